@@ -1,0 +1,12 @@
+//! Drivers: one module a protocol behind one seam.
+//!
+//! A driver turns an operation into requests of its protocol, on the reactor's sockets, and says how
+//! it ended. It knows no schedule, no histogram and no stop rule; those are the engine's.
+
+mod payload;
+mod seam;
+
+pub use payload::{Mismatch, Payload};
+pub use seam::{
+    ConnectionFacts, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
+};

@@ -1,0 +1,154 @@
+//! The seam between the engine and the protocols.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use metrics::{ErrorKind, OpKind};
+use reactor::Reactor;
+
+use crate::Payload;
+
+/// One operation, as the engine asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// What to do.
+    pub kind: OpKind,
+    /// The lane that asks, from 0 within its worker; at most one operation of a lane is in flight.
+    pub lane: u32,
+    /// Number of the file or object, unique over all workers; the driver makes the name from it.
+    pub object: u64,
+    /// First byte, for reads and writes.
+    pub offset: u64,
+    /// Length in bytes, for reads, writes, puts and gets (the object's whole size).
+    pub len: u64,
+}
+
+/// How a successful operation ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Payload bytes acknowledged by the target, or read and checked for length.
+    pub bytes: u64,
+    /// Protocol messages that were needed, retries included.
+    pub rpcs: u32,
+    /// Messages that had to be sent again.
+    pub retries: u32,
+    /// When the first byte of the answer's payload arrived, on the reactor's clock, where it is known.
+    pub first_byte_ns: Option<u64>,
+}
+
+/// How a failed operation ended.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{kind}: {detail}")]
+pub struct OpError {
+    /// The name under which it is counted.
+    pub kind: ErrorKind,
+    /// What happened, for a person: what was asked, of whom, what came back. Never holds a secret.
+    pub detail: Box<str>,
+    /// Messages that were sent again before giving up.
+    pub retries: u32,
+    /// Protocol messages spent, retries included.
+    pub rpcs: u32,
+}
+
+impl OpError {
+    /// An error of a kind with its explanation.
+    pub fn new(kind: ErrorKind, detail: impl Into<Box<str>>) -> Self {
+        Self { kind, detail: detail.into(), retries: 0, rpcs: 0 }
+    }
+}
+
+/// A target could not be opened.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{detail}")]
+pub struct DriverError {
+    /// The kind of failure.
+    pub kind: ErrorKind,
+    /// What was tried, on which address, what came back, and what to do next. One line, no secret.
+    pub detail: Box<str>,
+}
+
+impl DriverError {
+    /// An error of a kind with its explanation.
+    pub fn new(kind: ErrorKind, detail: impl Into<Box<str>>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+}
+
+/// Where the payload of reads goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sink {
+    /// Into a receive buffer in user space, which is reused.
+    #[default]
+    Buffer,
+    /// Into a receive buffer, and every byte is compared with what was written.
+    Verify,
+    /// Dropped in the kernel (`MSG_TRUNC`, tcp(7)) once headers and length are checked.
+    Discard,
+}
+
+/// What a worker gives a driver to open its session with.
+#[derive(Clone, Debug)]
+pub struct WorkerContext {
+    /// Number of the worker, from 0.
+    pub worker: u32,
+    /// How many lanes will call [`Session::perform`] at once.
+    pub lanes: u32,
+    /// What is written, and compared with on reading.
+    pub payload: Payload,
+    /// Where the payload of reads goes.
+    pub sink: Sink,
+    /// The longest an operation may take.
+    pub op_timeout: Duration,
+    /// The longest that opening the session may take.
+    pub connect_timeout: Duration,
+}
+
+/// What is known of one connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionFacts {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Maximum segment size in use, in bytes (`TCP_INFO`); 0 when unknown.
+    pub mss_bytes: u32,
+    /// Segments retransmitted since the connection was made.
+    pub retransmits: u64,
+}
+
+/// What a session knows of itself. All counts are since the session began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFacts {
+    /// Open connections.
+    pub connections: Vec<ConnectionFacts>,
+    /// Connections that were lost and made again.
+    pub reconnects: u64,
+    /// Messages that were sent again, for whatever reason.
+    pub retries: u64,
+    /// Answers that came after their operation had timed out.
+    pub late_replies: u64,
+    /// Segments retransmitted on connections that are closed already.
+    pub closed_retransmits: u64,
+}
+
+/// Opens sessions on one target. Shared by all workers.
+pub trait Driver: Send + Sync {
+    /// One worker's side of the target.
+    type Session: Session;
+
+    /// Opens a worker's session: connects, authenticates, reads what it must know of the target.
+    fn connect(
+        &self,
+        reactor: &Reactor,
+        context: &WorkerContext,
+    ) -> impl Future<Output = Result<Self::Session, DriverError>>;
+}
+
+/// One worker's connections to a target. Many lanes call [`Session::perform`] at once; it never blocks the thread.
+pub trait Session {
+    /// Does one operation to its end: acknowledged, failed or timed out.
+    fn perform(&self, op: &Op) -> impl Future<Output = Result<Done, OpError>>;
+
+    /// What the session knows of its connections now.
+    fn facts(&self) -> SessionFacts;
+}

@@ -1,0 +1,100 @@
+//! Latency histograms: 1 ns to 48 h with three significant digits, mergeable without loss.
+//!
+//! The range is fixed so that recording never allocates and never fails; the structure is an
+//! `HdrHistogram` (Tene, <http://hdrhistogram.org>).
+
+use hdrhistogram::Histogram as Hdr;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+
+/// The longest latency kept apart, in nanoseconds (48 hours); longer ones are counted there.
+pub const MAX_NS: u64 = 48 * 3600 * 1_000_000_000;
+
+/// A histogram of latencies in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram(Hdr<u64>);
+
+/// A serialised histogram could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistogramError(String);
+
+impl std::fmt::Display for HistogramError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the stored histogram cannot be read: {}", self.0)
+    }
+}
+
+impl std::error::Error for HistogramError {}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new() -> Self {
+        Self(Hdr::new_with_bounds(1, MAX_NS, 3).expect("the bounds are constants that are valid"))
+    }
+
+    /// Counts one latency, in nanoseconds.
+    #[inline]
+    pub fn record(&mut self, latency_ns: u64) {
+        self.0.saturating_record(latency_ns);
+    }
+
+    /// Adds all that another histogram counted.
+    pub fn merge(&mut self, other: &Histogram) {
+        self.0.add(&other.0).expect("both have the same bounds");
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.0.reset();
+    }
+
+    /// How many latencies were counted.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The latency in nanoseconds below which the share `quantile` (0 to 1) of all lie; 0 when empty.
+    pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        if self.0.is_empty() { 0 } else { self.0.value_at_quantile(quantile).min(self.max_ns()) }
+    }
+
+    /// The longest latency, in nanoseconds, within the resolution; 0 when empty.
+    pub fn max_ns(&self) -> u64 {
+        if self.0.is_empty() { 0 } else { self.0.max() }
+    }
+
+    /// The shortest latency, in nanoseconds, within the resolution; 0 when empty.
+    pub fn min_ns(&self) -> u64 {
+        if self.0.is_empty() { 0 } else { self.0.min() }
+    }
+
+    /// The mean latency in nanoseconds; 0 when empty.
+    pub fn mean_ns(&self) -> f64 {
+        if self.0.is_empty() { 0.0 } else { self.0.mean() }
+    }
+
+    /// The portable binary form (`HdrHistogram` V2).
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        V2Serializer::new().serialize(&self.0, &mut out).expect("writing to memory cannot fail");
+        out
+    }
+
+    /// Reads what [`Histogram::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are not a histogram, or hold values that do not fit this one's range.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, HistogramError> {
+        let read: Hdr<u64> = Deserializer::new()
+            .deserialize(&mut std::io::Cursor::new(bytes))
+            .map_err(|e| HistogramError(e.to_string()))?;
+        let mut out = Self::new();
+        out.0.add(&read).map_err(|e| HistogramError(e.to_string()))?;
+        Ok(out)
+    }
+}

@@ -1,0 +1,98 @@
+//! The names of operations and of the ways in which they end.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! named {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name { $($(#[$vmeta])* $variant,)* }
+
+        impl $name {
+            /// Every value, in the order of declaration; `self as usize` indexes it.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+            /// How many values there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// The name that people and machine output see.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+named! {
+    /// An operation: one request that a user would count.
+    OpKind {
+        /// Read a range of a file, block device or object.
+        Read = "read",
+        /// Write a range of a file or block device.
+        Write = "write",
+        /// Make an empty file.
+        Create = "create",
+        /// Make what was written durable (NFS COMMIT, fsync).
+        Commit = "commit",
+        /// Read a file's or object's attributes (NFS GETATTR, S3 HEAD).
+        Stat = "stat",
+        /// Remove a file.
+        Remove = "remove",
+        /// Store a whole object.
+        Put = "put",
+        /// Fetch a whole object.
+        Get = "get",
+        /// List names.
+        List = "list",
+        /// Delete an object.
+        Delete = "delete",
+    }
+}
+
+named! {
+    /// The way in which an operation failed. Every failed operation has exactly one.
+    ErrorKind {
+        /// No answer before the operation's deadline.
+        TimedOut = "timed-out",
+        /// The connection could not be made: refused, unreachable or no answer.
+        ConnectFailed = "connect-failed",
+        /// The connection ended before the answer was complete.
+        ConnectionLost = "connection-lost",
+        /// The server refused the credentials or the permission.
+        AccessDenied = "access-denied",
+        /// The target is read-only.
+        ReadOnly = "read-only",
+        /// No space left, or a quota is exhausted.
+        NoSpace = "no-space",
+        /// The file, object, bucket or export does not exist.
+        NotFound = "not-found",
+        /// It exists already.
+        AlreadyExists = "already-exists",
+        /// A file handle that the server no longer knows.
+        Stale = "stale-handle",
+        /// The server asked to be called later (503, NFS3ERR_JUKEBOX) until retries ran out.
+        Busy = "busy",
+        /// The server reported an input/output error or an internal one (5xx).
+        ServerFault = "server-fault",
+        /// The server refused the request as malformed or not supported.
+        Rejected = "rejected",
+        /// The answer could not be understood: malformed, oversized or truncated.
+        Protocol = "protocol-error",
+        /// Fewer or more bytes than were promised.
+        Length = "wrong-length",
+        /// The bytes are not those that were written.
+        Corrupt = "corrupt-data",
+        /// The write verifier changed: data that was acknowledged but not committed may be lost.
+        VerifierChanged = "verifier-changed",
+        /// Security layer failure: certificate not trusted, handshake refused.
+        Tls = "tls-failed",
+        /// Refused by this machine: out of descriptors, memory or permission.
+        Local = "local-error",
+    }
+}

@@ -1,0 +1,11 @@
+//! What was measured: operations, errors, histograms and intervals, and how they merge.
+//!
+//! No I/O, no clock, no randomness. Every other crate may use it.
+
+mod histogram;
+mod kind;
+mod stats;
+
+pub use histogram::{Histogram, HistogramError};
+pub use kind::{ErrorKind, OpKind};
+pub use stats::{Interval, OpStats};

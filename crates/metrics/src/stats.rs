@@ -1,0 +1,117 @@
+//! What a worker counts for one kind of operation, and one interval of it.
+
+use crate::{ErrorKind, Histogram, OpKind};
+
+/// Counters and histograms of one kind of operation over some span of time.
+///
+/// Latency is kept twice: from the actual start (service time) and from the intended start
+/// (response time). In a closed loop the two are the same by definition and only the service
+/// time is recorded; see [`OpStats::response`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpStats {
+    /// Operations that ended well.
+    pub ok: u64,
+    /// Operations that failed, by [`ErrorKind`] index.
+    pub errors: [u64; ErrorKind::COUNT],
+    /// Payload bytes that the target acknowledged.
+    pub bytes: u64,
+    /// Protocol messages (RPCs, HTTP requests) that the operations took, retries included.
+    pub rpcs: u64,
+    /// Messages that were sent again.
+    pub retries: u64,
+    /// Latency of successful operations from their actual start.
+    pub service: Histogram,
+    /// Latency from the intended start; `None` in a closed loop, where it equals `service`.
+    pub response: Option<Box<Histogram>>,
+}
+
+impl OpStats {
+    /// All operations that ended in error.
+    pub fn failed(&self) -> u64 {
+        self.errors.iter().sum()
+    }
+
+    /// Latency from the intended start.
+    pub fn response(&self) -> &Histogram {
+        self.response.as_deref().unwrap_or(&self.service)
+    }
+
+    /// True when nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.ok == 0 && self.failed() == 0 && self.retries == 0
+    }
+
+    /// Adds all that another span counted.
+    pub fn merge(&mut self, other: &OpStats) {
+        if other.response.is_some() || self.response.is_some() {
+            let mut merged = self.response.take().unwrap_or_else(|| Box::new(self.service.clone()));
+            merged.merge(other.response());
+            self.response = Some(merged);
+        }
+        self.ok += other.ok;
+        for (mine, theirs) in self.errors.iter_mut().zip(other.errors) {
+            *mine += theirs;
+        }
+        self.bytes += other.bytes;
+        self.rpcs += other.rpcs;
+        self.retries += other.retries;
+        self.service.merge(&other.service);
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.ok = 0;
+        self.errors = [0; ErrorKind::COUNT];
+        self.bytes = 0;
+        self.rpcs = 0;
+        self.retries = 0;
+        self.service.clear();
+        if let Some(response) = &mut self.response {
+            response.clear();
+        }
+    }
+}
+
+/// One interval (one second, or what is left of the window) of one worker or of all together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// Number of the interval in its stage, from 0.
+    pub index: u32,
+    /// Start, in nanoseconds since the measured window began.
+    pub start_ns: u64,
+    /// Length in nanoseconds.
+    pub length_ns: u64,
+    /// What was counted, by kind of operation. A kind that did not occur is absent.
+    pub ops: Vec<(OpKind, OpStats)>,
+}
+
+impl Interval {
+    /// The statistics of one kind, if it occurred.
+    pub fn op(&self, kind: OpKind) -> Option<&OpStats> {
+        self.ops.iter().find(|(k, _)| *k == kind).map(|(_, stats)| stats)
+    }
+
+    /// The statistics of one kind, made when absent.
+    pub fn op_mut(&mut self, kind: OpKind) -> &mut OpStats {
+        let at = match self.ops.iter().position(|(k, _)| *k == kind) {
+            Some(at) => at,
+            None => {
+                self.ops.push((kind, OpStats::default()));
+                self.ops.len() - 1
+            }
+        };
+        &mut self.ops[at].1
+    }
+
+    /// Adds another worker's counts for the same span.
+    pub fn merge(&mut self, other: &Interval) {
+        for (kind, stats) in &other.ops {
+            self.op_mut(*kind).merge(stats);
+        }
+    }
+
+    /// Payload bytes acknowledged, over all kinds.
+    pub fn bytes(&self) -> u64 {
+        self.ops.iter().map(|(_, stats)| stats.bytes).sum()
+    }
+}
