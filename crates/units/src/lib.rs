@@ -1,1 +1,18 @@
-//! (skeleton)
+//! Sizes, durations, rates and shares: parsed from what people write, printed as they read them.
+//!
+//! No I/O, no clock, no randomness. Every type parses its own `Display` back to the same value,
+//! except the rounded forms, which say so in their names. A text that cannot be read gives a
+//! [`ParseError`] that shows the text, says what is wrong with it and how to write it.
+
+mod error;
+mod number;
+mod rate;
+mod share;
+mod size;
+mod span;
+
+pub use error::ParseError;
+pub use rate::{ByteRate, OpRate};
+pub use share::Share;
+pub use size::Size;
+pub use span::{Span, latency};
