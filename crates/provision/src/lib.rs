@@ -1,1 +1,34 @@
-//! (skeleton)
+//! Real arrays' management APIs, and the journal of what must be removed again.
+//!
+//! The outside of this crate blocks; inside, one `hyper` client runs on a current-thread `tokio` runtime.
+//! What the command line does with it, in order:
+//!
+//! ```text
+//! let journal = Journal::open(&Journal::default_directory()?)?;   // or --journal-dir
+//! let run     = journal.begin(&RunId::random())?;                 // Run: Clone + Send + Sync; holds the run's lock until the last clone is dropped
+//! let cancel  = Cancel::new();                                    // Clone + Send + Sync; the signal thread calls cancel.cancel()
+//!
+//! // managed: the array makes the targets
+//! let mut session = Session::open(Management { address, token, trust, call_timeout }, &run, &cancel)?;
+//! session.version();                                              // ApiVersion, Display "2.29"
+//! let choice  = session.data_addresses()?;                        // AddressChoice { chosen: Vec<DataAddress>, reasons: Vec<String> }
+//! let targets = session.create(&Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) })?;
+//!     // Want::Existing(name) uses a file system or bucket that is there (a user and a key of ours are made in its account)
+//!     // Targets { export: Option<String> /* "/manometer-xxxxxxxx" */, bucket: Option<BucketAccess { bucket, access_key, secret_key: Secret }> }
+//! // ... load; remove our objects over S3 while the key still exists ...
+//! session.remove()?;                                              // RemoveError lists everything that could not be removed; safe to call again
+//! session.close()?;                                               // logout
+//! run.finish()?;                                                  // deletes the journal file if nothing is left in it
+//! // dropping a Session (error, panic) removes what it created, too; what then still remains stays in the journal
+//!
+//! // manual: an existing export or bucket of any vendor; only our directory and our prefix are ever removed
+//! let mark = run.directory(&NfsPlace { .. })?;                    // before MKDIR; fsynced
+//! let mark = run.objects(&S3Place { .. })?;                       // before the first PUT
+//! run.removed(mark)?;                                             // after they are gone
+//!
+//! // manometer cleanup
+//! let report = cleanup(&journal, &CleanupOptions { call_timeout, trust: None }, &mut helper, &mut |line| println(line))?;
+//!     // helper: impl Helper { token_for(address), remove_directory(&NfsPlace), remove_objects(&S3Place, Option<&BucketAccess>) }
+//! ```
+//!
+//! [`steps`] enumerates every management call that this crate can make.
