@@ -1,1 +1,46 @@
-fn main() {}
+//! The repository's own chores: `cargo xtask tidy` checks the rules that no compiler checks.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool talks by printing"
+)]
+
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    match (arguments.next().as_deref(), arguments.next()) {
+        (Some("tidy"), None) => run_tidy(),
+        _ => {
+            eprintln!("usage: cargo xtask tidy");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run_tidy() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace");
+    match tidy::check(root) {
+        Ok(findings) if findings.is_empty() => {
+            println!("tidy: nothing to mend");
+            ExitCode::SUCCESS
+        }
+        Ok(findings) => {
+            for finding in &findings {
+                eprintln!("{finding}");
+            }
+            eprintln!("tidy: {} to mend", findings.len());
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("tidy could not look: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

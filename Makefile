@@ -1,0 +1,52 @@
+# Every chore of this repository. `make` alone lists them.
+#
+# One build profile serves the tests, the checks against real servers and the lint: dev, with this
+# project's crates optimised a little (see Cargo.toml). `make demo`, `make bench` and `make build`
+# use the release profile.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+CARGO ?= cargo
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## Build the release binary: target/release/manometer
+	$(CARGO) build --release --locked --package manometer
+
+.PHONY: demo
+demo: build ## Check a simulated array on loopback: two healthy subnets, one unreachable address
+	scripts/demo
+
+.PHONY: test
+test: ## Every test that needs no root and no server from outside
+	$(CARGO) test --locked --workspace
+	interop/run.sh python
+
+.PHONY: test-real
+test-real: ## Check against real servers; installs them from Debian and the Go proxy, needs root
+	tests/real/run.sh
+
+.PHONY: bench
+bench: ## Compare with peers side by side: ratios, spread, goals
+	bench/run
+
+.PHONY: lint
+lint: ## Formatting, clippy, and the repository's own rules
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) xtask tidy
+
+.PHONY: fmt
+fmt: ## Format all Rust code
+	$(CARGO) fmt --all
+
+.PHONY: container
+container: ## Build a self-contained binary and try it in an empty root directory
+	scripts/container
+
+.PHONY: clean-state
+clean-state: build ## Remove what killed runs left on arrays (manometer cleanup)
+	target/release/manometer cleanup

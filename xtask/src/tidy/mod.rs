@@ -1,0 +1,104 @@
+//! Rules of the repository: what they are about is in the modules, one a subject.
+
+mod documents;
+mod layers;
+mod source;
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// One breach of a rule: where, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Path from the root of the repository.
+    pub path: String,
+    /// Line, from 1; 0 when the whole file is meant.
+    pub line: usize,
+    /// What is wrong and how to mend it.
+    pub message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            line,
+            message: message.into(),
+        }
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.message),
+            line => write!(f, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// Looks at every file that git knows or would add, and at the graph of crates.
+///
+/// # Errors
+/// When git or cargo cannot be asked, or a file cannot be read.
+pub fn check(root: &Path) -> Result<Vec<Finding>> {
+    let mut findings = layers::check(&layers::dependencies(root)?);
+    for path in files(root)? {
+        let full = root.join(&path);
+        // Deleted in the working tree but not yet in the index.
+        if !full.is_file() {
+            continue;
+        }
+        let bytes = std::fs::read(&full).with_context(|| format!("reading {path}"))?;
+        if let Ok(text) = String::from_utf8(bytes) {
+            findings.extend(source::check(&path, &text));
+        }
+    }
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
+    findings.extend(documents::changelog(&read("CHANGELOG.md")));
+    findings.extend(documents::readme(&read("README.md")));
+    Ok(findings)
+}
+
+fn files(root: &Path) -> Result<Vec<String>> {
+    let output = Command::new("git")
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
+        .current_dir(root)
+        .output()
+        .context("running git ls-files")?;
+    ensure!(
+        output.status.success(),
+        "git ls-files: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    let mut names: Vec<String> = output
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_repository_is_tidy() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let findings = check(root).unwrap();
+        let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(lines.is_empty(), "{}", lines.join("\n"));
+    }
+}
