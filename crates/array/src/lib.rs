@@ -1,1 +1,23 @@
-//! (skeleton)
+//! The simulated array: a stand-in for a file and object array, in memory, on loopback addresses.
+//!
+//! It answers the management REST API of a FlashBlade (both generations), S3 and NFSv3 on several data
+//! addresses in several subnets, and misbehaves on request (see [`faults`]). It exists for tests, for
+//! demonstrations and for trying the tool without an array; it keeps nothing after it stops.
+//!
+//! ```no_run
+//! let mut array = array::Array::start(array::Config::loopback())?;
+//! println!("{} {}", array.management_url(), array.fingerprint().unwrap_or("no TLS"));
+//! array.stop();
+//! # Ok::<(), array::StartError>(())
+//! ```
+
+pub mod capacity;
+pub mod config;
+pub mod faults;
+
+mod start;
+
+pub use capacity::Capacity;
+pub use config::{Config, DataAddress, ManagementTls, Token};
+pub use faults::Faults;
+pub use start::{Array, DataEndpoint, StartError};

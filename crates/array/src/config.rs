@@ -1,0 +1,174 @@
+//! What a simulated array looks like: its addresses, its credentials, its size.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use crate::faults::Plan;
+
+/// An API token. Its `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// A token given by the user.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// A fresh token of the shape arrays hand out: `T-` and a UUID.
+    pub fn random() -> Self {
+        let bytes: [u8; 16] = std::array::from_fn(|_| fastrand::u8(..));
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self(format!(
+            "T-{}-{}-{}-{}-{}",
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..]
+        ))
+    }
+
+    /// The token itself, to be compared or handed to its owner; never to be logged.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// How the management API is served.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ManagementTls {
+    /// TLS with a certificate made at start (as arrays come from the factory).
+    #[default]
+    SelfSigned,
+    /// TLS with a certificate chain and key from PEM files.
+    Files {
+        /// PEM file with the certificate chain, leaf first.
+        certificate: PathBuf,
+        /// PEM file with the private key.
+        key: PathBuf,
+    },
+    /// Plain HTTP: only for experiments, since the token then travels in the clear.
+    Off,
+}
+
+/// One data address of the array. Every port may be 0: a free one is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataAddress {
+    /// The address; on Linux every 127.x.y.z can be listened on without set-up.
+    pub ip: IpAddr,
+    /// Name of the network interface, as management lists it.
+    pub interface: String,
+    /// Name of the subnet the interface belongs to.
+    pub subnet: String,
+    /// Length of the subnet's prefix in bits.
+    pub prefix_bits: u8,
+    /// MTU configured on the subnet, in bytes.
+    pub mtu: u32,
+    /// A disabled interface is listed, and nothing listens on it.
+    pub enabled: bool,
+    /// TCP port of NFS.
+    pub nfs_port: u16,
+    /// TCP port of MOUNT.
+    pub mount_port: u16,
+    /// TCP port of the portmapper (111 on real arrays, which needs root here).
+    pub portmap_port: u16,
+    /// TCP port of S3 over HTTP.
+    pub s3_port: u16,
+    /// TCP port of S3 over HTTPS, with the management API's certificate; `None` for no HTTPS.
+    pub s3_tls_port: Option<u16>,
+}
+
+impl DataAddress {
+    /// An enabled address on free ports, in a /24 with an MTU of 9000.
+    pub fn new(ip: impl Into<IpAddr>, interface: &str, subnet: &str) -> Self {
+        Self {
+            ip: ip.into(),
+            interface: interface.into(),
+            subnet: subnet.into(),
+            prefix_bits: 24,
+            mtu: 9000,
+            enabled: true,
+            nfs_port: 0,
+            mount_port: 0,
+            portmap_port: 0,
+            s3_port: 0,
+            s3_tls_port: None,
+        }
+    }
+}
+
+/// Everything about a simulated array that is fixed while it runs. What changes is in [`crate::Faults`].
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Name of the array.
+    pub name: String,
+    /// Where the management API listens; port 0 takes a free one.
+    pub management: SocketAddr,
+    /// How the management API is served.
+    pub tls: ManagementTls,
+    /// The API token that logs in.
+    pub token: Token,
+    /// API versions that `GET /api/api_version` lists and that are served; see [`all_versions`].
+    pub versions: Vec<String>,
+    /// The data addresses.
+    pub data: Vec<DataAddress>,
+    /// Bytes that files and objects together may take.
+    pub capacity_bytes: u64,
+    /// Domain for virtual-host style S3 (`bucket.domain`); path style always works.
+    pub s3_domain: Option<String>,
+    /// Threads that serve S3, for all data addresses together.
+    pub s3_threads: usize,
+    /// Threads that serve NFS, for all data addresses together.
+    pub nfs_threads: usize,
+    /// Whether `GET /state` of the management listener answers.
+    pub state_endpoint: bool,
+    /// Seed of everything random that faults do.
+    pub seed: u64,
+    /// Faults from the start.
+    pub faults: Plan,
+    /// JSON file with faults: read at start, and again whenever it changes.
+    pub fault_file: Option<PathBuf>,
+}
+
+impl Config {
+    /// An array for tests: management on 127.0.0.1, two subnets with one data address each
+    /// (127.0.1.1 and 127.0.2.1), all on free ports, a random token, 8 GiB.
+    pub fn loopback() -> Self {
+        Self {
+            name: "simulated".into(),
+            management: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            tls: ManagementTls::SelfSigned,
+            token: Token::random(),
+            versions: all_versions(),
+            data: vec![
+                DataAddress::new(Ipv4Addr::new(127, 0, 1, 1), "data1", "subnet1"),
+                DataAddress::new(Ipv4Addr::new(127, 0, 2, 1), "data2", "subnet2"),
+            ],
+            capacity_bytes: 8 << 30,
+            s3_domain: None,
+            s3_threads: 1,
+            nfs_threads: 1,
+            state_endpoint: false,
+            seed: 1,
+            faults: Plan::default(),
+            fault_file: None,
+        }
+    }
+}
+
+/// Every version that the simulated array can serve, oldest first: 1.0 to 1.12 and 2.0 to 2.29.
+pub fn all_versions() -> Vec<String> {
+    let mut all: Vec<String> = (0..=8).map(|minor| format!("1.{minor}")).collect();
+    all.push("1.8.1".into());
+    all.extend((9..=12).map(|minor| format!("1.{minor}")));
+    all.extend((0..=29).map(|minor| format!("2.{minor}")));
+    all
+}

@@ -1,0 +1,230 @@
+//! Faults on the command line: `WHERE=WHAT[,WHAT…]`.
+//!
+//! ```text
+//! 127.0.2.1/s3=drop                    an address and protocol that drop packets
+//! 127.0.2.1=refuse                     both protocols of an address
+//! */nfs=latency:20ms,bandwidth:1GB/s   one protocol of all addresses
+//! 127.0.1.1=errors:1%,resets:0.1%
+//! disk=full
+//! management=fail@5                    the 5th call fails
+//! management=do-then-hang@1 POST /api/*/buckets
+//! session=calls:5                      sessions end after 5 calls
+//! session=time:2s
+//! ```
+
+use units::{ByteRate, Share, Span};
+
+use super::plan::{Match, PathRule, Plan, Protocol, StepAction, StepRule, Unreachable};
+
+/// A `--fault` could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("fault {flag:?}: {problem}")]
+pub struct FlagError {
+    flag: String,
+    problem: String,
+}
+
+impl Plan {
+    /// Adds the faults of one flag.
+    ///
+    /// # Errors
+    /// The text does not follow the grammar of this module; the message says where.
+    pub fn add_flag(&mut self, flag: &str) -> Result<(), FlagError> {
+        self.try_add(flag).map_err(|problem| FlagError {
+            flag: flag.to_owned(),
+            problem,
+        })
+    }
+
+    fn try_add(&mut self, flag: &str) -> Result<(), String> {
+        let (place, what) = flag
+            .split_once('=')
+            .ok_or("write WHERE=WHAT, for example 127.0.2.1/s3=drop")?;
+        match place {
+            "disk" if what == "full" => self.full_disk = true,
+            "disk" => return Err("the only fault of `disk` is `full`".into()),
+            "management" => self.management.push(step(what)?),
+            "session" => self.add_session(what)?,
+            place => self.paths.push(path(place, what)?),
+        }
+        Ok(())
+    }
+
+    fn add_session(&mut self, what: &str) -> Result<(), String> {
+        match what.split_once(':') {
+            Some(("calls", count)) => {
+                let count = count
+                    .parse()
+                    .map_err(|_| format!("{count:?} is not a number of calls"))?;
+                self.session.expires_after_calls = Some(count);
+            }
+            Some(("time", time)) => {
+                let time: Span = time.parse().map_err(text)?;
+                self.session.expires_after_ms = Some(time.nanos() / 1_000_000);
+            }
+            _ => return Err("write session=calls:5 or session=time:2s".into()),
+        }
+        Ok(())
+    }
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn path(place: &str, what: &str) -> Result<PathRule, String> {
+    let (address, protocol) = match place.split_once('/') {
+        Some((address, protocol)) => (address, Some(protocol)),
+        None => (place, None),
+    };
+    let address = match address {
+        "*" => None,
+        address => Some(address.parse().map_err(|_| {
+            format!("{address:?} is not an address, `*`, `disk`, `management` or `session`")
+        })?),
+    };
+    let protocol = match protocol {
+        None | Some("*") => None,
+        Some("nfs") => Some(Protocol::Nfs),
+        Some("s3") => Some(Protocol::S3),
+        Some(other) => return Err(format!("{other:?} is not a protocol; write nfs or s3")),
+    };
+    let mut rule = PathRule {
+        address,
+        protocol,
+        ..PathRule::default()
+    };
+    for item in what.split(',') {
+        match item.split_once(':') {
+            None => {
+                rule.unreachable = Some(match item {
+                    "drop" => Unreachable::Drop,
+                    "refuse" => Unreachable::Refuse,
+                    "stall" => Unreachable::Stall,
+                    other => return Err(unknown(other)),
+                });
+            }
+            Some(("latency", value)) => rule.latency = Some(value.parse().map_err(text)?),
+            Some(("bandwidth", value)) => {
+                let rate: ByteRate = value.parse().map_err(text)?;
+                if rate.bytes_per_second() < 1.0 {
+                    return Err("the bandwidth must be at least one byte per second".into());
+                }
+                rule.bandwidth_bytes_per_s = Some(rate.bytes_per_second() as u64);
+            }
+            Some(("errors", value)) => rule.error_share = Some(share(value)?),
+            Some(("resets", value)) => rule.reset_share = Some(share(value)?),
+            Some(_) => return Err(unknown(item)),
+        }
+    }
+    Ok(rule)
+}
+
+fn share(value: &str) -> Result<f64, String> {
+    value.parse::<Share>().map(Share::value).map_err(text)
+}
+
+fn unknown(item: &str) -> String {
+    format!("{item:?} is none of drop, refuse, stall, latency:…, bandwidth:…, errors:…, resets:…")
+}
+
+fn step(what: &str) -> Result<StepRule, String> {
+    let mut words = what.split_whitespace();
+    let head = words.next().unwrap_or_default();
+    let (action, at) = match head.split_once('@') {
+        Some((action, at)) => {
+            let at = at
+                .parse()
+                .map_err(|_| format!("{at:?} is not the number of a call"))?;
+            (action, Some(at))
+        }
+        None => (head, None),
+    };
+    let then = match action {
+        "fail" => StepAction::Fail,
+        "hang" => StepAction::Hang,
+        "close" => StepAction::Close,
+        "do-then-fail" => StepAction::DoThenFail,
+        "do-then-hang" => StepAction::DoThenHang,
+        "do-then-close" => StepAction::DoThenClose,
+        other => {
+            return Err(format!(
+                "{other:?} is none of fail, hang, close, do-then-fail, do-then-hang, do-then-close"
+            ));
+        }
+    };
+    let mut calls = Match::default();
+    for word in words {
+        if word.starts_with(['/', '*']) {
+            calls.path = Some(word.into());
+        } else {
+            calls.method = Some(word.into());
+        }
+    }
+    Ok(StepRule {
+        calls,
+        at,
+        then,
+        status: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(flags: &[&str]) -> Plan {
+        let mut plan = Plan::default();
+        flags.iter().for_each(|flag| plan.add_flag(flag).unwrap());
+        plan
+    }
+
+    #[test]
+    fn flags_add_up_and_survive_the_file_format() {
+        let plan = plan(&[
+            "127.0.2.1/s3=drop",
+            "*/nfs=latency:20ms,bandwidth:1GB/s",
+            "127.0.1.1=errors:1%,resets:0.5%",
+            "disk=full",
+            "management=fail@5",
+            "management=do-then-hang@1 POST /api/*/buckets",
+            "session=calls:5",
+            "session=time:2s",
+        ]);
+        let nfs = plan.path("127.0.1.1".parse().unwrap(), Protocol::Nfs);
+        assert_eq!(nfs.bandwidth_bytes_per_s, Some(1_000_000_000));
+        assert_eq!(nfs.latency.unwrap().to_string(), "20ms");
+        assert!((nfs.error_share - 0.01).abs() < 1e-12 && (nfs.reset_share - 0.005).abs() < 1e-12);
+        let s3 = plan.path("127.0.2.1".parse().unwrap(), Protocol::S3);
+        assert_eq!(s3.unreachable, Some(Unreachable::Drop));
+        assert_eq!(s3.latency, None);
+        assert!(plan.full_disk);
+        assert_eq!(plan.management[1].then, StepAction::DoThenHang);
+        assert_eq!(plan.session.expires_after_ms, Some(2000));
+
+        let json = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+    }
+
+    #[test]
+    fn a_wrong_flag_says_what_is_wrong() {
+        for (flag, word) in [
+            ("drop", "WHERE=WHAT"),
+            ("nowhere=drop", "not an address"),
+            ("127.0.0.1/smb=drop", "not a protocol"),
+            ("127.0.0.1=explode", "none of drop"),
+            ("127.0.0.1=latency:soon", "latency"),
+            ("127.0.0.1=bandwidth:0B/s", "at least one byte"),
+            ("management=dance@1", "none of fail"),
+            ("management=fail@x", "number of a call"),
+            ("disk=empty", "full"),
+            ("session=x", "session=calls"),
+        ] {
+            let error = Plan::default().add_flag(flag).unwrap_err().to_string();
+            assert!(
+                error.contains(word) && error.contains(flag),
+                "{flag}: {error}"
+            );
+        }
+    }
+}

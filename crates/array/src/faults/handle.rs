@@ -1,0 +1,97 @@
+//! The shared handle on the plan in force.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use crate::Capacity;
+
+use super::plan::{PathFaults, Plan, Protocol};
+use super::steps::{StepCounter, StepVerdict};
+
+/// The faults of a running array; clones share them, and changes take effect while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    plan: RwLock<Arc<Plan>>,
+    generation: AtomicU64,
+    space: OnceLock<Space>,
+    steps: StepCounter,
+}
+
+/// The space of the array, and its size when it is not made full.
+#[derive(Debug)]
+struct Space {
+    capacity: Arc<Capacity>,
+    total_bytes: u64,
+}
+
+impl Faults {
+    /// A handle with this plan in force.
+    pub fn new(plan: Plan) -> Self {
+        let faults = Self::default();
+        faults.set(plan);
+        faults
+    }
+
+    /// Puts another plan in force. Calls are counted from 1 again.
+    pub fn set(&self, plan: Plan) {
+        self.set_full(plan.full_disk);
+        self.0.steps.reset(plan.management.len());
+        *self.0.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        self.0.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Changes the plan in force.
+    pub fn update(&self, change: impl FnOnce(&mut Plan)) {
+        let mut plan = Plan::clone(&self.plan());
+        change(&mut plan);
+        self.set(plan);
+    }
+
+    /// The plan in force.
+    pub fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.0.plan.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A number that changes whenever the plan does: servers keep a copy of [`Faults::path`] and read
+    /// it anew only when this differs, so that the hot path costs one atomic load.
+    pub fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::Acquire)
+    }
+
+    /// The faults of one address and protocol, now.
+    pub fn path(&self, address: IpAddr, protocol: Protocol) -> PathFaults {
+        self.plan().path(address, protocol)
+    }
+
+    /// Lets the fault `full_disk` govern this space, from now on.
+    pub(crate) fn govern(&self, capacity: Arc<Capacity>) {
+        let total_bytes = capacity.total();
+        let _ = self.0.space.set(Space {
+            capacity,
+            total_bytes,
+        });
+        self.set_full(self.plan().full_disk);
+    }
+
+    fn set_full(&self, full: bool) {
+        if let Some(space) = self.0.space.get() {
+            space
+                .capacity
+                .set_total(if full { 0 } else { space.total_bytes });
+        }
+    }
+
+    /// Counts a management call and says what happens to it.
+    pub fn step(&self, method: &str, path: &str) -> StepVerdict {
+        self.0.steps.judge(&self.plan().management, method, path)
+    }
+
+    /// Management calls counted since the plan was put in force.
+    pub fn calls_counted(&self) -> u64 {
+        self.0.steps.total()
+    }
+}
