@@ -1,1 +1,10 @@
-//! (skeleton)
+//! Protocol codecs without I/O: bytes in, values out, and back.
+//!
+//! Nothing here opens a socket, reads a clock or keeps state beyond the message at hand; the drivers and
+//! the simulated array use the same codecs from their two ends.
+
+pub mod mount;
+pub mod nfs3;
+pub mod portmap;
+pub mod rpc;
+pub mod xdr;

@@ -1,0 +1,175 @@
+//! Record marking over byte streams (RFC 5531 section 11): a message is a sequence of fragments.
+//!
+//! The scanner is fed whatever arrived and yields slices of it, so that a payload is never put
+//! together in a second place. It holds a few words whatever the peer sends.
+
+use crate::xdr::Encode;
+
+/// The bit of a fragment's header that says that it is the record's last.
+pub const LAST_FRAGMENT: u32 = 0x8000_0000;
+/// Bytes of a fragment's header.
+const HEADER: usize = 4;
+
+/// The stream of records cannot be followed any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// A record is, or announces to become, larger than the bound.
+    #[error("oversize record: at least {len} bytes, at most {limit} allowed")]
+    Oversize {
+        /// Bytes that the record would have with the fragment announced last, headers included.
+        len: u64,
+        /// The bound in bytes.
+        limit: u64,
+    },
+}
+
+/// What the scanner found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Bytes of the current record; never empty.
+    Data(&'a [u8]),
+    /// The current record is complete.
+    End,
+}
+
+/// Follows the fragments of a stream of records.
+#[derive(Clone, Debug)]
+pub struct RecordScanner {
+    limit: usize,
+    /// Bytes of the current fragment still to come.
+    left: usize,
+    /// The current fragment is the record's last.
+    last: bool,
+    /// Bytes of the current record announced so far, fragment headers included, so that a stream of
+    /// empty fragments ends as well.
+    announced: usize,
+    header: [u8; HEADER],
+    header_len: usize,
+    /// A fragment's header was read and its end not yet reported.
+    inside: bool,
+}
+
+impl RecordScanner {
+    /// A scanner at a record's start; a record may have `limit` bytes, fragment headers included.
+    pub const fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            left: 0,
+            last: false,
+            announced: 0,
+            header: [0; HEADER],
+            header_len: 0,
+            inside: false,
+        }
+    }
+
+    /// The next event in `input`, which is moved behind what was used; `None` when more input is needed.
+    ///
+    /// # Errors
+    /// [`RecordError::Oversize`]; the stream is lost then.
+    #[inline]
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Event<'a>>, RecordError> {
+        loop {
+            if self.inside {
+                if self.left > 0 {
+                    if input.is_empty() {
+                        return Ok(None);
+                    }
+                    let (data, rest) = input.split_at(self.left.min(input.len()));
+                    *input = rest;
+                    self.left -= data.len();
+                    return Ok(Some(Event::Data(data)));
+                }
+                self.inside = false;
+                if self.last {
+                    self.announced = 0;
+                    return Ok(Some(Event::End));
+                }
+            }
+            if !self.read_header(input)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads a fragment's header, or as much of it as there is.
+    #[inline]
+    fn read_header(&mut self, input: &mut &[u8]) -> Result<bool, RecordError> {
+        let take = (HEADER - self.header_len).min(input.len());
+        let (bytes, rest) = input.split_at(take);
+        self.header[self.header_len..self.header_len + take].copy_from_slice(bytes);
+        self.header_len += take;
+        *input = rest;
+        if self.header_len < HEADER {
+            return Ok(false);
+        }
+        let word = u32::from_be_bytes(self.header);
+        let len = (word & !LAST_FRAGMENT) as usize;
+        let announced = self.announced + HEADER + len;
+        if announced > self.limit {
+            return Err(RecordError::Oversize {
+                len: announced as u64,
+                limit: self.limit as u64,
+            });
+        }
+        self.header_len = 0;
+        self.announced = announced;
+        self.left = len;
+        self.last = word & LAST_FRAGMENT != 0;
+        self.inside = true;
+        Ok(true)
+    }
+
+    /// Bytes of the current fragment that did not come yet.
+    pub const fn fragment_left(&self) -> usize {
+        self.left
+    }
+
+    /// True when the current fragment is its record's last, so that [`RecordScanner::fragment_left`]
+    /// is all that is to come of the record.
+    pub const fn in_last_fragment(&self) -> bool {
+        self.inside && self.last
+    }
+
+    /// True between two records, when the stream may end.
+    pub const fn between_records(&self) -> bool {
+        !self.inside && self.announced == 0 && self.header_len == 0
+    }
+
+    /// Takes note that `len` bytes of the current fragment were received elsewhere (for example dropped
+    /// in the kernel).
+    ///
+    /// # Panics
+    /// When that is more than [`RecordScanner::fragment_left`].
+    pub fn skip(&mut self, len: usize) {
+        assert!(
+            len <= self.left,
+            "only bytes of the current fragment can be skipped"
+        );
+        self.left -= len;
+    }
+}
+
+/// Begins a record of one fragment at the end of `out`; returns the place for [`end_record`].
+#[inline]
+pub fn begin_record(out: &mut Vec<u8>) -> usize {
+    let at = out.len();
+    0u32.encode(out);
+    at
+}
+
+/// Completes the record begun at `at`: all that was appended since, and `more` bytes that the caller
+/// sends right behind it.
+///
+/// # Panics
+/// When the record has 2 GiB or more.
+#[inline]
+pub fn end_record(out: &mut [u8], at: usize, more: usize) {
+    let len =
+        u32::try_from(out.len() - at - HEADER + more).expect("a record is far smaller than 2 GiB");
+    assert!(
+        len & LAST_FRAGMENT == 0,
+        "a record is far smaller than 2 GiB"
+    );
+    out[at..at + HEADER].copy_from_slice(&(len | LAST_FRAGMENT).to_be_bytes());
+}

@@ -1,0 +1,466 @@
+//! XDR (RFC 4506): the external data representation that ONC-RPC, MOUNT and NFS are written in.
+//!
+//! Decoding borrows from the input and never allocates for single values; a length is checked against
+//! its bound and against what is there before anything is done with it. Encoding appends to a `Vec<u8>`.
+
+/// Why bytes could not be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The message ends inside a value.
+    #[error("truncated: {needed} more bytes needed, {left} left")]
+    Truncated {
+        /// Bytes that the value takes.
+        needed: usize,
+        /// Bytes that are there.
+        left: usize,
+    },
+    /// A length field is above what the protocol (or this program) allows.
+    #[error("oversize {what}: {len}, at most {limit} allowed")]
+    Oversize {
+        /// The field.
+        what: &'static str,
+        /// What the message says.
+        len: u64,
+        /// The largest that is accepted.
+        limit: u64,
+    },
+    /// The bytes that fill an opaque up to a multiple of four are not zero (RFC 4506 section 4.9).
+    #[error("padding bytes are not zero")]
+    BadPadding,
+    /// A boolean that is neither 0 nor 1 (RFC 4506 section 4.4).
+    #[error("a boolean is {0}")]
+    BadBool(u32),
+    /// A union's or an enumeration's value that the protocol does not have.
+    #[error("{what} has no value {value}")]
+    BadDiscriminant {
+        /// The union or enumeration.
+        what: &'static str,
+        /// What the message says.
+        value: u32,
+    },
+    /// Bytes are left after the last field.
+    #[error("{0} bytes are left after the end of the message")]
+    Trailing(usize),
+}
+
+/// A value with an XDR form.
+pub trait Encode {
+    /// Appends the XDR form.
+    fn encode(&self, out: &mut Vec<u8>);
+}
+
+/// A value that can be read from its XDR form, borrowing from it where that saves a copy.
+pub trait Decode<'a>: Sized {
+    /// Reads one value and moves the reader behind it.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes; the reader's place is then unspecified.
+    fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError>;
+}
+
+/// Decodes a value that must fill `bytes` exactly.
+///
+/// # Errors
+/// What is wrong with the bytes, [`DecodeError::Trailing`] included.
+pub fn decode_all<'a, T: Decode<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError> {
+    let mut reader = Reader::new(bytes);
+    let value = T::decode(&mut reader)?;
+    reader.finish()?;
+    Ok(value)
+}
+
+/// How many zero bytes follow `len` bytes of opaque data.
+#[inline]
+pub const fn padding(len: usize) -> usize {
+    len.wrapping_neg() & 3
+}
+
+/// A place in a message that is being decoded.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the start of `bytes`.
+    #[inline]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Bytes read so far.
+    #[inline]
+    pub const fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Bytes not read yet.
+    #[inline]
+    pub const fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// All that was not read yet.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// Checks that nothing is left.
+    ///
+    /// # Errors
+    /// [`DecodeError::Trailing`].
+    #[inline]
+    pub const fn finish(&self) -> Result<(), DecodeError> {
+        if self.left() == 0 {
+            Ok(())
+        } else {
+            Err(DecodeError::Trailing(self.left()))
+        }
+    }
+
+    /// Reads `len` bytes as they are, without padding.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    #[inline]
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
+        if len > self.left() {
+            return Err(DecodeError::Truncated {
+                needed: len,
+                left: self.left(),
+            });
+        }
+        let taken = &self.bytes[self.at..self.at + len];
+        self.at += len;
+        Ok(taken)
+    }
+
+    /// Reads an unsigned integer (RFC 4506 section 4.2).
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    #[inline]
+    pub fn u32(&mut self) -> Result<u32, DecodeError> {
+        let bytes = self.take(4)?;
+        Ok(u32::from_be_bytes(
+            bytes.try_into().expect("four bytes were taken"),
+        ))
+    }
+
+    /// Reads an unsigned hyper integer (RFC 4506 section 4.5).
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    #[inline]
+    pub fn u64(&mut self) -> Result<u64, DecodeError> {
+        let bytes = self.take(8)?;
+        Ok(u64::from_be_bytes(
+            bytes.try_into().expect("eight bytes were taken"),
+        ))
+    }
+
+    /// Reads a boolean (RFC 4506 section 4.4).
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], [`DecodeError::BadBool`].
+    #[inline]
+    pub fn bool(&mut self) -> Result<bool, DecodeError> {
+        match self.u32()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(DecodeError::BadBool(other)),
+        }
+    }
+
+    /// Reads the length of a variable-length value and checks it against its bound only.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], [`DecodeError::Oversize`] naming `what`.
+    #[inline]
+    pub fn length(&mut self, what: &'static str, limit: usize) -> Result<usize, DecodeError> {
+        let len = self.u32()?;
+        if len as usize > limit {
+            return Err(DecodeError::Oversize {
+                what,
+                len: u64::from(len),
+                limit: limit as u64,
+            });
+        }
+        Ok(len as usize)
+    }
+
+    /// Reads opaque data of fixed length and its padding (RFC 4506 section 4.9).
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], [`DecodeError::BadPadding`].
+    #[inline]
+    pub fn opaque_fixed(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
+        let data = self.take(len)?;
+        let pad = self.take(padding(len))?;
+        if pad.iter().any(|&byte| byte != 0) {
+            return Err(DecodeError::BadPadding);
+        }
+        Ok(data)
+    }
+
+    /// Reads opaque data or a string of variable length (RFC 4506 sections 4.10 and 4.11).
+    ///
+    /// # Errors
+    /// Those of [`Reader::length`] and [`Reader::opaque_fixed`].
+    #[inline]
+    pub fn opaque(&mut self, what: &'static str, limit: usize) -> Result<&'a [u8], DecodeError> {
+        let len = self.length(what, limit)?;
+        self.opaque_fixed(len)
+    }
+}
+
+/// Appends opaque data of variable length: length, data, padding.
+#[inline]
+pub fn put_opaque(out: &mut Vec<u8>, data: &[u8]) {
+    let len = u32::try_from(data.len()).expect("messages are far smaller than 4 GiB");
+    len.encode(out);
+    put_opaque_fixed(out, data);
+}
+
+/// Appends opaque data of fixed length: data, padding.
+#[inline]
+pub fn put_opaque_fixed(out: &mut Vec<u8>, data: &[u8]) {
+    out.extend_from_slice(data);
+    out.extend_from_slice(&[0u8; 3][..padding(data.len())]);
+}
+
+impl Encode for u32 {
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_be_bytes());
+    }
+}
+
+impl Decode<'_> for u32 {
+    #[inline]
+    fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        from.u32()
+    }
+}
+
+impl Encode for u64 {
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_be_bytes());
+    }
+}
+
+impl Decode<'_> for u64 {
+    #[inline]
+    fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        from.u64()
+    }
+}
+
+impl Encode for bool {
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        u32::from(*self).encode(out);
+    }
+}
+
+impl Decode<'_> for bool {
+    #[inline]
+    fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        from.bool()
+    }
+}
+
+/// Bytes without length prefix, as verifiers and cookies are.
+impl<const N: usize> Encode for [u8; N] {
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_opaque_fixed(out, self);
+    }
+}
+
+impl<const N: usize> Decode<'_> for [u8; N] {
+    #[inline]
+    fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(from
+            .opaque_fixed(N)?
+            .try_into()
+            .expect("N bytes were taken"))
+    }
+}
+
+/// Optional data (RFC 4506 section 4.19).
+impl<T: Encode> Encode for Option<T> {
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.is_some().encode(out);
+        if let Some(value) = self {
+            value.encode(out);
+        }
+    }
+}
+
+impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
+    #[inline]
+    fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(if from.bool()? {
+            Some(T::decode(from)?)
+        } else {
+            None
+        })
+    }
+}
+
+/// Nothing at all (`void`, RFC 4506 section 4.16).
+impl Encode for () {
+    fn encode(&self, _out: &mut Vec<u8>) {}
+}
+
+impl Decode<'_> for () {
+    fn decode(_from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(())
+    }
+}
+
+/// Appends a linked list as RPC programs write it: each element behind a "one more" flag.
+pub fn put_list<T: Encode>(out: &mut Vec<u8>, elements: &[T]) {
+    for element in elements {
+        true.encode(out);
+        element.encode(out);
+    }
+    false.encode(out);
+}
+
+/// Reads a linked list of at most `limit` elements.
+///
+/// # Errors
+/// Those of the elements, [`DecodeError::Oversize`] naming `what`.
+pub fn read_list<'a, T: Decode<'a>>(
+    from: &mut Reader<'a>,
+    what: &'static str,
+    limit: usize,
+) -> Result<Vec<T>, DecodeError> {
+    let mut list = Vec::new();
+    while from.bool()? {
+        if list.len() == limit {
+            return Err(DecodeError::Oversize {
+                what,
+                len: limit as u64 + 1,
+                limit: limit as u64,
+            });
+        }
+        list.push(T::decode(from)?);
+    }
+    Ok(list)
+}
+
+/// Declares structures whose XDR form is that of their fields in order (RFC 4506 section 4.14).
+macro_rules! xdr_struct {
+    ($(#[$meta:meta])* $name:ident { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        pub struct $name { $($(#[$fmeta])* pub $field: $type,)* }
+
+        impl $crate::xdr::Encode for $name {
+            #[inline]
+            fn encode(&self, out: &mut Vec<u8>) { $($crate::xdr::Encode::encode(&self.$field, out);)* }
+        }
+
+        impl<'a> $crate::xdr::Decode<'a> for $name {
+            #[inline]
+            fn decode(from: &mut $crate::xdr::Reader<'a>) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(Self { $($field: $crate::xdr::Decode::decode(from)?,)* })
+            }
+        }
+    };
+    ($(#[$meta:meta])* $name:ident<'a> { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        pub struct $name<'a> { $($(#[$fmeta])* pub $field: $type,)* }
+
+        impl $crate::xdr::Encode for $name<'_> {
+            #[inline]
+            fn encode(&self, out: &mut Vec<u8>) { $($crate::xdr::Encode::encode(&self.$field, out);)* }
+        }
+
+        impl<'a> $crate::xdr::Decode<'a> for $name<'a> {
+            #[inline]
+            fn decode(from: &mut $crate::xdr::Reader<'a>) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(Self { $($field: $crate::xdr::Decode::decode(from)?,)* })
+            }
+        }
+    };
+}
+
+/// Declares closed enumerations (RFC 4506 section 4.3): other values are an error.
+macro_rules! xdr_enum {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $value:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u32)]
+        pub enum $name { $($(#[$vmeta])* $variant = $value,)* }
+
+        impl $name {
+            /// Every value.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// The value of a number on the wire.
+            ///
+            /// # Errors
+            /// [`DecodeError::BadDiscriminant`](crate::xdr::DecodeError::BadDiscriminant).
+            #[inline]
+            pub const fn from_wire(value: u32) -> Result<Self, $crate::xdr::DecodeError> {
+                match value {
+                    $($value => Ok($name::$variant),)*
+                    value => Err($crate::xdr::DecodeError::BadDiscriminant { what: stringify!($name), value }),
+                }
+            }
+        }
+
+        impl $crate::xdr::Encode for $name {
+            #[inline]
+            fn encode(&self, out: &mut Vec<u8>) { $crate::xdr::Encode::encode(&(*self as u32), out); }
+        }
+
+        impl $crate::xdr::Decode<'_> for $name {
+            #[inline]
+            fn decode(from: &mut $crate::xdr::Reader<'_>) -> Result<Self, $crate::xdr::DecodeError> {
+                Self::from_wire(from.u32()?)
+            }
+        }
+    };
+}
+
+/// Declares byte strings of bounded length, borrowed from the message.
+macro_rules! xdr_bytes {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $limit:expr) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $name<'a>(pub &'a [u8]);
+
+        impl $name<'_> {
+            /// The longest that is accepted, in bytes.
+            pub const LIMIT: usize = $limit;
+        }
+
+        impl std::fmt::Debug for $name<'_> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "\"{}\"", self.0.escape_ascii())
+            }
+        }
+
+        impl $crate::xdr::Encode for $name<'_> {
+            #[inline]
+            fn encode(&self, out: &mut Vec<u8>) { $crate::xdr::put_opaque(out, self.0); }
+        }
+
+        impl<'a> $crate::xdr::Decode<'a> for $name<'a> {
+            #[inline]
+            fn decode(from: &mut $crate::xdr::Reader<'a>) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(Self(from.opaque($what, $limit)?))
+            }
+        }
+    };
+}
+
+pub(crate) use {xdr_bytes, xdr_enum, xdr_struct};
