@@ -1,1 +1,342 @@
-//! (skeleton)
+//! Thread-per-core I/O: one reactor a worker thread, on io_uring or, where that is refused, on epoll.
+//!
+//! Lanes and background tasks are polled by index: a completion knows the task that waits for it and
+//! only that task is polled. Nothing here is `Send`; threads share nothing. A third backend has no kernel
+//! at all but a virtual clock, so that whole runs are exact and repeatable in tests.
+//!
+//! Futures of other libraries rely on wakers and would sleep for ever here; use the reactor's own.
+
+mod buffer;
+pub mod clock;
+mod core;
+mod discard;
+mod epoll;
+mod signal;
+mod slots;
+mod socket;
+mod stream;
+mod timers;
+mod uring;
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::str::FromStr;
+use std::task::Poll;
+use std::time::Duration;
+
+pub use crate::buffer::Buffer;
+pub use crate::signal::Signal;
+pub use crate::socket::{SocketOptions, TcpInfo};
+pub use crate::stream::{Listener, Stream};
+
+use crate::core::{Inner, Kernel, TaskId, Yield};
+use crate::timers::TimerId;
+
+/// Which backend to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// io_uring, or epoll with the reason when io_uring is refused.
+    #[default]
+    Auto,
+    /// io_uring or an error.
+    Uring,
+    /// epoll.
+    Epoll,
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Choice::Auto),
+            "uring" => Ok(Choice::Uring),
+            "epoll" => Ok(Choice::Epoll),
+            other => Err(format!("\"{other}\" is no reactor: write auto, uring or epoll")),
+        }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Choice::Auto => "auto",
+            Choice::Uring => "uring",
+            Choice::Epoll => "epoll",
+        })
+    }
+}
+
+/// The backend in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// io_uring.
+    Uring,
+    /// epoll.
+    Epoll,
+    /// Virtual clock, no I/O.
+    Simulated,
+}
+
+impl std::fmt::Display for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Backend::Uring => "io_uring",
+            Backend::Epoll => "epoll",
+            Backend::Simulated => "simulated",
+        })
+    }
+}
+
+/// No reactor could be opened.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// io_uring was demanded and is not to be had.
+    #[error("io_uring is not available: {0}; use --reactor epoll or auto")]
+    Uring(String),
+    /// Not even epoll works.
+    #[error("epoll is not available: {0}")]
+    Epoll(String),
+}
+
+/// A deadline passed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the deadline passed")]
+pub struct Elapsed;
+
+/// A thread's reactor. Clones are handles to the same one.
+///
+/// The value that was opened owns the background tasks: when it is dropped, so are they.
+pub struct Reactor {
+    inner: Rc<Inner>,
+    owner: bool,
+}
+
+impl Clone for Reactor {
+    fn clone(&self) -> Self {
+        Reactor { inner: Rc::clone(&self.inner), owner: false }
+    }
+}
+
+impl Drop for Reactor {
+    fn drop(&mut self) {
+        if self.owner {
+            self.inner.close();
+        }
+    }
+}
+
+impl std::fmt::Debug for Reactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Reactor({})", self.backend())
+    }
+}
+
+impl Reactor {
+    /// Opens a reactor for this thread.
+    ///
+    /// # Errors
+    /// When the chosen backend, or with [`Choice::Auto`] even epoll, is refused.
+    pub fn open(choice: Choice) -> Result<Reactor, OpenError> {
+        let refusal = match choice {
+            Choice::Epoll => None,
+            Choice::Auto | Choice::Uring => match uring::Uring::open() {
+                Ok(uring) => return Ok(Self::over(Kernel::Uring(uring), None)),
+                Err(reason) if choice == Choice::Uring => return Err(OpenError::Uring(reason)),
+                Err(reason) => Some(reason),
+            },
+        };
+        let epoll = epoll::Epoll::open().map_err(|e| OpenError::Epoll(e.to_string()))?;
+        Ok(Self::over(Kernel::Epoll(epoll), refusal))
+    }
+
+    /// A reactor without I/O whose clock starts at 0 and jumps to the next timer whenever nothing is ready.
+    pub fn simulated() -> Reactor {
+        Self::over(Kernel::Simulated(Cell::new(0)), None)
+    }
+
+    fn over(kernel: Kernel, refusal: Option<String>) -> Reactor {
+        Reactor { inner: Inner::new(kernel, refusal), owner: true }
+    }
+
+    /// The backend in use.
+    pub fn backend(&self) -> Backend {
+        match self.inner.kernel {
+            Kernel::Uring(_) => Backend::Uring,
+            Kernel::Epoll(_) => Backend::Epoll,
+            Kernel::Simulated(_) => Backend::Simulated,
+        }
+    }
+
+    /// Why io_uring is not in use although [`Choice::Auto`] would have liked it.
+    pub fn refusal(&self) -> Option<String> {
+        self.inner.refusal.clone()
+    }
+
+    /// Nanoseconds on the monotonic clock ([`clock::now_ns`]), or on the virtual one.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.inner.now()
+    }
+
+    /// Starts a background task. It runs whenever the reactor does.
+    pub fn spawn(&self, future: impl Future<Output = ()> + 'static) -> Task {
+        Task { inner: Rc::clone(&self.inner), id: self.inner.spawn(Box::pin(future)) }
+    }
+
+    /// Runs until the future is done.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        let mut output = None;
+        self.inner.make_ready(0);
+        self.inner.run(|_, context| match future.as_mut().poll(context) {
+            Poll::Ready(value) => {
+                output = Some(value);
+                true
+            }
+            Poll::Pending => false,
+        });
+        output.expect("the loop ends when the future is done")
+    }
+
+    /// Runs all lanes until each is done, or until `until` is done first: then the rest is dropped, and
+    /// how many those were is returned.
+    pub fn run_lanes<L, U>(&self, lanes: Vec<L>, until: U) -> usize
+    where
+        L: Future<Output = ()>,
+        U: Future<Output = ()>,
+    {
+        let count = lanes.len();
+        let mut lanes: Box<[Option<L>]> = lanes.into_iter().map(Some).collect();
+        let mut until = pin!(until);
+        let mut left = count;
+        if left == 0 {
+            return 0;
+        }
+        for lane in 0..=count {
+            self.inner.make_ready(lane as u32);
+        }
+        self.inner.run(|task, context| {
+            let index = task as usize;
+            if index < count {
+                let Some(lane) = &mut lanes[index] else { return false };
+                // SAFETY: the slice is never moved, and a lane is only dropped in its place.
+                if unsafe { Pin::new_unchecked(lane) }.poll(context).is_ready() {
+                    lanes[index] = None;
+                    left -= 1;
+                }
+                left == 0
+            } else {
+                index == count && until.as_mut().poll(context).is_ready()
+            }
+        });
+        left
+    }
+
+    /// Waits until an instant on [`Reactor::now`]'s clock; at once when it has passed.
+    pub async fn sleep_until(&self, at_ns: u64) {
+        let mut sleep = Sleep { inner: &self.inner, at_ns, timer: None };
+        poll_fn(|_| sleep.poll()).await;
+    }
+
+    /// Waits for a span of time.
+    pub async fn sleep(&self, span: Duration) {
+        self.sleep_until(self.now().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))).await;
+    }
+
+    /// Lets every other ready task run first.
+    #[inline]
+    pub async fn yield_now(&self) {
+        Yield { inner: &self.inner, yielded: false }.await;
+    }
+
+    /// Waits for a future until a deadline; past it, the future is dropped and its operations are cancelled.
+    ///
+    /// # Errors
+    /// [`Elapsed`] when the deadline passed first.
+    pub async fn timeout_at<F: Future>(&self, at_ns: u64, future: F) -> Result<F::Output, Elapsed> {
+        let mut future = pin!(future);
+        let mut sleep = Sleep { inner: &self.inner, at_ns, timer: None };
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(value) => Poll::Ready(Ok(value)),
+            Poll::Pending => sleep.poll().map(|()| Err(Elapsed)),
+        })
+        .await
+    }
+
+    /// A new signal between tasks of this reactor.
+    pub fn signal(&self) -> Signal {
+        Signal::new(Rc::clone(&self.inner))
+    }
+
+    /// Zeroed, page-aligned memory for operations.
+    pub fn buffer(&self, len: usize) -> Buffer {
+        Buffer::new(len)
+    }
+
+    /// Connects to a TCP address.
+    ///
+    /// # Errors
+    /// What connect(2) reports. There is no deadline of its own: use [`Reactor::timeout_at`].
+    pub async fn connect(&self, to: SocketAddr, options: &SocketOptions) -> io::Result<Stream> {
+        Stream::connect(&self.inner, to, options).await
+    }
+
+    /// Listens on a TCP address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// What socket(2), bind(2) and listen(2) report.
+    pub fn listen(&self, on: SocketAddr, backlog: u32) -> io::Result<Listener> {
+        Listener::open(&self.inner, on, backlog)
+    }
+}
+
+/// A background task. Dropping the handle lets the task go on by itself.
+pub struct Task {
+    inner: Rc<Inner>,
+    id: TaskId,
+}
+
+impl Task {
+    /// Drops the task where it stands; its operations are cancelled.
+    pub fn abort(self) {
+        self.inner.abort(self.id);
+    }
+}
+
+impl std::fmt::Debug for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Task({:?})", self.id)
+    }
+}
+
+struct Sleep<'a> {
+    inner: &'a Inner,
+    at_ns: u64,
+    timer: Option<TimerId>,
+}
+
+impl Sleep<'_> {
+    fn poll(&mut self) -> Poll<()> {
+        if self.inner.now() >= self.at_ns {
+            return Poll::Ready(());
+        }
+        if self.timer.is_none() {
+            self.timer = Some(self.inner.timers.borrow_mut().insert(self.at_ns, self.inner.current()));
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep<'_> {
+    fn drop(&mut self) {
+        if let Some(timer) = self.timer.take() {
+            self.inner.timers.borrow_mut().remove(timer);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The heart: tasks by index, the queue of those that are ready, and the loop that turns them.
+//!
+//! A task is a number. Lanes have small numbers, background tasks carry [`BACKGROUND`]. Whatever a task
+//! waits for (an operation's slot, a timer, a signal) remembers that number and puts it on the ready
+//! queue; the loop polls exactly those. There are no wakers and no reference counts on that path.
+//! A task may be polled without cause: every future here checks its own condition.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use crate::clock::Scale;
+use crate::epoll::Epoll;
+use crate::timers::Timers;
+use crate::uring::Uring;
+
+/// No task waits.
+pub(crate) const NO_TASK: u32 = u32::MAX;
+/// Marks the numbers of background tasks.
+const BACKGROUND: u32 = 1 << 31;
+/// Polls between two looks at the kernel and the clock: enough to make both negligible, few enough
+/// that a busy set of lanes delays a completion by microseconds only.
+const POLLS_A_TURN: usize = 128;
+/// Operations that a task may complete without waiting before others get their turn.
+const OPS_WITHOUT_WAITING: u32 = 16;
+
+#[expect(clippy::large_enum_variant, reason = "one a thread, and a box would cost an indirection each turn")]
+pub(crate) enum Kernel {
+    Uring(Uring),
+    Epoll(Epoll),
+    /// No kernel: timers on a virtual clock.
+    Simulated(Cell<u64>),
+}
+
+type BackgroundTask = Pin<Box<dyn Future<Output = ()>>>;
+
+/// A background task's name: its place, and how often that place was used before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskId {
+    index: u32,
+    generation: u32,
+}
+
+enum TaskSlot {
+    Free,
+    Idle(BackgroundTask),
+    /// Taken out while it is polled.
+    Running,
+    /// Aborted from within its own poll.
+    Aborted,
+}
+
+/// Everything that the tasks of one reactor share.
+pub(crate) struct Inner {
+    pub(crate) kernel: Kernel,
+    pub(crate) refusal: Option<String>,
+    pub(crate) timers: RefCell<Timers>,
+    clock: Scale,
+    current: Cell<u32>,
+    ready: RefCell<VecDeque<u32>>,
+    tasks: RefCell<Vec<(u32, TaskSlot)>>,
+    free_tasks: RefCell<Vec<u32>>,
+    ops_without_waiting: Cell<u32>,
+}
+
+impl Inner {
+    pub(crate) fn new(kernel: Kernel, refusal: Option<String>) -> Rc<Inner> {
+        Rc::new(Inner {
+            kernel,
+            refusal,
+            timers: RefCell::default(),
+            clock: Scale::get(),
+            current: Cell::new(NO_TASK),
+            ready: RefCell::new(VecDeque::with_capacity(1024)),
+            tasks: RefCell::default(),
+            free_tasks: RefCell::default(),
+            ops_without_waiting: Cell::new(0),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        match &self.kernel {
+            Kernel::Simulated(now) => now.get(),
+            _ => self.clock.now_ns(),
+        }
+    }
+
+    /// The task that is being polled.
+    #[inline]
+    pub(crate) fn current(&self) -> u32 {
+        self.current.get()
+    }
+
+    #[inline]
+    pub(crate) fn make_ready(&self, task: u32) {
+        self.ready.borrow_mut().push_back(task);
+    }
+
+    /// True when the running task has done enough without waiting and should yield.
+    pub(crate) fn should_yield(&self) -> bool {
+        let done = self.ops_without_waiting.get() + 1;
+        self.ops_without_waiting.set(if done >= OPS_WITHOUT_WAITING { 0 } else { done });
+        done >= OPS_WITHOUT_WAITING
+    }
+
+    pub(crate) fn spawn(&self, task: BackgroundTask) -> TaskId {
+        let index = self.free_tasks.borrow_mut().pop();
+        let mut tasks = self.tasks.borrow_mut();
+        let index = index.unwrap_or_else(|| {
+            tasks.push((0, TaskSlot::Free));
+            (tasks.len() - 1) as u32
+        });
+        let (generation, slot) = &mut tasks[index as usize];
+        *slot = TaskSlot::Idle(task);
+        self.make_ready(index | BACKGROUND);
+        TaskId { index, generation: *generation }
+    }
+
+    pub(crate) fn abort(&self, id: TaskId) {
+        let mut tasks = self.tasks.borrow_mut();
+        let Some((generation, slot)) = tasks.get_mut(id.index as usize) else { return };
+        if *generation != id.generation {
+            return;
+        }
+        let dropped = match slot {
+            TaskSlot::Free | TaskSlot::Aborted => return,
+            TaskSlot::Running => std::mem::replace(slot, TaskSlot::Aborted),
+            TaskSlot::Idle(_) => {
+                *generation += 1;
+                self.free_tasks.borrow_mut().push(id.index);
+                std::mem::replace(slot, TaskSlot::Free)
+            }
+        };
+        // Dropping may run destructors that come back here.
+        drop(tasks);
+        drop(dropped);
+    }
+
+    fn poll_background(&self, index: u32, context: &mut Context<'_>) {
+        let mut task = {
+            let mut tasks = self.tasks.borrow_mut();
+            let Some((_, slot @ TaskSlot::Idle(_))) = tasks.get_mut(index as usize) else { return };
+            let TaskSlot::Idle(task) = std::mem::replace(slot, TaskSlot::Running) else { return };
+            task
+        };
+        let finished = task.as_mut().poll(context).is_ready();
+        let mut tasks = self.tasks.borrow_mut();
+        let Some((generation, slot)) = tasks.get_mut(index as usize) else { return };
+        if finished || matches!(slot, TaskSlot::Aborted) {
+            *slot = TaskSlot::Free;
+            *generation += 1;
+            self.free_tasks.borrow_mut().push(index);
+            drop(tasks);
+            drop(task);
+        } else {
+            *slot = TaskSlot::Idle(task);
+        }
+    }
+
+    /// Drops every background task and waits, briefly, until the kernel has let go of their buffers.
+    pub(crate) fn close(&self) {
+        loop {
+            let tasks = std::mem::take(&mut *self.tasks.borrow_mut());
+            self.free_tasks.borrow_mut().clear();
+            if tasks.is_empty() {
+                break;
+            }
+            drop(tasks);
+        }
+        if let Kernel::Uring(uring) = &self.kernel {
+            uring.drain();
+        }
+    }
+
+    /// Polls ready tasks until `poll_foreground` returns true. It gets the numbers of foreground tasks.
+    pub(crate) fn run(&self, mut poll_foreground: impl FnMut(u32, &mut Context<'_>) -> bool) {
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            for _ in 0..POLLS_A_TURN {
+                let Some(task) = self.ready.borrow_mut().pop_front() else { break };
+                self.current.set(task);
+                self.ops_without_waiting.set(0);
+                if task & BACKGROUND != 0 {
+                    self.poll_background(task & !BACKGROUND, &mut context);
+                } else if poll_foreground(task, &mut context) {
+                    self.current.set(NO_TASK);
+                    return;
+                }
+            }
+            self.current.set(NO_TASK);
+            self.fire_timers();
+            let idle = self.ready.borrow().is_empty();
+            self.look_at_kernel(idle);
+        }
+    }
+
+    fn fire_timers(&self) {
+        let mut timers = self.timers.borrow_mut();
+        if timers.next_due().is_some() {
+            let now = self.now();
+            while let Some(task) = timers.pop_due(now) {
+                self.make_ready(task);
+            }
+        }
+    }
+
+    /// Submits what is queued, collects what is complete, and when `idle`, waits for the first of
+    /// a completion and a timer.
+    fn look_at_kernel(&self, idle: bool) {
+        let due = self.timers.borrow().next_due();
+        match &self.kernel {
+            Kernel::Uring(uring) => {
+                let wait = idle.then(|| due.map(|at| at.saturating_sub(self.now())));
+                uring.turn(wait, |task| self.make_ready(task));
+            }
+            Kernel::Epoll(epoll) => {
+                let wait = if idle { due.map(|at| at.saturating_sub(self.now())) } else { Some(0) };
+                epoll.turn(wait, |task| self.make_ready(task));
+            }
+            Kernel::Simulated(now) => {
+                if idle {
+                    let at = due.expect(
+                        "a simulated run in which every task waits for ever: nothing can happen any more",
+                    );
+                    now.set(now.get().max(at));
+                }
+            }
+        }
+    }
+}
+
+/// Waits until the task has been put on the ready queue again, after all that are there now.
+pub(crate) struct Yield<'a> {
+    pub(crate) inner: &'a Inner,
+    pub(crate) yielded: bool,
+}
+
+impl Future for Yield<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.yielded {
+            return Poll::Ready(());
+        }
+        self.yielded = true;
+        self.inner.make_ready(self.inner.current());
+        Poll::Pending
+    }
+}

@@ -1,0 +1,144 @@
+//! Slots: the state of each operation that the kernel works on, found by its number.
+
+use std::any::Any;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::rc::Rc;
+
+use crate::Buffer;
+use crate::stream::Socket;
+
+/// What must stay alive until the kernel is done with an operation.
+#[derive(Default)]
+pub(crate) struct Held {
+    pub(crate) buffer: Option<Buffer>,
+    #[expect(dead_code, reason = "it is held, not read: the descriptor must not be closed and reused")]
+    pub(crate) socket: Option<Rc<Socket>>,
+    /// The result is a new descriptor, to be closed when nobody waits for it any more.
+    pub(crate) makes_descriptor: bool,
+    /// Addresses and the like, for the few operations that need them.
+    pub(crate) other: Option<Box<dyn Any>>,
+}
+
+enum State {
+    Free {
+        next: u32,
+    },
+    /// The kernel works on it; this task waits.
+    Pending {
+        task: u32,
+    },
+    /// Nobody waits any more; what it holds is dropped when the kernel is done.
+    Abandoned,
+    Done {
+        result: i32,
+    },
+}
+
+struct Slot {
+    state: State,
+    held: Held,
+}
+
+const END: u32 = u32::MAX;
+
+/// All operations of a reactor. Memory is as large as the most that were ever in flight at once.
+pub(crate) struct Slots {
+    slots: Vec<Slot>,
+    free: u32,
+    in_flight: usize,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Slots { slots: Vec::with_capacity(1024), free: END, in_flight: 0 }
+    }
+}
+
+impl Slots {
+    /// Operations that the kernel has not finished.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    pub(crate) fn insert(&mut self, task: u32, held: Held) -> u32 {
+        self.in_flight += 1;
+        let slot = Slot { state: State::Pending { task }, held };
+        if self.free == END {
+            self.slots.push(slot);
+            return (self.slots.len() - 1) as u32;
+        }
+        let index = self.free;
+        if let State::Free { next } = self.slots[index as usize].state {
+            self.free = next;
+        }
+        self.slots[index as usize] = slot;
+        index
+    }
+
+    /// The buffer that an operation holds, to tell the kernel its address.
+    pub(crate) fn held(&mut self, index: u32) -> &mut Held {
+        &mut self.slots[index as usize].held
+    }
+
+    /// The kernel has finished an operation; the task that waited, if one still does.
+    pub(crate) fn complete(&mut self, index: u32, result: i32) -> Option<u32> {
+        self.in_flight -= 1;
+        let slot = &mut self.slots[index as usize];
+        match slot.state {
+            State::Pending { task } => {
+                slot.state = State::Done { result };
+                Some(task)
+            }
+            State::Abandoned => {
+                if self.release(index).makes_descriptor && result >= 0 {
+                    // SAFETY: the kernel has just made this descriptor and nobody else knows it.
+                    drop(unsafe { OwnedFd::from_raw_fd(result) });
+                }
+                None
+            }
+            State::Free { .. } | State::Done { .. } => unreachable!("an operation completes once"),
+        }
+    }
+
+    /// The result and the buffer, if the operation is done; else remembers who waits.
+    pub(crate) fn take_if_done(&mut self, index: u32, waiter: u32) -> Option<(i32, Option<Buffer>)> {
+        match &mut self.slots[index as usize].state {
+            State::Done { result } => {
+                let result = *result;
+                let held = self.release(index);
+                Some((result, held.buffer))
+            }
+            State::Pending { task } => {
+                *task = waiter;
+                None
+            }
+            State::Free { .. } | State::Abandoned => unreachable!("only the one that waits asks"),
+        }
+    }
+
+    /// Nobody waits for it any more. True when the kernel still works on it.
+    pub(crate) fn abandon(&mut self, index: u32) -> bool {
+        let slot = &mut self.slots[index as usize];
+        match slot.state {
+            State::Pending { .. } => {
+                slot.state = State::Abandoned;
+                true
+            }
+            State::Done { result } => {
+                if self.release(index).makes_descriptor && result >= 0 {
+                    // SAFETY: as above.
+                    drop(unsafe { OwnedFd::from_raw_fd(result) });
+                }
+                false
+            }
+            State::Free { .. } | State::Abandoned => unreachable!("only the one that waits gives up"),
+        }
+    }
+
+    fn release(&mut self, index: u32) -> Held {
+        let slot = &mut self.slots[index as usize];
+        slot.state = State::Free { next: self.free };
+        self.free = index;
+        std::mem::take(&mut slot.held)
+    }
+}

@@ -1,0 +1,137 @@
+//! Making sockets: options, reserved ports, and what the kernel says of a connection.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, listen, socket_with, sockopt};
+
+/// How a connection is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// `TCP_NODELAY`: send small requests at once (on by default).
+    pub nodelay: bool,
+    /// `SO_SNDBUF` in bytes; the kernel's own sizing when absent.
+    pub send_buffer_bytes: Option<u32>,
+    /// `SO_RCVBUF` in bytes; the kernel's own sizing when absent.
+    pub receive_buffer_bytes: Option<u32>,
+    /// The local address to connect from.
+    pub bind: Option<SocketAddr>,
+    /// Connect from a port below 1024, which many NFS servers demand; an ordinary port when this is not permitted.
+    pub reserved_port: bool,
+}
+
+impl Default for SocketOptions {
+    fn default() -> Self {
+        SocketOptions {
+            nodelay: true,
+            send_buffer_bytes: None,
+            receive_buffer_bytes: None,
+            bind: None,
+            reserved_port: false,
+        }
+    }
+}
+
+/// What the kernel says of a connection (`TCP_INFO`, tcp(7)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Maximum segment size towards the peer, in bytes.
+    pub mss_bytes: u32,
+    /// Segments sent again since the connection was made.
+    pub retransmits: u64,
+    /// Smoothed round-trip time in microseconds.
+    pub rtt_us: u32,
+}
+
+pub(crate) fn family(address: &SocketAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
+}
+
+/// A TCP socket; non-blocking for epoll, blocking for io_uring (which would not wait otherwise).
+pub(crate) fn new_socket(address: &SocketAddr, nonblocking: bool) -> io::Result<OwnedFd> {
+    let mut flags = SocketFlags::CLOEXEC;
+    flags.set(SocketFlags::NONBLOCK, nonblocking);
+    Ok(socket_with(family(address), SocketType::STREAM, flags, Some(ipproto::TCP))?)
+}
+
+/// A socket that is ready to connect.
+pub(crate) fn prepare(to: &SocketAddr, options: &SocketOptions, nonblocking: bool) -> io::Result<OwnedFd> {
+    let fd = new_socket(to, nonblocking)?;
+    sockopt::set_tcp_nodelay(&fd, options.nodelay)?;
+    if let Some(bytes) = options.send_buffer_bytes {
+        sockopt::set_socket_send_buffer_size(&fd, bytes as usize)?;
+    }
+    if let Some(bytes) = options.receive_buffer_bytes {
+        sockopt::set_socket_recv_buffer_size(&fd, bytes as usize)?;
+    }
+    match options.bind {
+        Some(local) => bind(&fd, &local)?,
+        None if options.reserved_port => bind_reserved(&fd, to),
+        None => {}
+    }
+    Ok(fd)
+}
+
+/// Binds to some free port from 1023 down to 512, or leaves the socket as it is where that is not permitted.
+fn bind_reserved(fd: &OwnedFd, to: &SocketAddr) {
+    let any =
+        if to.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+    // Start at a place that differs between processes and calls, so that they do not collide again and again.
+    let start = (crate::clock::now_ns() / 1000 + u64::from(std::process::id())) % 512;
+    for step in 0..512 {
+        let port = 1023 - ((start + step) % 512) as u16;
+        match bind(fd, &SocketAddr::new(any, port)) {
+            Ok(()) => return,
+            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => return,
+            Err(_) => {}
+        }
+    }
+}
+
+/// A listening socket. Port 0 asks for a free port.
+pub(crate) fn listening(on: &SocketAddr, backlog: u32, nonblocking: bool) -> io::Result<OwnedFd> {
+    let fd = new_socket(on, nonblocking)?;
+    sockopt::set_socket_reuseaddr(&fd, true)?;
+    if on.is_ipv6() {
+        sockopt::set_ipv6_v6only(&fd, true)?;
+    }
+    bind(&fd, on)?;
+    listen(&fd, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    Ok(fd)
+}
+
+pub(crate) fn local_addr(fd: &OwnedFd) -> io::Result<SocketAddr> {
+    SocketAddr::try_from(rustix::net::getsockname(fd)?)
+        .map_err(|_| io::Error::other("not an internet address"))
+}
+
+pub(crate) fn peer_addr(fd: &OwnedFd) -> io::Result<SocketAddr> {
+    let peer = rustix::net::getpeername(fd)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
+    SocketAddr::try_from(peer).map_err(|_| io::Error::other("not an internet address"))
+}
+
+pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> Option<TcpInfo> {
+    // SAFETY: all-zero is a valid value of this plain structure.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `info`.
+    let status = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            std::ptr::from_mut(&mut info).cast(),
+            &mut len,
+        )
+    };
+    (status == 0).then(|| TcpInfo {
+        mss_bytes: info.tcpi_snd_mss,
+        retransmits: u64::from(info.tcpi_total_retrans),
+        rtt_us: info.tcpi_rtt,
+    })
+}
+
+pub(crate) fn reset_on_close(fd: &OwnedFd) {
+    let _ = sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO));
+}

@@ -1,0 +1,385 @@
+//! TCP connections and listeners on either backend.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::rc::{Rc, Weak};
+
+use io_uring::{opcode, squeue, types};
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+
+use crate::core::{Inner, Kernel, Yield};
+use crate::epoll::Direction;
+use crate::slots::Held;
+use crate::socket::{self, SocketOptions, TcpInfo};
+use crate::uring::to_result;
+use crate::{Buffer, discard};
+
+/// A descriptor and its place in the backend's tables.
+pub(crate) struct Socket {
+    fd: OwnedFd,
+    /// Registered file (io_uring) or watch (epoll).
+    place: Option<u32>,
+    inner: Weak<Inner>,
+}
+
+impl Socket {
+    fn new(inner: &Rc<Inner>, fd: OwnedFd) -> io::Result<Rc<Socket>> {
+        let place = match &inner.kernel {
+            Kernel::Uring(uring) => uring.register_file(fd.as_raw_fd()),
+            Kernel::Epoll(epoll) => Some(epoll.watch(&fd)?),
+            Kernel::Simulated(_) => return Err(no_sockets()),
+        };
+        Ok(Rc::new(Socket { fd, place, inner: Rc::downgrade(inner) }))
+    }
+
+    fn watch(&self) -> u32 {
+        self.place.expect("epoll sockets are always watched")
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let (Some(inner), Some(place)) = (self.inner.upgrade(), self.place) else { return };
+        match &inner.kernel {
+            Kernel::Uring(uring) => uring.forget_file(place),
+            Kernel::Epoll(epoll) => epoll.forget(place, &self.fd),
+            Kernel::Simulated(_) => {}
+        }
+    }
+}
+
+fn no_sockets() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "a simulated reactor has no sockets")
+}
+
+/// Builds an entry for the registered file or the plain descriptor, whichever the socket has.
+macro_rules! on_socket {
+    ($socket:expr, |$fd:ident| $entry:expr) => {
+        match $socket.place {
+            Some(place) => {
+                let $fd = types::Fixed(place);
+                $entry
+            }
+            None => {
+                let $fd = types::Fd($socket.fd.as_raw_fd());
+                $entry
+            }
+        }
+    };
+}
+
+/// A TCP connection. Clones are handles to the same one; it closes when the last is dropped.
+#[derive(Clone)]
+pub struct Stream {
+    socket: Rc<Socket>,
+    inner: Rc<Inner>,
+    local: SocketAddr,
+    peer: SocketAddr,
+}
+
+impl Stream {
+    pub(crate) async fn connect(
+        inner: &Rc<Inner>,
+        to: SocketAddr,
+        options: &SocketOptions,
+    ) -> io::Result<Stream> {
+        match Self::connect_once(inner, to, options).await {
+            // The reserved port is taken towards this very peer (often by a connection that lingers).
+            Err(e)
+                if options.reserved_port
+                    && matches!(e.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) =>
+            {
+                let options = SocketOptions { reserved_port: false, ..*options };
+                Self::connect_once(inner, to, &options).await
+            }
+            other => other,
+        }
+    }
+
+    async fn connect_once(inner: &Rc<Inner>, to: SocketAddr, options: &SocketOptions) -> io::Result<Stream> {
+        let nonblocking = matches!(inner.kernel, Kernel::Epoll(_));
+        let socket = Socket::new(inner, socket::prepare(&to, options, nonblocking)?)?;
+        match &inner.kernel {
+            Kernel::Uring(uring) => {
+                let address: Box<rustix::net::SocketAddrAny> = Box::new(to.into());
+                let held = Held { socket: Some(Rc::clone(&socket)), other: Some(address), ..Held::default() };
+                let (result, _) = uring
+                    .start(inner, held, |held| {
+                        let address = held
+                            .other
+                            .as_ref()
+                            .and_then(|any| any.downcast_ref::<rustix::net::SocketAddrAny>())
+                            .expect("it was put there above");
+                        let (pointer, len) = (address.as_ptr().cast::<libc::sockaddr>(), address.addr_len());
+                        on_socket!(socket, |fd| opcode::Connect::new(fd, pointer, len).build())
+                    })
+                    .await;
+                to_result(result)?;
+            }
+            Kernel::Epoll(epoll) => {
+                match rustix::net::connect(&socket.fd, &to) {
+                    Ok(()) => {}
+                    Err(rustix::io::Errno::INPROGRESS) => loop {
+                        epoll.wait(inner, socket.watch(), Direction::Write).await;
+                        // A watch may report early; the socket has a peer only when it is connected.
+                        rustix::net::sockopt::socket_error(&socket.fd)??;
+                        if rustix::net::getpeername(&socket.fd).is_ok() {
+                            break;
+                        }
+                    },
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            Kernel::Simulated(_) => return Err(no_sockets()),
+        }
+        let local = socket::local_addr(&socket.fd)?;
+        Ok(Stream { socket, inner: Rc::clone(inner), local, peer: to })
+    }
+
+    /// Receives into `range` of the buffer: at least one byte, or 0 at the end of the stream.
+    pub async fn recv(&self, buffer: Buffer, range: Range<usize>) -> (io::Result<usize>, Buffer) {
+        self.receive(buffer, range, 0).await
+    }
+
+    /// Fills `range` of the buffer; fewer bytes only when the stream ends before.
+    pub async fn recv_exact(&self, mut buffer: Buffer, range: Range<usize>) -> (io::Result<usize>, Buffer) {
+        let wanted = range.len();
+        let mut filled = 0;
+        while filled < wanted {
+            let rest = range.start + filled..range.end;
+            let result;
+            (result, buffer) = self.receive(buffer, rest, libc::MSG_WAITALL).await;
+            match result {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(e) => return (Err(e), buffer),
+            }
+        }
+        (Ok(filled), buffer)
+    }
+
+    async fn receive(&self, buffer: Buffer, range: Range<usize>, flags: i32) -> (io::Result<usize>, Buffer) {
+        let Range { start, end } = range;
+        assert!(start <= end && end <= buffer.len(), "the range lies within the buffer");
+        match &self.inner.kernel {
+            Kernel::Uring(_) => {
+                let len = end - start;
+                self.in_ring(buffer, |socket, buffer| {
+                    let pointer = buffer.address(start);
+                    on_socket!(socket, |fd| opcode::Recv::new(fd, pointer, len as u32).flags(flags).build())
+                })
+                .await
+            }
+            _ => {
+                let mut buffer = buffer;
+                let result = self
+                    .with_epoll(Direction::Read, || {
+                        Ok(rustix::net::recv(&self.socket.fd, &mut buffer[start..end], RecvFlags::empty())?.0)
+                    })
+                    .await;
+                (result, buffer)
+            }
+        }
+    }
+
+    /// Drops exactly `len` bytes that arrive, without copying them to user space
+    /// (`MSG_TRUNC`, tcp(7)); fewer only when the stream ends before. Says how many.
+    pub async fn recv_discard(&self, len: usize) -> io::Result<usize> {
+        let mut dropped = 0;
+        while dropped < len {
+            let part = (len - dropped).min(discard::LEN_MAX);
+            let pointer = discard::target();
+            // Not MSG_WAITALL: io_uring continues a partial receive by the state of the iterator, which a
+            // receive that copies nothing does not advance, and so would drop more than was asked (6.18).
+            let flags = libc::MSG_TRUNC;
+            let count = match &self.inner.kernel {
+                Kernel::Uring(uring) => {
+                    let held = Held { socket: Some(Rc::clone(&self.socket)), ..Held::default() };
+                    let operation = uring.start(&self.inner, held, |_| {
+                        on_socket!(self.socket, |fd| opcode::Recv::new(fd, pointer, part as u32)
+                            .flags(flags)
+                            .build())
+                    });
+                    to_result(operation.await.0)?
+                }
+                _ => self.with_epoll(Direction::Read, || discard::receive(&self.socket.fd, part)).await?,
+            };
+            if count == 0 {
+                break;
+            }
+            dropped += count;
+        }
+        Ok(dropped)
+    }
+
+    /// Sends some of `range`, at least one byte.
+    pub async fn send(&self, buffer: Buffer, range: Range<usize>) -> (io::Result<usize>, Buffer) {
+        self.transmit(buffer, range, libc::MSG_NOSIGNAL).await
+    }
+
+    /// Sends all of `range`.
+    pub async fn send_all(&self, mut buffer: Buffer, range: Range<usize>) -> (io::Result<()>, Buffer) {
+        let mut sent = range.start;
+        while sent < range.end {
+            let result;
+            (result, buffer) =
+                self.transmit(buffer, sent..range.end, libc::MSG_NOSIGNAL | libc::MSG_WAITALL).await;
+            match result {
+                Ok(count) => sent += count,
+                Err(e) => return (Err(e), buffer),
+            }
+        }
+        (Ok(()), buffer)
+    }
+
+    async fn transmit(&self, buffer: Buffer, range: Range<usize>, flags: i32) -> (io::Result<usize>, Buffer) {
+        let Range { start, end } = range;
+        assert!(start <= end && end <= buffer.len(), "the range lies within the buffer");
+        match &self.inner.kernel {
+            Kernel::Uring(_) => {
+                let len = end - start;
+                self.in_ring(buffer, |socket, buffer| {
+                    let pointer = buffer.address(start).cast_const();
+                    on_socket!(socket, |fd| opcode::Send::new(fd, pointer, len as u32).flags(flags).build())
+                })
+                .await
+            }
+            _ => {
+                let result = self
+                    .with_epoll(Direction::Write, || {
+                        Ok(rustix::net::send(&self.socket.fd, &buffer[start..end], SendFlags::NOSIGNAL)?)
+                    })
+                    .await;
+                (result, buffer)
+            }
+        }
+    }
+
+    /// One operation on the ring that holds the buffer.
+    fn in_ring<'a>(
+        &'a self,
+        buffer: Buffer,
+        entry: impl FnOnce(&Socket, &mut Buffer) -> squeue::Entry,
+    ) -> impl Future<Output = (io::Result<usize>, Buffer)> + 'a {
+        let Kernel::Uring(uring) = &self.inner.kernel else {
+            unreachable!("the caller has matched the backend")
+        };
+        let held = Held { buffer: Some(buffer), socket: Some(Rc::clone(&self.socket)), ..Held::default() };
+        let operation = uring.start(&self.inner, held, |held| {
+            entry(&self.socket, held.buffer.as_mut().expect("it was put there above"))
+        });
+        async move {
+            let (result, buffer) = operation.await;
+            (to_result(result), buffer.expect("the operation gives back what it took"))
+        }
+    }
+
+    /// One system call that is repeated until it does not block; yields now and then, because a socket
+    /// that is always ready would keep everybody else waiting.
+    async fn with_epoll<T>(
+        &self,
+        direction: Direction,
+        attempt: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<T> {
+        let Kernel::Epoll(epoll) = &self.inner.kernel else { return Err(no_sockets()) };
+        if self.inner.should_yield() {
+            Yield { inner: &self.inner, yielded: false }.await;
+        }
+        epoll.retry(&self.inner, self.socket.watch(), direction, attempt).await
+    }
+
+    /// Ends both directions: whatever waits on this connection ends.
+    pub fn shutdown(&self) {
+        let _ = rustix::net::shutdown(&self.socket.fd, Shutdown::Both);
+    }
+
+    /// Makes the close a reset (`SO_LINGER` 0), for tests and injected faults.
+    pub fn reset_on_close(&self) {
+        socket::reset_on_close(&self.socket.fd);
+    }
+
+    /// This end.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The other end.
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// What the kernel says of the connection.
+    pub fn tcp_info(&self) -> Option<TcpInfo> {
+        socket::tcp_info(self.socket.fd.as_fd())
+    }
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stream({} -> {})", self.local, self.peer)
+    }
+}
+
+/// A socket that accepts connections.
+pub struct Listener {
+    socket: Rc<Socket>,
+    inner: Rc<Inner>,
+    local: SocketAddr,
+}
+
+impl Listener {
+    pub(crate) fn open(inner: &Rc<Inner>, on: SocketAddr, backlog: u32) -> io::Result<Listener> {
+        let nonblocking = matches!(inner.kernel, Kernel::Epoll(_));
+        let fd = socket::listening(&on, backlog, nonblocking)?;
+        let local = socket::local_addr(&fd)?;
+        Ok(Listener { socket: Socket::new(inner, fd)?, inner: Rc::clone(inner), local })
+    }
+
+    /// Where it listens, with the port that was chosen.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Waits for the next connection; `TCP_NODELAY` is set on it.
+    ///
+    /// # Errors
+    /// What accept(2) reports: a connection that was gone again, or no descriptors left.
+    pub async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
+        let fd = match &self.inner.kernel {
+            Kernel::Uring(uring) => {
+                let held =
+                    Held { socket: Some(Rc::clone(&self.socket)), makes_descriptor: true, ..Held::default() };
+                let operation = uring.start(&self.inner, held, |_| {
+                    on_socket!(self.socket, |fd| {
+                        opcode::Accept::new(fd, std::ptr::null_mut(), std::ptr::null_mut())
+                            .flags(libc::SOCK_CLOEXEC)
+                            .build()
+                    })
+                });
+                let fd = to_result(operation.await.0)?;
+                // SAFETY: the kernel has just made this descriptor for us.
+                unsafe { <OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(fd as i32) }
+            }
+            Kernel::Epoll(epoll) => {
+                use rustix::net::{SocketFlags, accept_with};
+                let attempt =
+                    || Ok(accept_with(&self.socket.fd, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?);
+                epoll.retry(&self.inner, self.socket.watch(), Direction::Read, attempt).await?
+            }
+            Kernel::Simulated(_) => return Err(no_sockets()),
+        };
+        rustix::net::sockopt::set_tcp_nodelay(&fd, true)?;
+        let (local, peer) = (socket::local_addr(&fd)?, socket::peer_addr(&fd)?);
+        let socket = Socket::new(&self.inner, fd)?;
+        Ok((Stream { socket, inner: Rc::clone(&self.inner), local, peer }, peer))
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Listener({})", self.local)
+    }
+}
