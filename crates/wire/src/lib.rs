@@ -3,8 +3,12 @@
 //! Nothing here opens a socket, reads a clock or keeps state beyond the message at hand; the drivers and
 //! the simulated array use the same codecs from their two ends.
 
+pub mod checksum;
+pub mod http1;
 pub mod mount;
 pub mod nfs3;
 pub mod portmap;
 pub mod rpc;
+pub mod s3;
+pub mod sigv4;
 pub mod xdr;

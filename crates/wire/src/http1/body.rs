@@ -1,0 +1,191 @@
+//! Response bodies: Content-Length, chunked with trailers, or to the end of the connection.
+
+use std::ops::Range;
+
+use super::HttpError;
+
+/// A chunk's size line, extensions included, may be this long.
+pub const MAX_CHUNK_LINE_BYTES: usize = 1024;
+/// All trailer lines together may be this long.
+pub const MAX_TRAILER_BYTES: usize = 8 * 1024;
+
+/// How the end of a body is known (RFC 9112 section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// So many bytes; 0 also for answers that have no body.
+    Length(u64),
+    /// Chunks, each with its size before it (RFC 9112 section 7.1).
+    Chunked,
+    /// Until the server closes the connection.
+    UntilClose,
+}
+
+/// One step of [`BodyDecoder::next`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Bytes of the input that are dealt with.
+    pub consumed: usize,
+    /// Where in the input payload lies; may be empty.
+    pub data: Range<usize>,
+}
+
+/// Separates payload from framing, in place, whatever the pieces in which it arrives.
+#[derive(Clone, Debug)]
+pub struct BodyDecoder {
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Length { left: u64 },
+    UntilClose,
+    Size { value: u64, line: usize, digits: u8 },
+    Extension { value: u64, line: usize },
+    SizeEnd { value: u64 },
+    Data { left: u64 },
+    DataEnd,
+    DataEndLf,
+    Trailer { total: usize, line: usize },
+    TrailerLf { total: usize, line: usize },
+    Done,
+}
+
+impl BodyDecoder {
+    /// Begins a body.
+    pub const fn new(framing: Framing) -> Self {
+        let state = match framing {
+            Framing::Length(0) => State::Done,
+            Framing::Length(left) => State::Length { left },
+            Framing::Chunked => State::Size { value: 0, line: 0, digits: 0 },
+            Framing::UntilClose => State::UntilClose,
+        };
+        Self { state }
+    }
+
+    /// True once the last byte of the body, framing included, has been consumed.
+    pub const fn is_done(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
+    /// How many of the next bytes are payload for certain: they may be received or dropped without a look.
+    pub const fn ahead(&self) -> u64 {
+        match self.state {
+            State::Length { left } | State::Data { left } => left,
+            _ => 0,
+        }
+    }
+
+    /// Notes that `count` bytes of payload, at most [`Self::ahead`], were taken past the decoder.
+    pub const fn skip(&mut self, count: u64) {
+        match self.state {
+            State::Length { left } if count < left => self.state = State::Length { left: left - count },
+            State::Length { .. } => self.state = State::Done,
+            State::Data { left } if count < left => self.state = State::Data { left: left - count },
+            State::Data { .. } => self.state = State::DataEnd,
+            _ => {}
+        }
+    }
+
+    /// Deals with the beginning of `input`, to the end of the next stretch of payload. Call it again with the
+    /// rest until all is consumed or [`Self::is_done`].
+    ///
+    /// # Errors
+    /// [`HttpError::BadChunk`]; the connection is then of no more use.
+    pub fn next(&mut self, input: &[u8]) -> Result<Piece, HttpError> {
+        let mut at = 0;
+        while at < input.len() {
+            match self.state {
+                State::Done => break,
+                State::UntilClose => {
+                    return Ok(Piece { consumed: input.len(), data: at..input.len() });
+                }
+                State::Length { left } | State::Data { left } => {
+                    let take = left.min((input.len() - at) as u64);
+                    self.skip(take);
+                    let end = at + take as usize;
+                    return Ok(Piece { consumed: end, data: at..end });
+                }
+                _ => {
+                    self.state = framing_byte(self.state, input[at])?;
+                    at += 1;
+                }
+            }
+        }
+        Ok(Piece { consumed: at, data: at..at })
+    }
+
+    /// The connection ended: right only where the end of the connection is the end of the body.
+    ///
+    /// # Errors
+    /// [`HttpError::BodyTruncated`].
+    pub const fn end(&mut self) -> Result<(), HttpError> {
+        match self.state {
+            State::Done => Ok(()),
+            State::UntilClose => {
+                self.state = State::Done;
+                Ok(())
+            }
+            State::Length { left } | State::Data { left } => Err(HttpError::BodyTruncated { missing: left }),
+            _ => Err(HttpError::BodyTruncated { missing: 1 }),
+        }
+    }
+}
+
+/// One byte of a chunked body that is not payload.
+fn framing_byte(state: State, byte: u8) -> Result<State, HttpError> {
+    Ok(match state {
+        State::Size { value, line, digits } => match (byte, hex(byte)) {
+            (_, Some(_)) if digits == 16 => {
+                return Err(HttpError::BadChunk("its size has too many digits"));
+            }
+            (_, Some(digit)) => {
+                State::Size { value: value << 4 | u64::from(digit), line: line + 1, digits: digits + 1 }
+            }
+            (b'\r', None) if digits > 0 => State::SizeEnd { value },
+            (b';' | b' ' | b'\t', None) if digits > 0 => State::Extension { value, line: line + 1 },
+            _ => return Err(HttpError::BadChunk("its size is not a hexadecimal number")),
+        },
+        State::Extension { line, .. } if line >= MAX_CHUNK_LINE_BYTES => {
+            return Err(HttpError::BadChunk("its size line is too long"));
+        }
+        State::Extension { value, line } => match byte {
+            b'\r' => State::SizeEnd { value },
+            b'\n' => {
+                return Err(HttpError::BadChunk("its size line ends without a carriage return"));
+            }
+            _ => State::Extension { value, line: line + 1 },
+        },
+        State::SizeEnd { value } => match (byte, value) {
+            (b'\n', 0) => State::Trailer { total: 0, line: 0 },
+            (b'\n', left) => State::Data { left },
+            _ => return Err(HttpError::BadChunk("its size line does not end")),
+        },
+        State::DataEnd if byte == b'\r' => State::DataEndLf,
+        State::DataEndLf if byte == b'\n' => State::Size { value: 0, line: 0, digits: 0 },
+        State::DataEnd | State::DataEndLf => {
+            return Err(HttpError::BadChunk("its data are not followed by a line end"));
+        }
+        State::Trailer { total, .. } if total >= MAX_TRAILER_BYTES => {
+            return Err(HttpError::BadChunk("its trailers are too long"));
+        }
+        State::Trailer { total, line } => match byte {
+            b'\r' => State::TrailerLf { total: total + 1, line },
+            _ => State::Trailer { total: total + 1, line: line + 1 },
+        },
+        State::TrailerLf { total, line } => match (byte, line) {
+            (b'\n', 0) => State::Done,
+            (b'\n', _) => State::Trailer { total: total + 1, line: 0 },
+            _ => return Err(HttpError::BadChunk("a trailer line does not end")),
+        },
+        State::Length { .. } | State::Data { .. } | State::UntilClose | State::Done => state,
+    })
+}
+
+const fn hex(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}

@@ -1,0 +1,47 @@
+//! The XML bodies of the S3 REST API (API version 2006-03-01): listings, batch delete, multipart, errors.
+//!
+//! Requests are written by hand with escaping; answers are read with a bounded pull parser that keeps only what
+//! is asked for and takes elements it does not know for granted.
+
+mod delete;
+mod error;
+mod list;
+mod multipart;
+mod xml;
+
+pub use delete::{DeleteFailure, MAX_DELETE_KEYS, delete_objects, parse_delete_result};
+pub use error::{S3Error, parse_error};
+pub use list::{ListPage, ListedObject, parse_list_v2};
+pub use multipart::{
+    CompletedPart, ListedPart, MAX_PARTS, PartPage, Upload, UploadPage, complete_multipart,
+    parse_complete, parse_initiate, parse_list_parts, parse_list_uploads,
+};
+pub use xml::{MAX_DEPTH, MAX_TEXT_BYTES, XmlError};
+
+/// The body of CreateBucket in a region, or empty for `us-east-1`, which must not be named.
+pub fn create_bucket_configuration(region: &str) -> String {
+    if region.is_empty() || region == "us-east-1" {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><LocationConstraint>",
+    );
+    xml::escape_into(region, &mut out);
+    out.push_str("</LocationConstraint></CreateBucketConfiguration>");
+    out
+}
+
+/// The region in the answer to GetBucketLocation; S3 leaves it empty for `us-east-1`.
+///
+/// # Errors
+/// The body is not well-formed or is another document.
+pub fn parse_location(body: &[u8]) -> Result<String, XmlError> {
+    let mut region = String::from("us-east-1");
+    xml::walk(body, "LocationConstraint", |path, text| {
+        if path == "/LocationConstraint" && !text.is_empty() {
+            text.clone_into(&mut region);
+        }
+        Ok(())
+    })?;
+    Ok(region)
+}
