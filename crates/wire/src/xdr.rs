@@ -3,6 +3,10 @@
 //! Decoding borrows from the input and never allocates for single values; a length is checked against
 //! its bound and against what is there before anything is done with it. Encoding appends to a `Vec<u8>`.
 
+mod macros;
+
+pub(crate) use macros::{xdr_bytes, xdr_enum, xdr_struct};
+
 /// Why bytes could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
@@ -113,11 +117,7 @@ impl<'a> Reader<'a> {
     /// [`DecodeError::Trailing`].
     #[inline]
     pub const fn finish(&self) -> Result<(), DecodeError> {
-        if self.left() == 0 {
-            Ok(())
-        } else {
-            Err(DecodeError::Trailing(self.left()))
-        }
+        if self.left() == 0 { Ok(()) } else { Err(DecodeError::Trailing(self.left())) }
     }
 
     /// Reads `len` bytes as they are, without padding.
@@ -127,10 +127,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
         if len > self.left() {
-            return Err(DecodeError::Truncated {
-                needed: len,
-                left: self.left(),
-            });
+            return Err(DecodeError::Truncated { needed: len, left: self.left() });
         }
         let taken = &self.bytes[self.at..self.at + len];
         self.at += len;
@@ -144,9 +141,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
         let bytes = self.take(4)?;
-        Ok(u32::from_be_bytes(
-            bytes.try_into().expect("four bytes were taken"),
-        ))
+        Ok(u32::from_be_bytes(bytes.try_into().expect("four bytes were taken")))
     }
 
     /// Reads an unsigned hyper integer (RFC 4506 section 4.5).
@@ -156,9 +151,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
         let bytes = self.take(8)?;
-        Ok(u64::from_be_bytes(
-            bytes.try_into().expect("eight bytes were taken"),
-        ))
+        Ok(u64::from_be_bytes(bytes.try_into().expect("eight bytes were taken")))
     }
 
     /// Reads a boolean (RFC 4506 section 4.4).
@@ -182,11 +175,7 @@ impl<'a> Reader<'a> {
     pub fn length(&mut self, what: &'static str, limit: usize) -> Result<usize, DecodeError> {
         let len = self.u32()?;
         if len as usize > limit {
-            return Err(DecodeError::Oversize {
-                what,
-                len: u64::from(len),
-                limit: limit as u64,
-            });
+            return Err(DecodeError::Oversize { what, len: u64::from(len), limit: limit as u64 });
         }
         Ok(len as usize)
     }
@@ -284,10 +273,7 @@ impl<const N: usize> Encode for [u8; N] {
 impl<const N: usize> Decode<'_> for [u8; N] {
     #[inline]
     fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(from
-            .opaque_fixed(N)?
-            .try_into()
-            .expect("N bytes were taken"))
+        Ok(from.opaque_fixed(N)?.try_into().expect("N bytes were taken"))
     }
 }
 
@@ -305,11 +291,7 @@ impl<T: Encode> Encode for Option<T> {
 impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
     #[inline]
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Ok(if from.bool()? {
-            Some(T::decode(from)?)
-        } else {
-            None
-        })
+        Ok(if from.bool()? { Some(T::decode(from)?) } else { None })
     }
 }
 
@@ -345,122 +327,9 @@ pub fn read_list<'a, T: Decode<'a>>(
     let mut list = Vec::new();
     while from.bool()? {
         if list.len() == limit {
-            return Err(DecodeError::Oversize {
-                what,
-                len: limit as u64 + 1,
-                limit: limit as u64,
-            });
+            return Err(DecodeError::Oversize { what, len: limit as u64 + 1, limit: limit as u64 });
         }
         list.push(T::decode(from)?);
     }
     Ok(list)
 }
-
-/// Declares structures whose XDR form is that of their fields in order (RFC 4506 section 4.14).
-macro_rules! xdr_struct {
-    ($(#[$meta:meta])* $name:ident { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$meta])*
-        pub struct $name { $($(#[$fmeta])* pub $field: $type,)* }
-
-        impl $crate::xdr::Encode for $name {
-            #[inline]
-            fn encode(&self, out: &mut Vec<u8>) { $($crate::xdr::Encode::encode(&self.$field, out);)* }
-        }
-
-        impl<'a> $crate::xdr::Decode<'a> for $name {
-            #[inline]
-            fn decode(from: &mut $crate::xdr::Reader<'a>) -> Result<Self, $crate::xdr::DecodeError> {
-                Ok(Self { $($field: $crate::xdr::Decode::decode(from)?,)* })
-            }
-        }
-    };
-    ($(#[$meta:meta])* $name:ident<'a> { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$meta])*
-        pub struct $name<'a> { $($(#[$fmeta])* pub $field: $type,)* }
-
-        impl $crate::xdr::Encode for $name<'_> {
-            #[inline]
-            fn encode(&self, out: &mut Vec<u8>) { $($crate::xdr::Encode::encode(&self.$field, out);)* }
-        }
-
-        impl<'a> $crate::xdr::Decode<'a> for $name<'a> {
-            #[inline]
-            fn decode(from: &mut $crate::xdr::Reader<'a>) -> Result<Self, $crate::xdr::DecodeError> {
-                Ok(Self { $($field: $crate::xdr::Decode::decode(from)?,)* })
-            }
-        }
-    };
-}
-
-/// Declares closed enumerations (RFC 4506 section 4.3): other values are an error.
-macro_rules! xdr_enum {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $value:literal,)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(u32)]
-        pub enum $name { $($(#[$vmeta])* $variant = $value,)* }
-
-        impl $name {
-            /// Every value.
-            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
-
-            /// The value of a number on the wire.
-            ///
-            /// # Errors
-            /// [`DecodeError::BadDiscriminant`](crate::xdr::DecodeError::BadDiscriminant).
-            #[inline]
-            pub const fn from_wire(value: u32) -> Result<Self, $crate::xdr::DecodeError> {
-                match value {
-                    $($value => Ok($name::$variant),)*
-                    value => Err($crate::xdr::DecodeError::BadDiscriminant { what: stringify!($name), value }),
-                }
-            }
-        }
-
-        impl $crate::xdr::Encode for $name {
-            #[inline]
-            fn encode(&self, out: &mut Vec<u8>) { $crate::xdr::Encode::encode(&(*self as u32), out); }
-        }
-
-        impl $crate::xdr::Decode<'_> for $name {
-            #[inline]
-            fn decode(from: &mut $crate::xdr::Reader<'_>) -> Result<Self, $crate::xdr::DecodeError> {
-                Self::from_wire(from.u32()?)
-            }
-        }
-    };
-}
-
-/// Declares byte strings of bounded length, borrowed from the message.
-macro_rules! xdr_bytes {
-    ($(#[$meta:meta])* $name:ident, $what:literal, $limit:expr) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-        pub struct $name<'a>(pub &'a [u8]);
-
-        impl $name<'_> {
-            /// The longest that is accepted, in bytes.
-            pub const LIMIT: usize = $limit;
-        }
-
-        impl std::fmt::Debug for $name<'_> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "\"{}\"", self.0.escape_ascii())
-            }
-        }
-
-        impl $crate::xdr::Encode for $name<'_> {
-            #[inline]
-            fn encode(&self, out: &mut Vec<u8>) { $crate::xdr::put_opaque(out, self.0); }
-        }
-
-        impl<'a> $crate::xdr::Decode<'a> for $name<'a> {
-            #[inline]
-            fn decode(from: &mut $crate::xdr::Reader<'a>) -> Result<Self, $crate::xdr::DecodeError> {
-                Ok(Self(from.opaque($what, $limit)?))
-            }
-        }
-    };
-}
-
-pub(crate) use {xdr_bytes, xdr_enum, xdr_struct};

@@ -1,0 +1,118 @@
+//! Every codec behind one pair of functions, so that each check runs over all of them.
+
+use std::fmt::Debug;
+
+use wire::mount::{DirPath, Exports, MountResult};
+use wire::nfs3::*;
+use wire::portmap::{Dump, Mapping};
+use wire::rpc::{AuthSys, CallHeader, ReplyHeader};
+use wire::xdr::{Decode, DecodeError, Encode, decode_all};
+
+use crate::sample::{Sample, Source};
+
+/// One type's codec.
+pub struct Codec {
+    pub name: &'static str,
+    /// Decodes, and checks that a message that is accepted is encoded to the same bytes again.
+    pub decode: fn(&[u8]) -> Result<(), DecodeError>,
+    /// Encodes a value made from arbitrary bytes, checks that it is decoded to the same value, and
+    /// returns its form.
+    pub round_trip: fn(&[u8]) -> Vec<u8>,
+}
+
+fn decode<'a, T: Decode<'a> + Encode>(bytes: &'a [u8]) -> Result<(), DecodeError> {
+    let value: T = decode_all(bytes)?;
+    let mut again = Vec::with_capacity(bytes.len());
+    value.encode(&mut again);
+    assert_eq!(again, bytes, "a message that is accepted has one form only");
+    Ok(())
+}
+
+/// The value is made by the caller because its type borrows from the source and the decoded one from
+/// the encoded form.
+fn encode<T: Encode>(value: &T) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    value.encode(&mut bytes);
+    assert_eq!(bytes.len() % 4, 0, "everything in XDR is a multiple of four bytes");
+    bytes
+}
+
+fn same<'a, T: Decode<'a> + PartialEq + Debug>(bytes: &'a [u8], value: &T) {
+    assert_eq!(&decode_all::<T>(bytes).expect("what was encoded is decoded"), value);
+}
+
+fn made<'a, T: Sample<'a>>(entropy: &'a [u8]) -> T {
+    Source::new(entropy).get()
+}
+
+macro_rules! codecs {
+    ($($type:ty),* $(,)?) => {
+        vec![$(Codec {
+            name: stringify!($type),
+            decode: |bytes| decode::<$type>(bytes),
+            round_trip: |entropy| {
+                let value: $type = made(entropy);
+                let bytes = encode(&value);
+                same::<$type>(&bytes, &value);
+                bytes
+            },
+        }),*]
+    };
+}
+
+type Attrs = Option<Attributes>;
+
+/// Arguments and results of all NFSv3 procedures, and the heads of READ and WRITE.
+pub fn nfs() -> Vec<Codec> {
+    codecs![
+        (),
+        FileHandle,
+        Outcome<Attributes, ()>,
+        SetattrArgs,
+        Outcome<WccData, WccData>,
+        DirArgs<'_>,
+        Outcome<LookupOk, Attrs>,
+        AccessArgs,
+        Outcome<AccessOk, Attrs>,
+        Outcome<ReadlinkOk<'_>, Attrs>,
+        ReadArgs,
+        ReadHead,
+        Outcome<ReadOk<'_>, Attrs>,
+        WriteArgs<'_>,
+        WriteHead,
+        Outcome<WriteOk, WccData>,
+        CreateArgs<'_>,
+        MkdirArgs<'_>,
+        SymlinkArgs<'_>,
+        MknodArgs<'_>,
+        Outcome<CreateOk, WccData>,
+        RenameArgs<'_>,
+        Outcome<RenameWcc, RenameWcc>,
+        LinkArgs<'_>,
+        Outcome<LinkWcc, LinkWcc>,
+        ReaddirArgs,
+        Outcome<ReaddirOk<'_>, Attrs>,
+        ReaddirplusArgs,
+        Outcome<ReaddirplusOk<'_>, Attrs>,
+        Outcome<FsstatOk, Attrs>,
+        Outcome<FsinfoOk, Attrs>,
+        Outcome<PathconfOk, Attrs>,
+        CommitArgs,
+        Outcome<CommitOk, WccData>,
+        Procedure,
+    ]
+}
+
+/// RPC headers, credentials, portmap and MOUNT.
+pub fn rpc() -> Vec<Codec> {
+    codecs![
+        CallHeader<'_>,
+        ReplyHeader<'_>,
+        AuthSys<'_>,
+        Mapping,
+        Dump,
+        DirPath<'_>,
+        MountResult,
+        Exports<'_>,
+    ]
+}

@@ -1,0 +1,10 @@
+//! The NFS side of the codecs: XDR, ONC-RPC, record marking, portmap, MOUNT and NFSv3.
+
+mod alloc;
+mod codecs;
+mod fuzz;
+mod hostile;
+mod known;
+mod record;
+mod roundtrip;
+mod sample;
