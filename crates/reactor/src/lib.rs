@@ -279,6 +279,12 @@ impl Reactor {
         Buffer::new(len)
     }
 
+    /// The same, and registered with the kernel where that is possible ([`Buffer::is_registered`]), which
+    /// spares it looking up the pages for every zero-copy send.
+    pub fn registered_buffer(&self, len: usize) -> Buffer {
+        Buffer::registered(&self.inner, len)
+    }
+
     /// Connects to a TCP address.
     ///
     /// # Errors

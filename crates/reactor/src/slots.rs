@@ -13,6 +13,8 @@ pub(crate) struct Held {
     pub(crate) buffer: Option<Buffer>,
     #[expect(dead_code, reason = "it is held, not read: the descriptor must not be closed and reused")]
     pub(crate) socket: Option<Rc<Socket>>,
+    /// A result that came before the kernel was done with the buffer.
+    pub(crate) early_result: Option<i32>,
     /// The result is a new descriptor, to be closed when nobody waits for it any more.
     pub(crate) makes_descriptor: bool,
     /// Addresses and the like, for the few operations that need them.

@@ -78,6 +78,7 @@ pub struct Stream {
     inner: Rc<Inner>,
     local: SocketAddr,
     peer: SocketAddr,
+    zero_copy_send: bool,
 }
 
 impl Stream {
@@ -136,7 +137,9 @@ impl Stream {
             Kernel::Simulated(_) => return Err(no_sockets()),
         }
         let local = socket::local_addr(&socket.fd)?;
-        Ok(Stream { socket, inner: Rc::clone(inner), local, peer: to })
+        let zero_copy_send =
+            options.zero_copy_send && matches!(&inner.kernel, Kernel::Uring(uring) if uring.sends_zero_copy);
+        Ok(Stream { socket, inner: Rc::clone(inner), local, peer: to, zero_copy_send })
     }
 
     /// Receives into `range` of the buffer: at least one byte, or 0 at the end of the stream.
@@ -243,6 +246,12 @@ impl Stream {
                 let len = end - start;
                 self.in_ring(buffer, |socket, buffer| {
                     let pointer = buffer.address(start).cast_const();
+                    if self.zero_copy_send {
+                        let place = buffer.place();
+                        return on_socket!(socket, |fd| {
+                            opcode::SendZc::new(fd, pointer, len as u32).buf_index(place).flags(flags).build()
+                        });
+                    }
                     on_socket!(socket, |fd| opcode::Send::new(fd, pointer, len as u32).flags(flags).build())
                 })
                 .await
@@ -289,6 +298,11 @@ impl Stream {
             Yield { inner: &self.inner, yielded: false }.await;
         }
         epoll.retry(&self.inner, self.socket.watch(), direction, attempt).await
+    }
+
+    /// True when sends take the kernel's zero-copy path.
+    pub fn sends_zero_copy(&self) -> bool {
+        self.zero_copy_send
     }
 
     /// Ends both directions: whatever waits on this connection ends.
@@ -374,7 +388,7 @@ impl Listener {
         rustix::net::sockopt::set_tcp_nodelay(&fd, true)?;
         let (local, peer) = (socket::local_addr(&fd)?, socket::peer_addr(&fd)?);
         let socket = Socket::new(&self.inner, fd)?;
-        Ok((Stream { socket, inner: Rc::clone(&self.inner), local, peer }, peer))
+        Ok((Stream { socket, inner: Rc::clone(&self.inner), local, peer, zero_copy_send: false }, peer))
     }
 }
 

@@ -316,3 +316,56 @@ fn simulated_time_is_exact() {
         trace.borrow().iter().map(|(at, step)| (at / 60_000_000_000, step / 60_000_000_000)).collect();
     assert_eq!(minutes, [(60, 60), (90, 90), (120, 60), (180, 90), (180, 60), (270, 90)]);
 }
+
+#[test]
+fn zero_copy_sends_give_the_buffer_back_only_when_it_is_free() {
+    on_both(|reactor| {
+        reactor.block_on(async {
+            let listener = reactor.listen(any_port(), 8).unwrap();
+            let options = SocketOptions { zero_copy_send: true, ..SocketOptions::default() };
+            let near = reactor.connect(listener.local_addr(), &options).await.unwrap();
+            let (far, _) = listener.accept().await.unwrap();
+            assert_eq!(near.sends_zero_copy(), reactor.backend() == Backend::Uring);
+            let len = 300_000;
+            let rounds = 20_u8;
+            let receiver = reactor.clone();
+            let finished = reactor.signal();
+            let tell = finished.clone();
+            reactor.spawn(async move {
+                let mut buffer = receiver.buffer(len);
+                for round in 0..rounds {
+                    let (got, back) = far.recv_exact(buffer, 0..len).await;
+                    assert_eq!(got.unwrap(), len);
+                    assert!(
+                        back.iter().all(|&byte| byte == round),
+                        "round {round} was overwritten in flight"
+                    );
+                    buffer = back;
+                }
+                tell.set();
+            });
+            let mut buffer = reactor.registered_buffer(len);
+            assert!(!buffer.is_registered() || reactor.backend() == Backend::Uring);
+            for round in 0..rounds {
+                // The kernel read the pages of the round before; they may change now.
+                buffer.fill(round);
+                let (sent, back) = near.send_all(buffer, 0..len).await;
+                sent.unwrap();
+                buffer = back;
+            }
+            finished.wait().await;
+        });
+    });
+}
+
+#[test]
+fn registered_buffers_come_and_go_without_using_up_the_table() {
+    let reactor = Reactor::open(Choice::Uring).unwrap();
+    let first = reactor.registered_buffer(4096);
+    if first.is_registered() {
+        drop(first);
+        for _ in 0..5000 {
+            assert!(reactor.registered_buffer(4096).is_registered());
+        }
+    }
+}
