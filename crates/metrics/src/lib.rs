@@ -5,6 +5,8 @@
 mod histogram;
 mod kind;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use histogram::{Histogram, HistogramError};
 pub use kind::{ErrorKind, OpKind};

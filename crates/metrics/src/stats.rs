@@ -81,7 +81,7 @@ pub struct Interval {
     pub start_ns: u64,
     /// Length in nanoseconds.
     pub length_ns: u64,
-    /// What was counted, by kind of operation. A kind that did not occur is absent.
+    /// What was counted, by kind of operation. A kind that did not occur is absent or empty.
     pub ops: Vec<(OpKind, OpStats)>,
 }
 
@@ -106,8 +106,30 @@ impl Interval {
     /// Adds another worker's counts for the same span.
     pub fn merge(&mut self, other: &Interval) {
         for (kind, stats) in &other.ops {
-            self.op_mut(*kind).merge(stats);
+            if !stats.is_empty() {
+                self.op_mut(*kind).merge(stats);
+            }
         }
+    }
+
+    /// Forgets what was counted, keeping the memory: the kinds stay, with nothing counted.
+    pub fn clear(&mut self) {
+        self.index = 0;
+        self.start_ns = 0;
+        self.length_ns = 0;
+        for (_, stats) in &mut self.ops {
+            stats.clear();
+        }
+    }
+
+    /// Operations that ended well, over all kinds.
+    pub fn ok(&self) -> u64 {
+        self.ops.iter().map(|(_, stats)| stats.ok).sum()
+    }
+
+    /// Operations that failed, over all kinds.
+    pub fn failed(&self) -> u64 {
+        self.ops.iter().map(|(_, stats)| stats.failed()).sum()
     }
 
     /// Payload bytes acknowledged, over all kinds.
