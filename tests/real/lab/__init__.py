@@ -1,0 +1,1 @@
+"""Real servers on loopback, foreign clients that look at them, and the checks made with both."""

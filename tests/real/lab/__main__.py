@@ -1,0 +1,35 @@
+"""Runs the scenarios whose names contain one of the given patterns, or all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import nfs_checks, s3_checks
+from .lab import Lab
+from .report import Report
+
+SCENARIO_SECONDS = 180
+
+
+def main() -> int:
+    """The exit code: 0 only when something was checked and nothing failed."""
+    parser = argparse.ArgumentParser(prog="tests/real")
+    parser.add_argument("--manometer", type=Path, required=True)
+    parser.add_argument("--versitygw", type=Path, required=True)
+    parser.add_argument("patterns", nargs="*")
+    given = parser.parse_args()
+    for program in (given.manometer, given.versitygw):
+        if not program.is_file():
+            parser.error(f"{program} is missing")
+    lab = Lab(given.manometer.resolve(), given.versitygw.resolve())
+    report = Report()
+    for name, scenario in (nfs_checks.SCENARIOS | s3_checks.SCENARIOS).items():
+        if not given.patterns or any(pattern in name for pattern in given.patterns):
+            with report.scenario(name, SCENARIO_SECONDS):
+                scenario(lab, report)
+    return report.close()
+
+
+sys.exit(main())

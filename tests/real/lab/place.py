@@ -1,0 +1,71 @@
+"""Where servers run: on the machine's own loopback, or in a network namespace made for one scenario.
+
+Either way a server sees an empty /run of its own, so that the sockets and pid files it puts there
+collide neither with the machine's nor with those of a run in parallel.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .process import Child, run, wait_until
+
+PRIVATE_RUN = 'mount --bind "$0" /run && exec "$@"'
+
+
+class Place:
+    """The machine's own network, with a private /run for servers."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.run_directory = directory / "run"
+        self.run_directory.mkdir(parents=True, exist_ok=True)
+
+    def server(self, command: list[str]) -> list[str]:
+        """The command, wrapped so that it runs here as a server."""
+        unshare = ["unshare", "--mount", "--propagation", "private"]
+        return [*unshare, "sh", "-c", PRIVATE_RUN, str(self.run_directory), *command]
+
+    def client(self, command: list[str]) -> list[str]:
+        """The command, wrapped so that it runs here as a client."""
+        return command
+
+    def stop(self) -> None:
+        """Removes the place."""
+
+
+class Namespace(Place):
+    """A network namespace with nothing in it but loopback, so that well-known ports are free."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        up = 'mount --bind "$0" /run && ip link set lo up && echo up && exec sleep infinity'
+        unshare = ["unshare", "--net", "--mount", "--propagation", "private"]
+        command = [*unshare, "sh", "-c", up, str(self.run_directory)]
+        self._holder = Child(command, directory / "namespace.log")
+        wait_until("network namespace", lambda: "up" in self._holder.text(), 10, self._holder)
+
+    @property
+    def pid(self) -> int:
+        """The process that holds the namespaces."""
+        return self._holder.pid
+
+    def server(self, command: list[str]) -> list[str]:
+        return ["nsenter", f"--target={self.pid}", "--net", "--mount", *command]
+
+    def client(self, command: list[str]) -> list[str]:
+        return ["nsenter", f"--target={self.pid}", "--net", *command]
+
+    def stop(self) -> None:
+        self._holder.stop()
+
+
+def veth(near: Namespace, far: Namespace, number: int, mtu_near: int, mtu_far: int) -> tuple[str, str]:
+    """Joins two namespaces by a cable of its own /24; the addresses of both ends."""
+    names = (f"mmn{number}", f"mmf{number}")
+    ends = ((near, names[0], f"10.99.{number}.1", mtu_near), (far, names[1], f"10.99.{number}.2", mtu_far))
+    run(near.client(["ip", "link", "add", names[0], "type", "veth", "peer", "name", names[1], "netns", str(far.pid)]))
+    for place, name, address, mtu in ends:
+        run(place.client(["ip", "link", "set", name, "mtu", str(mtu), "up"]))
+        run(place.client(["ip", "address", "add", f"{address}/24", "dev", name]))
+    return ends[0][2], ends[1][2]

@@ -1,0 +1,114 @@
+"""Child processes that always end: with their scenario, or with the harness if that is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+# SIGKILL when the harness ends, however it ends.
+DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
+
+
+class Child:
+    """A process in its own process group, with its output in a file."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: Path,
+        *,
+        env: Mapping[str, str] | None = None,
+        separate_stderr: Path | None = None,
+    ) -> None:
+        self.log = log
+        self.errors = separate_stderr or log
+        with log.open("wb") as out, self.errors.open("ab") as err:
+            self._process = subprocess.Popen(
+                [*DIE_WITH_PARENT, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=None if env is None else dict(env),
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def ended(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return self._process.poll()
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to the process itself."""
+        self._process.send_signal(number)
+
+    def wait(self, seconds: float) -> int:
+        """Waits for the end; the exit code (negative: the signal that ended it)."""
+        return self._process.wait(timeout=seconds)
+
+    def stop(self, patience: float = 5) -> None:
+        """Ends the whole group: politely, then by force after `patience` seconds."""
+        if patience and self._process.poll() is None:
+            self._process.send_signal(signal.SIGCONT)
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=patience)
+            except subprocess.TimeoutExpired:
+                pass
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait(timeout=5)
+
+    def text(self) -> str:
+        """All it has written to its log so far."""
+        return self.log.read_text(errors="replace")
+
+    def error_text(self) -> str:
+        """All it has written to stderr so far."""
+        return self.errors.read_text(errors="replace")
+
+
+def wait_until(what: str, holds: Callable[[], bool], seconds: float, child: Child | None = None) -> None:
+    """Polls until `holds`; fails after `seconds` or as soon as `child` has ended."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if child is not None and child.ended() is not None:
+            raise RuntimeError(f"{what}: ended with {child.ended()}: {child.error_text()[-2000:]}")
+        if time.monotonic() > deadline:
+            tail = "" if child is None else child.error_text()[-2000:]
+            raise RuntimeError(f"{what}: not within {seconds} s {tail}")
+        time.sleep(0.02)
+
+
+def free_port(address: str = "127.0.0.1") -> int:
+    """A TCP port nobody listens on at `address` right now."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def run(command: Sequence[str], seconds: float = 60, env: Mapping[str, str] | None = None) -> str:
+    """Runs a command to its end; its stdout. Raises with its stderr when it fails."""
+    done = subprocess.run(
+        list(command),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        env=None if env is None else dict(env),
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,175 @@
+"""S3 against versitygw."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+from .lab import Lab
+from .manometer import Manometer
+from .nfs_checks import READ_PHASE, succeeded
+from .place import Place
+from .process import free_port
+from .report import Report
+from .versity import ACCESS_KEY, REGION, SECRET_KEY, Versity
+
+SMALL = ("--skip-nfs", "--connections=2", "--workers=1", "--object-size=1MiB")
+KEYS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_REGION": REGION}
+
+
+@contextmanager
+def gateway(lab: Lab, env: Mapping[str, str], address: str = "127.0.0.1") -> Iterator[tuple[Versity, Manometer]]:
+    """A gateway and the program beside it."""
+    with ExitStack() as stack:
+        place = Place(stack.enter_context(lab.directory()))
+        versity = Versity(lab.versitygw, place, free_port(address), address)
+        stack.callback(versity.stop)
+        yield versity, Manometer(lab.manometer, place, env)
+
+
+def url(versity: Versity, bucket: str | None = None) -> str:
+    """The bucket as `manometer check --s3` takes it."""
+    return f"--s3=s3://{bucket or versity.bucket}?endpoint={versity.endpoint}"
+
+
+def observed_run(lab: Lab, report: Report, *flags: str) -> None:
+    """Runs with verification, and looks with boto3 at what is there while it is there."""
+    with gateway(lab, KEYS) as (versity, manometer):
+        run = manometer.start_check(url(versity), *SMALL, "--verify", *flags)
+        run.pause_at(READ_PHASE)
+        seen = versity.objects()
+        report.check("keys carry our name", all(key.startswith("manometer-") for key in seen), list(seen)[:3])
+        bodies = [versity.client.get_object(Bucket=versity.bucket, Key=key)["Body"].read() for key in list(seen)[:4]]
+        report.equal("no two objects are equal", len({hashlib.sha256(body).digest() for body in bodies}), len(bodies))
+        report.check("data is incompressible", all(len(zlib.compress(body, 1)) > 0.99 * len(body) for body in bodies))
+        run.resume()
+        outcome = run.finish()
+        succeeded(report, outcome, "s3")
+        written = outcome.rows[0]["written"]
+        report.equal("objects counted by boto3", len(seen), written["objects"])
+        report.equal("bytes counted by boto3", sum(seen.values()), written["bytes"])
+        nothing_left(report, versity)
+
+
+def nothing_left(report: Report, versity: Versity) -> None:
+    """Checks by boto3 and by the file system beneath that the bucket is empty."""
+    report.equal("nothing left", versity.objects(), {})
+    report.equal("no multipart upload left", versity.uploads(), [])
+    beneath = [path for path in (versity.data / versity.bucket).rglob("*") if path.is_file()]
+    report.equal("no file left beneath", beneath, [])
+
+
+def keys_by_environment_uring(lab: Lab, report: Report) -> None:
+    observed_run(lab, report, "--reactor=uring")
+
+
+def keys_by_environment_epoll(lab: Lab, report: Report) -> None:
+    observed_run(lab, report, "--reactor=epoll")
+
+
+def multipart(lab: Lab, report: Report) -> None:
+    observed_run(lab, report, "--object-size=12MiB", "--part-size=5MiB")
+
+
+def signed_payload(lab: Lab, report: Report) -> None:
+    observed_run(lab, report, "--payload-signing=signed")
+
+
+def crc_trailer(lab: Lab, report: Report) -> None:
+    observed_run(lab, report, "--payload-signing=crc-trailer")
+
+
+def discarding(lab: Lab, report: Report) -> None:
+    with gateway(lab, KEYS) as (versity, manometer):
+        succeeded(report, manometer.check(url(versity), *SMALL, "--sink=discard"), "s3")
+        nothing_left(report, versity)
+
+
+def ipv6(lab: Lab, report: Report) -> None:
+    with gateway(lab, KEYS, "::1") as (versity, manometer):
+        succeeded(report, manometer.check(url(versity), *SMALL, "--verify"), "s3")
+        nothing_left(report, versity)
+
+
+def shared_credentials(lab: Lab, report: Report) -> None:
+    """Keys from ~/.aws/credentials, and from a named profile in a named file."""
+    with gateway(lab, {}) as (versity, manometer):
+        home = manometer.place.directory
+        (home / ".aws").mkdir()
+        keys = f"aws_access_key_id = {ACCESS_KEY}\naws_secret_access_key = {SECRET_KEY}\n"
+        (home / ".aws" / "credentials").write_text(f"[default]\n{keys}")
+        succeeded(report, manometer.check(url(versity), *SMALL), "s3")
+        (home / ".aws" / "credentials").unlink()
+        elsewhere = home / "elsewhere"
+        elsewhere.write_text(f"[default]\naws_access_key_id = no\naws_secret_access_key = no\n\n[lab]\n{keys}")
+        manometer.env |= {"AWS_SHARED_CREDENTIALS_FILE": str(elsewhere), "AWS_PROFILE": "lab"}
+        succeeded(report, manometer.check(url(versity), *SMALL), "s3")
+        nothing_left(report, versity)
+
+
+def refusals(lab: Lab, report: Report) -> None:
+    """A wrong secret, no keys, a bucket that is not there: one clear line each."""
+    wrong = KEYS | {"AWS_SECRET_ACCESS_KEY": "not-the-secret-of-this-lab"}
+    with gateway(lab, wrong) as (versity, manometer):
+        outcome = manometer.check(url(versity), *SMALL)
+        report.equal("wrong secret: exit code 1", outcome.code, 1)
+        report.contains("wrong secret: the cause", outcome.stderr, ["credentials"])
+        report.check("wrong secret: not shown", "not-the-secret" not in outcome.stderr + outcome.stdout)
+        manometer.env |= KEYS
+        outcome = manometer.check(url(versity, "no-such-bucket"), *SMALL)
+        report.equal("missing bucket: exit code 1", outcome.code, 1)
+        report.contains("missing bucket: the cause", outcome.stderr, ["no-such-bucket"])
+        for name in KEYS:
+            manometer.env.pop(name)
+        outcome = manometer.check(url(versity), *SMALL)
+        report.check("no keys: fails", outcome.code in (1, 2), outcome.code)
+        report.contains("no keys: the next step", outcome.stderr, ["AWS_ACCESS_KEY_ID"])
+        nothing_left(report, versity)
+
+
+def killed(lab: Lab, report: Report) -> None:
+    """After kill -9 in a multipart write the journal is enough to remove everything."""
+    with gateway(lab, KEYS) as (versity, manometer):
+        flags = [*SMALL, "--object-size=20MiB", "--part-size=5MiB"]
+        run = manometer.start_check(url(versity), *flags, duration="20s")
+        run.pause_at(r"\bwrite\b")
+        run.resume()
+        while not versity.uploads():
+            pass  # bounded by the scenario's own time
+        run.child.signal(signal.SIGKILL)
+        run.finish()
+        report.check("something is left behind", bool(versity.objects() or versity.uploads()))
+        cleanup = manometer.cleanup()
+        report.equal("cleanup ends with 0", cleanup.code, 0) or print(cleanup.stderr)
+        nothing_left(report, versity)
+
+
+def interrupted(lab: Lab, report: Report) -> None:
+    """Ctrl-C ends the run soon and removes what it made; a foreign object stays."""
+    with gateway(lab, KEYS) as (versity, manometer):
+        versity.client.put_object(Bucket=versity.bucket, Key="manometer-of-somebody-else", Body=b"stay")
+        run = manometer.start_check(url(versity), *SMALL, duration="50s")
+        run.pause_at(r"\bwrite\b")
+        run.resume()
+        run.child.signal(signal.SIGINT)
+        outcome = run.finish(20)
+        report.check("does not end with 0", outcome.code != 0, outcome.code)
+        report.equal("only the foreign object is left", list(versity.objects()), ["manometer-of-somebody-else"])
+
+
+SCENARIOS = {
+    "s3 keys by environment, io_uring": keys_by_environment_uring,
+    "s3 keys by environment, epoll": keys_by_environment_epoll,
+    "s3 multipart": multipart,
+    "s3 signed payload": signed_payload,
+    "s3 CRC trailer": crc_trailer,
+    "s3 discard": discarding,
+    "s3 IPv6": ipv6,
+    "s3 shared credentials": shared_credentials,
+    "s3 refusals": refusals,
+    "s3 kill -9": killed,
+    "s3 interrupted": interrupted,
+}

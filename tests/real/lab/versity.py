@@ -1,0 +1,63 @@
+"""versitygw, an S3 gateway over a directory, and boto3 as the other client that looks at it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from .place import Place
+from .process import Child, wait_until
+
+ACCESS_KEY = "labaccesskey"
+SECRET_KEY = "labsecretkey123"
+REGION = "us-east-1"
+
+
+class Versity:
+    """A running gateway with one bucket, `plumbing`."""
+
+    def __init__(self, program: Path, place: Place, port: int, address: str = "127.0.0.1") -> None:
+        host = f"[{address}]" if ":" in address else address
+        self.endpoint = f"http://{host}:{port}"
+        self.data = place.directory / "versity"
+        self.data.mkdir()
+        env = os.environ | {"ROOT_ACCESS_KEY_ID": ACCESS_KEY, "ROOT_SECRET_ACCESS_KEY": SECRET_KEY}
+        command = [str(program), "--port", f"{host}:{port}", "--quiet", "posix", str(self.data)]
+        self.child = Child(place.server(command), place.directory / "versity.log", env=env)
+        wait_until("versitygw", lambda: _answers(address, port), 30, self.child)
+        self.client: Any = boto3.client(
+            "s3",
+            endpoint_url=self.endpoint,
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET_KEY,
+            region_name=REGION,
+            config=Config(s3={"addressing_style": "path"}, connect_timeout=10, read_timeout=30),
+        )
+        self.bucket = "plumbing"
+        self.client.create_bucket(Bucket=self.bucket)
+
+    def objects(self) -> dict[str, int]:
+        """Keys and sizes of every object in the bucket, as boto3 sees them."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
+        return {item["Key"]: item["Size"] for page in pages for item in page.get("Contents", [])}
+
+    def uploads(self) -> list[str]:
+        """Keys of the multipart uploads that were begun and neither completed nor aborted."""
+        answer = self.client.list_multipart_uploads(Bucket=self.bucket)
+        return [upload["Key"] for upload in answer.get("Uploads", [])]
+
+    def stop(self) -> None:
+        """Stops the gateway."""
+        self.client.close()
+        self.child.stop()
+
+
+def _answers(address: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((address, port)) == 0

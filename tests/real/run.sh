@@ -1,0 +1,50 @@
+#!/bin/bash
+# Checks manometer against real servers: nfs-ganesha, versitygw, and other people's clients.
+# Installs what is missing (Debian packages; versitygw from the Go proxy; boto3 from PyPI) and needs
+# root, for packages and for the private mounts and network namespaces its servers run in.
+# usage: tests/real/run.sh [PATTERN...]     only scenarios whose name contains a PATTERN
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+VERSITYGW=v1.8.0
+PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
+mkdir -p "$cache"
+
+die() { echo "tests/real: $*" >&2; exit 1; }
+[ "$(id -u)" = 0 ] || die "needs root: it mounts, makes network namespaces and installs packages"
+
+# Parallel runs take turns here, so that they install once and do not trip over each other.
+exec 9>"$cache/lock"
+flock 9
+missing=()
+for package in "${PACKAGES[@]}"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+if ((${#missing[@]})); then
+    echo "installing ${missing[*]}"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
+        --no-install-recommends "${missing[@]}" >"$cache/apt.log" 2>&1 || { tail "$cache/apt.log" >&2; die "apt-get failed"; }
+fi
+if [ ! -x "$cache/versitygw-$VERSITYGW/versitygw" ]; then
+    command -v go >/dev/null || die "Go is needed to build versitygw"
+    echo "building versitygw $VERSITYGW"
+    GOBIN="$cache/versitygw-$VERSITYGW" go install "github.com/versity/versitygw/cmd/versitygw@$VERSITYGW"
+fi
+python=$cache/venv/bin/python3
+if ! cmp -s tests/real/requirements.txt "$cache/venv/requirements.txt"; then
+    rm -rf "$cache/venv"
+    python3 -m venv "$cache/venv"
+    "$python" -m pip install --quiet --disable-pip-version-check -r tests/real/requirements.txt
+    cp tests/real/requirements.txt "$cache/venv/requirements.txt"
+fi
+flock -u 9
+exec 9>&-
+
+if [ -z "${MANOMETER:-}" ]; then
+    cargo build --release --quiet --package cli --bin manometer
+    MANOMETER=${CARGO_TARGET_DIR:-target}/release/manometer
+fi
+export PYTHONPATH=tests/real PYTHONDONTWRITEBYTECODE=1
+exec "$python" -m lab --manometer "$MANOMETER" --versitygw "$cache/versitygw-$VERSITYGW/versitygw" "$@"
