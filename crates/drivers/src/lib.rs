@@ -3,8 +3,10 @@
 //! A driver turns an operation into requests of its protocol, on the reactor's sockets, and says how
 //! it ended. It knows no schedule, no histogram and no stop rule; those are the engine's.
 
+pub mod null;
 mod payload;
 mod seam;
+pub mod sim;
 
 pub use payload::{Mismatch, Payload};
 pub use seam::{

@@ -23,6 +23,16 @@ pub struct Op {
     pub len: u64,
 }
 
+impl Op {
+    /// The payload that it moves when all of it succeeds, in bytes.
+    pub fn payload_bytes(&self) -> u64 {
+        match self.kind {
+            OpKind::Read | OpKind::Write | OpKind::Put | OpKind::Get => self.len,
+            _ => 0,
+        }
+    }
+}
+
 /// How a successful operation ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
@@ -135,6 +145,11 @@ pub struct SessionFacts {
 pub trait Driver: Send + Sync {
     /// One worker's side of the target.
     type Session: Session;
+
+    /// True when workers must run on a virtual clock ([`Reactor::simulated`]), as scripted targets do.
+    fn virtual_clock(&self) -> bool {
+        false
+    }
 
     /// Opens a worker's session: connects, authenticates, reads what it must know of the target.
     fn connect(

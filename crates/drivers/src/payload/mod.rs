@@ -58,10 +58,7 @@ pub struct Mismatch {
 /// One way to compute the bytes. Both functions take a multiple of [`CHUNK`] bytes.
 #[derive(Clone, Copy)]
 struct Path {
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "names the path in a failing test")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "names the path in a failing test"))]
     name: &'static str,
     /// Writes the blocks from number `block` on.
     fill: fn(keys: &Keys, object: u64, block: u64, out: &mut [u8]),
@@ -144,11 +141,7 @@ impl Payload {
             && let Some(at) = (path.verify)(&self.keys, object, parts.body_block, body)
         {
             let made = self.chunk(path, object, parts.body_block + (at / BLOCK) as u64);
-            compare(
-                &body[at..at + CHUNK],
-                &made,
-                offset + (parts.head + at) as u64,
-            )?;
+            compare(&body[at..at + CHUNK], &made, offset + (parts.head + at) as u64)?;
         }
         if !tail.is_empty() {
             let made = self.chunk(path, object, parts.tail_block());
@@ -167,9 +160,7 @@ impl Payload {
 
 impl std::fmt::Debug for Payload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Payload")
-            .field("seed", &self.seed)
-            .finish_non_exhaustive()
+        f.debug_struct("Payload").field("seed", &self.seed).finish_non_exhaustive()
     }
 }
 
@@ -185,18 +176,9 @@ struct Parts {
 impl Parts {
     fn of(offset: u64, len: usize) -> Self {
         let skip = (offset % BLOCK as u64) as usize;
-        let head = if skip == 0 {
-            0
-        } else {
-            (BLOCK - skip).min(len)
-        };
+        let head = if skip == 0 { 0 } else { (BLOCK - skip).min(len) };
         let body = (len - head) / CHUNK * CHUNK;
-        Self {
-            skip,
-            head,
-            body,
-            body_block: (offset + head as u64) / BLOCK as u64,
-        }
+        Self { skip, head, body, body_block: (offset + head as u64) / BLOCK as u64 }
     }
 
     fn tail_block(&self) -> u64 {
@@ -207,11 +189,7 @@ impl Parts {
 /// Finds the first difference between what was read and the start of what was made.
 fn compare(read: &[u8], made: &[u8], offset: u64) -> Result<(), Mismatch> {
     let differs = read.iter().zip(made).position(|(read, made)| read != made);
-    differs.map_or(Ok(()), |at| {
-        Err(Mismatch {
-            offset: offset + at as u64,
-        })
-    })
+    differs.map_or(Ok(()), |at| Err(Mismatch { offset: offset + at as u64 }))
 }
 
 /// The next number of the SplitMix64 sequence (Steele, Lea, Flood, OOPSLA 2014).

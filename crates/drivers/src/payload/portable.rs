@@ -2,11 +2,7 @@
 
 use super::{BLOCK, CHUNK, Keys, Path};
 
-pub(super) const PATH: Path = Path {
-    name: "tables",
-    fill,
-    verify,
-};
+pub(super) const PATH: Path = Path { name: "tables", fill, verify };
 
 /// SubBytes and MixColumns of one byte as the column it contributes to, row 0 in the lowest byte (FIPS 197, 5.1).
 static COLUMN: [u32; 256] = column_table();
@@ -18,12 +14,8 @@ fn fill(keys: &Keys, object: u64, block: u64, out: &mut [u8]) {
 }
 
 fn verify(keys: &Keys, object: u64, block: u64, data: &[u8]) -> Option<usize> {
-    let differs =
-        |(at, data): (usize, &[u8])| make(keys, object, block.wrapping_add(at as u64)) != data;
-    data.chunks_exact(BLOCK)
-        .enumerate()
-        .position(differs)
-        .map(|at| at * BLOCK / CHUNK * CHUNK)
+    let differs = |(at, data): (usize, &[u8])| make(keys, object, block.wrapping_add(at as u64)) != data;
+    data.chunks_exact(BLOCK).enumerate().position(differs).map(|at| at * BLOCK / CHUNK * CHUNK)
 }
 
 fn make(keys: &Keys, object: u64, block: u64) -> [u8; BLOCK] {
@@ -39,12 +31,7 @@ fn make(keys: &Keys, object: u64, block: u64) -> [u8; BLOCK] {
 
 /// One AES round: what `aesenc` computes.
 fn round(state: [u64; 2], key: [u64; 2]) -> [u64; 2] {
-    let words = [
-        state[0] as u32,
-        (state[0] >> 32) as u32,
-        state[1] as u32,
-        (state[1] >> 32) as u32,
-    ];
+    let words = [state[0] as u32, (state[0] >> 32) as u32, state[1] as u32, (state[1] >> 32) as u32];
     // ShiftRows: row r of the new column comes from the column r places on.
     let column = |at: usize| {
         let from = |row: usize| COLUMN[(words[(at + row) % 4] >> (8 * row)) as u8 as usize];
@@ -71,9 +58,8 @@ const fn column_table() -> [u32; 256] {
         if q & 0x80 != 0 {
             q ^= 0x09;
         }
-        table[p as usize] = column_of(
-            q ^ q.rotate_left(1) ^ q.rotate_left(2) ^ q.rotate_left(3) ^ q.rotate_left(4) ^ 0x63,
-        );
+        table[p as usize] =
+            column_of(q ^ q.rotate_left(1) ^ q.rotate_left(2) ^ q.rotate_left(3) ^ q.rotate_left(4) ^ 0x63);
         if p == 1 {
             break;
         }
@@ -99,16 +85,13 @@ mod tests {
             [half(0), half(8)]
         };
         let start = words([
-            0x19, 0x3d, 0xe3, 0xbe, 0xa0, 0xf4, 0xe2, 0x2b, 0x9a, 0xc6, 0x8d, 0x2a, 0xe9, 0xf8,
-            0x48, 0x08,
+            0x19, 0x3d, 0xe3, 0xbe, 0xa0, 0xf4, 0xe2, 0x2b, 0x9a, 0xc6, 0x8d, 0x2a, 0xe9, 0xf8, 0x48, 0x08,
         ]);
         let key = words([
-            0xa0, 0xfa, 0xfe, 0x17, 0x88, 0x54, 0x2c, 0xb1, 0x23, 0xa3, 0x39, 0x39, 0x2a, 0x6c,
-            0x76, 0x05,
+            0xa0, 0xfa, 0xfe, 0x17, 0x88, 0x54, 0x2c, 0xb1, 0x23, 0xa3, 0x39, 0x39, 0x2a, 0x6c, 0x76, 0x05,
         ]);
         let end = words([
-            0xa4, 0x9c, 0x7f, 0xf2, 0x68, 0x9f, 0x35, 0x2b, 0x6b, 0x5b, 0xea, 0x43, 0x02, 0x6a,
-            0x50, 0x49,
+            0xa4, 0x9c, 0x7f, 0xf2, 0x68, 0x9f, 0x35, 0x2b, 0x6b, 0x5b, 0xea, 0x43, 0x02, 0x6a, 0x50, 0x49,
         ]);
         assert_eq!(round(start, key), end);
     }

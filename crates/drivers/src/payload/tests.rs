@@ -16,41 +16,21 @@ fn content(payload: &Payload, object: u64, offset: u64, len: usize) -> Vec<u8> {
 #[test]
 fn the_bytes_of_a_seed_never_change() {
     let bytes = content(&Payload::new(42), 7, 0, 16);
-    assert_eq!(
-        bytes,
-        [
-            135, 79, 11, 202, 61, 185, 48, 179, 54, 52, 38, 222, 186, 106, 212, 97
-        ],
-    );
+    assert_eq!(bytes, [135, 79, 11, 202, 61, 185, 48, 179, 54, 52, 38, 222, 186, 106, 212, 97],);
 }
 
 #[test]
 fn all_paths_make_the_same_bytes() {
     let payload = Payload::new(0xDEAD_BEEF);
     let paths = available();
-    for (object, offset) in [
-        (0, 0),
-        (1, 16),
-        (u64::MAX, 5),
-        (1 << 48, u64::MAX - 8191),
-        (3, 1 << 40),
-    ] {
+    for (object, offset) in [(0, 0), (1, 16), (u64::MAX, 5), (1 << 48, u64::MAX - 8191), (3, 1 << 40)] {
         let mut expected = vec![0; 4096 + 77];
         payload.fill_by(*paths.last().unwrap(), object, offset, &mut expected);
         for path in &paths {
             let mut made = vec![0; expected.len()];
             payload.fill_by(*path, object, offset, &mut made);
-            assert!(
-                made == expected,
-                "{} differs at object {object} offset {offset}",
-                path.name
-            );
-            assert_eq!(
-                payload.verify_by(*path, object, offset, &made),
-                Ok(()),
-                "{}",
-                path.name
-            );
+            assert!(made == expected, "{} differs at object {object} offset {offset}", path.name);
+            assert_eq!(payload.verify_by(*path, object, offset, &made), Ok(()), "{}", path.name);
         }
     }
 }
@@ -67,15 +47,7 @@ fn seeds_objects_and_places_make_different_bytes() {
 fn no_aligned_block_occurs_twice() {
     let payload = Payload::new(9);
     let mut blocks = HashSet::new();
-    for object in [
-        0u64,
-        1,
-        2,
-        0x1_0000_0000,
-        0x1_0000_0001,
-        1 << 48,
-        (1 << 48) + 1,
-    ] {
+    for object in [0u64, 1, 2, 0x1_0000_0000, 0x1_0000_0001, 1 << 48, (1 << 48) + 1] {
         for start in [0u64, 1 << 20, 1 << 32] {
             for block in content(&payload, object, start, 128 << 10).chunks(512) {
                 assert!(blocks.insert(<[u8; 512]>::try_from(block).unwrap()));
@@ -84,34 +56,18 @@ fn no_aligned_block_occurs_twice() {
     }
     assert_eq!(blocks.len(), 7 * 3 * 256);
     let shorter: HashSet<&[u8]> = blocks.iter().flat_map(|b| b.chunks(16)).collect();
-    assert_eq!(
-        shorter.len(),
-        blocks.len() * 32,
-        "even 16 bytes never repeat"
-    );
+    assert_eq!(shorter.len(), blocks.len() * 32, "even 16 bytes never repeat");
 }
 
 #[test]
 fn compressors_gain_nothing() {
     let payload = Payload::new(3);
     // A mix of objects, so that likeness between them would show as well.
-    let data: Vec<u8> = (0..16)
-        .flat_map(|object| content(&payload, object, 0, 128 << 10))
-        .collect();
+    let data: Vec<u8> = (0..16).flat_map(|object| content(&payload, object, 0, 128 << 10)).collect();
     let zstd = zstd::bulk::compress(&data, 19).unwrap();
-    assert!(
-        zstd.len() >= data.len(),
-        "zstd made {} of {}",
-        zstd.len(),
-        data.len()
-    );
+    assert!(zstd.len() >= data.len(), "zstd made {} of {}", zstd.len(), data.len());
     let deflated = miniz_oxide::deflate::compress_to_vec(&data, 9);
-    assert!(
-        deflated.len() >= data.len(),
-        "deflate made {} of {}",
-        deflated.len(),
-        data.len()
-    );
+    assert!(deflated.len() >= data.len(), "deflate made {} of {}", deflated.len(), data.len());
 }
 
 #[test]
@@ -121,10 +77,7 @@ fn all_byte_values_are_equally_frequent() {
     data.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
     // Chi-squared with 255 degrees of freedom: 180 to 340 holds for all but one in a thousand, and the data is fixed.
     let expected = f64::from(1 << 12);
-    let chi: f64 = counts
-        .iter()
-        .map(|n| (f64::from(*n) - expected).powi(2) / expected)
-        .sum();
+    let chi: f64 = counts.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
     assert!((180.0..340.0).contains(&chi), "{chi}");
 }
 
@@ -137,14 +90,7 @@ fn a_difference_is_found_where_it_is() {
             let mut bad = good.clone();
             bad[at] ^= 0x10;
             let found = payload.verify_by(path, 2, 1000, &bad);
-            assert_eq!(
-                found,
-                Err(Mismatch {
-                    offset: 1000 + at as u64
-                }),
-                "{}",
-                path.name
-            );
+            assert_eq!(found, Err(Mismatch { offset: 1000 + at as u64 }), "{}", path.name);
         }
     }
 }
@@ -154,14 +100,8 @@ fn content_of_another_place_or_object_is_refused() {
     let payload = Payload::new(1);
     let data = content(&payload, 2, 0, 4096);
     assert_eq!(payload.verify(3, 0, &data), Err(Mismatch { offset: 0 }));
-    assert_eq!(
-        payload.verify(2, 4096, &data),
-        Err(Mismatch { offset: 4096 })
-    );
-    assert_eq!(
-        Payload::new(2).verify(2, 0, &data),
-        Err(Mismatch { offset: 0 })
-    );
+    assert_eq!(payload.verify(2, 4096, &data), Err(Mismatch { offset: 4096 }));
+    assert_eq!(Payload::new(2).verify(2, 0, &data), Err(Mismatch { offset: 0 }));
 }
 
 proptest! {

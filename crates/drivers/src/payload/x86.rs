@@ -12,25 +12,13 @@ pub(super) fn push_available(paths: &mut Vec<Path>) {
     let aes = is_x86_feature_detected!("aes");
     let vaes = is_x86_feature_detected!("vaes");
     if vaes && is_x86_feature_detected!("avx512f") {
-        paths.push(Path {
-            name: "AVX-512 + VAES",
-            fill: wide::fill,
-            verify: wide::verify,
-        });
+        paths.push(Path { name: "AVX-512 + VAES", fill: wide::fill, verify: wide::verify });
     }
     if vaes && is_x86_feature_detected!("avx2") {
-        paths.push(Path {
-            name: "AVX2 + VAES",
-            fill: middle::fill,
-            verify: middle::verify,
-        });
+        paths.push(Path { name: "AVX2 + VAES", fill: middle::fill, verify: middle::verify });
     }
     if aes {
-        paths.push(Path {
-            name: "AES-NI",
-            fill: narrow::fill,
-            verify: narrow::verify,
-        });
+        paths.push(Path { name: "AES-NI", fill: narrow::fill, verify: narrow::verify });
     }
 }
 
@@ -52,12 +40,7 @@ macro_rules! kernel {
                 unsafe { fill_with(keys, object, block, out) }
             }
 
-            pub(super) fn verify(
-                keys: &Keys,
-                object: u64,
-                block: u64,
-                data: &[u8],
-            ) -> Option<usize> {
+            pub(super) fn verify(keys: &Keys, object: u64, block: u64, data: &[u8]) -> Option<usize> {
                 // SAFETY: the path is listed only when the processor has the features.
                 unsafe { verify_with(keys, object, block, data) }
             }
@@ -108,9 +91,7 @@ macro_rules! kernel {
                     let made = make(&keys, &mut counters, step);
                     for at in 0..$depth {
                         // SAFETY: the chunk is $depth registers long; the store needs no alignment.
-                        unsafe {
-                            $store(out.as_mut_ptr().add(at * $lanes * BLOCK).cast(), made[at])
-                        };
+                        unsafe { $store(out.as_mut_ptr().add(at * $lanes * BLOCK).cast(), made[at]) };
                     }
                 }
             }
