@@ -23,10 +23,7 @@ pub struct Capacity {
 impl Capacity {
     /// An empty array of `total` bytes.
     pub fn new(total: u64) -> Arc<Self> {
-        Arc::new(Self {
-            total: AtomicU64::new(total),
-            used: AtomicU64::new(0),
-        })
+        Arc::new(Self { total: AtomicU64::new(total), used: AtomicU64::new(0) })
     }
 
     /// Takes `bytes`.
@@ -43,10 +40,7 @@ impl Capacity {
                 used.checked_add(bytes).filter(|after| *after <= total)
             })
             .map(|_| ())
-            .map_err(|used| Full {
-                wanted: bytes,
-                free: total.saturating_sub(used),
-            })
+            .map_err(|used| Full { wanted: bytes, free: total.saturating_sub(used) })
     }
 
     /// Gives back `bytes` that were taken.
@@ -86,13 +80,7 @@ mod tests {
     fn what_does_not_fit_takes_nothing() {
         let capacity = Capacity::new(100);
         capacity.take(60).unwrap();
-        assert_eq!(
-            capacity.take(41),
-            Err(Full {
-                wanted: 41,
-                free: 40
-            })
-        );
+        assert_eq!(capacity.take(41), Err(Full { wanted: 41, free: 40 }));
         assert_eq!(capacity.used(), 60);
         capacity.take(40).unwrap();
         capacity.give_back(100);

@@ -1,0 +1,179 @@
+//! What is in a regular file: blocks allocated where something was written, holes elsewhere.
+
+use std::collections::BTreeMap;
+
+use super::blocks::{BLOCK_BYTES, Block};
+use super::ranges::RangeSet;
+use super::space::Space;
+use crate::capacity::Full;
+
+/// Space is charged in pages of this many bytes.
+const PAGE: u64 = 4096;
+
+/// The bytes of a regular file.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    /// Length of the file in bytes.
+    size: u64,
+    /// Length that survives a restart of the server.
+    stable_size: u64,
+    blocks: BTreeMap<u64, Block>,
+    /// Written and not yet stable.
+    unstable: RangeSet,
+    /// Bytes charged to the array.
+    charged: u64,
+}
+
+impl Content {
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Space taken, in bytes.
+    pub(super) fn charged(&self) -> u64 {
+        self.charged
+    }
+
+    /// Bytes that a read of `len` at `offset` yields.
+    pub(super) fn readable(&self, offset: u64, len: usize) -> usize {
+        self.size.saturating_sub(offset).min(len as u64) as usize
+    }
+
+    /// Copies from `offset` on into `out`, which must lie within the file; holes are zeros.
+    pub(super) fn read(&self, offset: u64, out: &mut [u8]) {
+        debug_assert!(offset + out.len() as u64 <= self.size);
+        for (number, within, piece) in pieces_mut(offset, out) {
+            match self.blocks.get(&number) {
+                Some(block) => block.read(within, piece),
+                None => piece.fill(0),
+            }
+        }
+    }
+
+    /// Writes `data` at `offset`. With `stable` it survives a restart at once.
+    ///
+    /// # Errors
+    /// [`Full`]; nothing is written then.
+    pub(super) fn write(
+        &mut self,
+        offset: u64,
+        data: &[u8],
+        stable: bool,
+        space: &mut Space,
+    ) -> Result<(), Full> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        let end = offset + data.len() as u64;
+        let more: u64 = pieces(offset, data)
+            .map(|(number, within, piece)| {
+                let before = self.blocks.get(&number).map_or(0, Block::filled);
+                pages((within + piece.len()) as u64).saturating_sub(pages(before as u64))
+            })
+            .sum();
+        space.take(more)?;
+        self.charged += more;
+        for (number, within, piece) in pieces(offset, data) {
+            self.blocks.entry(number).or_default().write(within, piece);
+        }
+        self.size = self.size.max(end);
+        if stable {
+            self.unstable.remove(offset..end);
+            self.stable_size = self.stable_size.max(end);
+        } else {
+            self.unstable.insert(offset..end);
+        }
+        Ok(())
+    }
+
+    /// Cuts the file, or extends it with a hole. Lasting at once, as SETATTR is (RFC 1813 section 3.3.2).
+    pub(super) fn set_size(&mut self, size: u64, space: &mut Space) {
+        if size < self.size {
+            let (last, within) = (size / BLOCK_BYTES as u64, (size % BLOCK_BYTES as u64) as usize);
+            let mut cut = self.blocks.split_off(&last);
+            let mut given_back = 0;
+            if within > 0
+                && let Some(mut block) = cut.remove(&last)
+            {
+                given_back += pages(block.filled() as u64);
+                block.truncate(within);
+                given_back -= pages(block.filled() as u64);
+                self.blocks.insert(last, block);
+            }
+            given_back += cut.values().map(|block| pages(block.filled() as u64)).sum::<u64>();
+            self.charged -= given_back;
+            space.give_back(given_back);
+            self.unstable.remove(size..u64::MAX);
+        }
+        self.size = size;
+        self.stable_size = size;
+    }
+
+    /// Makes what was written lasting, as COMMIT does. The whole file is as good as the range asked for.
+    pub(super) fn commit(&mut self) {
+        self.unstable.clear();
+        self.stable_size = self.size;
+    }
+
+    /// The server restarts: what was not stable is lost. Bytes written over others become zeros, and a
+    /// file that only unstable writes had made longer is cut.
+    pub(super) fn restart(&mut self, space: &mut Space) {
+        if self.unstable.is_empty() {
+            return;
+        }
+        for lost in std::mem::take(&mut self.unstable).iter() {
+            let mut at = lost.start;
+            while at < lost.end {
+                let number = at / BLOCK_BYTES as u64;
+                let next = ((number + 1) * BLOCK_BYTES as u64).min(lost.end);
+                if let Some(block) = self.blocks.get_mut(&number) {
+                    let within = (at % BLOCK_BYTES as u64) as usize;
+                    block.zero(within, (next - at) as usize);
+                }
+                at = next;
+            }
+        }
+        if self.stable_size < self.size {
+            self.set_size(self.stable_size, space);
+        }
+    }
+
+}
+
+fn pages(bytes: u64) -> u64 {
+    bytes.next_multiple_of(PAGE)
+}
+
+/// Cuts a write at block borders: number of the block, place in it, bytes.
+fn pieces(offset: u64, mut data: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
+    let mut at = offset;
+    std::iter::from_fn(move || {
+        let within = (at % BLOCK_BYTES as u64) as usize;
+        let (piece, rest) = data.split_at(data.len().min(BLOCK_BYTES - within));
+        let number = at / BLOCK_BYTES as u64;
+        data = rest;
+        at += piece.len() as u64;
+        (!piece.is_empty()).then_some((number, within, piece))
+    })
+}
+
+/// Cuts the target of a read at block borders.
+fn pieces_mut(offset: u64, out: &mut [u8]) -> impl Iterator<Item = (u64, usize, &mut [u8])> {
+    let mut at = offset;
+    let mut left = Some(out);
+    std::iter::from_fn(move || {
+        let out = left.take()?;
+        let within = (at % BLOCK_BYTES as u64) as usize;
+        let (piece, rest) = {
+            let len = out.len().min(BLOCK_BYTES - within);
+            out.split_at_mut(len)
+        };
+        let number = at / BLOCK_BYTES as u64;
+        left = Some(rest);
+        at += piece.len() as u64;
+        (!piece.is_empty()).then_some((number, within, piece))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,320 @@
+//! The array's file systems: in memory, shared by all data addresses.
+//!
+//! Management creates and removes them by name; the NFS servers read and write them. A file system's
+//! lock is held for one operation at a time, at most for the copy of one request's payload.
+
+mod access;
+mod blocks;
+mod content;
+mod directory;
+mod names;
+mod node;
+mod ranges;
+mod slots;
+mod space;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use wire::nfs3::{FileHandle, Status, Verifier};
+
+pub use access::Caller;
+pub use names::{Entry, LINK_MAX, Made, NAME_MAX, What};
+pub use tree::{Counts, FILE_SIZE_MAX, NodeId, ReadDone, Tree, Written};
+
+use crate::capacity::Capacity;
+
+/// How a file system is exported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// NFSv3 is enabled; otherwise it is not exported and its handles are stale.
+    pub nfs: bool,
+    /// Nothing can be changed over NFS.
+    pub read_only: bool,
+    /// Clients that may not mount it.
+    pub denied: Vec<IpAddr>,
+    /// The most bytes it may take; `None` for as many as the array has.
+    pub limit_bytes: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { nfs: true, read_only: false, denied: Vec::new(), limit_bytes: None }
+    }
+}
+
+/// Why a file system cannot be created, changed or removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilesError {
+    /// One of this name exists, perhaps destroyed and not yet eradicated.
+    #[error("a file system of this name exists")]
+    Exists,
+    /// There is none of this name.
+    #[error("there is no file system of this name")]
+    Missing,
+    /// It must be destroyed before it is eradicated.
+    #[error("the file system is not destroyed")]
+    NotDestroyed,
+}
+
+/// What a file system holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Space taken, in bytes.
+    pub bytes: u64,
+    /// How many files, directories and others.
+    pub counts: Counts,
+}
+
+/// One file system.
+#[derive(Debug)]
+pub struct FileSystem {
+    id: u64,
+    tree: Mutex<Tree>,
+}
+
+impl FileSystem {
+    /// Locks the tree for one operation.
+    pub fn lock(&self) -> MutexGuard<'_, Tree> {
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The handle of a node.
+    pub fn handle(&self, node: NodeId) -> FileHandle {
+        let mut bytes = [0; HANDLE_BYTES];
+        bytes[..8].copy_from_slice(&self.id.to_be_bytes());
+        bytes[8..12].copy_from_slice(&node.index.to_be_bytes());
+        bytes[12..].copy_from_slice(&node.generation.to_be_bytes());
+        FileHandle::new(&bytes).expect("16 bytes are fewer than 64")
+    }
+}
+
+/// A handle: the file system's number, the node's place and its generation.
+const HANDLE_BYTES: usize = 16;
+
+#[derive(Debug)]
+struct Listed {
+    system: Arc<FileSystem>,
+    options: Options,
+    destroyed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Index {
+    by_name: BTreeMap<String, Listed>,
+    /// Those that answer: not destroyed, NFS enabled.
+    by_id: BTreeMap<u64, Arc<FileSystem>>,
+}
+
+impl Index {
+    fn get_mut(&mut self, name: &str) -> Result<&mut Listed, FilesError> {
+        self.by_name.get_mut(name).ok_or(FilesError::Missing)
+    }
+
+    /// Brings `by_id` in line with what was changed under `name`.
+    fn refresh(&mut self, name: &str) {
+        let Some(listed) = self.by_name.get(name) else { return };
+        if listed.options.nfs && !listed.destroyed {
+            self.by_id.insert(listed.system.id, Arc::clone(&listed.system));
+        } else {
+            self.by_id.remove(&listed.system.id);
+        }
+    }
+}
+
+/// An export as MOUNT lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// Name of the file system; the path is `/` and this.
+    pub name: String,
+    /// How it is exported.
+    pub options: Options,
+}
+
+/// All file systems of an array.
+#[derive(Debug)]
+pub struct Files {
+    capacity: Arc<Capacity>,
+    index: RwLock<Index>,
+    next_id: AtomicU64,
+    /// Differs from array to array, so that the handles of one are stale in another.
+    instance: u64,
+    restarts: AtomicU64,
+}
+
+impl Files {
+    /// No file systems yet; their space comes from `capacity`.
+    pub fn new(capacity: Arc<Capacity>) -> Arc<Self> {
+        let since = reactor::clock::wall().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Arc::new(Self {
+            capacity,
+            index: RwLock::default(),
+            next_id: AtomicU64::new(1),
+            instance: since.as_nanos() as u64,
+            restarts: AtomicU64::new(0),
+        })
+    }
+
+    /// Creates an empty file system.
+    ///
+    /// # Errors
+    /// [`FilesError::Exists`].
+    pub fn create(&self, name: &str, options: Options) -> Result<(), FilesError> {
+        let mut index = self.write();
+        if index.by_name.contains_key(name) {
+            return Err(FilesError::Exists);
+        }
+        let id = self.instance.rotate_left(24).wrapping_add(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let mut tree = Tree::new(id, Arc::clone(&self.capacity), self.verifier());
+        apply(&mut tree, &options);
+        let system = Arc::new(FileSystem { id, tree: Mutex::new(tree) });
+        index.by_name.insert(name.to_owned(), Listed { system, options, destroyed: false });
+        index.refresh(name);
+        Ok(())
+    }
+
+    /// Changes how a file system is exported.
+    ///
+    /// # Errors
+    /// [`FilesError::Missing`].
+    pub fn set_options(&self, name: &str, options: Options) -> Result<(), FilesError> {
+        let mut index = self.write();
+        let listed = index.get_mut(name)?;
+        apply(&mut listed.system.lock(), &options);
+        listed.options = options;
+        index.refresh(name);
+        Ok(())
+    }
+
+    /// Gives a file system another name.
+    ///
+    /// # Errors
+    /// [`FilesError::Missing`], [`FilesError::Exists`].
+    pub fn rename(&self, name: &str, new_name: &str) -> Result<(), FilesError> {
+        let mut index = self.write();
+        if index.by_name.contains_key(new_name) {
+            return Err(FilesError::Exists);
+        }
+        let listed = index.by_name.remove(name).ok_or(FilesError::Missing)?;
+        index.by_name.insert(new_name.to_owned(), listed);
+        Ok(())
+    }
+
+    /// Destroys a file system: its handles are stale, and its content is kept until it is eradicated.
+    ///
+    /// # Errors
+    /// [`FilesError::Missing`].
+    pub fn destroy(&self, name: &str) -> Result<(), FilesError> {
+        self.set_destroyed(name, true)
+    }
+
+    /// Takes a destruction back.
+    ///
+    /// # Errors
+    /// [`FilesError::Missing`].
+    pub fn recover(&self, name: &str) -> Result<(), FilesError> {
+        self.set_destroyed(name, false)
+    }
+
+    fn set_destroyed(&self, name: &str, destroyed: bool) -> Result<(), FilesError> {
+        let mut index = self.write();
+        index.get_mut(name)?.destroyed = destroyed;
+        index.refresh(name);
+        Ok(())
+    }
+
+    /// Removes a destroyed file system and its content for good.
+    ///
+    /// # Errors
+    /// [`FilesError::Missing`], [`FilesError::NotDestroyed`].
+    pub fn eradicate(&self, name: &str) -> Result<(), FilesError> {
+        let mut index = self.write();
+        if !index.get_mut(name)?.destroyed {
+            return Err(FilesError::NotDestroyed);
+        }
+        if let Some(listed) = index.by_name.remove(name) {
+            drop(index);
+            listed.system.lock().clear();
+        }
+        Ok(())
+    }
+
+    /// What a file system holds.
+    ///
+    /// # Errors
+    /// [`FilesError::Missing`].
+    pub fn usage(&self, name: &str) -> Result<Usage, FilesError> {
+        let system = self.read().by_name.get(name).map(|listed| Arc::clone(&listed.system));
+        let system = system.ok_or(FilesError::Missing)?;
+        let tree = system.lock();
+        Ok(Usage { bytes: tree.space.used(), counts: tree.counts() })
+    }
+
+    /// The file systems that are exported, in the order of their names.
+    pub fn exports(&self) -> Vec<Exported> {
+        let index = self.read();
+        let exported = index.by_name.iter().filter(|(_, listed)| listed.options.nfs && !listed.destroyed);
+        exported
+            .map(|(name, listed)| Exported { name: name.clone(), options: listed.options.clone() })
+            .collect()
+    }
+
+    /// An exported file system by its name.
+    pub fn exported(&self, name: &str) -> Option<(Arc<FileSystem>, Options)> {
+        let index = self.read();
+        let listed = index.by_name.get(name).filter(|listed| listed.options.nfs && !listed.destroyed)?;
+        Some((Arc::clone(&listed.system), listed.options.clone()))
+    }
+
+    /// The file system and the node that a handle stands for. The node may be gone.
+    ///
+    /// # Errors
+    /// `NFS3ERR_BADHANDLE` for one that no array made, `NFS3ERR_STALE` when the file system is gone.
+    pub fn resolve(&self, handle: &FileHandle) -> Result<(Arc<FileSystem>, NodeId), Status> {
+        let bytes: &[u8; HANDLE_BYTES] = handle.as_bytes().try_into().map_err(|_| Status::BADHANDLE)?;
+        let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let id = u64::from(word(0)) << 32 | u64::from(word(4));
+        let node = NodeId { index: word(8), generation: word(12) };
+        let system = self.read().by_id.get(&id).map(Arc::clone).ok_or(Status::STALE)?;
+        Ok((system, node))
+    }
+
+    /// Does as if the array restarted: what was written and not committed is lost, and the write
+    /// verifier changes (RFC 1813 section 3.3.21).
+    pub fn restart(&self) {
+        self.restarts.fetch_add(1, Ordering::Relaxed);
+        let verifier = self.verifier();
+        let systems: Vec<_> = self.read().by_name.values().map(|listed| Arc::clone(&listed.system)).collect();
+        for system in systems {
+            system.lock().restart(verifier);
+        }
+    }
+
+    /// The space that the file systems draw from.
+    pub fn capacity(&self) -> &Arc<Capacity> {
+        &self.capacity
+    }
+
+    fn verifier(&self) -> Verifier {
+        self.instance.wrapping_add(self.restarts.load(Ordering::Relaxed)).to_be_bytes()
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn apply(tree: &mut Tree, options: &Options) {
+    tree.read_only = options.read_only;
+    tree.space.set_limit(options.limit_bytes);
+}

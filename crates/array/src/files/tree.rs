@@ -1,0 +1,376 @@
+//! The tree of one file system: its nodes, and what is done to one of them.
+
+use std::sync::Arc;
+
+use wire::nfs3::{Attributes, SetAttributes, SetTime, Stability, Status, Time, Verifier, WccData};
+
+use super::access::{self, Caller};
+use super::content::Content;
+use super::directory::Directory;
+use super::node::{Body, Node};
+use super::space::Space;
+use crate::capacity::Capacity;
+
+/// The largest file, in bytes.
+pub const FILE_SIZE_MAX: u64 = 1 << 62;
+
+/// A node's number. The generation tells a node from a later one in the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NodeId {
+    /// Place in the tree.
+    pub index: u32,
+    /// Which of the nodes that have been in this place.
+    pub generation: u32,
+}
+
+impl NodeId {
+    /// The number that clients see.
+    pub fn file_id(self) -> u64 {
+        u64::from(self.generation) << 32 | (u64::from(self.index) + 1)
+    }
+}
+
+/// What a read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadDone {
+    /// Attributes afterwards.
+    pub attributes: Attributes,
+    /// Bytes read.
+    pub len: usize,
+    /// The read reached the file's end.
+    pub eof: bool,
+}
+
+/// What a write or a commit did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Attributes before and after.
+    pub attributes: WccData,
+    /// Changes when data that was not stable has been lost.
+    pub verifier: Verifier,
+}
+
+/// A file system's nodes.
+#[derive(Debug)]
+pub struct Tree {
+    pub(super) fsid: u64,
+    places: Vec<Place>,
+    free: Vec<u32>,
+    pub(super) space: Space,
+    pub(super) verifier: Verifier,
+    pub(super) read_only: bool,
+    pub(super) counts: Counts,
+}
+
+/// How many nodes of each kind there are; the root directory is not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Regular files.
+    pub files: u64,
+    /// Directories below the root.
+    pub directories: u64,
+    /// Symbolic links, devices, sockets and pipes.
+    pub others: u64,
+}
+
+#[derive(Debug)]
+struct Place {
+    generation: u32,
+    node: Option<Node>,
+}
+
+impl Tree {
+    /// An empty file system whose root everybody may write to.
+    pub(super) fn new(fsid: u64, array: Arc<Capacity>, verifier: Verifier) -> Self {
+        let mut tree = Self {
+            fsid,
+            places: Vec::new(),
+            free: Vec::new(),
+            space: Space::new(array, None),
+            verifier,
+            read_only: false,
+            counts: Counts::default(),
+        };
+        let mut root = Node::new(Body::Directory(Directory::new(0)), &Caller::root(), now());
+        root.mode = 0o777;
+        tree.places.push(Place { generation: 1, node: Some(root) });
+        tree
+    }
+
+    /// The root directory.
+    pub fn root(&self) -> NodeId {
+        NodeId { index: 0, generation: self.places[0].generation }
+    }
+
+    /// Attributes of a node.
+    ///
+    /// # Errors
+    /// `NFS3ERR_STALE`.
+    pub fn attributes(&self, id: NodeId) -> Result<Attributes, Status> {
+        Ok(self.node(id)?.attributes(self.fsid, id.file_id()))
+    }
+
+    /// SETATTR (RFC 1813 section 3.3.2).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_attributes(
+        &mut self,
+        id: NodeId,
+        caller: &Caller,
+        wanted: &SetAttributes,
+        guard: Option<Time>,
+    ) -> Result<WccData, Status> {
+        self.writable()?;
+        let node = self.node(id)?;
+        let before = node.wcc();
+        if guard.is_some_and(|time| time != node.changed) {
+            return Err(Status::NOT_SYNC);
+        }
+        may_set(node, caller, wanted)?;
+        self.apply(id, wanted)?;
+        self.wcc(id, before)
+    }
+
+    /// Sets attributes, the size included, without asking for permission.
+    pub(super) fn apply(&mut self, id: NodeId, wanted: &SetAttributes) -> Result<(), Status> {
+        let now = now();
+        let (node, space) = self.node_and_space(id)?;
+        if let Some(size) = wanted.size {
+            let Body::File(content) = &mut node.body else { return Err(not_a_file(node)) };
+            if size > FILE_SIZE_MAX {
+                return Err(Status::FBIG);
+            }
+            content.set_size(size, space);
+            node.modified = now;
+        }
+        node.set(wanted, now);
+        Ok(())
+    }
+
+    /// ACCESS: which of the bits asked for are permitted.
+    ///
+    /// # Errors
+    /// `NFS3ERR_STALE`.
+    pub fn access(&self, id: NodeId, caller: &Caller, asked: u32) -> Result<(u32, Attributes), Status> {
+        let node = self.node(id)?;
+        let directory = matches!(node.body, Body::Directory(_));
+        let granted = caller.access(asked, directory, node.mode, node.uid, node.gid);
+        Ok((granted, self.attributes(id)?))
+    }
+
+    /// READLINK: the target of a symbolic link.
+    ///
+    /// # Errors
+    /// `NFS3ERR_STALE`; `NFS3ERR_INVAL` for anything else than a symbolic link.
+    pub fn readlink(&self, id: NodeId) -> Result<(&[u8], Attributes), Status> {
+        match &self.node(id)?.body {
+            Body::Symlink(target) => Ok((target, self.attributes(id)?)),
+            _ => Err(Status::INVAL),
+        }
+    }
+
+    /// READ: copies up to `out.len()` bytes from `offset` on into `out`.
+    ///
+    /// # Errors
+    /// As RFC 1813 section 3.3.6.
+    pub fn read(
+        &mut self,
+        id: NodeId,
+        caller: &Caller,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<ReadDone, Status> {
+        let fsid = self.fsid;
+        let node = self.node_mut(id)?;
+        // The owner may, whatever the mode says: the file may have been opened before the mode changed.
+        if node.uid != caller.uid
+            && !node.permits(caller, access::READ)
+            && !node.permits(caller, access::EXECUTE)
+        {
+            return Err(Status::ACCES);
+        }
+        let Body::File(content) = &node.body else { return Err(not_a_file(node)) };
+        let len = content.readable(offset, out.len());
+        content.read(offset, &mut out[..len]);
+        let eof = offset.saturating_add(len as u64) >= content.size();
+        node.accessed = now();
+        Ok(ReadDone { attributes: node.attributes(fsid, id.file_id()), len, eof })
+    }
+
+    /// WRITE.
+    ///
+    /// # Errors
+    /// As RFC 1813 section 3.3.7; nothing is written then.
+    pub fn write(
+        &mut self,
+        id: NodeId,
+        caller: &Caller,
+        offset: u64,
+        data: &[u8],
+        stability: Stability,
+    ) -> Result<Written, Status> {
+        self.writable()?;
+        let (fsid, verifier) = (self.fsid, self.verifier);
+        let (node, space) = self.node_and_space(id)?;
+        if node.uid != caller.uid && !node.permits(caller, access::WRITE) {
+            return Err(Status::ACCES);
+        }
+        let before = node.wcc();
+        let Body::File(content) = &mut node.body else { return Err(not_a_file(node)) };
+        if offset.checked_add(data.len() as u64).is_none_or(|end| end > FILE_SIZE_MAX) {
+            return Err(Status::FBIG);
+        }
+        let stable = stability != Stability::Unstable;
+        content.write(offset, data, stable, space).map_err(|_| Status::NOSPC)?;
+        node.touch(now());
+        let after = node.attributes(fsid, id.file_id());
+        Ok(Written { attributes: WccData { before: Some(before), after: Some(after) }, verifier })
+    }
+
+    /// COMMIT: what was written before lasts from now on.
+    ///
+    /// # Errors
+    /// `NFS3ERR_STALE`; `NFS3ERR_INVAL` for anything else than a file.
+    pub fn commit(&mut self, id: NodeId) -> Result<Written, Status> {
+        let (fsid, verifier) = (self.fsid, self.verifier);
+        let node = self.node_mut(id)?;
+        let before = node.wcc();
+        let Body::File(content) = &mut node.body else { return Err(not_a_file(node)) };
+        content.commit();
+        let after = node.attributes(fsid, id.file_id());
+        Ok(Written { attributes: WccData { before: Some(before), after: Some(after) }, verifier })
+    }
+
+    /// Bytes that the file system may have, and how many of them are left.
+    pub fn total_and_free_bytes(&self) -> (u64, u64) {
+        self.space.total_and_free()
+    }
+
+    /// How many nodes there are.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The server restarts: data that was not stable is lost, and the verifier says so.
+    pub(super) fn restart(&mut self, verifier: Verifier) {
+        self.verifier = verifier;
+        let space = &mut self.space;
+        for node in self.places.iter_mut().filter_map(|place| place.node.as_mut()) {
+            if let Body::File(content) = &mut node.body {
+                content.restart(space);
+            }
+        }
+    }
+
+    /// Removes everything; every handle is stale from now on.
+    pub(super) fn clear(&mut self) {
+        for place in &mut self.places {
+            if let Some(Node { body: Body::File(content), .. }) = &mut place.node {
+                content.set_size(0, &mut self.space);
+            }
+            place.node = None;
+        }
+        self.counts = Counts::default();
+    }
+
+    /// Fails with `NFS3ERR_ROFS` when nothing may be changed.
+    pub(super) fn writable(&self) -> Result<(), Status> {
+        if self.read_only { Err(Status::ROFS) } else { Ok(()) }
+    }
+
+    /// Attributes before, as given, and after, as they are.
+    pub(super) fn wcc(&self, id: NodeId, before: wire::nfs3::WccAttributes) -> Result<WccData, Status> {
+        Ok(WccData { before: Some(before), after: Some(self.attributes(id)?) })
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> Result<&Node, Status> {
+        let place = self.places.get(id.index as usize).filter(|place| place.generation == id.generation);
+        place.and_then(|place| place.node.as_ref()).ok_or(Status::STALE)
+    }
+
+    pub(super) fn node_mut(&mut self, id: NodeId) -> Result<&mut Node, Status> {
+        self.node_and_space(id).map(|(node, _)| node)
+    }
+
+    fn node_and_space(&mut self, id: NodeId) -> Result<(&mut Node, &mut Space), Status> {
+        let place = self.places.get_mut(id.index as usize).filter(|place| place.generation == id.generation);
+        let node = place.and_then(|place| place.node.as_mut()).ok_or(Status::STALE)?;
+        Ok((node, &mut self.space))
+    }
+
+    /// The number of the node that is in a place now.
+    pub(super) fn id_at(&self, index: u32) -> NodeId {
+        NodeId { index, generation: self.places[index as usize].generation }
+    }
+
+    /// Puts a node into the tree; no name stands for it yet.
+    pub(super) fn add(&mut self, node: Node) -> Result<NodeId, Status> {
+        *self.counts.of(&node) += 1;
+        if let Some(index) = self.free.pop() {
+            self.places[index as usize].node = Some(node);
+            return Ok(self.id_at(index));
+        }
+        let index = u32::try_from(self.places.len()).map_err(|_| Status::NOSPC)?;
+        self.places.push(Place { generation: 1, node: Some(node) });
+        Ok(self.id_at(index))
+    }
+
+    /// Takes a node that no name stands for out of the tree.
+    pub(super) fn drop_node(&mut self, id: NodeId) {
+        let place = &mut self.places[id.index as usize];
+        let Some(mut node) = place.node.take() else { return };
+        place.generation = place.generation.wrapping_add(1);
+        if let Body::File(content) = &mut node.body {
+            content.set_size(0, &mut self.space);
+        }
+        *self.counts.of(&node) -= 1;
+        self.free.push(id.index);
+    }
+}
+
+impl Counts {
+    fn of(&mut self, node: &Node) -> &mut u64 {
+        match node.body {
+            Body::File(_) => &mut self.files,
+            Body::Directory(_) => &mut self.directories,
+            Body::Symlink(_) | Body::Special(..) => &mut self.others,
+        }
+    }
+}
+
+/// Whether the caller may set these attributes of this node.
+pub(super) fn may_set(node: &Node, caller: &Caller, wanted: &SetAttributes) -> Result<(), Status> {
+    if caller.uid == 0 {
+        return Ok(());
+    }
+    let owner = caller.uid == node.uid;
+    let gives_away = wanted.uid.is_some_and(|uid| uid != node.uid);
+    let names_time =
+        matches!(wanted.accessed, SetTime::Client(_)) || matches!(wanted.modified, SetTime::Client(_));
+    if gives_away || (!owner && (wanted.mode.is_some() || wanted.gid.is_some() || names_time)) {
+        return Err(Status::PERM);
+    }
+    let touches =
+        wanted.size.is_some() || wanted.accessed != SetTime::Keep || wanted.modified != SetTime::Keep;
+    if touches && !owner && !node.permits(caller, access::WRITE) {
+        return Err(Status::ACCES);
+    }
+    Ok(())
+}
+
+/// Why something that is no regular file cannot be read or written.
+fn not_a_file(node: &Node) -> Status {
+    if matches!(node.body, Body::Directory(_)) { Status::ISDIR } else { Status::INVAL }
+}
+
+/// An empty regular file.
+pub(super) fn empty_file() -> Body {
+    Body::File(Content::default())
+}
+
+/// The calendar's time as NFS has it.
+pub(super) fn now() -> Time {
+    let since = reactor::clock::wall().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Time { seconds: since.as_secs() as u32, nanoseconds: since.subsec_nanos() }
+}
