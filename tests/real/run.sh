@@ -43,8 +43,8 @@ flock -u 9
 exec 9>&-
 
 if [ -z "${MANOMETER:-}" ]; then
-    cargo build --release --quiet --package cli --bin manometer
-    MANOMETER=${CARGO_TARGET_DIR:-target}/release/manometer
+    cargo build --locked --quiet --package manometer
+    MANOMETER=${CARGO_TARGET_DIR:-target}/debug/manometer
 fi
 export PYTHONPATH=tests/real PYTHONDONTWRITEBYTECODE=1
 exec "$python" -m lab --manometer "$MANOMETER" --versitygw "$cache/versitygw-$VERSITYGW/versitygw" "$@"

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import nfs_checks, s3_checks
+from . import interop_checks, nfs_checks, s3_checks
 from .lab import Lab
 from .report import Report
 
@@ -25,7 +25,7 @@ def main() -> int:
             parser.error(f"{program} is missing")
     lab = Lab(given.manometer.resolve(), given.versitygw.resolve())
     report = Report()
-    for name, scenario in (nfs_checks.SCENARIOS | s3_checks.SCENARIOS).items():
+    for name, scenario in (nfs_checks.SCENARIOS | s3_checks.SCENARIOS | interop_checks.SCENARIOS).items():
         if not given.patterns or any(pattern in name for pattern in given.patterns):
             with report.scenario(name, SCENARIO_SECONDS):
                 scenario(lab, report)

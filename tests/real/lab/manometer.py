@@ -74,10 +74,10 @@ class Run:
     def __init__(self, child: Child) -> None:
         self.child = child
 
-    def pause_at(self, pattern: str, seconds: float = 30) -> None:
-        """Stops the program with SIGSTOP as soon as a line on stderr matches."""
-        found = re.compile(pattern, re.IGNORECASE)
-        wait_until(f"line {pattern!r}", lambda: bool(found.search(self.child.error_text())), seconds, self.child)
+    def pause_after_write(self, seconds: float = 30) -> None:
+        """Stops the program with SIGSTOP as soon as it has told how the write phase ended."""
+        told = re.compile(r"\bwrite\b.*/s")
+        wait_until("end of write", lambda: bool(told.search(self.child.error_text())), seconds, self.child)
         self.child.signal(signal.SIGSTOP)
 
     def resume(self) -> None:

@@ -9,13 +9,12 @@ from contextlib import ExitStack, contextmanager
 
 from .ganesha import Ganesha
 from .lab import Lab
-from .manometer import Manometer, Outcome
+from .manometer import Manometer, Outcome, Run
 from .place import Namespace, Place
-from .process import free_port
+from .process import free_port, wait_until
 from .report import Report
 
 SMALL = ("--skip-s3", "--connections=2", "--workers=1", "--block-size=256KiB", "--object-size=4MiB")
-READ_PHASE = r"\bread\b"
 
 
 @contextmanager
@@ -48,7 +47,7 @@ def observed_run(lab: Lab, report: Report, *flags: str, portmapper: bool = False
     """Runs with verification, and looks with nfs-ls at what is there while it is there."""
     with server(lab, portmapper=portmapper) as (ganesha, manometer):
         run = manometer.start_check(f"--nfs={ganesha.url()}", *ganesha.port_flags(), *SMALL, "--verify", *flags)
-        run.pause_at(READ_PHASE)
+        run.pause_after_write()
         directories = ganesha.files("/")
         report.equal("one directory while it runs", len(directories), 1)
         name = next(iter(directories))
@@ -65,6 +64,11 @@ def observed_run(lab: Lab, report: Report, *flags: str, portmapper: bool = False
         report.equal("files counted by nfs-ls", len(seen), written["objects"])
         report.equal("bytes counted by nfs-ls", sum(seen.values()), written["bytes"])
         report.equal("nothing left", ganesha.files("/"), {})
+
+
+def wait_for_files(ganesha: Ganesha, run: Run) -> None:
+    """Waits until the write phase has made files."""
+    wait_until("files", lambda: any(ganesha.export.glob("manometer-*/*")), 30, run.child)
 
 
 def given_ports_uring(lab: Lab, report: Report) -> None:
@@ -107,7 +111,7 @@ def damage_is_found(lab: Lab, report: Report) -> None:
     """A byte changed behind the program's back must not pass verification."""
     with server(lab) as (ganesha, manometer):
         run = manometer.start_check(f"--nfs={ganesha.url()}", *ganesha.port_flags(), *SMALL, "--verify")
-        run.pause_at(READ_PHASE)
+        run.pause_after_write()
         for path in ganesha.export.glob("manometer-*/*"):
             with path.open("r+b") as file:
                 file.seek(path.stat().st_size - 1)
@@ -142,7 +146,7 @@ def killed(lab: Lab, report: Report) -> None:
     """After kill -9 the journal is enough to remove everything."""
     with server(lab) as (ganesha, manometer):
         run = manometer.start_check(f"--nfs={ganesha.url()}", *ganesha.port_flags(), *SMALL, duration="20s")
-        run.pause_at(r"\bwrite\b")
+        wait_for_files(ganesha, run)
         run.child.signal(signal.SIGKILL)
         run.finish()
         report.equal("the directory is left behind", len(ganesha.files("/")), 1)
@@ -157,8 +161,7 @@ def interrupted(lab: Lab, report: Report) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         with server(lab) as (ganesha, manometer):
             run = manometer.start_check(f"--nfs={ganesha.url()}", *ganesha.port_flags(), *SMALL, duration="50s")
-            run.pause_at(READ_PHASE if number == signal.SIGTERM else r"\bwrite\b", 59)
-            run.resume()
+            wait_for_files(ganesha, run)
             run.child.signal(number)
             outcome = run.finish(20)
             report.check(f"{number.name}: does not end with 0", outcome.code != 0, outcome.code)
@@ -169,9 +172,8 @@ def server_killed(lab: Lab, report: Report) -> None:
     """A server that dies in the middle is an error in bounded time; cleanup finishes the job later."""
     with server(lab) as (ganesha, manometer):
         run = manometer.start_check(f"--nfs={ganesha.url()}", *ganesha.port_flags(), *SMALL, duration="5s")
-        run.pause_at(r"\bwrite\b")
-        ganesha.child.stop()
-        run.resume()
+        wait_for_files(ganesha, run)
+        ganesha.child.stop(patience=0)
         outcome = run.finish(120)
         report.equal("exit code 1", outcome.code, 1)
         report.check("says why", "connect" in outcome.stderr.lower(), outcome.stderr)

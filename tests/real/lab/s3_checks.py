@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 
 from .lab import Lab
 from .manometer import Manometer
-from .nfs_checks import READ_PHASE, succeeded
+from .nfs_checks import succeeded
 from .place import Place
-from .process import free_port
+from .process import free_port, wait_until
 from .report import Report
 from .versity import ACCESS_KEY, REGION, SECRET_KEY, Versity
 
@@ -39,7 +39,7 @@ def observed_run(lab: Lab, report: Report, *flags: str) -> None:
     """Runs with verification, and looks with boto3 at what is there while it is there."""
     with gateway(lab, KEYS) as (versity, manometer):
         run = manometer.start_check(url(versity), *SMALL, "--verify", *flags)
-        run.pause_at(READ_PHASE)
+        run.pause_after_write()
         seen = versity.objects()
         report.check("keys carry our name", all(key.startswith("manometer-") for key in seen), list(seen)[:3])
         bodies = [versity.client.get_object(Bucket=versity.bucket, Key=key)["Body"].read() for key in list(seen)[:4]]
@@ -75,11 +75,11 @@ def multipart(lab: Lab, report: Report) -> None:
 
 
 def signed_payload(lab: Lab, report: Report) -> None:
-    observed_run(lab, report, "--payload-signing=signed")
+    observed_run(lab, report, "--s3-payload=signed")
 
 
 def crc_trailer(lab: Lab, report: Report) -> None:
-    observed_run(lab, report, "--payload-signing=crc-trailer")
+    observed_run(lab, report, "--s3-payload=crc")
 
 
 def discarding(lab: Lab, report: Report) -> None:
@@ -135,10 +135,7 @@ def killed(lab: Lab, report: Report) -> None:
     with gateway(lab, KEYS) as (versity, manometer):
         flags = [*SMALL, "--object-size=20MiB", "--part-size=5MiB"]
         run = manometer.start_check(url(versity), *flags, duration="20s")
-        run.pause_at(r"\bwrite\b")
-        run.resume()
-        while not versity.uploads():
-            pass  # bounded by the scenario's own time
+        wait_until("an upload", lambda: bool(versity.uploads()), 30, run.child)
         run.child.signal(signal.SIGKILL)
         run.finish()
         report.check("something is left behind", bool(versity.objects() or versity.uploads()))
@@ -152,8 +149,7 @@ def interrupted(lab: Lab, report: Report) -> None:
     with gateway(lab, KEYS) as (versity, manometer):
         versity.client.put_object(Bucket=versity.bucket, Key="manometer-of-somebody-else", Body=b"stay")
         run = manometer.start_check(url(versity), *SMALL, duration="50s")
-        run.pause_at(r"\bwrite\b")
-        run.resume()
+        wait_until("objects", lambda: len(versity.objects()) > 1, 30, run.child)
         run.child.signal(signal.SIGINT)
         outcome = run.finish(20)
         report.check("does not end with 0", outcome.code != 0, outcome.code)

@@ -1,0 +1,1 @@
+"""manometer and its peers against the same server, in turn, per client CPU-second."""

@@ -1,0 +1,77 @@
+"""The peers: where they come from, how they are built, how they are run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from .measure import Sample, client, sample
+
+HERE = Path(__file__).resolve().parent.parent
+PACKAGES = {"fio": "fio", "iperf3": "iperf3", "/usr/include/nfsc/libnfs.h": "libnfs-dev"}
+
+
+def cache() -> Path:
+    """Where built peers are kept between runs."""
+    path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "manometer-test"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def prepare() -> None:
+    """Installs the packages that are missing and builds the two small clients."""
+    missing = [name for probe, name in PACKAGES.items() if not (shutil.which(probe) or Path(probe).is_file())]
+    if missing:
+        if os.geteuid() != 0:
+            raise SystemExit(f"bench: install {' '.join(missing)} first, or run as root")
+        subprocess.run(["apt-get", "update", "-qq"], check=True)
+        install = ["apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-y", "-qq", "--no-install-recommends"]
+        subprocess.run([*install, *missing], check=True, stdout=subprocess.DEVNULL)
+    source = HERE / "peers" / "nfs" / "nfs_peer.c"
+    subprocess.run(["cc", "-O2", "-o", str(nfs_peer()), str(source), "-lnfs"], check=True)
+    subprocess.run(["go", "build", "-o", str(s3_peer()), "."], cwd=HERE / "peers" / "s3", check=True)
+
+
+def nfs_peer() -> Path:
+    """The libnfs client."""
+    return cache() / "nfs_peer"
+
+
+def s3_peer() -> Path:
+    """The minio-go client."""
+    return cache() / "s3_peer"
+
+
+def fio_null(seconds: float) -> Sample:
+    """fio's null engine in one thread, 32 in flight, with the latency statistics it keeps by default."""
+    command = ["fio", "--name=null", "--ioengine=null", "--iodepth=32", "--rw=randread", "--bs=4k", "--size=1g"]
+    options = ["--time_based", f"--runtime={seconds}", "--ramp_time=0.5", "--thread", "--output-format=json"]
+    job = client([*command, *options], seconds)["jobs"][0]
+    elapsed = job["read"]["runtime"] / 1e3
+    busy = (job["usr_cpu"] + job["sys_cpu"]) / 100 * elapsed
+    return Sample(job["read"]["total_ios"], elapsed, busy, int(job["error"]))
+
+
+def libnfs(url: str, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+    """The libnfs client: one connection, `depth` RPCs in flight, a file of 64 MiB."""
+    return sample(client([str(nfs_peer()), url, op, str(size), str(depth), str(seconds), "64"], seconds), what)
+
+
+def minio_go(
+    endpoint: str, bucket: str, keys: dict[str, str], op: str, api: str, size: int, concurrency: int, seconds: float, what: str
+) -> Sample:
+    """The minio-go client: `concurrency` requests in flight, each on a connection of its own."""
+    flags = {"endpoint": endpoint, "bucket": bucket, "op": op, "api": api, "size": size, "concurrency": concurrency}
+    flags |= {"seconds": seconds, "objects": 16 if size >= 1 << 20 else 512}
+    return sample(client([str(s3_peer()), *(f"-{name}={value}" for name, value in flags.items())], seconds, keys), what)
+
+
+def iperf3(port: int, streams: int, seconds: float) -> Sample:
+    """iperf3 sending; its own figure for the sender's CPU."""
+    command = ["iperf3", "--client=127.0.0.1", f"--port={port}", f"--parallel={streams}", f"--time={seconds:g}"]
+    end = client([*command, "--omit=1", "--json"], seconds)["end"]
+    sent = end["sum_sent"]
+    busy = end["cpu_utilization_percent"]["host_total"] / 100 * sent["seconds"]
+    return Sample(sent["bytes"], sent["seconds"], busy, 0)
