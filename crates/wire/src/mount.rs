@@ -152,10 +152,7 @@ impl Encode for Export<'_> {
 
 impl<'a> Decode<'a> for Export<'a> {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            path: DirPath::decode(from)?,
-            groups: read_list(from, "group list", Exports::LIMIT)?,
-        })
+        Ok(Self { path: DirPath::decode(from)?, groups: read_list(from, "group list", Exports::LIMIT)? })
     }
 }
 

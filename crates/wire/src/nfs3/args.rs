@@ -90,10 +90,7 @@ impl Decode<'_> for CreateHow {
             0 => Ok(Self::Unchecked(SetAttributes::decode(from)?)),
             1 => Ok(Self::Guarded(SetAttributes::decode(from)?)),
             2 => Ok(Self::Exclusive(Verifier::decode(from)?)),
-            value => Err(DecodeError::BadDiscriminant {
-                what: "createmode3",
-                value,
-            }),
+            value => Err(DecodeError::BadDiscriminant { what: "createmode3", value }),
         }
     }
 }
@@ -172,9 +169,7 @@ impl Encode for MknodWhat {
 impl Decode<'_> for MknodWhat {
     fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(match FileType::decode(from)? {
-            FileType::Character => {
-                Self::Character(SetAttributes::decode(from)?, Device::decode(from)?)
-            }
+            FileType::Character => Self::Character(SetAttributes::decode(from)?, Device::decode(from)?),
             FileType::Block => Self::Block(SetAttributes::decode(from)?, Device::decode(from)?),
             FileType::Socket => Self::Socket(SetAttributes::decode(from)?),
             FileType::Fifo => Self::Fifo(SetAttributes::decode(from)?),

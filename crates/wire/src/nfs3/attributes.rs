@@ -111,10 +111,7 @@ impl Decode<'_> for SetTime {
             0 => Ok(Self::Keep),
             1 => Ok(Self::Server),
             2 => Ok(Self::Client(Time::decode(from)?)),
-            value => Err(DecodeError::BadDiscriminant {
-                what: "time_how",
-                value,
-            }),
+            value => Err(DecodeError::BadDiscriminant { what: "time_how", value }),
         }
     }
 }

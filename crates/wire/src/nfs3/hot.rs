@@ -82,12 +82,7 @@ impl<'a> Decode<'a> for ReadOk<'a> {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let head = ReadHead::decode(from)?;
         let data = from.opaque_fixed(head.data_len as usize)?;
-        Ok(Self {
-            attributes: head.attributes,
-            count: head.count,
-            eof: head.eof,
-            data,
-        })
+        Ok(Self { attributes: head.attributes, count: head.count, eof: head.eof, data })
     }
 }
 
@@ -159,13 +154,7 @@ impl<'a> Decode<'a> for WriteArgs<'a> {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let head = WriteHead::decode(from)?;
         let data = from.opaque_fixed(head.data_len as usize)?;
-        Ok(Self {
-            file: head.file,
-            offset: head.offset,
-            count: head.count,
-            stable: head.stable,
-            data,
-        })
+        Ok(Self { file: head.file, offset: head.offset, count: head.count, stable: head.stable, data })
     }
 }
 

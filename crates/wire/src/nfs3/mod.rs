@@ -10,19 +10,18 @@ mod status;
 mod types;
 
 pub use args::{
-    AccessArgs, CommitArgs, CreateArgs, CreateHow, DirArgs, LinkArgs, MkdirArgs, MknodArgs,
-    MknodWhat, RenameArgs, SetattrArgs, SymlinkArgs,
+    AccessArgs, CommitArgs, CreateArgs, CreateHow, DirArgs, LinkArgs, MkdirArgs, MknodArgs, MknodWhat,
+    RenameArgs, SetattrArgs, SymlinkArgs,
 };
 pub use attributes::{Attributes, FileType, SetAttributes, SetTime, WccAttributes, WccData};
 pub use dirs::{
-    ReaddirArgs, ReaddirEntry, ReaddirOk, ReaddirplusArgs, ReaddirplusEntry, ReaddirplusOk,
-    put_dir_end, put_dir_entry,
+    ReaddirArgs, ReaddirEntry, ReaddirOk, ReaddirplusArgs, ReaddirplusEntry, ReaddirplusOk, put_dir_end,
+    put_dir_entry,
 };
 pub use hot::{ReadArgs, ReadHead, ReadOk, WriteArgs, WriteHead, WriteOk};
 pub use procedure::Procedure;
 pub use results::{
-    AccessOk, CommitOk, CreateOk, FsinfoOk, FsstatOk, LinkWcc, LookupOk, PathconfOk, ReadlinkOk,
-    RenameWcc,
+    AccessOk, CommitOk, CreateOk, FsinfoOk, FsstatOk, LinkWcc, LookupOk, PathconfOk, ReadlinkOk, RenameWcc,
 };
 pub use status::{Failure, Outcome, Status};
 pub use types::{Device, FileHandle, Name, Path, Stability, Time, Verifier};

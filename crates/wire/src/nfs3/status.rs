@@ -132,10 +132,7 @@ impl<'a, T: Decode<'a>, F: Decode<'a>> Decode<'a> for Outcome<T, F> {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         match Status(from.u32()?) {
             Status::OK => Ok(Ok(T::decode(from)?)),
-            status => Ok(Err(Failure {
-                status,
-                detail: F::decode(from)?,
-            })),
+            status => Ok(Err(Failure { status, detail: F::decode(from)? })),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! The small types that everything else is made of (RFC 1813 section 2.5).
 
-use crate::xdr::{
-    Decode, DecodeError, Encode, Reader, put_opaque, xdr_bytes, xdr_enum, xdr_struct,
-};
+use crate::xdr::{Decode, DecodeError, Encode, Reader, put_opaque, xdr_bytes, xdr_enum, xdr_struct};
 
 /// A file handle (`nfs_fh3`): up to 64 bytes that only the server understands, kept in place.
 #[derive(Clone, Copy)]
@@ -15,10 +13,7 @@ impl FileHandle {
     /// `NFS3_FHSIZE`.
     pub const LIMIT: usize = 64;
     /// The handle of no bytes.
-    pub const EMPTY: Self = Self {
-        len: 0,
-        bytes: [0; Self::LIMIT],
-    };
+    pub const EMPTY: Self = Self { len: 0, bytes: [0; Self::LIMIT] };
 
     /// The handle of these bytes; `None` when there are more than 64.
     pub fn new(bytes: &[u8]) -> Option<Self> {

@@ -21,10 +21,7 @@ pub struct Auth<'a> {
 
 impl Auth<'_> {
     /// Nobody in particular; also the verifier that goes with [`AUTH_SYS`].
-    pub const NONE: Auth<'static> = Auth {
-        flavor: AUTH_NONE,
-        body: &[],
-    };
+    pub const NONE: Auth<'static> = Auth { flavor: AUTH_NONE, body: &[] };
 }
 
 impl Encode for Auth<'_> {
@@ -38,10 +35,7 @@ impl Encode for Auth<'_> {
 impl<'a> Decode<'a> for Auth<'a> {
     #[inline]
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            flavor: from.u32()?,
-            body: from.opaque("authentication body", BODY_LIMIT)?,
-        })
+        Ok(Self { flavor: from.u32()?, body: from.opaque("authentication body", BODY_LIMIT)? })
     }
 }
 
@@ -91,10 +85,7 @@ impl Encode for Gids {
 impl Decode<'_> for Gids {
     fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let len = from.length("group list", Self::LIMIT)?;
-        let mut gids = Self {
-            len: len as u8,
-            ..Self::default()
-        };
+        let mut gids = Self { len: len as u8, ..Self::default() };
         for id in &mut gids.ids[..len] {
             *id = from.u32()?;
         }

@@ -27,36 +27,15 @@ pub struct CallHeader<'a> {
 
 impl<'a> CallHeader<'a> {
     /// A call of our RPC version, without verifier.
-    pub const fn new(
-        xid: u32,
-        program: u32,
-        version: u32,
-        procedure: u32,
-        credential: Auth<'a>,
-    ) -> Self {
-        Self {
-            xid,
-            rpc_version: RPC_VERSION,
-            program,
-            version,
-            procedure,
-            credential,
-            verifier: Auth::NONE,
-        }
+    pub const fn new(xid: u32, program: u32, version: u32, procedure: u32, credential: Auth<'a>) -> Self {
+        Self { xid, rpc_version: RPC_VERSION, program, version, procedure, credential, verifier: Auth::NONE }
     }
 }
 
 impl Encode for CallHeader<'_> {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
-        for word in [
-            self.xid,
-            CALL,
-            self.rpc_version,
-            self.program,
-            self.version,
-            self.procedure,
-        ] {
+        for word in [self.xid, CALL, self.rpc_version, self.program, self.version, self.procedure] {
             word.encode(out);
         }
         self.credential.encode(out);
@@ -70,10 +49,7 @@ impl<'a> Decode<'a> for CallHeader<'a> {
         match from.u32()? {
             CALL => {}
             value => {
-                return Err(DecodeError::BadDiscriminant {
-                    what: "call direction",
-                    value,
-                });
+                return Err(DecodeError::BadDiscriminant { what: "call direction", value });
             }
         }
         Ok(Self {

@@ -15,7 +15,5 @@ pub const RPC_VERSION: u32 = 2;
 
 /// The transaction number of a message, whichever its direction: its first word.
 pub fn peek_xid(message: &[u8]) -> Option<u32> {
-    message
-        .first_chunk()
-        .map(|bytes| u32::from_be_bytes(*bytes))
+    message.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }

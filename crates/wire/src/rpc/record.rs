@@ -52,15 +52,7 @@ pub struct RecordScanner {
 impl RecordScanner {
     /// A scanner at a record's start; a record may have `limit` bytes, fragment headers included.
     pub const fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            left: 0,
-            last: false,
-            announced: 0,
-            header: [0; HEADER],
-            header_len: 0,
-            inside: false,
-        }
+        Self { limit, left: 0, last: false, announced: 0, header: [0; HEADER], header_len: 0, inside: false }
     }
 
     /// The next event in `input`, which is moved behind what was used; `None` when more input is needed.
@@ -92,6 +84,30 @@ impl RecordScanner {
         }
     }
 
+    /// The next record, when the scanner is between two and `input` begins with a whole one in a single
+    /// fragment; `input` is moved behind it. Otherwise nothing happens and [`RecordScanner::next`] is to be used.
+    ///
+    /// # Errors
+    /// [`RecordError::Oversize`]; the stream is lost then.
+    #[inline]
+    pub fn whole_record<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, RecordError> {
+        if !self.between_records() {
+            return Ok(None);
+        }
+        let Some((header, rest)) = input.split_first_chunk::<HEADER>() else { return Ok(None) };
+        let word = u32::from_be_bytes(*header);
+        let len = (word & !LAST_FRAGMENT) as usize;
+        if len + HEADER > self.limit {
+            return Err(RecordError::Oversize { len: (len + HEADER) as u64, limit: self.limit as u64 });
+        }
+        if word & LAST_FRAGMENT == 0 || len > rest.len() {
+            return Ok(None);
+        }
+        let (record, rest) = rest.split_at(len);
+        *input = rest;
+        Ok(Some(record))
+    }
+
     /// Reads a fragment's header, or as much of it as there is.
     #[inline]
     fn read_header(&mut self, input: &mut &[u8]) -> Result<bool, RecordError> {
@@ -107,10 +123,7 @@ impl RecordScanner {
         let len = (word & !LAST_FRAGMENT) as usize;
         let announced = self.announced + HEADER + len;
         if announced > self.limit {
-            return Err(RecordError::Oversize {
-                len: announced as u64,
-                limit: self.limit as u64,
-            });
+            return Err(RecordError::Oversize { len: announced as u64, limit: self.limit as u64 });
         }
         self.header_len = 0;
         self.announced = announced;
@@ -142,10 +155,7 @@ impl RecordScanner {
     /// # Panics
     /// When that is more than [`RecordScanner::fragment_left`].
     pub fn skip(&mut self, len: usize) {
-        assert!(
-            len <= self.left,
-            "only bytes of the current fragment can be skipped"
-        );
+        assert!(len <= self.left, "only bytes of the current fragment can be skipped");
         self.left -= len;
     }
 }
@@ -165,11 +175,7 @@ pub fn begin_record(out: &mut Vec<u8>) -> usize {
 /// When the record has 2 GiB or more.
 #[inline]
 pub fn end_record(out: &mut [u8], at: usize, more: usize) {
-    let len =
-        u32::try_from(out.len() - at - HEADER + more).expect("a record is far smaller than 2 GiB");
-    assert!(
-        len & LAST_FRAGMENT == 0,
-        "a record is far smaller than 2 GiB"
-    );
+    let len = u32::try_from(out.len() - at - HEADER + more).expect("a record is far smaller than 2 GiB");
+    assert!(len & LAST_FRAGMENT == 0, "a record is far smaller than 2 GiB");
     out[at..at + HEADER].copy_from_slice(&(len | LAST_FRAGMENT).to_be_bytes());
 }

@@ -105,13 +105,7 @@ impl ReplyHeader<'_> {
 
     /// The reply of a call whose credential was accepted.
     pub const fn accepted(xid: u32, status: AcceptStatus) -> ReplyHeader<'static> {
-        ReplyHeader {
-            xid,
-            body: ReplyBody::Accepted {
-                verifier: Auth::NONE,
-                status,
-            },
-        }
+        ReplyHeader { xid, body: ReplyBody::Accepted { verifier: Auth::NONE, status } }
     }
 }
 
@@ -140,18 +134,12 @@ impl Decode<'_> for AcceptStatus {
         Ok(match from.u32()? {
             0 => Self::Success,
             1 => Self::ProgramUnavailable,
-            2 => Self::ProgramMismatch {
-                low: from.u32()?,
-                high: from.u32()?,
-            },
+            2 => Self::ProgramMismatch { low: from.u32()?, high: from.u32()? },
             3 => Self::ProcedureUnavailable,
             4 => Self::GarbageArguments,
             5 => Self::SystemError,
             value => {
-                return Err(DecodeError::BadDiscriminant {
-                    what: "accept status",
-                    value,
-                });
+                return Err(DecodeError::BadDiscriminant { what: "accept status", value });
             }
         })
     }
@@ -189,35 +177,22 @@ impl<'a> Decode<'a> for ReplyHeader<'a> {
         match from.u32()? {
             REPLY => {}
             value => {
-                return Err(DecodeError::BadDiscriminant {
-                    what: "reply direction",
-                    value,
-                });
+                return Err(DecodeError::BadDiscriminant { what: "reply direction", value });
             }
         }
         let body = match from.u32()? {
-            MSG_ACCEPTED => ReplyBody::Accepted {
-                verifier: Auth::decode(from)?,
-                status: AcceptStatus::decode(from)?,
-            },
+            MSG_ACCEPTED => {
+                ReplyBody::Accepted { verifier: Auth::decode(from)?, status: AcceptStatus::decode(from)? }
+            }
             MSG_DENIED => match from.u32()? {
-                RPC_MISMATCH => ReplyBody::RpcMismatch {
-                    low: from.u32()?,
-                    high: from.u32()?,
-                },
+                RPC_MISMATCH => ReplyBody::RpcMismatch { low: from.u32()?, high: from.u32()? },
                 AUTH_ERROR => ReplyBody::AuthError(AuthStatus::decode(from)?),
                 value => {
-                    return Err(DecodeError::BadDiscriminant {
-                        what: "reject status",
-                        value,
-                    });
+                    return Err(DecodeError::BadDiscriminant { what: "reject status", value });
                 }
             },
             value => {
-                return Err(DecodeError::BadDiscriminant {
-                    what: "reply status",
-                    value,
-                });
+                return Err(DecodeError::BadDiscriminant { what: "reply status", value });
             }
         };
         Ok(Self { xid, body })

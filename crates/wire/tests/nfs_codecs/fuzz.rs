@@ -65,7 +65,7 @@ struct Case {
 impl Drop for Case {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("failing case: {} with seed {:#x}", self.name, self.seed);
+            println!("failing case: {} with seed {:#x}", self.name, self.seed);
         }
     }
 }

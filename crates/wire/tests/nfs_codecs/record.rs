@@ -21,7 +21,13 @@ fn scan(scanner: &mut RecordScanner, pieces: &[&[u8]]) -> Result<Vec<Vec<u8>>, R
     let mut current = Vec::new();
     for piece in pieces {
         let mut input = *piece;
-        while let Some(event) = scanner.next(&mut input)? {
+        loop {
+            if let Some(record) = scanner.whole_record(&mut input)? {
+                assert!(current.is_empty(), "a whole record begins between records");
+                records.push(record.to_vec());
+                continue;
+            }
+            let Some(event) = scanner.next(&mut input)? else { break };
             match event {
                 Event::Data(data) => {
                     assert!(!data.is_empty());
