@@ -63,9 +63,10 @@ struct Case {
 }
 
 impl Drop for Case {
+    #[allow(clippy::print_stderr, reason = "a failing test's message")]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            println!("failing case: {} with seed {:#x}", self.name, self.seed);
+            eprintln!("failing case: {} with seed {:#x}", self.name, self.seed);
         }
     }
 }
