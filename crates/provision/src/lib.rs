@@ -32,3 +32,30 @@
 //! ```
 //!
 //! [`steps`] enumerates every management call that this crate can make.
+
+mod addresses;
+mod cancel;
+mod cleanup;
+mod client;
+mod error;
+mod http;
+mod journal;
+mod remove;
+mod run_id;
+mod secret;
+mod session;
+mod steps;
+mod version;
+
+pub use addresses::{AddressChoice, DataAddress};
+pub use cancel::Cancel;
+pub use cleanup::{CleanupOptions, CleanupReport, Helper, cleanup};
+pub use client::Management;
+pub use error::{ArrayMessage, CallError, Failure, ProvisionError, RemoveError};
+pub use http::{Fingerprint, Trust};
+pub use journal::{Journal, Mark, NfsPlace, Run, S3Place};
+pub use run_id::RunId;
+pub use secret::Secret;
+pub use session::{BucketAccess, Session, Targets, Want, Wanted};
+pub use steps::{Phase, Step, steps};
+pub use version::{ApiVersion, Generation};

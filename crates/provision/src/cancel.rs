@@ -1,0 +1,40 @@
+//! Giving up a call that is under way, from another thread.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// Ends calls that look or create as soon as it is set; removal is never cut short by it.
+///
+/// A signal thread keeps one clone, the [`crate::Session`] another.
+#[derive(Clone, Debug)]
+pub struct Cancel(Arc<watch::Sender<bool>>);
+
+impl Cancel {
+    /// Not cancelled yet.
+    pub fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(false)))
+    }
+
+    /// Ends the call under way and refuses new ones.
+    pub fn cancel(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Whether [`Self::cancel`] was called.
+    pub fn is_cancelled(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Returns once cancelled.
+    pub(crate) async fn cancelled(&self) {
+        // The sender lives as long as this borrow, so that waiting can end in one way only.
+        let _ = self.0.subscribe().wait_for(|&cancelled| cancelled).await;
+    }
+}
+
+impl Default for Cancel {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,264 @@
+//! One run's file: records are appended and forced to disk; what is outstanding is known at any time.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use super::record::{ArrayFacts, FORMAT, NfsPlace, Record, S3Place, State, Thing};
+use crate::error::ProvisionError;
+use crate::run_id::RunId;
+
+/// A thing in the journal.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub mark: Mark,
+    pub thing: Thing,
+    pub state: State,
+    /// Seconds since 1970 at which it was about to be created.
+    pub at_s: u64,
+}
+
+/// A thing in the journal of a run, to be settled by [`Run::removed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(u32);
+
+/// One run's journal. Clones share it; the lock that tells a living run from a dead one is held until
+/// the last of them is dropped. A file in which nothing is outstanding is deleted then.
+#[derive(Clone, Debug)]
+pub struct Run(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    id: RunId,
+    path: PathBuf,
+    content: Mutex<Content>,
+}
+
+#[derive(Debug)]
+struct Content {
+    /// Locked (flock): closing it lets go of the run.
+    file: File,
+    array: Option<ArrayFacts>,
+    entries: Vec<Entry>,
+}
+
+impl Run {
+    /// The run's id.
+    pub fn id(&self) -> &RunId {
+        &self.0.id
+    }
+
+    /// The journal file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Our directory on an export is about to be made.
+    ///
+    /// # Errors
+    /// The journal could not be written: the directory must not be made.
+    pub fn directory(&self, place: &NfsPlace) -> Result<Mark, ProvisionError> {
+        self.intend(Thing::Directory(place.clone()))
+    }
+
+    /// Objects are about to be put below our prefix.
+    ///
+    /// # Errors
+    /// The journal could not be written: nothing must be put.
+    pub fn objects(&self, place: &S3Place) -> Result<Mark, ProvisionError> {
+        self.intend(Thing::Objects(place.clone()))
+    }
+
+    /// The thing is gone.
+    ///
+    /// # Errors
+    /// The journal could not be written; `manometer cleanup` will look for the thing again.
+    pub fn removed(&self, mark: Mark) -> Result<(), ProvisionError> {
+        self.settle(mark, State::Removed, Record::Removed { n: mark.0 })
+    }
+
+    /// The thing was there before this run or could not be made: it is never removed.
+    ///
+    /// # Errors
+    /// The journal could not be written.
+    pub fn not_ours(&self, mark: Mark, why: &str) -> Result<(), ProvisionError> {
+        self.settle(mark, State::Void, Record::Void { n: mark.0, why: why.to_owned() })
+    }
+
+    /// What is still to be removed, in words.
+    pub fn remaining(&self) -> Vec<String> {
+        self.outstanding().iter().map(|entry| entry.thing.to_string()).collect()
+    }
+
+    /// Deletes the file if nothing is outstanding.
+    ///
+    /// # Errors
+    /// The file could not be deleted.
+    pub fn finish(&self) -> Result<(), ProvisionError> {
+        if !self.outstanding().is_empty() || !self.0.path.exists() {
+            return Ok(());
+        }
+        std::fs::remove_file(&self.0.path).map_err(|error| ProvisionError::journal(&self.0.path, &error))
+    }
+
+    /// Makes a file for a new run that is already locked when it gets its name.
+    pub(super) fn begin(directory: &Path, id: &RunId) -> Result<Self, ProvisionError> {
+        let path = directory.join(format!("{id}.jsonl"));
+        let draft = directory.join(format!(".{id}.draft"));
+        let failed = |error| ProvisionError::journal(&path, &error);
+        if path.exists() {
+            return Err(failed(std::io::Error::new(
+                std::io::ErrorKind::AlreadyExists,
+                "there is a run of this id already",
+            )));
+        }
+        let file = File::options().read(true).append(true).create_new(true).open(&draft).map_err(failed)?;
+        let made = file.try_lock().map_err(std::io::Error::from).and_then(|()| {
+            std::fs::rename(&draft, &path)?;
+            File::open(directory)?.sync_all()
+        });
+        if let Err(error) = made {
+            // The draft is ours and empty; if it cannot be deleted either, nothing is lost.
+            let _ = std::fs::remove_file(&draft);
+            return Err(failed(error));
+        }
+        let content = Content { file, array: None, entries: Vec::new() };
+        let run = Self(Arc::new(Inner { id: id.clone(), path, content: Mutex::new(content) }));
+        run.append(&Record::Run {
+            format: FORMAT,
+            id: id.to_string(),
+            pid: std::process::id(),
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            started: started(),
+        })?;
+        Ok(run)
+    }
+
+    /// Takes over the file of a dead run, whose lock the caller has taken on `file`.
+    pub(super) fn resume(path: &Path, mut file: File) -> Result<Self, ProvisionError> {
+        let unreadable = |cause: String| ProvisionError::Journal {
+            path: path.to_owned(),
+            cause: format!(
+                "{cause}; next: look into the file and remove by hand what it names, then delete it"
+            ),
+        };
+        let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let id: RunId = id.parse().map_err(unreadable)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(|error| unreadable(error.to_string()))?;
+        // A line without its end was being written when the run died: what it announces never began.
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        if whole < text.len() {
+            file.set_len(whole as u64).map_err(|error| unreadable(error.to_string()))?;
+            file.seek(SeekFrom::End(0)).map_err(|error| unreadable(error.to_string()))?;
+        }
+        let mut content = Content { file, array: None, entries: Vec::new() };
+        for (number, line) in text[..whole].lines().enumerate() {
+            let record = serde_json::from_str(line)
+                .map_err(|error| unreadable(format!("line {}: {error}", number + 1)))?;
+            content.replay(record).map_err(|cause| unreadable(format!("line {}: {cause}", number + 1)))?;
+        }
+        Ok(Self(Arc::new(Inner { id, path: path.to_owned(), content: Mutex::new(content) })))
+    }
+
+    /// Notes which array the run talks to.
+    pub(crate) fn talk_to(&self, facts: ArrayFacts) -> Result<(), ProvisionError> {
+        self.append(&Record::Array(facts.clone()))?;
+        self.content().array = Some(facts);
+        Ok(())
+    }
+
+    /// Which array the run talked to.
+    pub(crate) fn array(&self) -> Option<ArrayFacts> {
+        self.content().array.clone()
+    }
+
+    /// Notes that a thing is about to be created.
+    pub(crate) fn intend(&self, thing: Thing) -> Result<Mark, ProvisionError> {
+        let at_s = reactor::clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let mut content = self.content();
+        let mark = Mark(content.entries.len() as u32);
+        self.append_to(&mut content, &Record::Intend { n: mark.0, at_s, thing: thing.clone() })?;
+        content.entries.push(Entry { mark, thing, state: State::Intended, at_s });
+        Ok(mark)
+    }
+
+    /// Notes that a thing was created.
+    pub(crate) fn created(&self, mark: Mark) -> Result<(), ProvisionError> {
+        self.settle(mark, State::Created, Record::Created { n: mark.0 })
+    }
+
+    /// What may exist and is ours, in the order of creation.
+    pub(crate) fn outstanding(&self) -> Vec<Entry> {
+        let open = |entry: &&Entry| matches!(entry.state, State::Intended | State::Created);
+        self.content().entries.iter().filter(open).cloned().collect()
+    }
+
+    fn settle(&self, mark: Mark, state: State, record: Record) -> Result<(), ProvisionError> {
+        let mut content = self.content();
+        self.append_to(&mut content, &record)?;
+        if let Some(entry) = content.entries.get_mut(mark.0 as usize) {
+            entry.state = state;
+        }
+        Ok(())
+    }
+
+    fn append(&self, record: &Record) -> Result<(), ProvisionError> {
+        self.append_to(&mut self.content(), record)
+    }
+
+    fn append_to(&self, content: &mut Content, record: &Record) -> Result<(), ProvisionError> {
+        let mut line = serde_json::to_vec(record).expect("records are plain data");
+        line.push(b'\n');
+        let written = content.file.write_all(&line).and_then(|()| content.file.sync_data());
+        written.map_err(|error| ProvisionError::journal(&self.0.path, &error))
+    }
+
+    fn content(&self) -> MutexGuard<'_, Content> {
+        // A panic elsewhere must not keep the removal from reading what is to be removed.
+        self.0.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Content {
+    fn replay(&mut self, record: Record) -> Result<(), String> {
+        let (n, state) = match record {
+            Record::Run { format, .. } if format != FORMAT => {
+                return Err(format!("its format is {format}, and this program reads {FORMAT}"));
+            }
+            Record::Run { .. } => return Ok(()),
+            Record::Array(facts) => {
+                self.array = Some(facts);
+                return Ok(());
+            }
+            Record::Intend { n, at_s, thing } => {
+                if n as usize != self.entries.len() {
+                    return Err(format!("entry {n} out of order"));
+                }
+                self.entries.push(Entry { mark: Mark(n), thing, state: State::Intended, at_s });
+                return Ok(());
+            }
+            Record::Created { n } => (n, State::Created),
+            Record::Void { n, .. } => (n, State::Void),
+            Record::Removed { n } => (n, State::Removed),
+        };
+        self.entries.get_mut(n as usize).ok_or_else(|| format!("there is no entry {n}"))?.state = state;
+        Ok(())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let content = self.content.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if content.entries.iter().all(|entry| matches!(entry.state, State::Void | State::Removed)) {
+            // An empty journal that stays costs one look at the next clean-up.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn started() -> String {
+    jiff::Timestamp::try_from(reactor::clock::wall()).map_or_else(|_| String::new(), |at| at.to_string())
+}

@@ -1,0 +1,100 @@
+//! The directory with the journals of all runs.
+
+use std::fs::{DirBuilder, File, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::run::Run;
+use crate::error::ProvisionError;
+use crate::run_id::RunId;
+
+/// A directory of journals.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    directory: PathBuf,
+}
+
+/// What a journal file turned out to be.
+pub(crate) enum Opened {
+    /// Its run is dead; the file is locked by us now.
+    Dead(Run),
+    /// Its run is alive.
+    Alive,
+    /// It went away meanwhile.
+    Gone,
+}
+
+impl Journal {
+    /// `$XDG_STATE_HOME/manometer/journal`, or `~/.local/state/manometer/journal`.
+    ///
+    /// # Errors
+    /// Neither `XDG_STATE_HOME` nor `HOME` is set.
+    pub fn default_directory() -> Result<PathBuf, ProvisionError> {
+        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+        state.map(|state| state.join("manometer/journal")).ok_or_else(|| {
+            ProvisionError::Input(
+                "there is no place for the journal: neither XDG_STATE_HOME nor HOME is an absolute path; next: give a directory with --journal-dir".into(),
+            )
+        })
+    }
+
+    /// Opens a directory, and makes it (for this user alone) if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn open(directory: &Path) -> Result<Self, ProvisionError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.map_err(|error| ProvisionError::journal(directory, &error))?;
+        Ok(Self { directory: directory.to_owned() })
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Starts the journal of a new run.
+    ///
+    /// # Errors
+    /// The file cannot be written, or there is one of that id.
+    pub fn begin(&self, id: &RunId) -> Result<Run, ProvisionError> {
+        Run::begin(&self.directory, id)
+    }
+
+    /// The journal files, by name.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>, ProvisionError> {
+        let failed = |error| ProvisionError::journal(&self.directory, &error);
+        let mut files = Vec::new();
+        for item in std::fs::read_dir(&self.directory).map_err(failed)? {
+            let path = item.map_err(failed)?.path();
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            if path.extension().is_some_and(|extension| extension == "jsonl") && stem.parse::<RunId>().is_ok()
+            {
+                files.push(path);
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Opens one of [`Self::files`] if its run is dead.
+    pub(crate) fn take_over(path: &Path) -> Result<Opened, ProvisionError> {
+        let failed = |error: std::io::Error| ProvisionError::journal(path, &error);
+        let file = match File::options().read(true).append(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Opened::Gone),
+            Err(error) => return Err(failed(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Opened::Alive),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        // Its owner may have deleted it between our opening and our locking it.
+        if file.metadata().map_err(failed)?.nlink() == 0 {
+            return Ok(Opened::Gone);
+        }
+        Run::resume(path, file).map(Opened::Dead)
+    }
+}

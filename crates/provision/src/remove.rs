@@ -1,0 +1,258 @@
+//! Removing what a run's journal says is outstanding, in the order the array demands.
+//!
+//! Everything here may be done twice: by the run itself, by its drop, and by `manometer cleanup` after it
+//! died anywhere in between. So each removal first looks what there is, and finding nothing is success.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::cleanup::Helper;
+use crate::client::{Client, Parameters};
+use crate::error::{CallError, Failure};
+use crate::journal::{Entry, Run, State, Thing};
+use crate::session::{BucketAccess, create_access_key, look};
+use crate::steps::Step;
+use crate::version::Generation;
+
+/// Attempts at one removal while failures are passing.
+const TRIES: u32 = 4;
+/// Attempts when the array refuses: it may need a moment to forget what was removed just before.
+const REFUSED_TRIES: u32 = 2;
+/// Pause after the first attempt; it doubles.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Longest time that a creation without an answer is waited for to take effect.
+const SETTLING: Duration = Duration::from_secs(10);
+
+/// One removal of everything outstanding.
+pub(crate) struct Remover<'a> {
+    client: &'a mut Client,
+    run: &'a Run,
+    helper: Option<&'a mut dyn Helper>,
+    remaining: Vec<String>,
+    /// Nobody answers any more: each further removal is tried once only.
+    silence: bool,
+}
+
+impl<'a> Remover<'a> {
+    /// With a helper, a bucket that the array refuses to destroy is emptied over S3.
+    pub(crate) fn new(client: &'a mut Client, run: &'a Run, helper: Option<&'a mut dyn Helper>) -> Self {
+        client.interruptible = false;
+        Self { client, run, helper, remaining: Vec::new(), silence: false }
+    }
+
+    /// Removes all and returns what remains, with the reasons.
+    pub(crate) fn everything(mut self) -> Vec<String> {
+        let all = self.run.outstanding();
+        let of = |wanted: fn(&Thing) -> bool| all.iter().filter(move |entry| wanted(&entry.thing));
+        let mut buckets_gone = true;
+        for entry in of(|thing| matches!(thing, Thing::Bucket { .. })) {
+            buckets_gone &= self.patiently(entry, |this, name| this.bucket(name, entry));
+        }
+        let mut users_gone = true;
+        for entry in of(|thing| matches!(thing, Thing::User { .. })) {
+            users_gone &= self.patiently(entry, |this, name| this.user(name, entry));
+        }
+        for entry in of(|thing| matches!(thing, Thing::Account { .. })) {
+            if buckets_gone && users_gone {
+                self.patiently(entry, |this, name| this.account(name, entry));
+            } else {
+                self.remaining.push(format!("{}: not tried while something in it remains", entry.thing));
+            }
+        }
+        for entry in of(|thing| matches!(thing, Thing::FileSystem { .. })) {
+            self.patiently(entry, |this, name| this.file_system(name, entry));
+        }
+        self.remaining
+    }
+
+    /// Objects of ours in a bucket that is not: over S3, with a fresh key if the run had a user there.
+    pub(crate) fn objects(&mut self, entry: &Entry) -> Result<(), String> {
+        let Thing::Objects(place) = &entry.thing else { return Ok(()) };
+        let user = self.run.outstanding().into_iter().find_map(|other| match other.thing {
+            Thing::User { name } if other.state == State::Created => Some(name),
+            _ => None,
+        });
+        let access = match user {
+            None => None,
+            Some(user) => {
+                let (access_key, secret_key) =
+                    create_access_key(self.client, self.run, &user).map_err(|error| error.to_string())?;
+                Some(BucketAccess { bucket: place.bucket.clone(), access_key, secret_key })
+            }
+        };
+        match &mut self.helper {
+            Some(helper) => helper.remove_objects(place, access.as_ref()),
+            None => Err("there is nobody here to remove objects".into()),
+        }
+    }
+
+    /// Tries until it works or is hopeless; whether the thing is gone.
+    fn patiently(&mut self, entry: &Entry, once: impl Fn(&mut Self, &str) -> Result<(), CallError>) -> bool {
+        let (Thing::Bucket { name }
+        | Thing::User { name }
+        | Thing::Account { name }
+        | Thing::FileSystem { name }) = &entry.thing
+        else {
+            return true;
+        };
+        let mut attempt = 0;
+        loop {
+            let error = match once(self, name) {
+                Ok(()) => return self.settle(entry, name),
+                Err(error) => error,
+            };
+            attempt += 1;
+            let tries = if error.failure.is_passing() { TRIES } else { REFUSED_TRIES };
+            if self.silence || attempt >= tries {
+                self.silence |= error.failure.is_silence();
+                self.remaining.push(format!("{}: {error}", entry.thing));
+                return false;
+            }
+            self.client.pause(PAUSE * (1 << (attempt - 1)));
+        }
+    }
+
+    /// Notes that a thing is gone, and what was in it.
+    fn settle(&mut self, entry: &Entry, name: &str) -> bool {
+        let inside = |other: &Entry| match (&entry.thing, &other.thing) {
+            (Thing::Bucket { .. }, Thing::Objects(place)) => place.bucket == name,
+            (Thing::User { .. }, Thing::AccessKey { user }) => user == name,
+            (Thing::FileSystem { .. }, Thing::Directory(place)) => {
+                place.export.strip_prefix('/') == Some(name)
+            }
+            _ => other.mark == entry.mark,
+        };
+        let gone: Vec<Entry> = self
+            .run
+            .outstanding()
+            .into_iter()
+            .filter(|other| inside(other) || other.mark == entry.mark)
+            .collect();
+        for entry in gone {
+            // The thing is gone; a journal that cannot be written only means one more look at it later.
+            if let Err(error) = self.run.removed(entry.mark) {
+                self.remaining.push(format!("{} is removed, but {error}", entry.thing));
+            }
+        }
+        true
+    }
+
+    fn bucket(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
+        let Some(found) = self.find(Step::FindBucket, name, entry)? else { return Ok(()) };
+        if !is_true(&found, "destroyed") {
+            let mut parameters = Parameters::named(name);
+            parameters.body = Some(json!({ "destroyed": true }));
+            match self.client.call(Step::DestroyBucket, &parameters) {
+                Err(error) if is_refusal(&error) && self.empty(name) => {
+                    self.client.call(Step::DestroyBucket, &parameters)?;
+                }
+                outcome => drop(outcome?),
+            }
+        }
+        self.delete(Step::EradicateBucket, name, "names")
+    }
+
+    /// Empties a bucket of ours over S3; whether somebody was there to do it.
+    fn empty(&mut self, name: &str) -> bool {
+        if self.helper.is_none() {
+            return false;
+        }
+        let inside = |entry: &Entry| matches!(&entry.thing, Thing::Objects(place) if place.bucket == name);
+        let inside: Vec<Entry> = self.run.outstanding().into_iter().filter(inside).collect();
+        let mut emptied = !inside.is_empty();
+        for entry in inside {
+            if let Err(cause) = self.objects(&entry) {
+                emptied = false;
+                self.remaining.push(format!("{}: {cause}", entry.thing));
+            }
+        }
+        emptied
+    }
+
+    fn user(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
+        let Some(found) = self.find(Step::FindUser, name, entry)? else { return Ok(()) };
+        // All keys of our user are ours, also one whose creation was never answered.
+        let keys = found.get("access_keys").and_then(Value::as_array).into_iter().flatten();
+        let keys: Vec<String> = keys.filter_map(|key| key.get("name")?.as_str().map(str::to_owned)).collect();
+        for key in keys {
+            self.delete(Step::RemoveAccessKey, &key, "names")?;
+        }
+        self.delete(Step::RemoveUser, name, "names")
+    }
+
+    fn account(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
+        match self.find(Step::FindAccount, name, entry)? {
+            Some(_) => self.delete(Step::RemoveAccount, name, "names"),
+            None => Ok(()),
+        }
+    }
+
+    fn file_system(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
+        let Some(found) = self.find(Step::FindFileSystem, name, entry)? else { return Ok(()) };
+        let by = match self.client.generation() {
+            Generation::One => "name",
+            Generation::Two => "names",
+        };
+        if !is_true(&found, "destroyed") {
+            let protocols = ["enabled", "v3_enabled", "v4_1_enabled"];
+            let nfs = found.get("nfs").cloned().unwrap_or_default();
+            let on: Vec<&str> = protocols.into_iter().filter(|protocol| is_true(&nfs, protocol)).collect();
+            if !on.is_empty() {
+                // Only what is on is switched off: older arrays do not know all of the names.
+                let off: serde_json::Map<String, Value> =
+                    on.into_iter().map(|protocol| (protocol.to_owned(), false.into())).collect();
+                self.patch(Step::DisableNfs, name, by, json!({ "nfs": off }))?;
+            }
+            self.patch(Step::DestroyFileSystem, name, by, json!({ "destroyed": true }))?;
+        }
+        self.delete(Step::EradicateFileSystem, name, by)
+    }
+
+    /// Looks for a thing. One whose creation was not answered is given the time to appear.
+    fn find(&mut self, step: Step, name: &str, entry: &Entry) -> Result<Option<Value>, CallError> {
+        loop {
+            let found = look(self.client, step, name)?;
+            let left = self.unsettled(entry);
+            if found.is_some() || left.is_zero() {
+                return Ok(found);
+            }
+            self.client.pause(left.min(2 * PAUSE));
+        }
+    }
+
+    /// How long the creation of a thing may still take effect.
+    fn unsettled(&self, entry: &Entry) -> Duration {
+        if entry.state != State::Intended {
+            return Duration::ZERO;
+        }
+        let settling = self.client.deadline().min(SETTLING);
+        let now = reactor::clock::wall().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // A second more, since the journal keeps whole seconds.
+        let end = Duration::from_secs(entry.at_s + 1) + settling;
+        end.saturating_sub(now).min(settling)
+    }
+
+    fn patch(&mut self, step: Step, name: &str, by: &'static str, body: Value) -> Result<(), CallError> {
+        let parameters =
+            Parameters { subject: name.to_owned(), query: vec![(by, name.to_owned())], body: Some(body) };
+        self.client.call(step, &parameters).map(drop)
+    }
+
+    fn delete(&mut self, step: Step, name: &str, by: &'static str) -> Result<(), CallError> {
+        let parameters =
+            Parameters { subject: name.to_owned(), query: vec![(by, name.to_owned())], body: None };
+        match self.client.call(step, &parameters) {
+            Err(error) if error.failure.says_absent() => Ok(()),
+            outcome => outcome.map(drop),
+        }
+    }
+}
+
+fn is_true(object: &Value, field: &str) -> bool {
+    object.get(field).and_then(Value::as_bool) == Some(true)
+}
+
+fn is_refusal(error: &CallError) -> bool {
+    matches!(error.failure, Failure::Status { status: 400..=499, .. }) && !error.failure.is_passing()
+}

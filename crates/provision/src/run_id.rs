@@ -1,0 +1,75 @@
+//! The name of one run, carried by everything that the run creates.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher};
+use std::str::FromStr;
+
+/// Characters of a run id: no capitals (bucket names), nothing that is mistaken for something else.
+const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+/// Length of a run id.
+const LENGTH: usize = 8;
+
+/// Eight characters of `[a-z2-7]`: 40 random bits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(String);
+
+impl RunId {
+    /// A fresh run id.
+    pub fn random() -> Self {
+        // Keyed by the operating system's randomness: two runs started in the same instant on a
+        // thousand hosts must not choose the same name, which a clock as the seed would allow.
+        let mut bits = std::collections::hash_map::RandomState::new().build_hasher().finish();
+        let text = (0..LENGTH)
+            .map(|_| {
+                let character = ALPHABET[(bits & 31) as usize];
+                bits >>= 5;
+                char::from(character)
+            })
+            .collect();
+        Self(text)
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name of what this run creates: `manometer-` and the id.
+    pub fn object_name(&self) -> String {
+        format!("manometer-{}", self.0)
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for RunId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.len() == LENGTH && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!("{text:?} is not a run id: write {LENGTH} characters of a-z and 2-7"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_fresh_and_read_back() {
+        let (a, b) = (RunId::random(), RunId::random());
+        assert_ne!(a, b);
+        assert_eq!(a.to_string().parse::<RunId>().unwrap(), a);
+        assert_eq!(a.object_name(), format!("manometer-{a}"));
+        for bad in ["", "abc", "abcdefg1", "ABCDEFGH", "abcdefghi", "../../ab"] {
+            assert!(bad.parse::<RunId>().is_err(), "{bad}");
+        }
+    }
+}

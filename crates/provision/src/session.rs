@@ -1,0 +1,372 @@
+//! A run's work on an array: which addresses it has, creating targets, removing them.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::addresses::{AddressChoice, Interface, Reference, Subnet, choose};
+use crate::cancel::Cancel;
+use crate::client::{Client, Management, Parameters};
+use crate::error::{CallError, ProvisionError, RemoveError};
+use crate::journal::{ArrayFacts, Run, Thing};
+use crate::remove::Remover;
+use crate::secret::Secret;
+use crate::steps::Step;
+use crate::version::{ApiVersion, Generation};
+
+/// First version that lists network interfaces.
+const LISTS_INTERFACES: ApiVersion = ApiVersion::new(1, 3);
+/// First version that can eradicate a file system.
+const ERADICATES: ApiVersion = ApiVersion::new(1, 1);
+/// First version that can create a bucket.
+const HAS_BUCKETS: ApiVersion = ApiVersion::new(1, 5);
+/// First version that tells NFSv3 from NFSv4.1.
+const TELLS_NFS_APART: ApiVersion = ApiVersion::new(1, 6);
+/// First version with access policies: a user without one may do nothing.
+const HAS_POLICIES: ApiVersion = ApiVersion::new(1, 12);
+/// Everybody may read and write, and root stays root: the load comes with a uid of its choice.
+const EXPORT_RULES: &str = "*(rw,no_root_squash)";
+
+/// Where a target comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// One of our own, named after the run.
+    Create,
+    /// One that is there, by name. Only what we put into it is removed.
+    Existing(String),
+}
+
+/// Which targets are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// A file system exported over NFSv3.
+    pub filesystem: Option<Want>,
+    /// A bucket with keys to it.
+    pub bucket: Option<Want>,
+}
+
+/// The keys to a bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BucketAccess {
+    /// Name of the bucket.
+    pub bucket: String,
+    /// Access key id.
+    pub access_key: String,
+    /// Secret key.
+    pub secret_key: Secret,
+}
+
+/// What there is to load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets {
+    /// Path of the NFS export.
+    pub export: Option<String>,
+    /// The bucket.
+    pub bucket: Option<BucketAccess>,
+}
+
+/// A session on an array's management API, for one run.
+///
+/// Its methods block, and must not be called from within an async runtime. Dropping it removes what it
+/// created, as far as that can be done; what cannot stays in the journal.
+#[derive(Debug)]
+pub struct Session {
+    client: Client,
+    run: Run,
+}
+
+impl Session {
+    /// Agrees on an API version, logs in, and notes the array in the run's journal.
+    ///
+    /// # Errors
+    /// The address, token or trust cannot be used; the array cannot be reached, is not trusted, refuses the
+    /// token or speaks no known version; the journal cannot be written.
+    pub fn open(management: &Management, run: &Run, cancel: &Cancel) -> Result<Self, ProvisionError> {
+        let client = Client::open(management, cancel)?;
+        run.talk_to(ArrayFacts {
+            address: management.address.clone(),
+            trust: management.trust.clone(),
+            api: client.version().to_string(),
+        })?;
+        Ok(Self { client, run: run.clone() })
+    }
+
+    /// The API version spoken.
+    pub fn version(&self) -> ApiVersion {
+        self.client.version()
+    }
+
+    /// The array's data addresses: one a subnet, with the reasons.
+    ///
+    /// # Errors
+    /// A call failed, or the API is too old to list them.
+    pub fn data_addresses(&mut self) -> Result<AddressChoice, ProvisionError> {
+        self.version().require(LISTS_INTERFACES, "listing the data addresses")?;
+        let interfaces: Vec<Interface> = self.client.list(Step::ListInterfaces, &Parameters::default())?;
+        let subnets: Vec<Subnet> = self.client.list(Step::ListSubnets, &Parameters::default())?;
+        Ok(choose(&interfaces, &subnets))
+    }
+
+    /// Creates (or finds) the targets. After an error, [`Self::remove`] removes what had been created.
+    ///
+    /// # Errors
+    /// A call failed, a name is taken, a target that should exist does not, or the journal cannot be written.
+    pub fn create(&mut self, wanted: &Wanted) -> Result<Targets, ProvisionError> {
+        let export = match &wanted.filesystem {
+            None => None,
+            Some(Want::Create) => Some(self.create_file_system()?),
+            Some(Want::Existing(name)) => Some(self.existing_file_system(name)?),
+        };
+        let bucket = match &wanted.bucket {
+            None => None,
+            Some(Want::Create) => Some(self.create_bucket()?),
+            Some(Want::Existing(name)) => Some(self.existing_bucket(name)?),
+        };
+        Ok(Targets { export, bucket })
+    }
+
+    /// Removes everything that this session created, in the order the array demands, past failures.
+    /// May be called again.
+    ///
+    /// # Errors
+    /// What could not be removed. It stays in the journal, for `manometer cleanup`.
+    pub fn remove(&mut self) -> Result<(), RemoveError> {
+        let remaining = Remover::new(&mut self.client, &self.run, None).everything();
+        if remaining.is_empty() { Ok(()) } else { Err(RemoveError { remaining }) }
+    }
+
+    /// Ends the session on the array. The next call would begin another.
+    ///
+    /// # Errors
+    /// The call failed: the session then ends by itself after a while.
+    pub fn close(&mut self) -> Result<(), ProvisionError> {
+        self.client.interruptible = false;
+        Ok(self.client.logout()?)
+    }
+
+    fn create_file_system(&mut self) -> Result<String, ProvisionError> {
+        self.version().require(ERADICATES, "removing a file system again")?;
+        let name = self.run.id().object_name();
+        self.refuse_existing(Step::LookForFileSystem, &name, &Thing::FileSystem { name: name.clone() })?;
+        let enabled = if self.version() < TELLS_NFS_APART { "enabled" } else { "v3_enabled" };
+        let nfs = json!({ enabled: true, "rules": EXPORT_RULES });
+        let parameters = match self.client.generation() {
+            Generation::One => Parameters {
+                subject: name.clone(),
+                query: Vec::new(),
+                body: Some(json!({ "name": name, "nfs": nfs })),
+            },
+            Generation::Two => Parameters {
+                subject: name.clone(),
+                query: vec![("names", name.clone())],
+                body: Some(json!({ "nfs": nfs })),
+            },
+        };
+        self.create_thing(Step::CreateFileSystem, Thing::FileSystem { name: name.clone() }, &parameters)?;
+        Ok(format!("/{name}"))
+    }
+
+    fn existing_file_system(&mut self, name: &str) -> Result<String, ProvisionError> {
+        #[derive(Default, Deserialize)]
+        struct Nfs {
+            #[serde(default, alias = "enabled")]
+            v3_enabled: Option<bool>,
+        }
+        #[derive(Deserialize)]
+        struct FileSystem {
+            #[serde(default)]
+            destroyed: Option<bool>,
+            #[serde(default)]
+            nfs: Option<Nfs>,
+        }
+        let unfit = |why: &str| {
+            ProvisionError::Target(format!(
+                "the file system {name} {why}; next: name another one with --filesystem, or leave it out to have one made"
+            ))
+        };
+        let found =
+            self.look(Step::LookForFileSystem, name)?.ok_or_else(|| unfit("does not exist on this array"))?;
+        let found: FileSystem = self.parse(Step::LookForFileSystem, found)?;
+        if found.destroyed == Some(true) {
+            return Err(unfit("is destroyed"));
+        }
+        if found.nfs.unwrap_or_default().v3_enabled != Some(true) {
+            return Err(unfit("is not exported over NFSv3"));
+        }
+        Ok(format!("/{name}"))
+    }
+
+    fn create_bucket(&mut self) -> Result<BucketAccess, ProvisionError> {
+        self.version().require(HAS_BUCKETS, "creating a bucket")?;
+        let name = self.run.id().object_name();
+        let account = Thing::Account { name: name.clone() };
+        self.refuse_existing(Step::LookForAccount, &name, &account)?;
+        self.create_thing(Step::CreateAccount, account, &Parameters::named(&name))?;
+        let (access_key, secret_key) = self.create_keys(&name)?;
+        let bucket = Thing::Bucket { name: name.clone() };
+        self.refuse_existing(Step::LookForBucket, &name, &bucket)?;
+        let mut parameters = Parameters::named(&name);
+        parameters.body = Some(json!({ "account": { "name": name } }));
+        self.create_thing(Step::CreateBucket, bucket, &parameters)?;
+        Ok(BucketAccess { bucket: name, access_key, secret_key })
+    }
+
+    fn existing_bucket(&mut self, name: &str) -> Result<BucketAccess, ProvisionError> {
+        #[derive(Deserialize)]
+        struct Bucket {
+            #[serde(default)]
+            destroyed: Option<bool>,
+            account: Reference,
+        }
+        let unfit = |why: &str| {
+            ProvisionError::Target(format!(
+                "the bucket {name} {why}; next: name another one with --bucket, or leave it out to have one made"
+            ))
+        };
+        self.version().require(HAS_BUCKETS, "using a bucket")?;
+        let found =
+            self.look(Step::LookForBucket, name)?.ok_or_else(|| unfit("does not exist on this array"))?;
+        let found: Bucket = self.parse(Step::LookForBucket, found)?;
+        if found.destroyed == Some(true) {
+            return Err(unfit("is destroyed"));
+        }
+        let account =
+            found.account.name.ok_or_else(|| unfit("belongs to no account that the array names"))?;
+        let (access_key, secret_key) = self.create_keys(&account)?;
+        Ok(BucketAccess { bucket: name.to_owned(), access_key, secret_key })
+    }
+
+    /// A user of ours in `account`, and its keys.
+    fn create_keys(&mut self, account: &str) -> Result<(String, Secret), ProvisionError> {
+        let name = format!("{account}/{}", self.run.id().object_name());
+        let user = Thing::User { name: name.clone() };
+        self.refuse_existing(Step::LookForUser, &name, &user)?;
+        let mut parameters = Parameters::named(&name);
+        if self.version() >= HAS_POLICIES {
+            parameters.query.push(("full_access", "true".into()));
+        }
+        self.create_thing(Step::CreateUser, user, &parameters)?;
+        create_access_key(&mut self.client, &self.run, &name)
+    }
+
+    /// The object of that name, if there is one.
+    fn look(&mut self, step: Step, name: &str) -> Result<Option<Value>, ProvisionError> {
+        Ok(look(&mut self.client, step, name)?)
+    }
+
+    fn refuse_existing(&mut self, step: Step, name: &str, thing: &Thing) -> Result<(), ProvisionError> {
+        match self.look(step, name)? {
+            None => Ok(()),
+            Some(_) => Err(ProvisionError::NotOurs { what: thing.to_string() }),
+        }
+    }
+
+    fn create_thing(
+        &mut self,
+        step: Step,
+        thing: Thing,
+        parameters: &Parameters,
+    ) -> Result<Value, ProvisionError> {
+        create_thing(&mut self.client, &self.run, step, thing, parameters)
+    }
+
+    fn parse<T: serde::de::DeserializeOwned>(&self, step: Step, value: Value) -> Result<T, ProvisionError> {
+        serde_json::from_value(value)
+            .map_err(|error| self.client.nonsense(step, &Parameters::default(), error.to_string()).into())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let ours = |entry: &crate::journal::Entry| entry.thing.is_on_array();
+        if self.run.outstanding().iter().any(ours) {
+            // What fails here stays in the journal; there is nobody left to tell.
+            let _ = self.remove();
+        }
+        let _ = self.close();
+    }
+}
+
+impl Parameters {
+    /// About the one object `name`.
+    pub(crate) fn named(name: &str) -> Self {
+        Self { subject: name.to_owned(), query: vec![("names", name.to_owned())], body: None }
+    }
+}
+
+/// The object of that name, if there is one.
+pub(crate) fn look(client: &mut Client, step: Step, name: &str) -> Result<Option<Value>, CallError> {
+    match client.list::<Value>(step, &Parameters::named(name)) {
+        // Some arrays answer more than what was asked for when nothing fits; only the name counts.
+        Ok(items) => {
+            Ok(items.into_iter().find(|item| item.get("name").and_then(Value::as_str) == Some(name)))
+        }
+        Err(error) if error.failure.says_absent() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Creates an access key of `user`: its id and its secret.
+pub(crate) fn create_access_key(
+    client: &mut Client,
+    run: &Run,
+    user: &str,
+) -> Result<(String, Secret), ProvisionError> {
+    #[derive(Deserialize)]
+    struct Answer {
+        items: Vec<Key>,
+    }
+    #[derive(Deserialize)]
+    struct Key {
+        name: String,
+        #[serde(default)]
+        access_key_id: Option<String>,
+        secret_access_key: String,
+    }
+    let parameters = Parameters {
+        subject: format!("of {user}"),
+        query: Vec::new(),
+        body: Some(json!({ "user": { "name": user } })),
+    };
+    let answer = create_thing(
+        client,
+        run,
+        Step::CreateAccessKey,
+        Thing::AccessKey { user: user.to_owned() },
+        &parameters,
+    )?;
+    // The answer holds the secret: an error must not quote it, so that it says only what is missing.
+    let answer: Option<Answer> = serde_json::from_value(answer).ok();
+    let key = answer.and_then(|answer| answer.items.into_iter().next());
+    let missing =
+        || client.nonsense(Step::CreateAccessKey, &parameters, "there is no key with a secret in it".into());
+    let key = key.ok_or_else(missing)?;
+    Ok((key.access_key_id.unwrap_or(key.name), Secret::new(&key.secret_access_key)))
+}
+
+/// Creates a thing: written down before, and settled after.
+fn create_thing(
+    client: &mut Client,
+    run: &Run,
+    step: Step,
+    thing: Thing,
+    parameters: &Parameters,
+) -> Result<Value, ProvisionError> {
+    let what = thing.to_string();
+    let mark = run.intend(thing)?;
+    match client.call(step, parameters) {
+        Ok(value) => {
+            run.created(mark)?;
+            Ok(value)
+        }
+        // It may have been created all the same: it stays outstanding, and removal looks for it.
+        Err(error) if error.failure.is_ambiguous() => Err(error.into()),
+        Err(error) => {
+            run.not_ours(mark, &error.failure.to_string())?;
+            if error.failure.says_exists() {
+                Err(ProvisionError::NotOurs { what })
+            } else {
+                Err(error.into())
+            }
+        }
+    }
+}
