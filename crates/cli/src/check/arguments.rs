@@ -1,0 +1,213 @@
+//! What the user typed after `manometer check`, verbatim. [`super::request`] makes sense of it.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use units::{Size, Span};
+
+/// Proves what this client moves over NFS and S3 through each data address, and which path is broken.
+///
+/// On a FlashBlade it takes two inputs, the management address and an API token, creates a file
+/// system and a bucket, writes and reads them through one data address a subnet, and removes all it
+/// created. With --nfs and --s3 it uses an existing export or bucket on any server and removes only
+/// its own files and objects.
+///
+/// Exit code: 0 every row succeeded, 1 a row failed or the check could not be made, 2 wrong usage,
+/// 130 or 143 interrupted.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct CheckArguments {
+    /// Management address of the array: host, host:port or [IPv6]:port
+    #[arg(long, value_name = "HOST", env = "FB_MGMT_VIP", hide_env_values = true, help_heading = "Array")]
+    pub management: Option<String>,
+    /// File with the API token; without it the environment's FB_TOKEN is used (a token is never taken as an argument)
+    #[arg(long, value_name = "FILE", help_heading = "Array")]
+    pub token_file: Option<PathBuf>,
+    /// Check these data addresses instead of one a subnet; may be repeated
+    #[arg(long, value_name = "ADDRESS", help_heading = "Array")]
+    pub data_vip: Vec<IpAddr>,
+    /// Use this existing file system; only a directory of ours is made and removed in it
+    #[arg(long, value_name = "NAME", help_heading = "Array")]
+    pub filesystem: Option<String>,
+    /// Use this existing bucket; only objects of ours are made and removed in it
+    #[arg(long, value_name = "NAME", help_heading = "Array")]
+    pub bucket: Option<String>,
+    /// Trust the management certificate with this SHA-256 fingerprint (64 hex digits, colons allowed)
+    #[arg(long, value_name = "SHA256", help_heading = "Array", conflicts_with_all = ["tls_ca", "tls_insecure"])]
+    pub tls_fingerprint: Option<String>,
+    /// Trust management certificates that an authority in this PEM file has signed
+    #[arg(long, value_name = "FILE", help_heading = "Array", conflicts_with = "tls_insecure")]
+    pub tls_ca: Option<PathBuf>,
+    /// Do not verify the management certificate: anybody in between can then read the token
+    #[arg(long, help_heading = "Array")]
+    pub tls_insecure: bool,
+    /// Longest wait for one call of the management API
+    #[arg(long, value_name = "DURATION", default_value = "30s", help_heading = "Array")]
+    pub call_timeout: Span,
+    /// Start a simulated array inside this process and check it: nothing is needed, nothing is touched
+    #[arg(long, help_heading = "Array", conflicts_with_all = ["management", "token_file", "nfs", "s3", "data_vip", "filesystem", "bucket"])]
+    pub demo: bool,
+
+    /// Check this export instead of an array: nfs://host[:port]/export; may be repeated
+    #[arg(long, value_name = "URL", help_heading = "Any server")]
+    pub nfs: Vec<String>,
+    /// Check this bucket instead of an array: s3://bucket?endpoint=https://host or https://host/bucket; may be repeated
+    #[arg(long, value_name = "URL", help_heading = "Any server")]
+    pub s3: Vec<String>,
+
+    /// Leave NFS out
+    #[arg(long, help_heading = "What to check")]
+    pub skip_nfs: bool,
+    /// Leave S3 out
+    #[arg(long, help_heading = "What to check", conflicts_with = "skip_nfs")]
+    pub skip_s3: bool,
+    /// Measured time of each phase (write, then read)
+    #[arg(long, value_name = "DURATION", default_value = "60s", help_heading = "What to check")]
+    pub duration: Span,
+    /// Compare every byte that is read with what was written
+    #[arg(long, help_heading = "What to check", conflicts_with = "sink")]
+    pub verify: bool,
+    /// Most that one phase writes before it starts over from the beginning
+    #[arg(long, value_name = "SIZE", default_value = "64GiB", help_heading = "What to check")]
+    pub dataset: Size,
+
+    /// Threads that make load [default: one a core]
+    #[arg(long, value_name = "N", help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub workers: Option<u32>,
+    /// Operations that each worker keeps in flight
+    #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub lanes: u32,
+    /// NFS connections of each worker (S3 uses one a lane)
+    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Load", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub connections: u32,
+    /// Bytes of one NFS read or write; the server's limits apply
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", help_heading = "Load")]
+    pub block_size: Size,
+    /// Bytes of one S3 object
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", help_heading = "Load")]
+    pub object_size: Size,
+    /// Where the data of reads goes: a buffer in this process, or dropped in the kernel once its length is checked
+    #[arg(long, value_name = "SINK", default_value = "buffer", help_heading = "Load")]
+    pub sink: SinkChoice,
+    /// How the kernel is asked for I/O
+    #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Load")]
+    pub reactor: ReactorChoice,
+    /// Longest wait for a connection; an address that does not answer in time is reported and left
+    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Load")]
+    pub connect_timeout: Span,
+    /// Longest wait for one operation
+    #[arg(long, value_name = "DURATION", default_value = "30s", help_heading = "Load")]
+    pub op_timeout: Span,
+
+    /// Ask the server to make every write durable at once (FILE_SYNC) instead of with COMMIT
+    #[arg(long, help_heading = "NFS")]
+    pub stable: bool,
+    /// User number that NFS requests carry [default: this process's]
+    #[arg(long, value_name = "UID", help_heading = "NFS")]
+    pub uid: Option<u32>,
+    /// Group number that NFS requests carry [default: this process's]
+    #[arg(long, value_name = "GID", help_heading = "NFS")]
+    pub gid: Option<u32>,
+    /// Port of NFS, instead of asking the portmapper
+    #[arg(long, value_name = "PORT", help_heading = "NFS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub nfs_port: Option<u16>,
+    /// Port of MOUNT, instead of asking the portmapper
+    #[arg(long, value_name = "PORT", help_heading = "NFS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub mount_port: Option<u16>,
+    /// Port of the portmapper
+    #[arg(long, value_name = "PORT", default_value_t = 111, help_heading = "NFS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub portmap_port: u16,
+
+    /// File with S3 keys in the format of ~/.aws/credentials; else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else ~/.aws/credentials
+    #[arg(long, value_name = "FILE", help_heading = "S3")]
+    pub s3_credentials_file: Option<PathBuf>,
+    /// Port of S3 on the array's data addresses [default: 80, or 443 with --s3-tls]
+    #[arg(long, value_name = "PORT", help_heading = "S3", value_parser = clap::value_parser!(u16).range(1..))]
+    pub s3_port: Option<u16>,
+    /// Use TLS on the array's data addresses
+    #[arg(long, help_heading = "S3")]
+    pub s3_tls: bool,
+    /// Trust S3 certificates that an authority in this PEM file has signed
+    #[arg(long, value_name = "FILE", help_heading = "S3", conflicts_with = "s3_tls_insecure")]
+    pub s3_tls_ca: Option<PathBuf>,
+    /// Trust the S3 certificate with this SHA-256 fingerprint
+    #[arg(long, value_name = "SHA256", help_heading = "S3", conflicts_with_all = ["s3_tls_ca", "s3_tls_insecure"])]
+    pub s3_tls_fingerprint: Option<String>,
+    /// Do not verify S3 certificates
+    #[arg(long, help_heading = "S3")]
+    pub s3_tls_insecure: bool,
+    /// Region that S3 requests are signed for
+    #[arg(long, value_name = "NAME", default_value = "us-east-1", help_heading = "S3")]
+    pub s3_region: String,
+    /// Put the bucket's name in front of the host name instead of into the path
+    #[arg(long, help_heading = "S3")]
+    pub s3_virtual_host: bool,
+    /// How uploads are protected: not at all, by a SHA-256 in the signature, or by a CRC after the data
+    #[arg(long, value_name = "KIND", default_value = "unsigned", help_heading = "S3")]
+    pub s3_payload: PayloadChoice,
+
+    /// Format of the report on standard output
+    #[arg(long, short, value_name = "FORMAT", default_value = "table", help_heading = "Output")]
+    pub output: Format,
+    /// Write the report to this file; a table goes to standard output as well
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub output_file: Option<PathBuf>,
+    /// Where the list of what was created is kept [default: $XDG_STATE_HOME/manometer/journal or ~/.local/state/manometer/journal]
+    #[arg(long, value_name = "DIRECTORY", help_heading = "Output")]
+    pub journal_dir: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  FB_MGMT_VIP=10.1.2.3 FB_TOKEN=… manometer check
+  manometer check --management array1 --token-file ~/token --duration 20s --output csv
+  manometer check --nfs nfs://filer/export --skip-s3
+  manometer check --s3 's3://bucket?endpoint=https://s3.example.com' --verify
+  manometer check --demo";
+
+/// Formats of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// dataVip,protocol,result,write_tput,read_tput
+    Csv,
+    /// The same with every measured figure behind it.
+    CsvFull,
+    /// Everything, after schemas/check.schema.json.
+    Json,
+}
+
+/// Where the data of reads goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SinkChoice {
+    /// Into a buffer of this process, as an application would have it.
+    Buffer,
+    /// Dropped in the kernel.
+    Discard,
+}
+
+/// Which way of asking the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReactorChoice {
+    /// io_uring when the kernel allows it, else epoll.
+    Auto,
+    /// io_uring or nothing.
+    Uring,
+    /// epoll.
+    Epoll,
+}
+
+/// How uploads are protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PayloadChoice {
+    /// UNSIGNED-PAYLOAD.
+    Unsigned,
+    /// A SHA-256 of the data in the signature.
+    Signed,
+    /// A CRC-64/NVME in a trailer.
+    Crc64nvme,
+    /// A CRC-32C in a trailer.
+    Crc32c,
+}

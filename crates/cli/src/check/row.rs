@@ -1,0 +1,217 @@
+//! One row of the report: one data address, one protocol, and how it went.
+
+use std::net::IpAddr;
+
+use metrics::{ErrorKind, Interval, OpKind, OpStats};
+
+use crate::client::ClientLoad;
+
+/// The two protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// NFSv3.
+    Nfs,
+    /// S3.
+    S3,
+}
+
+impl Protocol {
+    /// The name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nfs => "nfs",
+            Self::S3 => "s3",
+        }
+    }
+}
+
+/// How a row ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Both phases moved data and no operation failed.
+    Success,
+    /// The export could not be mounted through this address.
+    MountFailed,
+    /// The bucket could not be reached through this address.
+    FailedToConnect,
+    /// Nothing could be written, or some writes failed.
+    WriteFailed,
+    /// Nothing could be read, or some reads failed.
+    ReadFailed,
+    /// Bytes came back that were not written.
+    DataCorrupt,
+    /// The user stopped the run before this row was through.
+    Interrupted,
+}
+
+impl Outcome {
+    /// The words in every output.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Success => "SUCCESS",
+            Self::MountFailed => "MOUNT FAILED",
+            Self::FailedToConnect => "FAILED TO CONNECT",
+            Self::WriteFailed => "WRITE FAILED",
+            Self::ReadFailed => "READ FAILED",
+            Self::DataCorrupt => "DATA CORRUPT",
+            Self::Interrupted => "INTERRUPTED",
+        }
+    }
+
+    /// The outcome of a protocol's first contact that failed.
+    pub const fn unreachable(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Nfs => Self::MountFailed,
+            Protocol::S3 => Self::FailedToConnect,
+        }
+    }
+}
+
+/// What the array says of a data address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathFacts {
+    /// The address.
+    pub address: IpAddr,
+    /// Subnet it belongs to, when an array told.
+    pub subnet: Option<String>,
+    /// MTU configured on the array's side, in bytes, when an array told.
+    pub array_mtu: Option<u32>,
+}
+
+/// One measured phase.
+#[derive(Clone, Debug, Default)]
+pub struct Phase {
+    /// Length of the measured window, in nanoseconds.
+    pub window_ns: u64,
+    /// All that was counted in the window.
+    pub total: Interval,
+    /// Second by second: length in nanoseconds and acknowledged bytes.
+    pub seconds: Vec<Second>,
+    /// Examples of errors, with their kinds.
+    pub error_samples: Vec<(ErrorKind, String)>,
+    /// Operations without an answer when the phase ended.
+    pub in_flight_at_end: u64,
+    /// TCP segments that were sent again.
+    pub retransmits: u64,
+    /// Connections that were lost and made again.
+    pub reconnects: u64,
+    /// Messages that were sent again.
+    pub retries: u64,
+    /// Answers that came after their deadline.
+    pub late_replies: u64,
+    /// Connections in use.
+    pub connections: u64,
+    /// Smallest segment size of all connections, in bytes; 0 when unknown.
+    pub mss_bytes: u32,
+    /// What the client's cores and network card did in the window.
+    pub client: ClientLoad,
+}
+
+/// What one interval moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Second {
+    /// Start since the window began, in nanoseconds.
+    pub start_ns: u64,
+    /// Length in nanoseconds.
+    pub length_ns: u64,
+    /// Bytes acknowledged.
+    pub bytes: u64,
+    /// Operations that ended well.
+    pub ok: u64,
+    /// Operations that failed.
+    pub failed: u64,
+}
+
+impl Phase {
+    /// Bytes per second over the exact window.
+    pub fn rate(&self) -> units::ByteRate {
+        units::ByteRate::of(self.total.bytes(), self.window_ns)
+    }
+
+    /// The operations that move data: the ones whose latency is shown.
+    pub fn data_ops(&self) -> OpStats {
+        let mut merged = OpStats::default();
+        for (kind, stats) in &self.total.ops {
+            if matches!(kind, OpKind::Read | OpKind::Write | OpKind::Put | OpKind::Get) {
+                merged.merge(stats);
+            }
+        }
+        merged
+    }
+
+    /// Failed operations of every kind, by kind of error; kinds that did not occur are left out.
+    pub fn errors(&self) -> Vec<(ErrorKind, u64)> {
+        ErrorKind::ALL
+            .iter()
+            .map(|kind| {
+                let count = self.total.ops.iter().map(|(_, stats)| stats.errors[*kind as usize]);
+                (*kind, count.sum())
+            })
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
+    /// How many operations failed.
+    pub fn failed(&self) -> u64 {
+        self.errors().iter().map(|(_, count)| count).sum()
+    }
+
+    /// How many operations ended well.
+    pub fn ok(&self) -> u64 {
+        self.total.ops.iter().map(|(_, stats)| stats.ok).sum()
+    }
+
+    /// The first example of an error, as a line for people.
+    pub fn first_error(&self) -> Option<String> {
+        self.error_samples.first().map(|(kind, detail)| format!("{kind}: {detail}"))
+    }
+}
+
+/// One data address and protocol.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Where.
+    pub path: PathFacts,
+    /// How.
+    pub protocol: Protocol,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it did not succeed, in one line.
+    pub cause: Option<String>,
+    /// The write phase, if it began.
+    pub write: Option<Phase>,
+    /// The read phase, if it began.
+    pub read: Option<Phase>,
+    /// Things that work but look wrong, such as a path that does not carry jumbo frames.
+    pub warnings: Vec<String>,
+}
+
+impl Row {
+    /// A row that has not begun.
+    pub fn new(path: PathFacts, protocol: Protocol) -> Self {
+        Self {
+            path,
+            protocol,
+            outcome: Outcome::Interrupted,
+            cause: None,
+            write: None,
+            read: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The same row, ended in a failure.
+    pub fn failed(mut self, outcome: Outcome, cause: impl Into<String>) -> Self {
+        self.outcome = outcome;
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// The phases that were made, with their names.
+    pub fn phases(&self) -> impl Iterator<Item = (&'static str, &Phase)> {
+        [("write", &self.write), ("read", &self.read)]
+            .into_iter()
+            .filter_map(|(name, phase)| phase.as_ref().map(|phase| (name, phase)))
+    }
+}

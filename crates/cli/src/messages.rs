@@ -1,0 +1,68 @@
+//! Everything that is said to people: on standard error, one line a message, above the progress bars
+//! when there are any. Standard output belongs to the report alone.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+
+use indicatif::{MultiProgress, ProgressDrawTarget};
+
+/// Where messages go. Clones share the terminal.
+#[derive(Clone)]
+pub struct Messages {
+    bars: Option<Arc<MultiProgress>>,
+}
+
+impl Messages {
+    /// Messages with progress bars if standard error is a terminal, else plain lines.
+    pub fn new() -> Self {
+        let terminal = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some();
+        Self {
+            bars: terminal
+                .then(|| Arc::new(MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10)))),
+        }
+    }
+
+    /// The bars, when a person watches.
+    pub fn bars(&self) -> Option<&MultiProgress> {
+        self.bars.as_deref()
+    }
+
+    /// Something that happened.
+    pub fn note(&self, text: &str) {
+        self.line(text);
+    }
+
+    /// Something that looks wrong but does not stop the run.
+    pub fn warn(&self, text: &str) {
+        self.line(&format!("warning: {text}"));
+    }
+
+    /// What failed, where, and what to do next.
+    pub fn error(&self, text: &str) {
+        self.line(&format!("error: {text}"));
+    }
+
+    fn line(&self, text: &str) {
+        // One message, one line: whatever a server put into an error must not fake another.
+        let text = text.replace(['\n', '\r'], " ");
+        match &self.bars {
+            Some(bars) => bars.suspend(|| plain(&text)),
+            None => plain(&text),
+        }
+    }
+}
+
+/// A reader that closed standard error must not stop a run that still has to clean up.
+fn plain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Columns of the terminal on standard output, if it is one.
+pub fn terminal_width() -> Option<u16> {
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(out).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col)
+}

@@ -1,0 +1,113 @@
+//! The report as CSV: five columns that other tools know already, or the same and every figure.
+
+use units::ByteRate;
+
+use super::Report;
+use crate::check::row::{Phase, Row};
+
+const SHORT: &str = "dataVip,protocol,result,write_tput,read_tput";
+const PHASE: [&str; 15] = [
+    "bytes",
+    "window_s",
+    "bytes_per_s",
+    "ops",
+    "p50_ms",
+    "p99_ms",
+    "max_ms",
+    "errors",
+    "retries",
+    "reconnects",
+    "retransmits",
+    "in_flight_at_end",
+    "mss_bytes",
+    "busiest_core",
+    "steal",
+];
+
+/// The five columns.
+pub fn render(report: &Report) -> String {
+    let mut out = format!("{SHORT}\n");
+    for row in &report.rows {
+        out.push_str(&short(row));
+        out.push('\n');
+    }
+    out
+}
+
+/// The five columns, then those of the write phase, of the read phase, and the path's.
+pub fn render_full(report: &Report) -> String {
+    let mut out = SHORT.to_owned();
+    for phase in ["write", "read"] {
+        for column in PHASE {
+            out.push_str(&format!(",{phase}_{column}"));
+        }
+    }
+    out.push_str(",subnet,array_mtu,nic,nic_mbit_per_s,warnings,cause\n");
+    for row in &report.rows {
+        let nic = row.phases().find_map(|(_, phase)| phase.client.nic.clone());
+        let mut cells = vec![short(row)];
+        cells.extend(phase(row.write.as_ref()));
+        cells.extend(phase(row.read.as_ref()));
+        cells.extend([
+            field(row.path.subnet.as_deref().unwrap_or("-")),
+            optional(row.path.array_mtu),
+            field(nic.as_ref().map_or("-", |nic| &nic.name)),
+            optional(nic.as_ref().and_then(|nic| nic.speed_mbit)),
+            field(&row.warnings.join("; ")),
+            field(row.cause.as_deref().unwrap_or_default()),
+        ]);
+        out.push_str(&cells.join(","));
+        out.push('\n');
+    }
+    out
+}
+
+fn short(row: &Row) -> String {
+    let rate = |phase: &Option<Phase>| match phase {
+        Some(phase) if phase.total.bytes() > 0 => phase.rate().to_string(),
+        _ => "-".into(),
+    };
+    let (protocol, result) = (row.protocol.name(), row.outcome.words());
+    let (write, read) = (rate(&row.write), rate(&row.read));
+    format!("{},{protocol},{result},{write},{read}", row.path.address)
+}
+
+fn phase(phase: Option<&Phase>) -> Vec<String> {
+    let Some(phase) = phase else {
+        return vec!["-".into(); PHASE.len()];
+    };
+    let ops = phase.data_ops();
+    let milliseconds = |nanos: u64| format!("{:.3}", nanos as f64 / 1e6);
+    let share = |value: f64| format!("{value:.3}");
+    let ByteRate(rate) = phase.rate();
+    vec![
+        phase.total.bytes().to_string(),
+        format!("{:.3}", phase.window_ns as f64 / 1e9),
+        format!("{rate:.0}"),
+        ops.ok.to_string(),
+        milliseconds(ops.service.quantile_ns(0.50)),
+        milliseconds(ops.service.quantile_ns(0.99)),
+        milliseconds(ops.service.max_ns()),
+        phase.failed().to_string(),
+        phase.retries.to_string(),
+        phase.reconnects.to_string(),
+        phase.retransmits.to_string(),
+        phase.in_flight_at_end.to_string(),
+        phase.mss_bytes.to_string(),
+        phase.client.busiest().map_or("-".into(), |core| share(core.busy)),
+        share(phase.client.steal()),
+    ]
+}
+
+fn optional<T: ToString>(value: Option<T>) -> String {
+    value.map_or("-".into(), |value| value.to_string())
+}
+
+/// A field as RFC 4180 wants it: quoted when it holds a comma, a quote or a line end.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}

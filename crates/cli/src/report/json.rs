@@ -1,0 +1,212 @@
+//! The report as JSON, after `schemas/check.schema.json`. A change of meaning raises [`VERSION`].
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{ArrayFacts, ReactorFacts, Report, Settings};
+use crate::check::row::{Phase, Protocol, Row};
+use crate::client::{CoreLoad, Nic};
+
+/// Version of the schema. Adding a field does not raise it; removing or redefining one does.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    schema_version: u32,
+    manometer_version: &'static str,
+    run_id: &'a str,
+    started: String,
+    finished: String,
+    success: bool,
+    interrupted_by: Option<&'a str>,
+    settings: &'a Settings,
+    array: &'a Option<ArrayFacts>,
+    reactor: &'a Option<ReactorFacts>,
+    rows: Vec<JsonRow<'a>>,
+    verdict: JsonVerdict<'a>,
+    left_behind: &'a [String],
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    data_vip: String,
+    protocol: Protocol,
+    result: &'static str,
+    cause: Option<&'a str>,
+    subnet: Option<&'a str>,
+    array_mtu_bytes: Option<u32>,
+    warnings: &'a [String],
+    write: Option<JsonPhase<'a>>,
+    read: Option<JsonPhase<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonPhase<'a> {
+    window_s: f64,
+    bytes: u64,
+    bytes_per_s: f64,
+    ops: BTreeMap<&'static str, JsonOp>,
+    errors: BTreeMap<&'static str, u64>,
+    error_samples: Vec<String>,
+    retries: u64,
+    reconnects: u64,
+    late_replies: u64,
+    in_flight_at_end: u64,
+    tcp: JsonTcp,
+    client: JsonClient<'a>,
+    seconds: Vec<JsonSecond>,
+}
+
+#[derive(Serialize)]
+struct JsonOp {
+    ok: u64,
+    failed: u64,
+    rpcs: u64,
+    latency_ns: JsonLatency,
+}
+
+#[derive(Serialize)]
+struct JsonLatency {
+    min: u64,
+    mean: f64,
+    p50: u64,
+    p90: u64,
+    p99: u64,
+    p99_9: u64,
+    max: u64,
+}
+
+#[derive(Serialize)]
+struct JsonTcp {
+    connections: u64,
+    mss_bytes: Option<u32>,
+    retransmits: u64,
+}
+
+#[derive(Serialize)]
+struct JsonClient<'a> {
+    busiest_core: Option<CoreLoad>,
+    steal: f64,
+    cores: &'a [CoreLoad],
+    nic: &'a Option<Nic>,
+}
+
+#[derive(Serialize)]
+struct JsonSecond {
+    start_s: f64,
+    length_s: f64,
+    bytes_per_s: f64,
+    ok: u64,
+    failed: u64,
+}
+
+#[derive(Serialize)]
+struct JsonVerdict<'a> {
+    limit: crate::check::verdict::Limit,
+    sentences: &'a [String],
+    busiest_core: Option<f64>,
+    steal: f64,
+}
+
+/// The whole report as one indented object.
+pub fn render(report: &Report) -> String {
+    let document = Document {
+        schema: "manometer.check",
+        schema_version: VERSION,
+        manometer_version: env!("CARGO_PKG_VERSION"),
+        run_id: &report.run_id,
+        started: report.started.to_string(),
+        finished: report.finished.to_string(),
+        success: report.success(),
+        interrupted_by: report.interrupted_by,
+        settings: &report.settings,
+        array: &report.array,
+        reactor: &report.reactor,
+        rows: report.rows.iter().map(row).collect(),
+        verdict: JsonVerdict {
+            limit: report.verdict.limit,
+            sentences: &report.verdict.sentences,
+            busiest_core: report.verdict.busiest_core,
+            steal: report.verdict.steal,
+        },
+        left_behind: &report.left_behind,
+    };
+    let mut text = serde_json::to_string_pretty(&document).expect("all keys are strings");
+    text.push('\n');
+    text
+}
+
+fn row(row: &Row) -> JsonRow<'_> {
+    JsonRow {
+        data_vip: row.path.address.to_string(),
+        protocol: row.protocol,
+        result: row.outcome.words(),
+        cause: row.cause.as_deref(),
+        subnet: row.path.subnet.as_deref(),
+        array_mtu_bytes: row.path.array_mtu,
+        warnings: &row.warnings,
+        write: row.write.as_ref().map(phase),
+        read: row.read.as_ref().map(phase),
+    }
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+fn phase(phase: &Phase) -> JsonPhase<'_> {
+    JsonPhase {
+        window_s: seconds(phase.window_ns),
+        bytes: phase.total.bytes(),
+        bytes_per_s: phase.rate().0,
+        ops: phase.total.ops.iter().map(|(kind, stats)| (kind.name(), op(stats))).collect(),
+        errors: phase.errors().into_iter().map(|(kind, count)| (kind.name(), count)).collect(),
+        error_samples: phase.error_samples.iter().map(|(kind, detail)| format!("{kind}: {detail}")).collect(),
+        retries: phase.retries,
+        reconnects: phase.reconnects,
+        late_replies: phase.late_replies,
+        in_flight_at_end: phase.in_flight_at_end,
+        tcp: JsonTcp {
+            connections: phase.connections,
+            mss_bytes: (phase.mss_bytes > 0).then_some(phase.mss_bytes),
+            retransmits: phase.retransmits,
+        },
+        client: JsonClient {
+            busiest_core: phase.client.busiest(),
+            steal: phase.client.steal(),
+            cores: &phase.client.cores,
+            nic: &phase.client.nic,
+        },
+        seconds: phase
+            .seconds
+            .iter()
+            .map(|second| JsonSecond {
+                start_s: seconds(second.start_ns),
+                length_s: seconds(second.length_ns),
+                bytes_per_s: units::ByteRate::of(second.bytes, second.length_ns).0,
+                ok: second.ok,
+                failed: second.failed,
+            })
+            .collect(),
+    }
+}
+
+fn op(stats: &metrics::OpStats) -> JsonOp {
+    let latency = &stats.service;
+    JsonOp {
+        ok: stats.ok,
+        failed: stats.failed(),
+        rpcs: stats.rpcs,
+        latency_ns: JsonLatency {
+            min: latency.min_ns(),
+            mean: latency.mean_ns(),
+            p50: latency.quantile_ns(0.50),
+            p90: latency.quantile_ns(0.90),
+            p99: latency.quantile_ns(0.99),
+            p99_9: latency.quantile_ns(0.999),
+            max: latency.max_ns(),
+        },
+    }
+}

@@ -1,0 +1,145 @@
+//! The report as a table and a verdict, for people.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use units::latency;
+
+use super::Report;
+use crate::check::row::{Phase, Row};
+
+/// The columns: title, and whether a narrow terminal keeps it.
+const COLUMNS: [(&str, bool); 12] = [
+    ("data address", true),
+    ("proto", true),
+    ("result", true),
+    ("phase", true),
+    ("throughput", true),
+    ("p50", false),
+    ("p99", true),
+    ("max", false),
+    ("ops", false),
+    ("errors", true),
+    ("retries", false),
+    ("resent", false),
+];
+
+/// The whole report; `width` is the terminal's, when there is one.
+pub fn render(report: &Report, width: Option<u16>) -> String {
+    let mut text = grid(report, |_| true);
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    if width.is_some_and(|width| widest > usize::from(width)) {
+        text = grid(report, |column| COLUMNS[column].1);
+    }
+    let mut out = format!("\n{text}");
+    let width = usize::from(width.unwrap_or(100)).clamp(60, 110);
+    let remarks = remarks(report);
+    if !remarks.is_empty() {
+        out.push('\n');
+    }
+    for remark in remarks {
+        out.push_str(&wrap(&remark, width, "  "));
+    }
+    out.push('\n');
+    out.push_str(&wrap(&format!("Verdict: {}", report.verdict.sentences.join(" ")), width, ""));
+    out
+}
+
+/// The table with the columns that `keep` names.
+fn grid(report: &Report, keep: impl Fn(usize) -> bool) -> String {
+    let kept = |cells: Vec<String>| {
+        let cells = cells.into_iter().enumerate().filter(|(column, _)| keep(*column));
+        cells.map(|(_, cell)| Cell::new(cell)).collect::<Vec<_>>()
+    };
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(kept(COLUMNS.iter().map(|(title, _)| (*title).to_owned()).collect()));
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if index >= 4 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for row in &report.rows {
+        for line in lines(row) {
+            table.add_row(kept(line));
+        }
+    }
+    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// What the figures do not say: causes, warnings, how the run ended.
+fn remarks(report: &Report) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for row in &report.rows {
+        let name = format!("{} {}", row.protocol.name(), row.path.address);
+        remarks.extend(row.cause.iter().map(|cause| format!("{name}: {cause}")));
+        remarks.extend(row.warnings.iter().map(|warning| format!("{name}: warning: {warning}")));
+    }
+    remarks.extend(report.interrupted_by.map(|signal| format!("the run was stopped early by {signal}")));
+    remarks.extend(report.left_behind.iter().map(|left| format!("left behind: {left}")));
+    remarks
+}
+
+/// A row's lines: one a phase, or one that says what failed.
+fn lines(row: &Row) -> Vec<Vec<String>> {
+    let mut phases: Vec<_> = row.phases().map(|(name, phase)| (name, Some(phase))).collect();
+    if phases.is_empty() {
+        phases.push(("-", None));
+    }
+    phases
+        .iter()
+        .enumerate()
+        .map(|(index, (name, phase))| {
+            let first = index == 0;
+            let only_first = |text: String| if first { text } else { String::new() };
+            let mut cells = vec![
+                only_first(row.path.address.to_string()),
+                only_first(row.protocol.name().into()),
+                only_first(row.outcome.words().into()),
+                (*name).to_owned(),
+            ];
+            cells.extend(phase.map_or_else(|| vec!["-".into(); 8], figures));
+            cells
+        })
+        .collect()
+}
+
+fn figures(phase: &Phase) -> Vec<String> {
+    let ops = phase.data_ops();
+    let time = |nanos: u64| if ops.ok == 0 { "-".into() } else { latency(nanos) };
+    vec![
+        if phase.total.bytes() == 0 { "-".into() } else { phase.rate().to_string() },
+        time(ops.service.quantile_ns(0.50)),
+        time(ops.service.quantile_ns(0.99)),
+        time(ops.service.max_ns()),
+        ops.ok.to_string(),
+        phase.failed().to_string(),
+        phase.retries.to_string(),
+        phase.retransmits.to_string(),
+    ]
+}
+
+/// Breaks a paragraph at blanks so that no line is longer than `width`, words apart that are; all but
+/// the first line are indented twice.
+fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let mut out = String::from(indent);
+    let mut used = indent.len();
+    let mut first_in_line = true;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if !first_in_line && used + 1 + length > width {
+            out.push('\n');
+            out.push_str(indent);
+            out.push_str(indent);
+            used = 2 * indent.len();
+        } else if !first_in_line {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+        first_in_line = false;
+    }
+    out.push('\n');
+    out
+}

@@ -1,0 +1,208 @@
+//! The formats against a report whose every figure is known.
+
+use metrics::{ErrorKind, Interval, OpKind};
+
+use super::*;
+use crate::check::row::{PathFacts, Phase, Protocol, Second};
+use crate::check::verdict::verdict;
+use crate::client::{ClientLoad, CoreLoad, Nic};
+
+/// A phase of 10 s that moved `bytes` in operations of 1 MiB and 2 ms.
+pub fn phase(kind: OpKind, bytes: u64) -> Phase {
+    let mut total = Interval { length_ns: 10_000_000_000, ..Interval::default() };
+    let stats = total.op_mut(kind);
+    stats.ok = bytes >> 20;
+    stats.bytes = bytes;
+    stats.rpcs = stats.ok;
+    for _ in 0..99 {
+        stats.service.record(2_000_000);
+    }
+    stats.service.record(50_000_000);
+    Phase {
+        window_ns: 10_000_000_000,
+        seconds: vec![Second { length_ns: 10_000_000_000, bytes, ok: stats.ok, ..Second::default() }],
+        total,
+        connections: 8,
+        mss_bytes: 8948,
+        client: ClientLoad {
+            cores: vec![
+                CoreLoad { core: 0, busy: 0.25, steal: 0.0 },
+                CoreLoad { core: 1, busy: 0.5, steal: 0.01 },
+            ],
+            nic: Some(Nic {
+                name: "eth0".into(),
+                speed_mbit: Some(100_000),
+                mtu: Some(9000),
+                loopback: false,
+            }),
+        },
+        ..Phase::default()
+    }
+}
+
+/// A path of 192.168.170.0/24 with jumbo frames.
+pub fn path(last: u8) -> PathFacts {
+    PathFacts {
+        address: std::net::IpAddr::from([192, 168, 170, last]),
+        subnet: Some("subnet,170".into()),
+        array_mtu: Some(9000),
+    }
+}
+
+fn report() -> Report {
+    let mut good = Row::new(path(11), Protocol::Nfs);
+    good.outcome = Outcome::Success;
+    good.write = Some(phase(OpKind::Write, 31_000_000_000));
+    good.read = Some(phase(OpKind::Read, 40_000_000_000));
+    let mut full =
+        Row::new(path(11), Protocol::S3).failed(Outcome::WriteFailed, "no-space: \"full\", at 3 %");
+    let mut write = phase(OpKind::Put, 1_200_000_000);
+    write.total.op_mut(OpKind::Put).errors[ErrorKind::NoSpace as usize] = 7;
+    write.error_samples = vec![(ErrorKind::NoSpace, "PUT answered 507".into())];
+    full.write = Some(write);
+    let rows = vec![
+        good,
+        full,
+        Row::new(path(12), Protocol::Nfs).failed(Outcome::MountFailed, "no answer within 10 s"),
+        Row::new(path(12), Protocol::S3).failed(Outcome::FailedToConnect, "no answer within 10 s"),
+    ];
+    Report {
+        run_id: "abcdefg2".into(),
+        started: "2026-01-02T03:04:05Z".parse().unwrap(),
+        finished: "2026-01-02T03:05:05Z".parse().unwrap(),
+        settings: Settings {
+            duration_s: 10.0,
+            ramp_s: 2.0,
+            workers: 2,
+            lanes: 16,
+            connections: 4,
+            block_size: 1 << 20,
+            object_size: 8 << 20,
+            dataset: 64 << 30,
+            sink: "buffer",
+            stable: false,
+            s3_payload: "unsigned",
+        },
+        array: Some(ArrayFacts {
+            management: "10.0.0.1".into(),
+            api_version: "2.29".into(),
+            address_choice: vec!["subnet1: 192.168.170.11".into()],
+        }),
+        reactor: Some(ReactorFacts { backend: "io_uring", refusal: None }),
+        verdict: verdict(&rows),
+        rows,
+        left_behind: Vec::new(),
+        interrupted_by: None,
+    }
+}
+
+#[test]
+fn csv_has_the_five_columns_that_other_tools_read() {
+    assert_eq!(
+        report().render(Format::Csv, None),
+        "dataVip,protocol,result,write_tput,read_tput\n\
+         192.168.170.11,nfs,SUCCESS,3.1 GB/s,4.0 GB/s\n\
+         192.168.170.11,s3,WRITE FAILED,120.0 MB/s,-\n\
+         192.168.170.12,nfs,MOUNT FAILED,-,-\n\
+         192.168.170.12,s3,FAILED TO CONNECT,-,-\n"
+    );
+}
+
+#[test]
+fn full_csv_begins_with_the_same_columns_and_every_row_is_as_long() {
+    let text = report().render(Format::CsvFull, None);
+    let mut lines = text.lines();
+    let header = lines.next().unwrap();
+    assert!(header.starts_with("dataVip,protocol,result,write_tput,read_tput,write_bytes,"));
+    let columns = header.split(',').count();
+    // Quotes are part of two cells: count the commas that are outside of them.
+    let cells = |line: &str| {
+        let outside = line.split('"').step_by(2).map(|part| part.matches(',').count());
+        outside.sum::<usize>() + 1
+    };
+    for line in lines {
+        assert_eq!(cells(line), columns, "{line}");
+    }
+    assert!(text.contains(",\"subnet,170\",9000,eth0,100000,"));
+    assert!(text.contains("\"no-space: \"\"full\"\", at 3 %\""));
+    assert!(text.contains(",31000000000,10.000,3100000000,29563,2.001,2.001,50.0"), "{text}");
+}
+
+#[test]
+fn json_follows_the_schema() {
+    let schema = include_str!("../../../../schemas/check.schema.json");
+    let schema = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::draft202012::options().build(&schema).unwrap();
+    let text = report().render(Format::Json, None);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path)).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(value["rows"][0]["write"]["bytes_per_s"], 3.1e9);
+    assert_eq!(value["rows"][1]["write"]["errors"]["no-space"], 7);
+    assert_eq!(value["rows"][2]["write"], serde_json::Value::Null);
+    assert_eq!(value["success"], false);
+}
+
+#[test]
+fn the_schema_knows_every_kind_of_operation_and_error() {
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../schemas/check.schema.json")).unwrap();
+    let names = |key: &str| {
+        let names = &schema["$defs"]["phase"]["properties"][key]["propertyNames"]["enum"];
+        names.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("ops"), OpKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>());
+    assert_eq!(names("errors"), ErrorKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_table_shows_figures_causes_and_the_verdict() {
+    let text = report().render(Format::Table, None);
+    for expected in [
+        "192.168.170.11  nfs",
+        "3.1 GB/s",
+        "2.00 ms",
+        "FAILED TO CONNECT",
+        "MOUNT FAILED",
+        "  nfs 192.168.170.12: no answer within 10 s",
+        "Verdict: 3 of 4 paths are broken",
+        "target-bound",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
+    }
+    let narrow = report().render(Format::Table, Some(80));
+    assert!(narrow.contains("p99") && !narrow.contains("p50"));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    for line in report().render(Format::Table, None).lines() {
+        assert!(!line.ends_with(' '));
+        assert!(line.chars().count() <= 118, "{line}");
+    }
+}
+
+#[test]
+fn success_needs_every_row_and_nothing_left() {
+    let mut all_good = report();
+    all_good.rows.truncate(1);
+    assert!(all_good.success());
+    let mut left = all_good.clone();
+    left.left_behind.push("bucket x".into());
+    assert!(!left.success());
+    let mut stopped = all_good.clone();
+    stopped.interrupted_by = Some("SIGINT");
+    assert!(!stopped.success());
+    all_good.rows.clear();
+    assert!(!all_good.success());
+    assert!(!report().success());
+}
+
+#[test]
+fn a_file_is_made_before_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let wrong = directory.path().join("no/such/report.json");
+    assert!(Destination::open(Format::Json, Some(&wrong)).is_err());
+    let path = directory.path().join("report.json");
+    Destination::open(Format::Json, Some(&path)).unwrap().write(&report()).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+}
