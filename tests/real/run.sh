@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 VERSITYGW=v1.8.0
-PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux)
+PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -23,6 +24,8 @@ def main() -> int:
     for program in (given.manometer, given.versitygw):
         if not program.is_file():
             parser.error(f"{program} is missing")
+    # A polite request to end also stops the servers and removes the directories.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     lab = Lab(given.manometer.resolve(), given.versitygw.resolve())
     report = Report()
     for name, scenario in (nfs_checks.SCENARIOS | s3_checks.SCENARIOS | interop_checks.SCENARIOS).items():

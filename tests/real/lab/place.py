@@ -34,6 +34,18 @@ class Place:
         """Removes the place."""
 
 
+class WithHosts(Place):
+    """The machine's own network, where clients see another hosts file."""
+
+    def __init__(self, directory: Path, hosts: Path) -> None:
+        super().__init__(directory)
+        self._hosts = hosts
+
+    def client(self, command: list[str]) -> list[str]:
+        bind = 'mount --bind "$0" /etc/hosts && exec "$@"'
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", bind, str(self._hosts), *command]
+
+
 class Namespace(Place):
     """A network namespace with nothing in it but loopback, so that well-known ports are free."""
 

@@ -11,21 +11,25 @@ from contextlib import ExitStack, contextmanager
 from .lab import Lab
 from .manometer import Manometer
 from .nfs_checks import succeeded
-from .place import Place
+from .place import Place, WithHosts
 from .process import free_port, wait_until
 from .report import Report
-from .versity import ACCESS_KEY, REGION, SECRET_KEY, Versity
+from .versity import ACCESS_KEY, REGION, SECRET_KEY, Certificate, Versity
 
 SMALL = ("--skip-nfs", "--connections=2", "--workers=1", "--object-size=1MiB")
 KEYS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_REGION": REGION}
 
 
 @contextmanager
-def gateway(lab: Lab, env: Mapping[str, str], address: str = "127.0.0.1") -> Iterator[tuple[Versity, Manometer]]:
+def gateway(
+    lab: Lab, env: Mapping[str, str], address: str = "127.0.0.1", *, tls: bool = False, options: tuple[str, ...] = ()
+) -> Iterator[tuple[Versity, Manometer]]:
     """A gateway and the program beside it."""
     with ExitStack() as stack:
         place = Place(stack.enter_context(lab.directory()))
-        versity = Versity(lab.versitygw, place, free_port(address), address)
+        certificate = Certificate.make(place.directory, f"IP:{address}") if tls else None
+        port = free_port(address)
+        versity = Versity(lab.versitygw, place, port, address, certificate=certificate, options=options)
         stack.callback(versity.stop)
         yield versity, Manometer(lab.manometer, place, env)
 
@@ -91,6 +95,29 @@ def discarding(lab: Lab, report: Report) -> None:
 def ipv6(lab: Lab, report: Report) -> None:
     with gateway(lab, KEYS, "::1") as (versity, manometer):
         succeeded(report, manometer.check(url(versity), *SMALL, "--verify"), "s3")
+        nothing_left(report, versity)
+
+
+def over_tls(lab: Lab, report: Report) -> None:
+    """A certificate is trusted only when the user says so."""
+    with gateway(lab, KEYS, tls=True) as (versity, manometer):
+        outcome = manometer.check(url(versity), *SMALL)
+        report.equal("unknown authority: exit code 1", outcome.code, 1)
+        report.contains("unknown authority: the next step", outcome.stderr, ["certificate", "--s3-tls-ca"])
+        authority = f"--s3-tls-ca={manometer.place.directory / 'server.pem'}"
+        succeeded(report, manometer.check(url(versity), *SMALL, authority, "--verify"), "s3")
+        succeeded(report, manometer.check(url(versity), *SMALL, "--s3-tls-insecure", "--sink=discard"), "s3")
+        nothing_left(report, versity)
+
+
+def virtual_host(lab: Lab, report: Report) -> None:
+    """The bucket in the host name, which only the client's own hosts file can resolve here."""
+    with gateway(lab, KEYS, options=("--virtual-domain=lab.test",)) as (versity, manometer):
+        hosts = manometer.place.directory / "hosts"
+        hosts.write_text(f"127.0.0.1 localhost lab.test {versity.bucket}.lab.test\n")
+        manometer.place = WithHosts(manometer.place.directory, hosts)
+        target = f"--s3=s3://{versity.bucket}?endpoint=http://lab.test:{versity.port}"
+        succeeded(report, manometer.check(target, *SMALL, "--s3-virtual-host", "--verify"), "s3")
         nothing_left(report, versity)
 
 
@@ -164,6 +191,8 @@ SCENARIOS = {
     "s3 CRC trailer": crc_trailer,
     "s3 discard": discarding,
     "s3 IPv6": ipv6,
+    "s3 TLS": over_tls,
+    "s3 virtual host": virtual_host,
     "s3 shared credentials": shared_credentials,
     "s3 refusals": refusals,
     "s3 kill -9": killed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +12,51 @@ import boto3
 from botocore.config import Config
 
 from .place import Place
-from .process import Child, wait_until
+from .process import Child, run, wait_until
 
 ACCESS_KEY = "labaccesskey"
 SECRET_KEY = "labsecretkey123"
 REGION = "us-east-1"
 
 
-class Versity:
-    """A running gateway with one bucket, `plumbing`."""
+@dataclass(frozen=True)
+class Certificate:
+    """PEM files of a certificate that signs itself."""
 
-    def __init__(self, program: Path, place: Place, port: int, address: str = "127.0.0.1") -> None:
+    chain: Path
+    key: Path
+
+    @staticmethod
+    def make(directory: Path, names: str) -> Certificate:
+        """A new one, valid for the names given as in `IP:127.0.0.1,DNS:lab.test`."""
+        made = Certificate(directory / "server.pem", directory / "server.key")
+        subject = ["-subj", "/CN=manometer test", "-addext", f"subjectAltName={names}", "-days", "2"]
+        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(made.key)]
+        run(["openssl", "req", "-x509", *key, "-out", str(made.chain), *subject])
+        return made
+
+
+class Versity:
+    """A running gateway with one bucket, `plumbing`; with TLS when it is given a certificate."""
+
+    def __init__(
+        self,
+        program: Path,
+        place: Place,
+        port: int,
+        address: str = "127.0.0.1",
+        *,
+        certificate: Certificate | None = None,
+        options: tuple[str, ...] = (),
+    ) -> None:
         host = f"[{address}]" if ":" in address else address
-        self.endpoint = f"http://{host}:{port}"
+        self.port = port
+        self.endpoint = f"{'https' if certificate else 'http'}://{host}:{port}"
         self.data = place.directory / "versity"
         self.data.mkdir()
         env = os.environ | {"ROOT_ACCESS_KEY_ID": ACCESS_KEY, "ROOT_SECRET_ACCESS_KEY": SECRET_KEY}
-        command = [str(program), "--port", f"{host}:{port}", "--quiet", "posix", str(self.data)]
+        tls = [f"--cert={certificate.chain}", f"--key={certificate.key}"] if certificate else []
+        command = [str(program), f"--port={host}:{port}", "--quiet", *tls, *options, "posix", str(self.data)]
         self.child = Child(place.server(command), place.directory / "versity.log", env=env)
         wait_until("versitygw", lambda: _answers(address, port), 30, self.child)
         self.client: Any = boto3.client(
@@ -36,6 +65,7 @@ class Versity:
             aws_access_key_id=ACCESS_KEY,
             aws_secret_access_key=SECRET_KEY,
             region_name=REGION,
+            verify=str(certificate.chain) if certificate else None,
             config=Config(s3={"addressing_style": "path"}, connect_timeout=10, read_timeout=30),
         )
         self.bucket = "plumbing"
