@@ -1,1 +1,29 @@
-//! (skeleton)
+//! The engine: workers, lanes, schedules and stages. It measures; it knows no protocol.
+//!
+//! A stage runs one workload against one target. Each worker is a thread with its own reactor, session and
+//! statistics; its lanes are futures of one kind that share nothing with other threads. There is one load loop
+//! ([`lane`]), one [`Schedule`] that says when operations are meant to start and one [`StopRule`].
+//!
+//! What is counted, exactly: an operation belongs to the measured window when its end (the acknowledgement) lies
+//! in `[start + ramp, start + ramp + window)`. What ends before or after is counted apart and shown.
+
+mod control;
+mod data_set;
+mod lane;
+mod merge;
+mod pacer;
+mod pin;
+mod plan;
+mod recorder;
+mod result;
+mod samples;
+mod source;
+mod stage;
+mod supervisor;
+mod worker;
+
+pub use control::Control;
+pub use data_set::{DataSet, Shape};
+pub use plan::{Order, Schedule, StagePlan, StopRule, Workload};
+pub use result::{Counts, StageError, StageResult};
+pub use stage::run_stage;

@@ -1,0 +1,233 @@
+//! What was written: a few numbers a lane, however many objects there are.
+
+/// Files or objects, and their sizes in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Files that are written block after block.
+    Files {
+        /// Size of a file.
+        file_bytes: u64,
+        /// Bytes that one operation writes.
+        block_bytes: u64,
+    },
+    /// Objects that are written whole.
+    Objects {
+        /// Size of an object.
+        object_bytes: u64,
+    },
+}
+
+impl Shape {
+    /// Size of a complete file or object.
+    pub fn item_bytes(&self) -> u64 {
+        match self {
+            Shape::Files { file_bytes, .. } => *file_bytes,
+            Shape::Objects { object_bytes } => *object_bytes,
+        }
+    }
+
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        match self {
+            Shape::Files { file_bytes: 0, .. } => Some("the file size must be above zero"),
+            Shape::Files { block_bytes: 0, .. } => Some("the block size must be above zero"),
+            Shape::Objects { object_bytes: 0 } => Some("the object size must be above zero"),
+            _ => None,
+        }
+    }
+}
+
+/// The number of a lane's first file or object; the others follow. Unique over all workers and lanes.
+pub(crate) fn first_object(worker: u32, lane: u32) -> u64 {
+    u64::from(worker) << 48 | u64::from(lane) << 32
+}
+
+/// Most files or objects a lane may have, so that the numbers stay unique.
+pub(crate) const MOST_ITEMS: u64 = 1 << 32;
+
+/// What one lane wrote: files or objects numbered from `first` on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub first: u64,
+    /// How many exist, the last of them perhaps empty or in part.
+    pub existing: u64,
+    /// How many are complete.
+    pub complete: u64,
+    /// Bytes acknowledged of the one after those.
+    pub partial_bytes: u64,
+}
+
+/// What a write stage wrote: the input of those that read, verify and remove it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataSet {
+    shape: Shape,
+    extents: Vec<Extent>,
+}
+
+impl Default for DataSet {
+    fn default() -> Self {
+        DataSet { shape: Shape::Objects { object_bytes: 1 }, extents: Vec::new() }
+    }
+}
+
+impl DataSet {
+    pub(crate) fn new(shape: Shape, mut extents: Vec<Extent>) -> Self {
+        extents.retain(|extent| extent.existing > 0);
+        DataSet { shape, extents }
+    }
+
+    /// Files or objects, and their sizes.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many files or objects exist, the unfinished ones included.
+    pub fn objects(&self) -> u64 {
+        self.extents.iter().map(|extent| extent.existing).sum()
+    }
+
+    /// Bytes that were acknowledged and can be read back.
+    pub fn bytes(&self) -> u64 {
+        let item = self.shape.item_bytes();
+        self.extents.iter().map(|extent| extent.complete * item + extent.partial_bytes).sum()
+    }
+
+    /// Every file or object by its number with its size in bytes, for checks by other means.
+    pub fn sizes(&self) -> impl Iterator<Item = (u64, u64)> {
+        let item = self.shape.item_bytes();
+        self.extents.iter().flat_map(move |extent| {
+            (0..extent.existing).map(move |at| (extent.first + at, size_of_item(extent, at, item)))
+        })
+    }
+
+    /// Blocks of `block_bytes` that all files or objects together have; a file's last may be shorter.
+    pub(crate) fn blocks(&self, block_bytes: u64) -> Index {
+        let item_bytes = self.shape.item_bytes();
+        let per_item = item_bytes.div_ceil(block_bytes);
+        let count = |e: &Extent| e.complete * per_item + e.partial_bytes.div_ceil(block_bytes);
+        Index::new(self.extents.clone(), count, Unit { block_bytes, per_item, item_bytes })
+    }
+
+    /// Files or objects, one unit each.
+    pub(crate) fn items(&self) -> Index {
+        let item_bytes = self.shape.item_bytes();
+        let unit = Unit { block_bytes: item_bytes, per_item: 1, item_bytes };
+        Index::new(self.extents.clone(), |e| e.existing, unit)
+    }
+}
+
+fn size_of_item(extent: &Extent, at: u64, item_bytes: u64) -> u64 {
+    match at.cmp(&extent.complete) {
+        std::cmp::Ordering::Less => item_bytes,
+        std::cmp::Ordering::Equal => extent.partial_bytes,
+        std::cmp::Ordering::Greater => 0,
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    block_bytes: u64,
+    per_item: u64,
+    item_bytes: u64,
+}
+
+/// A part of a file or object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub object: u64,
+    pub offset: u64,
+    pub len: u64,
+}
+
+/// All units of a data set under one numbering.
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    /// Each extent with the number of its first unit.
+    extents: Vec<(u64, Extent)>,
+    total: u64,
+    unit: Unit,
+}
+
+impl Index {
+    fn new(extents: Vec<Extent>, count: impl Fn(&Extent) -> u64, unit: Unit) -> Self {
+        let mut total = 0;
+        let mut numbered = Vec::with_capacity(extents.len());
+        for extent in extents {
+            let units = count(&extent);
+            if units > 0 {
+                numbered.push((total, extent));
+            }
+            total += units;
+        }
+        Index { extents: numbered, total, unit }
+    }
+
+    /// How many units there are.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Where a unit lies.
+    pub(crate) fn place(&self, number: u64) -> Place {
+        debug_assert!(number < self.total);
+        let after = self.extents.partition_point(|(first, _)| *first <= number);
+        let (first, extent) = &self.extents[after - 1];
+        let within = number - first;
+        let (item, block) = (within / self.unit.per_item, within % self.unit.per_item);
+        let offset = block * self.unit.block_bytes;
+        let size = size_of_item(extent, item, self.unit.item_bytes);
+        let len = size.saturating_sub(offset).min(self.unit.block_bytes);
+        Place { object: extent.first + item, offset, len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data_set() -> DataSet {
+        let extent = |lane, existing, complete, partial_bytes| Extent {
+            first: first_object(0, lane),
+            existing,
+            complete,
+            partial_bytes,
+        };
+        // Two files and 25 bytes; nothing at all; one file created but still empty.
+        let extents = vec![extent(0, 3, 2, 25), extent(1, 0, 0, 0), extent(2, 1, 0, 0)];
+        DataSet::new(Shape::Files { file_bytes: 35, block_bytes: 10 }, extents)
+    }
+
+    #[test]
+    fn counts_what_exists_and_what_can_be_read() {
+        assert_eq!((data_set().objects(), data_set().bytes()), (4, 95));
+        let lane_2 = 2 << 32;
+        let sizes: Vec<_> = data_set().sizes().collect();
+        assert_eq!(sizes, [(0, 35), (1, 35), (2, 25), (lane_2, 0)]);
+    }
+
+    #[test]
+    fn blocks_cover_every_byte_once() {
+        let index = data_set().blocks(10);
+        let places: Vec<_> = (0..index.total()).map(|at| index.place(at)).collect();
+        let lengths: Vec<_> = places.iter().map(|p| (p.object, p.offset, p.len)).collect();
+        let file = |object| [(object, 0, 10), (object, 10, 10), (object, 20, 10), (object, 30, 5)];
+        let mut expected = [file(0), file(1)].concat();
+        expected.extend([(2, 0, 10), (2, 10, 10), (2, 20, 5)]);
+        assert_eq!(lengths, expected);
+    }
+
+    #[test]
+    fn any_block_size_covers_every_byte() {
+        for block in [1, 7, 25, 35, 36, 1000] {
+            let index = data_set().blocks(block);
+            let bytes: u64 = (0..index.total()).map(|at| index.place(at).len).sum();
+            assert_eq!(bytes, 95, "in blocks of {block}");
+        }
+    }
+
+    #[test]
+    fn items_include_the_empty_and_the_unfinished() {
+        let index = data_set().items();
+        let objects: Vec<_> = (0..index.total()).map(|at| index.place(at).object).collect();
+        assert_eq!(objects, [0, 1, 2, 2 << 32]);
+    }
+}

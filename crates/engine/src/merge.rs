@@ -1,0 +1,88 @@
+//! Intervals of all workers become one: each is shown when every worker has handed its part over.
+
+use std::collections::VecDeque;
+
+use metrics::Interval;
+
+/// Waits for the parts of each interval and shows the whole.
+pub(crate) struct Merger {
+    /// Number of the interval that each worker hands over next; `u32::MAX` when it hands over no more.
+    next: Vec<u32>,
+    /// Incomplete intervals in order; the first has the lowest number.
+    waiting: VecDeque<Interval>,
+    /// Emptied buffers.
+    spare: Vec<Interval>,
+}
+
+impl Merger {
+    pub(crate) fn new(workers: usize) -> Self {
+        Merger { next: vec![0; workers], waiting: VecDeque::new(), spare: Vec::new() }
+    }
+
+    /// Adds a worker's part, and shows what is complete by it.
+    pub(crate) fn add(&mut self, worker: u32, part: &Interval, observer: &mut dyn FnMut(&Interval)) {
+        self.next[worker as usize] = part.index + 1;
+        let at = self.waiting.partition_point(|waiting| waiting.index < part.index);
+        if self.waiting.get(at).is_none_or(|waiting| waiting.index != part.index) {
+            let mut whole = self.spare.pop().unwrap_or_default();
+            (whole.index, whole.start_ns) = (part.index, part.start_ns);
+            self.waiting.insert(at, whole);
+        }
+        let whole = &mut self.waiting[at];
+        whole.length_ns = whole.length_ns.max(part.length_ns);
+        whole.merge(part);
+        self.show(observer);
+    }
+
+    /// A worker hands over no more.
+    pub(crate) fn finish(&mut self, worker: u32, observer: &mut dyn FnMut(&Interval)) {
+        self.next[worker as usize] = u32::MAX;
+        self.show(observer);
+    }
+
+    fn show(&mut self, observer: &mut dyn FnMut(&Interval)) {
+        let complete = self.next.iter().copied().min().unwrap_or(u32::MAX);
+        while self.waiting.front().is_some_and(|waiting| waiting.index < complete) {
+            let Some(mut whole) = self.waiting.pop_front() else { return };
+            observer(&whole);
+            whole.clear();
+            self.spare.push(whole);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::OpKind;
+
+    use super::*;
+
+    fn part(index: u32, ok: u64) -> Interval {
+        let mut part =
+            Interval { index, start_ns: u64::from(index) * 10, length_ns: 10, ..Interval::default() };
+        part.op_mut(OpKind::Read).ok = ok;
+        part
+    }
+
+    #[test]
+    fn an_interval_is_shown_when_all_parts_are_there_in_order() {
+        let mut seen = Vec::new();
+        let mut merger = Merger::new(2);
+        for (worker, index, ok) in [(0, 0, 1), (0, 1, 2), (1, 0, 10), (0, 2, 3), (1, 2, 30)] {
+            merger.add(worker, &part(index, ok), &mut |i| seen.push((i.index, i.start_ns, i.ok())));
+        }
+        // Worker 1 left out its interval 1: it is shown with what there is.
+        assert_eq!(seen, [(0, 0, 11), (1, 10, 2), (2, 20, 33)]);
+    }
+
+    #[test]
+    fn a_worker_that_has_finished_holds_nobody_up() {
+        let mut seen = Vec::new();
+        let mut merger = Merger::new(2);
+        merger.add(0, &part(0, 1), &mut |i| seen.push(i.ok()));
+        merger.finish(1, &mut |i| seen.push(i.ok()));
+        merger.add(0, &part(1, 2), &mut |i| seen.push(i.ok()));
+        assert_eq!(seen, [1, 2]);
+        assert!(merger.waiting.is_empty());
+    }
+}

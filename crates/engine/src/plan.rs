@@ -1,0 +1,157 @@
+//! What a stage is to do.
+
+use std::time::Duration;
+
+use drivers::{Payload, Sink};
+use metrics::OpKind;
+
+use crate::{DataSet, Shape};
+
+/// One stage: a workload, how hard it is driven, and how long.
+#[derive(Clone, Debug)]
+pub struct StagePlan {
+    /// Threads, each with its own connections.
+    pub workers: u32,
+    /// Operations that each worker keeps in flight.
+    pub lanes_per_worker: u32,
+    /// Which kind of reactor; targets with a virtual clock bring their own.
+    pub reactor: reactor::Choice,
+    /// Bind each worker to one of the cores that this process may use.
+    pub pin: bool,
+    /// Load before the measured window begins.
+    pub ramp: Duration,
+    /// The measured window; with a stop rule other than [`StopRule::Window`], the longest that it may be.
+    pub window: Duration,
+    /// How long operations that are in flight at the window's end, and final commits, are waited for.
+    pub drain: Duration,
+    /// Length of the intervals that the observer sees, usually a second.
+    pub interval: Duration,
+    /// When operations are meant to start.
+    pub schedule: Schedule,
+    /// When the measured window ends.
+    pub stop: StopRule,
+    /// What the lanes do.
+    pub workload: Workload,
+    /// What is written, and compared with on reading.
+    pub payload: Payload,
+    /// Where the payload of reads goes.
+    pub sink: Sink,
+    /// The longest that an operation may take.
+    pub op_timeout: Duration,
+    /// The longest that opening a session may take.
+    pub connect_timeout: Duration,
+}
+
+/// When operations are meant to start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schedule {
+    /// As soon as a lane is free.
+    Closed,
+    /// At a rate, over all lanes, whatever the target does: the n-th operation is meant to start `n / rate` after
+    /// the stage began. When all lanes are busy it starts later, and its response time says so.
+    Rate {
+        /// Operations a second.
+        ops_per_s: f64,
+    },
+}
+
+/// When the measured window ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopRule {
+    /// After its full length; the workload begins again from its start when it runs out.
+    Window,
+    /// When each lane has done its share of the workload once.
+    Exhausted,
+    /// When this many operations have been done, over all lanes.
+    Ops(u64),
+}
+
+/// The order in which blocks or objects are visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One after the other; each lane begins at a place of its own.
+    Sequential,
+    /// Each as likely as any other.
+    Random,
+}
+
+/// What the lanes do.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// Each lane writes files or objects of its own: create, write block after block, commit; or put.
+    Write {
+        /// Files or objects, and their sizes.
+        shape: Shape,
+        /// Size of the data set over all lanes, in bytes, from which on its files are written again. Each lane has at
+        /// least one file.
+        limit_bytes: u64,
+    },
+    /// Reads of what was written.
+    Read {
+        /// What was written.
+        data_set: DataSet,
+        /// Bytes that one operation reads; `None` reads whole files or objects.
+        block_bytes: Option<u64>,
+        /// Which block comes next.
+        order: Order,
+    },
+    /// Attributes of what was written.
+    Stat {
+        /// What was written.
+        data_set: DataSet,
+        /// Which file or object comes next.
+        order: Order,
+    },
+    /// Removes what was written, each file or object once, whatever the stop rule.
+    Remove {
+        /// What was written.
+        data_set: DataSet,
+    },
+    /// The same operation for ever, each lane on an object of its own.
+    Repeat {
+        /// The operation.
+        kind: OpKind,
+        /// Its length.
+        bytes: u64,
+    },
+}
+
+impl StagePlan {
+    /// All lanes of all workers.
+    pub fn lanes(&self) -> u64 {
+        u64::from(self.workers) * u64::from(self.lanes_per_worker)
+    }
+
+    /// What is wrong with the plan, if anything: the engine would do something else than asked.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        if self.workers == 0 || self.lanes_per_worker == 0 {
+            return Some("a stage needs at least one worker and one lane");
+        }
+        if self.workers > u32::from(u16::MAX) || self.lanes_per_worker > u32::from(u16::MAX) {
+            return Some("a stage can have at most 65535 workers of 65535 lanes each");
+        }
+        if self.window.is_zero() || self.interval.is_zero() {
+            return Some("the measured window and the interval must be longer than zero");
+        }
+        if let Schedule::Rate { ops_per_s } = self.schedule
+            && !(ops_per_s > 0.0 && ops_per_s.is_finite())
+        {
+            return Some("the rate must be a number of operations a second above zero");
+        }
+        self.workload_fault()
+    }
+
+    fn workload_fault(&self) -> Option<&'static str> {
+        match &self.workload {
+            Workload::Write { shape, .. } => shape.fault(),
+            Workload::Read { block_bytes: Some(0), .. } => Some("the block size must be above zero"),
+            Workload::Read { data_set, .. } if data_set.bytes() == 0 => {
+                Some("there is nothing to read: nothing was written")
+            }
+            Workload::Stat { data_set, .. } if data_set.objects() == 0 => {
+                Some("there is nothing to look at: nothing was written")
+            }
+            _ => None,
+        }
+    }
+}

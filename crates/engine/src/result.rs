@@ -1,0 +1,202 @@
+//! What a stage found.
+
+use drivers::{DriverError, SessionFacts};
+use metrics::{ErrorKind, Interval, OpStats};
+use reactor::Backend;
+
+use crate::samples::Samples;
+use crate::worker::Report;
+use crate::{DataSet, StagePlan, Workload};
+
+/// Operations and bytes, without their latencies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Operations that ended well.
+    pub ok: u64,
+    /// Operations that failed, those that timed out included.
+    pub failed: u64,
+    /// Operations that timed out.
+    pub timed_out: u64,
+    /// Payload bytes acknowledged.
+    pub bytes: u64,
+}
+
+impl Counts {
+    /// Operations that ended, one way or the other.
+    pub fn ended(&self) -> u64 {
+        self.ok + self.failed
+    }
+
+    pub(crate) fn merge(&mut self, other: Counts) {
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.timed_out += other.timed_out;
+        self.bytes += other.bytes;
+    }
+}
+
+/// What a stage measured.
+#[derive(Clone, Debug)]
+pub struct StageResult {
+    /// Length of the measured window in nanoseconds; shorter than planned when the stage was stopped or the
+    /// workload ran out.
+    pub window_ns: u64,
+    /// All that ended inside the window: divide by `window_ns`.
+    pub total: Interval,
+    /// What ended before the window, in the ramp.
+    pub before: Counts,
+    /// What was in flight at the window's end and ended later.
+    pub after: Counts,
+    /// Operations in flight at the window's end; those of `after` and the abandoned ones.
+    pub in_flight_at_end: u64,
+    /// Operations that had not ended when waiting for them was over.
+    pub abandoned: u64,
+    /// With a rate: operations meant to start inside the stage that no lane was free for.
+    pub missed_starts: u64,
+    /// Commits, after the window, of the files that were being written at its end.
+    pub closing: OpStats,
+    /// From the window's end until the last of those commits, in nanoseconds.
+    pub settled_ns: u64,
+    /// What the sessions knew of their connections at the end.
+    pub facts: SessionFacts,
+    /// A few details of each kind of error.
+    pub error_samples: Vec<(ErrorKind, String)>,
+    /// What a write stage wrote; empty after others.
+    pub data_set: DataSet,
+    /// The kind of reactor that was used.
+    pub backend: Backend,
+    /// Why it is not io_uring, when that was wanted and refused.
+    pub refusal: Option<String>,
+    /// Processor time of each worker's thread inside the window, in nanoseconds.
+    pub worker_cpu_ns: Vec<u64>,
+    /// Between the first and the last worker's start, in nanoseconds.
+    pub start_skew_ns: u64,
+    /// Every lane did its share to the end.
+    pub exhausted: bool,
+    /// [`crate::Control::stop`] ended the stage.
+    pub stopped: bool,
+    /// Intervals of a worker that the observer did not see because it was late; they are in the total.
+    pub unseen_intervals: u64,
+}
+
+impl StageResult {
+    /// Payload bytes a second over the window.
+    pub fn bytes_per_s(&self) -> f64 {
+        per_second(self.total.bytes(), self.window_ns)
+    }
+
+    /// Successful operations a second over the window.
+    pub fn ops_per_s(&self) -> f64 {
+        per_second(self.total.ok(), self.window_ns)
+    }
+}
+
+fn per_second(count: u64, window_ns: u64) -> f64 {
+    if window_ns == 0 { 0.0 } else { count as f64 * 1e9 / window_ns as f64 }
+}
+
+/// A stage could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StageError {
+    /// The plan asks for something that cannot be done.
+    #[error("the stage cannot be run: {0}")]
+    Plan(&'static str),
+    /// No reactor.
+    #[error("worker {worker} has no reactor: {error}")]
+    Reactor {
+        /// The worker.
+        worker: u32,
+        /// Why.
+        error: reactor::OpenError,
+    },
+    /// A worker's session could not be opened.
+    #[error("{error}")]
+    Connect {
+        /// The worker.
+        worker: u32,
+        /// Why.
+        error: DriverError,
+    },
+    /// A thread could not be started.
+    #[error("worker {worker} cannot be started: {error}; use fewer workers")]
+    Thread {
+        /// The worker.
+        worker: u32,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A worker panicked: a defect of this program.
+    #[error("worker {worker} panicked: {message}; this is a defect of manometer")]
+    Panicked {
+        /// The worker.
+        worker: u32,
+        /// What it said.
+        message: String,
+    },
+    /// [`crate::Control::stop`] was called before the stage began.
+    #[error("stopped before the stage began")]
+    Stopped,
+}
+
+/// Adds up what the workers report.
+pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, unseen: u64, stopped: bool) -> StageResult {
+    let mut samples = Samples::default();
+    let mut extents = Vec::new();
+    let mut issued = 0;
+    let starts = || reports.iter().map(|report| report.started_ns);
+    let start_skew_ns = starts().max().unwrap_or(0) - starts().min().unwrap_or(0);
+    let mut sum = StageResult {
+        window_ns: 0,
+        total: Interval::default(),
+        before: Counts::default(),
+        after: Counts::default(),
+        in_flight_at_end: 0,
+        abandoned: 0,
+        missed_starts: 0,
+        closing: OpStats::default(),
+        settled_ns: 0,
+        facts: SessionFacts::default(),
+        error_samples: Vec::new(),
+        data_set: DataSet::default(),
+        backend: reports[0].backend,
+        refusal: reports[0].refusal.clone(),
+        worker_cpu_ns: Vec::new(),
+        start_skew_ns,
+        exhausted: reports.iter().all(|report| report.exhausted),
+        stopped,
+        unseen_intervals: unseen,
+    };
+    for report in reports {
+        let measured = report.measured;
+        sum.window_ns = sum.window_ns.max(measured.window_ns);
+        sum.total.merge(&measured.total);
+        sum.before.merge(measured.before);
+        sum.after.merge(measured.after);
+        sum.missed_starts += report.missed_starts;
+        sum.closing.merge(&measured.closing);
+        sum.settled_ns = sum.settled_ns.max(measured.settled_ns);
+        sum.worker_cpu_ns.push(measured.cpu_ns);
+        add_facts(&mut sum.facts, report.facts);
+        samples.merge(measured.samples);
+        extents.extend(report.extents);
+        issued += report.issued;
+    }
+    sum.total.length_ns = sum.window_ns;
+    // What was started and had not ended when the window did.
+    sum.in_flight_at_end = issued - sum.before.ended() - sum.total.ok() - sum.total.failed();
+    sum.abandoned = sum.in_flight_at_end - sum.after.ended();
+    sum.error_samples = samples.into_vec();
+    if let Workload::Write { shape, .. } = &plan.workload {
+        sum.data_set = DataSet::new(*shape, extents);
+    }
+    sum
+}
+
+fn add_facts(sum: &mut SessionFacts, facts: SessionFacts) {
+    sum.connections.extend(facts.connections);
+    sum.reconnects += facts.reconnects;
+    sum.retries += facts.retries;
+    sum.late_replies += facts.late_replies;
+    sum.closed_retransmits += facts.closed_retransmits;
+}

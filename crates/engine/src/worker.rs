@@ -1,0 +1,172 @@
+//! A worker: a thread with its own reactor, session, lanes and statistics.
+
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use drivers::{Driver, DriverError, Session, SessionFacts, WorkerContext};
+use metrics::ErrorKind;
+use reactor::{Backend, Reactor};
+
+use crate::data_set::Extent;
+use crate::lane::{self, Shared};
+use crate::pacer::Pacer;
+use crate::recorder::{Handover, Measured, Recorder, Window};
+use crate::source::Sources;
+use crate::supervisor::{Stop, supervise};
+use crate::{StageError, StagePlan, StopRule, pin};
+
+/// A driver keeps its own deadlines; one that overruns them by this much is cut off.
+const CONNECT_GRACE: Duration = Duration::from_millis(500);
+/// How often a stop is looked for while connecting.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What a worker reports at its end.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub measured: Measured,
+    pub facts: SessionFacts,
+    pub extents: Vec<Extent>,
+    pub backend: Backend,
+    pub refusal: Option<String>,
+    pub issued: u64,
+    pub missed_starts: u64,
+    pub exhausted: bool,
+    /// When the lanes began, on the clock that all workers share.
+    pub started_ns: u64,
+}
+
+/// A worker that is connected and waits for the common start.
+pub(crate) struct Connected<D: Driver> {
+    // The session goes first: it uses the reactor.
+    session: D::Session,
+    reactor: Reactor,
+}
+
+/// Opens the reactor and the session.
+pub(crate) fn connect<D: Driver>(
+    driver: &D,
+    plan: &StagePlan,
+    worker: u32,
+    stop: Stop<'_>,
+) -> Result<Connected<D>, StageError> {
+    if plan.pin {
+        pin::to_core(worker);
+    }
+    let reactor = if driver.virtual_clock() {
+        Reactor::simulated()
+    } else {
+        Reactor::open(plan.reactor).map_err(|error| StageError::Reactor { worker, error })?
+    };
+    let context = WorkerContext {
+        worker,
+        lanes: plan.lanes_per_worker,
+        payload: plan.payload,
+        sink: plan.sink,
+        op_timeout: plan.op_timeout,
+        connect_timeout: plan.connect_timeout,
+    };
+    let session = reactor.block_on(open_session(driver, &reactor, &context, stop))?;
+    Ok(Connected { session, reactor })
+}
+
+async fn open_session<D: Driver>(
+    driver: &D,
+    reactor: &Reactor,
+    context: &WorkerContext,
+    stop: Stop<'_>,
+) -> Result<D::Session, StageError> {
+    let failed = |error| StageError::Connect { worker: context.worker, error };
+    let deadline = reactor.now() + nanoseconds(context.connect_timeout + CONNECT_GRACE);
+    let mut session = pin!(driver.connect(reactor, context));
+    loop {
+        let tick = (reactor.now() + nanoseconds(TICK)).min(deadline);
+        if let Ok(session) = reactor.timeout_at(tick, session.as_mut()).await {
+            return session.map_err(failed);
+        }
+        if stop.is_set() {
+            return Err(StageError::Stopped);
+        }
+        if reactor.now() >= deadline {
+            let waited = context.connect_timeout.as_secs_f64();
+            let detail = format!("no session after {waited} s: the target does not answer");
+            return Err(failed(DriverError::new(ErrorKind::ConnectFailed, detail)));
+        }
+    }
+}
+
+impl<D: Driver> Connected<D> {
+    /// Runs the stage from `start_ns` on, on the clock of real reactors; a virtual clock starts where it stands.
+    pub(crate) fn run(
+        self,
+        plan: &StagePlan,
+        worker: u32,
+        start_ns: u64,
+        stop: Stop<'_>,
+        spares: (std::sync::mpsc::SyncSender<crate::stage::Message>, Receiver<metrics::Interval>),
+    ) -> Report {
+        let reactor = &self.reactor;
+        let simulated = reactor.backend() == Backend::Simulated;
+        let start_ns = if simulated { reactor.now() } else { start_ns };
+        reactor.block_on(reactor.sleep_until(start_ns));
+        let started_ns = reactor.now();
+
+        let window_start = start_ns.saturating_add(nanoseconds(plan.ramp));
+        let window_end = window_start.saturating_add(nanoseconds(plan.window));
+        let interval_ns = nanoseconds(plan.interval);
+        let pacer = Pacer::new(plan.schedule, start_ns, worker, plan.workers);
+        let handover = Handover::new(worker, spares.0, spares.1, simulated);
+        let window = Window { start_ns: window_start, end_ns: window_end, interval_ns };
+        let shared = Shared {
+            reactor,
+            recorder: RefCell::new(Recorder::new(window, pacer.is_open(), handover)),
+            pacer,
+            end_ns: Cell::new(window_end),
+            drain_end_ns: Cell::new(window_end.saturating_add(nanoseconds(plan.drain))),
+            stopped: Cell::new(false),
+            issued: Cell::new(0),
+            exhausted: Cell::new(0),
+        };
+
+        let extents = vec![Cell::new(Extent::default()); plan.lanes_per_worker as usize];
+        let sources = Sources::new(plan);
+        let lanes = extents.iter().zip(0..).map(|(extent, lane)| {
+            let budget = budget_of(plan, worker, lane);
+            lane::run(&shared, &self.session, sources.of(worker, lane, extent), budget)
+        });
+        reactor.run_lanes(lanes.collect(), supervise(&shared, stop));
+
+        let exhausted = shared.exhausted.get() == plan.lanes_per_worker;
+        let mut recorder = shared.recorder.into_inner();
+        // When the workload ran out, the last end is what the window lasted until.
+        let end = if exhausted { recorder.last_end() } else { reactor.now() };
+        recorder.truncate(end);
+        Report {
+            measured: recorder.finish(),
+            facts: self.session.facts(),
+            extents: extents.into_iter().map(Cell::into_inner).collect(),
+            backend: reactor.backend(),
+            refusal: reactor.refusal(),
+            issued: shared.issued.get(),
+            missed_starts: if exhausted { 0 } else { shared.pacer.missed_before(shared.end_ns.get()) },
+            exhausted,
+            started_ns: if simulated { 0 } else { started_ns },
+        }
+    }
+}
+
+/// Most operations that a lane may do.
+fn budget_of(plan: &StagePlan, worker: u32, lane: u32) -> u64 {
+    match plan.stop {
+        StopRule::Window | StopRule::Exhausted => u64::MAX,
+        StopRule::Ops(ops) => {
+            let number = u64::from(worker) * u64::from(plan.lanes_per_worker) + u64::from(lane);
+            ops / plan.lanes() + u64::from(number < ops % plan.lanes())
+        }
+    }
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
