@@ -1,5 +1,5 @@
 //! Plans, and a target that logs what it is asked and answers by a function, on a virtual clock.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, clippy::unwrap_used, reason = "a test helper of which each file uses a part")]
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
