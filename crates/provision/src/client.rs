@@ -106,7 +106,7 @@ impl Client {
 
     /// Lets time pass.
     pub(crate) fn pause(&self, time: Duration) {
-        self.runtime().block_on(tokio::time::sleep(time));
+        self.runtime().block_on(async { tokio::time::sleep(time).await });
     }
 
     /// Makes a call; renews the session once if the array says that it has ended.

@@ -211,26 +211,29 @@ impl<'a> Remover<'a> {
 
     /// Looks for a thing. One whose creation was not answered is given the time to appear.
     fn find(&mut self, step: Step, name: &str, entry: &Entry) -> Result<Option<Value>, CallError> {
+        let mut left = self.unsettled(entry);
         loop {
             let found = look(self.client, step, name)?;
-            let left = self.unsettled(entry);
             if found.is_some() || left.is_zero() {
                 return Ok(found);
             }
-            self.client.pause(left.min(2 * PAUSE));
+            let pause = left.min(2 * PAUSE);
+            self.client.pause(pause);
+            left -= pause;
         }
     }
 
-    /// How long the creation of a thing may still take effect.
+    /// How long the creation of a thing may still take effect: until its deadline, and a while for an
+    /// array that works on a request whose sender has gone.
     fn unsettled(&self, entry: &Entry) -> Duration {
         if entry.state != State::Intended {
             return Duration::ZERO;
         }
         let settling = self.client.deadline().min(SETTLING);
         let now = reactor::clock::wall().duration_since(UNIX_EPOCH).unwrap_or_default();
-        // A second more, since the journal keeps whole seconds.
-        let end = Duration::from_secs(entry.at_s + 1) + settling;
-        end.saturating_sub(now).min(settling)
+        // A second more, since the journal keeps whole seconds. A clock that was set meanwhile must not make this long.
+        let end = Duration::from_secs(entry.at_s + 1) + self.client.deadline() + settling;
+        end.saturating_sub(now).min(settling + Duration::from_secs(1))
     }
 
     fn patch(&mut self, step: Step, name: &str, by: &'static str, body: Value) -> Result<(), CallError> {

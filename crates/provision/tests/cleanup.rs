@@ -1,0 +1,286 @@
+//! `cleanup` finishes what dead runs left: what their journals name, and nothing else.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use provision::{
+    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, NfsPlace, S3Place, Secret, Want, Wanted,
+    cleanup,
+};
+use serde_json::json;
+use support::store::Store;
+use support::{Fake, Reply, Scene, TOKEN};
+
+const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+const OPTIONS: CleanupOptions = CleanupOptions { call_timeout: Duration::from_secs(30), trust: None };
+
+/// Notes what it is asked for.
+#[derive(Default)]
+struct Noting {
+    asked: Vec<String>,
+    refuse: bool,
+}
+
+impl Helper for Noting {
+    fn token_for(&mut self, address: &str) -> Result<Secret, String> {
+        self.asked.push(format!("token {}", address.split(':').next().unwrap()));
+        Ok(Secret::new(TOKEN))
+    }
+
+    fn remove_directory(&mut self, place: &NfsPlace) -> Result<(), String> {
+        self.asked.push(format!("directory {}:{}/{}", place.server, place.export, place.directory));
+        if self.refuse { Err("the server is away".into()) } else { Ok(()) }
+    }
+
+    fn remove_objects(&mut self, place: &S3Place, access: Option<&BucketAccess>) -> Result<(), String> {
+        let keys = access.map_or("own keys", |access| &access.access_key);
+        self.asked.push(format!("objects {}/{} with {keys}", place.bucket, place.prefix));
+        if self.refuse { Err("the server is away".into()) } else { Ok(()) }
+    }
+}
+
+fn nfs_place(export: &str) -> NfsPlace {
+    NfsPlace {
+        server: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        export: export.into(),
+        directory: "manometer-abcdefgh".into(),
+        nfs_port: Some(2049),
+        mount_port: None,
+        portmap_port: 111,
+        uid: 0,
+        gid: 0,
+    }
+}
+
+fn s3_place(bucket: &str) -> S3Place {
+    S3Place {
+        endpoint: "http://127.0.0.1:9000".into(),
+        connect_to: None,
+        bucket: bucket.into(),
+        prefix: "manometer-abcdefgh/".into(),
+        region: "us-east-1".into(),
+        path_style: true,
+        ca_file: None,
+        insecure: false,
+        credentials_file: None,
+        profile: None,
+    }
+}
+
+/// The journal as a killed process leaves it: its text, with nobody holding the lock.
+fn killed(scene: Scene, session: Option<provision::Session>) -> (tempfile::TempDir, Journal) {
+    let text = scene.text();
+    let path = scene.run.path().to_owned();
+    let Scene { directory, journal, run } = scene;
+    // A killed process neither drops nor removes; forgetting the session leaks its lock, so that the
+    // journal is copied to a place of its own.
+    std::mem::forget(session);
+    std::mem::forget(run);
+    let dead = directory.path().join("dead");
+    let journal_of_the_dead = Journal::open(&dead).unwrap();
+    std::fs::write(dead.join(path.file_name().unwrap()), text).unwrap();
+    drop(journal);
+    (directory, journal_of_the_dead)
+}
+
+fn clean(journal: &Journal, helper: &mut Noting) -> (CleanupReport, Vec<String>) {
+    let mut said = Vec::new();
+    let report = cleanup(journal, &OPTIONS, helper, &mut |line| said.push(line.to_owned())).unwrap();
+    (report, said)
+}
+
+fn files(journal: &Journal) -> usize {
+    std::fs::read_dir(journal.directory()).unwrap().count()
+}
+
+#[test]
+fn a_killed_run_is_finished_and_a_second_cleanup_finds_nothing() {
+    for version in ["1.12", "2.29"] {
+        let store = Store::default();
+        store.put("file-systems", json!({ "name": "theirs" }));
+        store.put("buckets", json!({ "name": "manometer-other222" }));
+        let before = store.listing();
+        let shared = store.clone();
+        let fake = Fake::logged_in(&[version], move |seen| shared.answer(seen));
+        let scene = Scene::new();
+        let mut session = scene.open(&fake.management()).unwrap();
+        let targets = session.create(&BOTH()).unwrap();
+        scene.run.directory(&nfs_place(&targets.export.unwrap())).unwrap();
+        scene.run.objects(&s3_place(&targets.bucket.unwrap().bucket)).unwrap();
+        let (_directory, journal) = killed(scene, Some(session));
+
+        let mut helper = Noting::default();
+        let (report, said) = clean(&journal, &mut helper);
+        assert_eq!(report, CleanupReport { cleaned: vec!["abcdefgh".into()], ..CleanupReport::default() });
+        // What lies in the file system and the bucket goes with them.
+        assert_eq!(helper.asked, ["token http"]);
+        assert!(
+            said.iter().any(|line| line.contains("bucket manometer-abcdefgh is to be removed")),
+            "{said:?}"
+        );
+        assert_eq!(store.listing(), before);
+        assert_eq!(files(&journal), 0);
+        assert_eq!(clean(&journal, &mut helper).0, CleanupReport::default());
+    }
+}
+
+#[test]
+fn what_lies_on_foreign_servers_is_removed_through_the_helper() {
+    let scene = Scene::new();
+    scene.run.directory(&nfs_place("/export")).unwrap();
+    scene.run.objects(&s3_place("theirs")).unwrap();
+    let done = scene.run.directory(&nfs_place("/done")).unwrap();
+    scene.run.removed(done).unwrap();
+    let (_directory, journal) = killed(scene, None);
+
+    let mut helper = Noting { refuse: true, ..Noting::default() };
+    let (report, _) = clean(&journal, &mut helper);
+    assert_eq!(report.failures.len(), 2, "{report:?}");
+    assert!(
+        report.failures[0].contains("the server is away") && report.failures[0].contains("/export"),
+        "{report:?}"
+    );
+    assert_eq!(files(&journal), 1);
+
+    let mut helper = Noting::default();
+    let (report, _) = clean(&journal, &mut helper);
+    assert_eq!(report.cleaned, ["abcdefgh"]);
+    assert_eq!(
+        helper.asked,
+        [
+            "directory 127.0.0.1:/export/manometer-abcdefgh",
+            "objects theirs/manometer-abcdefgh/ with own keys"
+        ]
+    );
+    assert_eq!(files(&journal), 0);
+}
+
+#[test]
+fn a_bucket_that_must_be_empty_is_emptied_with_a_fresh_key() {
+    let store = Store::default();
+    let shared = store.clone();
+    let fake = Fake::logged_in(&["2.0"], move |seen| {
+        // Without knowing more of the data path: it counts as emptied once a second key was made.
+        let destroys = seen.method == "PATCH" && seen.path().ends_with("/buckets");
+        if destroys && !shared.listing().iter().any(|object| object.ends_with("/PSFBKEY")) {
+            return Reply::error(400, "Bucket is not empty.", "");
+        }
+        shared.answer(seen)
+    });
+    let scene = Scene::new();
+    let mut session = scene.open(&fake.management()).unwrap();
+    session.create(&BOTH()).unwrap();
+    scene.run.objects(&s3_place("manometer-abcdefgh")).unwrap();
+    // As if the key had gone before the process was killed.
+    let keys = |seen: &support::Seen| seen.path().ends_with("access-keys");
+    let delete = support::Seen {
+        method: "DELETE".into(),
+        target: "/api/2.0/object-store-access-keys?names=PSFBKEY".into(),
+        head: String::new(),
+        body: serde_json::Value::Null,
+    };
+    assert!(keys(&delete));
+    store.answer(&delete);
+    let (_directory, journal) = killed(scene, Some(session));
+    let mut helper = Noting::default();
+    let (report, _) = clean(&journal, &mut helper);
+    assert_eq!(report.failures, [""; 0]);
+    assert_eq!(helper.asked[1], "objects manometer-abcdefgh/manometer-abcdefgh/ with PSFBKEY");
+    assert_eq!(store.listing(), [""; 0]);
+}
+
+#[test]
+fn a_living_run_is_left_alone() {
+    let scene = Scene::new();
+    scene.run.directory(&nfs_place("/export")).unwrap();
+    let mut helper = Noting::default();
+    let (report, said) = clean(&scene.journal, &mut helper);
+    assert_eq!(report, CleanupReport { alive: vec!["abcdefgh".into()], ..CleanupReport::default() });
+    assert!(helper.asked.is_empty() && said[0].contains("still running"), "{said:?}");
+    assert_eq!(scene.run.remaining().len(), 1);
+}
+
+#[test]
+fn a_torn_last_line_is_tolerated_wherever_it_is_torn() {
+    let scene = Scene::new();
+    scene.run.directory(&nfs_place("/export")).unwrap();
+    let whole = scene.text();
+    let last = whole.trim_end().rfind('\n').unwrap() + 1;
+    for cut in [last, last + 1, last + 40, whole.len() - 1, whole.len()] {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::open(directory.path()).unwrap();
+        std::fs::write(directory.path().join("abcdefgh.jsonl"), &whole[..cut]).unwrap();
+        let mut helper = Noting::default();
+        let (report, _) = clean(&journal, &mut helper);
+        assert_eq!(report.failures, [""; 0]);
+        // A line that is not whole was never acted upon; a whole one may have been.
+        assert_eq!(helper.asked.len(), usize::from(cut == whole.len()), "cut at {cut}");
+        assert_eq!(files(&journal), 0);
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_named_and_does_not_keep_others_from_being_cleaned() {
+    let scene = Scene::new();
+    scene.run.directory(&nfs_place("/export")).unwrap();
+    let (_directory, journal) = killed(scene, None);
+    std::fs::write(journal.directory().join("aaaaaaaa.jsonl"), "rubbish\n{}\n").unwrap();
+    std::fs::write(journal.directory().join("notes.txt"), "not ours").unwrap();
+    let (report, _) = clean(&journal, &mut Noting::default());
+    assert_eq!(report.cleaned, ["abcdefgh"]);
+    assert!(
+        report.failures[0].contains("aaaaaaaa.jsonl: line 1") && report.failures[0].contains("next:"),
+        "{report:?}"
+    );
+    assert_eq!(files(&journal), 2);
+}
+
+#[test]
+fn an_array_that_is_away_leaves_the_journal_for_the_next_time() {
+    let store = Store::default();
+    let shared = store.clone();
+    let fake = Fake::logged_in(&["2.0"], move |seen| shared.answer(seen));
+    let scene = Scene::new();
+    let mut session = scene.open(&fake.management()).unwrap();
+    session.create(&Wanted { filesystem: Some(Want::Create), bucket: None }).unwrap();
+    let text = scene.text();
+    let (_directory, journal) = killed(scene, Some(session));
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let file = journal.directory().join("abcdefgh.jsonl");
+    std::fs::write(&file, text.replace(&fake.address.to_string(), &closed.to_string())).unwrap();
+    let (report, _) = clean(&journal, &mut Noting::default());
+    assert!(
+        report.failures[0].contains("no connection") && report.failures[0].contains(&closed.to_string()),
+        "{report:?}"
+    );
+    std::fs::write(&file, text).unwrap();
+    assert_eq!(clean(&journal, &mut Noting::default()).0.failures, [""; 0]);
+    assert_eq!(store.listing(), [""; 0]);
+}
+
+#[test]
+fn two_runs_of_one_id_and_a_directory_that_cannot_be_made_are_refused() {
+    let scene = Scene::new();
+    let error = scene.journal.begin(scene.run.id()).unwrap_err().to_string();
+    assert!(error.contains("there is a run of this id"), "{error}");
+    let file = scene.directory.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = Journal::open(&file.join("journal")).unwrap_err().to_string();
+    assert!(error.contains("--journal-dir"), "{error}");
+}
+
+#[test]
+fn an_empty_journal_vanishes_with_its_run() {
+    let scene = Scene::new();
+    let path = scene.run.path().to_owned();
+    let mark = scene.run.directory(&nfs_place("/export")).unwrap();
+    scene.run.finish().unwrap();
+    assert!(path.exists());
+    scene.run.not_ours(mark, "it was there").unwrap();
+    drop(scene.run);
+    assert!(!path.exists());
+}
