@@ -5,6 +5,7 @@
 
 pub mod null;
 mod payload;
+pub mod s3;
 mod seam;
 pub mod sim;
 

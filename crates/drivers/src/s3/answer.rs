@@ -1,0 +1,246 @@
+//! Reading answers in place: the head, and the body into wherever it goes.
+
+use metrics::ErrorKind;
+use wire::http1::{BodyDecoder, Framing, HeadScanner, HeaderStorage, ResponseHead, parse_date};
+
+use super::failure::{Again, Failure};
+use super::lane::Lane;
+use super::link::Link;
+use super::request::Request;
+use super::session::S3Session;
+
+/// Of an error body, this much is read; a longer one costs the connection.
+pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
+/// A server may send this many interim answers (1xx) before the real one.
+const MAX_INTERIM: u32 = 16;
+/// With payload that is dropped in the kernel, so much is received first, to see when it begins to arrive.
+const FIRST_LOOK_BYTES: usize = 2048;
+/// The longest stretch dropped by one call, in bytes.
+const DISCARD_BYTES: u64 = 1 << 30;
+
+/// What is kept of an answer's head.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    framing: Framing,
+    keeps_alive: bool,
+    /// First and last byte in Content-Range.
+    content_range: Option<(u64, u64)>,
+    pub(super) notes: Notes,
+}
+
+/// Headers that are seldom wanted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    pub(super) etag: Option<String>,
+    pub(super) region: Option<String>,
+    /// The Date header, seconds since 1970.
+    pub(super) server_time: Option<u64>,
+}
+
+/// Where a body goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Into {
+    /// Nowhere; it must not be longer than an error body.
+    Nothing,
+    /// Into the lane's document, no longer than this.
+    Document { most: usize },
+    /// Counted.
+    Count { len: u64 },
+    /// Compared with what was written.
+    Verify { object: u64, offset: u64, len: u64 },
+    /// Dropped in the kernel.
+    Kernel { len: u64 },
+}
+
+/// A body that was read to its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Received {
+    pub(super) bytes: u64,
+    pub(super) first_byte_ns: Option<u64>,
+}
+
+impl Head {
+    /// Reads what is needed; `whole` when the rare headers are wanted, too.
+    fn of(head: &ResponseHead<'_, '_>, request: &Request<'_>) -> Result<Self, Failure> {
+        let framing = head.framing(request.method == "HEAD")?;
+        let keeps_alive = head.keeps_alive();
+        let content_range =
+            if head.status == 206 { head.text("content-range").and_then(parse_range) } else { None };
+        let mut notes = Notes::default();
+        if head.status >= 300 || request.query.contains("partNumber") {
+            let text = |name| head.text(name).map(|value| value.chars().take(200).collect::<String>());
+            notes.etag = text("etag");
+            notes.region = text("x-amz-bucket-region");
+            notes.server_time = head.text("date").and_then(parse_date);
+        }
+        Ok(Self { status: head.status, framing, keeps_alive, content_range, notes })
+    }
+
+    /// True when another request may follow once the body is read.
+    pub(super) fn reusable(&self) -> bool {
+        self.keeps_alive && self.framing != Framing::UntilClose
+    }
+
+    /// Checks, before the body is read, that it is what was asked for.
+    pub(super) fn check_payload(&self, offset: u64, len: u64, ranged: bool) -> Result<(), Failure> {
+        let wrong = |detail: String| Err(Failure::new(ErrorKind::Length, detail));
+        if let Framing::Length(announced) = self.framing
+            && announced != len
+        {
+            return wrong(format!("the answer is {announced} bytes long where {len} were asked for"));
+        }
+        match (self.status, ranged, self.content_range) {
+            (200, false, _) | (206, true, None) => Ok(()),
+            // The whole object, which is just what was asked for.
+            (200, true, _) if offset == 0 && self.framing == Framing::Length(len) => Ok(()),
+            (206, true, Some(range)) if range == (offset, offset + len - 1) => Ok(()),
+            (206, true, Some((first, last))) => wrong(format!(
+                "bytes {first} to {last} came where {offset} to {} were asked for",
+                offset + len - 1
+            )),
+            (status, ..) => {
+                Err(Failure::new(ErrorKind::Protocol, format!("HTTP status {status} in answer to a GET")))
+            }
+        }
+    }
+}
+
+/// First and last byte of `bytes 0-9/100`.
+fn parse_range(text: &str) -> Option<(u64, u64)> {
+    let (range, _) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
+}
+
+impl S3Session {
+    /// Reads the head of the answer, over interim answers, receiving at most `most` bytes at once.
+    pub(super) async fn read_head(
+        &self,
+        lane: &mut Lane,
+        link: &mut Link,
+        request: &Request<'_>,
+        most: usize,
+    ) -> Result<Head, Failure> {
+        let mut scanner = HeadScanner::default();
+        let mut interim = 0;
+        loop {
+            if let Some(len) = scanner.find(lane.inbox.bytes())? {
+                let mut storage = HeaderStorage::new();
+                let parsed = ResponseHead::parse(&lane.inbox.bytes()[..len], &mut storage)?;
+                if matches!(parsed.status, 200..=599) {
+                    let head = Head::of(&parsed, request)?;
+                    lane.inbox.consume(len);
+                    return Ok(head);
+                }
+                // We never ask for 100 Continue nor for another protocol; the former may come all the same.
+                let status = parsed.status;
+                if !matches!(status, 100 | 102..=199) || interim == MAX_INTERIM {
+                    return Err(Failure::new(
+                        ErrorKind::Protocol,
+                        format!("unexpected HTTP status {status}"),
+                    ));
+                }
+                interim += 1;
+                lane.inbox.consume(len);
+                scanner = HeadScanner::default();
+                continue;
+            }
+            let received = lane.inbox.fill(link, most).await;
+            if received.map_err(|error| Failure::lost("before the answer was complete", &error))? == 0 {
+                let detail = if lane.inbox.bytes().is_empty() {
+                    "the server closed the connection without an answer"
+                } else {
+                    "the server closed the connection inside the answer's head"
+                };
+                return Err(Failure {
+                    again: Again::AfterPause,
+                    ..Failure::new(ErrorKind::ConnectionLost, detail)
+                });
+            }
+        }
+    }
+
+    /// Reads a body to its end.
+    pub(super) async fn read_body(
+        &self,
+        lane: &mut Lane,
+        link: &mut Link,
+        head: &Head,
+        into: Into,
+    ) -> Result<Received, Failure> {
+        let mut decoder = BodyDecoder::new(head.framing);
+        let mut received = Received::default();
+        lane.document.clear();
+        let lost = |error: &_| Failure::lost("inside the answer's body", error);
+        while !decoder.is_done() {
+            if !lane.inbox.bytes().is_empty() {
+                let input = lane.inbox.bytes();
+                let piece = decoder.next(input)?;
+                let data = &input[piece.data];
+                if !data.is_empty() {
+                    received.first_byte_ns.get_or_insert_with(|| self.reactor.now());
+                    self.take(into, received.bytes, data, &mut lane.document)?;
+                    received.bytes += data.len() as u64;
+                }
+                lane.inbox.consume(piece.consumed);
+                continue;
+            }
+            let mut most = usize::MAX;
+            if let Into::Kernel { len } = into {
+                let ahead = decoder.ahead().min(DISCARD_BYTES);
+                if received.bytes + ahead > len {
+                    return Err(too_long(len));
+                }
+                if received.first_byte_ns.is_none() {
+                    most = FIRST_LOOK_BYTES;
+                } else if let (true, Link::Plain(stream)) = (ahead > 0, &*link) {
+                    let dropped = stream.recv_discard(ahead as usize).await.map_err(|error| lost(&error))?;
+                    decoder.skip(dropped as u64);
+                    received.bytes += dropped as u64;
+                    if (dropped as u64) < ahead {
+                        decoder.end()?;
+                    }
+                    continue;
+                }
+            }
+            if lane.inbox.fill(link, most).await.map_err(|error| lost(&error))? == 0 {
+                decoder.end()?;
+            }
+        }
+        Ok(received)
+    }
+
+    /// Deals with a stretch of a body, which begins `at` bytes into it.
+    fn take(&self, into: Into, at: u64, data: &[u8], document: &mut Vec<u8>) -> Result<(), Failure> {
+        let end = at + data.len() as u64;
+        match into {
+            Into::Nothing if end > MAX_ERROR_BYTES as u64 => Err(too_long(MAX_ERROR_BYTES as u64)),
+            Into::Nothing => Ok(()),
+            Into::Document { most } if end > most as u64 => Err(too_long(most as u64)),
+            Into::Document { .. } => {
+                document.extend_from_slice(data);
+                Ok(())
+            }
+            Into::Count { len } | Into::Kernel { len } | Into::Verify { len, .. } if end > len => {
+                Err(too_long(len))
+            }
+            Into::Count { .. } | Into::Kernel { .. } => Ok(()),
+            Into::Verify { object, offset, .. } => {
+                self.context.payload.verify(object, offset + at, data).map_err(|mismatch| {
+                    Failure::new(
+                        ErrorKind::Corrupt,
+                        format!("the byte at {} is not the one that was written", mismatch.offset),
+                    )
+                })
+            }
+        }
+    }
+}
+
+fn too_long(most: u64) -> Failure {
+    Failure::new(
+        ErrorKind::Length,
+        format!("the answer's body is longer than the {most} bytes that were asked for or are allowed"),
+    )
+}

@@ -1,0 +1,21 @@
+//! What a lane keeps from one operation to the next.
+
+use reactor::Buffer;
+
+use super::link::{Inbox, Link};
+use super::request::HeadBuffers;
+
+/// A lane's connection and its buffers, all of them used again.
+#[derive(Default)]
+pub(super) struct Lane {
+    /// The connection, when it is fit for another request.
+    pub(super) link: Option<Link>,
+    /// Heads and payload on their way out.
+    pub(super) send: Option<Buffer>,
+    /// Heads and payload that came in.
+    pub(super) inbox: Inbox,
+    /// Where heads are written.
+    pub(super) heads: HeadBuffers,
+    /// The last document that was received.
+    pub(super) document: Vec<u8>,
+}

@@ -1,0 +1,100 @@
+//! One connection to the server, plain or through TLS, with the same few operations.
+
+use std::io;
+use std::ops::Range;
+
+use reactor::{Buffer, Stream};
+
+use super::tls_link::TlsLink;
+
+/// An open connection.
+pub(super) enum Link {
+    /// TCP.
+    Plain(Stream),
+    /// TLS over TCP.
+    Tls(Box<TlsLink>),
+}
+
+impl Link {
+    /// The TCP connection underneath.
+    pub(super) fn stream(&self) -> &Stream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(link) => link.stream(),
+        }
+    }
+
+    /// Sends all of `range`.
+    pub(super) async fn send_all(&mut self, buffer: Buffer, range: Range<usize>) -> (io::Result<()>, Buffer) {
+        match self {
+            Self::Plain(stream) => stream.send_all(buffer, range).await,
+            Self::Tls(link) => {
+                let sent = link.send_all(&buffer[range]).await;
+                (sent, buffer)
+            }
+        }
+    }
+
+    /// Receives into `range`: at least one byte, or 0 at the end of the stream.
+    pub(super) async fn recv(&mut self, buffer: Buffer, range: Range<usize>) -> (io::Result<usize>, Buffer) {
+        match self {
+            Self::Plain(stream) => stream.recv(buffer, range).await,
+            Self::Tls(link) => {
+                let mut buffer = buffer;
+                let received = link.recv(&mut buffer[range]).await;
+                (received, buffer)
+            }
+        }
+    }
+}
+
+/// Received bytes that are not dealt with yet, in a buffer that is used again and again.
+#[derive(Default)]
+pub(super) struct Inbox {
+    buffer: Option<Buffer>,
+    start: usize,
+    end: usize,
+}
+
+/// Length of an inbox in bytes: it holds the longest head that is allowed and leaves room for payload.
+pub(super) const INBOX_BYTES: usize = 128 * 1024;
+
+impl Inbox {
+    /// What was received and not consumed.
+    pub(super) fn bytes(&self) -> &[u8] {
+        match &self.buffer {
+            Some(buffer) => &buffer[self.start..self.end],
+            None => &[],
+        }
+    }
+
+    /// Drops the first `count` bytes.
+    pub(super) fn consume(&mut self, count: usize) {
+        self.start += count;
+        debug_assert!(self.start <= self.end);
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// Drops everything.
+    pub(super) fn clear(&mut self) {
+        (self.start, self.end) = (0, 0);
+    }
+
+    /// Receives at most `most` bytes behind what is there. 0 means the end of the stream, or, which its
+    /// callers rule out by consuming first, no room.
+    pub(super) async fn fill(&mut self, link: &mut Link, most: usize) -> io::Result<usize> {
+        let mut buffer = self.buffer.take().unwrap_or_else(|| Buffer::new(INBOX_BYTES));
+        if self.start > 0 && self.end == buffer.len() {
+            buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        let range = self.end..buffer.len().min(self.end + most);
+        let (received, buffer) = link.recv(buffer, range).await;
+        self.buffer = Some(buffer);
+        let received = received?;
+        self.end += received;
+        Ok(received)
+    }
+}

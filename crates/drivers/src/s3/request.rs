@@ -1,0 +1,363 @@
+//! Requests: what is asked, and the signed head that asks it.
+
+use metrics::ErrorKind;
+use wire::checksum::Checksum;
+use wire::http1::RequestWriter;
+use wire::sigv4::{
+    CanonicalRequest, EMPTY_SHA256, STREAMING_UNSIGNED_TRAILER, Signer, UNSIGNED_PAYLOAD, encode_path,
+};
+
+use super::config::{PayloadSigning, S3Config};
+use super::failure::Failure;
+use crate::Payload;
+
+/// Payload that is generated and sent at once, in bytes: small enough to stay in the processor's cache.
+pub(super) const PIECE_BYTES: usize = 128 * 1024;
+/// Room for the head before the first piece.
+pub(super) const LEAD_BYTES: usize = 16 * 1024;
+/// Room behind a piece for the end of a chunk, the last chunk and the trailer.
+const TAIL_BYTES: usize = 128;
+/// Length of a send buffer.
+pub(super) const SEND_BYTES: usize = LEAD_BYTES + PIECE_BYTES + TAIL_BYTES;
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Subject<'a> {
+    /// The bucket.
+    Bucket,
+    /// The object of this number under our prefix.
+    Object(u64),
+    /// An object by its key.
+    Key(&'a str),
+}
+
+/// What a request carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Body<'a> {
+    None,
+    /// A document.
+    Bytes(&'a [u8]),
+    /// A stretch of an object's payload.
+    Payload {
+        object: u64,
+        offset: u64,
+        len: u64,
+    },
+}
+
+impl Body<'_> {
+    pub(super) const fn len(&self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Payload { len, .. } => *len,
+        }
+    }
+
+    /// Writes the bytes from `at` on.
+    pub(super) fn fill(&self, payload: &Payload, at: u64, out: &mut [u8]) {
+        match self {
+            Self::None => {}
+            Self::Bytes(bytes) => out.copy_from_slice(&bytes[at as usize..][..out.len()]),
+            Self::Payload { object, offset, .. } => payload.fill(*object, offset + at, out),
+        }
+    }
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request<'a> {
+    pub(super) method: &'static str,
+    pub(super) subject: Subject<'a>,
+    /// The canonical query.
+    pub(super) query: &'a str,
+    /// First byte and length of a ranged GET; the length is not 0.
+    pub(super) range: Option<(u64, u64)>,
+    pub(super) body: Body<'a>,
+    /// Send Content-MD5, as batch delete wants it.
+    pub(super) md5: bool,
+}
+
+impl<'a> Request<'a> {
+    pub(super) const fn new(method: &'static str, subject: Subject<'a>) -> Self {
+        Self { method, subject, query: "", range: None, body: Body::None, md5: false }
+    }
+}
+
+/// The parts of heads that are the same for all requests.
+#[derive(Clone, Debug)]
+pub(super) struct Addressing {
+    /// The Host header.
+    pub(super) host: String,
+    /// The path of the bucket, with the slash that ends it where the bucket is in the path.
+    bucket_path: String,
+    /// The path before an object's key.
+    key_base: String,
+    /// The path before an object's number.
+    object_base: String,
+    /// Our prefix, with its slash.
+    pub(super) prefix: String,
+}
+
+impl Addressing {
+    pub(super) fn new(config: &S3Config) -> Self {
+        let prefix = format!("{}/", config.prefix.trim_end_matches('/'));
+        let mut key_base = String::from("/");
+        let bucket_path;
+        if config.path_style {
+            encode_path(&config.bucket, &mut key_base);
+            bucket_path = key_base.clone();
+            key_base.push('/');
+        } else {
+            bucket_path = key_base.clone();
+        }
+        let mut object_base = key_base.clone();
+        encode_path(&prefix, &mut object_base);
+        let bucket = (!config.path_style).then_some(config.bucket.as_str());
+        Self { host: config.endpoint.host_header(bucket), bucket_path, key_base, object_base, prefix }
+    }
+
+    /// Writes the path of a subject.
+    fn path(&self, subject: Subject<'_>, out: &mut String) {
+        out.clear();
+        match subject {
+            Subject::Bucket => out.push_str(&self.bucket_path),
+            Subject::Key(key) => {
+                out.push_str(&self.key_base);
+                encode_path(key, out);
+            }
+            Subject::Object(number) => {
+                out.push_str(&self.object_base);
+                push_hex16(number, out);
+            }
+        }
+    }
+
+    /// The key of the object of this number.
+    pub(super) fn key(&self, number: u64) -> String {
+        let mut out = self.prefix.clone();
+        push_hex16(number, &mut out);
+        out
+    }
+}
+
+fn push_hex16(number: u64, out: &mut String) {
+    for shift in (0..16).rev() {
+        let digit = (number >> (shift * 4)) & 15;
+        out.push(char::from(b"0123456789abcdef"[digit as usize]));
+    }
+}
+
+/// Buffers that heads are written in, warm after the first request.
+#[derive(Default)]
+pub(super) struct HeadBuffers {
+    /// The head, complete.
+    pub(super) head: Vec<u8>,
+    path: String,
+    authorization: Vec<u8>,
+}
+
+/// How the body's bytes stand on the wire.
+#[derive(Clone, Debug)]
+pub(super) struct Framed {
+    /// The checksum that goes into a trailer; its presence means `aws-chunked`.
+    pub(super) trailer: Option<Checksum>,
+    /// Content-Length.
+    wire_len: u64,
+}
+
+impl Framed {
+    /// Plans the framing of a body. Only payload is chunked: documents are signed.
+    pub(super) fn plan(body: &Body<'_>, signing: PayloadSigning) -> Self {
+        let kind = match body {
+            Body::Payload { .. } => signing.trailer(),
+            _ => None,
+        };
+        let len = body.len();
+        let Some(kind) = kind else { return Self { trailer: None, wire_len: len } };
+        let piece = PIECE_BYTES as u64;
+        let framing = |size: u64| hex_digits(size) + 4;
+        let mut wire_len = len + len / piece * framing(piece);
+        if !len.is_multiple_of(piece) {
+            wire_len += framing(len % piece);
+        }
+        // 0 CRLF name : value CRLF CRLF
+        wire_len += 3 + kind.header().len() as u64 + 1 + kind.base64_len() as u64 + 4;
+        Self { trailer: Some(Checksum::new(kind)), wire_len }
+    }
+}
+
+const fn hex_digits(size: u64) -> u64 {
+    if size == 0 { 1 } else { (64 - size.leading_zeros() as u64).div_ceil(4) }
+}
+
+/// Writes the signed head of a request into `buffers.head`. `digest` is the body's SHA-256 where it is signed.
+pub(super) fn write_head(
+    request: &Request<'_>,
+    addressing: &Addressing,
+    config: &S3Config,
+    signer: &mut Signer,
+    framed: &Framed,
+    digest: Option<&[u8; 64]>,
+    buffers: &mut HeadBuffers,
+) -> Result<(), Failure> {
+    addressing.path(request.subject, &mut buffers.path);
+    let payload_hash = match (&request.body, digest) {
+        (_, Some(digest)) => std::str::from_utf8(digest).expect("hexadecimal digits"),
+        (Body::None, None) => EMPTY_SHA256,
+        (_, None) if framed.trailer.is_some() => STREAMING_UNSIGNED_TRAILER,
+        (_, None) => UNSIGNED_PAYLOAD,
+    };
+    let decoded_len;
+    let content_md5;
+    let time = *signer.time();
+    let mut headers: [(&str, &str); 9] = [("", ""); 9];
+    let mut count = 0;
+    let mut push = |name, value| {
+        headers[count] = (name, value);
+        count += 1;
+    };
+    // In ascending order of their names, as they are signed.
+    if framed.trailer.is_some() {
+        push("content-encoding", "aws-chunked");
+    }
+    if let (true, Body::Bytes(bytes)) = (request.md5, &request.body) {
+        content_md5 = wire::checksum::content_md5(bytes);
+        push("content-md5", content_md5.as_str());
+    }
+    push("host", &addressing.host);
+    push("x-amz-content-sha256", payload_hash);
+    push("x-amz-date", time.text());
+    if framed.trailer.is_some() {
+        decoded_len = request.body.len().to_string();
+        push("x-amz-decoded-content-length", decoded_len.as_str());
+    }
+    if let Some(token) = &config.credentials.session_token {
+        push("x-amz-security-token", token.reveal());
+    }
+    if let Some(kind) = config.payload_signing.trailer().filter(|_| framed.trailer.is_some()) {
+        push("x-amz-trailer", kind.header());
+    }
+    let headers = &headers[..count];
+
+    buffers.authorization.clear();
+    signer.authorization(
+        &CanonicalRequest {
+            method: request.method,
+            path: &buffers.path,
+            query: request.query,
+            headers,
+            payload_hash,
+        },
+        &mut buffers.authorization,
+    );
+    let mut head = RequestWriter::new(&mut buffers.head, request.method, &buffers.path, request.query);
+    for (name, value) in headers {
+        head.header(name, value.as_bytes());
+    }
+    head.header("authorization", &buffers.authorization);
+    if matches!(request.method, "PUT" | "POST") {
+        head.header_u64("content-length", framed.wire_len);
+    }
+    if let Some((offset, len)) = request.range {
+        let mut value = [0u8; 48];
+        head.header("range", write_range(offset, len, &mut value));
+    }
+    head.header("user-agent", concat!("manometer/", env!("CARGO_PKG_VERSION")).as_bytes());
+    if head.finish() > LEAD_BYTES - 32 {
+        return Err(Failure::new(
+            ErrorKind::Rejected,
+            format!(
+                "the request's head is longer than {} KiB: key or session token too long",
+                LEAD_BYTES / 1024
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn write_range(offset: u64, len: u64, out: &mut [u8; 48]) -> &[u8] {
+    use std::io::Write;
+    let mut cursor = std::io::Cursor::new(&mut out[..]);
+    write!(cursor, "bytes={offset}-{}", offset.saturating_add(len) - 1)
+        .expect("two numbers of 20 digits fit");
+    let written = cursor.position() as usize;
+    &out[..written]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::s3::{Credentials, Secret};
+
+    fn config(path_style: bool) -> S3Config {
+        let mut config = S3Config::new(
+            "http://h:9000".parse().unwrap(),
+            "bu",
+            "manometer-x y",
+            Credentials::new("AK", "SK"),
+        );
+        config.path_style = path_style;
+        config
+    }
+
+    fn head(config: &S3Config, request: &Request<'_>) -> String {
+        let mut signer = Signer::new("AK", "SK", "us-east-1", "s3");
+        let mut buffers = HeadBuffers::default();
+        let framed = Framed::plan(&request.body, config.payload_signing);
+        write_head(request, &Addressing::new(config), config, &mut signer, &framed, None, &mut buffers)
+            .unwrap();
+        String::from_utf8(buffers.head).unwrap()
+    }
+
+    #[test]
+    fn path_style_and_virtual_host_style() {
+        let request = Request { range: Some((10, 5)), ..Request::new("GET", Subject::Object(255)) };
+        let path = head(&config(true), &request);
+        assert!(
+            path.starts_with("GET /bu/manometer-x%20y/00000000000000ff HTTP/1.1\r\nhost: h:9000\r\n"),
+            "{path}"
+        );
+        assert!(path.contains("\r\nrange: bytes=10-14\r\n") && !path.contains("content-length"), "{path}");
+        let host = head(&config(false), &request);
+        assert!(
+            host.starts_with("GET /manometer-x%20y/00000000000000ff HTTP/1.1\r\nhost: bu.h:9000\r\n"),
+            "{host}"
+        );
+        let bucket = Request::new("HEAD", Subject::Bucket);
+        assert!(head(&config(true), &bucket).starts_with("HEAD /bu HTTP"));
+        assert!(head(&config(false), &bucket).starts_with("HEAD / HTTP"));
+        assert_eq!(Addressing::new(&config(true)).key(1), "manometer-x y/0000000000000001");
+    }
+
+    #[test]
+    fn payload_is_announced_as_it_is_sent() {
+        let body = Body::Payload { object: 1, offset: 0, len: 2 * PIECE_BYTES as u64 + 7 };
+        let request = Request { body, ..Request::new("PUT", Subject::Object(1)) };
+        let mut config = config(true);
+        let plain = head(&config, &request);
+        assert!(
+            plain.contains("\r\ncontent-length: 262151\r\n") && plain.contains(": UNSIGNED-PAYLOAD\r\n"),
+            "{plain}"
+        );
+
+        config.payload_signing = PayloadSigning::CrcTrailer;
+        config.credentials.session_token = Some(Secret::new("tok"));
+        let chunked = head(&config, &request);
+        // 20000 CRLF data CRLF twice, 7 CRLF data CRLF, 0 CRLF, the trailer and two line ends.
+        let wire = 262_151 + 2 * 9 + 5 + 3 + "x-amz-checksum-crc64nvme:".len() + 12 + 4;
+        for line in [
+            format!("content-length: {wire}"),
+            "content-encoding: aws-chunked".to_owned(),
+            "x-amz-decoded-content-length: 262151".to_owned(),
+            "x-amz-trailer: x-amz-checksum-crc64nvme".to_owned(),
+            "x-amz-security-token: tok".to_owned(),
+            "x-amz-content-sha256: STREAMING-UNSIGNED-PAYLOAD-TRAILER".to_owned(),
+        ] {
+            assert!(chunked.contains(&format!("\r\n{line}\r\n")), "{line} in {chunked}");
+        }
+        assert!(chunked.contains(
+            "SignedHeaders=content-encoding;host;x-amz-content-sha256;x-amz-date;x-amz-decoded-content-length;x-amz-security-token;x-amz-trailer,"
+        ), "{chunked}");
+    }
+}

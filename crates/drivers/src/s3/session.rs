@@ -1,0 +1,299 @@
+//! One worker's connections, one a lane, and the operations on them.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use metrics::{ErrorKind, OpKind};
+use reactor::{Reactor, SocketOptions, Stream, clock};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use wire::sigv4::Signer;
+
+use super::config::S3Config;
+use super::exchange::{Counts, Expect};
+use super::failure::{Again, Failure};
+use super::lane::Lane;
+use super::link::Link;
+use super::request::{Addressing, Body, Request, Subject};
+use super::tls_link::TlsLink;
+use crate::{ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
+
+/// What all sessions of a driver share.
+pub(super) struct Shared {
+    pub(super) config: S3Config,
+    pub(super) addressing: Addressing,
+    /// Where to connect; never empty.
+    pub(super) addresses: Vec<std::net::SocketAddr>,
+    /// For `https`.
+    pub(super) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+}
+
+/// One worker's side of an S3 target. HTTP/1.1 has one request in flight on a connection, so that every lane
+/// has its own.
+pub struct S3Session {
+    pub(super) reactor: Reactor,
+    pub(super) shared: Arc<Shared>,
+    pub(super) context: WorkerContext,
+    pub(super) signer: RefCell<Signer>,
+    /// A lane is taken out while it works; what is lost with a dropped operation is made anew.
+    lanes: Box<[Cell<Option<Box<Lane>>>]>,
+    /// The lanes' connections once more, for [`Session::facts`].
+    streams: RefCell<Vec<Option<Stream>>>,
+    opened: Box<[Cell<bool>]>,
+    pub(super) retries: Cell<u64>,
+    reconnects: Cell<u64>,
+    closed_retransmits: Cell<u64>,
+    random: Cell<u64>,
+}
+
+impl S3Session {
+    /// Opens a session with a connection for each lane.
+    pub(super) async fn open(
+        reactor: &Reactor,
+        shared: Arc<Shared>,
+        context: &WorkerContext,
+    ) -> Result<Self, DriverError> {
+        if context.sink == Sink::Discard && shared.tls.is_some() {
+            return Err(DriverError::new(
+                ErrorKind::Rejected,
+                format!(
+                    "sink discard does not work with {}: TLS must see the bytes to decrypt them; use http or another sink",
+                    shared.config.endpoint
+                ),
+            ));
+        }
+        let lanes = context.lanes.max(1) as usize;
+        let config = &shared.config;
+        let secret = config.credentials.secret_key.reveal();
+        let session = Self {
+            reactor: reactor.clone(),
+            signer: RefCell::new(Signer::new(&config.credentials.access_key, secret, &config.region, "s3")),
+            lanes: (0..lanes).map(|_| Cell::new(None)).collect(),
+            streams: RefCell::new(vec![None; lanes]),
+            opened: (0..lanes).map(|_| Cell::new(false)).collect(),
+            retries: Cell::new(0),
+            reconnects: Cell::new(0),
+            closed_retransmits: Cell::new(0),
+            random: Cell::new(config.retry_seed ^ u64::from(context.worker) << 32),
+            context: context.clone(),
+            shared,
+        };
+        // One first, so that a server that is not there is asked once; the others all at once.
+        session.open_lane(0).await?;
+        let rest = (1..lanes).map(|lane| session.open_lane(lane)).collect();
+        for opened in super::join::all(rest).await {
+            opened?;
+        }
+        Ok(session)
+    }
+
+    async fn open_lane(&self, index: usize) -> Result<(), DriverError> {
+        let mut lane = Box::new(Lane::default());
+        let link = self.connect(index).await.map_err(|failure| {
+            let address = self.shared.addresses[0];
+            DriverError::new(
+                failure.kind,
+                format!("S3 endpoint {} at {address}: {}", self.shared.config.endpoint, failure.detail),
+            )
+        })?;
+        lane.link = Some(link);
+        self.lanes[index].set(Some(lane));
+        Ok(())
+    }
+
+    /// Makes a lane's connection, within the time for connecting.
+    pub(super) async fn connect(&self, index: usize) -> Result<Link, Failure> {
+        self.note_closed(index);
+        if self.opened[index].replace(true) {
+            self.reconnects.set(self.reconnects.get() + 1);
+        }
+        let span = self.context.connect_timeout;
+        let deadline = self.reactor.now().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
+        match self.reactor.timeout_at(deadline, self.connect_somewhere(index)).await {
+            Ok(Ok(link)) => {
+                self.streams.borrow_mut()[index] = Some(link.stream().clone());
+                Ok(link)
+            }
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(Failure {
+                again: Again::AfterPause,
+                ..Failure::new(ErrorKind::ConnectFailed, format!("no connection within {span:?}"))
+            }),
+        }
+    }
+
+    async fn connect_somewhere(&self, index: usize) -> Result<Link, Failure> {
+        let addresses = &self.shared.addresses;
+        // A name with several addresses has its lanes spread over them.
+        let first = index + self.context.worker as usize;
+        let mut failure = None;
+        for turn in 0..addresses.len() {
+            let address = addresses[(first + turn) % addresses.len()];
+            let stream = match self.reactor.connect(address, &SocketOptions::default()).await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    failure = Some(Failure::unreachable(&error));
+                    continue;
+                }
+            };
+            let Some((config, name)) = &self.shared.tls else { return Ok(Link::Plain(stream)) };
+            let link = TlsLink::open(stream, Arc::clone(config), name.clone()).await;
+            return link.map(|link| Link::Tls(Box::new(link))).map_err(|error| Failure::unreachable(&error));
+        }
+        Err(failure.expect("there is at least one address"))
+    }
+
+    /// Notes what is to be known of a connection that is given up.
+    fn note_closed(&self, index: usize) {
+        if let Some(stream) = self.streams.borrow_mut()[index].take() {
+            let retransmits = stream.tcp_info().map_or(0, |info| info.retransmits);
+            self.closed_retransmits.set(self.closed_retransmits.get() + retransmits);
+        }
+    }
+
+    /// The signer, set to the present second.
+    pub(super) fn sign_now<T>(&self, sign: impl FnOnce(&mut Signer) -> T) -> T {
+        let now = clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let mut signer = self.signer.borrow_mut();
+        signer.set_time(now);
+        sign(&mut signer)
+    }
+
+    /// A pause before try number `retry` (from 1): 50 ms, doubled each time, times 0.5 to 1.5 by the seed.
+    pub(super) async fn pause(&self, retry: u32) {
+        let mut generator = fastrand::Rng::with_seed(self.random.get());
+        let factor = 0.5 + generator.f64();
+        self.random.set(generator.u64(..));
+        let pause = std::time::Duration::from_millis(50 << (retry - 1)).mul_f64(factor);
+        self.reactor.sleep(pause).await;
+    }
+
+    /// Takes a lane for an operation; makes one where an earlier operation was dropped.
+    pub(super) fn take_lane(&self, index: usize) -> Box<Lane> {
+        match self.lanes[index].take() {
+            Some(lane) => lane,
+            None => {
+                self.note_closed(index);
+                Box::default()
+            }
+        }
+    }
+
+    /// Gives a lane back.
+    pub(super) fn return_lane(&self, index: usize, lane: Box<Lane>) {
+        if lane.link.is_none() {
+            self.note_closed(index);
+        }
+        self.lanes[index].set(Some(lane));
+    }
+
+    async fn run(&self, op: &Op, index: usize, counts: &Counts) -> Result<Done, Failure> {
+        let mut lane = self.take_lane(index);
+        let object = Subject::Object(op.object);
+        let done = match op.kind {
+            OpKind::Put if op.len > self.shared.config.part_size => {
+                self.put_parts(&mut lane, index, op, counts).await
+            }
+            OpKind::Put => {
+                let body = Body::Payload { object: op.object, offset: 0, len: op.len };
+                let request = Request { body, ..Request::new("PUT", object) };
+                let answer = self.request(&mut lane, index, &request, Expect::Nothing, counts).await;
+                answer.map(|_| Done { bytes: op.len, ..Done::default() })
+            }
+            OpKind::Get => {
+                let expect = Expect::Payload { object: op.object, offset: 0, len: op.len, ranged: false };
+                let answer =
+                    self.request(&mut lane, index, &Request::new("GET", object), expect, counts).await;
+                answer.map(|answer| Done {
+                    bytes: op.len,
+                    first_byte_ns: answer.first_byte_ns,
+                    ..Done::default()
+                })
+            }
+            OpKind::Read if op.len == 0 => Ok(Done::default()),
+            OpKind::Read => {
+                let request = Request { range: Some((op.offset, op.len)), ..Request::new("GET", object) };
+                let expect =
+                    Expect::Payload { object: op.object, offset: op.offset, len: op.len, ranged: true };
+                let answer = self.request(&mut lane, index, &request, expect, counts).await;
+                answer.map(|answer| Done {
+                    bytes: op.len,
+                    first_byte_ns: answer.first_byte_ns,
+                    ..Done::default()
+                })
+            }
+            OpKind::Stat => {
+                let request = Request::new("HEAD", object);
+                self.request(&mut lane, index, &request, Expect::Nothing, counts)
+                    .await
+                    .map(|_| Done::default())
+            }
+            OpKind::Delete | OpKind::Remove => {
+                let request = Request::new("DELETE", object);
+                self.request(&mut lane, index, &request, Expect::Nothing, counts)
+                    .await
+                    .map(|_| Done::default())
+            }
+            OpKind::List => {
+                let listed = self.list_pages(&mut lane, index, counts, |_| Ok(())).await;
+                listed.map(|_| Done::default())
+            }
+            OpKind::Write | OpKind::Create | OpKind::Commit => {
+                Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
+            }
+        };
+        self.return_lane(index, lane);
+        done
+    }
+
+    fn describe(&self, op: &Op, failure: &Failure, counts: &Counts) -> OpError {
+        let config = &self.shared.config;
+        let key = self.shared.addressing.key(op.object);
+        let mut error = OpError::new(
+            failure.kind,
+            format!("{} s3://{}/{key} at {}: {}", op.kind, config.bucket, config.endpoint, failure.detail),
+        );
+        error.retries = counts.retries.get();
+        error.rpcs = counts.rpcs.get();
+        error
+    }
+}
+
+impl Session for S3Session {
+    async fn perform(&self, op: &Op) -> Result<Done, OpError> {
+        let index = op.lane as usize % self.lanes.len();
+        let counts = Counts::default();
+        let span = u64::try_from(self.context.op_timeout.as_nanos()).unwrap_or(u64::MAX);
+        let deadline = self.reactor.now().saturating_add(span);
+        match self.reactor.timeout_at(deadline, self.run(op, index, &counts)).await {
+            Ok(Ok(done)) => Ok(Done { rpcs: counts.rpcs.get(), retries: counts.retries.get(), ..done }),
+            Ok(Err(failure)) => Err(self.describe(op, &failure, &counts)),
+            Err(_) => {
+                // The lane and its connection went with the operation: a late answer cannot be taken for another's.
+                self.note_closed(index);
+                let detail = format!("not done within {:?}: {}", self.context.op_timeout, counts.doing.get());
+                Err(self.describe(op, &Failure::new(ErrorKind::TimedOut, detail), &counts))
+            }
+        }
+    }
+
+    fn facts(&self) -> SessionFacts {
+        let facts = |stream: &Stream| {
+            let info = stream.tcp_info().unwrap_or_default();
+            ConnectionFacts {
+                local: stream.local_addr(),
+                remote: stream.peer_addr(),
+                mss_bytes: info.mss_bytes,
+                retransmits: info.retransmits,
+            }
+        };
+        SessionFacts {
+            connections: self.streams.borrow().iter().flatten().map(facts).collect(),
+            reconnects: self.reconnects.get(),
+            retries: self.retries.get(),
+            late_replies: 0,
+            closed_retransmits: self.closed_retransmits.get(),
+        }
+    }
+}
