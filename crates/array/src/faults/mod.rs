@@ -15,7 +15,7 @@ pub use flag::FlagError;
 pub use handle::Faults;
 pub use latency::{Latency, Sampler};
 pub use plan::{
-    Match, PathFaults, PathRule, Plan, Protocol, SessionFault, StepAction, StepRule, Unreachable,
+    Match, NfsError, PathFaults, PathRule, Plan, Protocol, SessionFault, StepAction, StepRule, Unreachable,
 };
 pub use steps::StepVerdict;
 pub(crate) use watch::Watch;

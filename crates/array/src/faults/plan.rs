@@ -18,6 +18,9 @@ pub struct Plan {
     pub management: Vec<StepRule>,
     /// When management sessions end before their time.
     pub session: SessionFault,
+    /// How often the NFS servers have restarted. A change is a restart: writes that were not committed
+    /// are lost, and the write verifier is another.
+    pub nfs_restarts: u64,
 }
 
 /// A protocol of a data address. `Nfs` covers the portmapper and MOUNT too.
@@ -28,6 +31,19 @@ pub enum Protocol {
     Nfs,
     /// S3 over HTTP and HTTPS.
     S3,
+}
+
+/// The passing error that NFS calls are answered with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NfsError {
+    /// `NFS3ERR_JUKEBOX`: call again later.
+    #[default]
+    Jukebox,
+    /// `NFS3ERR_IO`.
+    Io,
+    /// `NFS3ERR_NOSPC`.
+    Nospc,
 }
 
 /// How an address fails to be reached.
@@ -64,9 +80,12 @@ pub struct PathRule {
     /// Share of requests (0 to 1) whose connection is reset in the middle of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_share: Option<f64>,
-    /// Share of requests (0 to 1) answered with a passing error (S3: 503 SlowDown or 500; NFS: NFS3ERR_JUKEBOX or NFS3ERR_IO).
+    /// Share of requests (0 to 1) answered with a passing error (S3: 503 SlowDown or 500; NFS: see `nfs_error`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_share: Option<f64>,
+    /// Which error NFS calls are answered with; absent for `jukebox`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nfs_error: Option<NfsError>,
 }
 
 /// The faults of one data address and protocol, all rules taken together.
@@ -82,6 +101,8 @@ pub struct PathFaults {
     pub reset_share: f64,
     /// Share of requests (0 to 1) answered with a passing error.
     pub error_share: f64,
+    /// Which error NFS calls are answered with.
+    pub nfs_error: NfsError,
 }
 
 impl Plan {
@@ -98,6 +119,7 @@ impl Plan {
             sum.bandwidth_bytes_per_s = rule.bandwidth_bytes_per_s.or(sum.bandwidth_bytes_per_s);
             sum.reset_share = rule.reset_share.unwrap_or(sum.reset_share);
             sum.error_share = rule.error_share.unwrap_or(sum.error_share);
+            sum.nfs_error = rule.nfs_error.unwrap_or(sum.nfs_error);
         }
         sum
     }

@@ -26,6 +26,7 @@ use wire::nfs3::{FileHandle, Status, Verifier};
 
 pub use access::Caller;
 pub use names::{Entry, LINK_MAX, Made, NAME_MAX, What};
+pub(crate) use slots::Slot;
 pub use tree::{Counts, FILE_SIZE_MAX, NodeId, ReadDone, Tree, Written};
 
 use crate::capacity::Capacity;

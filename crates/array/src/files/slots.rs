@@ -18,7 +18,7 @@ const RESERVE_SLOTS: usize = 512;
 
 /// 1 MiB of memory of which a prefix has been written.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     start: NonNull<u8>,
     filled: usize,
 }
@@ -33,12 +33,12 @@ impl Slot {
     ///
     /// # Panics
     /// When the machine has no memory left, as any allocation does.
-    pub(super) fn take() -> Self {
+    pub(crate) fn take() -> Self {
         Self { start: slots().take(), filled: 0 }
     }
 
     /// What was written.
-    pub(super) fn filled(&self) -> &[u8] {
+    pub(crate) fn filled(&self) -> &[u8] {
         // SAFETY: the first `filled` bytes are initialised and owned by this value.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.filled) }
     }
@@ -50,7 +50,7 @@ impl Slot {
     }
 
     /// Adds bytes at the end of what was written. They must fit.
-    pub(super) fn extend(&mut self, bytes: &[u8]) {
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
         assert!(bytes.len() <= SLOT_BYTES - self.filled, "a block is written beyond its end");
         // SAFETY: source and target do not overlap, since this value alone owns the target, and it fits.
         unsafe { self.start.as_ptr().add(self.filled).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
@@ -70,6 +70,13 @@ impl Slot {
     /// Forgets what lies beyond `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         self.filled = self.filled.min(len);
+    }
+}
+
+/// What was written, so that the network can send it without copying.
+impl AsRef<[u8]> for Slot {
+    fn as_ref(&self) -> &[u8] {
+        self.filled()
     }
 }
 

@@ -1,0 +1,131 @@
+//! Calls that are answered later, or wrongly, because the faults in force say so.
+//!
+//! A WRITE is executed when it arrives and its short reply is kept; any other call is kept and executed
+//! when its reply is due, so that no payload waits in memory.
+
+use std::rc::Rc;
+
+use wire::nfs3::{Procedure, Status};
+
+use super::call::{Call, Target};
+use super::connection::Connection;
+use super::service;
+use crate::faults::NfsError;
+use crate::shape::Fate;
+
+/// The longest call that is kept: all but WRITE are far shorter.
+const KEPT_MAX: usize = 16 << 10;
+
+/// A call whose reply waits for its time.
+pub(super) struct Delayed {
+    fate: Fate,
+    what: What,
+}
+
+enum What {
+    /// The call is executed when its time has come.
+    Call(Box<[u8]>),
+    /// The reply is there.
+    Reply(Box<[u8]>),
+}
+
+impl Connection {
+    /// Puts a call off until the time that the faults give it; false when the connection is to be closed.
+    pub(super) async fn put_off(self: &Rc<Self>, record: &[u8], call: &Call<'_>) -> bool {
+        let arrival_ns = self.reactor.now();
+        let shape = &self.port.shape;
+        let verdict = shape.judge();
+        let fate = match (verdict.fate, call.target) {
+            (Fate::Stall, _) => return true,
+            (fate, Target::Nfs(procedure)) if procedure != Procedure::Null => fate,
+            // What finds the export is not worth failing: it is asked once, and the faults are shares.
+            _ => Fate::Serve,
+        };
+        let writes = call.write_count() as u64;
+        let due_ns = shape.inbound(arrival_ns, writes).saturating_add(verdict.latency_ns);
+        self.wait_for_delayed().await;
+        let what = if fate == Fate::Serve && (writes > 0 || record.len() > KEPT_MAX) {
+            self.wait_for_room(call.reply_room()).await;
+            let mut out = self.out.borrow_mut();
+            let mark = out.mark();
+            self.port.service.answer(call, self.peer, &mut out);
+            What::Reply(out.take_from(mark))
+        } else {
+            What::Call(record[..record.len().min(KEPT_MAX)].into())
+        };
+        self.delayed.set(self.delayed.get() + 1);
+        let (connection, reactor, port) = (Rc::downgrade(self), self.reactor.clone(), Rc::clone(&self.port));
+        self.reactor.spawn(async move {
+            reactor.sleep_until(due_ns).await;
+            if let What::Call(record) = &what
+                && fate == Fate::Serve
+                && let Ok(call) = Call::parse(record, port.programs)
+            {
+                let payload = port.service.readable(&call);
+                reactor.sleep_until(port.shape.outbound(due_ns, payload)).await;
+            }
+            if let Some(connection) = connection.upgrade() {
+                connection.due.borrow_mut().push_back(Delayed { fate, what });
+                connection.wake_sender();
+            }
+        });
+        true
+    }
+
+    /// Answers the calls whose time has come, as far as there is room.
+    pub(super) fn answer_due(&self) {
+        while !self.reset.get() {
+            let mut due = self.due.borrow_mut();
+            let Some(delayed) = due.front() else { return };
+            if !self.out.borrow_mut().make_room(self.room_for(delayed)) {
+                return;
+            }
+            let Some(delayed) = due.pop_front() else { return };
+            drop(due);
+            self.delayed.set(self.delayed.get() - 1);
+            self.answer_delayed(&delayed);
+        }
+    }
+
+    fn room_for(&self, delayed: &Delayed) -> usize {
+        match &delayed.what {
+            What::Reply(reply) => reply.len(),
+            What::Call(record) => Call::parse(record, self.port.programs).map_or(0, |call| call.reply_room()),
+        }
+    }
+
+    fn answer_delayed(&self, delayed: &Delayed) {
+        let mut out = self.out.borrow_mut();
+        let record = match &delayed.what {
+            What::Reply(reply) => return out.append(reply),
+            What::Call(record) => record,
+        };
+        let Ok(call) = Call::parse(record, self.port.programs) else { return };
+        let Target::Nfs(procedure) = call.target else {
+            return self.port.service.answer(&call, self.peer, &mut out);
+        };
+        match delayed.fate {
+            Fate::Serve => self.port.service.answer(&call, self.peer, &mut out),
+            Fate::Error => service::fail(call.xid, procedure, self.passing_error(), &mut out),
+            Fate::Reset => {
+                let mark = out.mark();
+                if procedure == Procedure::Read {
+                    self.port.service.answer(&call, self.peer, &mut out);
+                } else {
+                    service::fail(call.xid, procedure, Status::IO, &mut out);
+                }
+                out.halve_from(mark);
+                self.reset.set(true);
+            }
+            Fate::Stall => {}
+        }
+    }
+
+    fn passing_error(&self) -> Status {
+        match self.port.shape.faults().nfs_error {
+            NfsError::Jukebox => Status::JUKEBOX,
+            NfsError::Io => Status::IO,
+            NfsError::Nospc => Status::NOSPC,
+        }
+    }
+}

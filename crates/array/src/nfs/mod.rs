@@ -1,0 +1,151 @@
+//! The array's NFS side: NFSv3, MOUNT and a portmapper on every data address, on our own reactor and codecs.
+//!
+//! Each server thread has a reactor of its own and serves whole addresses: address number `i` belongs to
+//! thread `i` modulo their number. The file systems are shared by all ([`crate::files`]).
+
+mod call;
+mod connection;
+mod delay;
+mod input;
+mod listeners;
+mod listing;
+mod mountd;
+mod mounts;
+mod out;
+mod portmapper;
+mod procedures;
+mod service;
+mod thread;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+use crate::faults::Faults;
+use crate::files::Files;
+
+/// A data address and the ports to serve on it; 0 takes a free one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address.
+    pub ip: IpAddr,
+    /// Port of NFS; MOUNT is answered there as well.
+    pub nfs_port: u16,
+    /// Port of MOUNT; may be that of NFS.
+    pub mount_port: u16,
+    /// Port of the portmapper.
+    pub portmap_port: u16,
+}
+
+/// How the servers run.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Server threads; more than there are addresses would have nothing to do.
+    pub threads: usize,
+    /// The reactor of each.
+    pub reactor: reactor::Choice,
+    /// Seed of the random draws of faults.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { threads: 1, reactor: reactor::Choice::Auto, seed: 1 }
+    }
+}
+
+/// The servers could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// A port could not be had.
+    #[error("cannot listen on {address} for {purpose}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// For which program.
+        purpose: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A thread or its reactor could not be started.
+    #[error("cannot start a server thread: {0}")]
+    Thread(String),
+}
+
+/// The running servers. Dropping this stops them and closes all connections.
+#[derive(Debug)]
+pub struct Server {
+    endpoints: Vec<Endpoint>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<(JoinHandle<()>, Arc<AtomicU64>)>,
+}
+
+impl Server {
+    /// Starts serving; when it returns, all ports answer.
+    ///
+    /// # Errors
+    /// [`ServerError`]; nothing keeps running then.
+    pub fn start(
+        files: &Arc<Files>,
+        faults: &Faults,
+        endpoints: &[Endpoint],
+        settings: Settings,
+    ) -> Result<Self, ServerError> {
+        let mounts = Arc::default();
+        let mut server = Self {
+            endpoints: endpoints.to_vec(),
+            stop: Arc::new(AtomicBool::new(false)),
+            threads: Vec::new(),
+        };
+        let threads = settings.threads.clamp(1, endpoints.len().max(1));
+        let mut starting = Vec::new();
+        for number in 0..threads {
+            let cpu_ns = Arc::new(AtomicU64::new(0));
+            let duty = thread::Duty {
+                files: Arc::clone(files),
+                faults: faults.clone(),
+                mounts: Arc::clone(&mounts),
+                endpoints: endpoints.iter().copied().skip(number).step_by(threads).collect(),
+                settings,
+                first: number == 0,
+                stop: Arc::clone(&server.stop),
+                cpu_ns: Arc::clone(&cpu_ns),
+            };
+            let (started, outcome) = mpsc::channel();
+            let thread = std::thread::Builder::new()
+                .name(format!("array-nfs-{number}"))
+                .spawn(move || thread::run(duty, &started))
+                .map_err(|error| ServerError::Thread(error.to_string()))?;
+            server.threads.push((thread, cpu_ns));
+            starting.push(outcome);
+        }
+        for (number, outcome) in starting.into_iter().enumerate() {
+            let bound = outcome.recv().map_err(|_| ServerError::Thread("it ended at once".into()))??;
+            for (slot, endpoint) in server.endpoints.iter_mut().skip(number).step_by(threads).zip(bound) {
+                *slot = endpoint;
+            }
+        }
+        Ok(server)
+    }
+
+    /// The addresses with the ports they really have.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// Processor time of each server thread, in nanoseconds, not older than some 10 ms.
+    pub fn cpu_ns(&self) -> Vec<u64> {
+        self.threads.iter().map(|(_, cpu_ns)| cpu_ns.load(Ordering::Relaxed)).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        for (thread, _) in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

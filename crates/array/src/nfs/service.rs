@@ -1,0 +1,94 @@
+//! What one data address answers: every call of NFS, MOUNT and the portmapper, from arguments to reply.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wire::nfs3::{Attributes, Procedure, Status};
+use wire::rpc::AcceptStatus;
+use wire::xdr::{self, DecodeError};
+
+use super::call::{Call, Target};
+use super::mounts::MountList;
+use super::out::Out;
+use super::{mountd, portmapper, procedures};
+use crate::files::Files;
+
+/// The ports of one data address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ports {
+    pub(super) nfs: u16,
+    pub(super) mount: u16,
+    pub(super) portmap: u16,
+}
+
+/// Answers the calls to one data address.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) files: Arc<Files>,
+    pub(super) ports: Ports,
+    /// Who mounted what; shared by all addresses.
+    pub(super) mounts: Arc<Mutex<MountList>>,
+}
+
+impl Service {
+    /// Executes a call and appends its reply, for which there must be room ([`Call::reply_room`]).
+    pub(super) fn answer(&self, call: &Call<'_>, peer: IpAddr, out: &mut Out) {
+        let done = match call.target {
+            Target::Nfs(procedure) => procedures::answer(&self.files, call, procedure, out),
+            Target::Mount(procedure) => {
+                let mut mounts = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
+                mountd::answer(&self.files, &mut mounts, call, procedure, peer, out)
+            }
+            Target::Portmap(procedure) => portmapper::answer(&self.ports, call, procedure, out),
+        };
+        match (done, call.target) {
+            (Ok(()), _) => {}
+            // Well-formed, only too long for a name: that has a status of its own.
+            (Err(DecodeError::Oversize { what: "file name", .. }), Target::Nfs(procedure)) => {
+                fail(call.xid, procedure, Status::NAMETOOLONG, out);
+            }
+            (Err(_), _) => out.refuse(call.xid, AcceptStatus::GarbageArguments),
+        }
+    }
+
+    /// Payload bytes that a READ would yield now; 0 for everything else.
+    pub(super) fn readable(&self, call: &Call<'_>) -> u64 {
+        let Some(arguments) = call.read_arguments() else { return 0 };
+        let Ok((system, node)) = self.files.resolve(&arguments.file) else { return 0 };
+        let size = system.lock().attributes(node).map_or(0, |attributes| attributes.size);
+        size.saturating_sub(arguments.offset).min(call.read_count() as u64)
+    }
+}
+
+/// Appends the failure of an NFS procedure, in the form that the procedure has.
+pub(super) fn fail(xid: u32, procedure: Procedure, status: Status, out: &mut Out) {
+    use Procedure as P;
+    use wire::nfs3::{LinkWcc, RenameWcc, WccData};
+    let error: Result<(), Status> = Err(status);
+    match procedure {
+        P::Null => out.reply(xid, |_| {}),
+        P::Getattr => out.outcome::<_, ()>(xid, error),
+        P::Lookup | P::Access | P::Readlink | P::Read | P::Readdir | P::Readdirplus => {
+            out.outcome::<_, Option<Attributes>>(xid, error);
+        }
+        P::Fsstat | P::Fsinfo | P::Pathconf => out.outcome::<_, Option<Attributes>>(xid, error),
+        P::Setattr
+        | P::Write
+        | P::Create
+        | P::Mkdir
+        | P::Symlink
+        | P::Mknod
+        | P::Remove
+        | P::Rmdir
+        | P::Commit => {
+            out.outcome::<_, WccData>(xid, error);
+        }
+        P::Rename => out.outcome::<_, RenameWcc>(xid, error),
+        P::Link => out.outcome::<_, LinkWcc>(xid, error),
+    }
+}
+
+/// Arguments of a call, which must fill it exactly.
+pub(super) fn arguments<'a, T: xdr::Decode<'a>>(call: &Call<'a>) -> Result<T, DecodeError> {
+    xdr::decode_all(call.arguments)
+}

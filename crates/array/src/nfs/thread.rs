@@ -1,0 +1,142 @@
+//! A server thread: its listeners, and a look now and then at whether something is to change.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use reactor::{Listener, Reactor, clock};
+
+use super::call::Programs;
+use super::connection::Port;
+use super::listeners::Doorway;
+use super::mounts::MountList;
+use super::service::{Ports, Service};
+use super::{Endpoint, ServerError, Settings};
+use crate::faults::{Faults, Protocol};
+use crate::files::Files;
+use crate::shape::Shape;
+
+/// How often a thread looks whether it is to stop or the faults have changed.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// What a thread is to do.
+pub(super) struct Duty {
+    pub(super) files: Arc<Files>,
+    pub(super) faults: Faults,
+    pub(super) mounts: Arc<Mutex<MountList>>,
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) settings: Settings,
+    /// One thread does what is to be done once for all.
+    pub(super) first: bool,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) cpu_ns: Arc<AtomicU64>,
+}
+
+type Started = mpsc::Sender<Result<Vec<Endpoint>, ServerError>>;
+
+/// Runs until told to stop.
+pub(super) fn run(duty: Duty, started: &Started) {
+    // Answers are due to the microsecond; the kernel would lump timers together within 50 us.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let reactor = match Reactor::open(duty.settings.reactor) {
+        Ok(reactor) => reactor,
+        Err(error) => {
+            let _ = started.send(Err(ServerError::Thread(error.to_string())));
+            return;
+        }
+    };
+    let mut doorways = Vec::new();
+    let mut bound = Vec::new();
+    for endpoint in &duty.endpoints {
+        match open(&reactor, &duty, *endpoint, &mut doorways) {
+            Ok(endpoint) => bound.push(endpoint),
+            Err(error) => {
+                let _ = started.send(Err(error));
+                return;
+            }
+        }
+    }
+    let generation = duty.faults.generation();
+    let mut settled = settle_all(&reactor, &mut doorways);
+    if started.send(Ok(bound)).is_ok() {
+        reactor.block_on(watch(&reactor, &duty, &mut doorways, generation, &mut settled));
+    }
+}
+
+async fn watch(
+    reactor: &Reactor,
+    duty: &Duty,
+    doorways: &mut [Doorway],
+    mut generation: u64,
+    settled: &mut bool,
+) {
+    let mut restarts = duty.faults.plan().nfs_restarts;
+    while !duty.stop.load(Ordering::Acquire) {
+        duty.cpu_ns.store(clock::cpu_thread_ns(), Ordering::Relaxed);
+        let now = duty.faults.generation();
+        if now != generation || !*settled {
+            generation = now;
+            *settled = settle_all(reactor, doorways);
+            let wanted = duty.faults.plan().nfs_restarts;
+            if duty.first && wanted != restarts {
+                duty.files.restart();
+            }
+            restarts = wanted;
+        }
+        reactor.sleep(LOOK_EVERY).await;
+    }
+}
+
+fn settle_all(reactor: &Reactor, doorways: &mut [Doorway]) -> bool {
+    // Every door gets its turn, also behind one that has to wait.
+    let waiting = doorways.iter_mut().filter_map(|doorway| (!doorway.settle(reactor)).then_some(())).count();
+    waiting == 0
+}
+
+/// Opens the ports of one address.
+fn open(
+    reactor: &Reactor,
+    duty: &Duty,
+    mut endpoint: Endpoint,
+    doorways: &mut Vec<Doorway>,
+) -> Result<Endpoint, ServerError> {
+    let seed = duty.settings.seed ^ address_seed(endpoint);
+    let shape = Shape::new(duty.faults.clone(), endpoint.ip, Protocol::Nfs, seed);
+    // The ports are known only when all are open, and the portmapper must know them.
+    let listen = |port: u16, purpose| {
+        let address = SocketAddr::new(endpoint.ip, port);
+        let error = |source| ServerError::Listen { address, purpose, source };
+        reactor.listen(address, super::listeners::BACKLOG).map_err(error)
+    };
+    let nfs = listen(endpoint.nfs_port, "NFS")?;
+    let shared = endpoint.mount_port != 0 && endpoint.mount_port == endpoint.nfs_port;
+    let mount = if shared { None } else { Some(listen(endpoint.mount_port, "MOUNT")?) };
+    let portmap = listen(endpoint.portmap_port, "the portmapper")?;
+    endpoint.nfs_port = nfs.local_addr().port();
+    endpoint.mount_port = mount.as_ref().unwrap_or(&nfs).local_addr().port();
+    endpoint.portmap_port = portmap.local_addr().port();
+    let ports = Ports { nfs: endpoint.nfs_port, mount: endpoint.mount_port, portmap: endpoint.portmap_port };
+    let service =
+        Arc::new(Service { files: Arc::clone(&duty.files), ports, mounts: Arc::clone(&duty.mounts) });
+    let mut add = |listener: Listener, programs| {
+        let port = Rc::new(Port { service: Arc::clone(&service), shape: Arc::clone(&shape), programs });
+        doorways.push(Doorway::new(reactor, listener, port));
+    };
+    add(nfs, Programs { nfs: true, mount: true, portmap: false });
+    if let Some(mount) = mount {
+        add(mount, Programs { mount: true, ..Programs::default() });
+    }
+    add(portmap, Programs { portmap: true, ..Programs::default() });
+    Ok(endpoint)
+}
+
+/// Different for each address, the same in every run.
+fn address_seed(endpoint: Endpoint) -> u64 {
+    match endpoint.ip {
+        std::net::IpAddr::V4(ip) => u64::from(u32::from(ip)),
+        std::net::IpAddr::V6(ip) => u128::from(ip) as u64,
+    }
+}
