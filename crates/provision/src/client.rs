@@ -279,35 +279,35 @@ struct PaginationInfo {
     continuation_token: Option<String>,
 }
 
-/// The array's own words: `errors` in both generations, with `message` and `context`.
+/// The array's own words: `errors` in both generations, with `message` and `context`; what stands in
+/// front of its API answers a bare `message`.
 fn messages(body: &[u8]) -> Vec<ArrayMessage> {
     #[derive(Deserialize)]
-    struct Body {
-        #[serde(alias = "error")]
-        errors: Vec<Entry>,
+    #[serde(untagged)]
+    enum Body {
+        Many {
+            #[serde(alias = "error")]
+            errors: Vec<Entry>,
+        },
+        One(Entry),
     }
     #[derive(Deserialize)]
     struct Entry {
-        #[serde(default)]
-        message: Option<String>,
+        message: String,
         #[serde(default)]
         context: Option<String>,
     }
-    match serde_json::from_slice::<Body>(body) {
-        Ok(body) => body
-            .errors
-            .into_iter()
-            .map(|entry| ArrayMessage {
-                message: shown(entry.message.unwrap_or_default().as_bytes()),
-                context: entry
-                    .context
-                    .map(|context| shown(context.as_bytes()))
-                    .filter(|context| !context.is_empty()),
-            })
-            .collect(),
+    let entries = match serde_json::from_slice::<Body>(body) {
+        Ok(Body::Many { errors }) => errors,
+        Ok(Body::One(entry)) => vec![entry],
         Err(_) if body.iter().all(u8::is_ascii_whitespace) => Vec::new(),
-        Err(_) => vec![ArrayMessage { message: shown(body), context: None }],
-    }
+        Err(_) => vec![Entry { message: String::from_utf8_lossy(body).into_owned(), context: None }],
+    };
+    let shown_entry = |entry: Entry| ArrayMessage {
+        message: shown(entry.message.as_bytes()),
+        context: entry.context.map(|context| shown(context.as_bytes())).filter(|context| !context.is_empty()),
+    };
+    entries.into_iter().map(shown_entry).collect()
 }
 
 /// The beginning of a text from outside, on one line, without anything that moves a cursor.
@@ -350,6 +350,10 @@ mod tests {
         );
         let one = br#"{"errors":[{"code":6,"context":"","message":"Gone"}]}"#;
         assert_eq!(messages(one), [ArrayMessage { message: "Gone".into(), context: None }]);
+        assert_eq!(
+            messages(br#"{"message":"Forbidden"}"#),
+            [ArrayMessage { message: "Forbidden".into(), context: None }]
+        );
         assert_eq!(messages(b" \r\n"), []);
         let page = format!("<html>\n\x1b[31m {}", "x".repeat(5000));
         let shown = &messages(page.as_bytes())[0].message;
