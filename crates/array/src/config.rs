@@ -20,14 +20,7 @@ impl Token {
     pub fn random() -> Self {
         let bytes: [u8; 16] = std::array::from_fn(|_| fastrand::u8(..));
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self(format!(
-            "T-{}-{}-{}-{}-{}",
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..]
-        ))
+        Self(format!("T-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
     }
 
     /// The token itself, to be compared or handed to its owner; never to be logged.
@@ -128,6 +121,8 @@ pub struct Config {
     pub s3_threads: usize,
     /// Threads that serve NFS, for all data addresses together.
     pub nfs_threads: usize,
+    /// Most items on a page of a management list.
+    pub page_items: usize,
     /// Whether `GET /state` of the management listener answers.
     pub state_endpoint: bool,
     /// Seed of everything random that faults do.
@@ -156,6 +151,7 @@ impl Config {
             s3_domain: None,
             s3_threads: 1,
             nfs_threads: 1,
+            page_items: 1000,
             state_endpoint: false,
             seed: 1,
             faults: Plan::default(),

@@ -11,11 +11,21 @@
 //! # Ok::<(), array::StartError>(())
 //! ```
 
+pub mod alarm;
 pub mod capacity;
 pub mod config;
 pub mod faults;
+pub mod files;
+pub mod nfs;
+pub mod shape;
+pub mod unreachable;
 
+mod objects;
+mod rest;
+mod s3;
 mod start;
+mod state;
+mod tls;
 
 pub use capacity::Capacity;
 pub use config::{Config, DataAddress, ManagementTls, Token};

@@ -1,11 +1,15 @@
 //! A running array: what was started, where it listens, and how it is stopped.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use crate::capacity::Capacity;
-use crate::config::{Config, Token};
+use crate::config::{Config, DataAddress, Token};
 use crate::faults::{Faults, Watch};
+use crate::files::Files;
+use crate::objects::Objects;
+use crate::state::{Parts, state};
+use crate::{rest, s3, tls};
 
 /// The array could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -65,12 +69,15 @@ pub struct DataEndpoint {
 /// A running simulated array. Dropping it stops it.
 #[derive(Debug)]
 pub struct Array {
-    management: SocketAddr,
+    management: Option<rest::Server>,
+    management_address: SocketAddr,
+    s3: Option<s3::Server>,
     fingerprint: Option<String>,
+    certificate_pem: Option<String>,
     token: Token,
     data: Vec<DataEndpoint>,
     faults: Faults,
-    capacity: Arc<Capacity>,
+    state: Parts,
     watch: Option<Watch>,
 }
 
@@ -83,42 +90,81 @@ impl Array {
         let faults = Faults::new(config.faults.clone());
         let capacity = Capacity::new(config.capacity_bytes);
         faults.govern(Arc::clone(&capacity));
-        let watch = match config.fault_file {
+        let watch = match config.fault_file.clone() {
             None => None,
             Some(path) => Some(
                 Watch::start(path.clone(), faults.clone())
                     .map_err(|source| StartError::FaultFile { path, source })?,
             ),
         };
-        Ok(Self {
-            management: config.management,
-            fingerprint: None,
-            token: config.token,
-            data: Vec::new(),
-            faults,
+        let mut addresses = vec![config.management.ip()];
+        addresses.extend(config.data.iter().map(|data| data.ip));
+        let identity = tls::identity(&config.tls, &config.name, &addresses)?;
+        let acceptor = identity.as_ref().map(|identity| identity.acceptor.clone());
+        let files = Files::new(Arc::clone(&capacity));
+        let objects = Arc::new(RwLock::new(Objects::new(Arc::clone(&files))));
+
+        let enabled: Vec<&DataAddress> = config.data.iter().filter(|data| data.enabled).collect();
+        let endpoints: Vec<s3::Endpoint> = enabled
+            .iter()
+            .map(|data| s3::Endpoint { ip: data.ip, port: data.s3_port, tls_port: data.s3_tls_port })
+            .collect();
+        let s3_options = s3::Options {
+            threads: config.s3_threads,
+            domain: config.s3_domain.clone(),
+            tls: acceptor.clone(),
+            seed: config.seed,
+        };
+        let s3 = s3::Server::start(&endpoints, Arc::clone(&objects), &faults, s3_options)?;
+        let data = config.data.iter().map(|data| endpoint(data, &s3)).collect();
+
+        let state = Parts { objects: Arc::clone(&objects), capacity: Arc::clone(&capacity) };
+        let management = rest::Server::start(rest::Options {
+            address: config.management,
+            tls: acceptor,
+            name: config.name.clone(),
+            token: config.token.clone(),
+            versions: config.versions.clone(),
+            network: network(&config),
+            objects,
             capacity,
+            faults: faults.clone(),
+            page_items: config.page_items,
+            state_endpoint: config.state_endpoint,
+        })?;
+        Ok(Self {
+            management_address: management.address(),
+            management: Some(management),
+            s3: Some(s3),
+            fingerprint: identity.as_ref().map(|identity| identity.fingerprint.clone()),
+            certificate_pem: identity.map(|identity| identity.pem),
+            token: config.token,
+            data,
+            faults,
+            state,
             watch,
         })
     }
 
     /// Where the management API listens.
     pub fn management_address(&self) -> SocketAddr {
-        self.management
+        self.management_address
     }
 
     /// The management API's URL: `https://…`, or `http://…` without TLS.
     pub fn management_url(&self) -> String {
-        let scheme = if self.fingerprint.is_some() {
-            "https"
-        } else {
-            "http"
-        };
-        format!("{scheme}://{}", self.management)
+        let scheme = if self.fingerprint.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.management_address)
     }
 
     /// SHA-256 fingerprint of the certificate: 64 lower-case hex digits; `None` without TLS.
     pub fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
+    }
+
+    /// The certificate in PEM, for clients that want a file to trust; `None` without TLS.
+    pub fn certificate_pem(&self) -> Option<&str> {
+        self.certificate_pem.as_deref()
     }
 
     /// The API token that logs in.
@@ -138,17 +184,19 @@ impl Array {
 
     /// The space that files and objects share.
     pub fn capacity(&self) -> &Arc<Capacity> {
-        &self.capacity
+        &self.state.capacity
     }
 
     /// Everything that exists, in a fixed order, for a comparison of before and after; the same as
     /// `GET /state` answers. Sessions are not part of it.
     pub fn state(&self) -> serde_json::Value {
-        serde_json::json!({})
+        state(&self.state)
     }
 
     /// Stops all listeners and threads and waits for them.
     pub fn stop(&mut self) {
+        self.management = None;
+        self.s3 = None;
         self.watch = None;
     }
 }
@@ -157,4 +205,51 @@ impl Drop for Array {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// A data address with its real ports; a disabled one has none.
+fn endpoint(data: &DataAddress, s3: &s3::Server) -> DataEndpoint {
+    let listening = s3.endpoints().iter().find(|endpoint| endpoint.ip == data.ip).filter(|_| data.enabled);
+    DataEndpoint {
+        ip: data.ip,
+        subnet: data.subnet.clone(),
+        interface: data.interface.clone(),
+        enabled: data.enabled,
+        nfs_port: 0,
+        mount_port: 0,
+        portmap_port: 0,
+        s3_port: listening.map_or(0, |endpoint| endpoint.port),
+        s3_tls_port: listening.and_then(|endpoint| endpoint.tls_port),
+    }
+}
+
+/// The interfaces that management lists: those of the configuration, and those that every array has.
+fn network(config: &Config) -> rest::Network {
+    let of_array = |name: &str, address: IpAddr, service| rest::Interface {
+        name: name.into(),
+        address,
+        prefix_bits: 24,
+        subnet: service_subnet(service),
+        mtu: 1500,
+        service,
+        enabled: true,
+    };
+    let mut interfaces = vec![
+        of_array("management0", config.management.ip(), "management"),
+        of_array("replication0", IpAddr::from([192, 0, 2, 10]), "replication"),
+    ];
+    interfaces.extend(config.data.iter().map(|data| rest::Interface {
+        name: data.interface.clone(),
+        address: data.ip,
+        prefix_bits: data.prefix_bits,
+        subnet: data.subnet.clone(),
+        mtu: data.mtu,
+        service: "data",
+        enabled: data.enabled,
+    }));
+    rest::Network::new(interfaces)
+}
+
+fn service_subnet(service: &str) -> String {
+    format!("{service}-net")
 }

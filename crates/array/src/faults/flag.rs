@@ -30,16 +30,11 @@ impl Plan {
     /// # Errors
     /// The text does not follow the grammar of this module; the message says where.
     pub fn add_flag(&mut self, flag: &str) -> Result<(), FlagError> {
-        self.try_add(flag).map_err(|problem| FlagError {
-            flag: flag.to_owned(),
-            problem,
-        })
+        self.try_add(flag).map_err(|problem| FlagError { flag: flag.to_owned(), problem })
     }
 
     fn try_add(&mut self, flag: &str) -> Result<(), String> {
-        let (place, what) = flag
-            .split_once('=')
-            .ok_or("write WHERE=WHAT, for example 127.0.2.1/s3=drop")?;
+        let (place, what) = flag.split_once('=').ok_or("write WHERE=WHAT, for example 127.0.2.1/s3=drop")?;
         match place {
             "disk" if what == "full" => self.full_disk = true,
             "disk" => return Err("the only fault of `disk` is `full`".into()),
@@ -53,9 +48,7 @@ impl Plan {
     fn add_session(&mut self, what: &str) -> Result<(), String> {
         match what.split_once(':') {
             Some(("calls", count)) => {
-                let count = count
-                    .parse()
-                    .map_err(|_| format!("{count:?} is not a number of calls"))?;
+                let count = count.parse().map_err(|_| format!("{count:?} is not a number of calls"))?;
                 self.session.expires_after_calls = Some(count);
             }
             Some(("time", time)) => {
@@ -77,23 +70,20 @@ fn path(place: &str, what: &str) -> Result<PathRule, String> {
         Some((address, protocol)) => (address, Some(protocol)),
         None => (place, None),
     };
-    let address = match address {
-        "*" => None,
-        address => Some(address.parse().map_err(|_| {
-            format!("{address:?} is not an address, `*`, `disk`, `management` or `session`")
-        })?),
-    };
+    let address =
+        match address {
+            "*" => None,
+            address => Some(address.parse().map_err(|_| {
+                format!("{address:?} is not an address, `*`, `disk`, `management` or `session`")
+            })?),
+        };
     let protocol = match protocol {
         None | Some("*") => None,
         Some("nfs") => Some(Protocol::Nfs),
         Some("s3") => Some(Protocol::S3),
         Some(other) => return Err(format!("{other:?} is not a protocol; write nfs or s3")),
     };
-    let mut rule = PathRule {
-        address,
-        protocol,
-        ..PathRule::default()
-    };
+    let mut rule = PathRule { address, protocol, ..PathRule::default() };
     for item in what.split(',') {
         match item.split_once(':') {
             None => {
@@ -133,9 +123,7 @@ fn step(what: &str) -> Result<StepRule, String> {
     let head = words.next().unwrap_or_default();
     let (action, at) = match head.split_once('@') {
         Some((action, at)) => {
-            let at = at
-                .parse()
-                .map_err(|_| format!("{at:?} is not the number of a call"))?;
+            let at = at.parse().map_err(|_| format!("{at:?} is not the number of a call"))?;
             (action, Some(at))
         }
         None => (head, None),
@@ -161,12 +149,7 @@ fn step(what: &str) -> Result<StepRule, String> {
             calls.method = Some(word.into());
         }
     }
-    Ok(StepRule {
-        calls,
-        at,
-        then,
-        status: None,
-    })
+    Ok(StepRule { calls, at, then, status: None })
 }
 
 #[cfg(test)]
@@ -221,10 +204,7 @@ mod tests {
             ("session=x", "session=calls"),
         ] {
             let error = Plan::default().add_flag(flag).unwrap_err().to_string();
-            assert!(
-                error.contains(word) && error.contains(flag),
-                "{flag}: {error}"
-            );
+            assert!(error.contains(word) && error.contains(flag), "{flag}: {error}");
         }
     }
 }

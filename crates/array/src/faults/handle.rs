@@ -70,18 +70,13 @@ impl Faults {
     /// Lets the fault `full_disk` govern this space, from now on.
     pub(crate) fn govern(&self, capacity: Arc<Capacity>) {
         let total_bytes = capacity.total();
-        let _ = self.0.space.set(Space {
-            capacity,
-            total_bytes,
-        });
+        let _ = self.0.space.set(Space { capacity, total_bytes });
         self.set_full(self.plan().full_disk);
     }
 
     fn set_full(&self, full: bool) {
         if let Some(space) = self.0.space.get() {
-            space
-                .capacity
-                .set_total(if full { 0 } else { space.total_bytes });
+            space.capacity.set_total(if full { 0 } else { space.total_bytes });
         }
     }
 

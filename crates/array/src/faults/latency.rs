@@ -25,9 +25,7 @@ pub enum Latency {
 
 /// A text is not a latency.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a latency; write `20ms`, `uniform 1ms 5ms`, `exponential 5ms` or `list 1ms 30ms`"
-)]
+#[error("{0:?} is not a latency; write `20ms`, `uniform 1ms 5ms`, `exponential 5ms` or `list 1ms 30ms`")]
 pub struct LatencyError(String);
 
 impl FromStr for Latency {
@@ -36,10 +34,7 @@ impl FromStr for Latency {
     fn from_str(text: &str) -> Result<Self, LatencyError> {
         let wrong = || LatencyError(text.to_owned());
         let spans = |words: &[&str]| -> Result<Vec<Duration>, LatencyError> {
-            words
-                .iter()
-                .map(|word| word.parse::<Span>().map(|span| span.0).map_err(|_| wrong()))
-                .collect()
+            words.iter().map(|word| word.parse::<Span>().map(|span| span.0).map_err(|_| wrong())).collect()
         };
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
@@ -66,9 +61,7 @@ impl fmt::Display for Latency {
             Self::Exponential(mean) => write!(f, "exponential {}", Span(*mean)),
             Self::List(times) => {
                 f.write_str("list")?;
-                times
-                    .iter()
-                    .try_for_each(|time| write!(f, " {}", Span(*time)))
+                times.iter().try_for_each(|time| write!(f, " {}", Span(*time)))
             }
         }
     }
@@ -98,10 +91,7 @@ pub struct Sampler {
 impl Sampler {
     /// A sampler whose draws are a function of the seed.
     pub fn new(seed: u64) -> Self {
-        Self {
-            random: fastrand::Rng::with_seed(seed),
-            drawn: 0,
-        }
+        Self { random: fastrand::Rng::with_seed(seed), drawn: 0 }
     }
 
     /// The next latency.
@@ -135,28 +125,11 @@ mod tests {
 
     #[test]
     fn what_is_printed_reads_back_the_same() {
-        for text in [
-            "20ms",
-            "uniform 1ms 5ms",
-            "exponential 2.5ms",
-            "list 1ms 2ms 30ms",
-        ] {
+        for text in ["20ms", "uniform 1ms 5ms", "exponential 2.5ms", "list 1ms 2ms 30ms"] {
             let latency: Latency = text.parse().unwrap();
-            assert_eq!(
-                latency.to_string().parse::<Latency>().unwrap(),
-                latency,
-                "{text}"
-            );
+            assert_eq!(latency.to_string().parse::<Latency>().unwrap(), latency, "{text}");
         }
-        for text in [
-            "",
-            "soon",
-            "uniform 5ms 1ms",
-            "uniform 1ms",
-            "list",
-            "exponential",
-            "1ms 2ms",
-        ] {
+        for text in ["", "soon", "uniform 5ms 1ms", "uniform 1ms", "list", "exponential", "1ms 2ms"] {
             assert!(text.parse::<Latency>().is_err(), "{text:?}");
         }
     }

@@ -30,10 +30,7 @@ struct Counts {
 
 impl StepCounter {
     pub(super) fn reset(&self, rules: usize) {
-        *self.lock() = Counts {
-            total: 0,
-            matched: vec![0; rules],
-        };
+        *self.lock() = Counts { total: 0, matched: vec![0; rules] };
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -52,10 +49,7 @@ impl StepCounter {
             }
             *matched += 1;
             if verdict == StepVerdict::Proceed && rule.at.is_none_or(|at| at == *matched) {
-                verdict = StepVerdict::Strike {
-                    action: rule.then,
-                    status: rule.status.unwrap_or(500),
-                };
+                verdict = StepVerdict::Strike { action: rule.then, status: rule.status.unwrap_or(500) };
             }
         }
         verdict
@@ -67,15 +61,8 @@ impl StepCounter {
 }
 
 fn matches(rule: &StepRule, method: &str, path: &str) -> bool {
-    rule.calls
-        .method
-        .as_deref()
-        .is_none_or(|wanted| wanted.eq_ignore_ascii_case(method))
-        && rule
-            .calls
-            .path
-            .as_deref()
-            .is_none_or(|pattern| glob(pattern, path))
+    rule.calls.method.as_deref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(method))
+        && rule.calls.path.as_deref().is_none_or(|pattern| glob(pattern, path))
 }
 
 /// Whether `text` fits `pattern`, in which `*` stands for any text.
@@ -120,10 +107,7 @@ mod tests {
     #[test]
     fn the_nth_matching_call_is_struck_and_no_other() {
         let rule = StepRule {
-            calls: Match {
-                method: Some("post".into()),
-                path: Some("*/buckets".into()),
-            },
+            calls: Match { method: Some("post".into()), path: Some("*/buckets".into()) },
             at: Some(2),
             then: StepAction::Hang,
             status: None,
@@ -133,17 +117,8 @@ mod tests {
         counter.reset(1);
         let post = || counter.judge(&rules, "POST", "/api/2.0/buckets");
         assert_eq!(post(), StepVerdict::Proceed);
-        assert_eq!(
-            counter.judge(&rules, "GET", "/api/2.0/buckets"),
-            StepVerdict::Proceed
-        );
-        assert_eq!(
-            post(),
-            StepVerdict::Strike {
-                action: StepAction::Hang,
-                status: 500
-            }
-        );
+        assert_eq!(counter.judge(&rules, "GET", "/api/2.0/buckets"), StepVerdict::Proceed);
+        assert_eq!(post(), StepVerdict::Strike { action: StepAction::Hang, status: 500 });
         assert_eq!(post(), StepVerdict::Proceed);
         assert_eq!(counter.total(), 4);
     }

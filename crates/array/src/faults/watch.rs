@@ -39,27 +39,22 @@ impl Watch {
         let stopped = Arc::clone(&stop);
         let mut last = std::fs::read(&path)?;
         faults.set(parse(&last)?);
-        let thread = std::thread::Builder::new()
-            .name("fault-file".into())
-            .spawn(move || {
-                while !stopped.load(Ordering::Relaxed) {
-                    std::thread::park_timeout(PERIOD);
-                    // The content is compared, not the time stamp: two writes may fall in one tick of it.
-                    let Ok(text) = std::fs::read(&path) else {
-                        continue;
-                    };
-                    if text != last {
-                        if let Ok(plan) = parse(&text) {
-                            faults.set(plan);
-                        }
-                        last = text;
+        let thread = std::thread::Builder::new().name("fault-file".into()).spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                std::thread::park_timeout(PERIOD);
+                // The content is compared, not the time stamp: two writes may fall in one tick of it.
+                let Ok(text) = std::fs::read(&path) else {
+                    continue;
+                };
+                if text != last {
+                    if let Ok(plan) = parse(&text) {
+                        faults.set(plan);
                     }
+                    last = text;
                 }
-            })?;
-        Ok(Self {
-            stop,
-            thread: Some(thread),
-        })
+            }
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
     }
 }
 
@@ -99,11 +94,6 @@ mod tests {
         std::fs::write(&path, r#"{"full_disk": false}"#).unwrap();
         assert!(until(false));
         std::fs::write(&path, r#"{"fulldisk": true}"#).unwrap();
-        assert!(
-            read_plan(&path)
-                .unwrap_err()
-                .to_string()
-                .contains("fulldisk")
-        );
+        assert!(read_plan(&path).unwrap_err().to_string().contains("fulldisk"));
     }
 }

@@ -137,7 +137,6 @@ impl Content {
             self.set_size(self.stable_size, space);
         }
     }
-
 }
 
 fn pages(bytes: u64) -> u64 {

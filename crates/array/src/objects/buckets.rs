@@ -1,0 +1,88 @@
+//! Buckets: created, destroyed, recovered, eradicated.
+
+use std::sync::Arc;
+
+use super::{Birth, Bucket, Objects, Refusal, wall_ms};
+use crate::s3::Contents;
+
+impl Objects {
+    /// Creates a bucket; names are shared by all accounts, and by destroyed buckets.
+    pub(crate) fn create_bucket(&mut self, name: &str, account: &str) -> Result<(), Refusal> {
+        check_name(name)?;
+        if !self.accounts.contains_key(account) {
+            return Err(Refusal::missing(account, "Account"));
+        }
+        if self.buckets.contains_key(name) {
+            return Err(Refusal::exists(name, "Bucket"));
+        }
+        let made = Bucket {
+            birth: Birth::now(),
+            account: account.into(),
+            versioning: "none".into(),
+            destroyed_ms: None,
+            contents: Arc::new(Contents::new(Arc::clone(self.files.capacity()))),
+        };
+        self.buckets.insert(name.into(), made);
+        Ok(())
+    }
+
+    /// Destroys a bucket or recovers it, and sets its versioning.
+    pub(crate) fn change_bucket(
+        &mut self,
+        name: &str,
+        destroyed: Option<bool>,
+        versioning: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let Some(bucket) = self.buckets.get_mut(name) else {
+            return Err(Refusal::missing(name, "Bucket"));
+        };
+        if let Some(versioning) = versioning {
+            if !["none", "enabled", "suspended"].contains(&versioning) {
+                return Err(Refusal::new(name, "Invalid versioning."));
+            }
+            bucket.versioning = versioning.into();
+        }
+        match destroyed {
+            Some(true) if bucket.destroyed_ms.is_none() => bucket.destroyed_ms = Some(wall_ms()),
+            Some(false) => bucket.destroyed_ms = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Removes a destroyed bucket for good. Arrays eradicate a destroyed bucket with what is in it.
+    pub(crate) fn eradicate_bucket(&mut self, name: &str) -> Result<(), Refusal> {
+        match self.buckets.get(name) {
+            None => Err(Refusal::missing(name, "Bucket")),
+            Some(found) if found.destroyed_ms.is_none() => {
+                Err(Refusal::new(name, "Bucket must be destroyed before it can be eradicated."))
+            }
+            Some(_) => {
+                self.buckets.remove(name);
+                Ok(())
+            }
+        }
+    }
+
+    /// Removes a bucket as S3 does: at once, and only an empty one.
+    pub(crate) fn delete_empty_bucket(&mut self, name: &str) -> Result<(), Refusal> {
+        match self.live_bucket(name) {
+            None => Err(Refusal::missing(name, "Bucket")),
+            Some(found) if !found.contents.is_empty() => Err(Refusal::new(name, "Bucket is not empty.")),
+            Some(_) => {
+                self.buckets.remove(name);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Names of buckets: 3 to 63 lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit.
+fn check_name(name: &str) -> Result<(), Refusal> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let fits = (3..=63).contains(&name.len())
+        && name.starts_with(plain)
+        && name.ends_with(plain)
+        && name.chars().all(|c| plain(c) || "-.".contains(c));
+    if fits { Ok(()) } else { Err(Refusal::new(name, "Invalid bucket name.")) }
+}

@@ -1,0 +1,147 @@
+//! The contents of one bucket: objects and unfinished uploads.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::SystemTime;
+
+use s3s::dto::{Checksum, ETag};
+
+use super::rope::Rope;
+use crate::Capacity;
+use crate::capacity::Full;
+
+/// Space of the array that is given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Room {
+    capacity: Arc<Capacity>,
+    bytes: u64,
+}
+
+impl Room {
+    /// No room yet.
+    pub(crate) fn new(capacity: Arc<Capacity>) -> Self {
+        Self { capacity, bytes: 0 }
+    }
+
+    /// Takes room until there is some for `bytes`.
+    ///
+    /// # Errors
+    /// [`Full`]; what was taken before stays taken.
+    pub(crate) fn grow_to(&mut self, bytes: u64) -> Result<(), Full> {
+        let more = bytes.saturating_sub(self.bytes);
+        self.capacity.take(more)?;
+        self.bytes += more;
+        Ok(())
+    }
+
+    /// Gives back what is beyond `bytes`.
+    pub(crate) fn shrink_to(&mut self, bytes: u64) {
+        let surplus = self.bytes.saturating_sub(bytes);
+        self.capacity.give_back(surplus);
+        self.bytes -= surplus;
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.capacity.give_back(self.bytes);
+    }
+}
+
+/// What is known of an object besides its bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attributes {
+    pub(crate) content_type: Option<String>,
+    pub(crate) content_encoding: Option<String>,
+    pub(crate) content_disposition: Option<String>,
+    pub(crate) content_language: Option<String>,
+    pub(crate) cache_control: Option<String>,
+    pub(crate) metadata: Option<std::collections::HashMap<String, String>>,
+}
+
+/// An object, or a part of an upload.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) body: Rope,
+    pub(crate) etag: ETag,
+    pub(crate) modified: SystemTime,
+    pub(crate) attributes: Attributes,
+    /// The checksum that the client sent, verified.
+    pub(crate) checksum: Checksum,
+    /// Number of parts it was uploaded in; 0 if it was put whole.
+    pub(crate) parts: usize,
+    /// The space it takes; several when it was put together from parts.
+    pub(crate) room: Vec<Arc<Room>>,
+}
+
+/// An unfinished multipart upload.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    pub(crate) key: String,
+    pub(crate) started: SystemTime,
+    pub(crate) attributes: Attributes,
+    pub(crate) parts: BTreeMap<i32, Arc<Object>>,
+}
+
+/// Objects by key, and uploads by id.
+#[derive(Debug, Default)]
+pub(crate) struct Inner {
+    pub(crate) objects: BTreeMap<String, Arc<Object>>,
+    pub(crate) uploads: BTreeMap<String, Upload>,
+}
+
+/// What a bucket holds, shared between management and S3.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    inner: RwLock<Inner>,
+    capacity: Arc<Capacity>,
+}
+
+/// How much a bucket holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) objects: u64,
+    pub(crate) bytes: u64,
+    pub(crate) uploads: u64,
+    pub(crate) upload_bytes: u64,
+}
+
+impl Contents {
+    /// An empty bucket.
+    pub(crate) fn new(capacity: Arc<Capacity>) -> Self {
+        Self { inner: RwLock::default(), capacity }
+    }
+
+    /// Room for an object about to be stored.
+    pub(crate) fn room(&self) -> Room {
+        Room::new(Arc::clone(&self.capacity))
+    }
+
+    /// Reads; never held across a wait.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Inner> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes; never held across a wait.
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Inner> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there are neither objects nor unfinished uploads.
+    pub(crate) fn is_empty(&self) -> bool {
+        let inner = self.read();
+        inner.objects.is_empty() && inner.uploads.is_empty()
+    }
+
+    /// How much it holds.
+    pub(crate) fn totals(&self) -> Totals {
+        let inner = self.read();
+        let parts = inner.uploads.values().flat_map(|upload| upload.parts.values());
+        Totals {
+            objects: inner.objects.len() as u64,
+            bytes: inner.objects.values().map(|object| object.body.len()).sum(),
+            uploads: inner.uploads.len() as u64,
+            upload_bytes: parts.map(|part| part.body.len()).sum(),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! What faults do to a request: latency, bandwidth, errors, resets, silence.
+//!
+//! Without faults a request goes straight to the library. With them, the answer's head is due at the
+//! arrival of the request, plus the time its payload takes through the limited path, plus the latency;
+//! the time that we need ourselves is hidden in that. The payload of the answer follows piece by piece,
+//! each when it is due.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::{Request, Response, StatusCode, header};
+use reactor::clock;
+use s3s::StdError;
+use s3s::service::S3Service;
+
+use crate::alarm::Alarm;
+use crate::shape::{Fate, Shape};
+
+/// How far a body may lag behind its schedule and still catch up: longer than a busy machine stalls us,
+/// shorter than what a measurement would take for a faster path.
+const CATCH_UP_NS: u64 = 50_000_000;
+
+/// What the connections of one address share.
+#[derive(Clone)]
+pub(super) struct Shaper {
+    pub(super) service: S3Service,
+    pub(super) shape: Arc<Shape>,
+    pub(super) alarm: Alarm,
+}
+
+/// Set when the connection is to end with a reset.
+pub(super) type ResetFlag = Arc<AtomicBool>;
+
+impl Shaper {
+    /// Answers one request. An error ends the connection.
+    pub(super) async fn call(
+        &self,
+        request: Request<Incoming>,
+        reset: ResetFlag,
+    ) -> io::Result<Response<Answer>> {
+        if self.shape.is_plain() {
+            let response = self.service.call(request.map(s3s::Body::from)).await.map_err(io::Error::other)?;
+            return Ok(response.map(Answer::Plain));
+        }
+        let arrived = clock::now_ns();
+        let verdict = self.shape.judge();
+        if verdict.fate == Fate::Stall {
+            std::future::pending::<()>().await;
+        }
+        let is_get = request.method() == hyper::Method::GET;
+        let (head, body) = request.into_parts();
+        let through = Arc::new(AtomicU64::new(arrived));
+        let body = Inbound {
+            inner: body,
+            shape: Arc::clone(&self.shape),
+            alarm: self.alarm.clone(),
+            through: Arc::clone(&through),
+            waiting: None,
+            starved: false,
+        };
+        let served = verdict.fate == Fate::Serve || (verdict.fate == Fate::Reset && is_get);
+        let response = if served {
+            Some(
+                self.service
+                    .call(Request::from_parts(head, s3s::Body::http_body_unsync(body)))
+                    .await
+                    .map_err(io::Error::other)?,
+            )
+        } else {
+            drain(body).await;
+            None
+        };
+        let due = through.load(Ordering::Relaxed).saturating_add(verdict.latency_ns);
+        self.alarm.sleep_until(due).await;
+        match (verdict.fate, response) {
+            (Fate::Error, _) | (_, None) if verdict.fate != Fate::Reset => Ok(slow_down()),
+            (_, Some(response)) => {
+                let cut_after =
+                    (verdict.fate == Fate::Reset).then(|| response.body().size_hint().lower() / 2);
+                let shaped = |inner| {
+                    Answer::Shaped(Box::new(Outbound {
+                        inner,
+                        piece: None,
+                        due,
+                        waiting: None,
+                        shape: Arc::clone(&self.shape),
+                        alarm: self.alarm.clone(),
+                        cut_after,
+                        reset,
+                    }))
+                };
+                Ok(response.map(shaped))
+            }
+            _ => {
+                reset.store(true, Ordering::Relaxed);
+                Err(io::ErrorKind::ConnectionReset.into())
+            }
+        }
+    }
+}
+
+/// Reads and forgets a body, so that the client gets to read the answer.
+async fn drain(body: Inbound) {
+    let mut body = pin!(body);
+    while let Some(Ok(_)) = body.frame().await {}
+}
+
+/// The passing error of S3.
+fn slow_down() -> Response<Answer> {
+    let text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>";
+    let mut response = Response::new(Answer::Plain(s3s::Body::from(Bytes::from_static(text.as_bytes()))));
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/xml"));
+    response
+}
+
+type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A request's body at the rate of the path.
+struct Inbound {
+    inner: Incoming,
+    shape: Arc<Shape>,
+    alarm: Alarm,
+    /// When all that was received so far is through the path.
+    through: Arc<AtomicU64>,
+    waiting: Option<(Sleep, Frame<Bytes>)>,
+    /// The client had nothing ready when we last asked.
+    starved: bool,
+}
+
+impl Body for Inbound {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let this = self.get_mut();
+        if let Some((sleep, _)) = &mut this.waiting {
+            ready!(sleep.as_mut().poll(context));
+            return Poll::Ready(this.waiting.take().map(|(_, frame)| Ok(frame)));
+        }
+        let frame = match Pin::new(&mut this.inner).poll_frame(context) {
+            Poll::Pending => {
+                this.starved = true;
+                return Poll::Pending;
+            }
+            Poll::Ready(Some(Ok(frame))) => frame,
+            Poll::Ready(other) => return Poll::Ready(other),
+        };
+        let Some(data) = frame.data_ref() else { return Poll::Ready(Some(Ok(frame))) };
+        let before = this.through.load(Ordering::Relaxed);
+        // What had to be waited for starts now; what lay ready started when the one before was through,
+        // so that our own delays do not add up.
+        let from = if this.starved { clock::now_ns().max(before) } else { before };
+        this.starved = false;
+        let due = this.shape.inbound(from, data.len() as u64);
+        if due == from {
+            return Poll::Ready(Some(Ok(frame)));
+        }
+        this.through.store(due, Ordering::Relaxed);
+        this.waiting = Some((Box::pin(this.alarm.sleep_until(due)), frame));
+        Pin::new(this).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.waiting.is_none() && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// The body of an answer.
+pub(super) enum Answer {
+    /// As it is.
+    Plain(s3s::Body),
+    /// At the rate of the path, and perhaps cut off.
+    Shaped(Box<Outbound>),
+}
+
+/// An answer's body at the rate of the path.
+pub(super) struct Outbound {
+    inner: s3s::Body,
+    /// What is left of a block of the inner body.
+    piece: Option<Bytes>,
+    /// When all that was sent so far is through the path.
+    due: u64,
+    waiting: Option<(Sleep, Bytes)>,
+    shape: Arc<Shape>,
+    alarm: Alarm,
+    /// Bytes after which the connection is reset.
+    cut_after: Option<u64>,
+    reset: ResetFlag,
+}
+
+impl Outbound {
+    /// Bytes that are sent at once: about a millisecond's worth.
+    fn piece_bytes(&self) -> usize {
+        match self.shape.faults().bandwidth_bytes_per_s {
+            Some(rate) => (rate / 1000).clamp(16 << 10, 1 << 20) as usize,
+            None => usize::MAX,
+        }
+    }
+}
+
+impl Outbound {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
+        loop {
+            if let Some((sleep, _)) = &mut self.waiting {
+                ready!(sleep.as_mut().poll(context));
+                return Poll::Ready(self.waiting.take().map(|(_, piece)| Ok(Frame::data(piece))));
+            }
+            if self.cut_after == Some(0) {
+                self.reset.store(true, Ordering::Relaxed);
+                return Poll::Ready(Some(Err("the connection is reset on purpose".into())));
+            }
+            let Some(mut block) = self.piece.take().filter(|block| block.has_remaining()) else {
+                match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
+                    None => return Poll::Ready(None),
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                    Some(Ok(frame)) => self.piece = frame.into_data().ok(),
+                }
+                continue;
+            };
+            let mut length = block.len().min(self.piece_bytes());
+            if let Some(left) = &mut self.cut_after {
+                length = length.min(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= length as u64;
+            }
+            let now = block.split_to(length);
+            self.piece = Some(block);
+            let from = self.due.max(clock::now_ns().saturating_sub(CATCH_UP_NS));
+            self.due = self.shape.outbound(from, length as u64);
+            self.waiting = Some((Box::pin(self.alarm.sleep_until(self.due)), now));
+        }
+    }
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = StdError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
+        match self.get_mut() {
+            Self::Plain(body) => Pin::new(body).poll_frame(context),
+            Self::Shaped(body) => body.poll(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Plain(body) => body.is_end_stream(),
+            Self::Shaped(body) => {
+                let rest = body.piece.as_ref().is_some_and(Buf::has_remaining);
+                body.waiting.is_none() && !rest && body.cut_after.is_none() && body.inner.is_end_stream()
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Plain(body) => body.size_hint(),
+            // Only asked for before the first piece: then nothing has been taken from the inner body.
+            Self::Shaped(body) => body.inner.size_hint(),
+        }
+    }
+}
+
+/// Whether the connection is to end with a reset.
+pub(super) fn is_on_purpose(flag: &ResetFlag) -> bool {
+    flag.load(Ordering::Relaxed)
+}

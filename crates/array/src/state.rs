@@ -1,0 +1,79 @@
+//! Everything that exists on the array, in a fixed order, for a comparison of before and after.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::{Value, json};
+
+use crate::Capacity;
+use crate::objects::Objects;
+
+/// What the state is made from.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub(crate) objects: Arc<RwLock<Objects>>,
+    pub(crate) capacity: Arc<Capacity>,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+/// The state: names, counts and bytes; no ids, times, secrets or sessions, which differ from run to run.
+pub(crate) fn state(parts: &Parts) -> Value {
+    let objects = parts.objects.read().unwrap_or_else(PoisonError::into_inner);
+    let file_systems: Vec<Value> = objects
+        .file_systems
+        .iter()
+        .map(|(name, found)| {
+            let usage = objects.usage(name);
+            let count = |pick: fn(&crate::files::Counts) -> u64| {
+                usage.as_ref().map_or(0, |usage| pick(&usage.counts))
+            };
+            json!({
+                "name": name,
+                "destroyed": found.destroyed_ms.is_some(),
+                "nfs_v3": found.v3_enabled,
+                "nfs_rules": found.nfs_rules,
+                "provisioned": found.provisioned,
+                "files": count(|counts| counts.files),
+                "directories": count(|counts| counts.directories),
+                "others": count(|counts| counts.others),
+                "bytes": usage.as_ref().map_or(0, |usage| usage.bytes),
+            })
+        })
+        .collect();
+    let users: Vec<Value> =
+        objects.users.iter().map(|(name, user)| json!({ "name": name, "policies": user.policies })).collect();
+    let keys: Vec<Value> = objects
+        .keys
+        .iter()
+        .map(|(id, key)| json!({ "name": id, "user": key.user, "enabled": key.enabled }))
+        .collect();
+    let buckets: Vec<Value> = objects
+        .buckets
+        .iter()
+        .map(|(name, bucket)| {
+            let totals = bucket.contents.totals();
+            json!({
+                "name": name,
+                "account": bucket.account,
+                "destroyed": bucket.destroyed_ms.is_some(),
+                "versioning": bucket.versioning,
+                "objects": totals.objects,
+                "bytes": totals.bytes,
+                "open_uploads": totals.uploads,
+                "open_upload_bytes": totals.upload_bytes,
+            })
+        })
+        .collect();
+    json!({
+        "file_systems": file_systems,
+        "object_store_accounts": objects.accounts.keys().collect::<Vec<_>>(),
+        "object_store_users": users,
+        "object_store_access_keys": keys,
+        "buckets": buckets,
+        "used_bytes": parts.capacity.used(),
+    })
+}
