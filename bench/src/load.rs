@@ -105,3 +105,18 @@ pub fn measure<D: Driver>(driver: &D, plan: &StagePlan) -> Result<(Measured, Sta
     };
     Ok((measured, result))
 }
+
+/// Reads the name of a sink.
+pub fn sink(text: &str) -> Result<Sink, String> {
+    match text {
+        "buffer" => Ok(Sink::Buffer),
+        "verify" => Ok(Sink::Verify),
+        "discard" => Ok(Sink::Discard),
+        other => Err(format!("\"{other}\" is no sink: write buffer, verify or discard")),
+    }
+}
+
+/// A name that no other run uses.
+pub fn unique_name() -> String {
+    format!("manometer-bench-{}-{}", std::process::id(), reactor::clock::now_ns())
+}

@@ -7,7 +7,10 @@ use anyhow::Result;
 use clap::Parser;
 
 mod load;
+mod nfs;
 mod null;
+mod s3;
+mod tcp;
 
 /// Runs one workload and prints what it cost.
 #[derive(Parser)]
@@ -15,11 +18,23 @@ mod null;
 enum Command {
     /// Operations that cost nothing: the tool's own overhead.
     Null(null::Args),
+    /// NFSv3 against a server.
+    Nfs(nfs::Args),
+    /// S3 against a server.
+    S3(s3::Args),
+    /// Sends over TCP.
+    TcpSend(tcp::SendArgs),
+    /// Receives over TCP until killed; prints nothing.
+    TcpReceive(tcp::ReceiveArgs),
 }
 
 fn main() -> Result<()> {
     let measured = match Command::parse() {
         Command::Null(args) => null::run(&args),
+        Command::Nfs(args) => nfs::run(&args),
+        Command::S3(args) => s3::run(&args),
+        Command::TcpSend(args) => tcp::send(&args),
+        Command::TcpReceive(args) => return tcp::receive(&args),
     }?;
     measured.print()
 }

@@ -71,7 +71,8 @@ pub enum StopRule {
 pub enum Order {
     /// One after the other; each lane begins at a place of its own.
     Sequential,
-    /// Each as likely as any other.
+    /// By chance. Each lane draws from an even share of its own, so that it keeps to few files; together they
+    /// reach everything, each block as likely as any other.
     Random,
 }
 

@@ -1,6 +1,7 @@
 //! What a lane does next.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use drivers::Op;
@@ -76,10 +77,13 @@ impl Sources {
             let part = u128::from(index.total()) * u128::from(lane) / u128::from(self.plan.lanes());
             u64::try_from(part).expect("a part of a u64")
         };
+        let (first, count) = (share(number), share(number + 1) - share(number));
         let seed = self.plan.payload.seed() ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let random = (order == Order::Random).then(|| fastrand::Rng::with_seed(seed));
-        let left = if repeat { u64::MAX } else { share(number + 1) - share(number) };
-        Visitor { next: share(number), left, kind, lane, random, index }
+        // With more lanes than units some lanes have no share; they draw from everything.
+        let range = if count == 0 { 0..index.total() } else { first..first + count };
+        let random = (order == Order::Random).then(|| (fastrand::Rng::with_seed(seed), range));
+        let left = if repeat { u64::MAX } else { count };
+        Visitor { next: first, left, kind, lane, random, index }
     }
 }
 
@@ -121,7 +125,8 @@ pub(crate) struct Visitor {
     left: u64,
     kind: OpKind,
     lane: u32,
-    random: Option<fastrand::Rng>,
+    /// Draws from this range instead of going on.
+    random: Option<(fastrand::Rng, Range<u64>)>,
 }
 
 impl Visitor {
@@ -129,8 +134,8 @@ impl Visitor {
         if self.left == 0 {
             return None;
         }
-        if let Some(random) = &mut self.random {
-            self.next = random.u64(..self.index.total());
+        if let Some((random, range)) = &mut self.random {
+            self.next = random.u64(range.clone());
         }
         let Place { object, offset, len } = self.index.place(self.next);
         Some(Op { kind: self.kind, lane: self.lane, object, offset, len })

@@ -126,10 +126,18 @@ fn random_reads_stay_inside_and_reach_everything() {
     let (data_set, _) = written(FILES, 12 * 40);
     let sizes: BTreeMap<u64, u64> = data_set.sizes().collect();
     let workload = Workload::Read { data_set, block_bytes: Some(10), order: Order::Random };
-    let ops = asked(&StagePlan { window: ms(2000), workload, ..plan() });
-    assert!(ops.iter().all(|op| op.offset + op.len <= sizes[&op.object]));
-    let places: BTreeSet<_> = ops.iter().map(|op| (op.object, op.offset)).collect();
-    assert_eq!(places.len(), 48);
+    for lanes in [1, 4, 100] {
+        let plan =
+            StagePlan { lanes_per_worker: lanes, window: ms(2000), workload: workload.clone(), ..plan() };
+        let ops = asked(&plan);
+        assert!(ops.iter().all(|op| op.offset + op.len <= sizes[&op.object]));
+        let places: BTreeSet<_> = ops.iter().map(|op| (op.object, op.offset)).collect();
+        assert_eq!(places.len(), 48, "{lanes} lanes");
+        if lanes == 4 {
+            let files = ops.iter().filter(|op| op.lane == 2).map(|op| op.object).collect::<BTreeSet<_>>();
+            assert_eq!(files.len(), 3, "a lane keeps to its share");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,99 @@
+//! NFS against a server that is given, in a directory of our own that is removed at the end.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use drivers::Sink;
+use drivers::nfs::{NfsConfig, NfsDriver};
+use engine::{Order, Shape, StagePlan, StopRule, Workload};
+use metrics::OpKind;
+
+use crate::load::{Load, Measured, measure, stage, unique_name};
+
+/// The longest that making or removing our directory may take.
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Flags of `bench nfs`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    load: Load,
+    /// The server's address.
+    #[arg(long)]
+    server: IpAddr,
+    /// Port of NFS; the portmapper is asked without it.
+    #[arg(long)]
+    nfs_port: Option<u16>,
+    /// Port of MOUNT; the portmapper is asked without it.
+    #[arg(long)]
+    mount_port: Option<u16>,
+    /// The export.
+    #[arg(long)]
+    export: String,
+    /// What to do.
+    #[arg(long)]
+    op: Operation,
+    /// Bytes of one read or write.
+    #[arg(long, default_value_t = 1 << 20)]
+    block: u64,
+    /// Connections of each worker.
+    #[arg(long, default_value_t = 1)]
+    connections: u32,
+    /// Where the payload of reads goes: buffer, verify or discard.
+    #[arg(long, default_value = "buffer", value_parser = crate::load::sink)]
+    sink: Sink,
+    /// Size of all files together, in MiB; each lane has one.
+    #[arg(long, default_value_t = 64)]
+    data_mib: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Operation {
+    Read,
+    Write,
+    Getattr,
+    Randread,
+}
+
+/// Writes the files, and unless writing is what is measured, then reads them or asks for their attributes.
+pub fn run(args: &Args) -> Result<Measured> {
+    let directory = unique_name();
+    let mut config = NfsConfig::new(args.server, args.export.as_str(), directory);
+    config.nfs_port = args.nfs_port;
+    config.mount_port = args.mount_port;
+    config.connections_per_worker = args.connections;
+    let driver = NfsDriver::new(config)?;
+    driver.prepare(CONTROL_TIMEOUT)?;
+    let measured = load(args, &driver);
+    driver.remove_all(CONTROL_TIMEOUT)?;
+    measured
+}
+
+fn load(args: &Args, driver: &NfsDriver) -> Result<Measured> {
+    let limit_bytes = args.data_mib << 20;
+    let file_bytes = (limit_bytes / u64::from(args.load.lanes)).max(4096);
+    let writing = |block_bytes| {
+        let block_bytes = u64::min(block_bytes, file_bytes);
+        Workload::Write { shape: Shape::Files { file_bytes, block_bytes }, limit_bytes }
+    };
+    if let Operation::Write = args.op {
+        return Ok(measure(driver, &args.load.plan(writing(args.block), Sink::Buffer))?.0);
+    }
+    let once = StagePlan {
+        ramp: Duration::ZERO,
+        window: CONTROL_TIMEOUT,
+        stop: StopRule::Exhausted,
+        ..args.load.plan(writing(1 << 20), Sink::Buffer)
+    };
+    let data_set = stage(driver, &once)?.data_set;
+    let read = |order| Workload::Read { data_set: data_set.clone(), block_bytes: Some(args.block), order };
+    let workload = match args.op {
+        Operation::Read => read(Order::Sequential),
+        Operation::Randread => read(Order::Random),
+        // Each lane asks for its own file, whose handle it knows: one call an operation.
+        Operation::Getattr | Operation::Write => Workload::Repeat { kind: OpKind::Stat, bytes: 0 },
+    };
+    Ok(measure(driver, &args.load.plan(workload, args.sink))?.0)
+}
