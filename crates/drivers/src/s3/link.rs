@@ -90,7 +90,7 @@ impl Inbox {
             buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        let range = self.end..buffer.len().min(self.end + most);
+        let range = self.end..buffer.len().min(self.end.saturating_add(most));
         let (received, buffer) = link.recv(buffer, range).await;
         self.buffer = Some(buffer);
         let received = received?;

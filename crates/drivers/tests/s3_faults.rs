@@ -1,0 +1,496 @@
+//! Servers that stall, reset, lie and babble: each gives a named error in bounded time and memory, or is
+//! retried by the stated rule and counted. Scripted servers on plain threads, both backends.
+
+mod s3_support;
+
+use std::io::Read;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use drivers::s3::S3Driver;
+use drivers::{Done, Op, OpError, Session, Sink};
+use metrics::{ErrorKind, OpKind};
+use s3_support::{Conn, Server, backends, content, context, op, with_session};
+
+const LEN: usize = 100_000;
+
+/// Does one operation against a script, with a short deadline where the script stalls.
+fn perform(
+    choice: reactor::Choice,
+    server: &Server,
+    sink: Sink,
+    op: Op,
+    deadline: Duration,
+) -> Result<Done, OpError> {
+    let mut context = context(sink);
+    context.op_timeout = deadline;
+    with_session(choice, server.config(), &context, async |session| session.perform(&op).await)
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn get() -> Op {
+    op(OpKind::Get, 1, LEN as u64)
+}
+
+/// Runs a GET against a script on both backends with every sink and expects an error.
+fn fails(script: impl Fn(Conn) + Send + Sync + Clone + 'static, kind: ErrorKind, words: &[&str]) {
+    for choice in backends() {
+        for sink in [Sink::Buffer, Sink::Verify, Sink::Discard] {
+            let server = Server::start(script.clone());
+            let error = perform(choice, &server, sink, get(), LONG).expect_err("the server is faulty");
+            assert_eq!(error.kind, kind, "{choice} {sink:?}: {error}");
+            for word in words {
+                assert!(error.detail.contains(word), "{choice} {sink:?}: {error}");
+            }
+        }
+    }
+}
+
+/// Answers each request with these bytes, then ends the connection in good order.
+fn says(bytes: Vec<u8>) -> impl Fn(Conn) + Send + Sync + Clone + 'static {
+    move |mut conn| {
+        if conn.request().is_some() {
+            conn.write(&bytes);
+        }
+    }
+}
+
+fn whole(head: &str, body: &[u8]) -> Vec<u8> {
+    [head.as_bytes(), body].concat()
+}
+
+#[test]
+fn a_stalled_server_times_out() {
+    for choice in backends() {
+        for (before, word) in [
+            ("", "no answer yet"),
+            ("HTTP/1.1 200 OK\r\nContent-Le", "no answer yet"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc", "the answer is not complete"),
+        ] {
+            for sink in [Sink::Buffer, Sink::Discard] {
+                let server = Server::start(move |mut conn| {
+                    conn.request();
+                    conn.write(before);
+                    conn.stall();
+                });
+                let error = perform(choice, &server, sink, get(), Duration::from_millis(200)).unwrap_err();
+                assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
+                assert!(error.detail.contains(word) && error.detail.contains("200ms"), "{error}");
+                assert_eq!(error.rpcs, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_reads_nothing_times_out() {
+    for choice in backends() {
+        let server = Server::start(|mut conn| {
+            conn.head();
+            std::thread::sleep(Duration::from_secs(2));
+        });
+        let put = op(OpKind::Put, 1, 50_000_000);
+        let error = perform(choice, &server, Sink::Buffer, put, Duration::from_millis(300)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
+        assert!(error.detail.contains("sending the request"), "{error}");
+    }
+}
+
+#[test]
+fn after_a_timeout_the_lane_works_again_on_a_new_connection() {
+    for choice in backends() {
+        let server = Server::start(|mut conn| {
+            if conn.number == 0 {
+                conn.request();
+                conn.stall();
+            }
+            while conn.request().is_some() {
+                conn.answer("200 OK", "", &content(1, 0, LEN));
+            }
+        });
+        let mut context = context(Sink::Verify);
+        context.op_timeout = Duration::from_millis(300);
+        with_session(choice, server.config(), &context, async |session| {
+            assert_eq!(session.perform(&get()).await.unwrap_err().kind, ErrorKind::TimedOut);
+            session.perform(&get()).await.unwrap();
+            session.perform(&get()).await.unwrap();
+            assert_eq!((session.facts().reconnects, session.facts().connections.len()), (1, 1));
+        });
+        assert_eq!(server.connections(), 2);
+    }
+}
+
+#[test]
+fn resets_are_retried_and_counted_and_given_up() {
+    for choice in backends() {
+        for sink in [Sink::Buffer, Sink::Discard] {
+            // Before the answer, inside its head, inside its body; then, on the fourth connection, all is well.
+            let server = Server::start(|mut conn| {
+                while conn.request().is_some() {
+                    match conn.number {
+                        0 => return conn.reset(),
+                        1 => {
+                            conn.write("HTTP/1.1 200 OK\r\nContent");
+                            return conn.reset();
+                        }
+                        2 => {
+                            conn.write(whole(
+                                "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n",
+                                &[0; 5000],
+                            ));
+                            // The reset must not overtake what was sent.
+                            std::thread::sleep(Duration::from_millis(50));
+                            return conn.reset();
+                        }
+                        _ => conn.answer("200 OK", "", &content(1, 0, LEN)),
+                    }
+                }
+            });
+            let done = perform(choice, &server, sink, get(), LONG).unwrap();
+            assert_eq!((done.bytes, done.rpcs, done.retries), (LEN as u64, 4, 3));
+
+            let server = Server::start(|mut conn| {
+                conn.request();
+                conn.reset();
+            });
+            let error = perform(choice, &server, sink, get(), LONG).unwrap_err();
+            assert_eq!((error.kind, error.rpcs, error.retries), (ErrorKind::ConnectionLost, 4, 3), "{error}");
+            assert!(error.detail.contains("given up after 4 tries"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_short_body_is_named_and_not_asked_for_again() {
+    let bytes = whole("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", &content(1, 0, 60_000));
+    fails(says(bytes), ErrorKind::Length, &["40000 bytes short"]);
+    let bytes = whole("HTTP/1.1 200 OK\r\n\r\n", &content(1, 0, 60_000));
+    fails(says(bytes), ErrorKind::Length, &["60000 bytes came where 100000"]);
+    let bytes =
+        whole("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n186A0\r\n", &content(1, 0, 60_000));
+    fails(says(bytes), ErrorKind::Length, &["40000 bytes short"]);
+}
+
+#[test]
+fn a_long_body_is_named_before_it_is_read() {
+    let bytes = whole("HTTP/1.1 200 OK\r\nContent-Length: 100001\r\n\r\n", &content(1, 0, 5));
+    fails(says(bytes), ErrorKind::Length, &["100001 bytes long where 100000"]);
+    let bytes = whole("HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\n", &content(1, 0, 5));
+    fails(says(bytes), ErrorKind::Length, &["1000000000000000000 bytes long"]);
+    let bytes = whole("HTTP/1.1 200 OK\r\n\r\n", &content(1, 0, LEN + 1));
+    fails(says(bytes), ErrorKind::Length, &["longer than"]);
+    let bytes = whole(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n",
+        &content(1, 0, LEN),
+    );
+    fails(
+        move |mut conn| {
+            conn.request();
+            let endless = [&bytes[..], &content(1, LEN as u64, 200_000)].concat();
+            conn.write(endless);
+            conn.stall();
+        },
+        ErrorKind::Length,
+        &["longer than"],
+    );
+}
+
+#[test]
+fn bytes_after_the_announced_body_are_an_error_and_cost_the_connection() {
+    for choice in backends() {
+        let server = Server::start(|mut conn| {
+            while conn.request().is_some() {
+                if conn.number == 0 {
+                    let mut body = content(1, 0, 1000);
+                    body.extend_from_slice(b"stray");
+                    conn.write(whole("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", &body));
+                } else {
+                    conn.answer("200 OK", "", &content(1, 0, 1000));
+                }
+            }
+        });
+        with_session(choice, server.config(), &context(Sink::Verify), async |session| {
+            let get = op(OpKind::Get, 1, 1000);
+            // When the stray bytes arrive later than the body they spoil the next answer instead.
+            let kinds = match session.perform(&get).await {
+                Err(error) => vec![error.kind],
+                Ok(_) => vec![session.perform(&get).await.unwrap_err().kind],
+            };
+            assert!(kinds == [ErrorKind::Length] || kinds == [ErrorKind::Protocol], "{kinds:?}");
+            session.perform(&get).await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_head_of_a_mebibyte_is_refused() {
+    let head = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "a".repeat(1 << 20));
+    fails(says(head.into_bytes()), ErrorKind::Protocol, &["64 KiB"]);
+    let head = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(10_000));
+    fails(says(head.into_bytes()), ErrorKind::Protocol, &["header lines"]);
+}
+
+#[test]
+fn garbage_is_refused() {
+    fails(says(b"SSH-2.0-OpenSSH_9.9\r\n".to_vec()), ErrorKind::Protocol, &["not HTTP/1.1"]);
+    fails(says(vec![0; 100]), ErrorKind::Protocol, &["not HTTP/1.1"]);
+    fails(says(b"HTTP/1.1 2xx OK\r\n\r\n".to_vec()), ErrorKind::Protocol, &["bad status"]);
+    fails(
+        says(b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n".to_vec()),
+        ErrorKind::Protocol,
+        &["Content-Length"],
+    );
+    fails(says(b"HTTP/1.1 101 Switching\r\n\r\n".to_vec()), ErrorKind::Protocol, &["101"]);
+    fails(says(b"HTTP/1.1 206 Partial\r\n\r\n".to_vec()), ErrorKind::Protocol, &["206"]);
+    let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnothex\r\n".to_vec();
+    fails(says(chunks), ErrorKind::Protocol, &["chunked"]);
+    let endless = "HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
+    fails(says(endless.into_bytes()), ErrorKind::Protocol, &["100"]);
+}
+
+#[test]
+fn chunked_and_interim_answers_and_ends_by_closing_are_understood() {
+    let content = content(1, 0, LEN);
+    let mut chunked = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    for chunk in content.chunks(33_333) {
+        chunked.extend_from_slice(format!("{:X};x=y\r\n", chunk.len()).as_bytes());
+        chunked.extend_from_slice(chunk);
+        chunked.extend_from_slice(b"\r\n");
+    }
+    chunked.extend_from_slice(b"0\r\nx-amz-checksum-crc32c: AAAAAA==\r\n\r\n");
+    let closing = whole("HTTP/1.0 200 OK\r\n\r\n", &content);
+    for (bytes, keeps) in [(chunked, true), (closing, false)] {
+        for choice in backends() {
+            for sink in [Sink::Verify, Sink::Discard] {
+                let bytes = bytes.clone();
+                let server = Server::start(move |mut conn| {
+                    while conn.request().is_some() {
+                        conn.write(&bytes);
+                        if !keeps {
+                            return;
+                        }
+                    }
+                });
+                with_session(choice, server.config(), &context(sink), async |session| {
+                    for _ in 0..2 {
+                        let done = session.perform(&get()).await.unwrap();
+                        assert_eq!((done.bytes, done.retries), (LEN as u64, 0));
+                    }
+                });
+                assert_eq!(server.connections(), if keeps { 1 } else { 2 });
+            }
+        }
+    }
+}
+
+#[test]
+fn busy_answers_are_retried_and_counted_and_given_up() {
+    let busy = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>";
+    for choice in backends() {
+        let asked = AtomicU32::new(0);
+        let server = Server::start(move |mut conn| {
+            while conn.request().is_some() {
+                if asked.fetch_add(1, Ordering::SeqCst) < 2 {
+                    conn.answer("503 Slow Down", "", busy);
+                } else {
+                    conn.answer("200 OK", "", b"");
+                }
+            }
+        });
+        with_session(choice, server.config(), &context(Sink::Buffer), async |session| {
+            let before = reactor::clock::now_ns();
+            let done = session.perform(&op(OpKind::Put, 1, 300_000)).await.unwrap();
+            assert_eq!((done.rpcs, done.retries, session.facts().retries), (3, 2, 2));
+            // At least half of 50 ms and half of 100 ms: the pause was made.
+            assert!(reactor::clock::now_ns() - before >= 75_000_000);
+        });
+        assert_eq!(server.connections(), 1);
+
+        let server = Server::start(move |mut conn| {
+            while conn.request().is_some() {
+                conn.answer("503 Service Unavailable", "", b"");
+            }
+        });
+        let error = perform(choice, &server, Sink::Buffer, get(), LONG).unwrap_err();
+        assert_eq!((error.kind, error.rpcs, error.retries), (ErrorKind::Busy, 4, 3), "{error}");
+        // The deadline holds over the retries, too.
+        let error = perform(choice, &server, Sink::Buffer, get(), Duration::from_millis(120)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
+        assert!(error.retries >= 1 && error.detail.contains("pausing"), "{error}");
+    }
+}
+
+#[test]
+fn other_refusals_are_not_retried() {
+    let cases: [(&str, &str, &str, ErrorKind, &str); 9] = [
+        ("500 Internal Server Error", "", "InternalError", ErrorKind::ServerFault, "InternalError"),
+        ("507 Insufficient Storage", "", "", ErrorKind::NoSpace, "507"),
+        ("403 Forbidden", "", "QuotaExceeded", ErrorKind::NoSpace, "QuotaExceeded"),
+        ("403 Forbidden", "", "InvalidAccessKeyId", ErrorKind::AccessDenied, "does not know this access key"),
+        ("404 Not Found", "", "NoSuchBucket", ErrorKind::NotFound, "does not exist"),
+        (
+            "301 Moved",
+            "x-amz-bucket-region: eu-west-3\r\n",
+            "PermanentRedirect",
+            ErrorKind::Rejected,
+            "region eu-west-3",
+        ),
+        ("307 Temporary Redirect", "", "", ErrorKind::Rejected, "another region"),
+        (
+            "400 Bad Request",
+            "",
+            "AuthorizationHeaderMalformed",
+            ErrorKind::Rejected,
+            "AuthorizationHeaderMalformed",
+        ),
+        ("501 Not Implemented", "", "NotImplemented", ErrorKind::Rejected, "does not support"),
+    ];
+    for choice in backends() {
+        for (status, headers, code, kind, word) in cases {
+            let body =
+                if code.is_empty() { String::new() } else { format!("<Error><Code>{code}</Code></Error>") };
+            let server = Server::start(move |mut conn| {
+                while conn.request().is_some() {
+                    conn.answer(status, headers, body.as_bytes());
+                }
+            });
+            let error = perform(choice, &server, Sink::Discard, get(), LONG).unwrap_err();
+            assert_eq!((error.kind, error.rpcs, error.retries), (kind, 1, 0), "{error}");
+            assert!(error.detail.contains(word), "{error}");
+        }
+    }
+}
+
+#[test]
+fn clocks_that_differ_are_told_by_how_much() {
+    let server = Server::start(|mut conn| {
+        while conn.request().is_some() {
+            let body = b"<Error><Code>RequestTimeTooSkewed</Code><Message>m</Message></Error>";
+            conn.answer("403 Forbidden", "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", body);
+        }
+    });
+    let error = perform(reactor::Choice::Auto, &server, Sink::Buffer, get(), LONG).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::AccessDenied);
+    assert!(error.detail.contains(" s ahead of the server's"), "{error}");
+}
+
+#[test]
+fn a_server_that_closes_after_each_answer_costs_connections_and_no_retries() {
+    for choice in backends() {
+        let server = Server::start(|mut conn| {
+            conn.request();
+            conn.answer("200 OK", "Connection: close\r\n", &content(1, 0, LEN));
+        });
+        with_session(choice, server.config(), &context(Sink::Verify), async |session| {
+            for _ in 0..4 {
+                assert_eq!(session.perform(&get()).await.unwrap().retries, 0);
+            }
+            assert_eq!((session.facts().reconnects, session.facts().retries), (3, 0));
+        });
+        assert_eq!(server.connections(), 4);
+    }
+}
+
+#[test]
+fn an_idle_connection_that_the_server_closed_is_replaced_without_a_pause() {
+    for choice in backends() {
+        let server = Server::start(|mut conn| {
+            conn.request();
+            // No Connection: close, and closed all the same.
+            conn.answer("200 OK", "", &content(1, 0, LEN));
+        });
+        with_session(choice, server.config(), &context(Sink::Verify), async |session| {
+            for round in 0..4 {
+                let done = session.perform(&get()).await.unwrap();
+                assert_eq!(done.retries, u32::from(round > 0), "the lost request is counted");
+            }
+            assert_eq!((session.facts().reconnects, session.facts().retries), (3, 3));
+        });
+    }
+}
+
+#[test]
+fn a_refusal_before_the_body_was_read_is_understood() {
+    for choice in backends() {
+        let server = Server::start(|mut conn| {
+            conn.head();
+            // Some of the body is read so that the answer is under way before the close resets it.
+            let mut some = vec![0; 100_000];
+            conn.pipe.read_exact(&mut some).unwrap();
+            let body = b"<Error><Code>AccessDenied</Code><Message>read-only</Message></Error>";
+            conn.answer("403 Forbidden", "Connection: close\r\n", body);
+            conn.stall();
+        });
+        let error = perform(choice, &server, Sink::Buffer, op(OpKind::Put, 1, 30_000_000), LONG).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::AccessDenied, "{error}");
+    }
+}
+
+#[test]
+fn a_failed_upload_is_aborted() {
+    for choice in backends() {
+        let (sent, aborted) =
+            (std::sync::Arc::new(AtomicU32::new(0)), std::sync::Arc::new(AtomicU32::new(0)));
+        let (sends, aborts) = (sent.clone(), aborted.clone());
+        let server = Server::start(move |mut conn| {
+            while let Some(request) = conn.request() {
+                match (request.method.as_str(), request.target.contains("uploadId=id%2F1")) {
+                    ("POST", false) => conn.answer(
+                        "200 OK",
+                        "",
+                        b"<InitiateMultipartUploadResult><UploadId>id/1</UploadId></InitiateMultipartUploadResult>",
+                    ),
+                    ("PUT", true) if sends.fetch_add(1, Ordering::SeqCst) == 0 => {
+                        conn.answer("200 OK", "ETag: \"e\"\r\n", b"");
+                    }
+                    ("PUT", true) => conn.answer("507 Insufficient Storage", "", b""),
+                    ("DELETE", true) => {
+                        aborts.fetch_add(1, Ordering::SeqCst);
+                        conn.answer("204 No Content", "", b"");
+                    }
+                    _ => conn.answer("400 Bad Request", "", b""),
+                }
+            }
+        });
+        let mut config = server.config();
+        config.part_size = 5 << 20;
+        with_session(choice, config, &context(Sink::Buffer), async |session| {
+            let error = session.perform(&op(OpKind::Put, 1, 12 << 20)).await.unwrap_err();
+            assert_eq!((error.kind, error.rpcs), (ErrorKind::NoSpace, 4), "{error}");
+        });
+        assert_eq!((sent.load(Ordering::SeqCst), aborted.load(Ordering::SeqCst)), (2, 1));
+    }
+}
+
+#[test]
+fn an_address_where_nobody_listens_is_named() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = Server::start(|_| {});
+    let mut config = server.config();
+    config.connect_to = Some(free);
+    let error = S3Driver::new(config).unwrap().check_bucket().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::ConnectFailed);
+    assert!(
+        error.detail.contains(&free.to_string()) && error.detail.contains(&server.address.to_string()),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_host_name_stays_when_another_address_is_connected_to() {
+    let server = Server::start(|mut conn| {
+        while let Some(request) = conn.request() {
+            assert_eq!(request.header("host"), Some("bucket.s3.example.org:8080"));
+            assert!(request.target.starts_with("/manometer-test/"));
+            conn.answer("200 OK", "", b"");
+        }
+    });
+    let mut config = server.config();
+    config.endpoint = "http://s3.example.org:8080".parse().unwrap();
+    config.connect_to = Some(server.address);
+    config.path_style = false;
+    with_session(reactor::Choice::Auto, config, &context(Sink::Buffer), async |session| {
+        session.perform(&op(OpKind::Put, 1, 10)).await.unwrap();
+    });
+}
