@@ -121,6 +121,8 @@ pub struct Config {
     pub s3_threads: usize,
     /// Threads that serve NFS, for all data addresses together.
     pub nfs_threads: usize,
+    /// The reactor of the NFS threads.
+    pub nfs_reactor: reactor::Choice,
     /// Most items on a page of a management list.
     pub page_items: usize,
     /// Whether `GET /state` of the management listener answers.
@@ -151,6 +153,7 @@ impl Config {
             s3_domain: None,
             s3_threads: 1,
             nfs_threads: 1,
+            nfs_reactor: reactor::Choice::Auto,
             page_items: 1000,
             state_endpoint: false,
             seed: 1,

@@ -9,7 +9,7 @@ use crate::faults::{Faults, Watch};
 use crate::files::Files;
 use crate::objects::Objects;
 use crate::state::{Parts, state};
-use crate::{rest, s3, tls};
+use crate::{nfs, rest, s3, tls};
 
 /// The array could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,9 @@ pub enum StartError {
     /// The configuration contradicts itself.
     #[error("configuration: {0}")]
     Config(String),
+    /// The NFS servers could not be started.
+    #[error(transparent)]
+    Nfs(#[from] nfs::ServerError),
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] std::io::Error),
@@ -72,6 +75,7 @@ pub struct Array {
     management: Option<rest::Server>,
     management_address: SocketAddr,
     s3: Option<s3::Server>,
+    nfs: Option<nfs::Server>,
     fingerprint: Option<String>,
     certificate_pem: Option<String>,
     token: Token,
@@ -116,7 +120,19 @@ impl Array {
             seed: config.seed,
         };
         let s3 = s3::Server::start(&endpoints, Arc::clone(&objects), &faults, s3_options)?;
-        let data = config.data.iter().map(|data| endpoint(data, &s3)).collect();
+        let endpoints: Vec<nfs::Endpoint> = enabled
+            .iter()
+            .map(|data| nfs::Endpoint {
+                ip: data.ip,
+                nfs_port: data.nfs_port,
+                mount_port: data.mount_port,
+                portmap_port: data.portmap_port,
+            })
+            .collect();
+        let settings =
+            nfs::Settings { threads: config.nfs_threads, reactor: config.nfs_reactor, seed: config.seed };
+        let nfs = nfs::Server::start(&files, &faults, &endpoints, settings)?;
+        let data = config.data.iter().map(|data| endpoint(data, &s3, &nfs)).collect();
 
         let state = Parts { objects: Arc::clone(&objects), capacity: Arc::clone(&capacity) };
         let management = rest::Server::start(rest::Options {
@@ -136,6 +152,7 @@ impl Array {
             management_address: management.address(),
             management: Some(management),
             s3: Some(s3),
+            nfs: Some(nfs),
             fingerprint: identity.as_ref().map(|identity| identity.fingerprint.clone()),
             certificate_pem: identity.map(|identity| identity.pem),
             token: config.token,
@@ -197,6 +214,7 @@ impl Array {
     pub fn stop(&mut self) {
         self.management = None;
         self.s3 = None;
+        self.nfs = None;
         self.watch = None;
     }
 }
@@ -208,18 +226,19 @@ impl Drop for Array {
 }
 
 /// A data address with its real ports; a disabled one has none.
-fn endpoint(data: &DataAddress, s3: &s3::Server) -> DataEndpoint {
-    let listening = s3.endpoints().iter().find(|endpoint| endpoint.ip == data.ip).filter(|_| data.enabled);
+fn endpoint(data: &DataAddress, s3: &s3::Server, nfs: &nfs::Server) -> DataEndpoint {
+    let s3 = s3.endpoints().iter().find(|endpoint| endpoint.ip == data.ip).filter(|_| data.enabled);
+    let nfs = nfs.endpoints().iter().find(|endpoint| endpoint.ip == data.ip).filter(|_| data.enabled);
     DataEndpoint {
         ip: data.ip,
         subnet: data.subnet.clone(),
         interface: data.interface.clone(),
         enabled: data.enabled,
-        nfs_port: 0,
-        mount_port: 0,
-        portmap_port: 0,
-        s3_port: listening.map_or(0, |endpoint| endpoint.port),
-        s3_tls_port: listening.and_then(|endpoint| endpoint.tls_port),
+        nfs_port: nfs.map_or(0, |endpoint| endpoint.nfs_port),
+        mount_port: nfs.map_or(0, |endpoint| endpoint.mount_port),
+        portmap_port: nfs.map_or(0, |endpoint| endpoint.portmap_port),
+        s3_port: s3.map_or(0, |endpoint| endpoint.port),
+        s3_tls_port: s3.and_then(|endpoint| endpoint.tls_port),
     }
 }
 

@@ -31,7 +31,10 @@ pub(super) fn create(api: &Api, call: &Call) -> Outcome {
         (Some(name), Some(secret)) => Some((name.as_str(), Secret::new(secret))),
         (None, None) => None,
         _ => {
-            return Err(Failure::bad("names", "To import a key, both its name and its secret must be given."));
+            return Err(Failure::bad(
+                "names",
+                "To import a key, both its name and its secret must be given.",
+            ));
         }
     };
     let imported = import.is_some();
