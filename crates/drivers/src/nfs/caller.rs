@@ -1,0 +1,178 @@
+//! One call at a time: for the portmapper, MOUNT, and what is done before and after the load.
+
+use std::net::SocketAddr;
+
+use metrics::ErrorKind;
+use reactor::{Buffer, Reactor, SocketOptions, Stream};
+use wire::rpc::{Auth, CallHeader, Event, RecordScanner, ReplyHeader, begin_record, end_record};
+use wire::xdr::{Decode, DecodeError, Encode, Reader};
+
+use super::errors::refusal;
+use crate::DriverError;
+
+/// The largest reply, and so the most memory that a peer can make us use.
+const REPLY_LIMIT: usize = 1 << 20;
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// A connection for calls one after another.
+pub(super) struct Caller {
+    reactor: Reactor,
+    stream: Stream,
+    buffer: Option<Buffer>,
+    credential: Vec<u8>,
+    xid: u32,
+    /// The peer, as messages name it.
+    peer: String,
+    deadline_ns: u64,
+    reply: Vec<u8>,
+}
+
+/// Which procedure of which program.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub(super) program: u32,
+    pub(super) version: u32,
+    pub(super) procedure: u32,
+    /// As messages name it.
+    pub(super) name: &'static str,
+}
+
+impl Caller {
+    /// Connects; `peer` is what messages call the other side. Everything must be done by `deadline_ns`.
+    pub(super) async fn connect(
+        reactor: &Reactor,
+        to: SocketAddr,
+        options: &SocketOptions,
+        peer: &str,
+        credential: &[u8],
+        deadline_ns: u64,
+    ) -> Result<Self, DriverError> {
+        let peer = format!("{peer} at {to}");
+        let started = reactor.now();
+        let failed = |text: String| DriverError::new(ErrorKind::ConnectFailed, text);
+        let stream = match reactor.timeout_at(deadline_ns, reactor.connect(to, options)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(e)) => return Err(failed(format!("{peer}: cannot connect: {e}"))),
+            Err(_) => return Err(failed(format!("{peer}: {}", no_answer(started, deadline_ns)))),
+        };
+        Ok(Self {
+            reactor: reactor.clone(),
+            stream,
+            buffer: Some(reactor.buffer(BUFFER_BYTES)),
+            credential: credential.to_vec(),
+            xid: fastrand::u32(..),
+            peer,
+            deadline_ns,
+            reply: Vec::new(),
+        })
+    }
+
+    /// Sets when everything must be done.
+    pub(super) fn set_deadline(&mut self, deadline_ns: u64) {
+        self.deadline_ns = deadline_ns;
+    }
+
+    /// Makes a call for an owned result.
+    pub(super) async fn fetch<T: for<'a> Decode<'a>>(
+        &mut self,
+        target: Target,
+        arguments: &impl Encode,
+    ) -> Result<T, DriverError> {
+        self.call(target, arguments, |from| T::decode(from)).await
+    }
+
+    /// Makes a call and hands the results, which `read` must use up, to it.
+    pub(super) async fn call<T>(
+        &mut self,
+        target: Target,
+        arguments: &impl Encode,
+        read: impl FnOnce(&mut Reader<'_>) -> Result<T, DecodeError>,
+    ) -> Result<T, DriverError> {
+        let started = self.reactor.now();
+        self.xid = self.xid.wrapping_add(1);
+        let mut message = Vec::with_capacity(1024);
+        let at = begin_record(&mut message);
+        let credential = if self.credential.is_empty() {
+            Auth::NONE
+        } else {
+            Auth { flavor: wire::rpc::AUTH_SYS, body: &self.credential }
+        };
+        CallHeader::new(self.xid, target.program, target.version, target.procedure, credential)
+            .encode(&mut message);
+        arguments.encode(&mut message);
+        end_record(&mut message, at, 0);
+        let reactor = self.reactor.clone();
+        match reactor.timeout_at(self.deadline_ns, self.exchange(&message)).await {
+            Ok(result) => result.map_err(|(kind, text)| self.error(kind, target, &text))?,
+            Err(_) => {
+                let text = no_answer(started, self.deadline_ns);
+                return Err(self.error(ErrorKind::TimedOut, target, &text));
+            }
+        }
+        let mut reader = Reader::new(&self.reply);
+        let malformed = |e: DecodeError| {
+            let text = format!("the answer cannot be understood: {e}");
+            self.error(ErrorKind::Protocol, target, &text)
+        };
+        let header = ReplyHeader::decode(&mut reader).map_err(malformed)?;
+        if let Some((kind, text)) = refusal(&header.body) {
+            return Err(self.error(kind, target, &text));
+        }
+        let result = read(&mut reader).map_err(malformed)?;
+        reader.finish().map_err(malformed)?;
+        Ok(result)
+    }
+
+    /// Sends the message and receives records until one answers it; that one is left in `self.reply`.
+    async fn exchange(&mut self, message: &[u8]) -> Result<(), (ErrorKind, String)> {
+        let lost = |e: std::io::Error| (ErrorKind::ConnectionLost, format!("the connection was lost: {e}"));
+        let mut buffer = self.buffer.take().unwrap_or_else(|| self.reactor.buffer(BUFFER_BYTES));
+        buffer[..message.len()].copy_from_slice(message);
+        let (sent, mut buffer) = self.stream.send_all(buffer, 0..message.len()).await;
+        sent.map_err(lost)?;
+        let mut scanner = RecordScanner::new(REPLY_LIMIT);
+        self.reply.clear();
+        loop {
+            let len = buffer.len();
+            let received;
+            (received, buffer) = self.stream.recv(buffer, 0..len).await;
+            let count = received.map_err(lost)?;
+            if count == 0 {
+                let text = "the server closed the connection before its answer was complete";
+                return Err((ErrorKind::ConnectionLost, text.into()));
+            }
+            let mut input = &buffer[..count];
+            while let Some(event) = scanner
+                .next(&mut input)
+                .map_err(|e| (ErrorKind::Protocol, format!("the answer cannot be understood: {e}")))?
+            {
+                match event {
+                    Event::Data(data) => self.reply.extend_from_slice(data),
+                    Event::End if wire::rpc::peek_xid(&self.reply) == Some(self.xid) => {
+                        self.buffer = Some(buffer);
+                        return Ok(());
+                    }
+                    Event::End => {
+                        let text = "the answer cannot be understood: it is for another call";
+                        return Err((ErrorKind::Protocol, text.into()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The connection itself, with nothing outstanding on it.
+    pub(super) fn into_stream(self) -> Stream {
+        self.stream
+    }
+
+    fn error(&self, kind: ErrorKind, target: Target, text: &str) -> DriverError {
+        DriverError::new(kind, format!("{}, {}: {text}", self.peer, target.name))
+    }
+}
+
+/// How long was waited in vain, in words.
+pub(super) fn no_answer(from_ns: u64, to_ns: u64) -> String {
+    let seconds = to_ns.saturating_sub(from_ns) as f64 / 1e9;
+    format!("no answer within {} s", (seconds * 10.0).round() / 10.0)
+}

@@ -1,0 +1,314 @@
+//! One TCP connection with many calls in flight, which survives being lost.
+//!
+//! Two tasks serve it: one sends ([`super::transmit`]), one receives and makes the connection again when
+//! it is lost ([`super::receive`]). A third ends the calls whose deadline has passed, so that no call
+//! needs a timer of its own.
+//!
+//! The rule for lost connections: what had no answer is sent again, with the same transaction numbers,
+//! on the next connection, until the operation's deadline, and at most [`LOSSES_MAX`] times
+//! ([`GARBAGE_MAX`] times when the connection was dropped because its answers made no sense).
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use metrics::ErrorKind;
+use reactor::{Reactor, Signal, SocketOptions, Stream, Task};
+
+use super::slots::{Answer, Expect, Table};
+use super::{receive, transmit};
+use crate::{ConnectionFacts, Payload, Sink};
+
+/// How often a call is sent again because its connection was lost.
+pub(super) const LOSSES_MAX: u32 = 8;
+/// How often a call is sent again because what came back made no sense.
+pub(super) const GARBAGE_MAX: u32 = 3;
+/// Calls in flight beyond one a lane, for operations that are split.
+const SPARE_SLOTS: u32 = 64;
+/// From this length on it pays to drop a READ's payload in the kernel by a call of its own.
+const LARGE_READ: u32 = 32 * 1024;
+/// Replies other than READs are far smaller; a listing is asked for with this bound.
+pub(super) const LISTING_BYTES: u32 = 64 * 1024;
+
+/// What all connections of a session have in common.
+pub(super) struct Settings {
+    pub(super) remote: SocketAddr,
+    pub(super) options: SocketOptions,
+    pub(super) payload: Payload,
+    pub(super) sink: Sink,
+    pub(super) op_timeout: Duration,
+    pub(super) connect_timeout: Duration,
+    /// Largest READ that is asked for.
+    pub(super) read_size: u32,
+    /// The record mark, the call header with program, version and credential; transaction number and procedure
+    /// are filled in for each call.
+    pub(super) template: Vec<u8>,
+}
+
+impl Settings {
+    /// The largest record that the server may send, with room for the headers of many small fragments.
+    pub(super) fn record_limit(&self) -> usize {
+        2 * self.read_size.max(LISTING_BYTES) as usize + 4096
+    }
+}
+
+/// Why a connection was given up.
+pub(super) struct Loss {
+    /// As what it counts for the calls that were on it; `None` when they are merely late.
+    pub(super) kind: Option<ErrorKind>,
+    pub(super) text: Box<str>,
+}
+
+/// One connection and its calls.
+pub(super) struct Connection {
+    pub(super) reactor: Reactor,
+    pub(super) settings: Rc<Settings>,
+    pub(super) table: RefCell<Table>,
+    /// Calls to send: slot and transaction number.
+    pub(super) queue: RefCell<VecDeque<(u32, u32)>>,
+    pub(super) transmit_wake: Signal,
+    /// Absent while it is lost.
+    pub(super) stream: RefCell<Option<Stream>>,
+    /// Counts the connections made, so that the sending task notices a new one.
+    pub(super) epoch: Cell<u32>,
+    pub(super) last_received_ns: Cell<u64>,
+    /// The sweeper found the connection silent.
+    pub(super) silent: Cell<bool>,
+    pub(super) last_loss: RefCell<Box<str>>,
+    pub(super) reconnects: Cell<u64>,
+    pub(super) retries: Cell<u64>,
+    pub(super) closed_retransmits: Cell<u64>,
+}
+
+/// A connection and the tasks that serve it; they end when this is dropped.
+pub(super) struct Served {
+    pub(super) connection: Rc<Connection>,
+    tasks: Vec<Task>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        for task in self.tasks.drain(..) {
+            task.abort();
+        }
+    }
+}
+
+impl Served {
+    /// Serves `stream`, which has nothing outstanding, with calls of `lanes` lanes.
+    pub(super) fn start(reactor: &Reactor, settings: &Rc<Settings>, stream: Stream, lanes: u32) -> Self {
+        let table = Table::new(lanes, SPARE_SLOTS, LARGE_READ, || reactor.signal());
+        let connection = Rc::new(Connection {
+            reactor: reactor.clone(),
+            settings: Rc::clone(settings),
+            queue: RefCell::new(VecDeque::with_capacity(2 * table.slots.len())),
+            table: RefCell::new(table),
+            transmit_wake: reactor.signal(),
+            stream: RefCell::new(Some(stream)),
+            epoch: Cell::new(0),
+            last_received_ns: Cell::new(reactor.now()),
+            silent: Cell::new(false),
+            last_loss: RefCell::default(),
+            reconnects: Cell::new(0),
+            retries: Cell::new(0),
+            closed_retransmits: Cell::new(0),
+        });
+        let tasks = vec![
+            reactor.spawn(transmit::run(Rc::clone(&connection))),
+            reactor.spawn(receive::run(Rc::clone(&connection))),
+            reactor.spawn(sweep(Rc::clone(&connection))),
+        ];
+        Self { connection, tasks }
+    }
+}
+
+impl Connection {
+    /// Starts a call in `slot`. The arguments are appended by `arguments`; a WRITE's payload is not part of them.
+    #[inline]
+    pub(super) fn call(
+        &self,
+        slot: u32,
+        procedure: wire::nfs3::Procedure,
+        expect: Expect,
+        deadline_ns: u64,
+        arguments: impl FnOnce(&mut Vec<u8>),
+    ) -> Ticket<'_> {
+        let mut table = self.table.borrow_mut();
+        let entry = &mut table.slots[slot as usize];
+        let message = &mut entry.message;
+        message.clear();
+        message.extend_from_slice(&self.settings.template);
+        message[24..28].copy_from_slice(&(procedure as u32).to_be_bytes());
+        arguments(message);
+        let payload = match expect {
+            Expect::Write(piece) => piece.len as usize + wire::xdr::padding(piece.len as usize),
+            _ => 0,
+        };
+        wire::rpc::end_record(message, 0, payload);
+        entry.expect = expect;
+        entry.deadline_ns = deadline_ns;
+        entry.sends = 0;
+        let xid = table.begin(slot);
+        self.enqueue(slot, xid);
+        Ticket { connection: self, slot }
+    }
+
+    fn enqueue(&self, slot: u32, xid: u32) {
+        self.queue.borrow_mut().push_back((slot, xid));
+        self.transmit_wake.set();
+    }
+
+    /// Takes note that the connection is lost: its calls wait for the next one, or end when they were
+    /// lost too often.
+    pub(super) fn lose(&self, loss: Loss) {
+        if let Some(stream) = self.stream.borrow_mut().take() {
+            stream.shutdown();
+            let sent_again = stream.tcp_info().map_or(0, |info| info.retransmits);
+            self.closed_retransmits.set(self.closed_retransmits.get() + sent_again);
+        }
+        self.epoch.set(self.epoch.get() + 1);
+        self.queue.borrow_mut().clear();
+        self.transmit_wake.set();
+        let mut table = self.table.borrow_mut();
+        for index in 0..table.slots.len() {
+            let slot = &mut table.slots[index];
+            if !slot.waiting || !std::mem::take(&mut slot.on_wire) {
+                continue;
+            }
+            let Some(kind) = loss.kind else { continue };
+            slot.losses += 1;
+            slot.loss = Some(kind);
+            let limit = if kind == ErrorKind::Protocol { GARBAGE_MAX } else { LOSSES_MAX };
+            if slot.losses > limit {
+                let text = format!("{}; given up after {} attempts", loss.text, slot.losses);
+                table.settle(index as u32, Some(Answer::Failed(kind, text.into())));
+            }
+        }
+        *self.last_loss.borrow_mut() = loss.text;
+    }
+
+    /// Puts a new connection in place and all that waits on it.
+    pub(super) fn restore(&self, stream: Stream) {
+        *self.stream.borrow_mut() = Some(stream);
+        self.reconnects.set(self.reconnects.get() + 1);
+        self.last_received_ns.set(self.reactor.now());
+        self.silent.set(false);
+        let mut queue = self.queue.borrow_mut();
+        queue.clear();
+        let table = self.table.borrow();
+        queue.extend((0u32..).zip(&table.slots).filter(|(_, s)| s.waiting).map(|(index, s)| (index, s.xid)));
+        self.transmit_wake.set();
+    }
+
+    /// Ends the calls whose time is over.
+    fn end_overdue(&self, now_ns: u64) {
+        let mut table = self.table.borrow_mut();
+        if table.is_idle() {
+            return;
+        }
+        let connected = self.stream.borrow().is_some();
+        let mut silent = false;
+        for index in 0..table.slots.len() {
+            let slot = &table.slots[index];
+            if !slot.waiting || slot.deadline_ns > now_ns {
+                continue;
+            }
+            let seconds = self.settings.op_timeout.as_secs_f64();
+            let (kind, text) = match slot.loss {
+                _ if !connected => (
+                    slot.loss.unwrap_or(ErrorKind::ConnectionLost),
+                    format!("{}, and it was not restored within {seconds} s", self.last_loss.borrow()),
+                ),
+                Some(kind) => (
+                    kind,
+                    format!(
+                        "{}, and no answer on later connections within {seconds} s",
+                        self.last_loss.borrow()
+                    ),
+                ),
+                None => (ErrorKind::TimedOut, format!("no answer within {seconds} s")),
+            };
+            silent |= slot.on_wire && slot.sent_ns > self.last_received_ns.get();
+            table.settle(index as u32, Some(Answer::Failed(kind, text.into())));
+        }
+        // Nothing at all came since the overdue call was sent: a new connection may take another path.
+        if silent
+            && !self.silent.replace(true)
+            && let Some(stream) = &*self.stream.borrow()
+        {
+            stream.shutdown();
+        }
+    }
+
+    /// What the kernel says of the connection; `None` while it is lost.
+    pub(super) fn facts(&self) -> Option<ConnectionFacts> {
+        let stream = self.stream.borrow();
+        let stream = stream.as_ref()?;
+        let info = stream.tcp_info().unwrap_or_default();
+        Some(ConnectionFacts {
+            local: stream.local_addr(),
+            remote: stream.peer_addr(),
+            mss_bytes: info.mss_bytes,
+            retransmits: info.retransmits,
+        })
+    }
+}
+
+/// Looks for overdue calls again and again.
+async fn sweep(connection: Rc<Connection>) {
+    let period =
+        (connection.settings.op_timeout / 20).clamp(Duration::from_millis(1), Duration::from_millis(100));
+    loop {
+        connection.reactor.sleep(period).await;
+        connection.end_overdue(connection.reactor.now());
+    }
+}
+
+/// A call that was started. Dropping it gives the call up.
+pub(super) struct Ticket<'a> {
+    connection: &'a Connection,
+    slot: u32,
+}
+
+/// A call's end.
+pub(super) struct Ended {
+    pub(super) answer: Answer,
+    /// How often it was sent.
+    pub(super) sends: u32,
+    pub(super) first_byte_ns: Option<u64>,
+}
+
+impl Ticket<'_> {
+    /// Waits for the call's end.
+    pub(super) async fn ended(&self) -> Ended {
+        let signal = self.connection.table.borrow().slots[self.slot as usize].signal.clone();
+        loop {
+            if let Some(ended) = self.take() {
+                return ended;
+            }
+            signal.wait().await;
+        }
+    }
+
+    fn take(&self) -> Option<Ended> {
+        let slot = &mut self.connection.table.borrow_mut().slots[self.slot as usize];
+        let answer = slot.answer.take()?;
+        Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns })
+    }
+
+    /// Makes the same call once more, under a new transaction number.
+    pub(super) fn again(&self) {
+        let mut table = self.connection.table.borrow_mut();
+        let xid = table.begin(self.slot);
+        self.connection.enqueue(self.slot, xid);
+        self.connection.retries.set(self.connection.retries.get() + 1);
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        self.connection.table.borrow_mut().release(self.slot);
+    }
+}

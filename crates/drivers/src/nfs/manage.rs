@@ -1,0 +1,252 @@
+//! What is done before and after the load: making our directory, listing it, removing it.
+//!
+//! These block the calling thread on a small reactor of their own.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use metrics::{ErrorKind, OpKind};
+use reactor::{Choice, Reactor};
+use wire::nfs3::{
+    Attributes, CreateOk, DirArgs, FileHandle, MkdirArgs, Name, Outcome, Procedure, ReaddirArgs, ReaddirOk,
+    ReaddirplusArgs, ReaddirplusOk, SetAttributes, Status, Verifier, WccData,
+};
+use wire::xdr::Decode;
+
+use super::caller::Caller;
+use super::connection::LISTING_BYTES;
+use super::dial::{self, Opened, nfs, refused};
+use super::lane::is_ours;
+use super::{NfsConfig, NfsDriver, NfsSession};
+use crate::{DriverError, Op, Payload, Session, Sink, WorkerContext};
+
+/// Files that are being removed at once.
+const REMOVERS: u32 = 32;
+
+impl NfsDriver {
+    /// Makes our directory in the export. No single answer may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When the export cannot be opened or written, and when the directory exists: then it is somebody else's.
+    pub fn prepare(&self, limit: Duration) -> Result<(), DriverError> {
+        let reactor = open_reactor()?;
+        reactor.block_on(make_directory(&reactor, self.config(), limit))
+    }
+
+    /// Removes our directory and the files in it that the driver made; says how many. A directory that is not
+    /// there is no error. No single answer may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When the export cannot be opened, a file cannot be removed, or the directory holds anything else.
+    pub fn remove_all(&self, limit: Duration) -> Result<u64, DriverError> {
+        remove_all(&open_reactor()?, self.config(), limit)
+    }
+
+    /// Names and sizes of the files in our directory. No single answer may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When the export cannot be opened or the directory is not there.
+    pub fn list(&self, limit: Duration) -> Result<Vec<(String, u64)>, DriverError> {
+        let reactor = open_reactor()?;
+        reactor.block_on(list(&reactor, self.config(), limit))
+    }
+}
+
+fn open_reactor() -> Result<Reactor, DriverError> {
+    Reactor::open(Choice::Auto)
+        .map_err(|e| DriverError::new(ErrorKind::Local, format!("no reactor can be opened: {e}")))
+}
+
+fn after(reactor: &Reactor, limit: Duration) -> u64 {
+    reactor.now() + limit.as_nanos() as u64
+}
+
+async fn make_directory(reactor: &Reactor, config: &NfsConfig, limit: Duration) -> Result<(), DriverError> {
+    let Opened { mut caller, root, .. } = dial::open(reactor, config, after(reactor, limit)).await?;
+    caller.set_deadline(after(reactor, limit));
+    let arguments = MkdirArgs {
+        place: DirArgs { directory: root, name: Name(config.directory.as_bytes()) },
+        attributes: SetAttributes { mode: Some(0o755), ..SetAttributes::default() },
+    };
+    let made = caller.fetch::<Outcome<CreateOk, WccData>>(nfs(Procedure::Mkdir), &arguments).await?;
+    match made {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.status == Status::EXIST => {
+            let text = format!(
+                "directory {} exists already in export {}: it is not ours, so nothing was touched; choose \
+                 another name or remove it",
+                config.directory,
+                config.label()
+            );
+            Err(DriverError::new(ErrorKind::AlreadyExists, text))
+        }
+        Err(failure) => Err(refused(config, "MKDIR", failure.status)),
+    }
+}
+
+/// Opens the export and finds our directory.
+async fn open_directory(
+    reactor: &Reactor,
+    config: &NfsConfig,
+    limit: Duration,
+) -> Result<(Opened, Option<FileHandle>), DriverError> {
+    let mut opened = dial::open(reactor, config, after(reactor, limit)).await?;
+    opened.caller.set_deadline(after(reactor, limit));
+    let directory = dial::lookup(&mut opened.caller, config, opened.root, &config.directory).await?;
+    Ok((opened, directory))
+}
+
+async fn list(
+    reactor: &Reactor,
+    config: &NfsConfig,
+    limit: Duration,
+) -> Result<Vec<(String, u64)>, DriverError> {
+    let (Opened { mut caller, .. }, directory) = open_directory(reactor, config, limit).await?;
+    let Some(directory) = directory else { return Err(refused(config, "LOOKUP", Status::NOENT)) };
+    let mut files = Vec::new();
+    let (mut cookie, mut verifier) = (0, [0; 8]);
+    loop {
+        caller.set_deadline(after(reactor, limit));
+        let arguments = ReaddirplusArgs {
+            directory,
+            cookie,
+            verifier,
+            dir_count: LISTING_BYTES / 4,
+            max_count: LISTING_BYTES,
+        };
+        let page = caller
+            .call(nfs(Procedure::Readdirplus), &arguments, |from| {
+                let outcome = Outcome::<ReaddirplusOk, Option<Attributes>>::decode(from)?;
+                Ok(outcome.map(|ok| {
+                    for entry in ok.entries.iter().filter(|entry| !is_dot(entry.name)) {
+                        let size = entry.attributes.map_or(0, |attributes| attributes.size);
+                        files.push((String::from_utf8_lossy(entry.name.0).into_owned(), size));
+                    }
+                    let next = ok.entries.last().map(|entry| entry.cookie);
+                    (next, ok.verifier, ok.eof)
+                }))
+            })
+            .await?;
+        match page.map_err(|failure| refused(config, "READDIRPLUS", failure.status))? {
+            (Some(next), next_verifier, false) => (cookie, verifier) = (next, next_verifier),
+            _ => return Ok(files),
+        }
+    }
+}
+
+fn is_dot(name: Name<'_>) -> bool {
+    matches!(name.0, b"." | b"..")
+}
+
+fn remove_all(reactor: &Reactor, config: &NfsConfig, limit: Duration) -> Result<u64, DriverError> {
+    let (Opened { mut caller, root, .. }, directory) =
+        reactor.block_on(open_directory(reactor, config, limit))?;
+    let Some(directory) = directory else { return Ok(0) };
+    let context = WorkerContext {
+        worker: 0,
+        lanes: REMOVERS,
+        payload: Payload::new(0),
+        sink: Sink::Discard,
+        op_timeout: limit,
+        connect_timeout: limit,
+    };
+    let session = reactor.block_on(NfsSession::open(reactor, config, &context))?;
+    let mut removed = 0;
+    // Pages are read on from where the last one ended. Removing while listing may hide some names from
+    // that, so it is done until a pass from the start finds nothing.
+    let (mut from, mut found_in_pass) = (None, false);
+    loop {
+        caller.set_deadline(after(reactor, limit));
+        let (objects, next) = reactor.block_on(page(&mut caller, config, directory, from))?;
+        found_in_pass |= !objects.is_empty();
+        removed += remove_objects(reactor, &session, &objects)?;
+        from = next;
+        if from.is_none() && !std::mem::take(&mut found_in_pass) {
+            break;
+        }
+    }
+    caller.set_deadline(after(reactor, limit));
+    reactor.block_on(remove_directory(&mut caller, config, root))?;
+    Ok(removed)
+}
+
+/// Where a listing goes on.
+type Next = Option<(u64, Verifier)>;
+
+/// Our files on the next page of the directory, and where it goes on.
+async fn page(
+    caller: &mut Caller,
+    config: &NfsConfig,
+    directory: FileHandle,
+    from: Next,
+) -> Result<(Vec<u64>, Next), DriverError> {
+    let (cookie, verifier) = from.unwrap_or_default();
+    let arguments = ReaddirArgs { directory, cookie, verifier, count: LISTING_BYTES };
+    let mut objects = Vec::new();
+    let page = caller
+        .call(nfs(Procedure::Readdir), &arguments, |from| {
+            let outcome = Outcome::<ReaddirOk, Option<Attributes>>::decode(from)?;
+            Ok(outcome.map(|ok| {
+                objects.extend(ok.entries.iter().filter_map(|entry| object_of(entry.name)));
+                ok.entries.last().filter(|_| !ok.eof).map(|entry| (entry.cookie, ok.verifier))
+            }))
+        })
+        .await?;
+    match page {
+        Ok(next) => Ok((objects, next)),
+        Err(failure) if failure.status == Status::BAD_COOKIE && from.is_some() => Ok((objects, None)),
+        Err(failure) => Err(refused(config, "READDIR", failure.status)),
+    }
+}
+
+async fn remove_directory(
+    caller: &mut Caller,
+    config: &NfsConfig,
+    root: FileHandle,
+) -> Result<(), DriverError> {
+    let place = DirArgs { directory: root, name: Name(config.directory.as_bytes()) };
+    let gone = caller.fetch::<Outcome<WccData, WccData>>(nfs(Procedure::Rmdir), &place).await?;
+    match gone.map_err(|failure| failure.status) {
+        Ok(_) | Err(Status::NOENT) => Ok(()),
+        Err(Status::NOTEMPTY | Status::EXIST) => {
+            let text = format!(
+                "directory {} in export {} holds files that are not ours and was left with them: remove them \
+                 by hand",
+                config.directory,
+                config.label()
+            );
+            Err(DriverError::new(ErrorKind::AlreadyExists, text))
+        }
+        Err(status) => Err(refused(config, "RMDIR", status)),
+    }
+}
+
+/// The object of a file that the driver made.
+fn object_of(name: Name<'_>) -> Option<u64> {
+    let text = std::str::from_utf8(name.0).ok().filter(|_| is_ours(name.0))?;
+    u64::from_str_radix(text, 16).ok()
+}
+
+/// Removes files, many at a time; says how many there were.
+fn remove_objects(reactor: &Reactor, session: &NfsSession, objects: &[u64]) -> Result<u64, DriverError> {
+    let next = Cell::new(0);
+    let removed = Cell::new(0);
+    let failure = RefCell::new(None);
+    let remover = async |lane: u32| {
+        while let Some(&object) = objects.get(next.get()) {
+            next.set(next.get() + 1);
+            let op = Op { kind: OpKind::Remove, lane, object, offset: 0, len: 0 };
+            match session.perform(&op).await {
+                Ok(_) => removed.set(removed.get() + 1),
+                Err(e) if e.kind == ErrorKind::NotFound => {}
+                Err(e) => {
+                    next.set(objects.len());
+                    failure.borrow_mut().get_or_insert(DriverError::new(e.kind, e.detail));
+                }
+            }
+        }
+    };
+    let lanes = (0..REMOVERS).map(&remover).collect();
+    reactor.run_lanes(lanes, std::future::pending::<()>());
+    failure.into_inner().map_or(Ok(removed.get()), Err)
+}

@@ -1,0 +1,61 @@
+//! NFS version 3 in user space over TCP (RFC 1813): no mount, no root.
+//!
+//! Many calls are in flight on each connection and replies come in any order. A payload is made in the send buffer and
+//! checked in the receive buffer; it is never kept and never copied a second time. Retry rules:
+//!
+//! * A lost connection is made again, with waits from 50 ms to 1 s, and what had no answer is sent again under its old
+//!   transaction numbers, until the operation's deadline, at most 8 times (3 times when the answers were malformed).
+//! * `NFS3ERR_JUKEBOX` ("later") is answered by a new call after 50 ms, then 100 ms, up to 1 s, until the deadline.
+//!
+//! Each repetition is counted, in the operation's result and in the session's facts.
+
+mod caller;
+mod config;
+mod connection;
+mod dial;
+mod errors;
+mod incoming;
+mod lane;
+mod manage;
+mod operation;
+mod receive;
+mod session;
+mod slots;
+mod transmit;
+
+pub use config::NfsConfig;
+pub use session::NfsSession;
+
+use reactor::Reactor;
+
+use crate::{Driver, DriverError, WorkerContext};
+
+/// Opens sessions on an export.
+#[derive(Clone, Debug)]
+pub struct NfsDriver {
+    config: NfsConfig,
+}
+
+impl NfsDriver {
+    /// A driver for an export; nothing is contacted yet.
+    ///
+    /// # Errors
+    /// When the configuration cannot be right; the message names the field.
+    pub fn new(config: NfsConfig) -> Result<Self, DriverError> {
+        config.check()?;
+        Ok(Self { config })
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &NfsConfig {
+        &self.config
+    }
+}
+
+impl Driver for NfsDriver {
+    type Session = NfsSession;
+
+    async fn connect(&self, reactor: &Reactor, context: &WorkerContext) -> Result<NfsSession, DriverError> {
+        NfsSession::open(reactor, &self.config, context).await
+    }
+}

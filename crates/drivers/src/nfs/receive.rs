@@ -1,0 +1,121 @@
+//! The receiving task: one reused buffer, replies parsed where they lie; and the way back after a loss.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use metrics::ErrorKind;
+use reactor::{Buffer, Stream};
+
+use super::connection::{Connection, Loss};
+use super::incoming::{Garbage, Incoming};
+use crate::Sink;
+
+/// Bytes received at once.
+const BUFFER_BYTES: usize = 256 * 1024;
+/// Bytes received at once when the payload that follows is to be dropped in the kernel: enough for the
+/// head of a READ reply with the usual empty verifier (136 bytes).
+const HEAD_WINDOW: usize = 192;
+/// A payload shorter than this is not worth a call of its own to drop it.
+const DISCARD_MIN: usize = 8 * 1024;
+/// First wait before the next attempt to connect; it doubles up to the last.
+const BACKOFF_FIRST: Duration = Duration::from_millis(50);
+const BACKOFF_LAST: Duration = Duration::from_secs(1);
+
+/// Receives for as long as the connection is served.
+pub(super) async fn run(connection: Rc<Connection>) {
+    let mut buffer = connection.reactor.registered_buffer(BUFFER_BYTES);
+    // Attempts in a row that brought nothing.
+    let mut fruitless = 0;
+    loop {
+        let stream = connection.stream.borrow().clone();
+        if let Some(stream) = stream {
+            let (loss, progress);
+            (loss, progress, buffer) = converse(&connection, &stream, buffer).await;
+            fruitless = if progress { 0 } else { fruitless + 1 };
+            connection.lose(loss);
+        }
+        if fruitless > 0 {
+            let wait = BACKOFF_FIRST.saturating_mul(1 << (fruitless - 1).min(16)).min(BACKOFF_LAST);
+            connection.reactor.sleep(wait).await;
+        }
+        match connect(&connection).await {
+            Ok(stream) => connection.restore(stream),
+            Err(text) => {
+                fruitless += 1;
+                *connection.last_loss.borrow_mut() = text;
+            }
+        }
+    }
+}
+
+/// One attempt to make the connection again.
+async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
+    let settings = &connection.settings;
+    let limit = settings.connect_timeout.min(settings.op_timeout);
+    let end = connection.reactor.now() + limit.as_nanos() as u64;
+    let attempt = connection.reactor.connect(settings.remote, &settings.options);
+    match connection.reactor.timeout_at(end, attempt).await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(e)) => Err(format!("the connection was lost and cannot be made again: {e}").into()),
+        Err(_) => {
+            let seconds = limit.as_secs_f64();
+            Err(format!("the connection was lost and no answer to connecting again came within {seconds} s")
+                .into())
+        }
+    }
+}
+
+/// Receives until the connection is lost. Says why, and whether whole replies had come before.
+async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) -> (Loss, bool, Buffer) {
+    let settings = &connection.settings;
+    let mut incoming = Incoming::new(settings.record_limit(), settings.payload, settings.sink);
+    let loss = loop {
+        let discarding = settings.sink == Sink::Discard && connection.table.borrow().large_reads > 0;
+        let window = match incoming.due() {
+            _ if !discarding => buffer.len(),
+            0 => HEAD_WINDOW,
+            // The end of a fragment, or a payload in many small fragments.
+            due => (due + HEAD_WINDOW).min(buffer.len()),
+        };
+        let result;
+        (result, buffer) = stream.recv(buffer, 0..window).await;
+        let count = match result {
+            Ok(0) => break ended(connection),
+            Ok(count) => count,
+            Err(e) => break failed(&e),
+        };
+        let now_ns = connection.reactor.now();
+        connection.last_received_ns.set(now_ns);
+        let fed = incoming.feed(&buffer[..count], &mut connection.table.borrow_mut(), now_ns);
+        if let Err(Garbage(text)) = fed {
+            break Loss { kind: Some(ErrorKind::Protocol), text };
+        }
+        let discardable = incoming.discardable();
+        if discardable < DISCARD_MIN {
+            continue;
+        }
+        match stream.recv_discard(discardable).await {
+            Ok(count) if count == discardable => incoming.discarded(count),
+            Ok(_) => break ended(connection),
+            Err(e) => break failed(&e),
+        }
+        let now_ns = connection.reactor.now();
+        connection.last_received_ns.set(now_ns);
+        // The record may have ended with what was dropped.
+        if let Err(Garbage(text)) = incoming.feed(&[], &mut connection.table.borrow_mut(), now_ns) {
+            break Loss { kind: Some(ErrorKind::Protocol), text };
+        }
+    };
+    (loss, incoming.records() > 0, buffer)
+}
+
+fn ended(connection: &Connection) -> Loss {
+    if connection.silent.replace(false) {
+        return Loss { kind: None, text: "the connection was silent and was given up".into() };
+    }
+    Loss { kind: Some(ErrorKind::ConnectionLost), text: "the server closed the connection".into() }
+}
+
+fn failed(error: &std::io::Error) -> Loss {
+    Loss { kind: Some(ErrorKind::ConnectionLost), text: format!("the connection was lost: {error}").into() }
+}

@@ -1,0 +1,151 @@
+//! A worker's session: its connections, its lanes, and what it knows of the export.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use metrics::{ErrorKind, OpKind};
+use reactor::Reactor;
+use wire::nfs3::{FileHandle, PROGRAM, VERSION};
+use wire::rpc::{AUTH_SYS, Auth, CallHeader, begin_record};
+use wire::xdr::Encode;
+
+use super::caller::no_answer;
+use super::config::NfsConfig;
+use super::connection::{Connection, Served, Settings};
+use super::dial;
+use super::lane::{LaneFile, LaneListing};
+use super::operation::Operation;
+use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
+
+/// One worker's connections to an export.
+pub struct NfsSession {
+    pub(super) reactor: Reactor,
+    pub(super) connections: Vec<Served>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) directory: FileHandle,
+    pub(super) read_size: u32,
+    pub(super) write_size: u32,
+    pub(super) stable: bool,
+    pub(super) op_timeout_ns: u64,
+    /// Server, export and directory, as messages name them.
+    pub(super) label: String,
+}
+
+/// A lane's memory.
+#[derive(Default)]
+pub(super) struct Lane {
+    pub(super) file: Cell<Option<LaneFile>>,
+    pub(super) listing: Cell<LaneListing>,
+}
+
+impl NfsSession {
+    pub(super) async fn open(
+        reactor: &Reactor,
+        config: &NfsConfig,
+        context: &WorkerContext,
+    ) -> Result<Self, DriverError> {
+        let started = reactor.now();
+        let deadline_ns = started + context.connect_timeout.as_nanos() as u64;
+        let mut opened = dial::open(reactor, config, deadline_ns).await?;
+        let found = dial::lookup(&mut opened.caller, config, opened.root, &config.directory).await?;
+        let directory = found.ok_or_else(|| {
+            let text = format!(
+                "directory {} in export {} does not exist: it must be prepared first",
+                config.directory,
+                config.label()
+            );
+            DriverError::new(ErrorKind::NotFound, text)
+        })?;
+        let settings = Rc::new(Settings {
+            remote: opened.remote,
+            options: dial::options(),
+            payload: context.payload,
+            sink: context.sink,
+            op_timeout: context.op_timeout,
+            connect_timeout: context.connect_timeout,
+            read_size: opened.read_size,
+            template: template(&dial::credential(config)),
+        });
+        let count = config.connections_per_worker.min(context.lanes.max(1));
+        let lanes_each = context.lanes.max(1).div_ceil(count);
+        let mut connections =
+            vec![Served::start(reactor, &settings, opened.caller.into_stream(), lanes_each)];
+        for _ in 1..count {
+            let attempt = reactor.connect(opened.remote, &settings.options);
+            let failed = |text: String| {
+                let text = format!("NFS server at {}: {text}", opened.remote);
+                DriverError::new(ErrorKind::ConnectFailed, text)
+            };
+            let stream = match reactor.timeout_at(deadline_ns, attempt).await {
+                Ok(Ok(stream)) => stream,
+                Ok(Err(e)) => return Err(failed(format!("cannot connect: {e}"))),
+                Err(_) => return Err(failed(no_answer(started, deadline_ns))),
+            };
+            connections.push(Served::start(reactor, &settings, stream, lanes_each));
+        }
+        Ok(Self {
+            reactor: reactor.clone(),
+            connections,
+            lanes: (0..context.lanes.max(1)).map(|_| Lane::default()).collect(),
+            directory,
+            read_size: opened.read_size,
+            write_size: opened.write_size,
+            stable: config.stable,
+            op_timeout_ns: context.op_timeout.as_nanos() as u64,
+            label: format!("{}/{}", config.label().trim_end_matches('/'), config.directory),
+        })
+    }
+
+    /// A lane's connection and its own slot there.
+    #[inline]
+    pub(super) fn place_of(&self, lane: u32) -> (&Connection, u32) {
+        let count = self.connections.len() as u32;
+        (&self.connections[(lane % count) as usize].connection, lane / count)
+    }
+}
+
+/// The part that all calls have in common.
+fn template(credential: &[u8]) -> Vec<u8> {
+    let mut template = Vec::new();
+    begin_record(&mut template);
+    CallHeader::new(0, PROGRAM, VERSION, 0, Auth { flavor: AUTH_SYS, body: credential })
+        .encode(&mut template);
+    template
+}
+
+impl Session for NfsSession {
+    async fn perform(&self, op: &Op) -> Result<Done, OpError> {
+        if op.lane as usize >= self.lanes.len() {
+            let text = format!("lane {} of a session with {} lanes", op.lane, self.lanes.len());
+            return Err(OpError::new(ErrorKind::Local, text));
+        }
+        let mut operation = Operation::new(self, op);
+        let result = match op.kind {
+            OpKind::Create => operation.create().await,
+            OpKind::Write => operation.write().await,
+            OpKind::Read => operation.read().await,
+            OpKind::Commit => operation.commit().await,
+            OpKind::Stat => operation.stat().await,
+            OpKind::Remove => operation.remove().await,
+            OpKind::List => operation.list().await,
+            OpKind::Put | OpKind::Get | OpKind::Delete => {
+                let text = format!("NFS has no operation \"{}\"", op.kind);
+                return Err(OpError::new(ErrorKind::Rejected, text));
+            }
+        };
+        operation.result(result)
+    }
+
+    fn facts(&self) -> SessionFacts {
+        let mut facts = SessionFacts::default();
+        for served in &self.connections {
+            let connection = &served.connection;
+            facts.connections.extend(connection.facts());
+            facts.reconnects += connection.reconnects.get();
+            facts.retries += connection.retries.get();
+            facts.late_replies += connection.table.borrow().late_replies;
+            facts.closed_retransmits += connection.closed_retransmits.get();
+        }
+        facts
+    }
+}

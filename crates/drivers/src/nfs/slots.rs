@@ -1,0 +1,220 @@
+//! The table of calls of one connection: preallocated, found by transaction number without searching.
+//!
+//! A transaction number (XID) is a slot's index in the low bits and the slot's generation in the high ones. A
+//! slot gets a new generation for every call, so a reply to a call that was given up is recognised as late.
+
+use metrics::ErrorKind;
+use reactor::Signal;
+use wire::nfs3::{FileHandle, Status, Verifier};
+
+/// Bytes reserved for a call without its payload: header, credential, handle and a name fit.
+const MESSAGE_BYTES: usize = 1024;
+/// How far back a generation is believed to have been a call of ours.
+const LATE_GENERATIONS: u32 = 4096;
+
+/// A piece of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) object: u64,
+    pub(super) offset: u64,
+    pub(super) len: u32,
+}
+
+/// What kind of reply a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expect {
+    Getattr,
+    Lookup,
+    Create,
+    Remove,
+    Read(Piece),
+    /// Carries the payload that follows the call's message.
+    Write(Piece),
+    Commit,
+    Readdirplus,
+}
+
+/// A procedure's result, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    Attributes { size: u64 },
+    Found { file: FileHandle, size: Option<u64> },
+    Created { file: Option<FileHandle> },
+    Removed,
+    Read { bytes: u32, eof: bool },
+    Written { bytes: u32, committed: wire::nfs3::Stability, verifier: Verifier },
+    Committed { verifier: Verifier },
+    Listed { entries: u32, cookie: u64, verifier: Verifier, eof: bool },
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Reply(Reply),
+    /// The procedure failed.
+    Status(Status),
+    /// The call did not get as far as that.
+    Failed(ErrorKind, Box<str>),
+}
+
+/// One call.
+pub(super) struct Slot {
+    pub(super) xid: u32,
+    pub(super) waiting: bool,
+    /// Record mark, RPC header and arguments; kept for sending again.
+    pub(super) message: Vec<u8>,
+    pub(super) expect: Expect,
+    pub(super) deadline_ns: u64,
+    /// How often it was put on a wire.
+    pub(super) sends: u32,
+    /// It was not put on a wire yet under its present number.
+    pub(super) fresh: bool,
+    /// When it was last put on a wire.
+    pub(super) sent_ns: u64,
+    /// It is, or may be, on the wire of the present connection.
+    pub(super) on_wire: bool,
+    /// How often its connection was lost, and as what that counts.
+    pub(super) losses: u32,
+    pub(super) loss: Option<ErrorKind>,
+    pub(super) first_byte_ns: Option<u64>,
+    pub(super) answer: Option<Answer>,
+    pub(super) signal: Signal,
+}
+
+/// Where a transaction number leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// To the call in this slot.
+    Waiting(u32),
+    /// To a call that was given up, or answered before.
+    Late,
+    /// Nowhere: no such call was ever made.
+    Unknown,
+}
+
+/// All calls of one connection.
+pub(super) struct Table {
+    pub(super) slots: Vec<Slot>,
+    /// Slots beyond those that belong to a lane each, for operations that need several calls at once.
+    spare: Vec<u32>,
+    lanes: u32,
+    index_bits: u32,
+    /// Calls that wait for a reply.
+    waiting: u32,
+    /// Reads that wait and whose payload is worth dropping in the kernel.
+    pub(super) large_reads: u32,
+    /// Reads at least this long count as large.
+    large_read: u32,
+    pub(super) late_replies: u64,
+}
+
+impl Table {
+    /// A table with one slot for each lane and `spare` more. The generations begin at random places so
+    /// that the server's memory of an earlier run from the same port is not asked by accident.
+    pub(super) fn new(lanes: u32, spare: u32, large_read: u32, mut signal: impl FnMut() -> Signal) -> Self {
+        let count = lanes + spare;
+        let index_bits = u32::BITS - count.saturating_sub(1).leading_zeros();
+        let slots = (0..count)
+            .map(|index| Slot {
+                xid: (fastrand::u32(..) << index_bits) | index,
+                waiting: false,
+                message: Vec::with_capacity(MESSAGE_BYTES),
+                expect: Expect::Getattr,
+                deadline_ns: 0,
+                sends: 0,
+                fresh: true,
+                sent_ns: 0,
+                on_wire: false,
+                losses: 0,
+                loss: None,
+                first_byte_ns: None,
+                answer: None,
+                signal: signal(),
+            })
+            .collect();
+        Self {
+            slots,
+            spare: (lanes..count).rev().collect(),
+            lanes,
+            index_bits,
+            waiting: 0,
+            large_reads: 0,
+            large_read,
+            late_replies: 0,
+        }
+    }
+
+    pub(super) fn take_spare(&mut self) -> Option<u32> {
+        self.spare.pop()
+    }
+
+    /// Ends the use of a slot: a call that still waits is given up, a spare slot is free again.
+    pub(super) fn release(&mut self, index: u32) {
+        self.settle(index, None);
+        if index >= self.lanes {
+            self.spare.push(index);
+        }
+    }
+
+    /// Makes the slot's message, written by now, a new call.
+    pub(super) fn begin(&mut self, index: u32) -> u32 {
+        let step = 1u32 << self.index_bits;
+        let (large_read, slot) = (self.large_read, &mut self.slots[index as usize]);
+        slot.xid = slot.xid.wrapping_add(step);
+        slot.message[4..8].copy_from_slice(&slot.xid.to_be_bytes());
+        slot.waiting = true;
+        slot.fresh = true;
+        slot.on_wire = false;
+        slot.losses = 0;
+        slot.loss = None;
+        slot.first_byte_ns = None;
+        slot.answer = None;
+        slot.signal.clear();
+        self.waiting += 1;
+        if matches!(slot.expect, Expect::Read(piece) if piece.len >= large_read) {
+            self.large_reads += 1;
+        }
+        slot.xid
+    }
+
+    /// Ends a call, with its answer or without; does nothing when it has ended already.
+    #[inline]
+    pub(super) fn settle(&mut self, index: u32, answer: Option<Answer>) {
+        let (large_read, slot) = (self.large_read, &mut self.slots[index as usize]);
+        if !slot.waiting {
+            return;
+        }
+        slot.waiting = false;
+        self.waiting -= 1;
+        if matches!(slot.expect, Expect::Read(piece) if piece.len >= large_read) {
+            self.large_reads -= 1;
+        }
+        if answer.is_some() {
+            slot.answer = answer;
+            slot.signal.set();
+        }
+    }
+
+    /// Finds the call of a transaction number.
+    #[inline]
+    pub(super) fn find(&self, xid: u32) -> Found {
+        let index = xid & ((1u32 << self.index_bits) - 1);
+        let Some(slot) = self.slots.get(index as usize) else { return Found::Unknown };
+        if slot.xid == xid && slot.waiting {
+            return Found::Waiting(index);
+        }
+        let behind = slot.xid.wrapping_sub(xid) >> self.index_bits;
+        if behind <= LATE_GENERATIONS { Found::Late } else { Found::Unknown }
+    }
+
+    /// The call of this very number, if it still waits.
+    pub(super) fn current(&mut self, index: u32, xid: u32) -> Option<&mut Slot> {
+        let slot = &mut self.slots[index as usize];
+        (slot.waiting && slot.xid == xid).then_some(slot)
+    }
+
+    /// True when nobody waits for anything.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting == 0
+    }
+}

@@ -1,0 +1,108 @@
+//! The sending task: gathers calls into one buffer, makes the payload of WRITEs right there, and sends.
+//!
+//! The buffer is small enough to stay in the core's cache between being filled and being copied by the kernel.
+
+use std::rc::Rc;
+
+use super::connection::Connection;
+use super::slots::{Expect, Piece};
+
+/// Bytes gathered for one send.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// A payload that is being sent, and the padding behind it.
+struct Filling {
+    piece: Piece,
+    padding: usize,
+}
+
+/// Sends whatever is queued, for as long as the connection is served.
+pub(super) async fn run(connection: Rc<Connection>) {
+    let mut buffer = connection.reactor.registered_buffer(BUFFER_BYTES);
+    let mut filling = None;
+    let mut epoch = connection.epoch.get();
+    loop {
+        if epoch != connection.epoch.get() {
+            // What was half sent is sent again from its beginning.
+            epoch = connection.epoch.get();
+            filling = None;
+        }
+        let stream = connection.stream.borrow().clone();
+        let Some(stream) = stream else {
+            connection.transmit_wake.wait().await;
+            continue;
+        };
+        let filled = gather(&connection, &mut buffer, &mut filling);
+        if filled == 0 {
+            connection.transmit_wake.wait().await;
+            continue;
+        }
+        let result;
+        (result, buffer) = stream.send_all(buffer, 0..filled).await;
+        if result.is_err() {
+            // The receiving task sees the end of the stream and makes a new one.
+            stream.shutdown();
+            drop(stream);
+            while epoch == connection.epoch.get() {
+                connection.transmit_wake.wait().await;
+            }
+        }
+    }
+}
+
+/// Fills the buffer from the queue; returns how many bytes there are to send.
+fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filling>) -> usize {
+    let mut table = connection.table.borrow_mut();
+    let mut queue = connection.queue.borrow_mut();
+    let mut filled = 0;
+    let mut now_ns = 0;
+    loop {
+        if let Some(payload) = filling {
+            filled += payload.fill(connection, &mut buffer[filled..]);
+            if payload.piece.len > 0 || payload.padding > 0 {
+                return filled;
+            }
+            *filling = None;
+        }
+        let Some(&(index, xid)) = queue.front() else { return filled };
+        let Some(slot) = table.current(index, xid) else {
+            // Given up before it was sent.
+            queue.pop_front();
+            continue;
+        };
+        let message = &slot.message;
+        let Some(place) = buffer.get_mut(filled..filled + message.len()) else { return filled };
+        place.copy_from_slice(message);
+        filled += message.len();
+        if now_ns == 0 {
+            now_ns = connection.reactor.now();
+        }
+        if !std::mem::take(&mut slot.fresh) {
+            connection.retries.set(connection.retries.get() + 1);
+        }
+        slot.sends += 1;
+        slot.sent_ns = now_ns;
+        slot.on_wire = true;
+        if let Expect::Write(piece) = slot.expect {
+            *filling = Some(Filling { piece, padding: wire::xdr::padding(piece.len as usize) });
+        }
+        queue.pop_front();
+    }
+}
+
+impl Filling {
+    /// Makes as much as fits.
+    fn fill(&mut self, connection: &Connection, out: &mut [u8]) -> usize {
+        let (data, rest) = out.split_at_mut(out.len().min(self.piece.len as usize));
+        connection.settings.payload.fill(self.piece.object, self.piece.offset, data);
+        self.piece.offset += data.len() as u64;
+        self.piece.len -= data.len() as u32;
+        if self.piece.len > 0 {
+            return data.len();
+        }
+        let padding = rest.len().min(self.padding);
+        rest[..padding].fill(0);
+        self.padding -= padding;
+        data.len() + padding
+    }
+}

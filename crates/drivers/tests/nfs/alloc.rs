@@ -1,0 +1,57 @@
+//! Counts what a thread allocates, so that tests can say "nothing" and "not more than".
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+    static LARGEST: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+fn note(size: usize) {
+    // The thread's storage is gone while the thread ends; what it allocates then does not matter.
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+    let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(size)));
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        note(new_size);
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(ptr, layout, new_size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What a piece of code allocated on this thread.
+pub struct Allocated {
+    /// How many times.
+    pub calls: usize,
+    /// The largest single block in bytes.
+    pub largest: usize,
+}
+
+/// Runs `f` and counts.
+pub fn allocated<T>(f: impl FnOnce() -> T) -> (T, Allocated) {
+    CALLS.set(0);
+    LARGEST.set(0);
+    let value = f();
+    let seen = Allocated { calls: CALLS.get(), largest: LARGEST.get() };
+    (value, seen)
+}

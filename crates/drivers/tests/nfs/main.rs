@@ -1,0 +1,12 @@
+//! The NFS driver against a small server that follows a script: well-behaved, broken, or hostile.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod alloc;
+mod cycle;
+mod manage;
+mod mounting;
+mod replies;
+mod server;
+mod streams;
+mod support;

@@ -1,0 +1,78 @@
+//! Our directory: made once, listed, and removed with nothing but what is ours.
+
+use std::time::Duration;
+
+use drivers::nfs::NfsDriver;
+use metrics::ErrorKind;
+use wire::nfs3::{Procedure, Status};
+
+use crate::server::{Action, Server};
+use crate::support::*;
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn driver(server: &Server) -> NfsDriver {
+    NfsDriver::new(config(server)).unwrap()
+}
+
+#[test]
+fn the_directory_is_made_once() {
+    let server = Server::start(obedient);
+    driver(&server).prepare(LIMIT).unwrap();
+    assert!(server.state.nodes.lock().unwrap().values().any(|node| node.name == DIRECTORY && node.directory));
+    let error = driver(&server).prepare(LIMIT).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::AlreadyExists);
+    assert!(error.detail.contains("exists already") && error.detail.contains(DIRECTORY), "{error}");
+}
+
+#[test]
+fn everything_of_ours_is_removed() {
+    let server = Server::start(obedient);
+    server.add(1, "theirs", true, &[]);
+    for object in 0..1234 {
+        add_file(&server, object * 977, 1);
+    }
+    let files = driver(&server).list(LIMIT).unwrap();
+    assert_eq!(files.len(), 1234);
+    assert!(files.iter().all(|(name, size)| name.len() == 16 && *size == 1));
+    assert_eq!(driver(&server).remove_all(LIMIT).unwrap(), 1234);
+    let left: Vec<String> =
+        server.state.nodes.lock().unwrap().values().map(|node| node.name.clone()).collect();
+    assert_eq!(left, ["", "theirs"]);
+    assert_eq!(driver(&server).remove_all(LIMIT).unwrap(), 0, "nothing there is no error");
+    assert_eq!(driver(&server).list(LIMIT).unwrap_err().kind, ErrorKind::NotFound);
+}
+
+#[test]
+fn what_is_not_ours_stays() {
+    let server = Server::start(obedient);
+    add_file(&server, 1, 1);
+    let directory = {
+        let nodes = server.state.nodes.lock().unwrap();
+        *nodes.iter().find(|(_, node)| node.name == DIRECTORY).unwrap().0
+    };
+    server.add(directory, "precious.txt", false, b"keep");
+    let error = driver(&server).remove_all(LIMIT).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::AlreadyExists);
+    assert!(error.detail.contains("not ours"), "{error}");
+    let nodes = server.state.nodes.lock().unwrap();
+    assert!(nodes.values().any(|node| node.name == "precious.txt"));
+    assert!(!nodes.values().any(|node| node.name == "0000000000000001"));
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    for (status, kind, expected) in [
+        (Status::ROFS, ErrorKind::ReadOnly, "the export is read-only: allow writing"),
+        (Status::ACCES, ErrorKind::AccessDenied, "for uid 0 gid 0; let this user write"),
+        (Status::NOSPC, ErrorKind::NoSpace, "the file system is full"),
+    ] {
+        let server = Server::start(move |call| match call.procedure {
+            Procedure::Mkdir => Action::Status(status),
+            _ => Action::Answer,
+        });
+        let error = driver(&server).prepare(LIMIT).unwrap_err();
+        assert_eq!(error.kind, kind);
+        assert!(error.detail.contains(expected) && error.detail.contains("127.0.0.1:/export"), "{error}");
+    }
+}
