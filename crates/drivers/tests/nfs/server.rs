@@ -30,8 +30,11 @@ pub enum Action {
     /// The procedure fails with this status.
     Status(Status),
     /// The results (behind the RPC header) are changed before they are sent.
-    Alter(Box<dyn FnOnce(&mut Vec<u8>)>),
+    Alter(Change),
 }
+
+/// Changes the results of an answer.
+pub type Change = Box<dyn FnOnce(&mut Vec<u8>)>;
 
 /// A call, as the script sees it.
 #[derive(Clone, Copy, Debug)]
