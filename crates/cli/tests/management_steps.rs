@@ -1,0 +1,187 @@
+//! Whatever happens at any management call, the array is afterwards as it was.
+//!
+//! The real `manometer check` runs against a simulated array that fails a call, does not answer it, or
+//! during which the process is killed; once for every step that the code enumerates and for both
+//! generations of the API. A neighbour with objects of its own is on the same array all the time.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "management_steps/stage.rs"]
+mod stage;
+
+use std::time::Duration;
+
+use array::faults::{SessionFault, StepAction};
+use provision::{Phase, Step, steps};
+use stage::{Ended, Generation, Stage, everywhere};
+
+/// Deadline of a call where calls hang: long enough for a busy machine, short enough for many of them.
+const SHORT: Duration = Duration::from_secs(1);
+/// Deadline of a call where none should be missed.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Both generations with each action, and for each action the steps in which it is a case of its own: a call
+/// that only looks has no effect that could precede its failure.
+fn with_each(actions: [StepAction; 2], test: impl Fn(&Stage, StepAction, Step) + Sync) {
+    everywhere(|generation| {
+        std::thread::scope(|scope| {
+            for action in actions {
+                let test = &test;
+                scope.spawn(move || {
+                    let stage = Stage::new(generation);
+                    let without_effect = matches!(action, StepAction::Fail | StepAction::Hang);
+                    for &step in steps().iter().filter(|step| without_effect || step.method() != "GET") {
+                        test(&stage, action, step);
+                    }
+                });
+            }
+        });
+    });
+}
+
+/// The step as it is known to the array: its place among all calls of an undisturbed run.
+fn place(step: Step) -> u64 {
+    1 + steps().iter().position(|&other| other == step).unwrap() as u64
+}
+
+/// The array is as it was, and no journal is left but the neighbour's.
+fn assert_untouched(stage: &Stage, step: Step, ended: &Ended) {
+    stage.assert_as_before(&format!("{step:?}: {ended:?}"));
+    assert_eq!(stage.journals(), 1, "{step:?}: {ended:?}");
+}
+
+#[test]
+fn an_undisturbed_run_makes_each_enumerated_call_once_and_leaves_nothing() {
+    everywhere(|generation| {
+        let stage = Stage::new(generation);
+        let ended = stage.check_for("1s", LONG).finish();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        stage.assert_as_before("undisturbed");
+        assert_eq!(stage.calls(), steps().len() as u64);
+        assert_eq!(stage.journals(), 1, "only the neighbour's");
+    });
+}
+
+#[test]
+fn a_call_that_fails() {
+    with_each([StepAction::Fail, StepAction::DoThenFail], |stage, action, step| {
+        stage.strike(step, action);
+        let ended = stage.check(LONG).finish();
+        match step.phase() {
+            Phase::Open | Phase::Create => {
+                assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}");
+                assert!(ended.stderr.contains(step.words()), "{step:?} is not named: {ended:?}");
+            }
+            // Removal is tried again, and a session that does not end by our word ends by itself.
+            Phase::Remove | Phase::Close => assert!(ended.left_nothing(), "{step:?}: {ended:?}"),
+        }
+        assert_untouched(stage, step, &ended);
+    });
+}
+
+#[test]
+fn a_call_that_is_not_answered() {
+    with_each([StepAction::Hang, StepAction::DoThenHang], |stage, action, step| {
+        stage.strike(step, action);
+        let ended = stage.check(SHORT).finish();
+        match step.phase() {
+            Phase::Open | Phase::Create => assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}"),
+            Phase::Remove | Phase::Close => assert!(ended.left_nothing(), "{step:?}: {ended:?}"),
+        }
+        assert_untouched(stage, step, &ended);
+    });
+}
+
+#[test]
+fn a_call_during_which_the_process_is_killed() {
+    with_each([StepAction::Hang, StepAction::DoThenHang], |stage, action, step| {
+        stage.strike(step, action);
+        let running = stage.check(LONG);
+        stage.wait_for_calls(place(step));
+        let killed = running.kill();
+        stage.heal();
+        let ended = stage.cleanup(SHORT).finish();
+        assert_eq!(ended.code, Some(0), "{step:?}: {killed:?} {ended:?}");
+        assert!(ended.stderr.contains("still running"), "{step:?}: the neighbour lives: {ended:?}");
+        assert_untouched(stage, step, &ended);
+    });
+}
+
+#[test]
+fn a_removal_that_is_refused_for_good_is_reported_and_finished_by_cleanup() {
+    everywhere(|generation| {
+        let stage = Stage::new(generation);
+        let removing = |step: &&Step| step.phase() == Phase::Remove && step.method() != "GET";
+        for &step in steps().iter().filter(removing) {
+            stage.strike_always(step, StepAction::Fail);
+            let ended = stage.check(LONG).finish();
+            assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}");
+            // The array cannot tell steps with the same request apart: the first of them is the one that fails.
+            let same = |other: &&Step| (other.method(), other.path()) == (step.method(), step.path());
+            let named = steps().iter().filter(same).any(|other| ended.stderr.contains(other.words()));
+            assert!(named, "{step:?} is not named: {ended:?}");
+            assert!(ended.stderr.contains("manometer cleanup"), "{step:?}: no next step: {ended:?}");
+            assert_eq!(stage.journals(), 2, "{step:?}");
+            stage.heal();
+            let ended = stage.cleanup(SHORT).finish();
+            assert_eq!(ended.code, Some(0), "{step:?}: {ended:?}");
+            assert_untouched(&stage, step, &ended);
+        }
+    });
+}
+
+#[test]
+fn sessions_that_expire_in_the_middle() {
+    everywhere(|generation| {
+        let stage = Stage::new(generation);
+        stage.expire(SessionFault { expires_after_calls: Some(3), expires_after_ms: None });
+        let ended = stage.check(LONG).finish();
+        assert!(ended.left_nothing(), "{ended:?}");
+        stage.assert_as_before("expiring sessions");
+        assert!(stage.calls() > steps().len() as u64, "no session expired");
+    });
+}
+
+#[test]
+fn a_signal_during_a_call() {
+    for (signal, code) in [(stage::INTERRUPT, 130), (stage::TERMINATE, 143)] {
+        everywhere(|generation| {
+            let stage = Stage::new(generation);
+            for step in [Step::Login, Step::CreateFileSystem, Step::CreateUser, Step::CreateBucket] {
+                stage.strike(step, StepAction::DoThenHang);
+                let running = stage.check(LONG);
+                stage.wait_for_calls(place(step));
+                let ended = running.signal(signal).finish();
+                assert_eq!(ended.code, Some(code), "{step:?}: {ended:?}");
+                assert_untouched(&stage, step, &ended);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_signal_under_load() {
+    for (signal, code) in [(stage::INTERRUPT, Some(130)), (stage::TERMINATE, Some(143)), (stage::KILL, None)]
+    {
+        everywhere(|generation| {
+            let stage = Stage::new(generation);
+            let running = stage.check_for("60s", LONG);
+            stage.wait_for_data();
+            let ended = running.signal(signal).finish();
+            assert_eq!(ended.code, code, "{ended:?}");
+            if code.is_none() {
+                let cleaned = stage.cleanup(SHORT).finish();
+                assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+            }
+            stage.assert_as_before(&format!("{ended:?}"));
+            assert_eq!(stage.journals(), 1, "{ended:?}");
+        });
+    }
+}
+
+#[test]
+fn both_generations_were_meant() {
+    let versions = |generation| Stage::new(generation).check(LONG).finish().stderr;
+    assert!(versions(Generation::One).contains("API 1.12"));
+    assert!(versions(Generation::Two).contains("API 2.29"));
+}
