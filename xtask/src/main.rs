@@ -1,10 +1,6 @@
 //! The repository's own chores: `cargo xtask tidy` checks the rules that no compiler checks.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line tool talks by printing"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks by printing")]
 
 mod tidy;
 
@@ -23,9 +19,7 @@ fn main() -> ExitCode {
 }
 
 fn run_tidy() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask lies in the workspace");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     match tidy::check(root) {
         Ok(findings) if findings.is_empty() => {
             println!("tidy: nothing to mend");

@@ -1,9 +1,40 @@
 //! manometer: what storage can really do, and what is holding it back.
 
+mod array_command;
 mod check;
+mod cleanup;
 mod client;
+mod exit;
+mod interrupt;
 mod messages;
 mod progress;
 mod report;
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Tells what storage can really do from this client, and what is holding it back.
+#[derive(Parser, Debug)]
+#[command(version, max_term_width = 100, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Array(Box<array_command::ArrayArguments>),
+    Check(Box<check::arguments::CheckArguments>),
+    Cleanup(cleanup::CleanupArguments),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let messages = messages::Messages::new();
+    ExitCode::from(match cli.command {
+        Command::Array(arguments) => array_command::run(*arguments, &messages),
+        Command::Check(arguments) => check::run(*arguments, &messages),
+        Command::Cleanup(arguments) => cleanup::run(arguments, &messages),
+    })
+}

@@ -75,13 +75,6 @@ impl Progress {
         }
     }
 
-    /// Says what a stage that is not measured is doing.
-    pub fn doing(&self, what: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(what.to_owned());
-        }
-    }
-
     /// Ends the phase with what came out.
     pub fn end(mut self, outcome: &str) {
         self.clear();

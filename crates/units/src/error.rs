@@ -21,12 +21,7 @@ impl ParseError {
         if shown.len() < text.len() {
             shown.push('…');
         }
-        Self {
-            text: shown,
-            wanted,
-            problem: problem.into(),
-            mend,
-        }
+        Self { text: shown, wanted, problem: problem.into(), mend }
     }
 
     /// The text that was given, shortened when it is very long.
@@ -37,11 +32,7 @@ impl ParseError {
 
 impl std::fmt::Display for ParseError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{:?} is not {}: {}; {}",
-            self.text, self.wanted, self.problem, self.mend
-        )
+        write!(f, "{:?} is not {}: {}; {}", self.text, self.wanted, self.problem, self.mend)
     }
 }
 

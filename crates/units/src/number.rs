@@ -31,9 +31,7 @@ pub(crate) fn split(text: &str) -> Result<(Decimal, &str), NumberError> {
     if text.starts_with('-') {
         return Err(NumberError::Negative);
     }
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
@@ -43,10 +41,8 @@ pub(crate) fn split(text: &str) -> Result<(Decimal, &str), NumberError> {
     if whole.len() + fraction.len() > 30 {
         return Err(NumberError::TooLong);
     }
-    let mantissa = whole
-        .bytes()
-        .chain(fraction.bytes())
-        .fold(0u128, |n, digit| n * 10 + u128::from(digit - b'0'));
+    let mantissa =
+        whole.bytes().chain(fraction.bytes()).fold(0u128, |n, digit| n * 10 + u128::from(digit - b'0'));
     let scale = u32::try_from(fraction.len()).expect("at most 30");
     Ok((Decimal { mantissa, scale }, rest.trim()))
 }
@@ -55,10 +51,7 @@ impl Decimal {
     /// The number times `factor`, when that is whole and fits in a u64.
     pub(crate) fn times(self, factor: u64) -> Result<u64, TimesError> {
         let divisor = 10u128.pow(self.scale);
-        let product = self
-            .mantissa
-            .checked_mul(u128::from(factor))
-            .ok_or(TimesError::TooLarge)?;
+        let product = self.mantissa.checked_mul(u128::from(factor)).ok_or(TimesError::TooLarge)?;
         if !product.is_multiple_of(divisor) {
             return Err(TimesError::NotWhole);
         }
@@ -86,16 +79,7 @@ mod tests {
     fn numbers_and_units_come_apart_with_and_without_a_blank() {
         assert_eq!(split("1.5 GiB").unwrap().1, "GiB");
         assert_eq!(split("1.5GiB").unwrap().0.to_f64(), 1.5);
-        assert_eq!(
-            split(" 7 ").unwrap(),
-            (
-                Decimal {
-                    mantissa: 7,
-                    scale: 0
-                },
-                ""
-            )
-        );
+        assert_eq!(split(" 7 ").unwrap(), (Decimal { mantissa: 7, scale: 0 }, ""));
         assert_eq!(split(".5s").unwrap().0.to_f64(), 0.5);
     }
 
@@ -112,13 +96,7 @@ mod tests {
     #[test]
     fn products_are_exact_or_refused() {
         assert_eq!(split("1.5").unwrap().0.times(1024), Ok(1536));
-        assert_eq!(
-            split("0.3").unwrap().0.times(1024),
-            Err(TimesError::NotWhole)
-        );
-        assert_eq!(
-            split("99999999999999999999").unwrap().0.times(1),
-            Err(TimesError::TooLarge)
-        );
+        assert_eq!(split("0.3").unwrap().0.times(1024), Err(TimesError::NotWhole));
+        assert_eq!(split("99999999999999999999").unwrap().0.times(1), Err(TimesError::TooLarge));
     }
 }

@@ -46,11 +46,7 @@ impl ByteRate {
     /// In bits, as network cards are named: `25 Gbit/s`.
     pub fn as_bits(self) -> String {
         let bits = self.0 * 8.0;
-        let (unit, factor) = if bits >= 1e9 {
-            ("Gbit/s", 1e9)
-        } else {
-            ("Mbit/s", 1e6)
-        };
+        let (unit, factor) = if bits >= 1e9 { ("Gbit/s", 1e9) } else { ("Mbit/s", 1e6) };
         let text = format!("{:.1}", bits / factor);
         format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
     }
@@ -64,11 +60,7 @@ impl OpRate {
 }
 
 fn per_second(count: u64, nanos: u64) -> f64 {
-    if nanos == 0 {
-        0.0
-    } else {
-        count as f64 * 1e9 / nanos as f64
-    }
+    if nanos == 0 { 0.0 } else { count as f64 * 1e9 / nanos as f64 }
 }
 
 /// One decimal in the largest unit that keeps the number at 1 or more: `3.1 GB/s`, `0.0 B/s`.
@@ -76,10 +68,8 @@ impl fmt::Display for ByteRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // 999.96 MB/s must read 1.0 GB/s and never 1000.0 MB/s: compare what the smaller unit
         // would print.
-        let (unit, factor) = BYTE_UNITS[..5]
-            .iter()
-            .find(|(_, factor)| reaches(self.0, *factor))
-            .unwrap_or(&("B", 1.0));
+        let (unit, factor) =
+            BYTE_UNITS[..5].iter().find(|(_, factor)| reaches(self.0, *factor)).unwrap_or(&("B", 1.0));
         f.pad(&format!("{:.1} {unit}/s", self.0 / factor))
     }
 }
@@ -87,9 +77,7 @@ impl fmt::Display for ByteRate {
 /// Whole operations below a thousand, else one decimal: `350/s`, `12.3k/s`.
 impl fmt::Display for OpRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chosen = OP_UNITS[..3]
-            .iter()
-            .find(|(_, factor)| reaches(self.0, *factor));
+        let chosen = OP_UNITS[..3].iter().find(|(_, factor)| reaches(self.0, *factor));
         match chosen {
             Some((unit, factor)) => f.pad(&format!("{:.1}{unit}/s", self.0 / factor)),
             None => f.pad(&format!("{:.0}/s", self.0)),
@@ -110,10 +98,7 @@ fn parse(
 ) -> Result<f64, ParseError> {
     let wrong = |problem: String| ParseError::new(text, wanted, problem, mend);
     let (number, unit) = number::split(text).map_err(|e| wrong(e.problem().into()))?;
-    let name = unit
-        .strip_suffix("/s")
-        .ok_or_else(|| wrong("it does not end in /s".into()))?
-        .trim();
+    let name = unit.strip_suffix("/s").ok_or_else(|| wrong("it does not end in /s".into()))?.trim();
     let name = name.strip_suffix("ops").unwrap_or(name).trim();
     let (_, factor) = units
         .iter()
@@ -164,12 +149,7 @@ mod tests {
 
     #[test]
     fn operations_print_short() {
-        for (rate, text) in [
-            (0.4, "0/s"),
-            (350.0, "350/s"),
-            (12_345.0, "12.3k/s"),
-            (4.5e6, "4.5M/s"),
-        ] {
+        for (rate, text) in [(0.4, "0/s"), (350.0, "350/s"), (12_345.0, "12.3k/s"), (4.5e6, "4.5M/s")] {
             assert_eq!(OpRate(rate).to_string(), text);
         }
     }
@@ -190,13 +170,7 @@ mod tests {
             "\"100 MB\" is not a rate in bytes: it does not end in /s; \
              write a number and a unit, such as 100 MB/s, 3.1 GB/s or 1GiB/s"
         );
-        assert!(
-            "5 q/s"
-                .parse::<OpRate>()
-                .unwrap_err()
-                .to_string()
-                .contains("unknown unit")
-        );
+        assert!("5 q/s".parse::<OpRate>().unwrap_err().to_string().contains("unknown unit"));
     }
 
     proptest! {

@@ -56,13 +56,7 @@ mod tests {
 
     #[test]
     fn shares_are_written_as_percentages_or_fractions() {
-        for (text, value) in [
-            ("80%", 0.8),
-            ("0.8", 0.8),
-            ("12.5 %", 0.125),
-            ("0", 0.0),
-            ("100%", 1.0),
-        ] {
+        for (text, value) in [("80%", 0.8), ("0.8", 0.8), ("12.5 %", 0.125), ("0", 0.0), ("100%", 1.0)] {
             assert_eq!(text.parse::<Share>().unwrap().value(), value, "{text}");
         }
         assert_eq!(Share(0.07).to_string(), "7%");

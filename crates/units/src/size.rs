@@ -16,13 +16,8 @@ pub struct Size(pub u64);
 
 const MEND: &str = "write a number and a unit, such as 4KiB, 8M or 1 GB";
 
-const BINARY: [(&str, u64); 5] = [
-    ("PiB", 1 << 50),
-    ("TiB", 1 << 40),
-    ("GiB", 1 << 30),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
-];
+const BINARY: [(&str, u64); 5] =
+    [("PiB", 1 << 50), ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 const DECIMAL: [(&str, u64); 5] = [
     ("PB", 1_000_000_000_000_000),
@@ -76,10 +71,7 @@ fn factor(unit: &str) -> Option<u64> {
         return Some(1);
     }
     let named = |table: &[(&str, u64)], name: &str| {
-        table
-            .iter()
-            .find(|(unit, _)| unit.eq_ignore_ascii_case(name))
-            .map(|(_, factor)| *factor)
+        table.iter().find(|(unit, _)| unit.eq_ignore_ascii_case(name)).map(|(_, factor)| *factor)
     };
     named(&BINARY, &lower)
         .or_else(|| named(&DECIMAL, &lower))
@@ -107,16 +99,10 @@ impl FromStr for Size {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = |table: &[(&'static str, u64)]| {
-            table
-                .iter()
-                .find(|(_, factor)| self.0 != 0 && self.0.is_multiple_of(*factor))
-                .copied()
+            table.iter().find(|(_, factor)| self.0 != 0 && self.0.is_multiple_of(*factor)).copied()
         };
         // Of 1024000 the reader wants 1000KiB, of 1000000 he wants 1MB: the shorter number wins.
-        let best = [exact(&BINARY), exact(&DECIMAL)]
-            .into_iter()
-            .flatten()
-            .max_by_key(|(_, factor)| *factor);
+        let best = [exact(&BINARY), exact(&DECIMAL)].into_iter().flatten().max_by_key(|(_, factor)| *factor);
         match best {
             Some((unit, factor)) => f.pad(&format!("{}{unit}", self.0 / factor)),
             None => f.pad(&self.0.to_string()),

@@ -51,10 +51,7 @@ fn factor(unit: &str) -> Option<u64> {
         "sec" => "s",
         other => other,
     };
-    UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| *factor)
+    UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }
 
 impl FromStr for Span {
@@ -142,11 +139,7 @@ mod tests {
             ("1h", 3_600_000_000_000),
             ("7ns", 7),
         ] {
-            assert_eq!(
-                text.parse(),
-                Ok(Span(Duration::from_nanos(nanos))),
-                "{text}"
-            );
+            assert_eq!(text.parse(), Ok(Span(Duration::from_nanos(nanos))), "{text}");
         }
     }
 

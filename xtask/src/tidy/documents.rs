@@ -5,13 +5,8 @@ use super::Finding;
 /// The changelog's first section is open, for what the next release will bring.
 pub fn changelog(text: &str) -> Option<Finding> {
     let first = text.lines().find(|line| line.starts_with("## "));
-    (first != Some("## Unreleased")).then(|| {
-        Finding::new(
-            "CHANGELOG.md",
-            0,
-            "the first section must be \"## Unreleased\"",
-        )
-    })
+    (first != Some("## Unreleased"))
+        .then(|| Finding::new("CHANGELOG.md", 0, "the first section must be \"## Unreleased\""))
 }
 
 /// The README names the commands that do everything by themselves.

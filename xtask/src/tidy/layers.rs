@@ -9,17 +9,8 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top of the house to its ground floor. `bench` and `xtask` stand beside it.
-const ORDER: [&str; 9] = [
-    "units",
-    "metrics",
-    "reactor",
-    "wire",
-    "drivers",
-    "engine",
-    "array",
-    "provision",
-    "manometer",
-];
+const ORDER: [&str; 9] =
+    ["units", "metrics", "reactor", "wire", "drivers", "engine", "array", "provision", "manometer"];
 
 /// May use every crate, and no crate may use them.
 const BESIDE: [&str; 2] = ["bench", "xtask"];
@@ -33,21 +24,11 @@ pub struct Uses {
 /// The crates of the workspace, from `cargo metadata`.
 pub fn dependencies(root: &Path) -> Result<Vec<Uses>> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--no-deps",
-            "--offline",
-        ])
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(root)
         .output()
         .context("running cargo metadata")?;
-    ensure!(
-        output.status.success(),
-        "cargo metadata: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
     let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
     Ok(from_metadata(&metadata))
 }
@@ -81,9 +62,7 @@ pub fn check(crates: &[Uses]) -> Vec<Finding> {
             findings.push(Finding::new(
                 "Cargo.toml",
                 0,
-                format!(
-                    "the crate {name} has no layer: give it a place in xtask/src/tidy/layers.rs"
-                ),
+                format!("the crate {name} has no layer: give it a place in xtask/src/tidy/layers.rs"),
             ));
             continue;
         };
@@ -105,11 +84,7 @@ mod tests {
     use super::*;
 
     fn found(name: &str, uses: &[&str]) -> usize {
-        check(&[Uses {
-            name: name.into(),
-            uses: uses.iter().map(ToString::to_string).collect(),
-        }])
-        .len()
+        check(&[Uses { name: name.into(), uses: uses.iter().map(ToString::to_string).collect() }]).len()
     }
 
     #[test]

@@ -19,18 +19,10 @@ const UNFINISHED: [(&str, &str); 8] = [
 ];
 
 /// Paths that exist only on the machine where somebody worked.
-const MACHINE_PATHS: [&str; 3] = [
-    concat!("/ro", "ot/"),
-    concat!("/ho", "me/"),
-    concat!("/wo", "rk/"),
-];
+const MACHINE_PATHS: [&str; 3] = [concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/wo", "rk/")];
 
-const PRINTS: [&str; 4] = [
-    concat!("print", "ln!("),
-    concat!("print", "!("),
-    concat!("eprint", "ln!("),
-    concat!("dbg", "!("),
-];
+const PRINTS: [&str; 4] =
+    [concat!("print", "ln!("), concat!("print", "!("), concat!("eprint", "ln!("), concat!("dbg", "!(")];
 
 /// Where printing is the job.
 const MAY_PRINT: [&str; 3] = ["crates/cli/", "xtask/", "bench/"];
@@ -46,11 +38,7 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
         findings.push(Finding::new(path, 0, message));
     }
     if path.ends_with(".rs") && !begins_with_module_doc(text) {
-        findings.push(Finding::new(
-            path,
-            1,
-            "begin with a module doc: //! what this file is for",
-        ));
+        findings.push(Finding::new(path, 1, "begin with a module doc: //! what this file is for"));
     }
     if !text.is_empty() && !text.ends_with('\n') {
         findings.push(Finding::new(path, 0, "the last line has no line end"));
@@ -67,9 +55,7 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
         }
         for (end, mark) in UNFINISHED {
             if path.ends_with(end) && line.contains(mark) {
-                report(format!(
-                    "{mark} … stands for work or a test that is left out"
-                ));
+                report(format!("{mark} … stands for work or a test that is left out"));
             }
         }
         for machine_path in MACHINE_PATHS {
@@ -91,9 +77,7 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
 
 /// A module doc, after nothing but inner attributes.
 fn begins_with_module_doc(text: &str) -> bool {
-    text.lines()
-        .find(|line| !line.starts_with("#!["))
-        .is_some_and(|line| line.starts_with("//!"))
+    text.lines().find(|line| !line.starts_with("#![")).is_some_and(|line| line.starts_with("//!"))
 }
 
 /// `needle` as the beginning of an absolute path, not as the middle of a longer one.
@@ -111,10 +95,7 @@ mod tests {
     use super::*;
 
     fn messages(path: &str, text: &str) -> Vec<String> {
-        check(path, text)
-            .into_iter()
-            .map(|finding| finding.message)
-            .collect()
+        check(path, text).into_iter().map(|finding| finding.message).collect()
     }
 
     fn one(path: &str, text: &str, expected: &str) {
@@ -153,11 +134,7 @@ mod tests {
     #[test]
     fn unfinished_work_is_found() {
         for (end, mark) in UNFINISHED {
-            let text = if end == ".rs" {
-                format!("//! A.\n{mark}\n")
-            } else {
-                format!("{mark}\n")
-            };
+            let text = if end == ".rs" { format!("//! A.\n{mark}\n") } else { format!("{mark}\n") };
             one(&format!("tests/a{end}"), &text, "left out");
         }
     }

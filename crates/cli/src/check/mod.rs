@@ -1,5 +1,159 @@
 //! `manometer check`: is the plumbing between this client and its storage right?
+//!
+//! The stages, one way: arguments, request, ground (provisioning), rows, removal, report.
 
 pub mod arguments;
+mod demo;
+mod ground;
+mod place;
+mod request;
 pub mod row;
+mod stage;
+mod targets;
+mod url;
 pub mod verdict;
+mod walk;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use drivers::Payload;
+use provision::{Journal, Run, RunId};
+use reactor::clock;
+
+pub use ground::credentials;
+pub use place::Place;
+
+use crate::exit;
+use crate::interrupt::Interrupt;
+use crate::messages::Messages;
+use crate::report::{Destination, Report};
+use arguments::CheckArguments;
+use demo::Demo;
+use ground::Ground;
+use request::{Request, Source};
+use row::Row;
+use stage::Bench;
+
+/// Makes a check from beginning to end; the process's exit code.
+pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
+    let request = match Request::new(arguments, |name| std::env::var(name).ok()) {
+        Ok(request) => request,
+        Err(error) => return exit::usage(messages, &error.to_string()),
+    };
+    let destination = match Destination::open(request.format, request.output_file.as_deref()) {
+        Ok(destination) => destination,
+        Err(error) => {
+            return exit::usage(
+                messages,
+                &format!("--output-file: {error}: name a file that can be written"),
+            );
+        }
+    };
+    match check(request, destination, messages) {
+        Ok(code) => code,
+        Err(error) if ground::is_usage(&error) => exit::usage(messages, &format!("{error:#}")),
+        Err(error) => exit::failure(messages, &format!("{error:#}")),
+    }
+}
+
+fn check(mut request: Request, destination: Destination, messages: &Messages) -> Result<u8> {
+    let started = timestamp();
+    let demo = match request.source {
+        Source::Demo => Some(Demo::start(&mut request)?),
+        _ => None,
+    };
+    let ports = demo.as_ref().map_or_else(BTreeMap::new, |demo| demo.ports.clone());
+    let interrupt = Interrupt::listen(messages.clone()).context("signals cannot be caught")?;
+    let run = begin(&request)?;
+    interrupt.leftovers(Some(second_signal(&request, &run)));
+
+    let ground = match Ground::prepare(&request, &run, &interrupt, messages, &ports) {
+        Ok(ground) => ground,
+        Err(error) => return abandon(&run, &interrupt, messages, error),
+    };
+    let array = ground.array.clone();
+    let mut bench = Bench {
+        load: request.load.clone(),
+        payload: Payload::new(seed(run.id())),
+        messages: messages.clone(),
+        interrupt: interrupt.clone(),
+        reactor: None,
+    };
+    let rows: Vec<Row> = ground.targets.iter().map(|target| walk::walk(&mut bench, target, &run)).collect();
+    let left_behind = ground.remove(&run, messages);
+    drop(demo);
+
+    let report = Report {
+        run_id: run.id().to_string(),
+        started,
+        finished: timestamp(),
+        settings: request.settings(),
+        array,
+        reactor: bench.reactor,
+        verdict: verdict::verdict(&rows),
+        rows,
+        left_behind,
+        interrupted_by: interrupt.ended_by().map(|(name, _)| name),
+    };
+    destination.write(&report).context("the report cannot be written")?;
+    if !report.left_behind.is_empty() {
+        messages.error(&left_behind_line(&report.left_behind));
+    }
+    Ok(match interrupt.ended_by() {
+        Some((_, code)) => code,
+        None if report.success() => 0,
+        None => 1,
+    })
+}
+
+fn begin(request: &Request) -> Result<Run> {
+    let directory = match &request.journal_dir {
+        Some(directory) => directory.clone(),
+        None => Journal::default_directory()?,
+    };
+    Ok(Journal::open(&directory)?.begin(&RunId::random())?)
+}
+
+/// Ends a check whose ground could not be prepared.
+fn abandon(run: &Run, interrupt: &Interrupt, messages: &Messages, error: anyhow::Error) -> Result<u8> {
+    if let Err(error) = run.finish() {
+        messages.warn(&error.to_string());
+    }
+    let remaining = run.remaining();
+    if !remaining.is_empty() {
+        messages.error(&left_behind_line(&remaining));
+    }
+    match interrupt.ended_by() {
+        Some((_, code)) => {
+            messages.note(&format!("stopped before anything was measured: {error:#}"));
+            Ok(code)
+        }
+        None => Err(error),
+    }
+}
+
+fn left_behind_line(remaining: &[String]) -> String {
+    format!("left behind: {}; next: run `manometer cleanup`", remaining.join(", "))
+}
+
+fn second_signal(request: &Request, run: &Run) -> String {
+    let flag = match &request.journal_dir {
+        Some(directory) => format!(" --journal-dir {}", directory.display()),
+        None => String::new(),
+    };
+    format!(
+        "whatever is named {} may still exist; next: `manometer cleanup{flag}` removes what the journal {} lists",
+        run.id().object_name(),
+        run.path().display()
+    )
+}
+
+/// The payload of a run is its own, so that nothing left by another can pass for it.
+fn seed(run: &RunId) -> u64 {
+    run.as_str().bytes().fold(0, |seed, byte| seed << 8 | u64::from(byte))
+}
+
+fn timestamp() -> jiff::Timestamp {
+    jiff::Timestamp::try_from(clock::wall()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}

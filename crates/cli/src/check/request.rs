@@ -188,11 +188,7 @@ impl Request {
             block_size: load.block_size,
             object_size: load.object_size,
             dataset: load.dataset,
-            sink: match load.sink {
-                Sink::Buffer => "buffer",
-                Sink::Verify => "verify",
-                Sink::Discard => "discard",
-            },
+            sink: super::stage::sink_name(load.sink),
             stable: load.stable,
             s3_payload: match self.s3_access.signing {
                 PayloadSigning::Unsigned => "unsigned",

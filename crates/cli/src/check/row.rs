@@ -161,11 +161,6 @@ impl Phase {
     pub fn ok(&self) -> u64 {
         self.total.ops.iter().map(|(_, stats)| stats.ok).sum()
     }
-
-    /// The first example of an error, as a line for people.
-    pub fn first_error(&self) -> Option<String> {
-        self.error_samples.first().map(|(kind, detail)| format!("{kind}: {detail}"))
-    }
 }
 
 /// One data address and protocol.

@@ -153,6 +153,8 @@ fn paths(rows: &[Row]) -> String {
     match (rows.len(), broken.len()) {
         (0, _) => "Nothing was checked.".into(),
         (1, 0) => "The path works.".into(),
+        (1, _) => format!("The path is broken: {}.", broken.join(", ")),
+        (all, count) if all == count => format!("No path works: {}.", broken.join(", ")),
         (all, 0) => format!("All {all} paths work."),
         (all, count) => format!(
             "{} of {all} paths {}: {}.",

@@ -1,0 +1,87 @@
+//! `--demo`: a simulated array in this process, on free loopback addresses, as the thing to check.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use array::{Array, Config, DataAddress};
+use provision::{Management, Secret, Trust};
+
+use super::request::{ArrayRequest, Request, Source};
+use super::targets::Ports;
+
+/// Space of the array, in bytes: what a demonstration writes must fit into this machine's memory.
+const CAPACITY: u64 = 4 << 30;
+/// Most that one phase writes.
+const DATASET: u64 = 1 << 30;
+
+/// The array and its journal, which last as long as the demonstration.
+pub struct Demo {
+    _array: Array,
+    journal: Option<PathBuf>,
+    /// Where each address really listens.
+    pub ports: BTreeMap<IpAddr, Ports>,
+}
+
+impl Demo {
+    /// Starts the array and makes the request one of it.
+    ///
+    /// # Errors
+    /// No address or thread could be had.
+    pub fn start(request: &mut Request) -> Result<Self> {
+        // A network of its own within 127.0.0.0/8, so that demonstrations side by side do not meet.
+        let (a, b) = (fastrand::u8(1..=250), fastrand::u8(0..=250));
+        let address = |last: u8| Ipv4Addr::new(127, a, b, last);
+        let config = Config {
+            data: vec![
+                DataAddress::new(address(1), "data1.eth1", "subnet1"),
+                DataAddress::new(address(2), "data2.eth1", "subnet2"),
+            ],
+            capacity_bytes: CAPACITY,
+            ..Config::loopback()
+        };
+        let array = Array::start(config).context("the simulated array cannot start")?;
+        let fingerprint = array.fingerprint().context("the simulated array has no certificate")?;
+        let fingerprint = fingerprint.parse().map_err(anyhow::Error::msg)?;
+        request.source = Source::Array(ArrayRequest {
+            management: Management {
+                address: array.management_address().to_string(),
+                token: Secret::new(array.token().reveal()),
+                trust: Trust::Fingerprint(fingerprint),
+                call_timeout: Duration::from_secs(10),
+            },
+            filesystem: None,
+            bucket: None,
+        });
+        request.load.dataset = request.load.dataset.min(DATASET);
+        // The array dies with this process: what a killed demonstration leaves needs no clean-up later.
+        let mut journal = None;
+        if request.journal_dir.is_none() {
+            let directory =
+                std::env::temp_dir().join(format!("manometer-demo-{}-{a}-{b}", std::process::id()));
+            journal = Some(directory.clone());
+            request.journal_dir = Some(directory);
+        }
+        let ports = array.data().iter().map(|data| {
+            let ports = Ports {
+                nfs: Some(data.nfs_port),
+                mount: Some(data.mount_port),
+                portmap: data.portmap_port,
+                s3: data.s3_port,
+            };
+            (data.ip, ports)
+        });
+        Ok(Self { ports: ports.collect(), _array: array, journal })
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        if let Some(directory) = &self.journal {
+            // Only this process knew of it.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! A place that this run occupies on a target that stays: our directory, our prefix. It is in the
+//! journal before it is made and is emptied when its guard goes, by whatever way that happens.
+
+use std::time::Duration;
+
+use drivers::DriverError;
+use drivers::nfs::NfsDriver;
+use drivers::s3::{S3Config, S3Driver};
+use metrics::ErrorKind;
+use provision::{Mark, NfsPlace, ProvisionError, Run, S3Place};
+
+/// A target in which a place of ours can be made and removed again. Both block; no single answer may
+/// take longer than `limit`.
+pub trait Place {
+    /// Checks the target and makes the place.
+    ///
+    /// # Errors
+    /// One line: what was tried, on which address, what came back, and what to do next.
+    fn prepare(&self, limit: Duration) -> Result<(), DriverError>;
+
+    /// Removes the place and all that is in it, nothing else. Not finding it is success.
+    ///
+    /// # Errors
+    /// As [`Place::prepare`].
+    fn empty(&self, limit: Duration) -> Result<(), DriverError>;
+}
+
+impl Place for NfsDriver {
+    fn prepare(&self, limit: Duration) -> Result<(), DriverError> {
+        NfsDriver::prepare(self, limit)
+    }
+
+    fn empty(&self, limit: Duration) -> Result<(), DriverError> {
+        self.remove_all(limit).map(drop)
+    }
+}
+
+impl Place for S3Driver {
+    fn prepare(&self, limit: Duration) -> Result<(), DriverError> {
+        limited(self, limit)?.check_bucket()
+    }
+
+    fn empty(&self, limit: Duration) -> Result<(), DriverError> {
+        limited(self, limit)?.remove_all().map(drop)
+    }
+}
+
+fn limited(driver: &S3Driver, limit: Duration) -> Result<S3Driver, DriverError> {
+    S3Driver::new(S3Config { control_timeout: limit, ..driver.config().clone() })
+}
+
+/// How long a place may keep one waiting.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For the first contact.
+    pub connect: Duration,
+    /// For one answer while removing.
+    pub operation: Duration,
+}
+
+/// What the journal is told of a place.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// Nothing: the export or bucket itself is in the journal.
+    None,
+    /// A directory.
+    Nfs(NfsPlace),
+    /// A prefix.
+    S3(Box<S3Place>),
+}
+
+/// Guards a place: dropped, it empties it.
+pub struct Occupied<'a, P: Place> {
+    place: &'a P,
+    run: &'a Run,
+    mark: Option<Mark>,
+    patience: Patience,
+    gone: bool,
+}
+
+/// Why a place could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum EnterError {
+    /// The target refused or did not answer.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// The journal could not be written.
+    #[error(transparent)]
+    Journal(#[from] ProvisionError),
+}
+
+impl<'a, P: Place> Occupied<'a, P> {
+    /// Writes the journal, then makes the place.
+    ///
+    /// # Errors
+    /// [`EnterError`]; nothing is left then, or the journal knows it.
+    pub fn enter(place: &'a P, run: &'a Run, entry: &Entry, patience: Patience) -> Result<Self, EnterError> {
+        let mark = match entry {
+            Entry::None => None,
+            Entry::Nfs(entry) => Some(run.directory(entry)?),
+            Entry::S3(entry) => Some(run.objects(entry)?),
+        };
+        let mut occupied = Self { place, run, mark, patience, gone: false };
+        match place.prepare(patience.connect) {
+            Ok(()) => Ok(occupied),
+            Err(error) => {
+                if never_made(error.kind) {
+                    occupied.gone = true;
+                    if let Some(mark) = occupied.mark {
+                        run.not_ours(mark, &error.to_string())?;
+                    }
+                }
+                // Otherwise it may have been made although the answer was lost: dropping the guard looks.
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Empties the place.
+    ///
+    /// # Errors
+    /// What could not be removed; it stays in the journal.
+    pub fn leave(mut self) -> Result<(), EnterError> {
+        self.vacate()
+    }
+
+    fn vacate(&mut self) -> Result<(), EnterError> {
+        // Tried once: whoever failed to say good-bye would wait for the same deadline again.
+        if std::mem::replace(&mut self.gone, true) {
+            return Ok(());
+        }
+        self.place.empty(self.patience.operation)?;
+        if let Some(mark) = self.mark {
+            self.run.removed(mark)?;
+        }
+        Ok(())
+    }
+}
+
+impl<P: Place> Drop for Occupied<'_, P> {
+    fn drop(&mut self) {
+        // What fails here stays in the journal, and the end of the run says so.
+        let _ = self.vacate();
+    }
+}
+
+/// True when the error proves that nothing of ours was made.
+fn never_made(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::ConnectFailed
+            | ErrorKind::AccessDenied
+            | ErrorKind::ReadOnly
+            | ErrorKind::NotFound
+            | ErrorKind::AlreadyExists
+            | ErrorKind::NoSpace
+            | ErrorKind::Rejected
+            | ErrorKind::Tls
+            | ErrorKind::Local
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::net::IpAddr;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use provision::{Journal, RunId};
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience { connect: Duration::ZERO, operation: Duration::ZERO };
+
+    #[derive(Default)]
+    struct Fake {
+        prepare: Option<ErrorKind>,
+        empty: Option<ErrorKind>,
+        calls: RefCell<Vec<&'static str>>,
+    }
+
+    impl Place for Fake {
+        fn prepare(&self, _: Duration) -> Result<(), DriverError> {
+            self.calls.borrow_mut().push("prepare");
+            self.prepare.map_or(Ok(()), |kind| Err(DriverError::new(kind, "prepare")))
+        }
+
+        fn empty(&self, _: Duration) -> Result<(), DriverError> {
+            self.calls.borrow_mut().push("empty");
+            self.empty.map_or(Ok(()), |kind| Err(DriverError::new(kind, "empty")))
+        }
+    }
+
+    fn with_run(test: impl FnOnce(&Run, &Entry)) {
+        let directory = tempfile::tempdir().unwrap();
+        let run = Journal::open(directory.path()).unwrap().begin(&RunId::random()).unwrap();
+        let entry = Entry::Nfs(NfsPlace {
+            server: IpAddr::from([127, 0, 0, 1]),
+            export: "/export".into(),
+            directory: run.id().object_name(),
+            nfs_port: None,
+            mount_port: None,
+            portmap_port: 111,
+            uid: 0,
+            gid: 0,
+        });
+        test(&run, &entry);
+    }
+
+    #[test]
+    fn a_place_is_emptied_once_when_it_is_left() {
+        with_run(|run, entry| {
+            let fake = Fake::default();
+            let occupied = Occupied::enter(&fake, run, entry, PATIENCE).unwrap();
+            assert_eq!(run.remaining().len(), 1);
+            occupied.leave().unwrap();
+            assert_eq!(*fake.calls.borrow(), ["prepare", "empty"]);
+            assert!(run.remaining().is_empty());
+        });
+    }
+
+    #[test]
+    fn a_panic_empties_it_too() {
+        with_run(|run, entry| {
+            let fake = Fake::default();
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                let _occupied = Occupied::enter(&fake, run, entry, PATIENCE).unwrap();
+                panic!("a defect");
+            }));
+            assert!(panicked.is_err());
+            assert_eq!(*fake.calls.borrow(), ["prepare", "empty"]);
+            assert!(run.remaining().is_empty());
+        });
+    }
+
+    #[test]
+    fn what_was_there_before_is_not_touched() {
+        with_run(|run, entry| {
+            let fake = Fake { prepare: Some(ErrorKind::AlreadyExists), ..Fake::default() };
+            assert!(Occupied::enter(&fake, run, entry, PATIENCE).is_err());
+            assert_eq!(*fake.calls.borrow(), ["prepare"]);
+            assert!(run.remaining().is_empty());
+        });
+    }
+
+    #[test]
+    fn what_may_have_been_made_is_looked_for() {
+        with_run(|run, entry| {
+            let fake = Fake { prepare: Some(ErrorKind::TimedOut), ..Fake::default() };
+            assert!(Occupied::enter(&fake, run, entry, PATIENCE).is_err());
+            assert_eq!(*fake.calls.borrow(), ["prepare", "empty"]);
+            assert!(run.remaining().is_empty());
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_removed_stays_in_the_journal() {
+        with_run(|run, entry| {
+            let fake = Fake { empty: Some(ErrorKind::ConnectionLost), ..Fake::default() };
+            let occupied = Occupied::enter(&fake, run, entry, PATIENCE).unwrap();
+            assert!(occupied.leave().is_err());
+            assert_eq!(*fake.calls.borrow(), ["prepare", "empty"]);
+            assert_eq!(run.remaining().len(), 1);
+        });
+    }
+}

@@ -1,0 +1,207 @@
+//! One measured stage: runs it with progress, watches the client meanwhile, and keeps what was seen.
+
+use std::time::Duration;
+
+use drivers::{Driver, Payload, Sink};
+use engine::{Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload};
+use metrics::Interval;
+use reactor::clock;
+
+use super::request::Load;
+use super::row::{Phase, Second};
+use crate::client::{ClientLoad, CpuWatch, nic_of};
+use crate::interrupt::Interrupt;
+use crate::messages::Messages;
+use crate::progress::Progress;
+use crate::report::ReactorFacts;
+
+/// How long operations in flight are waited for once the window is over.
+const DRAIN: Duration = Duration::from_secs(10);
+/// Files are not larger than this, so that a COMMIT comes now and then.
+const MAX_FILE: u64 = 1 << 30;
+
+/// What all stages of a check share.
+pub struct Bench {
+    /// How much load of which shape.
+    pub load: Load,
+    /// What is written.
+    pub payload: Payload,
+    /// Where people read.
+    pub messages: Messages,
+    /// What a signal must reach.
+    pub interrupt: Interrupt,
+    /// Known once the first stage ran.
+    pub reactor: Option<ReactorFacts>,
+}
+
+/// A stage that ran: what is shown of it, and what the next one needs.
+pub struct Ran {
+    /// For the report.
+    pub phase: Phase,
+    /// What was written.
+    pub data_set: DataSet,
+    /// A signal ended it.
+    pub stopped: bool,
+    /// Operations that never ended.
+    pub abandoned: u64,
+}
+
+impl Bench {
+    /// The files that an NFS write phase makes: one after the other in each lane.
+    pub fn files(&self) -> Shape {
+        let block = self.load.block_size;
+        let lanes = u64::from(self.load.workers) * u64::from(self.load.lanes);
+        let blocks = (self.load.dataset / lanes).min(MAX_FILE) / block;
+        Shape::Files { file_bytes: blocks.max(1) * block, block_bytes: block }
+    }
+
+    /// The objects that an S3 write phase puts.
+    pub fn objects(&self) -> Shape {
+        Shape::Objects { object_bytes: self.load.object_size }
+    }
+
+    /// Writes for the length of a phase.
+    ///
+    /// # Errors
+    /// As [`engine::run_stage`].
+    pub fn write<D: Driver>(&mut self, driver: &D, label: &str, shape: Shape) -> Result<Ran, StageError> {
+        let limit_bytes = self.load.dataset;
+        self.measure(driver, &format!("{label} write"), Workload::Write { shape, limit_bytes })
+    }
+
+    /// Reads all that was written, over and over, for the length of a phase.
+    ///
+    /// # Errors
+    /// As [`engine::run_stage`].
+    pub fn read<D: Driver>(&mut self, driver: &D, label: &str, data_set: DataSet) -> Result<Ran, StageError> {
+        let block_bytes = match data_set.shape() {
+            Shape::Files { block_bytes, .. } => Some(block_bytes),
+            Shape::Objects { .. } => None,
+        };
+        let order = engine::Order::Sequential;
+        self.measure(driver, &format!("{label} read"), Workload::Read { data_set, block_bytes, order })
+    }
+
+    fn measure<D: Driver>(&mut self, driver: &D, label: &str, workload: Workload) -> Result<Ran, StageError> {
+        let plan = self.plan(workload);
+        let control = Control::new();
+        self.interrupt.governs(&control);
+        let watch = CpuWatch::start();
+        let mut progress = Progress::begin(&self.messages, label, plan.window);
+        let mut seconds = Vec::new();
+        let mut window = None;
+        let result = engine::run_stage(driver, &plan, &control, &mut |interval: &Interval| {
+            let now = clock::now_ns();
+            let begin = now.saturating_sub(interval.start_ns + interval.length_ns);
+            window = Some((window.map_or(begin, |(begin, _)| begin), now));
+            seconds.push(second(interval));
+            progress.interval(interval);
+        });
+        let result = match result {
+            Ok(result) => result,
+            Err(error) => {
+                progress.end(&format!("failed: {error}"));
+                return Err(error);
+            }
+        };
+        let cores = window.map_or_else(Vec::new, |(begin, end)| watch.between(begin, end));
+        let nic = result.facts.connections.first().and_then(|connection| nic_of(connection.local.ip()));
+        self.reactor.get_or_insert_with(|| ReactorFacts {
+            backend: match result.backend {
+                reactor::Backend::Epoll => "epoll",
+                _ => "io_uring",
+            },
+            refusal: result.refusal.clone(),
+        });
+        let phase = phase(&result, seconds, ClientLoad { cores, nic });
+        progress.end(&summary(&phase));
+        Ok(Ran { phase, stopped: result.stopped, abandoned: result.abandoned, data_set: result.data_set })
+    }
+
+    fn plan(&self, workload: Workload) -> StagePlan {
+        let load = &self.load;
+        StagePlan {
+            workers: load.workers,
+            lanes_per_worker: load.lanes,
+            reactor: load.reactor,
+            pin: true,
+            ramp: load.ramp,
+            window: load.window,
+            drain: DRAIN.min(load.op_timeout),
+            interval: Duration::from_secs(1).min(load.window),
+            schedule: Schedule::Closed,
+            stop: StopRule::Window,
+            workload,
+            payload: self.payload.clone(),
+            sink: load.sink,
+            op_timeout: load.op_timeout,
+            connect_timeout: load.connect_timeout,
+        }
+    }
+}
+
+fn second(interval: &Interval) -> Second {
+    Second {
+        start_ns: interval.start_ns,
+        length_ns: interval.length_ns,
+        bytes: interval.bytes(),
+        ok: interval.ok(),
+        failed: interval.failed(),
+    }
+}
+
+fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad) -> Phase {
+    let facts = &result.facts;
+    let connections = &facts.connections;
+    let segments = connections.iter().map(|connection| connection.mss_bytes).filter(|mss| *mss > 0);
+    let resent: u64 = connections.iter().map(|connection| connection.retransmits).sum();
+    let mut total = result.total.clone();
+    if !result.closing.is_empty() {
+        // Commits after the window prove that what was counted is durable: their errors are this phase's.
+        let commits = total.op_mut(metrics::OpKind::Commit);
+        for (mine, theirs) in commits.errors.iter_mut().zip(result.closing.errors) {
+            *mine += theirs;
+        }
+    }
+    Phase {
+        window_ns: result.window_ns,
+        total,
+        seconds,
+        error_samples: result.error_samples.clone(),
+        in_flight_at_end: result.in_flight_at_end,
+        retransmits: resent + facts.closed_retransmits,
+        reconnects: facts.reconnects,
+        retries: facts.retries,
+        late_replies: facts.late_replies,
+        connections: connections.len() as u64,
+        mss_bytes: segments.min().unwrap_or(0),
+        client,
+    }
+}
+
+fn summary(phase: &Phase) -> String {
+    let ops = phase.data_ops();
+    let mut text = match phase.total.bytes() {
+        0 => "nothing moved".to_owned(),
+        _ => format!(
+            "{}, p50 {}, p99 {}, max {}",
+            phase.rate(),
+            units::latency(ops.service.quantile_ns(0.50)),
+            units::latency(ops.service.quantile_ns(0.99)),
+            units::latency(ops.service.max_ns())
+        ),
+    };
+    if phase.failed() > 0 {
+        text.push_str(&format!(", {} errors", phase.failed()));
+    }
+    text
+}
+
+/// Where the data of reads goes, in the words of every output.
+pub const fn sink_name(sink: Sink) -> &'static str {
+    match sink {
+        Sink::Buffer => "buffer",
+        Sink::Verify => "verify",
+        Sink::Discard => "discard",
+    }
+}

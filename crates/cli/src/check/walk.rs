@@ -1,0 +1,217 @@
+//! One row from its first contact to its removal: prepare, write, read, remove.
+
+use drivers::Driver;
+use drivers::nfs::NfsDriver;
+use drivers::s3::S3Driver;
+use engine::{Shape, StageError};
+use metrics::ErrorKind;
+use provision::{NfsPlace, Run, S3Place};
+
+use super::place::{Entry, Occupied, Patience, Place};
+use super::row::{Outcome, Phase, Protocol, Row};
+use super::stage::{Bench, Ran};
+use super::targets::{Access, Target};
+use super::verdict::path_warnings;
+
+/// Checks one target. Whatever fails becomes the row's outcome and a line for people.
+pub fn walk(bench: &mut Bench, target: &Target, run: &Run) -> Row {
+    let row = Row::new(target.path.clone(), target.protocol());
+    if bench.interrupt.arrived_already() {
+        return row;
+    }
+    let row = match &target.access {
+        Access::Nfs(config) => match NfsDriver::new(config.clone()) {
+            Ok(driver) => visit(bench, row, &driver, run, &nfs_entry(target), bench.files()),
+            Err(error) => row.failed(Outcome::MountFailed, error.to_string()),
+        },
+        Access::S3(config) => match S3Driver::new((**config).clone()) {
+            Ok(driver) => visit(bench, row, &driver, run, &s3_entry(target), bench.objects()),
+            Err(error) => row.failed(Outcome::FailedToConnect, error.to_string()),
+        },
+    };
+    if let Some(cause) = &row.cause {
+        bench.messages.error(&format!("{}: {}: {cause}", label(&row), row.outcome.words()));
+    }
+    for warning in &row.warnings {
+        bench.messages.warn(&format!("{}: {warning}", label(&row)));
+    }
+    row
+}
+
+fn label(row: &Row) -> String {
+    format!("{} {}", row.protocol.name(), row.path.address)
+}
+
+fn visit<D: Driver + Place>(
+    bench: &mut Bench,
+    row: Row,
+    driver: &D,
+    run: &Run,
+    entry: &Entry,
+    shape: Shape,
+) -> Row {
+    let label = label(&row);
+    let patience = Patience { connect: bench.load.connect_timeout, operation: bench.load.op_timeout };
+    let occupied = match Occupied::enter(driver, run, entry, patience) {
+        Ok(occupied) => occupied,
+        Err(error) => {
+            let outcome = Outcome::unreachable(row.protocol);
+            return row.failed(outcome, error.to_string());
+        }
+    };
+    let mut row = load(bench, row, driver, shape);
+    if let Err(error) = occupied.leave() {
+        // With an entry of its own it stays in the journal; without one its export or bucket goes anyway.
+        if !matches!(entry, Entry::None) {
+            bench.messages.warn(&format!("{label}: not removed yet: {error}"));
+        }
+    }
+    row.warnings = path_warnings(&row);
+    row
+}
+
+/// The two phases.
+fn load<D: Driver>(bench: &mut Bench, mut row: Row, driver: &D, shape: Shape) -> Row {
+    let label = label(&row);
+    let wrote = match bench.write(driver, &label, shape) {
+        Ok(ran) => ran,
+        Err(error) => return refused(row, &error, Outcome::WriteFailed),
+    };
+    let write_fault = fault(&wrote, Outcome::WriteFailed, row.protocol);
+    let (stopped, data_set) = (wrote.stopped, wrote.data_set);
+    row.write = Some(wrote.phase);
+    if stopped {
+        return row;
+    }
+    let mut read_fault = None;
+    if data_set.bytes() > 0 {
+        match bench.read(driver, &label, data_set) {
+            Ok(ran) => {
+                read_fault = fault(&ran, Outcome::ReadFailed, row.protocol);
+                let stopped = ran.stopped;
+                row.read = Some(ran.phase);
+                if stopped {
+                    return row;
+                }
+            }
+            Err(error) if write_fault.is_none() => return refused(row, &error, Outcome::ReadFailed),
+            Err(_) => {}
+        }
+    }
+    // Corrupt data is worse news than writes that failed, and those come before reads.
+    let corrupt = read_fault.take_if(|(outcome, _)| *outcome == Outcome::DataCorrupt);
+    match corrupt.or(write_fault).or(read_fault) {
+        Some((outcome, cause)) => row.failed(outcome, cause),
+        None => {
+            row.outcome = Outcome::Success;
+            row
+        }
+    }
+}
+
+/// A stage that did not begin.
+fn refused(row: Row, error: &StageError, phase: Outcome) -> Row {
+    let protocol = row.protocol;
+    match error {
+        StageError::Stopped => row,
+        StageError::Connect { error, .. } if row.write.is_none() => {
+            row.failed(Outcome::unreachable(protocol), error.to_string())
+        }
+        other => row.failed(phase, other.to_string()),
+    }
+}
+
+/// What is wrong with a phase that ran, if anything.
+fn fault(ran: &Ran, outcome: Outcome, protocol: Protocol) -> Option<(Outcome, String)> {
+    let phase = &ran.phase;
+    let errors = phase.errors();
+    if let Some((kind, _)) = errors.iter().max_by_key(|(kind, count)| (*kind == ErrorKind::Corrupt, *count)) {
+        let outcome = if *kind == ErrorKind::Corrupt { Outcome::DataCorrupt } else { outcome };
+        return Some((outcome, describe(phase, *kind, protocol)));
+    }
+    if phase.total.bytes() == 0 && !ran.stopped {
+        let waiting = phase.in_flight_at_end;
+        return Some((
+            outcome,
+            format!(
+                "nothing was acknowledged in the measured window; {waiting} operations were still waiting, {} \
+                 of them to the end: look at the server's health, or measure longer with --duration",
+                ran.abandoned
+            ),
+        ));
+    }
+    None
+}
+
+/// The commonest error in a line: how often, an example, and what to do next.
+fn describe(phase: &Phase, kind: ErrorKind, protocol: Protocol) -> String {
+    let (failed, all) = (phase.failed(), phase.failed() + phase.ok());
+    let example = phase.error_samples.iter().find(|(other, _)| *other == kind);
+    let example = example.map_or_else(|| kind.to_string(), |(kind, detail)| format!("{kind}: {detail}"));
+    let next = next_step(kind, protocol);
+    format!("{failed} of {all} operations failed, such as {example}; next: {next}")
+}
+
+fn next_step(kind: ErrorKind, protocol: Protocol) -> &'static str {
+    match (kind, protocol) {
+        (ErrorKind::NoSpace, _) => "free space there or raise the quota, or write less with --dataset",
+        (ErrorKind::ReadOnly, _) => "export it read-write to this client, or name another export",
+        (ErrorKind::AccessDenied, Protocol::Nfs) => {
+            "let this client and user in by the export's rules, or choose the user with --uid and --gid"
+        }
+        (ErrorKind::AccessDenied, Protocol::S3) => {
+            "use keys that may put, get, list and delete in this bucket"
+        }
+        (ErrorKind::Corrupt, _) => "do not trust this path with data before the cause is found",
+        (ErrorKind::TimedOut, _) => "look for a lossy or stalled path, or allow more time with --op-timeout",
+        (ErrorKind::ConnectFailed | ErrorKind::ConnectionLost, _) => {
+            "look for a firewall, a failing link or a restarting server on this path"
+        }
+        (ErrorKind::Busy, _) => "the server asks for less load: try fewer --workers or --lanes",
+        (ErrorKind::VerifierChanged, _) => {
+            "the server restarted while data was not yet durable: check it, run again"
+        }
+        _ => "look at the server's log for this time, then run again",
+    }
+}
+
+fn nfs_entry(target: &Target) -> Entry {
+    match &target.access {
+        Access::Nfs(config) if target.stays => Entry::Nfs(NfsPlace {
+            server: config.server,
+            export: config.export.clone(),
+            directory: config.directory.clone(),
+            nfs_port: config.nfs_port,
+            mount_port: config.mount_port,
+            portmap_port: config.portmap_port,
+            uid: config.uid,
+            gid: config.gid,
+        }),
+        _ => Entry::None,
+    }
+}
+
+fn s3_entry(target: &Target) -> Entry {
+    match &target.access {
+        Access::S3(config) if target.stays => {
+            let (ca_file, insecure) = match &config.tls.trust {
+                drivers::s3::Trust::CaFile(path) => (Some(path.clone()), false),
+                drivers::s3::Trust::Insecure => (None, true),
+                _ => (None, false),
+            };
+            Entry::S3(Box::new(S3Place {
+                endpoint: config.endpoint.to_string(),
+                connect_to: config.connect_to,
+                bucket: config.bucket.clone(),
+                prefix: format!("{}/", config.prefix),
+                region: config.region.clone(),
+                path_style: config.path_style,
+                ca_file,
+                insecure,
+                credentials_file: target.credentials_file.clone(),
+                profile: std::env::var("AWS_PROFILE").ok(),
+            }))
+        }
+        _ => Entry::None,
+    }
+}

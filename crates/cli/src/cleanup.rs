@@ -1,0 +1,166 @@
+//! `manometer cleanup`: finishes what killed runs left behind, as their journals list it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use drivers::nfs::{NfsConfig, NfsDriver};
+use drivers::s3::{Credentials, Endpoint, S3Config, S3Driver, TlsConfig};
+use provision::{
+    BucketAccess, CleanupOptions, Helper, Journal, NfsPlace, ProvisionError, S3Place, Secret, Trust,
+};
+use units::Span;
+
+use crate::check::{Place, credentials};
+use crate::exit;
+use crate::messages::Messages;
+
+/// Longest wait for one answer of a server.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// Removes what runs that were killed left on arrays and servers; touches nothing else.
+///
+/// Every run writes what it is about to create into a journal first. This command reads the journals of
+/// runs that are dead and finishes their removal. It may be repeated at will.
+///
+/// Exit code: 0 nothing is left, 1 something could not be removed, 2 wrong usage.
+#[derive(Args, Debug)]
+pub struct CleanupArguments {
+    /// Where the journals are [default: $XDG_STATE_HOME/manometer/journal or ~/.local/state/manometer/journal]
+    #[arg(long, value_name = "DIRECTORY")]
+    journal_dir: Option<PathBuf>,
+    /// File with the API token of the array; without it the environment's FB_TOKEN is used
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Trust the management certificate with this SHA-256 fingerprint instead of what the run trusted
+    #[arg(long, value_name = "SHA256", conflicts_with_all = ["tls_ca", "tls_insecure"])]
+    tls_fingerprint: Option<String>,
+    /// Trust management certificates that an authority in this PEM file has signed
+    #[arg(long, value_name = "FILE", conflicts_with = "tls_insecure")]
+    tls_ca: Option<PathBuf>,
+    /// Do not verify the management certificate
+    #[arg(long)]
+    tls_insecure: bool,
+    /// Longest wait for one call of the management API
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    call_timeout: Span,
+    /// File with S3 keys, instead of the one that the run used
+    #[arg(long, value_name = "FILE")]
+    s3_credentials_file: Option<PathBuf>,
+    /// Trust the S3 certificate with this SHA-256 fingerprint
+    #[arg(long, value_name = "SHA256")]
+    s3_tls_fingerprint: Option<String>,
+}
+
+/// Makes the clean-up; the process's exit code.
+pub fn run(arguments: CleanupArguments, messages: &Messages) -> u8 {
+    let (journal, options, mut helper) = match prepare(arguments) {
+        Ok(prepared) => prepared,
+        Err(error) => return exit::usage(messages, &error.to_string()),
+    };
+    let said = provision::cleanup(&journal, &options, &mut helper, &mut |line| messages.note(line));
+    match said {
+        Err(error) => exit::failure(messages, &error.to_string()),
+        Ok(report) if !report.failures.is_empty() => {
+            for failure in &report.failures {
+                messages.error(failure);
+            }
+            1
+        }
+        Ok(report) => {
+            let alive = match report.alive.len() {
+                0 => String::new(),
+                some => format!(", {some} still running and left alone"),
+            };
+            messages.note(&format!("{} runs cleaned up{alive}", report.cleaned.len()));
+            0
+        }
+    }
+}
+
+fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys), ProvisionError> {
+    let directory = match &arguments.journal_dir {
+        Some(directory) if !directory.is_dir() => {
+            return Err(ProvisionError::Input(format!(
+                "--journal-dir {}: there is no such directory; next: give the one that the run was given",
+                directory.display()
+            )));
+        }
+        Some(directory) => directory.clone(),
+        None => Journal::default_directory()?,
+    };
+    let input = |flag: &str, error: String| ProvisionError::Input(format!("{flag}: {error}"));
+    let trust = if arguments.tls_insecure {
+        Some(Trust::Insecure)
+    } else if let Some(path) = arguments.tls_ca {
+        Some(Trust::CaFile(path))
+    } else if let Some(text) = &arguments.tls_fingerprint {
+        Some(Trust::Fingerprint(text.parse().map_err(|error| input("--tls-fingerprint", error))?))
+    } else {
+        None
+    };
+    let s3_pinned = match &arguments.s3_tls_fingerprint {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|error| input("--s3-tls-fingerprint", error))?),
+    };
+    let token = arguments.token_file.as_deref().map(Secret::from_file).transpose()?;
+    let token = token.or_else(|| std::env::var("FB_TOKEN").ok().map(|text| Secret::new(&text)));
+    let options = CleanupOptions { call_timeout: arguments.call_timeout.0, trust };
+    let keys = Keys { token, s3_credentials_file: arguments.s3_credentials_file, s3_pinned };
+    Ok((Journal::open(&directory)?, options, keys))
+}
+
+/// The secrets that a journal does not hold, and the protocols to use them with.
+struct Keys {
+    token: Option<Secret>,
+    s3_credentials_file: Option<PathBuf>,
+    s3_pinned: Option<drivers::s3::Fingerprint>,
+}
+
+impl Helper for Keys {
+    fn token_for(&mut self, address: &str) -> Result<Secret, String> {
+        let token = self.token.clone().filter(|token| !token.is_empty());
+        token.ok_or_else(|| {
+            format!("no API token for the array at {address}; next: set FB_TOKEN or give --token-file FILE")
+        })
+    }
+
+    fn remove_directory(&mut self, place: &NfsPlace) -> Result<(), String> {
+        let config = NfsConfig {
+            nfs_port: place.nfs_port,
+            mount_port: place.mount_port,
+            portmap_port: place.portmap_port,
+            uid: place.uid,
+            gid: place.gid,
+            ..NfsConfig::new(place.server, place.export.clone(), place.directory.clone())
+        };
+        let driver = NfsDriver::new(config).map_err(|error| error.to_string())?;
+        driver.empty(ANSWER_LIMIT).map_err(|error| error.to_string())
+    }
+
+    fn remove_objects(&mut self, place: &S3Place, access: Option<&BucketAccess>) -> Result<(), String> {
+        use drivers::s3::Trust;
+        let file = self.s3_credentials_file.as_deref().or(place.credentials_file.as_deref());
+        let keys = match access {
+            Some(access) => credentials(access),
+            None => Credentials::find(file).map_err(|error| format!("S3 keys: {error}"))?,
+        };
+        let endpoint: Endpoint =
+            place.endpoint.parse().map_err(|error: drivers::s3::EndpointError| error.to_string())?;
+        let trust = match (self.s3_pinned, &place.ca_file, place.insecure) {
+            (Some(pinned), _, _) => Trust::Fingerprint(pinned),
+            (None, Some(path), _) => Trust::CaFile(path.clone()),
+            (None, None, true) => Trust::Insecure,
+            (None, None, false) => Trust::System,
+        };
+        let config = S3Config {
+            connect_to: place.connect_to,
+            region: place.region.clone(),
+            path_style: place.path_style,
+            tls: TlsConfig { trust },
+            ..S3Config::new(endpoint, &place.bucket, place.prefix.trim_end_matches('/'), keys)
+        };
+        let driver = S3Driver::new(config).map_err(|error| error.to_string())?;
+        driver.empty(ANSWER_LIMIT).map_err(|error| error.to_string())
+    }
+}
