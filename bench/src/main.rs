@@ -3,6 +3,9 @@
 //! What is compared is work per processor second of the client, so every line has the processor time that this
 //! process used inside the measured window.
 
+use std::io::Write;
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::Parser;
 
@@ -28,7 +31,17 @@ enum Command {
     TcpReceive(tcp::ReceiveArgs),
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let measured = match Command::parse() {
         Command::Null(args) => null::run(&args),
         Command::Nfs(args) => nfs::run(&args),
