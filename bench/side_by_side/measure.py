@@ -48,10 +48,15 @@ class Spread:
         return Spread(statistics.median(values), min(values), max(values))
 
 
-def on_core(core: int, command: Sequence[str]) -> list[str]:
-    """The command, held to one core; everything shares the only one where there is but one."""
+def core(number: int) -> str:
+    """The n-th core this process may use; the only one where there is but one."""
     cores = sorted(os.sched_getaffinity(0))
-    return ["taskset", "--cpu-list", str(cores[core % len(cores)]), *command]
+    return str(cores[number % len(cores)])
+
+
+def on_core(number: int, command: Sequence[str]) -> list[str]:
+    """The command, held to the n-th core."""
+    return ["taskset", "--cpu-list", core(number), *command]
 
 
 def client(command: Sequence[str], seconds: float, env: Mapping[str, str] | None = None) -> Any:

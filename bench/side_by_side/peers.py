@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from .measure import Sample, client, sample
+from .servers import S3
 
 HERE = Path(__file__).resolve().parent.parent
 PACKAGES = {"fio": "fio", "iperf3": "iperf3", "/usr/include/nfsc/libnfs.h": "libnfs-dev"}
@@ -59,13 +60,18 @@ def libnfs(url: str, op: str, size: int, depth: int, seconds: float, what: str) 
     return sample(client([str(nfs_peer()), url, op, str(size), str(depth), str(seconds), "64"], seconds), what)
 
 
-def minio_go(
-    endpoint: str, bucket: str, keys: dict[str, str], op: str, api: str, size: int, concurrency: int, seconds: float, what: str
-) -> Sample:
+def minio_go(s3: S3, op: str, api: str, size: int, concurrency: int, seconds: float, what: str) -> Sample:
     """The minio-go client: `concurrency` requests in flight, each on a connection of its own."""
-    flags = {"endpoint": endpoint, "bucket": bucket, "op": op, "api": api, "size": size, "concurrency": concurrency}
-    flags |= {"seconds": seconds, "objects": 16 if size >= 1 << 20 else 512}
-    return sample(client([str(s3_peer()), *(f"-{name}={value}" for name, value in flags.items())], seconds, keys), what)
+    flags = {"endpoint": f"127.0.0.1:{s3.port}", "bucket": s3.bucket, "op": op, "api": api, "size": size}
+    flags |= {"concurrency": concurrency, "seconds": seconds, "objects": objects(size)}
+    return sample(
+        client([str(s3_peer()), *(f"-{name}={value}" for name, value in flags.items())], seconds, s3.keys), what
+    )
+
+
+def objects(size: int) -> int:
+    """How many objects of a size either side cycles through."""
+    return 16 if size >= 1 << 20 else 512
 
 
 def iperf3(port: int, streams: int, seconds: float) -> Sample:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
 
-from .measure import SERVER_CORE, on_core
+from .measure import SERVER_CORE, core, on_core
 
 # SIGKILL for the server when the bench itself ends, however it ends.
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
@@ -26,37 +29,156 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Waits until something accepts connections on the port."""
+def wait_until(what: str, holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Waits until something holds; fails when the server has ended instead, or after 30 s."""
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+    while not holds():
         if process.poll() is not None:
             raise RuntimeError(f"{process.args!r} ended with {process.returncode}")
-        time.sleep(0.05)
-    raise RuntimeError(f"nobody listens on {port} after 30 s")
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{what}: not within 30 s")
+        time.sleep(0.02)
+
+
+def accepts(port: int) -> bool:
+    """Whether somebody listens on the port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager
-def running(command: Sequence[str], port: int, env: dict[str, str] | None = None) -> Iterator[None]:
+def started(command: Sequence[str], env: dict[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """Runs a server on the server's core for as long as the block lasts."""
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            on_core(SERVER_CORE, [*DIE_WITH_PARENT, *command]),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=os.environ | (env or {}),
-        )
+    process = subprocess.Popen(
+        on_core(SERVER_CORE, [*DIE_WITH_PARENT, *command]),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | (env or {}),
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
         try:
-            wait_for(port, process)
-            yield
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def listening(command: Sequence[str], port: int, env: dict[str, str] | None = None) -> Iterator[None]:
+    """The same, from when it listens on the port."""
+    with started(command, env) as process:
+        wait_until(f"{command[0]} listens", lambda: accepts(port), process)
+        yield
+
+
+@dataclass(frozen=True)
+class Nfs:
+    """An export that both sides mount."""
+
+    export: str
+    nfs_port: int
+    mount_port: int
+
+    @property
+    def libnfs_url(self) -> str:
+        """The export as libnfs takes it."""
+        return f"nfs://127.0.0.1{self.export}?version=3&nfsport={self.nfs_port}&mountport={self.mount_port}"
+
+
+@dataclass(frozen=True)
+class S3:
+    """A bucket that both sides use."""
+
+    port: int
+    bucket: str
+    access_key: str
+    secret_key: str
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys as environment."""
+        return {"AWS_ACCESS_KEY_ID": self.access_key, "AWS_SECRET_ACCESS_KEY": self.secret_key}
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Everything that runs."""
+
+    nfs: Nfs
+    s3: S3
+    tcp_port: int
+    iperf3_port: int
+
+
+@contextmanager
+def tcp_receivers(bench: Path) -> Iterator[tuple[int, int]]:
+    """Our receiver and iperf3's; their ports."""
+    ours, theirs = free_port(), free_port()
+    with (
+        listening([str(bench), "tcp-receive", f"--on=127.0.0.1:{ours}"], ours),
+        listening(["iperf3", "--server", f"--port={theirs}"], theirs),
+    ):
+        yield ours, theirs
+
+
+@contextmanager
+def real_servers(lab: Path, versitygw: Path, bench: Path) -> Iterator[Servers]:
+    """nfs-ganesha and versitygw, as the real-server tests start them."""
+    sys.path.insert(0, str(lab))
+    from lab.ganesha import Ganesha
+    from lab.place import Place
+
+    keys = {"ROOT_ACCESS_KEY_ID": "benchaccesskey", "ROOT_SECRET_ACCESS_KEY": "benchsecretkey"}
+    with tempfile.TemporaryDirectory(prefix="manometer-bench-") as name, ExitStack() as stack:
+        directory = Path(name)
+        data = directory / "buckets"
+        (data / "bench").mkdir(parents=True)
+        ganesha = Ganesha(Place(directory), free_port(), free_port())
+        stack.callback(ganesha.stop)
+        pid = str(ganesha.child.pid)
+        move = ["taskset", "--all-tasks", "--cpu-list", "--pid", core(SERVER_CORE), pid]
+        subprocess.run(move, check=True, stdout=subprocess.DEVNULL)
+        port = free_port()
+        command = [str(versitygw), f"--port=127.0.0.1:{port}", "--quiet", "posix", str(data)]
+        stack.enter_context(listening(command, port, keys))
+        tcp = stack.enter_context(tcp_receivers(bench))
+        s3 = S3(port, "bench", "benchaccesskey", "benchsecretkey")
+        yield Servers(Nfs("/export", ganesha.nfs_port, ganesha.mount_port), s3, *tcp)
+
+
+@contextmanager
+def array(manometer: Path, bench: Path) -> Iterator[Servers]:
+    """The simulated array with one file system, one bucket and the keys to it."""
+    with tempfile.TemporaryDirectory(prefix="manometer-bench-") as name, ExitStack() as stack:
+        ready = Path(name) / "ready.json"
+        flags = ["--management=127.0.0.1:0", "--plain-http", "--data=127.0.0.1", f"--ready-file={ready}"]
+        command = [str(manometer), "array", *flags, "--capacity=6GiB"]
+        process = stack.enter_context(started(command))
+        wait_until(f"{ready} exists", ready.exists, process)
+        facts = json.loads(ready.read_text())
+        keys = targets(facts["management_url"], facts["token"])
+        data = facts["data"][0]
+        tcp = stack.enter_context(tcp_receivers(bench))
+        s3 = S3(data["s3_port"], "bench", keys["name"], keys["secret_access_key"])
+        yield Servers(Nfs("/bench", data["nfs_port"], data["mount_port"]), s3, *tcp)
+
+
+def targets(url: str, token: str) -> dict[str, str]:
+    """Makes what both sides use, through the array's own management API; the access key."""
+
+    def post(path: str, body: object, headers: dict[str, str]) -> tuple[dict[str, str], Message]:
+        data = json.dumps(body).encode()
+        headers |= {"Content-Type": "application/json"}
+        with urllib.request.urlopen(urllib.request.Request(f"{url}{path}", data, headers), timeout=10) as answer:
+            return dict(json.loads(answer.read() or "{}").get("items", [{}])[0]), answer.headers
+
+    session = {"x-auth-token": post("/api/login", {}, {"api-token": token})[1]["x-auth-token"]}
+    nfs = {"v3_enabled": True, "rules": "*(rw,no_root_squash)"}
+    post("/api/2.29/file-systems?names=bench", {"provisioned": 4 << 30, "nfs": nfs}, session)
+    post("/api/2.29/object-store-accounts?names=bench", {}, session)
+    post("/api/2.29/object-store-users?names=bench/bench&full_access=true", {}, session)
+    post("/api/2.29/buckets?names=bench", {"account": {"name": "bench"}}, session)
+    return post("/api/2.29/object-store-access-keys", {"user": {"name": "bench/bench"}}, session)[0]

@@ -58,7 +58,9 @@ def figure(value: float, unit: str) -> str:
 def cells(line: Line) -> list[str]:
     """One line of the table."""
     ratio = Spread.of(line.ratios)
-    ours, theirs = (figure(Spread.of([line.rate(s) for s in side]).median, line.unit) for side in (line.ours, line.theirs))
+    ours, theirs = (
+        figure(Spread.of([line.rate(s) for s in side]).median, line.unit) for side in (line.ours, line.theirs)
+    )
     errors = sum(sample.errors for sample in [*line.ours, *line.theirs])
     goal = "" if line.goal is None else f"{line.goal:g} ×"
     verdict = {True: "reached", False: "missed", None: ""}[line.reached]
@@ -80,6 +82,8 @@ def render(lines: list[Line]) -> str:
     """All lines as a Markdown table, which also reads well in a terminal."""
     rows = [HEADINGS, *(cells(line) for line in lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
-    shown = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows]
+    shown = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
+    ]
     shown.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(shown)

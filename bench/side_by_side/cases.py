@@ -1,0 +1,103 @@
+"""What is compared: each case runs one side once and returns its sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import peers
+from .measure import Sample
+from .ours import Ours
+from .servers import Servers
+
+MIB = 1 << 20
+WARP, CORE = "minio-go as warp", "minio-go core"
+Side = Callable[[float], Sample]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Ours and theirs; both take the length of the window in seconds."""
+
+    name: str
+    unit: str
+    peer: str
+    goal: float | None
+    ours: Side
+    theirs: Side
+    per_clock: bool = False
+
+
+def all_cases(ours: Ours, servers: Servers) -> list[Case]:
+    """Every case, in the order of the design's table."""
+    return [
+        Case("null, QD 32", "ops", "fio null", 4, ours.null, peers.fio_null),
+        *nfs_cases(ours, servers),
+        *s3_cases(ours, servers),
+        *tcp_cases(ours, servers),
+    ]
+
+
+def nfs_cases(ours: Ours, servers: Servers) -> list[Case]:
+    """One connection; large blocks 8 in flight, small ops 32."""
+
+    def case(name: str, unit: str, op: str, size: int, depth: int, goal: float, sink: str = "buffer") -> Case:
+        return Case(
+            name,
+            unit,
+            "libnfs",
+            goal,
+            lambda seconds: ours.nfs(servers.nfs, op, size, depth, sink, seconds, unit),
+            lambda seconds: peers.libnfs(servers.nfs.libnfs_url, op, size, depth, seconds, unit),
+        )
+
+    return [
+        case("NFS write 1 MiB", "bytes", "write", MIB, 8, 1.5),
+        case("NFS read 1 MiB", "bytes", "read", MIB, 8, 1.5),
+        case("NFS read 1 MiB, discard", "bytes", "read", MIB, 8, 3, "discard"),
+        case("NFS GETATTR", "ops", "getattr", 0, 32, 2.5),
+        case("NFS random read 4 KiB", "ops", "randread", 4096, 32, 2.5),
+    ]
+
+
+def s3_cases(ours: Ours, servers: Servers) -> list[Case]:
+    """Large objects over 4 connections, small ones over 16."""
+
+    def case(name: str, op: str, size: int, goal: float | None, sink: str = "buffer", api: str = "warp") -> Case:
+        unit, concurrency = ("bytes", 4) if size >= MIB else ("ops", 16)
+        return Case(
+            name,
+            unit,
+            WARP if api == "warp" else CORE,
+            goal,
+            lambda seconds: ours.s3(servers.s3, op, size, concurrency, sink, seconds, unit),
+            lambda seconds: peers.minio_go(servers.s3, op, api, size, concurrency, seconds, unit),
+        )
+
+    return [
+        case("S3 PUT 8 MiB", "put", 8 * MIB, 1.4),
+        case("S3 GET 8 MiB", "get", 8 * MIB, 5),
+        case("S3 GET 8 MiB, discard", "get", 8 * MIB, 10, "discard"),
+        case("S3 GET 8 MiB", "get", 8 * MIB, None, api="core"),
+        case("S3 PUT 4 KiB", "put", 4096, 10),
+        case("S3 GET 4 KiB", "get", 4096, 10),
+    ]
+
+
+def tcp_cases(ours: Ours, servers: Servers) -> list[Case]:
+    """Sending, by the clock and per CPU-second."""
+
+    def case(name: str, streams: int, per_clock: bool) -> Case:
+        return Case(
+            f"{name}, {'by the clock' if per_clock else 'per CPU-second'}",
+            "bytes",
+            "iperf3",
+            1,
+            lambda seconds: ours.tcp(servers.tcp_port, streams, seconds),
+            lambda seconds: peers.iperf3(servers.iperf3_port, streams, seconds),
+            per_clock,
+        )
+
+    return [
+        case(name, streams, by) for name, streams in (("TCP 1 stream", 1), ("TCP 8 streams", 8)) for by in (False, True)
+    ]

@@ -1,0 +1,51 @@
+"""Our side: the `bench` binary, which drives the engine and the drivers that `manometer check` uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .measure import Sample, client, sample
+from .peers import objects
+from .servers import S3, Nfs
+
+
+@dataclass(frozen=True)
+class Ours:
+    """The binary."""
+
+    program: Path
+
+    def _run(
+        self, command: str, seconds: float, unit: str, flags: list[str], env: dict[str, str] | None = None
+    ) -> Sample:
+        arguments = [str(self.program), command, f"--seconds={seconds}", "--workers=1", *flags]
+        return sample(client(arguments, seconds, env), unit)
+
+    def null(self, seconds: float) -> Sample:
+        """The load loop over a driver that does nothing."""
+        return self._run("null", seconds, "ops", ["--lanes=32"])
+
+    def nfs(self, nfs: Nfs, op: str, size: int, depth: int, sink: str, seconds: float, unit: str) -> Sample:
+        """One connection, `depth` ops in flight, files of 64 MiB together."""
+        where = ["--server=127.0.0.1", f"--export={nfs.export}", f"--nfs-port={nfs.nfs_port}"]
+        what = [f"--op={op}", f"--block={size or 4096}", f"--lanes={depth}", "--connections=1", f"--sink={sink}"]
+        return self._run("nfs", seconds, unit, [*where, f"--mount-port={nfs.mount_port}", *what, "--data-mib=64"])
+
+    def s3(self, s3: S3, op: str, size: int, concurrency: int, sink: str, seconds: float, unit: str) -> Sample:
+        """`concurrency` requests in flight, each on a connection of its own."""
+        where = [f"--endpoint=http://127.0.0.1:{s3.port}", f"--bucket={s3.bucket}"]
+        what = [
+            f"--op={op}",
+            f"--size={size}",
+            f"--lanes={concurrency}",
+            f"--sink={sink}",
+            f"--objects={objects(size)}",
+        ]
+        return self._run("s3", seconds, unit, [*where, *what], s3.keys)
+
+    def tcp(self, port: int, streams: int, seconds: float) -> Sample:
+        """Sends over some streams."""
+        return self._run(
+            "tcp-send", seconds, "bytes", [f"--to=127.0.0.1:{port}", f"--lanes={streams}", "--block=131072"]
+        )
