@@ -265,7 +265,6 @@ impl Drop for Client {
 
 #[derive(Deserialize)]
 struct Page<T> {
-    #[serde(default = "Vec::new")]
     items: Vec<T>,
     #[serde(default)]
     continuation_token: Option<String>,

@@ -82,12 +82,13 @@ impl Session {
     /// token or speaks no known version; the journal cannot be written.
     pub fn open(management: &Management, run: &Run, cancel: &Cancel) -> Result<Self, ProvisionError> {
         let client = Client::open(management, cancel)?;
+        let session = Self { client, run: run.clone() };
         run.talk_to(ArrayFacts {
             address: management.address.clone(),
             trust: management.trust.clone(),
-            api: client.version().to_string(),
+            api: session.version().to_string(),
         })?;
-        Ok(Self { client, run: run.clone() })
+        Ok(session)
     }
 
     /// The API version spoken.
@@ -295,14 +296,18 @@ impl Parameters {
 
 /// The object of that name, if there is one.
 pub(crate) fn look(client: &mut Client, step: Step, name: &str) -> Result<Option<Value>, CallError> {
-    match client.list::<Value>(step, &Parameters::named(name)) {
-        // Some arrays answer more than what was asked for when nothing fits; only the name counts.
-        Ok(items) => {
-            Ok(items.into_iter().find(|item| item.get("name").and_then(Value::as_str) == Some(name)))
-        }
-        Err(error) if error.failure.says_absent() => Ok(None),
-        Err(error) => Err(error),
+    let parameters = Parameters::named(name);
+    let items = match client.list::<Value>(step, &parameters) {
+        Ok(items) => items,
+        Err(error) if error.failure.says_absent() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let name_of = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
+    // Taking an answer without names for "it is not there" would leave behind what is.
+    if items.iter().any(|item| name_of(item).is_none()) {
+        return Err(client.nonsense(step, &parameters, "there is an item without a name in it".into()));
     }
+    Ok(items.into_iter().find(|item| name_of(item).as_deref() == Some(name)))
 }
 
 /// Creates an access key of `user`: its id and its secret.

@@ -205,21 +205,36 @@ fn a_living_run_is_left_alone() {
 }
 
 #[test]
-fn a_torn_last_line_is_tolerated_wherever_it_is_torn() {
+fn a_journal_that_ends_anywhere_is_read() {
     let scene = Scene::new();
-    scene.run.directory(&nfs_place("/export")).unwrap();
+    scene.run.directory(&nfs_place("/first")).unwrap();
+    scene.run.directory(&nfs_place("/second")).unwrap();
     let whole = scene.text();
-    let last = whole.trim_end().rfind('\n').unwrap() + 1;
-    for cut in [last, last + 1, last + 40, whole.len() - 1, whole.len()] {
+    for cut in 0..=whole.len() {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::open(directory.path()).unwrap();
         std::fs::write(directory.path().join("abcdefgh.jsonl"), &whole[..cut]).unwrap();
         let mut helper = Noting::default();
         let (report, _) = clean(&journal, &mut helper);
-        assert_eq!(report.failures, [""; 0]);
+        assert_eq!(report.failures, [""; 0], "cut at {cut}");
         // A line that is not whole was never acted upon; a whole one may have been.
-        assert_eq!(helper.asked.len(), usize::from(cut == whole.len()), "cut at {cut}");
-        assert_eq!(files(&journal), 0);
+        let announced = whole[..cut].matches('\n').count().saturating_sub(1);
+        assert_eq!(helper.asked.len(), announced, "cut at {cut}");
+        assert_eq!(files(&journal), 0, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_torn_line_is_not_continued_by_the_next_one() {
+    let scene = Scene::new();
+    scene.run.directory(&nfs_place("/first")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Journal::open(directory.path()).unwrap();
+    std::fs::write(directory.path().join("abcdefgh.jsonl"), scene.text() + "{\"intend\":{\"n\":1,").unwrap();
+    // The first clean-up fails and writes nothing, the second one succeeds and writes behind the torn line.
+    for (refuse, left) in [(true, 1), (false, 0)] {
+        let (report, _) = clean(&journal, &mut Noting { refuse, ..Noting::default() });
+        assert_eq!((report.failures.len(), files(&journal)), (left, left), "{report:?}");
     }
 }
 

@@ -198,6 +198,55 @@ fn removal_goes_on_past_what_fails_and_reports_all_of_it() {
 }
 
 #[test]
+fn answers_of_any_shape_end_in_an_error_and_what_exists_is_still_removed() {
+    let shapes = [
+        json!(null),
+        json!([]),
+        json!({}),
+        json!("text"),
+        json!({ "items": null }),
+        json!({ "items": {} }),
+        json!({ "items": [1, "x", null, []] }),
+        json!({ "items": [{}] }),
+        json!({ "items": [{ "name": 7 }] }),
+    ];
+    let resources = [
+        "file-systems",
+        "object-store-accounts",
+        "object-store-users",
+        "object-store-access-keys",
+        "buckets",
+    ];
+    for shape in shapes {
+        for resource in resources {
+            // Answers to looks and to the creation of keys matter; other answers are not looked into.
+            let method = if resource == "object-store-access-keys" { "POST" } else { "GET" };
+            let store = Store::default();
+            let healthy = Arc::new(AtomicUsize::new(0));
+            let (switch, answer) = (Arc::clone(&healthy), shape.clone());
+            let fake = array(&store, move |seen, store| {
+                let strike = switch.load(Ordering::SeqCst) == 0
+                    && seen.method == method
+                    && seen.path().ends_with(resource);
+                strike.then(|| {
+                    if method == "POST" {
+                        store.answer(seen);
+                    }
+                    Reply::Json(200, answer.clone())
+                })
+            });
+            let scene = Scene::new();
+            let mut session = scene.open(&fake.management()).unwrap();
+            let error = session.create(&BOTH()).unwrap_err();
+            assert!(error.to_string().contains("makes no sense"), "{resource} {shape}: {error}");
+            healthy.store(1, Ordering::SeqCst);
+            session.remove().unwrap();
+            assert_eq!(store.listing(), [""; 0], "{resource} {shape}");
+        }
+    }
+}
+
+#[test]
 fn nothing_is_created_without_a_journal() {
     let store = Store::default();
     let fake = array(&store, |_, _| None);
