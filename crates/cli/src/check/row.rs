@@ -163,6 +163,16 @@ impl Phase {
     }
 }
 
+/// What the write phase left on the target, work outside the measured window included: what other
+/// clients see while the read phase runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Written {
+    /// Files or objects.
+    pub objects: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+}
+
 /// One data address and protocol.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -178,6 +188,8 @@ pub struct Row {
     pub write: Option<Phase>,
     /// The read phase, if it began.
     pub read: Option<Phase>,
+    /// What was on the target once the write phase had ended.
+    pub written: Option<Written>,
     /// Things that work but look wrong, such as a path that does not carry jumbo frames.
     pub warnings: Vec<String>,
 }
@@ -192,6 +204,7 @@ impl Row {
             cause: None,
             write: None,
             read: None,
+            written: None,
             warnings: Vec::new(),
         }
     }

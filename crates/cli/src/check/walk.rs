@@ -8,7 +8,7 @@ use metrics::ErrorKind;
 use provision::{NfsPlace, Run, S3Place};
 
 use super::place::{Entry, Occupied, Patience, Place};
-use super::row::{Outcome, Phase, Protocol, Row};
+use super::row::{Outcome, Phase, Protocol, Row, Written};
 use super::stage::{Bench, Ran};
 use super::targets::{Access, Target};
 use super::verdict::path_warnings;
@@ -80,6 +80,7 @@ fn load<D: Driver>(bench: &mut Bench, mut row: Row, driver: &D, shape: Shape) ->
     let write_fault = fault(&wrote, Outcome::WriteFailed, row.protocol);
     let (stopped, data_set) = (wrote.stopped, wrote.data_set);
     row.write = Some(wrote.phase);
+    row.written = Some(Written { objects: data_set.objects(), bytes: data_set.bytes() });
     if stopped {
         return row;
     }

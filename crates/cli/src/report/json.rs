@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{ArrayFacts, ReactorFacts, Report, Settings};
-use crate::check::row::{Phase, Protocol, Row};
+use crate::check::row::{Phase, Protocol, Row, Written};
 use crate::client::{CoreLoad, Nic};
 
 /// Version of the schema. Adding a field does not raise it; removing or redefining one does.
@@ -38,6 +38,7 @@ struct JsonRow<'a> {
     subnet: Option<&'a str>,
     array_mtu_bytes: Option<u32>,
     warnings: &'a [String],
+    written: Option<Written>,
     write: Option<JsonPhase<'a>>,
     read: Option<JsonPhase<'a>>,
 }
@@ -147,6 +148,7 @@ fn row(row: &Row) -> JsonRow<'_> {
         subnet: row.path.subnet.as_deref(),
         array_mtu_bytes: row.path.array_mtu,
         warnings: &row.warnings,
+        written: row.written,
         write: row.write.as_ref().map(phase),
         read: row.read.as_ref().map(phase),
     }
