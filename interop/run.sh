@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs foreign clients against the simulated array: `interop/run.sh python`, `interop/run.sh go` or
+# `interop/run.sh libnfs`.
+#
+# Does its own set-up under target/interop. The program under test is built, unless MANOMETER names one.
+# Ends with a code other than 0 when anything fails; nothing is skipped.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+
+usage() {
+    echo "usage: interop/run.sh python|go|libnfs" >&2
+    exit 2
+}
+[ $# -eq 1 ] || usage
+
+target=${CARGO_TARGET_DIR:-$root/target}
+work=$target/interop
+mkdir -p "$work"
+
+if [ -z "${MANOMETER:-}" ]; then
+    cargo build --locked --quiet --package manometer
+    MANOMETER=$target/debug/manometer
+fi
+export MANOMETER
+
+run_python() {
+    local venv=$work/venv stamp
+    stamp=$(sha256sum interop/requirements.txt | cut -d' ' -f1)-$(python3 -c 'import sys; print(sys.version_info[:2])')
+    # The stamp is written last: a venv whose making was interrupted is made again.
+    if [ "$(cat "$venv/stamp" 2>/dev/null)" != "$stamp" ]; then
+        echo "interop: making a Python environment in $venv" >&2
+        rm -rf "$venv"
+        python3 -m venv "$venv"
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement interop/requirements.txt
+        printf '%s' "$stamp" >"$venv/stamp"
+    fi
+    exec "$venv/bin/python" -B -m pytest -q -p no:cacheprovider --strict-markers interop/python
+}
+
+run_go() {
+    command -v go >/dev/null || {
+        echo "interop: Go is not installed; next: install it (Debian: apt-get install golang-go) or run 'interop/run.sh python'" >&2
+        exit 1
+    }
+    (cd interop/go && go build -buildvcs=false -mod=readonly -o "$work/" ./...)
+    exec python3 -B interop/go/run.py "$work/minio" "$work/awssdk"
+}
+
+# In a network of its own, where port 111 is free: the tools ask no other portmapper. That needs root.
+run_libnfs() {
+    command -v nfs-ls >/dev/null || {
+        echo "interop: nfs-ls is not installed; next: apt-get install libnfs-utils" >&2
+        exit 1
+    }
+    exec unshare --net sh -c 'ip link set lo up && exec python3 -B interop/libnfs/run.py'
+}
+
+case $1 in
+    python) run_python ;;
+    go) run_go ;;
+    libnfs) run_libnfs ;;
+    *) usage ;;
+esac
