@@ -34,3 +34,36 @@ impl Session for NullSession {
         SessionFacts::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use metrics::OpKind;
+
+    use super::*;
+    use crate::{Payload, Sink};
+
+    #[test]
+    fn everything_succeeds_with_the_payload_it_asked_for() {
+        let reactor = Reactor::simulated();
+        let context = WorkerContext {
+            worker: 0,
+            lanes: 1,
+            payload: Payload::new(0),
+            sink: Sink::Buffer,
+            op_timeout: Duration::from_secs(1),
+            connect_timeout: Duration::from_secs(1),
+        };
+        reactor.block_on(async {
+            let session = NullDriver.connect(&reactor, &context).await.unwrap();
+            for kind in OpKind::ALL.iter().copied() {
+                let moves = matches!(kind, OpKind::Read | OpKind::Write | OpKind::Put | OpKind::Get);
+                let op = Op { kind, lane: 0, object: 1, offset: 0, len: 4096 };
+                let done = session.perform(&op).await.unwrap();
+                assert_eq!((done.bytes, done.rpcs), (if moves { 4096 } else { 0 }, 1), "{kind}");
+            }
+            assert_eq!(session.facts(), SessionFacts::default());
+        });
+    }
+}

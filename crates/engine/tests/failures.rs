@@ -57,7 +57,7 @@ fn three_workers() -> StagePlan {
 }
 
 fn fail<D: Driver>(driver: &D, plan: &StagePlan) -> StageError {
-    run_stage(driver, plan, &Control::new(), &mut |_| {}).unwrap_err()
+    run_stage(driver, plan, &Control::new(), &mut |_| {}).expect_err("this stage cannot succeed")
 }
 
 #[test]
