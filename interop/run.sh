@@ -36,7 +36,7 @@ run_python() {
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement interop/requirements.txt
         printf '%s' "$stamp" >"$venv/stamp"
     fi
-    exec "$venv/bin/python" -B -m pytest -q -p no:cacheprovider --strict-markers interop/python
+    exec "$venv/bin/python" -B -m pytest -q -W ignore -p no:cacheprovider --strict-markers interop/python
 }
 
 run_go() {

@@ -7,6 +7,7 @@ mod buckets;
 mod checks;
 mod contents;
 mod door;
+mod host;
 mod listing;
 mod multipart;
 mod objects;

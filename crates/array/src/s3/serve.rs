@@ -10,7 +10,6 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use s3s::host::SingleDomain;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -20,6 +19,7 @@ use tokio_rustls::TlsAcceptor;
 use super::auth::Keys;
 use super::backend::Backend;
 use super::door::Door;
+use super::host::Domain;
 use super::shaped::{ResetFlag, Shaper, is_on_purpose};
 use crate::alarm::Alarm;
 use crate::faults::{Faults, Protocol};
@@ -61,7 +61,7 @@ impl Server {
         faults: &Faults,
         options: Options,
     ) -> Result<Self, StartError> {
-        let service = service(objects, options.domain.as_deref())?;
+        let service = service(objects, options.domain);
         let alarm = Alarm::start()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(options.threads.max(1))
@@ -106,15 +106,13 @@ impl Drop for Server {
     }
 }
 
-fn service(objects: Arc<RwLock<Objects>>, domain: Option<&str>) -> Result<S3Service, StartError> {
+fn service(objects: Arc<RwLock<Objects>>, domain: Option<String>) -> S3Service {
     let mut builder = S3ServiceBuilder::new(Backend { objects: Arc::clone(&objects) });
     builder.set_auth(Keys(objects));
     if let Some(domain) = domain {
-        let host = SingleDomain::new(domain)
-            .map_err(|error| StartError::Config(format!("S3 domain {domain:?}: {error}")))?;
-        builder.set_host(host);
+        builder.set_host(Domain(domain));
     }
-    Ok(builder.build())
+    builder.build()
 }
 
 /// Accepts connections at one door, as long as the runtime lives.

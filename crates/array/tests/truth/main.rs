@@ -5,8 +5,9 @@
 //!
 //! * Whatever the machine adds (system calls, loopback, waking a thread) is microseconds, milliseconds on a machine
 //!   that is overloaded; the programmed latency is 400 ms, so that 1 % of it is 4 ms.
-//! * The latency that is compared is the median of hundreds of operations. A pause of the machine, however long,
-//!   moves the operations it meets, and would have to meet half of them to move the median.
+//! * The latency that is compared is the median of hundreds of operations that are begun at even distances, so that
+//!   they do not end in step. A pause of the machine, however long, moves the operations whose end it meets, and
+//!   would have to meet half of them to move the median.
 //! * An answer is due at its request's arrival plus its latency, by timers of nanoseconds; lateness is not summed up.
 //! * The programmed bandwidth is a pipe in virtual time behind which 64 operations wait, some 300 ms of work: a pause
 //!   shorter than that leaves the pipe busy, and the bytes that are through after it are what they would have been.
@@ -43,8 +44,16 @@ pub fn shaped(latency: Option<Latency>, bandwidth_bytes_per_s: Option<u64>) -> P
     Plan { paths: vec![rule], ..Plan::default() }
 }
 
+/// Operations a second in tests of latency: fewer than the lanes can do.
+pub const EVEN: Schedule = Schedule::Rate { ops_per_s: 80.0 };
+
 /// Runs a workload with 64 lanes for so long.
-pub fn measure<D: Driver>(driver: &D, workload: Workload, window: Duration) -> StageResult {
+pub fn measure<D: Driver>(
+    driver: &D,
+    workload: Workload,
+    schedule: Schedule,
+    window: Duration,
+) -> StageResult {
     let plan = StagePlan {
         workers: 1,
         lanes_per_worker: 64,
@@ -55,7 +64,7 @@ pub fn measure<D: Driver>(driver: &D, workload: Workload, window: Duration) -> S
         window,
         drain: Duration::from_secs(10),
         interval: Duration::from_secs(1),
-        schedule: Schedule::Closed,
+        schedule,
         stop: StopRule::Window,
         workload,
         payload: Payload::new(1),
