@@ -151,12 +151,17 @@ impl Connection {
         entry.deadline_ns = deadline_ns;
         entry.sends = 0;
         let xid = table.begin(slot);
-        self.enqueue(slot, xid);
+        self.enqueue(&table, slot, xid);
         Ticket { connection: self, slot }
     }
 
-    fn enqueue(&self, slot: u32, xid: u32) {
-        self.queue.borrow_mut().push_back((slot, xid));
+    fn enqueue(&self, table: &Table, slot: u32, xid: u32) {
+        let mut queue = self.queue.borrow_mut();
+        if queue.len() == queue.capacity() {
+            // Calls were given up faster than the connection, lost or stalled, took them.
+            queue.retain(|&(slot, xid)| table.is_current(slot, xid));
+        }
+        queue.push_back((slot, xid));
         self.transmit_wake.set();
     }
 
@@ -302,7 +307,7 @@ impl Ticket<'_> {
     pub(super) fn again(&self) {
         let mut table = self.connection.table.borrow_mut();
         let xid = table.begin(self.slot);
-        self.connection.enqueue(self.slot, xid);
+        self.connection.enqueue(&table, self.slot, xid);
         self.connection.retries.set(self.connection.retries.get() + 1);
     }
 }

@@ -5,7 +5,8 @@
 
 use metrics::ErrorKind;
 use wire::nfs3::{
-    Attributes, CommitOk, CreateOk, LookupOk, Outcome, ReadHead, ReaddirplusOk, Status, WccData, WriteOk,
+    Attributes, CommitOk, CreateOk, LookupOk, Outcome, ReadHead, ReaddirplusEntry, Status, Verifier, WccData,
+    WriteOk,
 };
 use wire::rpc::{Event, RecordScanner, ReplyHeader, peek_xid};
 use wire::xdr::{Decode, DecodeError, Reader, padding};
@@ -365,12 +366,7 @@ fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeError> {
             verifier: ok.verifier,
         })?,
         Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Committed { verifier: ok.verifier })?,
-        Expect::Readdirplus => answer::<ReaddirplusOk, Option<Attributes>>(from, |ok| Reply::Listed {
-            entries: ok.entries.len() as u32,
-            cookie: ok.entries.last().map_or(0, |entry| entry.cookie),
-            verifier: ok.verifier,
-            eof: ok.eof,
-        })?,
+        Expect::Readdirplus => answer::<Listing, Option<Attributes>>(from, |page| page.0)?,
     };
     reader.finish()?;
     Ok(Head::Answer(answer))
@@ -388,4 +384,21 @@ fn answer<'a, T: Decode<'a>, F: Decode<'a>>(
             Answer::Status(failure.status)
         }
     })
+}
+
+/// A page of a listing, of which only the number of entries and the place to go on are kept.
+struct Listing(Reply);
+
+impl<'a> Decode<'a> for Listing {
+    fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Option::<Attributes>::decode(from)?;
+        let verifier = Verifier::decode(from)?;
+        let (mut entries, mut cookie) = (0, 0);
+        while from.bool()? {
+            cookie = ReaddirplusEntry::decode(from)?.cookie;
+            entries += 1;
+        }
+        let eof = from.bool()?;
+        Ok(Self(Reply::Listed { entries, cookie, verifier, eof }))
+    }
 }

@@ -213,6 +213,12 @@ impl Table {
         (slot.waiting && slot.xid == xid).then_some(slot)
     }
 
+    /// True while the call of this very number waits.
+    pub(super) fn is_current(&self, index: u32, xid: u32) -> bool {
+        let slot = &self.slots[index as usize];
+        slot.waiting && slot.xid == xid
+    }
+
     /// True when nobody waits for anything.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting == 0
