@@ -16,7 +16,7 @@ use units::{Size, Span};
 /// Exit code: 0 every row succeeded, 1 a row failed or the check could not be made, 2 wrong usage,
 /// 130 or 143 interrupted.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct CheckArguments {
     /// Management address of the array: host, host:port or [IPv6]:port
     #[arg(long, value_name = "HOST", env = "FB_MGMT_VIP", hide_env_values = true, help_heading = "Array")]

@@ -1,0 +1,231 @@
+//! A simulated array, the real program run against it, and what is left on it afterwards.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+mod rest;
+
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use array::{Array, Config, DataAddress, ManagementTls};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Longest time that anything here may take on the slowest machine; a guard against hanging, not a measure.
+const GUARD: Duration = Duration::from_secs(120);
+
+/// An array with one address a subnet, all on the same ports, and a directory of the test's own.
+pub struct Stage {
+    pub array: Array,
+    pub directory: TempDir,
+    ports: [u16; 4],
+    before: Option<Value>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Stage {
+    /// `addresses` data addresses in as many subnets.
+    pub fn new(addresses: u8) -> Self {
+        Self::with(addresses, |_| {})
+    }
+
+    /// The same with a configuration that the test changes.
+    pub fn with(addresses: u8, change: impl Fn(&mut Config)) -> Self {
+        // A network of its own, so that tests side by side do not meet.
+        let network = (fastrand::u8(1..=250), fastrand::u8(..));
+        let ips: Vec<IpAddr> =
+            (1..=addresses).map(|host| Ipv4Addr::new(127, network.0, network.1, host).into()).collect();
+        for attempt in 0.. {
+            let ports = free_ports(&ips);
+            let mut config = Config { data: Vec::new(), ..Config::loopback() };
+            for (number, ip) in (1..).zip(&ips) {
+                let mut data = DataAddress::new(*ip, &format!("data{number}"), &format!("subnet{number}"));
+                (data.nfs_port, data.mount_port, data.portmap_port, data.s3_port) =
+                    (ports[0], ports[1], ports[2], ports[3]);
+                config.data.push(data);
+            }
+            change(&mut config);
+            match Array::start(config) {
+                Ok(array) => {
+                    let directory = tempfile::tempdir().unwrap();
+                    std::fs::write(directory.path().join("token"), array.token().reveal()).unwrap();
+                    return Self { array, directory, ports, before: None };
+                }
+                // Somebody took a port between our look and the array's.
+                Err(error) => assert!(attempt < 5, "{error}"),
+            }
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    /// The same with the management API in plain HTTP, so that a test can speak to it itself.
+    pub fn plain(addresses: u8) -> Self {
+        Self::with(addresses, |config| config.tls = ManagementTls::Off)
+    }
+
+    pub fn ip(&self, index: usize) -> IpAddr {
+        self.array.data()[index].ip
+    }
+
+    pub fn nfs_url(&self, export: &str) -> String {
+        format!("nfs://{}:{}/{export}", self.ip(0), self.ports[0])
+    }
+
+    pub fn s3_url(&self, bucket: &str) -> String {
+        format!("s3://{bucket}?endpoint=http://{}:{}", self.ip(0), self.ports[3])
+    }
+
+    /// From here on everything must stay as it is.
+    pub fn remember(&mut self) {
+        self.before = Some(self.array.state());
+    }
+
+    /// What exists is what existed, and no journal is left.
+    pub fn assert_untouched(&self) {
+        let before = self.before.as_ref().expect("remember() comes first");
+        assert_eq!(&self.array.state(), before, "something was left on the array");
+        let journals = std::fs::read_dir(self.journal()).map_or(0, Iterator::count);
+        assert_eq!(journals, 0, "a journal was left");
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.directory.path().join("journal")
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).display().to_string()
+    }
+
+    /// The program with a command and nothing of this process's environment that could matter.
+    pub fn manometer(&self, command: &str) -> Command {
+        let mut manometer = Command::new(env!("CARGO_BIN_EXE_manometer"));
+        manometer.arg(command).args(["--journal-dir".into(), self.journal()]).stdin(Stdio::null());
+        for name in ["FB_MGMT_VIP", "FB_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"] {
+            manometer.env_remove(name);
+        }
+        manometer.env("HOME", self.directory.path());
+        manometer
+    }
+
+    /// A short check with little load, of nothing yet.
+    pub fn bare_check(&self) -> Command {
+        let [_, mount, portmap, s3] = self.ports.map(|port| port.to_string());
+        let mut check = self.manometer("check");
+        check
+            .args(["--duration", "200ms", "--workers", "1", "--lanes", "2", "--connections", "1"])
+            .args(["--block-size", "64KiB", "--object-size", "128KiB", "--dataset", "8MiB"])
+            .args(["--mount-port", &mount, "--portmap-port", &portmap, "--s3-port", &s3])
+            .args(["--connect-timeout", "2s"]);
+        check
+    }
+
+    /// A short check of this array: its two inputs in the environment.
+    pub fn check(&self) -> Command {
+        let mut check = self.bare_check();
+        check.env("FB_TOKEN", self.array.token().reveal());
+        match self.array.fingerprint() {
+            Some(fingerprint) => {
+                check.args(["--tls-fingerprint", fingerprint]);
+                check.env("FB_MGMT_VIP", self.array.management_address().to_string());
+            }
+            None => {
+                check.env("FB_MGMT_VIP", self.array.management_url());
+            }
+        }
+        check
+    }
+}
+
+/// Four ports that are free on every address now.
+fn free_ports(ips: &[IpAddr]) -> [u16; 4] {
+    let mut ports = Vec::new();
+    while ports.len() < 4 {
+        let port = fastrand::u16(20_000..32_000);
+        if !ports.contains(&port) && ips.iter().all(|ip| TcpListener::bind((*ip, port)).is_ok()) {
+            ports.push(port);
+        }
+    }
+    ports.try_into().expect("four were pushed")
+}
+
+/// Runs to the end.
+pub fn run(command: &mut Command) -> Ended {
+    start(command).finish()
+}
+
+/// Starts, to be signalled and finished later.
+pub fn start(command: &mut Command) -> Running {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    Running(Some(child))
+}
+
+/// A process under way; killed if the test ends before it.
+pub struct Running(Option<Child>);
+
+impl Running {
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(self.0.as_ref().expect("it runs"));
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    pub fn finish(mut self) -> Ended {
+        let child = self.0.take().expect("it is finished once");
+        let pid = rustix::process::Pid::from_child(&child);
+        // Its end wakes the guard, which else kills it and so fails the test with what it said.
+        let (ended, guard) = std::sync::mpsc::channel::<()>();
+        let guard = std::thread::spawn(move || {
+            if guard.recv_timeout(GUARD) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(ended);
+        guard.join().unwrap();
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Waits until something is so.
+pub fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
+    let tick = Duration::from_millis(5);
+    let mut waited = Duration::ZERO;
+    while !reached() {
+        assert!(waited < GUARD, "{what} never came");
+        std::thread::sleep(tick);
+        waited += tick;
+    }
+}
+
+impl Ended {
+    /// Asserts that exactly one line says what went wrong, with all of `words` in it.
+    pub fn assert_one_line(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        let errors: Vec<&str> = self.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!(errors.len(), 1, "one line should say it: {self:#?}");
+        for word in words {
+            assert!(errors[0].contains(word), "{word:?} is missing in {:?}", errors[0]);
+        }
+    }
+}
