@@ -8,6 +8,7 @@ mod checks;
 mod contents;
 mod door;
 mod host;
+mod kept;
 mod listing;
 mod multipart;
 mod objects;

@@ -6,19 +6,19 @@
 //! each when it is due.
 
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::{Request, Response, StatusCode, header};
 use reactor::clock;
 use s3s::StdError;
 use s3s::service::S3Service;
 
+use super::kept::Kept;
 use crate::alarm::Alarm;
 use crate::shape::{Fate, Shape};
 
@@ -44,17 +44,25 @@ impl Shaper {
         request: Request<Incoming>,
         reset: ResetFlag,
     ) -> io::Result<Response<Answer>> {
+        let (head, body) = request.into_parts();
         if self.shape.is_plain() {
-            let response = self.service.call(request.map(s3s::Body::from)).await.map_err(io::Error::other)?;
-            return Ok(response.map(Answer::Plain));
+            if body.is_end_stream() {
+                return self.serve(Request::from_parts(head, s3s::Body::empty())).await;
+            }
+            let (body, rest) = Kept::new(body, &head.headers);
+            let answer = self.serve(Request::from_parts(head, s3s::Body::http_body_unsync(body))).await?;
+            if !answer.status().is_success() {
+                rest.drain().await;
+            }
+            return Ok(answer);
         }
         let arrived = clock::now_ns();
         let verdict = self.shape.judge();
         if verdict.fate == Fate::Stall {
             std::future::pending::<()>().await;
         }
-        let is_get = request.method() == hyper::Method::GET;
-        let (head, body) = request.into_parts();
+        let is_get = head.method == hyper::Method::GET;
+        let (body, rest) = Kept::new(body, &head.headers);
         let through = Arc::new(AtomicU64::new(arrived));
         let body = Inbound {
             inner: body,
@@ -66,16 +74,13 @@ impl Shaper {
         };
         let served = verdict.fate == Fate::Serve || (verdict.fate == Fate::Reset && is_get);
         let response = if served {
-            Some(
-                self.service
-                    .call(Request::from_parts(head, s3s::Body::http_body_unsync(body)))
-                    .await
-                    .map_err(io::Error::other)?,
-            )
+            Some(self.serve(Request::from_parts(head, s3s::Body::http_body_unsync(body))).await?)
         } else {
-            drain(body).await;
             None
         };
+        if response.as_ref().is_none_or(|response| !response.status().is_success()) {
+            rest.drain().await;
+        }
         let due = through.load(Ordering::Relaxed).saturating_add(verdict.latency_ns);
         self.alarm.sleep_until(due).await;
         match (verdict.fate, response) {
@@ -83,7 +88,8 @@ impl Shaper {
             (_, Some(response)) => {
                 let cut_after =
                     (verdict.fate == Fate::Reset).then(|| response.body().size_hint().lower() / 2);
-                let shaped = |inner| {
+                let shaped = |answer: Answer| {
+                    let Answer::Plain(inner) = answer else { return answer };
                     Answer::Shaped(Box::new(Outbound {
                         inner,
                         piece: None,
@@ -103,12 +109,12 @@ impl Shaper {
             }
         }
     }
-}
 
-/// Reads and forgets a body, so that the client gets to read the answer.
-async fn drain(body: Inbound) {
-    let mut body = pin!(body);
-    while let Some(Ok(_)) = body.frame().await {}
+    /// Lets the library answer.
+    async fn serve(&self, request: Request<s3s::Body>) -> io::Result<Response<Answer>> {
+        let response = self.service.call(request).await.map_err(io::Error::other)?;
+        Ok(response.map(Answer::Plain))
+    }
 }
 
 /// The passing error of S3.
@@ -124,7 +130,7 @@ type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A request's body at the rate of the path.
 struct Inbound {
-    inner: Incoming,
+    inner: Kept,
     shape: Arc<Shape>,
     alarm: Alarm,
     /// When all that was received so far is through the path.

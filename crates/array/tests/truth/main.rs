@@ -16,7 +16,10 @@
 //!
 //! The runs take turns, so that they do not disturb each other.
 
+#[path = "../rest/http.rs"]
+mod http;
 mod nfs;
+mod s3;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,11 +27,14 @@ use std::time::Duration;
 use array::faults::{Latency, PathRule, Plan};
 use drivers::{Driver, Payload, Sink};
 use engine::{Control, Schedule, StagePlan, StageResult, StopRule, Workload, run_stage};
+use metrics::OpKind;
 
 /// How far a measured figure may be from the programmed one.
 pub const TOLERANCE: f64 = 0.01;
 /// The programmed latency of tests.
 pub const LATENCY: Duration = Duration::from_millis(400);
+/// How long latencies are measured for: 240 operations.
+pub const LATENCY_WINDOW: Duration = Duration::from_secs(3);
 /// The programmed bandwidth of tests, in bytes a second.
 pub const BANDWIDTH: u64 = 30_000_000;
 
@@ -85,7 +91,9 @@ pub fn assert_true(what: &str, measured: f64, programmed: f64) {
     assert!(off.abs() <= TOLERANCE, "{what}: {measured} measured, {programmed} programmed");
 }
 
-/// A latency in seconds.
-pub fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
+/// A quantile of the latencies of one kind of operation, in seconds.
+pub fn quantile(result: &StageResult, kind: OpKind, quantile: f64) -> f64 {
+    let stats = result.total.op(kind).expect("operations of this kind");
+    assert!(stats.ok >= 200, "only {} operations", stats.ok);
+    stats.service.quantile_ns(quantile) as f64 / 1e9
 }

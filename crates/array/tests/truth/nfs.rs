@@ -12,14 +12,16 @@ use drivers::nfs::{NfsConfig, NfsDriver};
 use engine::{DataSet, Order, Schedule, Shape, StageResult, Workload};
 use metrics::OpKind;
 
-use crate::{BANDWIDTH, EVEN, LATENCY, alone, assert_true, measure, seconds, shaped};
+use crate::{BANDWIDTH, EVEN, LATENCY, LATENCY_WINDOW, alone, assert_true, measure, quantile, shaped};
 
 const BLOCK_BYTES: u64 = 128 << 10;
 
 struct Target {
     _server: Server,
     faults: Faults,
-    driver: NfsDriver,
+    /// A directory to measure writes in, and one with something to read.
+    writing: NfsDriver,
+    reading: NfsDriver,
 }
 
 impl Target {
@@ -31,25 +33,27 @@ impl Target {
             Endpoint { ip: Ipv4Addr::LOCALHOST.into(), nfs_port: 0, mount_port: 0, portmap_port: 0 };
         let server = Server::start(&Arc::clone(&files), &faults, &[endpoint], Settings::default()).unwrap();
         let endpoint = server.endpoints()[0];
-        let config = NfsConfig {
-            portmap_port: endpoint.portmap_port,
-            connections_per_worker: 2,
-            ..NfsConfig::new(endpoint.ip, "/fs", "manometer-truth")
+        let driver = |directory| {
+            let config = NfsConfig {
+                portmap_port: endpoint.portmap_port,
+                connections_per_worker: 2,
+                ..NfsConfig::new(endpoint.ip, "/fs", directory)
+            };
+            let driver = NfsDriver::new(config).unwrap();
+            driver.prepare(Duration::from_secs(10)).unwrap();
+            driver
         };
-        let driver = NfsDriver::new(config).unwrap();
-        driver.prepare(Duration::from_secs(10)).unwrap();
-        Self { _server: server, faults, driver }
+        Self { _server: server, faults, writing: driver("written"), reading: driver("read") }
     }
 
     fn write(&self, schedule: Schedule, window: Duration) -> StageResult {
-        let shape = Shape::Files { file_bytes: 8 << 20, block_bytes: BLOCK_BYTES };
-        measure(&self.driver, Workload::Write { shape, limit_bytes: 1 << 30 }, schedule, window)
+        measure(&self.writing, writes(), schedule, window)
     }
 
     fn read(&self, data_set: DataSet, schedule: Schedule, window: Duration) -> StageResult {
         let block_bytes = Some(BLOCK_BYTES);
         measure(
-            &self.driver,
+            &self.reading,
             Workload::Read { data_set, block_bytes, order: Order::Sequential },
             schedule,
             window,
@@ -59,14 +63,14 @@ impl Target {
     /// Something to read, written without faults.
     fn data_set(&self) -> DataSet {
         self.faults.set(Plan::default());
-        self.write(Schedule::Closed, Duration::from_millis(200)).data_set
+        measure(&self.reading, writes(), Schedule::Closed, Duration::from_millis(200)).data_set
     }
 }
 
-fn quantile(result: &StageResult, kind: OpKind, quantile: f64) -> f64 {
-    let stats = result.total.op(kind).expect("operations of this kind");
-    assert!(stats.ok >= 200, "only {} operations", stats.ok);
-    seconds(stats.service.quantile_ns(quantile))
+/// Files for each lane, none so large that one lane fills them all.
+fn writes() -> Workload {
+    let shape = Shape::Files { file_bytes: 8 << 20, block_bytes: BLOCK_BYTES };
+    Workload::Write { shape, limit_bytes: 1 << 30 }
 }
 
 #[test]
@@ -75,10 +79,9 @@ fn a_fixed_latency_is_the_median_that_is_measured() {
     let target = Target::new();
     let data_set = target.data_set();
     target.faults.set(shaped(Some(Latency::Fixed(LATENCY)), None));
-    let window = Duration::from_secs(3);
-    let written = target.write(EVEN, window);
+    let written = target.write(EVEN, LATENCY_WINDOW);
     assert_true("write p50", quantile(&written, OpKind::Write, 0.5), LATENCY.as_secs_f64());
-    let read = target.read(data_set, EVEN, window);
+    let read = target.read(data_set, EVEN, LATENCY_WINDOW);
     assert_true("read p50", quantile(&read, OpKind::Read, 0.5), LATENCY.as_secs_f64());
 }
 
@@ -90,7 +93,7 @@ fn the_quantiles_of_a_distribution_are_those_that_are_measured() {
     let slow = 3 * LATENCY;
     let latencies = [LATENCY, LATENCY, LATENCY, slow];
     target.faults.set(shaped(Some(Latency::List(latencies.into())), None));
-    let read = target.read(data_set, EVEN, Duration::from_secs(3));
+    let read = target.read(data_set, EVEN, LATENCY_WINDOW);
     // Three of four are fast, and the quarter that is slow begins at p75.
     assert_true("read p50 of a list", quantile(&read, OpKind::Read, 0.5), LATENCY.as_secs_f64());
     assert_true("read p85 of a list", quantile(&read, OpKind::Read, 0.85), slow.as_secs_f64());
