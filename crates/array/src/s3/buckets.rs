@@ -58,9 +58,7 @@ pub(super) async fn create_bucket(
         return Err(s3_error!(BucketAlreadyExists, "The requested bucket name is not available."));
     }
     match objects.create_bucket(&name, &account) {
-        Ok(()) => {
-            Ok(CreateBucketOutput { location: Some(format!("/{name}")), ..CreateBucketOutput::default() })
-        }
+        Ok(()) => Ok(CreateBucketOutput { location: Some(format!("/{name}")) }),
         Err(refusal) => Err(s3_error!(InvalidBucketName, "{}", refusal.message)),
     }
 }

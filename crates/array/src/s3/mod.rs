@@ -7,6 +7,7 @@ mod buckets;
 mod checks;
 mod contents;
 mod door;
+mod flow;
 mod host;
 mod kept;
 mod listing;

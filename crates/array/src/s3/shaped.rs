@@ -18,6 +18,7 @@ use reactor::clock;
 use s3s::StdError;
 use s3s::service::S3Service;
 
+use super::flow::{Direction, Flow};
 use super::kept::Kept;
 use crate::alarm::Alarm;
 use crate::shape::{Fate, Shape};
@@ -64,13 +65,13 @@ impl Shaper {
         let is_get = head.method == hyper::Method::GET;
         let (body, rest) = Kept::new(body, &head.headers);
         let through = Arc::new(AtomicU64::new(arrived));
+        let expected = body.size_hint().lower();
         let body = Inbound {
             inner: body,
-            shape: Arc::clone(&self.shape),
+            flow: Flow::new(Arc::clone(&self.shape), Direction::In, expected, arrived),
             alarm: self.alarm.clone(),
             through: Arc::clone(&through),
             waiting: None,
-            starved: false,
         };
         let served = verdict.fate == Fate::Serve || (verdict.fate == Fate::Reset && is_get);
         let response = if served {
@@ -90,12 +91,12 @@ impl Shaper {
                     (verdict.fate == Fate::Reset).then(|| response.body().size_hint().lower() / 2);
                 let shaped = |answer: Answer| {
                     let Answer::Plain(inner) = answer else { return answer };
+                    let expected = inner.size_hint().lower();
                     Answer::Shaped(Box::new(Outbound {
                         inner,
                         piece: None,
-                        due,
                         waiting: None,
-                        shape: Arc::clone(&self.shape),
+                        flow: Flow::new(Arc::clone(&self.shape), Direction::Out, expected, due),
                         alarm: self.alarm.clone(),
                         cut_after,
                         reset,
@@ -131,13 +132,11 @@ type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// A request's body at the rate of the path.
 struct Inbound {
     inner: Kept,
-    shape: Arc<Shape>,
+    flow: Flow,
     alarm: Alarm,
     /// When all that was received so far is through the path.
     through: Arc<AtomicU64>,
     waiting: Option<(Sleep, Frame<Bytes>)>,
-    /// The client had nothing ready when we last asked.
-    starved: bool,
 }
 
 impl Body for Inbound {
@@ -153,25 +152,17 @@ impl Body for Inbound {
             ready!(sleep.as_mut().poll(context));
             return Poll::Ready(this.waiting.take().map(|(_, frame)| Ok(frame)));
         }
-        let frame = match Pin::new(&mut this.inner).poll_frame(context) {
-            Poll::Pending => {
-                this.starved = true;
-                return Poll::Pending;
-            }
-            Poll::Ready(Some(Ok(frame))) => frame,
-            Poll::Ready(other) => return Poll::Ready(other),
+        let frame = match ready!(Pin::new(&mut this.inner).poll_frame(context)) {
+            Some(Ok(frame)) => frame,
+            other => return Poll::Ready(other),
         };
         let Some(data) = frame.data_ref() else { return Poll::Ready(Some(Ok(frame))) };
-        let before = this.through.load(Ordering::Relaxed);
-        // What had to be waited for starts now; what lay ready started when the one before was through,
-        // so that our own delays do not add up.
-        let from = if this.starved { clock::now_ns().max(before) } else { before };
-        this.starved = false;
-        let due = this.shape.inbound(from, data.len() as u64);
-        if due == from {
+        let now = clock::now_ns();
+        let due = this.flow.due(data.len() as u64, now.saturating_sub(CATCH_UP_NS));
+        this.through.fetch_max(due, Ordering::Relaxed);
+        if due <= now {
             return Poll::Ready(Some(Ok(frame)));
         }
-        this.through.store(due, Ordering::Relaxed);
         this.waiting = Some((Box::pin(this.alarm.sleep_until(due)), frame));
         Pin::new(this).poll_frame(context)
     }
@@ -198,24 +189,12 @@ pub(super) struct Outbound {
     inner: s3s::Body,
     /// What is left of a block of the inner body.
     piece: Option<Bytes>,
-    /// When all that was sent so far is through the path.
-    due: u64,
     waiting: Option<(Sleep, Bytes)>,
-    shape: Arc<Shape>,
+    flow: Flow,
     alarm: Alarm,
     /// Bytes after which the connection is reset.
     cut_after: Option<u64>,
     reset: ResetFlag,
-}
-
-impl Outbound {
-    /// Bytes that are sent at once: about a millisecond's worth.
-    fn piece_bytes(&self) -> usize {
-        match self.shape.faults().bandwidth_bytes_per_s {
-            Some(rate) => (rate / 1000).clamp(16 << 10, 1 << 20) as usize,
-            None => usize::MAX,
-        }
-    }
 }
 
 impl Outbound {
@@ -237,16 +216,15 @@ impl Outbound {
                 }
                 continue;
             };
-            let mut length = block.len().min(self.piece_bytes());
+            let mut length = block.len().min(self.flow.piece_bytes());
             if let Some(left) = &mut self.cut_after {
                 length = length.min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= length as u64;
             }
             let now = block.split_to(length);
             self.piece = Some(block);
-            let from = self.due.max(clock::now_ns().saturating_sub(CATCH_UP_NS));
-            self.due = self.shape.outbound(from, length as u64);
-            self.waiting = Some((Box::pin(self.alarm.sleep_until(self.due)), now));
+            let due = self.flow.due(length as u64, clock::now_ns().saturating_sub(CATCH_UP_NS));
+            self.waiting = Some((Box::pin(self.alarm.sleep_until(due)), now));
         }
     }
 }
