@@ -68,7 +68,7 @@ impl Failure {
         let region = if region.is_empty() { answer.region } else { Some(region.as_str()) };
         match (status, code.as_str()) {
             (_, "RequestTimeTooSkewed") => new(ErrorKind::AccessDenied, &answer.skew()),
-            (_, "InvalidAccessKeyId") => {
+            (_, "InvalidAccessKeyId" | "XAdminUserNotFound") => {
                 new(ErrorKind::AccessDenied, ": the server does not know this access key")
             }
             (_, "SignatureDoesNotMatch") => new(

@@ -57,7 +57,7 @@ pub(super) struct Inbox {
 }
 
 /// Length of an inbox in bytes: it holds the longest head that is allowed and leaves room for payload.
-pub(super) const INBOX_BYTES: usize = 128 * 1024;
+pub(super) const INBOX_BYTES: usize = 256 * 1024;
 
 impl Inbox {
     /// What was received and not consumed.
