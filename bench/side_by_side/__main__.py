@@ -33,6 +33,9 @@ def arguments() -> argparse.Namespace:
         "--servers", choices=("array", "real"), default="array", help="simulated array, or nfs-ganesha and versitygw"
     )
     parser.add_argument("--json", type=Path, help="also write every sample here")
+    parser.add_argument(
+        "--binaries", type=Path, help="directory with `bench` and `manometer`, instead of building them"
+    )
     given = parser.parse_args()
     if given.quick:
         given.rounds, given.seconds = 1, 1
@@ -86,7 +89,7 @@ def run(case: Case, rounds: int, seconds: float) -> Line:
 def main() -> int:
     """The exit code: 1 when a case could not be run; a goal that is missed is no error."""
     given = arguments()
-    bench, manometer = build()
+    bench, manometer = (given.binaries / "bench", given.binaries / "manometer") if given.binaries else build()
     peers.prepare()
     notes = machine()
     lines: list[Line] = []

@@ -6,6 +6,7 @@ import signal
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from .ganesha import Ganesha
 from .lab import Lab
@@ -14,7 +15,8 @@ from .place import Namespace, Place
 from .process import free_port, wait_until
 from .report import Report
 
-SMALL = ("--skip-s3", "--connections=2", "--workers=1", "--block-size=256KiB", "--object-size=4MiB")
+BLOCK_BYTES = 256 << 10
+SMALL = ("--skip-s3", "--connections=2", "--workers=1", f"--block-size={BLOCK_BYTES >> 10}KiB")
 
 
 @contextmanager
@@ -46,19 +48,23 @@ def succeeded(report: Report, outcome: Outcome, protocol: str) -> None:
 def observed_run(lab: Lab, report: Report, *flags: str, portmapper: bool = False) -> None:
     """Runs with verification, and looks with nfs-ls at what is there while it is there."""
     with server(lab, portmapper=portmapper) as (ganesha, manometer):
-        run = manometer.start_check(f"--nfs={ganesha.url()}", *ganesha.port_flags(), *SMALL, "--verify", *flags)
+        where = [f"--nfs={ganesha.url()}", *ganesha.port_flags()]
+        # The window goes on while the program is paused: it is long, and the pause is short.
+        run = manometer.start_check(*where, *SMALL, "--dataset=256MiB", "--verify", *flags, duration="5s")
         run.pause_after_write()
         directories = ganesha.files("/")
-        report.equal("one directory while it runs", len(directories), 1)
         name = next(iter(directories))
-        report.check("the directory carries our name", name.startswith("manometer-"), name)
         seen = ganesha.files(f"/{name}")
         beneath = {path.name: path.stat().st_size for path in (ganesha.export / name).iterdir()}
-        report.equal("nfs-ls and the file system agree", seen, beneath)
-        sample = max((ganesha.export / name).iterdir(), key=lambda path: path.stat().st_size).read_bytes()
-        report.check("data is incompressible", len(zlib.compress(sample, 1)) > 0.99 * len(sample))
+        largest = max((ganesha.export / name).iterdir(), key=lambda path: path.stat().st_size)
+        with largest.open("rb") as file:
+            sample = file.read(1 << 20)
         run.resume()
         outcome = run.finish()
+        report.equal("one directory while it runs", len(directories), 1)
+        report.check("the directory carries our name", name.startswith("manometer-"), name)
+        report.equal("nfs-ls and the file system agree", seen, beneath)
+        report.check("data is incompressible", len(zlib.compress(sample, 1)) > 0.99 * len(sample))
         succeeded(report, outcome, "nfs")
         written = outcome.rows[0]["written"]
         report.equal("files counted by nfs-ls", len(seen), written["objects"])
@@ -107,17 +113,23 @@ def discarding(lab: Lab, report: Report) -> None:
         report.equal("nothing left", ganesha.files("/"), {})
 
 
+def damage(path: Path) -> None:
+    """Changes one byte of every block, so that whichever block is read next shows it."""
+    with path.open("r+b") as file:
+        for at in range(BLOCK_BYTES // 2, path.stat().st_size, BLOCK_BYTES):
+            file.seek(at)
+            byte = file.read(1)[0]
+            file.seek(at)
+            file.write(bytes([byte ^ 1]))
+
+
 def damage_is_found(lab: Lab, report: Report) -> None:
     """A byte changed behind the program's back must not pass verification."""
     with server(lab) as (ganesha, manometer):
-        run = manometer.start_check(f"--nfs={ganesha.url()}", *ganesha.port_flags(), *SMALL, "--verify")
+        run = manometer.start_check(f"--nfs={ganesha.url()}", *ganesha.port_flags(), *SMALL, "--verify", duration="3s")
         run.pause_after_write()
         for path in ganesha.export.glob("manometer-*/*"):
-            with path.open("r+b") as file:
-                file.seek(path.stat().st_size - 1)
-                last = file.read(1)
-                file.seek(-1, 1)
-                file.write(bytes([last[0] ^ 1]))
+            damage(path)
         run.resume()
         outcome = run.finish()
         report.equal("exit code 1", outcome.code, 1)
