@@ -5,6 +5,7 @@
 
 mod access;
 mod blocks;
+mod clients;
 mod content;
 mod directory;
 mod names;
@@ -25,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use wire::nfs3::{FileHandle, Status, Verifier};
 
 pub use access::Caller;
+pub use clients::ClientRange;
 pub use names::{Entry, LINK_MAX, Made, NAME_MAX, What};
 pub(crate) use slots::Slot;
 pub use tree::{Counts, FILE_SIZE_MAX, NodeId, ReadDone, Tree, Written};
@@ -38,15 +40,26 @@ pub struct Options {
     pub nfs: bool,
     /// Nothing can be changed over NFS.
     pub read_only: bool,
+    /// Clients that may mount it; `None` for all.
+    pub allowed: Option<Vec<ClientRange>>,
     /// Clients that may not mount it.
     pub denied: Vec<IpAddr>,
     /// The most bytes it may take; `None` for as many as the array has.
     pub limit_bytes: Option<u64>,
 }
 
+impl Options {
+    /// Whether a client may mount it.
+    pub fn admits(&self, client: IpAddr) -> bool {
+        let allowed =
+            self.allowed.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(client)));
+        allowed && !self.denied.contains(&client)
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Self { nfs: true, read_only: false, denied: Vec::new(), limit_bytes: None }
+        Self { nfs: true, read_only: false, allowed: None, denied: Vec::new(), limit_bytes: None }
     }
 }
 

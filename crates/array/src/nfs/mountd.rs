@@ -99,7 +99,7 @@ fn mount_path(files: &Files, path: &[u8], peer: IpAddr) -> MountResult {
         path.strip_prefix('/').ok_or(MountStatus::NOENT)?.split('/').filter(|part| !part.is_empty());
     let name = parts.next().ok_or(MountStatus::NOENT)?;
     let (system, options) = files.exported(name).ok_or(MountStatus::NOENT)?;
-    if options.denied.contains(&peer) {
+    if !options.admits(peer) {
         return Err(MountStatus::ACCES);
     }
     let directory = descend(&system, parts)?;

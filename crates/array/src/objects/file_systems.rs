@@ -2,7 +2,7 @@
 
 use crate::files::Options;
 
-use super::rules::parse_rules;
+use super::rules::Rules;
 use super::{Birth, FileSystem, Objects, Refusal, wall_ms};
 
 /// The export rules of a file system whose creator gave none.
@@ -52,14 +52,16 @@ impl FileSystem {
     }
 
     /// How the file service exports it.
-    fn options(&self) -> Options {
-        let rules = parse_rules(&self.nfs_rules);
-        Options {
-            nfs: self.v3_enabled && !rules.is_empty(),
-            read_only: !self.writable || rules.iter().all(|rule| rule.read_only),
+    fn options(&self, name: &str) -> Result<Options, Refusal> {
+        let rules = Rules::parse(&self.nfs_rules)
+            .map_err(|client| Refusal::new(name, format!("Invalid client {client:?} in the NFS rules.")))?;
+        Ok(Options {
+            nfs: self.v3_enabled,
+            read_only: !self.writable || rules.read_only,
+            allowed: rules.allowed,
             limit_bytes: (self.hard_limit && self.provisioned > 0).then_some(self.provisioned),
             ..Options::default()
-        }
+        })
     }
 }
 
@@ -85,7 +87,8 @@ impl Objects {
             destroyed_ms: None,
         };
         made.apply(&new.change);
-        self.files.create(name, made.options()).map_err(|error| Refusal::new(name, error.to_string()))?;
+        let options = made.options(name)?;
+        self.files.create(name, options).map_err(|error| Refusal::new(name, error.to_string()))?;
         self.file_systems.insert(name.into(), made);
         Ok(())
     }
@@ -105,6 +108,7 @@ impl Objects {
         let mut changed = found.clone();
         changed.apply(change);
         let other_change = changed.apply_differs(found);
+        let options = changed.options(name)?;
         let done = match (found.destroyed_ms, change.destroyed) {
             (Some(_), Some(false)) => {
                 changed.destroyed_ms = None;
@@ -119,7 +123,7 @@ impl Objects {
             }
             _ => Ok(()),
         };
-        done.and_then(|()| self.files.set_options(name, changed.options()))
+        done.and_then(|()| self.files.set_options(name, options))
             .map_err(|error| Refusal::new(name, error.to_string()))?;
         *found = changed;
         Ok(())

@@ -1,25 +1,38 @@
 //! NFS export rules as arrays write them: `*(rw,no_root_squash)`, `10.0.0.0/24(ro) 10.0.1.5(rw)`.
 
-/// One rule: who, and how.
+use crate::files::ClientRange;
+
+/// What the rules of an export come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
-    /// `*`, an address, or an address with a prefix length.
-    pub(super) client: String,
-    /// Whether writing is refused.
+pub(super) struct Rules {
+    /// Who may mount it; `None` for all. Nobody if there are no rules.
+    pub(super) allowed: Option<Vec<ClientRange>>,
+    /// No rule lets anybody write.
     pub(super) read_only: bool,
 }
 
-/// Reads the rules; they are separated by blanks. A rule without options is read-only, as with exports(5).
-pub(super) fn parse_rules(text: &str) -> Vec<Rule> {
-    let one = |word: &str| {
-        let (client, options) = match word.split_once('(') {
-            Some((client, rest)) => (client, rest.trim_end_matches(')')),
-            None => (word, ""),
-        };
-        let client = if client.is_empty() { "*" } else { client };
-        Rule { client: client.into(), read_only: !options.split(',').any(|option| option.trim() == "rw") }
-    };
-    text.split_whitespace().map(one).collect()
+impl Rules {
+    /// Reads the rules; they are separated by blanks. A rule without `rw` is read-only, as with exports(5).
+    ///
+    /// # Errors
+    /// The client of a rule that is not `*`, an address or a range.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut ranges = Vec::new();
+        let (mut everybody, mut read_only) = (false, true);
+        for word in text.split_whitespace() {
+            let (client, options) = match word.split_once('(') {
+                Some((client, rest)) => (client, rest.trim_end_matches(')')),
+                None => (word, ""),
+            };
+            match ClientRange::parse(client) {
+                _ if client.is_empty() || client == "*" => everybody = true,
+                Some(range) => ranges.push(range),
+                None => return Err(client.to_owned()),
+            }
+            read_only &= !options.split(',').any(|option| option.trim() == "rw");
+        }
+        Ok(Self { allowed: (!everybody).then_some(ranges), read_only })
+    }
 }
 
 #[cfg(test)]
@@ -28,10 +41,11 @@ mod tests {
 
     #[test]
     fn rules_say_who_and_how() {
-        let rules = parse_rules("10.0.0.0/24(ro) *(rw,no_root_squash)");
-        assert_eq!(rules[0], Rule { client: "10.0.0.0/24".into(), read_only: true });
-        assert_eq!(rules[1], Rule { client: "*".into(), read_only: false });
-        assert!(parse_rules("*")[0].read_only);
-        assert!(parse_rules("").is_empty());
+        let all = Rules::parse("10.0.0.0/24(ro) *(rw,no_root_squash)").unwrap();
+        assert_eq!(all, Rules { allowed: None, read_only: false });
+        assert!(Rules::parse("*").unwrap().read_only && Rules::parse("*(ro)").unwrap().read_only);
+        assert_eq!(Rules::parse("10.0.0.0/24(rw) 10.0.1.5(rw)").unwrap().allowed.unwrap().len(), 2);
+        assert_eq!(Rules::parse("").unwrap().allowed, Some(Vec::new()), "nobody");
+        assert_eq!(Rules::parse("@group(rw)"), Err("@group".into()));
     }
 }

@@ -86,3 +86,24 @@ fn secrets_are_not_shown() {
     let key = objects.create_key("a/u", Some(("KEY", Secret::new("hush")))).unwrap();
     assert!(!format!("{:?}", objects.keys[&key]).contains("hush"));
 }
+
+#[test]
+fn export_rules_decide_who_may_mount() {
+    let (mut objects, files) = empty();
+    let with = |rules: &str| NewFileSystem {
+        provisioned: None,
+        change: FileSystemChange {
+            v3_enabled: Some(true),
+            nfs_rules: Some(rules.into()),
+            ..FileSystemChange::default()
+        },
+    };
+    objects.create_file_system("fs", &with("192.0.2.0/24(ro)")).unwrap();
+    let (_, options) = files.exported("fs").unwrap();
+    assert!(
+        options.read_only && options.admits([192, 0, 2, 7].into()) && !options.admits([127, 0, 0, 1].into())
+    );
+    let refused = objects.create_file_system("other", &with("@netgroup(rw)")).unwrap_err();
+    assert!(refused.message.contains("@netgroup"), "{refused}");
+    assert!(files.usage("other").is_err());
+}
