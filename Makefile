@@ -1,8 +1,7 @@
 # Every chore of this repository. `make` alone lists them.
 #
-# One build profile serves the tests, the checks against real servers and the lint: dev, with this
-# project's crates optimised a little (see Cargo.toml). `make demo`, `make bench` and `make build`
-# use the release profile.
+# The dev profile (dependencies optimised a little, see Cargo.toml) serves the tests, the checks against
+# real servers and the lint; `make demo`, `make bench` and `make build` use the release profile.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash

@@ -98,11 +98,14 @@ impl FromStr for Data {
         let mut data = DataAddress::new(ip, "", "");
         for item in items {
             let (name, value) = item.split_once('=').unwrap_or((item, ""));
-            let number = || value.parse::<u16>().map_err(|_| format!("{name}={value}: not a number up to 65535"));
+            let number =
+                || value.parse::<u16>().map_err(|_| format!("{name}={value}: not a number up to 65535"));
             match name {
                 "subnet" => data.subnet = value.into(),
                 "interface" => data.interface = value.into(),
-                "prefix" => data.prefix_bits = value.parse().map_err(|_| format!("prefix={value}: not a number"))?,
+                "prefix" => {
+                    data.prefix_bits = value.parse().map_err(|_| format!("prefix={value}: not a number"))?
+                }
                 "mtu" => data.mtu = u32::from(number()?),
                 "nfs" => data.nfs_port = number()?,
                 "mount" => data.mount_port = number()?,
@@ -149,7 +152,8 @@ fn configuration(arguments: ArrayArguments) -> anyhow::Result<Config> {
     }
     config.token = match &arguments.token_file {
         Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("--token-file {}", path.display()))?;
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("--token-file {}", path.display()))?;
             Token::new(text.trim())
         }
         None => std::env::var("MANOMETER_ARRAY_TOKEN").map_or_else(|_| Token::random(), Token::new),

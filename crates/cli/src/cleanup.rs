@@ -11,7 +11,7 @@ use provision::{
 };
 use units::Span;
 
-use crate::check::{Place, credentials};
+use crate::check::{Place, credentials, no_keys};
 use crate::exit;
 use crate::messages::Messages;
 
@@ -143,7 +143,7 @@ impl Helper for Keys {
         let file = self.s3_credentials_file.as_deref().or(place.credentials_file.as_deref());
         let keys = match access {
             Some(access) => credentials(access),
-            None => Credentials::find(file).map_err(|error| format!("S3 keys: {error}"))?,
+            None => Credentials::find(file).map_err(|error| no_keys(&error))?,
         };
         let endpoint: Endpoint =
             place.endpoint.parse().map_err(|error: drivers::s3::EndpointError| error.to_string())?;

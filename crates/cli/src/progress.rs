@@ -31,7 +31,7 @@ impl Progress {
                 .progress_chars("=> ");
             let bar = bars.add(ProgressBar::new(length_ns).with_style(style));
             bar.set_prefix(label.to_owned());
-            bar.set_message("connecting");
+            bar.set_message("connecting and warming up");
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });

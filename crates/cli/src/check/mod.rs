@@ -23,6 +23,7 @@ use reactor::clock;
 
 pub use ground::credentials;
 pub use place::Place;
+pub use targets::no_keys;
 
 use crate::exit;
 use crate::interrupt::Interrupt;

@@ -1,7 +1,8 @@
 //! The validated request: what to check, made once from what was typed and from the environment.
 
+use std::fs::File;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivers::Sink;
@@ -266,6 +267,7 @@ fn trust(arguments: &CheckArguments) -> Result<Trust, UsageError> {
         return Ok(Trust::Insecure);
     }
     if let Some(path) = &arguments.tls_ca {
+        readable("--tls-ca", path)?;
         return Ok(Trust::CaFile(path.clone()));
     }
     match &arguments.tls_fingerprint {
@@ -282,6 +284,7 @@ fn s3_access(arguments: &CheckArguments) -> Result<S3Access, UsageError> {
     let trust = if arguments.s3_tls_insecure {
         Trust::Insecure
     } else if let Some(path) = &arguments.s3_tls_ca {
+        readable("--s3-tls-ca", path)?;
         Trust::CaFile(path.clone())
     } else if let Some(text) = &arguments.s3_tls_fingerprint {
         let pinned = text.parse().map_err(|error| UsageError(format!("--s3-tls-fingerprint: {error}")))?;
@@ -338,6 +341,13 @@ fn load(arguments: &CheckArguments) -> Result<Load, UsageError> {
         },
         connect_timeout: positive("--connect-timeout", arguments.connect_timeout.0)?,
         op_timeout: positive("--op-timeout", arguments.op_timeout.0)?,
+    })
+}
+
+/// A file that is needed later must be there now.
+fn readable(flag: &str, path: &Path) -> Result<(), UsageError> {
+    File::open(path).map(drop).map_err(|error| {
+        UsageError(format!("{flag} {}: {error}: name a file with certificates in PEM form", path.display()))
     })
 }
 

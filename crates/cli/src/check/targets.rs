@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use drivers::nfs::NfsConfig;
-use drivers::s3::{Credentials, Endpoint, S3Config, TlsConfig};
+use drivers::s3::{Credentials, CredentialsError, Endpoint, S3Config, TlsConfig};
 use provision::{DataAddress, RunId};
 
 use super::request::Request;
@@ -137,8 +137,8 @@ pub fn manual(request: &Request, nfs: &[NfsUrl], s3: &[S3Url], run: &RunId) -> R
     if s3.is_empty() || !request.s3 {
         return Ok(targets);
     }
-    let credentials = Credentials::find(request.s3_access.credentials_file.as_deref())
-        .map_err(|error| format!("S3 keys: {error}"))?;
+    let credentials =
+        Credentials::find(request.s3_access.credentials_file.as_deref()).map_err(|error| no_keys(&error))?;
     for url in s3 {
         for to in addresses(request, "--s3", &url.endpoint.host, url.endpoint.port)? {
             let config = s3_config(request, url.endpoint.clone(), to, &url.bucket, credentials.clone(), run);
@@ -148,6 +148,17 @@ pub fn manual(request: &Request, nfs: &[NfsUrl], s3: &[S3Url], run: &RunId) -> R
         }
     }
     Ok(targets)
+}
+
+/// Why there are no S3 keys, and where they may be put.
+pub fn no_keys(error: &CredentialsError) -> String {
+    match error {
+        CredentialsError::None => error.to_string(),
+        other => format!(
+            "{other}; next: give S3 keys with --s3-credentials-file FILE, or with AWS_ACCESS_KEY_ID and \
+             AWS_SECRET_ACCESS_KEY"
+        ),
+    }
 }
 
 /// The addresses that the user named, else the first that the host's name has.

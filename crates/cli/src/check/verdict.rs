@@ -170,3 +170,90 @@ fn paths(rows: &[Row]) -> String {
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use metrics::OpKind;
+
+    use super::*;
+    use crate::check::row::{Phase, Protocol};
+    use crate::report::tests::{path, phase};
+
+    fn row(change: impl Fn(&mut Phase)) -> Row {
+        let mut row = Row::new(path(11), Protocol::Nfs);
+        let mut write = phase(OpKind::Write, 31_000_000_000);
+        change(&mut write);
+        row.write = Some(write);
+        row.outcome = Outcome::Success;
+        row
+    }
+
+    fn limit(change: impl Fn(&mut Phase)) -> (Limit, String) {
+        let verdict = verdict(&[row(change)]);
+        (verdict.limit, verdict.sentences.join(" "))
+    }
+
+    #[test]
+    fn an_idle_client_and_card_leave_the_target() {
+        let (limit, text) = limit(|_| {});
+        assert_eq!(limit, Limit::TargetBound);
+        assert!(text.starts_with("The path works."), "{text}");
+        assert!(text.contains("eth0 (100 Gbit/s) was 25 % used"), "{text}");
+        assert!(text.contains("was 50 % busy"), "{text}");
+    }
+
+    #[test]
+    fn a_full_core_is_the_client() {
+        let (limit, text) = limit(|phase| phase.client.cores[0].busy = 0.97);
+        assert_eq!(limit, Limit::ClientBound);
+        assert!(
+            text.contains("client, 0, was 97 % busy (in the nfs write through 192.168.170.11)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_full_card_is_the_network_even_when_a_core_is_full() {
+        let (limit, text) = limit(|phase| {
+            phase.client.cores[0].busy = 0.97;
+            phase.client.nic.as_mut().unwrap().speed_mbit = Some(25_000);
+        });
+        assert_eq!(limit, Limit::NetworkBound);
+        assert!(text.contains("99 % used: network-bound"), "{text}");
+    }
+
+    #[test]
+    fn stolen_time_is_told() {
+        let (_, text) = limit(|phase| phase.client.cores[1].steal = 0.07);
+        assert!(text.contains("took up to 7 %"), "{text}");
+    }
+
+    #[test]
+    fn without_a_measurement_there_is_no_limit() {
+        let failed = Row::new(path(12), Protocol::S3).failed(Outcome::FailedToConnect, "no answer");
+        let verdict = verdict(&[failed]);
+        assert_eq!(verdict.limit, Limit::Unknown);
+        assert_eq!(verdict.sentences, ["The path is broken: s3 192.168.170.12 (FAILED TO CONNECT)."]);
+    }
+
+    #[test]
+    fn a_path_of_1500_bytes_to_an_interface_of_9000_is_warned_of() {
+        let warnings = |mss| path_warnings(&row(|phase| phase.mss_bytes = mss));
+        assert!(warnings(8948).is_empty());
+        let small = warnings(1448);
+        assert_eq!(small.len(), 1);
+        assert!(small[0].contains("packets of 9000 bytes") && small[0].contains("carries 1500"), "{small:?}");
+        let mut unknown = row(|phase| phase.mss_bytes = 1448);
+        unknown.path.array_mtu = None;
+        assert!(path_warnings(&unknown).is_empty());
+    }
+
+    #[test]
+    fn lost_segments_and_connections_are_warned_of() {
+        let lossy = path_warnings(&row(|phase| phase.retransmits = 5000));
+        assert!(lossy[0].starts_with("5000 TCP segments were sent again"), "{lossy:?}");
+        assert!(path_warnings(&row(|phase| phase.retransmits = 1)).is_empty(), "one in millions is no loss");
+        let broken = path_warnings(&row(|phase| phase.reconnects = 2));
+        assert!(broken[0].contains("2 connections were lost"), "{broken:?}");
+    }
+}

@@ -1,11 +1,11 @@
 //! The report as a table and a verdict, for people.
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
 use units::latency;
 
 use super::Report;
-use crate::check::row::{Phase, Row};
+use crate::check::row::{Outcome, Phase, Row};
 
 /// The columns: title, and whether a narrow terminal keeps it.
 const COLUMNS: [(&str, bool); 12] = [
@@ -23,13 +23,16 @@ const COLUMNS: [(&str, bool); 12] = [
     ("resent", false),
 ];
 
+/// Which of them is the result.
+const RESULT: usize = 2;
+
 /// The whole report; `width` is the terminal's, when there is one.
 pub fn render(report: &Report, width: Option<u16>) -> String {
-    let mut text = grid(report, |_| true);
-    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    if width.is_some_and(|width| widest > usize::from(width)) {
-        text = grid(report, |column| COLUMNS[column].1);
-    }
+    let widest = grid(report, false, |_| true).lines().map(|line| line.chars().count()).max();
+    let narrow = width.is_some_and(|width| widest.unwrap_or(0) > usize::from(width));
+    // https://no-color.org: whoever sets it wants none.
+    let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let text = grid(report, colours, |column| !narrow || COLUMNS[column].1);
     let mut out = format!("\n{text}");
     let width = usize::from(width.unwrap_or(100)).clamp(60, 110);
     let remarks = remarks(report);
@@ -45,12 +48,17 @@ pub fn render(report: &Report, width: Option<u16>) -> String {
 }
 
 /// The table with the columns that `keep` names.
-fn grid(report: &Report, keep: impl Fn(usize) -> bool) -> String {
+fn grid(report: &Report, colours: bool, keep: impl Fn(usize) -> bool) -> String {
     let kept = |cells: Vec<String>| {
         let cells = cells.into_iter().enumerate().filter(|(column, _)| keep(*column));
-        cells.map(|(_, cell)| Cell::new(cell)).collect::<Vec<_>>()
+        cells.map(|(column, text)| coloured(column, &text)).collect::<Vec<_>>()
     };
     let mut table = Table::new();
+    if colours {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(kept(COLUMNS.iter().map(|(title, _)| (*title).to_owned()).collect()));
     for (index, column) in table.column_iter_mut().enumerate() {
@@ -65,6 +73,15 @@ fn grid(report: &Report, keep: impl Fn(usize) -> bool) -> String {
         }
     }
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A cell; the result's is green when it is good and red when it is not.
+fn coloured(column: usize, text: &str) -> Cell {
+    let cell = Cell::new(text);
+    if column != RESULT || text.is_empty() || text == COLUMNS[RESULT].0 {
+        return cell;
+    }
+    cell.fg(if text == Outcome::Success.words() { Color::Green } else { Color::Red })
 }
 
 /// What the figures do not say: causes, warnings, how the run ended.

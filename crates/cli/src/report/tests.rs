@@ -171,13 +171,20 @@ fn the_table_shows_figures_causes_and_the_verdict() {
     ] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
     }
-    let narrow = report().render(Format::Table, Some(80));
+    let narrow = without_colours(&report().render(Format::Table, Some(80)));
     assert!(narrow.contains("p99") && !narrow.contains("p50"));
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     for line in report().render(Format::Table, None).lines() {
         assert!(!line.ends_with(' '));
         assert!(line.chars().count() <= 118, "{line}");
     }
+}
+
+/// The text without the escapes that colour it.
+fn without_colours(text: &str) -> String {
+    let mut pieces = text.split('\u{1b}');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once('m').map_or("", |(_, rest)| rest))
 }
 
 #[test]
