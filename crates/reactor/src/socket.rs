@@ -139,3 +139,19 @@ pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> Option<TcpInfo> {
 pub(crate) fn reset_on_close(fd: &OwnedFd) {
     let _ = sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO));
 }
+
+/// Bytes that must be there before the socket counts as readable (`SO_RCVLOWAT`, socket(7)).
+pub(crate) fn set_low_water(fd: &OwnedFd, bytes: u32) -> io::Result<()> {
+    let value = bytes as libc::c_int;
+    // SAFETY: the pointer and the length describe `value`.
+    let status = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVLOWAT,
+            std::ptr::from_ref(&value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,5 +1,6 @@
 //! TCP connections and listeners on either backend.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -23,6 +24,8 @@ pub(crate) struct Socket {
     /// Registered file (io_uring) or watch (epoll).
     place: Option<u32>,
     inner: Weak<Inner>,
+    /// Bytes that must have arrived before a waiting receive is woken (`SO_RCVLOWAT`).
+    low_water: Cell<u32>,
 }
 
 impl Socket {
@@ -32,7 +35,15 @@ impl Socket {
             Kernel::Epoll(epoll) => Some(epoll.watch(&fd)?),
             Kernel::Simulated(_) => return Err(no_sockets()),
         };
-        Ok(Rc::new(Socket { fd, place, inner: Rc::downgrade(inner) }))
+        Ok(Rc::new(Socket { fd, place, inner: Rc::downgrade(inner), low_water: Cell::new(1) }))
+    }
+
+    /// Lets a waiting receive sleep until so many bytes are there, the stream ends, or the socket's buffer is full.
+    fn set_low_water(&self, bytes: usize) {
+        let bytes = u32::try_from(bytes).unwrap_or(LOW_WATER_MAX).min(LOW_WATER_MAX);
+        if self.low_water.get() != bytes && socket::set_low_water(&self.fd, bytes).is_ok() {
+            self.low_water.set(bytes);
+        }
     }
 
     fn watch(&self) -> u32 {
@@ -49,6 +60,17 @@ impl Drop for Socket {
             Kernel::Simulated(_) => {}
         }
     }
+}
+
+/// From this length on a receive waits for all of it rather than taking little at a time.
+const MUCH: usize = 32 * 1024;
+/// The most that a receive waits for at once: beyond this nothing is gained.
+const LOW_WATER_MAX: u32 = 1 << 20;
+
+/// The flag of a receive that waits until enough is there before it takes anything
+/// (`IORING_RECVSEND_POLL_FIRST`, io_uring_enter(2)).
+fn poll_first(enough: usize) -> u16 {
+    u16::from(enough > 1)
 }
 
 fn no_sockets() -> io::Error {
@@ -144,7 +166,20 @@ impl Stream {
 
     /// Receives into `range` of the buffer: at least one byte, or 0 at the end of the stream.
     pub async fn recv(&self, buffer: Buffer, range: Range<usize>) -> (io::Result<usize>, Buffer) {
-        self.receive(buffer, range, 0).await
+        self.receive(buffer, range, 0, 1).await
+    }
+
+    /// The same when `due` bytes are known to be under way: a wait lasts until as many of them are there as
+    /// fit the range (and the socket's buffer), or the stream ends. Waking once for much is far cheaper
+    /// than often for little. Never say more than is really due: nothing else would end the wait.
+    pub async fn recv_due(
+        &self,
+        buffer: Buffer,
+        range: Range<usize>,
+        due: usize,
+    ) -> (io::Result<usize>, Buffer) {
+        let enough = due.min(range.len());
+        self.receive(buffer, range, 0, if enough >= MUCH { enough } else { 1 }).await
     }
 
     /// Fills `range` of the buffer; fewer bytes only when the stream ends before.
@@ -154,7 +189,7 @@ impl Stream {
         while filled < wanted {
             let rest = range.start + filled..range.end;
             let result;
-            (result, buffer) = self.receive(buffer, rest, libc::MSG_WAITALL).await;
+            (result, buffer) = self.receive(buffer, rest, libc::MSG_WAITALL, 1).await;
             match result {
                 Ok(0) => break,
                 Ok(count) => filled += count,
@@ -164,15 +199,25 @@ impl Stream {
         (Ok(filled), buffer)
     }
 
-    async fn receive(&self, buffer: Buffer, range: Range<usize>, flags: i32) -> (io::Result<usize>, Buffer) {
+    async fn receive(
+        &self,
+        buffer: Buffer,
+        range: Range<usize>,
+        flags: i32,
+        enough: usize,
+    ) -> (io::Result<usize>, Buffer) {
         let Range { start, end } = range;
+        self.socket.set_low_water(enough);
         assert!(start <= end && end <= buffer.len(), "the range lies within the buffer");
         match &self.inner.kernel {
             Kernel::Uring(_) => {
                 let len = end - start;
                 self.in_ring(buffer, |socket, buffer| {
                     let pointer = buffer.address(start);
-                    on_socket!(socket, |fd| opcode::Recv::new(fd, pointer, len as u32).flags(flags).build())
+                    on_socket!(socket, |fd| opcode::Recv::new(fd, pointer, len as u32)
+                        .flags(flags)
+                        .ioprio(poll_first(enough))
+                        .build())
                 })
                 .await
             }
@@ -188,7 +233,7 @@ impl Stream {
         }
     }
 
-    /// Drops exactly `len` bytes that arrive, without copying them to user space
+    /// Drops exactly `len` bytes that arrive, in few large pieces, without copying them to user space
     /// (`MSG_TRUNC`, tcp(7)); fewer only when the stream ends before. Says how many.
     pub async fn recv_discard(&self, len: usize) -> io::Result<usize> {
         let mut dropped = 0;
@@ -198,12 +243,15 @@ impl Stream {
             // Not MSG_WAITALL: io_uring continues a partial receive by the state of the iterator, which a
             // receive that copies nothing does not advance, and so would drop more than was asked (6.18).
             let flags = libc::MSG_TRUNC;
+            let enough = if part >= MUCH { part } else { 1 };
+            self.socket.set_low_water(enough);
             let count = match &self.inner.kernel {
                 Kernel::Uring(uring) => {
                     let held = Held { socket: Some(Rc::clone(&self.socket)), ..Held::default() };
                     let operation = uring.start(&self.inner, held, |_| {
                         on_socket!(self.socket, |fd| opcode::Recv::new(fd, pointer, part as u32)
                             .flags(flags)
+                            .ioprio(poll_first(enough))
                             .build())
                     });
                     to_result(operation.await.0)?

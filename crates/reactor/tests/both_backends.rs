@@ -91,6 +91,46 @@ fn discarded_bytes_are_counted_and_what_follows_is_intact() {
 }
 
 #[test]
+fn a_receive_that_waits_for_much_gets_the_last_bytes_and_the_end() {
+    on_both(|reactor| {
+        reactor.block_on(async {
+            let (near, far) = pair(reactor).await;
+            let sender = reactor.clone();
+            let sending = reactor.spawn(async move {
+                // In handfuls, far smaller than what the other side waits for; then the end.
+                let mut buffer = sender.buffer(10_000);
+                for _ in 0..50 {
+                    let (sent, back) = far.send_all(buffer, 0..10_000).await;
+                    buffer = back;
+                    sent.unwrap();
+                    sender.sleep(Duration::from_micros(200)).await;
+                }
+            });
+            let mut buffer = reactor.buffer(300_000);
+            let mut total = 0;
+            let mut receives = 0;
+            while total < 400_000 {
+                let (count, back) = near.recv_due(buffer, 0..300_000, 500_000 - total).await;
+                buffer = back;
+                total += count.unwrap();
+                receives += 1;
+            }
+            assert!(receives < 40, "{receives} receives for 40 handfuls");
+            // A plain receive after it is woken by anything.
+            while total < 500_000 {
+                let (count, back) = near.recv(buffer, 0..300_000).await;
+                buffer = back;
+                total += count.unwrap();
+            }
+            // More is waited for than ever comes: the end wakes it.
+            let (count, _) = near.recv_due(buffer, 0..300_000, 300_000).await;
+            assert_eq!(count.unwrap(), 0);
+            drop(sending);
+        });
+    });
+}
+
+#[test]
 fn a_deadline_cancels_what_waits_and_the_connection_lives_on() {
     on_both(|reactor| {
         reactor.block_on(async {

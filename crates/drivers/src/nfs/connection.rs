@@ -42,6 +42,10 @@ pub(super) struct Settings {
     pub(super) connect_timeout: Duration,
     /// Largest READ that is asked for.
     pub(super) read_size: u32,
+    /// Bytes gathered for one send.
+    pub(super) send_bytes: usize,
+    /// Bytes received at once.
+    pub(super) receive_bytes: usize,
     /// The record mark, the call header with program, version and credential; transaction number and procedure
     /// are filled in for each call.
     pub(super) template: Vec<u8>,

@@ -100,18 +100,13 @@ impl Incoming {
 
     /// Bytes of payload that may be dropped unseen right now; 0 when they must be seen, or none is due.
     pub(super) fn discardable(&self) -> usize {
-        match &self.phase {
-            Phase::Payload(flow) if self.sink == Sink::Discard => {
-                self.scanner.fragment_left().min((flow.data_len - flow.taken) as usize)
-            }
-            _ => 0,
-        }
+        if self.sink == Sink::Discard { self.due() } else { 0 }
     }
 
-    /// Bytes of the present payload, if any, that did not come yet.
+    /// Bytes of the present payload, if any, that will come next.
     pub(super) fn due(&self) -> usize {
         match &self.phase {
-            Phase::Payload(flow) => (flow.data_len - flow.taken) as usize,
+            Phase::Payload(flow) => self.scanner.fragment_left().min((flow.data_len - flow.taken) as usize),
             _ => 0,
         }
     }

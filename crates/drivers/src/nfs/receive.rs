@@ -10,8 +10,11 @@ use super::connection::{Connection, Loss};
 use super::incoming::{Garbage, Incoming};
 use crate::Sink;
 
-/// Bytes received at once.
-const BUFFER_BYTES: usize = 256 * 1024;
+/// With so many large READs in flight it pays to wait until much has come: the connection is busy anyway.
+/// With fewer, copying a payload only when all of it is there would add to its latency.
+const MANY_READS: u32 = 4;
+/// What is waited for with fewer.
+const PIECE: usize = 128 * 1024;
 /// Bytes received at once when the payload that follows is to be dropped in the kernel: enough for the
 /// head of a READ reply with the usual empty verifier (136 bytes).
 const HEAD_WINDOW: usize = 192;
@@ -23,7 +26,7 @@ const BACKOFF_LAST: Duration = Duration::from_secs(1);
 
 /// Receives for as long as the connection is served.
 pub(super) async fn run(connection: Rc<Connection>) {
-    let mut buffer = connection.reactor.registered_buffer(BUFFER_BYTES);
+    let mut buffer = connection.reactor.registered_buffer(connection.settings.receive_bytes);
     // Attempts in a row that brought nothing.
     let mut fruitless = 0;
     loop {
@@ -70,15 +73,19 @@ async fn converse(connection: &Connection, stream: &Stream, mut buffer: Buffer) 
     let settings = &connection.settings;
     let mut incoming = Incoming::new(settings.record_limit(), settings.payload, settings.sink);
     let loss = loop {
-        let discarding = settings.sink == Sink::Discard && connection.table.borrow().large_reads > 0;
-        let window = match incoming.due() {
-            _ if !discarding => buffer.len(),
+        let large_reads = connection.table.borrow().large_reads;
+        let mut due = incoming.due();
+        let window = match due {
+            _ if settings.sink != Sink::Discard || large_reads == 0 => buffer.len(),
             0 => HEAD_WINDOW,
             // The end of a fragment, or a payload in many small fragments.
             due => (due + HEAD_WINDOW).min(buffer.len()),
         };
+        if large_reads < MANY_READS {
+            due = due.min(PIECE);
+        }
         let result;
-        (result, buffer) = stream.recv(buffer, 0..window).await;
+        (result, buffer) = stream.recv_due(buffer, 0..window, due).await;
         let count = match result {
             Ok(0) => break ended(connection),
             Ok(count) => count,

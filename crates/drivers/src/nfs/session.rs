@@ -17,6 +17,11 @@ use super::lane::{LaneFile, LaneListing};
 use super::operation::Operation;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
 
+/// Bytes of send and receive buffers that a worker's connections share. Of a receive buffer half that much is the
+/// most that is of use; a send buffer is better small enough to stay in the core's own cache.
+const SEND_BYTES: usize = 1 << 20;
+const RECEIVE_BYTES: usize = 2 << 20;
+
 /// One worker's connections to an export.
 pub struct NfsSession {
     pub(super) reactor: Reactor,
@@ -56,6 +61,7 @@ impl NfsSession {
             );
             DriverError::new(ErrorKind::NotFound, text)
         })?;
+        let count = config.connections_per_worker.min(context.lanes.max(1));
         let settings = Rc::new(Settings {
             remote: opened.remote,
             options: dial::options(),
@@ -64,9 +70,10 @@ impl NfsSession {
             op_timeout: context.op_timeout,
             connect_timeout: context.connect_timeout,
             read_size: opened.read_size,
+            send_bytes: (SEND_BYTES / count as usize).clamp(SEND_BYTES / 16, SEND_BYTES / 4),
+            receive_bytes: (RECEIVE_BYTES / count as usize).clamp(RECEIVE_BYTES / 8, RECEIVE_BYTES / 2),
             template: template(&dial::credential(config)),
         });
-        let count = config.connections_per_worker.min(context.lanes.max(1));
         let lanes_each = context.lanes.max(1).div_ceil(count);
         let mut connections =
             vec![Served::start(reactor, &settings, opened.caller.into_stream(), lanes_each)];

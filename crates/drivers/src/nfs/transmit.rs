@@ -7,9 +7,6 @@ use std::rc::Rc;
 use super::connection::Connection;
 use super::slots::{Expect, Piece};
 
-/// Bytes gathered for one send.
-const BUFFER_BYTES: usize = 256 * 1024;
-
 /// A payload that is being sent, and the padding behind it.
 struct Filling {
     piece: Piece,
@@ -18,7 +15,7 @@ struct Filling {
 
 /// Sends whatever is queued, for as long as the connection is served.
 pub(super) async fn run(connection: Rc<Connection>) {
-    let mut buffer = connection.reactor.registered_buffer(BUFFER_BYTES);
+    let mut buffer = connection.reactor.registered_buffer(connection.settings.send_bytes);
     let mut filling = None;
     let mut epoch = connection.epoch.get();
     loop {
