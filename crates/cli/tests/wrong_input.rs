@@ -123,8 +123,7 @@ fn a_bucket_that_does_not_exist_or_keys_that_are_refused() {
 #[test]
 fn an_export_that_does_not_exist_or_does_not_let_this_client_in() {
     let mut stage = Stage::plain(1);
-    // No rule lets anybody in.
-    stage.make_file_system("closed", "");
+    stage.make_file_system("closed", "203.0.113.0/24(rw,no_root_squash)");
     stage.remember();
     for (export, words) in [("nosuch", ["MOUNT FAILED", "/nosuch"]), ("closed", ["MOUNT FAILED", "/closed"])]
     {

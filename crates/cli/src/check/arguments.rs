@@ -137,9 +137,9 @@ pub struct CheckArguments {
     /// Do not verify S3 certificates
     #[arg(long, help_heading = "S3")]
     pub s3_tls_insecure: bool,
-    /// Region that S3 requests are signed for
-    #[arg(long, value_name = "NAME", default_value = "us-east-1", help_heading = "S3")]
-    pub s3_region: String,
+    /// Region that S3 requests are signed for [default: AWS_REGION, AWS_DEFAULT_REGION or us-east-1]
+    #[arg(long, value_name = "NAME", help_heading = "S3")]
+    pub s3_region: Option<String>,
     /// Put the bucket's name in front of the host name instead of into the path
     #[arg(long, help_heading = "S3")]
     pub s3_virtual_host: bool,

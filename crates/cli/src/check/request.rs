@@ -297,7 +297,9 @@ fn s3_access(arguments: &CheckArguments) -> Result<S3Access, UsageError> {
         port: arguments.s3_port.unwrap_or(if arguments.s3_tls { 443 } else { 80 }),
         tls: arguments.s3_tls,
         trust,
-        region: arguments.s3_region.clone(),
+        region: (arguments.s3_region.clone())
+            .or_else(drivers::s3::region_from_environment)
+            .unwrap_or_else(|| "us-east-1".into()),
         virtual_host: arguments.s3_virtual_host,
         signing: match arguments.s3_payload {
             PayloadChoice::Unsigned => PayloadSigning::Unsigned,
