@@ -46,6 +46,8 @@ class Manometer:
         self.state = place.directory / "state"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "FB_"))}
         self.env = kept | {"XDG_STATE_HOME": str(self.state), "HOME": str(place.directory)} | dict(env or {})
+        # What every check of this scenario is given.
+        self.flags: list[str] = []
         self._runs = 0
 
     def start(self, *arguments: str) -> Run:
@@ -61,7 +63,7 @@ class Manometer:
 
     def start_check(self, *arguments: str, duration: str = "1s") -> Run:
         """Starts `manometer check` in JSON."""
-        return self.start("check", "--output=json", f"--duration={duration}", *arguments)
+        return self.start("check", "--output=json", f"--duration={duration}", *self.flags, *arguments)
 
     def cleanup(self) -> Outcome:
         """Runs `manometer cleanup`."""
@@ -74,10 +76,14 @@ class Run:
     def __init__(self, child: Child) -> None:
         self.child = child
 
-    def pause_after_write(self, seconds: float = 30) -> None:
-        """Stops the program with SIGSTOP as soon as it has told how the write phase ended."""
+    def wait_after_write(self, seconds: float = 30) -> None:
+        """Waits until the program has told how the write phase ended."""
         told = re.compile(r"\bwrite\b.*/s")
         wait_until("end of write", lambda: bool(told.search(self.child.error_text())), seconds, self.child)
+
+    def pause_after_write(self) -> None:
+        """Stops the program with SIGSTOP as soon as it has told how the write phase ended."""
+        self.wait_after_write()
         self.child.signal(signal.SIGSTOP)
 
     def resume(self) -> None:
