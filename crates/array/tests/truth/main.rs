@@ -9,12 +9,14 @@
 //!   they do not end in step. A pause of the machine, however long, moves the operations whose end it meets, and
 //!   would have to meet half of them to move the median.
 //! * An answer is due at its request's arrival plus its latency, by timers of nanoseconds; lateness is not summed up.
-//! * The programmed bandwidth is a pipe in virtual time behind which 64 operations wait, some 300 ms of work: a pause
+//! * The programmed bandwidth is a pipe in virtual time behind which 64 operations wait, more than 100 ms of work: a pause
 //!   shorter than that leaves the pipe busy, and the bytes that are through after it are what they would have been.
 //! * Throughput is what was acknowledged inside the exact window, divided by the window. Only the two borders of the
 //!   window can be off by a pause, in a window of seconds.
 //!
 //! The runs take turns, so that they do not disturb each other.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../rest/http.rs"]
 mod http;
@@ -35,9 +37,6 @@ pub const TOLERANCE: f64 = 0.01;
 pub const LATENCY: Duration = Duration::from_millis(400);
 /// How long latencies are measured for: 240 operations.
 pub const LATENCY_WINDOW: Duration = Duration::from_secs(3);
-/// The programmed bandwidth of tests, in bytes a second.
-pub const BANDWIDTH: u64 = 30_000_000;
-
 /// Lets one run at a time have the machine.
 pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());

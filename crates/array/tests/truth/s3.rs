@@ -11,9 +11,13 @@ use metrics::OpKind;
 use serde_json::{Value, json};
 
 use crate::http::request;
-use crate::{BANDWIDTH, EVEN, LATENCY, LATENCY_WINDOW, alone, assert_true, measure, quantile, shaped};
+use crate::{EVEN, LATENCY, LATENCY_WINDOW, alone, assert_true, measure, quantile, shaped};
 
-const OBJECT_BYTES: u64 = 128 << 10;
+/// Small enough to go through the pipe in one piece: larger objects share it piece by piece, so that those of all
+/// lanes end almost together, and a window would hold one such wave more or less.
+const OBJECT_BYTES: u64 = 16 << 10;
+/// The programmed bandwidth, in bytes a second; 64 objects are 260 ms of work.
+const BANDWIDTH: u64 = 4_000_000;
 
 struct Target {
     array: Array,
