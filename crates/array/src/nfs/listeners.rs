@@ -42,12 +42,11 @@ impl Doorway {
         self.state = Door::Open(reactor.spawn(async move {
             loop {
                 match listener.accept().await {
-                    // The faults may have changed since this door was looked at.
-                    Ok(_)
-                        if matches!(
-                            port.shape.unreachable(),
-                            Some(Unreachable::Drop | Unreachable::Refuse)
-                        ) => {}
+                    // The faults may have changed since this door was looked at. Where attempts are to be
+                    // dropped, the connection is one that never answers.
+                    Ok((stream, _)) if port.shape.unreachable() == Some(Unreachable::Refuse) => {
+                        stream.reset_on_close();
+                    }
                     Ok((stream, _)) => connection::serve(&handle, stream, Rc::clone(&port)),
                     // No descriptors left, or a connection that is gone again: not to be tried in a tight loop.
                     Err(_) => handle.sleep(std::time::Duration::from_millis(5)).await,

@@ -22,6 +22,9 @@ use crate::shape::Shape;
 /// How often a thread looks whether it is to stop or the faults have changed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
+/// How often, a millisecond apart, a thread looks at its doors before it says that it has started.
+const FIRST_LOOKS: u32 = 1000;
+
 /// What a thread is to do.
 pub(super) struct Duty {
     pub(super) files: Arc<Files>,
@@ -60,7 +63,7 @@ pub(super) fn run(duty: Duty, started: &Started) {
         }
     }
     let generation = duty.faults.generation();
-    let mut settled = settle_all(&reactor, &mut doorways);
+    let mut settled = reactor.block_on(settle_at_first(&reactor, &mut doorways));
     if started.send(Ok(bound)).is_ok() {
         reactor.block_on(watch(&reactor, &duty, &mut doorways, generation, &mut settled));
     }
@@ -88,6 +91,17 @@ async fn watch(
         }
         reactor.sleep(LOOK_EVERY).await;
     }
+}
+
+/// An address that is unreachable from the start has been so when the first client comes.
+async fn settle_at_first(reactor: &Reactor, doorways: &mut [Doorway]) -> bool {
+    for _ in 0..FIRST_LOOKS {
+        if settle_all(reactor, doorways) {
+            return true;
+        }
+        reactor.sleep(Duration::from_millis(1)).await;
+    }
+    false
 }
 
 fn settle_all(reactor: &Reactor, doorways: &mut [Doorway]) -> bool {

@@ -40,10 +40,13 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn new(reactor: reactor::Choice) -> Self {
+        Self::with_faults(reactor, Faults::default())
+    }
+
+    pub fn with_faults(reactor: reactor::Choice, faults: Faults) -> Self {
         let capacity = Capacity::new(1 << 30);
         let files = Files::new(Arc::clone(&capacity));
         files.create("fs", Options::default()).unwrap();
-        let faults = Faults::default();
         let endpoint =
             Endpoint { ip: Ipv4Addr::LOCALHOST.into(), nfs_port: 0, mount_port: 0, portmap_port: 0 };
         let settings = Settings { reactor, ..Settings::default() };

@@ -52,6 +52,17 @@ fn an_address_can_vanish_refuse_and_come_back() {
 }
 
 #[test]
+fn an_address_that_drops_from_the_start_never_answers() {
+    let rule = PathRule { unreachable: Some(Unreachable::Drop), ..PathRule::default() };
+    for choice in [reactor::Choice::Epoll, reactor::Choice::Auto] {
+        let fixture = Fixture::with_faults(choice, array::Faults::new(plan(rule.clone())));
+        assert_eq!(connect(&fixture).unwrap_err().kind(), ErrorKind::TimedOut);
+        fixture.faults.set(Plan::default());
+        until("accepting", || connect(&fixture).is_ok());
+    }
+}
+
+#[test]
 fn a_stalled_address_accepts_and_never_answers() {
     on_both_reactors(|fixture| {
         fixture.faults.set(plan(PathRule { unreachable: Some(Unreachable::Stall), ..PathRule::default() }));

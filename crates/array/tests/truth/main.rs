@@ -17,6 +17,7 @@
 //! The runs take turns, so that they do not disturb each other.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::print_stdout, reason = "the figures are worth seeing with --nocapture")]
 
 #[path = "../rest/http.rs"]
 mod http;
