@@ -1,5 +1,7 @@
 //! `manometer check` as a whole program against the simulated array.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use std::time::Duration;
@@ -177,7 +179,7 @@ fn any_servers_export_and_bucket_are_checked_without_an_array() {
 fn a_demonstration_needs_nothing() {
     let stage = Stage::new(1);
     let mut demo = stage.manometer("check");
-    demo.args(["--demo", "--duration", "200ms", "--workers", "1", "--lanes", "2", "--dataset", "32MiB"]);
+    demo.args(["--demo", "--duration", "1s", "--workers", "1", "--lanes", "2", "--dataset", "32MiB"]);
     let ended = run(demo.args(["--output", "csv"]));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(csv_rows(&ended).len(), 4);

@@ -1,6 +1,8 @@
 //! The files in `examples/` say what they should: they parse, take both inputs from the Secret, and use flags
 //! that exist.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

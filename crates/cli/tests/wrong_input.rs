@@ -1,6 +1,8 @@
 //! Wrong input: one clear line that names the input and the next step, the right exit code, and nothing
 //! left behind.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use support::{Stage, run};

@@ -132,7 +132,7 @@ impl Bench {
             schedule: Schedule::Closed,
             stop: StopRule::Window,
             workload,
-            payload: self.payload.clone(),
+            payload: self.payload,
             sink: load.sink,
             op_timeout: load.op_timeout,
             connect_timeout: load.connect_timeout,

@@ -192,9 +192,11 @@ fn nfs_entry(target: &Target) -> Entry {
     }
 }
 
+/// Also for a bucket of ours, which goes with the run: an array that destroys only empty buckets needs its
+/// objects removed first, also when a killed run is cleaned up after.
 fn s3_entry(target: &Target) -> Entry {
     match &target.access {
-        Access::S3(config) if target.stays => {
+        Access::S3(config) => {
             let (ca_file, insecure) = match &config.tls.trust {
                 drivers::s3::Trust::CaFile(path) => (Some(path.clone()), false),
                 drivers::s3::Trust::Insecure => (None, true),

@@ -121,7 +121,8 @@ impl Stage {
         let [_, mount, portmap, s3] = self.ports.map(|port| port.to_string());
         let mut check = self.manometer("check");
         check
-            .args(["--duration", "200ms", "--workers", "1", "--lanes", "2", "--connections", "1"])
+            // Long enough that something is acknowledged on the slowest machine with everything else going on.
+            .args(["--duration", "1s", "--workers", "1", "--lanes", "2", "--connections", "1"])
             .args(["--block-size", "64KiB", "--object-size", "128KiB", "--dataset", "8MiB"])
             .args(["--mount-port", &mount, "--portmap-port", &portmap, "--s3-port", &s3])
             .args(["--connect-timeout", "2s"]);
