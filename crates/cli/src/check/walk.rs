@@ -8,7 +8,7 @@ use metrics::ErrorKind;
 use provision::{NfsPlace, Run, S3Place};
 
 use super::place::{Entry, Occupied, Patience, Place};
-use super::row::{Outcome, Phase, Protocol, Row, Written};
+use super::row::{Outcome, Protocol, Row, Written};
 use super::stage::{Bench, Ran};
 use super::targets::{Access, Target};
 use super::verdict::path_warnings;
@@ -125,32 +125,37 @@ fn refused(row: Row, error: &StageError, phase: Outcome) -> Row {
 /// What is wrong with a phase that ran, if anything.
 fn fault(ran: &Ran, outcome: Outcome, protocol: Protocol) -> Option<(Outcome, String)> {
     let phase = &ran.phase;
-    let errors = phase.errors();
-    if let Some((kind, _)) = errors.iter().max_by_key(|(kind, count)| (*kind == ErrorKind::Corrupt, *count)) {
-        let outcome = if *kind == ErrorKind::Corrupt { Outcome::DataCorrupt } else { outcome };
-        return Some((outcome, describe(phase, *kind, protocol)));
+    let counted =
+        phase.errors().into_iter().max_by_key(|(kind, count)| (*kind == ErrorKind::Corrupt, *count));
+    let sampled = || phase.error_samples.first().filter(|_| ran.failed_outside > 0).map(|(kind, _)| *kind);
+    let kind = counted.map(|(kind, _)| kind).or_else(sampled);
+    if let Some(kind) = kind {
+        let outcome = if kind == ErrorKind::Corrupt { Outcome::DataCorrupt } else { outcome };
+        return Some((outcome, describe(ran, kind, protocol)));
     }
     if phase.total.bytes() == 0 && !ran.stopped {
-        let waiting = phase.in_flight_at_end;
         return Some((
             outcome,
             format!(
-                "nothing was acknowledged in the measured window; {waiting} operations were still waiting, {} \
-                 of them to the end: look at the server's health, or measure longer with --duration",
-                ran.abandoned
+                "nothing was acknowledged in the measured window; {} operations were still waiting, {} of them \
+                 to the end: look at the server's health, or measure longer with --duration",
+                phase.in_flight_at_end, ran.abandoned
             ),
         ));
     }
     None
 }
 
-/// The commonest error in a line: how often, an example, and what to do next.
-fn describe(phase: &Phase, kind: ErrorKind, protocol: Protocol) -> String {
-    let (failed, all) = (phase.failed(), phase.failed() + phase.ok());
+/// A kind of error in a line: how often operations failed, an example, and what to do next.
+fn describe(ran: &Ran, kind: ErrorKind, protocol: Protocol) -> String {
+    let phase = &ran.phase;
+    let how_often = match phase.failed() {
+        0 => format!("{} operations before or after the measured window failed", ran.failed_outside),
+        failed => format!("{failed} of {} operations failed", failed + phase.ok()),
+    };
     let example = phase.error_samples.iter().find(|(other, _)| *other == kind);
     let example = example.map_or_else(|| kind.to_string(), |(kind, detail)| format!("{kind}: {detail}"));
-    let next = next_step(kind, protocol);
-    format!("{failed} of {all} operations failed, such as {example}; next: {next}")
+    format!("{how_often}, such as {example}; next: {}", next_step(kind, protocol))
 }
 
 fn next_step(kind: ErrorKind, protocol: Protocol) -> &'static str {
