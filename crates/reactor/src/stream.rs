@@ -62,7 +62,8 @@ impl Drop for Socket {
     }
 }
 
-/// From this length on a receive waits for all of it rather than taking little at a time.
+/// From this length on a receive waits for all of it rather than taking little at a time, and a send is handed
+/// over at once.
 const MUCH: usize = 32 * 1024;
 /// The most that a receive waits for at once: beyond this nothing is gained.
 const LOW_WATER_MAX: u32 = 1 << 20;
@@ -290,9 +291,9 @@ impl Stream {
         let Range { start, end } = range;
         assert!(start <= end && end <= buffer.len(), "the range lies within the buffer");
         match &self.inner.kernel {
-            Kernel::Uring(_) => {
+            Kernel::Uring(uring) => {
                 let len = end - start;
-                self.in_ring(buffer, |socket, buffer| {
+                let operation = self.in_ring(buffer, |socket, buffer| {
                     let pointer = buffer.address(start).cast_const();
                     if self.zero_copy_send {
                         let place = buffer.place();
@@ -301,8 +302,14 @@ impl Stream {
                         });
                     }
                     on_socket!(socket, |fd| opcode::Send::new(fd, pointer, len as u32).flags(flags).build())
-                })
-                .await
+                });
+                // Much payload is handed over while it is still in the processor's cache; with the rest of the
+                // turn's, other lanes' payload would have pushed it out: 16 lanes sending 128 KiB at a time move
+                // 28 GB instead of 18 per CPU-second over loopback (AMD EPYC, 1 MiB of second-level cache).
+                if len >= MUCH {
+                    uring.submit_now();
+                }
+                operation.await
             }
             _ => {
                 let result = self

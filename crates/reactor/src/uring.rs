@@ -165,6 +165,15 @@ impl Uring {
         self.queued.set(self.queued.get() + 1);
     }
 
+    /// Hands over what is queued before the turn is over.
+    pub(crate) fn submit_now(&self) {
+        self.queued.set(0);
+        // Errors (EAGAIN, EBUSY) pass; what is left goes with the turn's own submission.
+        if self.ring.borrow().submitter().submit().is_err() {
+            self.queued.set(1);
+        }
+    }
+
     /// Submits and collects. `wait`: `None` = do not wait; `Some(None)` = until something completes;
     /// `Some(Some(ns))` = at most so long.
     pub(crate) fn turn(&self, wait: Option<Option<u64>>, mut ready: impl FnMut(u32)) {
