@@ -48,10 +48,7 @@ pub struct Checksum {
 impl Checksum {
     /// The checksum of nothing yet.
     pub fn new(kind: ChecksumKind) -> Self {
-        Self {
-            kind,
-            digest: crc_fast::Digest::new(kind.algorithm()),
-        }
+        Self { kind, digest: crc_fast::Digest::new(kind.algorithm()) }
     }
 
     /// Takes the next bytes.
@@ -119,14 +116,8 @@ mod tests {
             sum.update(b"56789");
             sum.base64()
         };
-        assert_eq!(
-            of(ChecksumKind::Crc32c),
-            STANDARD.encode(0xe306_9283_u32.to_be_bytes())
-        );
-        assert_eq!(
-            of(ChecksumKind::Crc64Nvme),
-            STANDARD.encode(0xae8b_1486_0a79_9888_u64.to_be_bytes())
-        );
+        assert_eq!(of(ChecksumKind::Crc32c), STANDARD.encode(0xe306_9283_u32.to_be_bytes()));
+        assert_eq!(of(ChecksumKind::Crc64Nvme), STANDARD.encode(0xae8b_1486_0a79_9888_u64.to_be_bytes()));
         for kind in [ChecksumKind::Crc32c, ChecksumKind::Crc64Nvme] {
             assert_eq!(of(kind).len(), kind.base64_len());
         }

@@ -18,9 +18,8 @@ pub struct DeleteFailure {
 
 /// The body that deletes these keys and asks to hear of failures only.
 pub fn delete_objects<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
-    let mut out = String::from(
-        "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>",
-    );
+    let mut out =
+        String::from("<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>");
     for key in keys {
         out.push_str("<Object><Key>");
         escape_into(key, &mut out);

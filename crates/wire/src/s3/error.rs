@@ -21,11 +21,7 @@ pub struct S3Error {
 
 impl std::fmt::Display for S3Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.code.is_empty() {
-            "no error code"
-        } else {
-            &self.code
-        })?;
+        f.write_str(if self.code.is_empty() { "no error code" } else { &self.code })?;
         if !self.message.is_empty() {
             write!(f, " ({})", self.message)?;
         }
@@ -59,13 +55,7 @@ pub fn parse_error(body: &[u8]) -> Result<S3Error, XmlError> {
             .trim()
             .chars()
             .take(limit)
-            .map(|character| {
-                if character.is_control() {
-                    ' '
-                } else {
-                    character
-                }
-            })
+            .map(|character| if character.is_control() { ' ' } else { character })
             .collect();
         Ok(())
     })?;

@@ -70,9 +70,7 @@ pub(super) fn decode_url(text: &str) -> Result<String, XmlError> {
             b'+' => out.push(b' '),
             b'%' => {
                 let mut digit = || {
-                    let digit = bytes
-                        .next()
-                        .and_then(|digit| char::from(digit).to_digit(16));
+                    let digit = bytes.next().and_then(|digit| char::from(digit).to_digit(16));
                     digit.ok_or_else(|| malformed("bad percent encoding in a key"))
                 };
                 out.push((digit()? << 4 | digit()?) as u8);

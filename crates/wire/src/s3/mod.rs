@@ -13,8 +13,8 @@ pub use delete::{DeleteFailure, MAX_DELETE_KEYS, delete_objects, parse_delete_re
 pub use error::{S3Error, parse_error};
 pub use list::{ListPage, ListedObject, parse_list_v2};
 pub use multipart::{
-    CompletedPart, ListedPart, MAX_PARTS, PartPage, Upload, UploadPage, complete_multipart,
-    parse_complete, parse_initiate, parse_list_parts, parse_list_uploads,
+    CompletedPart, ListedPart, MAX_PARTS, PartPage, Upload, UploadPage, complete_multipart, parse_complete,
+    parse_initiate, parse_list_parts, parse_list_uploads,
 };
 pub use xml::{MAX_DEPTH, MAX_TEXT_BYTES, XmlError};
 

@@ -66,17 +66,12 @@ pub fn parse_initiate(body: &[u8]) -> Result<String, XmlError> {
         }
         Ok(())
     })?;
-    if id.is_empty() {
-        Err(XmlError::Missing("UploadId"))
-    } else {
-        Ok(id)
-    }
+    if id.is_empty() { Err(XmlError::Missing("UploadId")) } else { Ok(id) }
 }
 
 /// The body of CompleteMultipartUpload; parts in ascending order.
 pub fn complete_multipart(parts: &[CompletedPart]) -> String {
-    let mut out =
-        String::from("<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">");
+    let mut out = String::from("<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">");
     for part in parts {
         out.push_str("<Part><PartNumber>");
         out.push_str(&part.number.to_string());
@@ -133,11 +128,7 @@ pub fn parse_list_uploads(body: &[u8]) -> Result<UploadPage, XmlError> {
         }
         Ok(())
     })?;
-    if page
-        .uploads
-        .iter()
-        .any(|upload| upload.key.is_empty() || upload.id.is_empty())
-    {
+    if page.uploads.iter().any(|upload| upload.key.is_empty() || upload.id.is_empty()) {
         return Err(XmlError::Missing("Key or UploadId"));
     }
     if url_encoded {

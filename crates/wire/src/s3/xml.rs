@@ -61,10 +61,7 @@ pub(super) fn walk(
                     }
                     if name != root {
                         let found = name.chars().take(64).collect::<String>().into();
-                        return Err(XmlError::Unexpected {
-                            expected: root,
-                            found,
-                        });
+                        return Err(XmlError::Unexpected { expected: root, found });
                     }
                     seen_root = true;
                 }
@@ -78,9 +75,7 @@ pub(super) fn walk(
             }
             Event::End(_) => {
                 leave(&path, &content)?;
-                let parent = path
-                    .rfind('/')
-                    .ok_or_else(|| malformed("an end without a start"))?;
+                let parent = path.rfind('/').ok_or_else(|| malformed("an end without a start"))?;
                 path.truncate(parent);
                 depth -= 1;
                 content.clear();
@@ -91,8 +86,7 @@ pub(super) fn walk(
                 let resolved = match reference.resolve_char_ref().map_err(malformed)? {
                     Some(character) => Cow::Owned(character.to_string()),
                     None => Cow::Borrowed(
-                        resolve_xml_entity(&reference)
-                            .ok_or_else(|| malformed("unknown entity"))?,
+                        resolve_xml_entity(&reference).ok_or_else(|| malformed("unknown entity"))?,
                     ),
                 };
                 append(&mut content, depth, resolved)?;
@@ -117,14 +111,7 @@ fn append(content: &mut String, depth: usize, text: Cow<'_, str>) -> Result<(), 
 }
 
 pub(super) fn malformed(reason: impl ToString) -> XmlError {
-    XmlError::Malformed(
-        reason
-            .to_string()
-            .chars()
-            .take(200)
-            .collect::<String>()
-            .into(),
-    )
+    XmlError::Malformed(reason.to_string().chars().take(200).collect::<String>().into())
 }
 
 /// Appends text with the five special characters escaped, and with carriage return and line feed, which a

@@ -8,9 +8,7 @@ mod signer;
 mod time;
 mod uri;
 
-pub use signer::{
-    CanonicalRequest, EMPTY_SHA256, STREAMING_UNSIGNED_TRAILER, Signer, UNSIGNED_PAYLOAD,
-};
+pub use signer::{CanonicalRequest, EMPTY_SHA256, STREAMING_UNSIGNED_TRAILER, Signer, UNSIGNED_PAYLOAD};
 pub use time::Timestamp;
 pub(crate) use time::days_from_civil;
 pub use uri::{canonical_query, encode_component, encode_path};

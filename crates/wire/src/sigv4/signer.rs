@@ -87,20 +87,11 @@ impl Signer {
         }
         self.day.copy_from_slice(self.now.day().as_bytes());
         let mut key = mac(keyed(&self.secret_prefixed), &self.day);
-        for part in [
-            self.region.as_bytes(),
-            self.service.as_bytes(),
-            b"aws4_request",
-        ] {
+        for part in [self.region.as_bytes(), self.service.as_bytes(), b"aws4_request"] {
             key = mac(keyed(&key), part);
         }
         self.key = keyed(&key);
-        self.scope = format!(
-            "{}/{}/{}/aws4_request",
-            self.now.day(),
-            self.region,
-            self.service
-        );
+        self.scope = format!("{}/{}/{}/aws4_request", self.now.day(), self.region, self.service);
     }
 
     /// The moment that requests are signed for: the value of `x-amz-date`.
@@ -111,13 +102,7 @@ impl Signer {
     /// Appends the value of the Authorization header.
     pub fn authorization(&mut self, request: &CanonicalRequest<'_>, out: &mut Vec<u8>) {
         let signature = self.signature(request);
-        for part in [
-            "AWS4-HMAC-SHA256 Credential=",
-            &self.access_key,
-            "/",
-            &self.scope,
-            ",SignedHeaders=",
-        ] {
+        for part in ["AWS4-HMAC-SHA256 Credential=", &self.access_key, "/", &self.scope, ",SignedHeaders="] {
             out.extend_from_slice(part.as_bytes());
         }
         push_names(request.headers, out);
@@ -146,13 +131,7 @@ impl Signer {
         let digest = crate::checksum::hex(&Sha256::digest(&text).into());
 
         text.clear();
-        for part in [
-            "AWS4-HMAC-SHA256\n",
-            self.now.text(),
-            "\n",
-            &self.scope,
-            "\n",
-        ] {
+        for part in ["AWS4-HMAC-SHA256\n", self.now.text(), "\n", &self.scope, "\n"] {
             text.extend_from_slice(part.as_bytes());
         }
         text.extend_from_slice(&digest);

@@ -5,9 +5,7 @@ const HEX: &[u8; 16] = b"0123456789ABCDEF";
 fn encode(text: &str, keep_slash: bool, out: &mut String) {
     for byte in text.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(byte))
-            }
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
             b'/' if keep_slash => out.push('/'),
             _ => {
                 out.push('%');
@@ -82,9 +80,6 @@ mod tests {
             canonical_query(&[("prefix", "a/b c"), ("list-type", "2"), ("max-keys", "7")]),
             "list-type=2&max-keys=7&prefix=a%2Fb%20c"
         );
-        assert_eq!(
-            canonical_query(&[("b", "2"), ("a", "2"), ("a", "1")]),
-            "a=1&a=2&b=2"
-        );
+        assert_eq!(canonical_query(&[("b", "2"), ("a", "2"), ("a", "1")]), "a=1&a=2&b=2");
     }
 }
