@@ -38,18 +38,25 @@ pub(super) struct Target {
 }
 
 impl Caller {
-    /// Connects; `peer` is what messages call the other side. Everything must be done by `deadline_ns`.
+    /// Connects; `peer` is what messages call the other side, which is asked about `export` if it is asked
+    /// about any. Everything must be done by `deadline_ns`.
     pub(super) async fn connect(
         reactor: &Reactor,
         to: SocketAddr,
         options: &SocketOptions,
-        peer: &str,
+        (peer, export): (&str, Option<&str>),
         credential: &[u8],
         deadline_ns: u64,
     ) -> Result<Self, DriverError> {
-        let peer = format!("{peer} at {to}");
+        let peer = match export {
+            Some(export) => format!("{peer} at {to}, export {export}"),
+            None => format!("{peer} at {to}"),
+        };
         let started = reactor.now();
-        let failed = |text: String| DriverError::new(ErrorKind::ConnectFailed, text);
+        let failed = |text: String| {
+            let next = "check the address and the port, and that no firewall is between";
+            DriverError::new(ErrorKind::ConnectFailed, format!("{text}; {next}"))
+        };
         let stream = match reactor.timeout_at(deadline_ns, reactor.connect(to, options)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(e)) => return Err(failed(format!("{peer}: cannot connect: {e}"))),

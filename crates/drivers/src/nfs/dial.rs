@@ -75,7 +75,15 @@ pub(super) async fn open(
         Err(e) => return Err(ports.explain(e)),
     };
     let remote = SocketAddr::new(config.server, ports.nfs);
-    let caller = Caller::connect(reactor, remote, &options(), "NFS server", &credential, deadline_ns).await;
+    let caller = Caller::connect(
+        reactor,
+        remote,
+        &options(),
+        ("NFS server", Some(&config.export)),
+        &credential,
+        deadline_ns,
+    )
+    .await;
     let mut caller = caller.map_err(|e| ports.explain(e))?;
     let fsinfo = caller
         .fetch::<Outcome<FsinfoOk, Option<Attributes>>>(nfs(Procedure::Fsinfo), &root)
@@ -135,8 +143,8 @@ impl Ports {
     fn explain(&self, mut error: DriverError) -> DriverError {
         if let Some(reason) = &self.guessed {
             error.detail = format!(
-                "{}; the ports are guesses because the portmapper did not help ({reason}): check that NFS is \
-                 enabled there and that no firewall is between, or give the ports",
+                "{}; the ports are guesses because the portmapper did not help ({reason}); enable NFS \
+                 there, or give the ports",
                 error.detail
             )
             .into();
@@ -159,10 +167,11 @@ async fn find_ports(reactor: &Reactor, config: &NfsConfig, deadline_ns: u64) -> 
     let portmap_deadline = now + deadline_ns.saturating_sub(now) / 3;
     let at = SocketAddr::new(config.server, config.portmap_port);
     let plain = SocketOptions::default();
-    let mut caller = match Caller::connect(reactor, at, &plain, "portmapper", &[], portmap_deadline).await {
-        Ok(caller) => caller,
-        Err(e) => return Ok(guess(e.detail.into())),
-    };
+    let mut caller =
+        match Caller::connect(reactor, at, &plain, ("portmapper", None), &[], portmap_deadline).await {
+            Ok(caller) => caller,
+            Err(e) => return Ok(guess(e.detail.into())),
+        };
     let mut found = [config.nfs_port, config.mount_port];
     let programs = [(nfs3::PROGRAM, nfs3::VERSION, "NFS"), (mount::PROGRAM, mount::VERSION, "MOUNT")];
     for (port, (program, version, name)) in found.iter_mut().zip(programs) {
@@ -232,8 +241,15 @@ async fn mount_at(
     deadline_ns: u64,
 ) -> Result<FileHandle, DriverError> {
     let call = |procedure, name| Target { program: mount::PROGRAM, version: mount::VERSION, procedure, name };
-    let mut caller =
-        Caller::connect(reactor, at, &options(), "MOUNT service", credential, deadline_ns).await?;
+    let mut caller = Caller::connect(
+        reactor,
+        at,
+        &options(),
+        ("MOUNT service", Some(&config.export)),
+        credential,
+        deadline_ns,
+    )
+    .await?;
     let path = DirPath(config.export.as_bytes());
     let result = caller.fetch::<MountResult>(call(mount::PROC_MNT, "MNT"), &path).await?;
     let label = config.label();

@@ -15,6 +15,8 @@ mod connection;
 mod dial;
 mod errors;
 mod incoming;
+#[cfg(test)]
+mod incoming_tests;
 mod lane;
 mod manage;
 mod operation;

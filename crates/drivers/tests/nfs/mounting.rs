@@ -73,7 +73,10 @@ fn a_port_where_nobody_listens_is_named() {
     };
     let error = try_open(&ports, LONG).unwrap_err();
     assert_eq!(error.kind, ErrorKind::ConnectFailed);
-    assert!(error.detail.contains(&format!("MOUNT service at 127.0.0.1:{port}: cannot connect")), "{error}");
+    assert!(
+        error.detail.contains(&format!("MOUNT service at 127.0.0.1:{port}, export /x: cannot connect")),
+        "{error}"
+    );
 }
 
 #[test]
