@@ -200,13 +200,13 @@ fn serve(config: Config, ready_file: Option<&Path>, until_eof: bool) -> anyhow::
         write_ready(&array, path).with_context(|| format!("--ready-file {}", path.display()))?;
     }
     let (ended, end) = tokio::sync::oneshot::channel::<()>();
-    if until_eof {
+    // Without the flag the sender is kept, so that the end never comes.
+    let mut kept = Some(ended);
+    if let Some(ended) = kept.take_if(|_| until_eof) {
         std::thread::spawn(move || {
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             let _ = ended.send(());
         });
-    } else {
-        std::mem::forget(ended);
     }
     runtime.block_on(async {
         tokio::select! {

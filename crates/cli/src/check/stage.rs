@@ -44,6 +44,8 @@ pub struct Ran {
     pub stopped: bool,
     /// Operations that never ended.
     pub abandoned: u64,
+    /// Operations that failed before or after the measured window, where they are not counted.
+    pub failed_outside: u64,
 }
 
 impl Bench {
@@ -115,7 +117,13 @@ impl Bench {
         });
         let phase = phase(&result, seconds, ClientLoad { cores, nic });
         progress.end(&summary(&phase));
-        Ok(Ran { phase, stopped: result.stopped, abandoned: result.abandoned, data_set: result.data_set })
+        Ok(Ran {
+            phase,
+            stopped: result.stopped,
+            abandoned: result.abandoned,
+            failed_outside: result.before.failed + result.after.failed,
+            data_set: result.data_set,
+        })
     }
 
     fn plan(&self, workload: Workload) -> StagePlan {

@@ -153,7 +153,9 @@ pub fn manual(request: &Request, nfs: &[NfsUrl], s3: &[S3Url], run: &RunId) -> R
 /// Why there are no S3 keys, and where they may be put.
 pub fn no_keys(error: &CredentialsError) -> String {
     match error {
-        CredentialsError::None => error.to_string(),
+        CredentialsError::None => "no S3 keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, give \
+                                   --s3-credentials-file FILE, or make ~/.aws/credentials"
+            .into(),
         other => format!(
             "{other}; next: give S3 keys with --s3-credentials-file FILE, or with AWS_ACCESS_KEY_ID and \
              AWS_SECRET_ACCESS_KEY"

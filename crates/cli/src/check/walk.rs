@@ -7,11 +7,14 @@ use engine::{Shape, StageError};
 use metrics::ErrorKind;
 use provision::{NfsPlace, Run, S3Place};
 
-use super::place::{Entry, Occupied, Patience, Place};
+use super::place::{EnterError, Entry, Occupied, Patience, Place};
 use super::row::{Outcome, Protocol, Row, Written};
 use super::stage::{Bench, Ran};
 use super::targets::{Access, Target};
 use super::verdict::path_warnings;
+
+/// How a certificate that is not trusted can be.
+const TRUST_NEXT: &str = " (--s3-tls-fingerprint, --s3-tls-ca or --s3-tls-insecure)";
 
 /// Checks one target. Whatever fails becomes the row's outcome and a line for people.
 pub fn walk(bench: &mut Bench, target: &Target, run: &Run) -> Row {
@@ -56,7 +59,11 @@ fn visit<D: Driver + Place>(
         Ok(occupied) => occupied,
         Err(error) => {
             let outcome = Outcome::unreachable(row.protocol);
-            return row.failed(outcome, error.to_string());
+            let next = match &error {
+                EnterError::Driver(refusal) if refusal.kind == ErrorKind::Tls => TRUST_NEXT,
+                _ => "",
+            };
+            return row.failed(outcome, format!("{error}{next}"));
         }
     };
     let mut row = load(bench, row, driver, shape);

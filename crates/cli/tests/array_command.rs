@@ -1,0 +1,94 @@
+//! `manometer array` as a program: it says where it listens, ends when told to, and refuses wrong usage.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn array(flags: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
+    command.arg("array").args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env_remove("MANOMETER_ARRAY_TOKEN");
+    command
+}
+
+/// Waits for the ready file; the limit only guards against hangs.
+fn ready(path: &Path) -> Value {
+    for _ in 0..6000 {
+        if let Ok(text) = std::fs::read(path) {
+            return serde_json::from_slice(&text).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the array did not start");
+}
+
+/// What it printed, once it has ended with success.
+fn end(child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn it_says_where_everything_listens_and_ends_with_its_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ready.json");
+    let data = "127.0.1.1,subnet=one,s3-tls=0";
+    let flags = ["--management", "127.0.0.1:0", "--until-eof", "--data", data, "--data", "127.0.9.1,disabled"];
+    let mut child = array(&flags).arg("--ready-file").arg(&path).spawn().unwrap();
+    let facts = ready(&path);
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&path).unwrap());
+    assert_eq!(mode & 0o777, 0o600, "it holds the token");
+    for field in ["nfs_port", "mount_port", "portmap_port", "s3_port", "s3_tls_port"] {
+        let port = facts["data"][0][field].as_u64().unwrap();
+        TcpStream::connect(("127.0.1.1", u16::try_from(port).unwrap())).unwrap();
+    }
+    assert_eq!(facts["data"][1]["enabled"], false);
+    let management = facts["management"].as_str().unwrap();
+    TcpStream::connect(management).unwrap();
+    drop(child.stdin.take());
+    let printed = end(child);
+    for field in ["management_url", "fingerprint", "token"] {
+        assert!(printed.contains(facts[field].as_str().unwrap()), "{field}: {printed}");
+    }
+    assert!(TcpStream::connect(management).is_err());
+}
+
+#[test]
+fn it_ends_with_a_signal_and_takes_the_token_from_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, token) = (directory.path().join("ready.json"), directory.path().join("token"));
+    std::fs::write(&token, "T-from-a-file\n").unwrap();
+    let flags = ["--management", "127.0.0.1:0", "--plain-http", "--fault", "127.0.2.1=drop"];
+    let child = array(&flags).arg("--token-file").arg(&token).arg("--ready-file").arg(&path).spawn().unwrap();
+    let facts = ready(&path);
+    assert_eq!(facts["token"], "T-from-a-file");
+    assert!(facts["fingerprint"].is_null() && facts["management_url"].as_str().unwrap().starts_with("http://"));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    end(child);
+}
+
+#[test]
+fn wrong_usage_is_named() {
+    for (flags, code, part) in [
+        (&["--fault", "127.0.0.1=explode"][..], 2, "explode"),
+        (&["--data", "nowhere"], 2, "nowhere"),
+        (&["--data", "127.0.1.1,nfs=70000"], 2, "nfs=70000"),
+        (&["--api-versions", "3.0"], 2, "3.0"),
+        (&["--token-file", "/nonexistent/token"], 2, "/nonexistent/token"),
+        (&["--fault-file", "/nonexistent/faults"], 1, "/nonexistent/faults"),
+        (&["--certificate", "/nonexistent/c", "--key", "/nonexistent/k"], 1, "/nonexistent/c"),
+        (&["--management", "192.0.2.1:0"], 1, "192.0.2.1:0"),
+    ] {
+        let output = array(flags).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{flags:?}: {said}");
+        assert!(said.contains(part), "{flags:?}: {said}");
+    }
+}
