@@ -2,7 +2,7 @@
 //!
 //! A stage runs one workload against one target. Each worker is a thread with its own reactor, session and
 //! statistics; its lanes are futures of one kind that share nothing with other threads. There is one load loop
-//! ([`lane`]), one [`Schedule`] that says when operations are meant to start and one [`StopRule`].
+//! (in `lane.rs`), one [`Schedule`] that says when operations are meant to start and one [`StopRule`].
 //!
 //! What is counted, exactly: an operation belongs to the measured window when its end (the acknowledgement) lies
 //! in `[start + ramp, start + ramp + window)`. What ends before or after is counted apart and shown.

@@ -45,12 +45,17 @@ impl Histogram {
 
     /// Adds all that another histogram counted.
     pub fn merge(&mut self, other: &Histogram) {
-        self.0.add(&other.0).expect("both have the same bounds");
+        if !other.0.is_empty() {
+            self.0.add(&other.0).expect("both have the same bounds");
+        }
     }
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
-        self.0.reset();
+        // Writing zeros over zeros would make memory resident that was never used.
+        if !self.0.is_empty() {
+            self.0.reset();
+        }
     }
 
     /// How many latencies were counted.
