@@ -39,7 +39,8 @@ fn it_says_where_everything_listens_and_ends_with_its_input() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ready.json");
     let data = "127.0.1.1,subnet=one,s3-tls=0";
-    let flags = ["--management", "127.0.0.1:0", "--until-eof", "--data", data, "--data", "127.0.9.1,disabled"];
+    let flags =
+        ["--management", "127.0.0.1:0", "--until-eof", "--data", data, "--data", "127.0.9.1,disabled"];
     let mut child = array(&flags).arg("--ready-file").arg(&path).spawn().unwrap();
     let facts = ready(&path);
     let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&path).unwrap());
@@ -68,7 +69,9 @@ fn it_ends_with_a_signal_and_takes_the_token_from_a_file() {
     let child = array(&flags).arg("--token-file").arg(&token).arg("--ready-file").arg(&path).spawn().unwrap();
     let facts = ready(&path);
     assert_eq!(facts["token"], "T-from-a-file");
-    assert!(facts["fingerprint"].is_null() && facts["management_url"].as_str().unwrap().starts_with("http://"));
+    assert!(
+        facts["fingerprint"].is_null() && facts["management_url"].as_str().unwrap().starts_with("http://")
+    );
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     end(child);

@@ -45,7 +45,8 @@ fn with_an_unreachable_address(reactor: &str) {
     ];
     assert_eq!(rows.len(), expected.len(), "{ended:#?}");
     for ([address, protocol, result, write, read], (index, with, how)) in rows.iter().zip(expected) {
-        assert_eq!((address, &**protocol, &**result), (&stage.ip(index).to_string(), with, how));
+        let expected = (&stage.ip(index).to_string(), with, how);
+        assert_eq!((address, &**protocol, &**result), expected, "{ended:#?}");
         if how == "SUCCESS" {
             assert!(is_rate(write) && is_rate(read), "{ended:#?}");
         } else {

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use drivers::Payload;
 use provision::{Journal, Run, RunId};
-use reactor::clock;
+use reactor::{Backend, Reactor, clock};
 
 pub use ground::credentials;
 pub use place::Place;
@@ -28,7 +28,7 @@ pub use targets::no_keys;
 use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
-use crate::report::{Destination, Report};
+use crate::report::{Destination, ReactorFacts, Report};
 use arguments::CheckArguments;
 use demo::Demo;
 use ground::Ground;
@@ -65,6 +65,7 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
         _ => None,
     };
     let ports = demo.as_ref().map_or_else(BTreeMap::new, |demo| demo.ports.clone());
+    let reactor = choose_reactor(request.load.reactor, messages)?;
     let interrupt = Interrupt::listen(messages.clone()).context("signals cannot be caught")?;
     let run = begin(&request)?;
     interrupt.leftovers(Some(second_signal(&request, &run)));
@@ -79,7 +80,6 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
         payload: Payload::new(seed(run.id())),
         messages: messages.clone(),
         interrupt: interrupt.clone(),
-        reactor: None,
     };
     let rows: Vec<Row> = ground.targets.iter().map(|target| walk::walk(&mut bench, target, &run)).collect();
     let left_behind = ground.remove(&run, messages);
@@ -91,7 +91,7 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
         finished: timestamp(),
         settings: request.settings(),
         array,
-        reactor: bench.reactor,
+        reactor,
         verdict: verdict::verdict(&rows),
         rows,
         left_behind,
@@ -106,6 +106,20 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
         None if report.success() => 0,
         None => 1,
     })
+}
+
+/// Tries the reactor before anything is made, and says so when io_uring is refused.
+fn choose_reactor(choice: reactor::Choice, messages: &Messages) -> Result<ReactorFacts> {
+    let reactor = Reactor::open(choice).with_context(|| format!("--reactor {choice}"))?;
+    let refusal = reactor.refusal();
+    if let Some(reason) = &refusal {
+        messages.note(&format!("io_uring is refused, epoll is used: {reason}"));
+    }
+    let backend = match reactor.backend() {
+        Backend::Epoll => "epoll",
+        Backend::Uring | Backend::Simulated => "io_uring",
+    };
+    Ok(ReactorFacts { backend, refusal })
 }
 
 fn begin(request: &Request) -> Result<Run> {

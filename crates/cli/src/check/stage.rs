@@ -13,7 +13,6 @@ use crate::client::{ClientLoad, CpuWatch, nic_of};
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
 use crate::progress::Progress;
-use crate::report::ReactorFacts;
 
 /// How long operations in flight are waited for once the window is over.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -30,8 +29,6 @@ pub struct Bench {
     pub messages: Messages,
     /// What a signal must reach.
     pub interrupt: Interrupt,
-    /// Known once the first stage ran.
-    pub reactor: Option<ReactorFacts>,
 }
 
 /// A stage that ran: what is shown of it, and what the next one needs.
@@ -108,13 +105,6 @@ impl Bench {
         };
         let cores = window.map_or_else(Vec::new, |(begin, end)| watch.between(begin, end));
         let nic = result.facts.connections.first().and_then(|connection| nic_of(connection.local.ip()));
-        self.reactor.get_or_insert_with(|| ReactorFacts {
-            backend: match result.backend {
-                reactor::Backend::Epoll => "epoll",
-                _ => "io_uring",
-            },
-            refusal: result.refusal.clone(),
-        });
         let phase = phase(&result, seconds, ClientLoad { cores, nic });
         progress.end(&summary(&phase));
         Ok(Ran {

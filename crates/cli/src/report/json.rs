@@ -23,7 +23,7 @@ struct Document<'a> {
     interrupted_by: Option<&'a str>,
     settings: &'a Settings,
     array: &'a Option<ArrayFacts>,
-    reactor: &'a Option<ReactorFacts>,
+    reactor: &'a ReactorFacts,
     rows: Vec<JsonRow<'a>>,
     verdict: JsonVerdict<'a>,
     left_behind: &'a [String],

@@ -26,8 +26,8 @@ pub struct Report {
     pub settings: Settings,
     /// The array, when one was provisioned.
     pub array: Option<ArrayFacts>,
-    /// The kernel interface that made the load; `None` when no phase began.
-    pub reactor: Option<ReactorFacts>,
+    /// The kernel interface that made the load.
+    pub reactor: ReactorFacts,
     /// One row an address and protocol.
     pub rows: Vec<Row>,
     /// The judgement.

@@ -2,7 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
-use units::latency;
+use units::{Size, Span, latency};
 
 use super::Report;
 use crate::check::row::{Outcome, Phase, Row};
@@ -44,6 +44,8 @@ pub fn render(report: &Report, width: Option<u16>) -> String {
     }
     out.push('\n');
     out.push_str(&wrap(&format!("Verdict: {}", report.verdict.sentences.join(" ")), width, ""));
+    out.push('\n');
+    out.push_str(&wrap(&load(report), width, ""));
     out
 }
 
@@ -82,6 +84,28 @@ fn coloured(column: usize, text: &str) -> Cell {
         return cell;
     }
     cell.fg(if text == Outcome::Success.words() { Color::Green } else { Color::Red })
+}
+
+/// What the load was made of: a figure means little without it.
+fn load(report: &Report) -> String {
+    let settings = &report.settings;
+    let sink = match settings.sink {
+        "verify" => "every byte read was compared with what was written",
+        "discard" => "data read was dropped in the kernel once its length was checked",
+        _ => "data was read into a buffer",
+    };
+    format!(
+        "Load: {} workers of {} lanes on {}; NFS in blocks of {} on {} connections a worker{}, S3 in objects of \
+         {}; {} a phase; {sink}.",
+        settings.workers,
+        settings.lanes,
+        report.reactor.backend,
+        Size(settings.block_size),
+        settings.connections,
+        if settings.stable { ", written durably" } else { "" },
+        Size(settings.object_size),
+        Span(std::time::Duration::from_secs_f64(settings.duration_s)),
+    )
 }
 
 /// What the figures do not say: causes, warnings, how the run ended.

@@ -88,7 +88,7 @@ fn report() -> Report {
             api_version: "2.29".into(),
             address_choice: vec!["subnet1: 192.168.170.11".into()],
         }),
-        reactor: Some(ReactorFacts { backend: "io_uring", refusal: None }),
+        reactor: ReactorFacts { backend: "io_uring", refusal: None },
         verdict: verdict(&rows),
         rows,
         left_behind: Vec::new(),
@@ -168,6 +168,7 @@ fn the_table_shows_figures_causes_and_the_verdict() {
         "  nfs 192.168.170.12: no answer within 10 s",
         "Verdict: 3 of 4 paths are broken",
         "target-bound",
+        "Load: 2 workers of 16 lanes on io_uring; NFS in blocks of 1MiB on 4 connections a worker",
     ] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
     }
