@@ -1,0 +1,95 @@
+//! Running stages against a shaped target.
+
+use std::time::Duration;
+
+use array::Faults;
+use array::faults::{Latency, PathRule, Plan};
+use drivers::{Driver, Payload, Sink};
+use engine::{Control, DataSet, Schedule, Shape, StagePlan, StageResult, StopRule, Workload, run_stage};
+use metrics::OpKind;
+
+const LANES: u32 = 64;
+
+/// A protocol of the simulated array.
+pub trait Target {
+    /// Its driver.
+    type Driver: Driver;
+    /// What its writes are called.
+    const WRITE: OpKind;
+    /// What its reads are called.
+    const READ: OpKind;
+
+    /// A driver that works in a place of its own.
+    fn driver(&self, place: &str) -> Self::Driver;
+    /// The faults in force.
+    fn faults(&self) -> &Faults;
+    /// Files or objects of so much a write; 16 writes fill a lane's share.
+    fn shape(&self, write_bytes: u64) -> Shape;
+    /// Bytes of a read: a block of a file, or whole objects.
+    fn read_bytes(&self, write_bytes: u64) -> Option<u64>;
+}
+
+/// Faults of every address: so much latency, so much bandwidth.
+pub fn shaped(latency: Option<Latency>, bandwidth_bytes_per_s: Option<u64>) -> Plan {
+    let rule = PathRule { latency, bandwidth_bytes_per_s, ..PathRule::default() };
+    Plan { paths: vec![rule], ..Plan::default() }
+}
+
+/// Runs a workload for so long, after a ramp at whose end the pipe is full and the first operation of every lane,
+/// which takes a call more than the others to find its file, is over.
+pub fn measure(
+    driver: &impl Driver,
+    workload: Workload,
+    schedule: Schedule,
+    window: Duration,
+) -> StageResult {
+    let ramp = Duration::from_secs(if schedule == Schedule::Closed { 1 } else { 3 });
+    run(driver, workload, schedule, ramp, StopRule::Window, window)
+}
+
+/// Writes each lane's share once.
+pub fn fill(driver: &impl Driver, shape: Shape) -> DataSet {
+    let workload = Workload::Write { shape, limit_bytes: 16 * u64::from(LANES) * WRITE_MAX };
+    let patience = Duration::from_secs(60);
+    run(driver, workload, Schedule::Closed, Duration::ZERO, StopRule::Exhausted, patience).data_set
+}
+
+/// The largest write, in bytes.
+pub const WRITE_MAX: u64 = 128 << 10;
+
+fn run(
+    driver: &impl Driver,
+    workload: Workload,
+    schedule: Schedule,
+    ramp: Duration,
+    stop: StopRule,
+    window: Duration,
+) -> StageResult {
+    let plan = StagePlan {
+        workers: 1,
+        lanes_per_worker: LANES,
+        reactor: reactor::Choice::Auto,
+        pin: false,
+        ramp,
+        window,
+        drain: Duration::from_secs(10),
+        interval: Duration::from_secs(1),
+        schedule,
+        stop,
+        workload,
+        payload: Payload::new(1),
+        sink: Sink::Buffer,
+        op_timeout: Duration::from_secs(30),
+        connect_timeout: Duration::from_secs(10),
+    };
+    let result = run_stage(driver, &plan, &Control::new(), &mut |_| {}).unwrap();
+    assert_eq!(result.total.failed(), 0, "{:?}", result.error_samples);
+    result
+}
+
+/// A quantile of the latencies of one kind of operation, in seconds.
+pub fn quantile(result: &StageResult, kind: OpKind, quantile: f64) -> f64 {
+    let stats = result.total.op(kind).expect("operations of this kind");
+    assert!(stats.ok >= 150, "only {} operations", stats.ok);
+    stats.service.quantile_ns(quantile) as f64 / 1e9
+}
