@@ -32,7 +32,10 @@ run_python() {
     if [ "$(cat "$venv/stamp" 2>/dev/null)" != "$stamp" ]; then
         echo "interop: making a Python environment in $venv" >&2
         rm -rf "$venv"
-        python3 -m venv "$venv"
+        python3 -m venv "$venv" || {
+            echo "interop: Python cannot make an environment; next: install its venv module (Debian: apt-get install python3-venv)" >&2
+            exit 1
+        }
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement interop/requirements.txt
         printf '%s' "$stamp" >"$venv/stamp"
     fi
