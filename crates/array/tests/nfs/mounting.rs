@@ -1,14 +1,17 @@
 //! Portmapper and MOUNT.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
-use array::files::Options;
+use array::files::{Files, Options};
+use array::nfs::{Endpoint, Server, Settings};
+use array::{Capacity, Faults};
 use wire::mount::{self, DirPath, Exports, MountStatus};
-use wire::nfs3::{self, FileHandle, Procedure, Status};
+use wire::nfs3::{self, Attributes, FileHandle, Procedure, ReadArgs, ReadOk, Stability, Status};
 use wire::portmap::{self, Dump};
 use wire::xdr::{Reader, decode_all};
 
-use crate::client::{Client, failed, on_both_reactors};
+use crate::client::{Client, failed, ok, on_both_reactors};
+use crate::reading::{create, write};
 
 #[test]
 fn the_portmapper_knows_the_ports() {
@@ -22,6 +25,38 @@ fn the_portmapper_knows_the_ports() {
         let dump = client.call(portmap::PROGRAM, portmap::VERSION, portmap::PROC_DUMP, &());
         assert_eq!(decode_all::<Dump>(&dump).unwrap().0.len(), 3);
     });
+}
+
+#[test]
+fn all_addresses_and_threads_show_the_same_files() {
+    let files = Files::new(Capacity::new(1 << 30));
+    files.create("fs", Options::default()).unwrap();
+    let address = |last, port| Endpoint {
+        ip: Ipv4Addr::new(127, 0, 0, last).into(),
+        nfs_port: port,
+        mount_port: port,
+        portmap_port: 0,
+    };
+    let settings = Settings { threads: 3, ..Settings::default() };
+    let wanted = [address(1, 0), address(2, 0)];
+    let server = Server::start(&files, &Faults::default(), &wanted, settings).unwrap();
+    let [one, two] = server.endpoints() else { panic!("two addresses") };
+    assert_eq!((one.ip, two.ip), (wanted[0].ip, wanted[1].ip));
+    let mut client = Client::connect(SocketAddr::new(one.ip, one.nfs_port));
+    let root = client.mount(b"/fs").unwrap().root;
+    let file = create(&mut client, root, b"f");
+    write(&mut client, file, 0, b"shared", Stability::FileSync);
+    let mut client = Client::connect(SocketAddr::new(two.ip, two.nfs_port));
+    assert_eq!(client.mount(b"/fs").unwrap().root, root);
+    let results = client.nfs(Procedure::Read, &ReadArgs { file, offset: 0, count: 100 });
+    assert_eq!(ok!(ReadOk<'_>, Option<Attributes>, results).data, b"shared");
+    assert!(Server::start(&files, &Faults::default(), &[*one], settings).is_err(), "the ports are taken");
+    // The same port for both programs, once it is known.
+    let shared = Endpoint { mount_port: two.nfs_port, portmap_port: 0, ..*two };
+    drop(server);
+    let server = Server::start(&files, &Faults::default(), &[shared], settings).unwrap();
+    assert_eq!(server.endpoints()[0].mount_port, shared.nfs_port);
+    Client::connect(SocketAddr::new(shared.ip, shared.nfs_port)).mount(b"/fs").unwrap();
 }
 
 #[test]
