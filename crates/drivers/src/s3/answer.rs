@@ -146,7 +146,7 @@ impl S3Session {
                 scanner = HeadScanner::default();
                 continue;
             }
-            let received = lane.inbox.fill(link, most).await;
+            let received = lane.inbox.fill(link, most, 0).await;
             if received.map_err(|error| Failure::lost("before the answer was complete", &error))? == 0 {
                 let detail = if lane.inbox.bytes().is_empty() {
                     "the server closed the connection without an answer"
@@ -204,7 +204,10 @@ impl S3Session {
                     continue;
                 }
             }
-            if lane.inbox.fill(link, most).await.map_err(|error| lost(&error))? == 0 {
+            // The first bytes are taken as they come, to see when that is.
+            let due =
+                if received.bytes == 0 { 0 } else { usize::try_from(decoder.ahead()).unwrap_or(usize::MAX) };
+            if lane.inbox.fill(link, most, due).await.map_err(|error| lost(&error))? == 0 {
                 decoder.end()?;
             }
         }

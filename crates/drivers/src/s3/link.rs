@@ -35,10 +35,16 @@ impl Link {
         }
     }
 
-    /// Receives into `range`: at least one byte, or 0 at the end of the stream.
-    pub(super) async fn recv(&mut self, buffer: Buffer, range: Range<usize>) -> (io::Result<usize>, Buffer) {
+    /// Receives into `range`: at least one byte, or 0 at the end of the stream. So many bytes are `due` for certain
+    /// that waiting for all of them may pay; 0 when nothing is certain.
+    pub(super) async fn recv(
+        &mut self,
+        buffer: Buffer,
+        range: Range<usize>,
+        due: usize,
+    ) -> (io::Result<usize>, Buffer) {
         match self {
-            Self::Plain(stream) => stream.recv(buffer, range).await,
+            Self::Plain(stream) => stream.recv_due(buffer, range, due).await,
             Self::Tls(link) => {
                 let mut buffer = buffer;
                 let received = link.recv(&mut buffer[range]).await;
@@ -82,16 +88,16 @@ impl Inbox {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Receives at most `most` bytes behind what is there. 0 means the end of the stream, or, which its
-    /// callers rule out by consuming first, no room.
-    pub(super) async fn fill(&mut self, link: &mut Link, most: usize) -> io::Result<usize> {
+    /// Receives at most `most` bytes behind what is there; `due` as for [`Link::recv`]. 0 means the end of the
+    /// stream, or, which its callers rule out by consuming first, no room.
+    pub(super) async fn fill(&mut self, link: &mut Link, most: usize, due: usize) -> io::Result<usize> {
         let mut buffer = self.buffer.take().unwrap_or_else(|| Buffer::new(INBOX_BYTES));
         if self.start > 0 && self.end == buffer.len() {
             buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
         let range = self.end..buffer.len().min(self.end.saturating_add(most));
-        let (received, buffer) = link.recv(buffer, range).await;
+        let (received, buffer) = link.recv(buffer, range, due).await;
         self.buffer = Some(buffer);
         let received = received?;
         self.end += received;
