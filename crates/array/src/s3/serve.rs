@@ -28,7 +28,7 @@ use crate::shape::Shape;
 use crate::start::StartError;
 
 /// How often the doors follow the faults.
-const PERIOD: Duration = Duration::from_millis(5);
+const PERIOD: Duration = Duration::from_millis(20);
 
 /// Where S3 is to listen at one data address; port 0 for a free one.
 #[derive(Clone, Copy, Debug)]
