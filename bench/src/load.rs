@@ -26,6 +26,9 @@ pub struct Load {
     /// uring, epoll or auto.
     #[arg(long, default_value = "auto")]
     pub reactor: reactor::Choice,
+    /// Operations a second, started on time whatever the target does; without it, as soon as a lane is free.
+    #[arg(long)]
+    pub rate: Option<f64>,
     /// Bind each worker to a core.
     #[arg(long)]
     pub pin: bool,
@@ -43,7 +46,7 @@ impl Load {
             window: Duration::from_secs_f64(self.seconds),
             drain: Duration::from_secs(10),
             interval: Duration::from_secs(1),
-            schedule: Schedule::Closed,
+            schedule: self.rate.map_or(Schedule::Closed, |ops_per_s| Schedule::Rate { ops_per_s }),
             stop: StopRule::Window,
             workload,
             payload: Payload::new(1),

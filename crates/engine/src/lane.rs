@@ -50,10 +50,8 @@ pub(crate) async fn run<S: Session>(
         };
         let intended = shared.pacer.next(now);
         if intended > now {
-            if intended >= shared.end_ns.get() {
-                break;
-            }
-            shared.reactor.sleep_until(intended).await;
+            // Up to the end at most, but up to there: the window is as long as it was meant to be.
+            shared.reactor.sleep_until(intended.min(shared.end_ns.get())).await;
             now = shared.reactor.now();
             if now >= shared.end_ns.get() {
                 break;

@@ -105,7 +105,7 @@ fn a_lane_that_only_fails_pauses_longer_and_longer() {
     let failing = SimConfig { errors: vec![(1, ErrorKind::AccessDenied)], ..fixed(1) };
     let result = simulate(failing, &StagePlan { window: ms(1000), ..plan() });
     // 1, 2, 4, 7, 12, 21, 38, 71, 136 ms, then every 129 ms: 265, 394, 523, 652, 781, 910.
-    assert_eq!(result.total.failed(), 15);
+    assert_eq!((result.total.failed(), result.window_ns), (15, 1000 * MS));
     assert_eq!((result.in_flight_at_end, result.total.ok()), (0, 0));
 }
 
@@ -139,6 +139,7 @@ fn a_stall_shows_in_response_time_but_not_in_service_time() {
     let result = simulate(config.clone(), &StagePlan { schedule, ..plan() });
     let read = result.total.op(OpKind::Read).unwrap();
     assert_eq!((read.ok, result.in_flight_at_end, result.missed_starts), (1000, 0, 0));
+    assert_eq!(result.window_ns, 10_000 * MS, "although nothing was to be done in its last 9 ms");
     assert_ns(read.service.quantile_ns(0.999), MS);
     assert_ns(read.service.max_ns(), 1000 * MS + MS / 2);
     let response = read.response();
@@ -162,6 +163,7 @@ fn a_rate_is_kept_over_all_lanes_and_workers() {
         &StagePlan { schedule, workers: 2, lanes_per_worker: 4, ramp: ms(1000), ..plan() },
     );
     assert_eq!((result.total.ok(), result.missed_starts), (5000, 0));
+    assert!(result.ops_per_s() == 500.0);
     assert_ns(result.total.op(OpKind::Read).unwrap().response().max_ns(), 10 * MS);
 }
 
