@@ -150,7 +150,7 @@ fn later_for_ever_is_busy() {
     let reactor = Reactor::open(Choice::Auto).unwrap();
     let server = Server::start(at(Procedure::Write, |_| Action::Status(Status::JUKEBOX)));
     add_file(&server, 0, 10);
-    let context = WorkerContext { op_timeout: Duration::from_millis(400), ..context(1) };
+    let context = WorkerContext { op_timeout: Duration::from_millis(1500), ..context(1) };
     let session = open(&reactor, &server, &context);
     let error = perform(&reactor, &session, op(OpKind::Write, 0, 0, 0, 10)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Busy);

@@ -73,11 +73,10 @@ fn a_server_that_always_resets_is_a_lost_connection() {
 #[test]
 fn a_server_that_never_answers_is_a_timeout() {
     on_both(|choice| {
-        let (result, _) =
-            scripted_read(choice, Sink::Buffer, Duration::from_millis(300), |_| Action::Silence);
+        let (result, _) = scripted_read(choice, Sink::Buffer, Duration::from_secs(1), |_| Action::Silence);
         let error = result.unwrap_err();
         assert_eq!(error.kind, ErrorKind::TimedOut);
-        assert!(error.detail.contains("no answer within 0.3 s"), "{error}");
+        assert!(error.detail.contains("no answer within 1 s"), "{error}");
         assert_eq!((error.rpcs, error.retries), (2, 0), "a LOOKUP and a READ");
     });
 }
@@ -93,7 +92,7 @@ fn a_late_answer_is_counted_and_harmless() {
         });
         add_file(&server, 0, 10);
         add_file(&server, 1, 10);
-        let context = WorkerContext { op_timeout: Duration::from_millis(600), ..context(2) };
+        let context = WorkerContext { op_timeout: Duration::from_secs(10), ..context(2) };
         let session = open(&reactor, &server, &context);
         for lane in 0..2 {
             perform(&reactor, &session, op(OpKind::Stat, lane, u64::from(lane), 0, 0)).unwrap();
@@ -128,7 +127,7 @@ fn an_answer_after_the_deadline_is_late() {
         });
         add_file(&server, 0, 10);
         add_file(&server, 1, 10);
-        let context = WorkerContext { op_timeout: Duration::from_millis(500), ..context(2) };
+        let context = WorkerContext { op_timeout: Duration::from_secs(10), ..context(2) };
         let session = open(&reactor, &server, &context);
         for lane in 0..2 {
             perform(&reactor, &session, op(OpKind::Read, lane, u64::from(lane), 0, 10)).unwrap();
@@ -304,7 +303,7 @@ fn a_server_that_goes_away_is_a_lost_connection_in_time() {
         _ => Action::Answer,
     });
     add_file(&server, 0, 10);
-    let context = WorkerContext { op_timeout: Duration::from_millis(700), ..context(1) };
+    let context = WorkerContext { op_timeout: Duration::from_secs(2), ..context(1) };
     let session = open(&reactor, &server, &context);
     perform(&reactor, &session, op(OpKind::Stat, 0, 0, 0, 0)).unwrap();
     drop(server);
