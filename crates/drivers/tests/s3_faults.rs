@@ -7,27 +7,11 @@ use std::io::Read;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use drivers::s3::S3Driver;
-use drivers::{Done, Op, OpError, Session, Sink};
+use drivers::{Op, Session, Sink};
 use metrics::{ErrorKind, OpKind};
-use s3_support::{Conn, Server, backends, content, context, op, with_session};
+use s3_support::{Conn, LONG, Server, backends, content, context, op, perform, whole, with_session};
 
 const LEN: usize = 100_000;
-
-/// Does one operation against a script, with a short deadline where the script stalls.
-fn perform(
-    choice: reactor::Choice,
-    server: &Server,
-    sink: Sink,
-    op: Op,
-    deadline: Duration,
-) -> Result<Done, OpError> {
-    let mut context = context(sink);
-    context.op_timeout = deadline;
-    with_session(choice, server.config(), &context, async |session| session.perform(&op).await)
-}
-
-const LONG: Duration = Duration::from_secs(30);
 
 fn get() -> Op {
     op(OpKind::Get, 1, LEN as u64)
@@ -54,10 +38,6 @@ fn says(bytes: Vec<u8>) -> impl Fn(Conn) + Send + Sync + Clone + 'static {
             conn.write(&bytes);
         }
     }
-}
-
-fn whole(head: &str, body: &[u8]) -> Vec<u8> {
-    [head.as_bytes(), body].concat()
 }
 
 #[test]
@@ -94,70 +74,6 @@ fn a_server_that_reads_nothing_times_out() {
         let error = perform(choice, &server, Sink::Buffer, put, Duration::from_millis(300)).unwrap_err();
         assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
         assert!(error.detail.contains("sending the request"), "{error}");
-    }
-}
-
-#[test]
-fn after_a_timeout_the_lane_works_again_on_a_new_connection() {
-    for choice in backends() {
-        let server = Server::start(|mut conn| {
-            if conn.number == 0 {
-                conn.request();
-                conn.stall();
-            }
-            while conn.request().is_some() {
-                conn.answer("200 OK", "", &content(1, 0, LEN));
-            }
-        });
-        let mut context = context(Sink::Verify);
-        context.op_timeout = Duration::from_millis(300);
-        with_session(choice, server.config(), &context, async |session| {
-            assert_eq!(session.perform(&get()).await.unwrap_err().kind, ErrorKind::TimedOut);
-            session.perform(&get()).await.unwrap();
-            session.perform(&get()).await.unwrap();
-            assert_eq!((session.facts().reconnects, session.facts().connections.len()), (1, 1));
-        });
-        assert_eq!(server.connections(), 2);
-    }
-}
-
-#[test]
-fn resets_are_retried_and_counted_and_given_up() {
-    for choice in backends() {
-        for sink in [Sink::Buffer, Sink::Discard] {
-            // Before the answer, inside its head, inside its body; then, on the fourth connection, all is well.
-            let server = Server::start(|mut conn| {
-                while conn.request().is_some() {
-                    match conn.number {
-                        0 => return conn.reset(),
-                        1 => {
-                            conn.write("HTTP/1.1 200 OK\r\nContent");
-                            return conn.reset();
-                        }
-                        2 => {
-                            conn.write(whole(
-                                "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n",
-                                &[0; 5000],
-                            ));
-                            // The reset must not overtake what was sent.
-                            std::thread::sleep(Duration::from_millis(50));
-                            return conn.reset();
-                        }
-                        _ => conn.answer("200 OK", "", &content(1, 0, LEN)),
-                    }
-                }
-            });
-            let done = perform(choice, &server, sink, get(), LONG).unwrap();
-            assert_eq!((done.bytes, done.rpcs, done.retries), (LEN as u64, 4, 3));
-
-            let server = Server::start(|mut conn| {
-                conn.request();
-                conn.reset();
-            });
-            let error = perform(choice, &server, sink, get(), LONG).unwrap_err();
-            assert_eq!((error.kind, error.rpcs, error.retries), (ErrorKind::ConnectionLost, 4, 3), "{error}");
-            assert!(error.detail.contains("given up after 4 tries"), "{error}");
-        }
     }
 }
 
@@ -285,43 +201,6 @@ fn chunked_and_interim_answers_and_ends_by_closing_are_understood() {
 }
 
 #[test]
-fn busy_answers_are_retried_and_counted_and_given_up() {
-    let busy = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>";
-    for choice in backends() {
-        let asked = AtomicU32::new(0);
-        let server = Server::start(move |mut conn| {
-            while conn.request().is_some() {
-                if asked.fetch_add(1, Ordering::SeqCst) < 2 {
-                    conn.answer("503 Slow Down", "", busy);
-                } else {
-                    conn.answer("200 OK", "", b"");
-                }
-            }
-        });
-        with_session(choice, server.config(), &context(Sink::Buffer), async |session| {
-            let before = reactor::clock::now_ns();
-            let done = session.perform(&op(OpKind::Put, 1, 300_000)).await.unwrap();
-            assert_eq!((done.rpcs, done.retries, session.facts().retries), (3, 2, 2));
-            // At least half of 50 ms and half of 100 ms: the pause was made.
-            assert!(reactor::clock::now_ns() - before >= 75_000_000);
-        });
-        assert_eq!(server.connections(), 1);
-
-        let server = Server::start(move |mut conn| {
-            while conn.request().is_some() {
-                conn.answer("503 Service Unavailable", "", b"");
-            }
-        });
-        let error = perform(choice, &server, Sink::Buffer, get(), LONG).unwrap_err();
-        assert_eq!((error.kind, error.rpcs, error.retries), (ErrorKind::Busy, 4, 3), "{error}");
-        // The deadline holds over the retries, too.
-        let error = perform(choice, &server, Sink::Buffer, get(), Duration::from_millis(120)).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
-        assert!(error.retries >= 1 && error.detail.contains("pausing"), "{error}");
-    }
-}
-
-#[test]
 fn other_refusals_are_not_retried() {
     let cases: [(&str, &str, &str, ErrorKind, &str); 9] = [
         ("500 Internal Server Error", "", "InternalError", ErrorKind::ServerFault, "InternalError"),
@@ -376,41 +255,6 @@ fn clocks_that_differ_are_told_by_how_much() {
 }
 
 #[test]
-fn a_server_that_closes_after_each_answer_costs_connections_and_no_retries() {
-    for choice in backends() {
-        let server = Server::start(|mut conn| {
-            conn.request();
-            conn.answer("200 OK", "Connection: close\r\n", &content(1, 0, LEN));
-        });
-        with_session(choice, server.config(), &context(Sink::Verify), async |session| {
-            for _ in 0..4 {
-                assert_eq!(session.perform(&get()).await.unwrap().retries, 0);
-            }
-            assert_eq!((session.facts().reconnects, session.facts().retries), (3, 0));
-        });
-        assert_eq!(server.connections(), 4);
-    }
-}
-
-#[test]
-fn an_idle_connection_that_the_server_closed_is_replaced_without_a_pause() {
-    for choice in backends() {
-        let server = Server::start(|mut conn| {
-            conn.request();
-            // No Connection: close, and closed all the same.
-            conn.answer("200 OK", "", &content(1, 0, LEN));
-        });
-        with_session(choice, server.config(), &context(Sink::Verify), async |session| {
-            for round in 0..4 {
-                let done = session.perform(&get()).await.unwrap();
-                assert_eq!(done.retries, u32::from(round > 0), "the lost request is counted");
-            }
-            assert_eq!((session.facts().reconnects, session.facts().retries), (3, 3));
-        });
-    }
-}
-
-#[test]
 fn a_refusal_before_the_body_was_read_is_understood() {
     for choice in backends() {
         let server = Server::start(|mut conn| {
@@ -461,36 +305,4 @@ fn a_failed_upload_is_aborted() {
         });
         assert_eq!((sent.load(Ordering::SeqCst), aborted.load(Ordering::SeqCst)), (2, 1));
     }
-}
-
-#[test]
-fn an_address_where_nobody_listens_is_named() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let server = Server::start(|_| {});
-    let mut config = server.config();
-    config.connect_to = Some(free);
-    let error = S3Driver::new(config).unwrap().check_bucket().unwrap_err();
-    assert_eq!(error.kind, ErrorKind::ConnectFailed);
-    assert!(
-        error.detail.contains(&free.to_string()) && error.detail.contains(&server.address.to_string()),
-        "{error}"
-    );
-}
-
-#[test]
-fn the_host_name_stays_when_another_address_is_connected_to() {
-    let server = Server::start(|mut conn| {
-        while let Some(request) = conn.request() {
-            assert_eq!(request.header("host"), Some("bucket.s3.example.org:8080"));
-            assert!(request.target.starts_with("/manometer-test/"));
-            conn.answer("200 OK", "", b"");
-        }
-    });
-    let mut config = server.config();
-    config.endpoint = "http://s3.example.org:8080".parse().unwrap();
-    config.connect_to = Some(server.address);
-    config.path_style = false;
-    with_session(reactor::Choice::Auto, config, &context(Sink::Buffer), async |session| {
-        session.perform(&op(OpKind::Put, 1, 10)).await.unwrap();
-    });
 }

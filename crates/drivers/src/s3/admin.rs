@@ -75,7 +75,9 @@ impl S3Driver {
             run(&mut Control { session, lane }).await.map_err(|failure| {
                 let detail = format!(
                     "{doing} bucket \"{}\" at {}: {}",
-                    config.bucket, config.endpoint, failure.detail
+                    config.bucket,
+                    self.shared.place(),
+                    failure.detail
                 );
                 DriverError::new(failure.kind, detail)
             })

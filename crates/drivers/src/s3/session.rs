@@ -1,6 +1,7 @@
 //! One worker's connections, one a lane, and the operations on them.
 
 use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -24,9 +25,23 @@ pub(super) struct Shared {
     pub(super) config: S3Config,
     pub(super) addressing: Addressing,
     /// Where to connect; never empty.
-    pub(super) addresses: Vec<std::net::SocketAddr>,
+    pub(super) addresses: Vec<SocketAddr>,
     /// For `https`.
     pub(super) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+}
+
+impl Shared {
+    /// The service for messages: its endpoint, and the address where that leads somewhere else.
+    pub(super) fn place(&self) -> String {
+        let endpoint = &self.config.endpoint;
+        let own = |address: &SocketAddr| {
+            address.ip().to_string() == endpoint.host && address.port() == endpoint.port
+        };
+        match self.config.connect_to {
+            Some(address) if !own(&address) => format!("{endpoint} through {address}"),
+            _ => endpoint.to_string(),
+        }
+    }
 }
 
 /// One worker's side of an S3 target. HTTP/1.1 has one request in flight on a connection, so that every lane
@@ -252,7 +267,13 @@ impl S3Session {
         let key = self.shared.addressing.key(op.object);
         let mut error = OpError::new(
             failure.kind,
-            format!("{} s3://{}/{key} at {}: {}", op.kind, config.bucket, config.endpoint, failure.detail),
+            format!(
+                "{} s3://{}/{key} at {}: {}",
+                op.kind,
+                config.bucket,
+                self.shared.place(),
+                failure.detail
+            ),
         );
         error.retries = counts.retries.get();
         error.rpcs = counts.rpcs.get();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use drivers::s3::{Credentials, S3Config, S3Driver, S3Session};
-use drivers::{Driver, Op, Payload, Sink, WorkerContext};
+use drivers::{Done, Driver, Op, OpError, Payload, Session, Sink, WorkerContext};
 use metrics::OpKind;
 use reactor::{Choice, Reactor};
 
@@ -211,4 +211,25 @@ pub fn with_session<T>(
         let session = driver.connect(&reactor, context).await.expect("the server is there");
         test(&session).await
     })
+}
+
+/// A deadline that is never met in a test that goes well.
+pub const LONG: Duration = Duration::from_secs(30);
+
+/// Does one operation against a script, with a short deadline where the script stalls.
+pub fn perform(
+    choice: reactor::Choice,
+    server: &Server,
+    sink: Sink,
+    op: Op,
+    deadline: Duration,
+) -> Result<Done, OpError> {
+    let mut context = context(sink);
+    context.op_timeout = deadline;
+    with_session(choice, server.config(), &context, async |session| session.perform(&op).await)
+}
+
+/// Head and body of an answer, as bytes.
+pub fn whole(head: &str, body: &[u8]) -> Vec<u8> {
+    [head.as_bytes(), body].concat()
 }
