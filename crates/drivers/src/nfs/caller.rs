@@ -27,6 +27,22 @@ pub(super) struct Caller {
     reply: Vec<u8>,
 }
 
+/// A peer could not be used.
+pub(super) struct Failed {
+    /// For a person, with everything that was tried.
+    pub(super) error: DriverError,
+    /// The bare cause.
+    pub(super) cause: String,
+    /// The cause is that nobody answered.
+    pub(super) unanswered: bool,
+}
+
+impl From<Failed> for DriverError {
+    fn from(failed: Failed) -> Self {
+        failed.error
+    }
+}
+
 /// Which procedure of which program.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
@@ -47,20 +63,21 @@ impl Caller {
         (peer, export): (&str, Option<&str>),
         credential: &[u8],
         deadline_ns: u64,
-    ) -> Result<Self, DriverError> {
+    ) -> Result<Self, Failed> {
         let peer = match export {
             Some(export) => format!("{peer} at {to}, export {export}"),
             None => format!("{peer} at {to}"),
         };
         let started = reactor.now();
-        let failed = |text: String| {
+        let failed = |cause: String, unanswered| {
             let next = "check the address and the port, and that no firewall is between";
-            DriverError::new(ErrorKind::ConnectFailed, format!("{text}; {next}"))
+            let error = DriverError::new(ErrorKind::ConnectFailed, format!("{peer}: {cause}; {next}"));
+            Failed { error, cause, unanswered }
         };
         let stream = match reactor.timeout_at(deadline_ns, reactor.connect(to, options)).await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(e)) => return Err(failed(format!("{peer}: cannot connect: {e}"))),
-            Err(_) => return Err(failed(format!("{peer}: {}", no_answer(started, deadline_ns)))),
+            Ok(Err(e)) => return Err(failed(format!("cannot connect: {e}"), false)),
+            Err(_) => return Err(failed(no_answer(started, deadline_ns), true)),
         };
         Ok(Self {
             reactor: reactor.clone(),
@@ -84,7 +101,7 @@ impl Caller {
         &mut self,
         target: Target,
         arguments: &impl Encode,
-    ) -> Result<T, DriverError> {
+    ) -> Result<T, Failed> {
         self.call(target, arguments, |from| T::decode(from)).await
     }
 
@@ -94,7 +111,7 @@ impl Caller {
         target: Target,
         arguments: &impl Encode,
         read: impl FnOnce(&mut Reader<'_>) -> Result<T, DecodeError>,
-    ) -> Result<T, DriverError> {
+    ) -> Result<T, Failed> {
         let started = self.reactor.now();
         self.xid = self.xid.wrapping_add(1);
         let mut message = Vec::with_capacity(1024);
@@ -173,8 +190,9 @@ impl Caller {
         self.stream
     }
 
-    fn error(&self, kind: ErrorKind, target: Target, text: &str) -> DriverError {
-        DriverError::new(kind, format!("{}, {}: {text}", self.peer, target.name))
+    fn error(&self, kind: ErrorKind, target: Target, cause: &str) -> Failed {
+        let error = DriverError::new(kind, format!("{}, {}: {cause}", self.peer, target.name));
+        Failed { error, cause: cause.into(), unanswered: kind == ErrorKind::TimedOut }
     }
 }
 

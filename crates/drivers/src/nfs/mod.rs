@@ -19,6 +19,7 @@ mod incoming;
 mod incoming_tests;
 mod lane;
 mod manage;
+mod mounting;
 mod operation;
 mod receive;
 mod session;

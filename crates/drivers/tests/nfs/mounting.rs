@@ -93,13 +93,31 @@ fn a_stalled_server_is_given_up_in_time() {
     assert_eq!(error.kind, ErrorKind::TimedOut);
     assert!(error.detail.contains("MNT: no answer within 0."), "{error}");
     // The portmapper stalls: the ports are guessed, in the time that is left.
+    let guessed = NfsConfig { portmap_port: port, nfs_port: None, ..ports };
+    let error = try_open(&guessed, SHORT).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::ConnectFailed);
+    let expected = format!("neither from the portmapper (port {port}) nor from MOUNT (port {port}): check");
+    assert!(error.detail.starts_with("export 127.0.0.1:/x: no answer within 0."), "{error}");
+    assert!(error.detail.contains(&expected), "{error}");
+}
+
+#[test]
+fn every_port_that_was_tried_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
     let guessed = NfsConfig {
         portmap_port: port,
         mount_port: Some(port),
         ..NfsConfig::new(Ipv4Addr::LOCALHOST.into(), "/x", DIRECTORY)
     };
-    let error = try_open(&guessed, SHORT).unwrap_err();
-    assert!(error.detail.contains("the portmapper did not help"), "{error}");
+    let error = try_open(&guessed, LONG).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::ConnectFailed);
+    for expected in
+        [format!("portmapper on port {port}: cannot connect"), format!("MOUNT on port {port}: cannot")]
+    {
+        assert!(error.detail.contains(&expected), "{error}");
+    }
 }
 
 #[test]
