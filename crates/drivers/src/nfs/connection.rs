@@ -18,6 +18,7 @@ use metrics::ErrorKind;
 use reactor::{Reactor, Signal, SocketOptions, Stream, Task};
 
 use super::slots::{Answer, Expect, Table};
+use super::ticket::Ticket;
 use super::{receive, transmit};
 use crate::{ConnectionFacts, Payload, Sink};
 
@@ -156,10 +157,10 @@ impl Connection {
         entry.sends = 0;
         let xid = table.begin(slot);
         self.enqueue(&table, slot, xid);
-        Ticket { connection: self, slot }
+        Ticket::new(self, slot)
     }
 
-    fn enqueue(&self, table: &Table, slot: u32, xid: u32) {
+    pub(super) fn enqueue(&self, table: &Table, slot: u32, xid: u32) {
         let mut queue = self.queue.borrow_mut();
         if queue.len() == queue.capacity() {
             // Calls were given up faster than the connection, lost or stalled, took them.
@@ -272,52 +273,5 @@ async fn sweep(connection: Rc<Connection>) {
     loop {
         connection.reactor.sleep(period).await;
         connection.end_overdue(connection.reactor.now());
-    }
-}
-
-/// A call that was started. Dropping it gives the call up.
-pub(super) struct Ticket<'a> {
-    connection: &'a Connection,
-    slot: u32,
-}
-
-/// A call's end.
-pub(super) struct Ended {
-    pub(super) answer: Answer,
-    /// How often it was sent.
-    pub(super) sends: u32,
-    pub(super) first_byte_ns: Option<u64>,
-}
-
-impl Ticket<'_> {
-    /// Waits for the call's end.
-    pub(super) async fn ended(&self) -> Ended {
-        let signal = self.connection.table.borrow().slots[self.slot as usize].signal.clone();
-        loop {
-            if let Some(ended) = self.take() {
-                return ended;
-            }
-            signal.wait().await;
-        }
-    }
-
-    fn take(&self) -> Option<Ended> {
-        let slot = &mut self.connection.table.borrow_mut().slots[self.slot as usize];
-        let answer = slot.answer.take()?;
-        Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns })
-    }
-
-    /// Makes the same call once more, under a new transaction number.
-    pub(super) fn again(&self) {
-        let mut table = self.connection.table.borrow_mut();
-        let xid = table.begin(self.slot);
-        self.connection.enqueue(&table, self.slot, xid);
-        self.connection.retries.set(self.connection.retries.get() + 1);
-    }
-}
-
-impl Drop for Ticket<'_> {
-    fn drop(&mut self) {
-        self.connection.table.borrow_mut().release(self.slot);
     }
 }

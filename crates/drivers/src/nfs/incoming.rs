@@ -4,15 +4,12 @@
 //! gathered until the head is complete; the payload of a READ is checked in passing and never kept.
 
 use metrics::ErrorKind;
-use wire::nfs3::{
-    Attributes, CommitOk, CreateOk, LookupOk, Outcome, ReadHead, ReaddirplusEntry, Status, Verifier, WccData,
-    WriteOk,
-};
-use wire::rpc::{Event, RecordScanner, ReplyHeader, peek_xid};
-use wire::xdr::{Decode, DecodeError, Reader, padding};
+use wire::rpc::{Event, RecordScanner, peek_xid};
+use wire::xdr::DecodeError;
 
-use super::errors::refusal;
-use super::slots::{Answer, Expect, Found, Piece, Reply, Table};
+use super::decode::{Head, read_head};
+use super::flow::{Flow, fail};
+use super::slots::{Answer, Expect, Found, Table};
 use crate::{Payload, Sink};
 
 /// The head of a READ reply is complete within this many bytes: RPC header with the longest verifier,
@@ -23,24 +20,8 @@ const HEAD_MAX: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Garbage(pub(super) Box<str>);
 
-fn garbage(what: impl std::fmt::Display) -> Garbage {
+pub(super) fn garbage(what: impl std::fmt::Display) -> Garbage {
     Garbage(format!("the answer cannot be understood: {what}").into())
-}
-
-/// The payload of a READ reply on its way.
-struct Flow {
-    slot: u32,
-    xid: u32,
-    asked: Piece,
-    count: u32,
-    eof: bool,
-    data_len: u32,
-    taken: u32,
-    padding_left: usize,
-    first_byte_ns: u64,
-    corrupt_at: Option<u64>,
-    /// Every byte that was asked for must be there.
-    whole: bool,
 }
 
 enum Phase {
@@ -106,7 +87,7 @@ impl Incoming {
     /// Bytes of the present payload, if any, that will come next.
     pub(super) fn due(&self) -> usize {
         match &self.phase {
-            Phase::Payload(flow) => self.scanner.fragment_left().min((flow.data_len - flow.taken) as usize),
+            Phase::Payload(flow) => self.scanner.fragment_left().min(flow.due()),
             _ => 0,
         }
     }
@@ -114,9 +95,14 @@ impl Incoming {
     /// Takes note that `len` bytes of [`Incoming::discardable`] were dropped.
     pub(super) fn discarded(&mut self, len: usize) {
         if let Phase::Payload(flow) = &mut self.phase {
-            flow.taken += len as u32;
+            flow.dropped(len);
             self.scanner.skip(len);
         }
+    }
+
+    /// What payloads are compared with, if they are.
+    fn checked(&self) -> Option<Payload> {
+        (self.sink == Sink::Verify).then_some(self.payload)
     }
 
     /// A record that lies there in one piece.
@@ -129,8 +115,8 @@ impl Incoming {
         let expect = table.slots[index as usize].expect;
         let failed = match read_head(record, expect) {
             Ok(Head::Payload(head, at)) => {
-                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.sink == Sink::Verify);
-                match self.take(&mut flow, &record[at..]) {
+                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.checked());
+                match flow.take(&record[at..]) {
                     Ok(()) => return flow.finish(table),
                     Err(error) => error,
                 }
@@ -156,7 +142,7 @@ impl Incoming {
     }
 
     fn flow_on(&mut self, mut flow: Flow, data: &[u8], table: &mut Table) -> Result<(), Garbage> {
-        let result = self.take(&mut flow, data);
+        let result = flow.take(data);
         let (slot, xid) = (flow.slot, flow.xid);
         self.phase = Phase::Payload(flow);
         result.map_err(|error| fail(table, slot, xid, garbage(error)))
@@ -179,9 +165,9 @@ impl Incoming {
         }
         match read_head(&self.head, expect) {
             Ok(Head::Payload(head, at)) => {
-                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.sink == Sink::Verify);
+                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.checked());
                 let gathered = std::mem::take(&mut self.head);
-                let result = self.take(&mut flow, &gathered[at..]);
+                let result = flow.take(&gathered[at..]);
                 self.head = gathered;
                 match result {
                     Ok(()) => self.flow_on(flow, rest, table),
@@ -213,25 +199,6 @@ impl Incoming {
         self.head.shrink_to(64 * 1024);
         result
     }
-
-    /// Passes payload bytes and the padding behind them.
-    #[inline]
-    fn take(&self, flow: &mut Flow, data: &[u8]) -> Result<(), DecodeError> {
-        let due = (flow.data_len - flow.taken) as usize;
-        let (payload, rest) = data.split_at(due.min(data.len()));
-        if self.sink == Sink::Verify && flow.corrupt_at.is_none() {
-            let offset = flow.asked.offset + u64::from(flow.taken);
-            if let Err(mismatch) = self.payload.verify(flow.asked.object, offset, payload) {
-                flow.corrupt_at = Some(mismatch.offset);
-            }
-        }
-        flow.taken += payload.len() as u32;
-        if rest.len() > flow.padding_left {
-            return Err(DecodeError::Trailing(rest.len() - flow.padding_left));
-        }
-        flow.padding_left -= rest.len();
-        Ok(())
-    }
 }
 
 /// The slot that waits for `xid`; `None` when that call was given up.
@@ -244,156 +211,5 @@ fn find(table: &mut Table, xid: u32) -> Result<Option<u32>, Garbage> {
             Ok(None)
         }
         Found::Unknown => Err(garbage(format_args!("it is for call {xid:#010x}, which was never made"))),
-    }
-}
-
-/// Ends the call that a malformed reply was for.
-fn fail(table: &mut Table, slot: u32, xid: u32, problem: Garbage) -> Garbage {
-    if table.current(slot, xid).is_some() {
-        table.settle(slot, Some(Answer::Failed(ErrorKind::Protocol, problem.0.clone())));
-    }
-    problem
-}
-
-impl Flow {
-    fn new(slot: u32, xid: u32, expect: Expect, head: &ReadHead, now_ns: u64, whole: bool) -> Self {
-        let Expect::Read(asked) = expect else { unreachable!("only a READ has a payload") };
-        Self {
-            slot,
-            xid,
-            asked,
-            count: head.count,
-            eof: head.eof,
-            data_len: head.data_len,
-            taken: 0,
-            padding_left: padding(head.data_len as usize),
-            first_byte_ns: now_ns,
-            corrupt_at: None,
-            whole,
-        }
-    }
-
-    /// Judges the payload and settles its call, unless that was given up meanwhile.
-    fn finish(self, table: &mut Table) -> Result<(), Garbage> {
-        if self.taken < self.data_len || self.padding_left > 0 {
-            let missing = (self.data_len - self.taken) as usize + self.padding_left;
-            let problem = garbage(format_args!("truncated: the record ends {missing} bytes early"));
-            return Err(fail(table, self.slot, self.xid, problem));
-        }
-        let answer = self.judge();
-        match table.current(self.slot, self.xid) {
-            Some(slot) => {
-                slot.first_byte_ns = Some(self.first_byte_ns);
-                table.settle(self.slot, Some(answer));
-            }
-            None => table.late_replies += 1,
-        }
-        Ok(())
-    }
-
-    fn judge(&self) -> Answer {
-        let wrong = |kind, text: String| Answer::Failed(kind, text.into());
-        let Piece { offset, len, .. } = self.asked;
-        if self.count != self.data_len {
-            return wrong(
-                ErrorKind::Length,
-                format!("the server says {} bytes and sends {}", self.count, self.data_len),
-            );
-        }
-        if self.count > len {
-            return wrong(
-                ErrorKind::Length,
-                format!("{} bytes came, {len} were asked for at offset {offset}", self.count),
-            );
-        }
-        if let Some(at) = self.corrupt_at {
-            return wrong(
-                ErrorKind::Corrupt,
-                format!("the byte at offset {at} is not the one that was written"),
-            );
-        }
-        if self.count < len && (self.whole || !self.eof) {
-            let reason = if self.eof { "because the file ends" } else { "and not because the file ends" };
-            return wrong(
-                ErrorKind::Length,
-                format!("{} of {len} bytes came from offset {offset}, {reason}", self.count),
-            );
-        }
-        Answer::Reply(Reply::Read { bytes: self.count, eof: self.eof })
-    }
-}
-
-enum Head {
-    /// A READ whose payload begins at this place.
-    Payload(ReadHead, usize),
-    Answer(Answer),
-}
-
-/// Decodes a reply, of a READ up to its payload.
-#[inline]
-fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeError> {
-    let mut reader = Reader::new(record);
-    let header = ReplyHeader::decode(&mut reader)?;
-    if let Some((kind, text)) = refusal(&header.body) {
-        return Ok(Head::Answer(Answer::Failed(kind, text.into())));
-    }
-    let from = &mut reader;
-    let answer = match expect {
-        Expect::Read(_) => {
-            let outcome: Outcome<ReadHead, Option<Attributes>> = Outcome::decode(from)?;
-            match outcome {
-                Ok(head) => return Ok(Head::Payload(head, reader.position())),
-                Err(failure) => Answer::Status(failure.status),
-            }
-        }
-        Expect::Getattr => {
-            answer::<Attributes, ()>(from, |attributes| Reply::Attributes { size: attributes.size })?
-        }
-        Expect::Lookup => answer::<LookupOk, Option<Attributes>>(from, |ok| Reply::Found {
-            file: ok.file,
-            size: ok.attributes.map(|attributes| attributes.size),
-        })?,
-        Expect::Create => answer::<CreateOk, WccData>(from, |ok| Reply::Created { file: ok.file })?,
-        Expect::Remove => answer::<WccData, WccData>(from, |_| Reply::Removed)?,
-        Expect::Write(_) => answer::<WriteOk, WccData>(from, |ok| Reply::Written {
-            bytes: ok.count,
-            committed: ok.committed,
-            verifier: ok.verifier,
-        })?,
-        Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Committed { verifier: ok.verifier })?,
-        Expect::Readdirplus => answer::<Listing, Option<Attributes>>(from, |page| page.0)?,
-    };
-    reader.finish()?;
-    Ok(Head::Answer(answer))
-}
-
-#[inline]
-fn answer<'a, T: Decode<'a>, F: Decode<'a>>(
-    from: &mut Reader<'a>,
-    reply: impl FnOnce(T) -> Reply,
-) -> Result<Answer, DecodeError> {
-    Ok(match Outcome::<T, F>::decode(from)? {
-        Ok(ok) => Answer::Reply(reply(ok)),
-        Err(failure) => {
-            debug_assert_ne!(failure.status, Status::OK);
-            Answer::Status(failure.status)
-        }
-    })
-}
-
-/// A page of a listing, of which only the number of entries and the place to go on are kept.
-struct Listing(Reply);
-
-impl<'a> Decode<'a> for Listing {
-    fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Option::<Attributes>::decode(from)?;
-        let verifier = Verifier::decode(from)?;
-        let (mut entries, mut cookie) = (0, 0);
-        while from.bool()? {
-            cookie = ReaddirplusEntry::decode(from)?.cookie;
-            entries += 1;
-        }
-        let eof = from.bool()?;
-        Ok(Self(Reply::Listed { entries, cookie, verifier, eof }))
     }
 }

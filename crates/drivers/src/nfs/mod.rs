@@ -12,8 +12,10 @@
 mod caller;
 mod config;
 mod connection;
+mod decode;
 mod dial;
 mod errors;
+mod flow;
 mod incoming;
 #[cfg(test)]
 mod incoming_tests;
@@ -24,6 +26,8 @@ mod operation;
 mod receive;
 mod session;
 mod slots;
+mod ticket;
+mod transfer;
 mod transmit;
 
 pub use config::NfsConfig;

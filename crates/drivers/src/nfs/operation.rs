@@ -2,20 +2,18 @@
 
 use metrics::ErrorKind;
 use wire::nfs3::{
-    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, ReadArgs, ReaddirplusArgs,
-    SetAttributes, Stability, Status, WriteHead,
+    CommitArgs, CreateArgs, CreateHow, DirArgs, Name, Procedure, ReaddirplusArgs, SetAttributes, Status,
 };
 use wire::xdr::Encode;
 
-use super::connection::{Connection, LISTING_BYTES, Ticket};
+use super::connection::{Connection, LISTING_BYTES};
 use super::errors::{advice, kind_of};
 use super::lane::{LaneFile, LaneListing, name_of};
 use super::session::NfsSession;
-use super::slots::{Answer, Expect, Piece, Reply};
+use super::slots::{Answer, Expect, Reply};
+use super::ticket::Ticket;
 use crate::{Done, Op, OpError};
 
-/// Calls of one operation in flight at once when it is larger than the server's limit.
-const SPLIT_DEPTH: usize = 16;
 /// First wait after `NFS3ERR_JUKEBOX`; it doubles up to the last.
 const LATER_FIRST_NS: u64 = 50_000_000;
 const LATER_LAST_NS: u64 = 1_000_000_000;
@@ -32,13 +30,13 @@ pub(super) struct Fault {
 
 /// One operation under way.
 pub(super) struct Operation<'a> {
-    session: &'a NfsSession,
-    op: &'a Op,
-    connection: &'a Connection,
+    pub(super) session: &'a NfsSession,
+    pub(super) op: &'a Op,
+    pub(super) connection: &'a Connection,
     /// The lane's own slot.
-    slot: u32,
+    pub(super) slot: u32,
     deadline_ns: u64,
-    done: Done,
+    pub(super) done: Done,
 }
 
 impl<'a> Operation<'a> {
@@ -76,7 +74,13 @@ impl<'a> Operation<'a> {
 
     /// Starts a call in a slot.
     #[inline]
-    fn begin(&self, slot: u32, procedure: Procedure, expect: Expect, arguments: &impl Encode) -> Ticket<'a> {
+    pub(super) fn begin(
+        &self,
+        slot: u32,
+        procedure: Procedure,
+        expect: Expect,
+        arguments: &impl Encode,
+    ) -> Ticket<'a> {
         self.connection.call(slot, procedure, expect, self.deadline_ns, |out| arguments.encode(out))
     }
 
@@ -93,7 +97,7 @@ impl<'a> Operation<'a> {
     }
 
     /// Waits for a call's end, calling again when the server asks for that.
-    async fn settle(&mut self, ticket: &Ticket<'a>, procedure: Procedure) -> Result<Reply, Fault> {
+    pub(super) async fn settle(&mut self, ticket: &Ticket<'a>, procedure: Procedure) -> Result<Reply, Fault> {
         let mut wait_ns = LATER_FIRST_NS;
         loop {
             let ended = ticket.ended().await;
@@ -130,13 +134,13 @@ impl<'a> Operation<'a> {
         }
     }
 
-    fn lane_file(&self, file: Option<LaneFile>) {
+    pub(super) fn lane_file(&self, file: Option<LaneFile>) {
         self.session.lanes[self.op.lane as usize].file.set(file);
     }
 
     /// What the lane knows of the operation's file, if that is the file it is at.
     #[inline]
-    fn current(&self) -> Option<LaneFile> {
+    pub(super) fn current(&self) -> Option<LaneFile> {
         self.session.lanes[self.op.lane as usize].file.get().filter(|at| at.object == self.op.object)
     }
 
@@ -256,93 +260,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Reads or writes the operation's range, in as many calls as the server's limit asks for.
-    async fn transfer(&mut self, file: FileHandle, write: bool) -> Result<(), Fault> {
-        let size = u64::from(if write { self.session.write_size } else { self.session.read_size });
-        let procedure = if write { Procedure::Write } else { Procedure::Read };
-        let len = self.op.len;
-        if len <= size {
-            let piece = Piece { object: self.op.object, offset: self.op.offset, len: len as u32 };
-            let ticket = self.begin_piece(self.slot, file, piece, write);
-            let reply = self.settle(&ticket, procedure).await?;
-            return self.account(piece, reply);
-        }
-        let mut tickets: [Option<(Ticket<'a>, Piece)>; SPLIT_DEPTH] = [const { None }; SPLIT_DEPTH];
-        let (mut begun, mut ended) = (0usize, 0usize);
-        let mut issued = 0;
-        let mut fault = None;
-        loop {
-            while fault.is_none() && issued < len && begun - ended < SPLIT_DEPTH {
-                let spare = self.connection.table.borrow_mut().take_spare();
-                let slot = match spare {
-                    Some(slot) => slot,
-                    // Nobody else uses the lane's own slot, so that there is always one way on.
-                    None if begun == ended => self.slot,
-                    None => break,
-                };
-                let part = (len - issued).min(size);
-                let piece =
-                    Piece { object: self.op.object, offset: self.op.offset + issued, len: part as u32 };
-                tickets[begun % SPLIT_DEPTH] = Some((self.begin_piece(slot, file, piece, write), piece));
-                begun += 1;
-                issued += part;
-            }
-            if begun == ended {
-                return fault.map_or(Ok(()), Err);
-            }
-            // Every call that was begun is waited for, also after a fault: nothing is left behind.
-            let oldest = tickets[ended % SPLIT_DEPTH].take();
-            let (ticket, piece) = oldest.expect("begun and not ended");
-            ended += 1;
-            let result = self.settle(&ticket, procedure).await;
-            if let Err(error) = result.and_then(|reply| self.account(piece, reply)) {
-                fault.get_or_insert(error);
-            }
-        }
-    }
-
-    #[inline]
-    fn begin_piece(&self, slot: u32, file: FileHandle, piece: Piece, write: bool) -> Ticket<'a> {
-        let Piece { offset, len, .. } = piece;
-        if write {
-            let stable = if self.session.stable { Stability::FileSync } else { Stability::Unstable };
-            let head = WriteHead { file, offset, count: len, stable, data_len: len };
-            return self.begin(slot, Procedure::Write, Expect::Write(piece), &head);
-        }
-        self.begin(slot, Procedure::Read, Expect::Read(piece), &ReadArgs { file, offset, count: len })
-    }
-
-    /// Checks and counts what a READ or WRITE brought.
-    fn account(&mut self, piece: Piece, reply: Reply) -> Result<(), Fault> {
-        match reply {
-            Reply::Read { bytes, eof } => {
-                debug_assert!(eof || bytes == piece.len, "checked on arrival");
-                self.done.bytes += u64::from(bytes);
-            }
-            Reply::Written { bytes, committed, verifier } => {
-                if bytes != piece.len {
-                    let text =
-                        format!("the server wrote {bytes} of {} bytes at offset {}", piece.len, piece.offset);
-                    return Err(self.fault(Procedure::Write, ErrorKind::Length, text));
-                }
-                if committed == Stability::Unstable {
-                    if self.session.stable {
-                        let text = "the server answers UNSTABLE although FILE_SYNC was asked for".into();
-                        return Err(self.fault(Procedure::Write, ErrorKind::Protocol, text));
-                    }
-                    if let Some(mut at) = self.current() {
-                        at.wrote(verifier);
-                        self.lane_file(Some(at));
-                    }
-                }
-                self.done.bytes += u64::from(bytes);
-            }
-            other => unreachable!("READ or WRITE was answered by {other:?}"),
-        }
-        Ok(())
-    }
-
-    fn fault(&self, procedure: Procedure, kind: ErrorKind, text: String) -> Fault {
+    pub(super) fn fault(&self, procedure: Procedure, kind: ErrorKind, text: String) -> Fault {
         Fault { procedure, kind, status: None, repeated: false, text: text.into() }
     }
 }

@@ -1,0 +1,87 @@
+//! From a reply's bytes to what matters of it.
+
+use wire::nfs3::{
+    Attributes, CommitOk, CreateOk, LookupOk, Outcome, ReadHead, ReaddirplusEntry, Status, Verifier, WccData,
+    WriteOk,
+};
+use wire::rpc::ReplyHeader;
+use wire::xdr::{Decode, DecodeError, Reader};
+
+use super::errors::refusal;
+use super::slots::{Answer, Expect, Reply};
+
+/// What a reply is, as far as its first bytes tell.
+pub(super) enum Head {
+    /// A READ whose payload begins at this place.
+    Payload(ReadHead, usize),
+    Answer(Answer),
+}
+
+/// Decodes a reply, of a READ up to its payload.
+#[inline]
+pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeError> {
+    let mut reader = Reader::new(record);
+    let header = ReplyHeader::decode(&mut reader)?;
+    if let Some((kind, text)) = refusal(&header.body) {
+        return Ok(Head::Answer(Answer::Failed(kind, text.into())));
+    }
+    let from = &mut reader;
+    let answer = match expect {
+        Expect::Read(_) => {
+            let outcome: Outcome<ReadHead, Option<Attributes>> = Outcome::decode(from)?;
+            match outcome {
+                Ok(head) => return Ok(Head::Payload(head, reader.position())),
+                Err(failure) => Answer::Status(failure.status),
+            }
+        }
+        Expect::Getattr => {
+            answer::<Attributes, ()>(from, |attributes| Reply::Attributes { size: attributes.size })?
+        }
+        Expect::Lookup => answer::<LookupOk, Option<Attributes>>(from, |ok| Reply::Found {
+            file: ok.file,
+            size: ok.attributes.map(|attributes| attributes.size),
+        })?,
+        Expect::Create => answer::<CreateOk, WccData>(from, |ok| Reply::Created { file: ok.file })?,
+        Expect::Remove => answer::<WccData, WccData>(from, |_| Reply::Removed)?,
+        Expect::Write(_) => answer::<WriteOk, WccData>(from, |ok| Reply::Written {
+            bytes: ok.count,
+            committed: ok.committed,
+            verifier: ok.verifier,
+        })?,
+        Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Committed { verifier: ok.verifier })?,
+        Expect::Readdirplus => answer::<Listing, Option<Attributes>>(from, |page| page.0)?,
+    };
+    reader.finish()?;
+    Ok(Head::Answer(answer))
+}
+
+#[inline]
+fn answer<'a, T: Decode<'a>, F: Decode<'a>>(
+    from: &mut Reader<'a>,
+    reply: impl FnOnce(T) -> Reply,
+) -> Result<Answer, DecodeError> {
+    Ok(match Outcome::<T, F>::decode(from)? {
+        Ok(ok) => Answer::Reply(reply(ok)),
+        Err(failure) => {
+            debug_assert_ne!(failure.status, Status::OK);
+            Answer::Status(failure.status)
+        }
+    })
+}
+
+/// A page of a listing, of which only the number of entries and the place to go on are kept.
+struct Listing(Reply);
+
+impl<'a> Decode<'a> for Listing {
+    fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Option::<Attributes>::decode(from)?;
+        let verifier = Verifier::decode(from)?;
+        let (mut entries, mut cookie) = (0, 0);
+        while from.bool()? {
+            cookie = ReaddirplusEntry::decode(from)?.cookie;
+            entries += 1;
+        }
+        let eof = from.bool()?;
+        Ok(Self(Reply::Listed { entries, cookie, verifier, eof }))
+    }
+}

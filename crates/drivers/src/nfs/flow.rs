@@ -1,0 +1,136 @@
+//! The payload of a READ on its way: counted, compared, and judged at its end; never kept.
+
+use metrics::ErrorKind;
+use wire::nfs3::ReadHead;
+use wire::xdr::{DecodeError, padding};
+
+use super::incoming::{Garbage, garbage};
+use super::slots::{Answer, Expect, Piece, Reply, Table};
+use crate::Payload;
+
+/// The payload of a READ reply on its way.
+pub(super) struct Flow {
+    pub(super) slot: u32,
+    pub(super) xid: u32,
+    asked: Piece,
+    count: u32,
+    eof: bool,
+    data_len: u32,
+    taken: u32,
+    padding_left: usize,
+    first_byte_ns: u64,
+    corrupt_at: Option<u64>,
+    /// What it is compared with, if it is; then every byte that was asked for must be there.
+    checked: Option<Payload>,
+}
+
+impl Flow {
+    pub(super) fn new(
+        slot: u32,
+        xid: u32,
+        expect: Expect,
+        head: &ReadHead,
+        now_ns: u64,
+        checked: Option<Payload>,
+    ) -> Self {
+        let Expect::Read(asked) = expect else { unreachable!("only a READ has a payload") };
+        Self {
+            slot,
+            xid,
+            asked,
+            count: head.count,
+            eof: head.eof,
+            data_len: head.data_len,
+            taken: 0,
+            padding_left: padding(head.data_len as usize),
+            first_byte_ns: now_ns,
+            corrupt_at: None,
+            checked,
+        }
+    }
+
+    /// Payload bytes that did not come yet.
+    pub(super) fn due(&self) -> usize {
+        (self.data_len - self.taken) as usize
+    }
+
+    /// Takes note that payload bytes came and were dropped unseen.
+    pub(super) fn dropped(&mut self, len: usize) {
+        self.taken += len as u32;
+    }
+
+    /// Passes payload bytes and the padding behind them.
+    #[inline]
+    pub(super) fn take(&mut self, data: &[u8]) -> Result<(), DecodeError> {
+        let (payload, rest) = data.split_at(self.due().min(data.len()));
+        if let (Some(expected), None) = (self.checked, self.corrupt_at) {
+            let offset = self.asked.offset + u64::from(self.taken);
+            if let Err(mismatch) = expected.verify(self.asked.object, offset, payload) {
+                self.corrupt_at = Some(mismatch.offset);
+            }
+        }
+        self.taken += payload.len() as u32;
+        if rest.len() > self.padding_left {
+            return Err(DecodeError::Trailing(rest.len() - self.padding_left));
+        }
+        self.padding_left -= rest.len();
+        Ok(())
+    }
+
+    /// Judges the payload and settles its call, unless that was given up meanwhile.
+    pub(super) fn finish(self, table: &mut Table) -> Result<(), Garbage> {
+        if self.taken < self.data_len || self.padding_left > 0 {
+            let missing = self.due() + self.padding_left;
+            let problem = garbage(format_args!("truncated: the record ends {missing} bytes early"));
+            return Err(fail(table, self.slot, self.xid, problem));
+        }
+        let answer = self.judge();
+        match table.current(self.slot, self.xid) {
+            Some(slot) => {
+                slot.first_byte_ns = Some(self.first_byte_ns);
+                table.settle(self.slot, Some(answer));
+            }
+            None => table.late_replies += 1,
+        }
+        Ok(())
+    }
+
+    fn judge(&self) -> Answer {
+        let wrong = |kind, text: String| Answer::Failed(kind, text.into());
+        let Piece { offset, len, .. } = self.asked;
+        if self.count != self.data_len {
+            return wrong(
+                ErrorKind::Length,
+                format!("the server says {} bytes and sends {}", self.count, self.data_len),
+            );
+        }
+        if self.count > len {
+            return wrong(
+                ErrorKind::Length,
+                format!("{} bytes came, {len} were asked for at offset {offset}", self.count),
+            );
+        }
+        if let Some(at) = self.corrupt_at {
+            return wrong(
+                ErrorKind::Corrupt,
+                format!("the byte at offset {at} is not the one that was written"),
+            );
+        }
+        if self.count < len && (self.checked.is_some() || !self.eof) {
+            let reason = if self.eof { "because the file ends" } else { "and not because the file ends" };
+            return wrong(
+                ErrorKind::Length,
+                format!("{} of {len} bytes came from offset {offset}, {reason}", self.count),
+            );
+        }
+        Answer::Reply(Reply::Read { bytes: self.count, eof: self.eof })
+    }
+}
+
+/// Ends the call that a malformed reply was for.
+pub(super) fn fail(table: &mut Table, slot: u32, xid: u32, problem: Garbage) -> Garbage {
+    if table.current(slot, xid).is_some() {
+        table.settle(slot, Some(Answer::Failed(ErrorKind::Protocol, problem.0.clone())));
+    }
+    problem
+}

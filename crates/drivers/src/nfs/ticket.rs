@@ -1,0 +1,56 @@
+//! A call under way, as the operation that made it holds it.
+
+use super::connection::Connection;
+use super::slots::Answer;
+
+/// A call that was started. Dropping it gives the call up.
+pub(super) struct Ticket<'a> {
+    connection: &'a Connection,
+    slot: u32,
+}
+
+/// A call's end.
+pub(super) struct Ended {
+    pub(super) answer: Answer,
+    /// How often it was sent.
+    pub(super) sends: u32,
+    pub(super) first_byte_ns: Option<u64>,
+}
+
+impl<'a> Ticket<'a> {
+    /// The call that was begun in a slot.
+    pub(super) fn new(connection: &'a Connection, slot: u32) -> Self {
+        Self { connection, slot }
+    }
+
+    /// Waits for the call's end.
+    pub(super) async fn ended(&self) -> Ended {
+        let signal = self.connection.table.borrow().slots[self.slot as usize].signal.clone();
+        loop {
+            if let Some(ended) = self.take() {
+                return ended;
+            }
+            signal.wait().await;
+        }
+    }
+
+    fn take(&self) -> Option<Ended> {
+        let slot = &mut self.connection.table.borrow_mut().slots[self.slot as usize];
+        let answer = slot.answer.take()?;
+        Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns })
+    }
+
+    /// Makes the same call once more, under a new transaction number.
+    pub(super) fn again(&self) {
+        let mut table = self.connection.table.borrow_mut();
+        let xid = table.begin(self.slot);
+        self.connection.enqueue(&table, self.slot, xid);
+        self.connection.retries.set(self.connection.retries.get() + 1);
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        self.connection.table.borrow_mut().release(self.slot);
+    }
+}

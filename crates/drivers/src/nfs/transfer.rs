@@ -1,0 +1,99 @@
+//! READ and WRITE of an operation's range, in as many calls as the server's limits ask for.
+
+use metrics::ErrorKind;
+use wire::nfs3::{FileHandle, Procedure, ReadArgs, Stability, WriteHead};
+
+use super::operation::{Fault, Operation};
+use super::slots::{Expect, Piece, Reply};
+use super::ticket::Ticket;
+
+/// Calls of one operation in flight at once when it is larger than the server's limit.
+const SPLIT_DEPTH: usize = 16;
+
+impl<'a> Operation<'a> {
+    /// Reads or writes the operation's range, in as many calls as the server's limit asks for.
+    pub(super) async fn transfer(&mut self, file: FileHandle, write: bool) -> Result<(), Fault> {
+        let size = u64::from(if write { self.session.write_size } else { self.session.read_size });
+        let procedure = if write { Procedure::Write } else { Procedure::Read };
+        let len = self.op.len;
+        if len <= size {
+            let piece = Piece { object: self.op.object, offset: self.op.offset, len: len as u32 };
+            let ticket = self.begin_piece(self.slot, file, piece, write);
+            let reply = self.settle(&ticket, procedure).await?;
+            return self.account(piece, reply);
+        }
+        let mut tickets: [Option<(Ticket<'a>, Piece)>; SPLIT_DEPTH] = [const { None }; SPLIT_DEPTH];
+        let (mut begun, mut ended) = (0usize, 0usize);
+        let mut issued = 0;
+        let mut fault = None;
+        loop {
+            while fault.is_none() && issued < len && begun - ended < SPLIT_DEPTH {
+                let spare = self.connection.table.borrow_mut().take_spare();
+                let slot = match spare {
+                    Some(slot) => slot,
+                    // Nobody else uses the lane's own slot, so that there is always one way on.
+                    None if begun == ended => self.slot,
+                    None => break,
+                };
+                let part = (len - issued).min(size);
+                let piece =
+                    Piece { object: self.op.object, offset: self.op.offset + issued, len: part as u32 };
+                tickets[begun % SPLIT_DEPTH] = Some((self.begin_piece(slot, file, piece, write), piece));
+                begun += 1;
+                issued += part;
+            }
+            if begun == ended {
+                return fault.map_or(Ok(()), Err);
+            }
+            // Every call that was begun is waited for, also after a fault: nothing is left behind.
+            let oldest = tickets[ended % SPLIT_DEPTH].take();
+            let (ticket, piece) = oldest.expect("begun and not ended");
+            ended += 1;
+            let result = self.settle(&ticket, procedure).await;
+            if let Err(error) = result.and_then(|reply| self.account(piece, reply)) {
+                fault.get_or_insert(error);
+            }
+        }
+    }
+
+    #[inline]
+    fn begin_piece(&self, slot: u32, file: FileHandle, piece: Piece, write: bool) -> Ticket<'a> {
+        let Piece { offset, len, .. } = piece;
+        if write {
+            let stable = if self.session.stable { Stability::FileSync } else { Stability::Unstable };
+            let head = WriteHead { file, offset, count: len, stable, data_len: len };
+            return self.begin(slot, Procedure::Write, Expect::Write(piece), &head);
+        }
+        self.begin(slot, Procedure::Read, Expect::Read(piece), &ReadArgs { file, offset, count: len })
+    }
+
+    /// Checks and counts what a READ or WRITE brought.
+    fn account(&mut self, piece: Piece, reply: Reply) -> Result<(), Fault> {
+        match reply {
+            Reply::Read { bytes, eof } => {
+                debug_assert!(eof || bytes == piece.len, "checked on arrival");
+                self.done.bytes += u64::from(bytes);
+            }
+            Reply::Written { bytes, committed, verifier } => {
+                if bytes != piece.len {
+                    let text =
+                        format!("the server wrote {bytes} of {} bytes at offset {}", piece.len, piece.offset);
+                    return Err(self.fault(Procedure::Write, ErrorKind::Length, text));
+                }
+                if committed == Stability::Unstable {
+                    if self.session.stable {
+                        let text = "the server answers UNSTABLE although FILE_SYNC was asked for".into();
+                        return Err(self.fault(Procedure::Write, ErrorKind::Protocol, text));
+                    }
+                    if let Some(mut at) = self.current() {
+                        at.wrote(verifier);
+                        self.lane_file(Some(at));
+                    }
+                }
+                self.done.bytes += u64::from(bytes);
+            }
+            other => unreachable!("READ or WRITE was answered by {other:?}"),
+        }
+        Ok(())
+    }
+}
