@@ -11,7 +11,7 @@ from .ours import Ours
 from .servers import Servers
 
 MIB = 1 << 20
-WARP, CORE = "minio-go as warp", "minio-go core"
+WARP, CORE, BARE = "minio-go as warp", "minio-go core", "bare socket (bound)"
 Side = Callable[[float], Sample]
 
 
@@ -74,13 +74,26 @@ def s3_cases(ours: Ours, servers: Servers) -> list[Case]:
             lambda seconds: peers.minio_go(servers.s3, op, api, size, concurrency, seconds, unit),
         )
 
+    def bound(size: int) -> Case:
+        unit, concurrency = ("bytes", 4) if size >= MIB else ("ops", 16)
+        return Case(
+            f"S3 GET {'8 MiB' if size >= MIB else '4 KiB'}",
+            unit,
+            BARE,
+            None,
+            lambda seconds: ours.s3(servers.s3, "get", size, concurrency, "buffer", seconds, unit),
+            lambda seconds: peers.bare_s3(servers.s3, size, concurrency, seconds, unit),
+        )
+
     return [
         case("S3 PUT 8 MiB", "put", 8 * MIB, 1.4),
         case("S3 GET 8 MiB", "get", 8 * MIB, 5),
         case("S3 GET 8 MiB, discard", "get", 8 * MIB, 10, "discard"),
         case("S3 GET 8 MiB", "get", 8 * MIB, None, api="core"),
+        bound(8 * MIB),
         case("S3 PUT 4 KiB", "put", 4096, 10),
         case("S3 GET 4 KiB", "get", 4096, 10),
+        bound(4096),
     ]
 
 

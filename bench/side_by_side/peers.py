@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from .measure import Sample, client, sample
+from .presigned import object_of
 from .servers import S3
 
 HERE = Path(__file__).resolve().parent.parent
@@ -32,6 +33,8 @@ def prepare() -> None:
         subprocess.run([*install, *missing], check=True, stdout=subprocess.DEVNULL)
     source = HERE / "peers" / "nfs" / "nfs_peer.c"
     subprocess.run(["cc", "-O2", "-o", str(nfs_peer()), str(source), "-lnfs"], check=True)
+    bare = HERE / "peers" / "bare" / "bare_get.c"
+    subprocess.run(["cc", "-O2", "-o", str(bare_get()), str(bare)], check=True)
     subprocess.run(["go", "build", "-o", str(s3_peer()), "."], cwd=HERE / "peers" / "s3", check=True)
 
 
@@ -43,6 +46,11 @@ def nfs_peer() -> Path:
 def s3_peer() -> Path:
     """The minio-go client."""
     return cache() / "s3_peer"
+
+
+def bare_get() -> Path:
+    """The client that only sends and receives."""
+    return cache() / "bare_get"
 
 
 def fio_null(seconds: float) -> Sample:
@@ -67,6 +75,13 @@ def minio_go(s3: S3, op: str, api: str, size: int, concurrency: int, seconds: fl
     return sample(
         client([str(s3_peer()), *(f"-{name}={value}" for name, value in flags.items())], seconds, s3.keys), what
     )
+
+
+def bare_s3(s3: S3, size: int, concurrency: int, seconds: float, what: str) -> Sample:
+    """The same GET as bytes sent and received by the kernel: the bound for every client."""
+    path = object_of(s3, size)
+    line = client([str(bare_get()), str(s3.port), path, str(concurrency), str(seconds), str(256 << 10)], seconds)
+    return sample(line | {"bytes": line["ops"] * size}, what)
 
 
 def objects(size: int) -> int:

@@ -119,7 +119,7 @@ def tcp_receivers(bench: Path) -> Iterator[tuple[int, int]]:
     ours, theirs = free_port(), free_port()
     with (
         listening([str(bench), "tcp-receive", f"--on=127.0.0.1:{ours}"], ours),
-        listening(["iperf3", "--server", f"--port={theirs}"], theirs),
+        listening(["iperf3", "--server", f"--port={theirs}", "--logfile=/dev/null"], theirs),
     ):
         yield ours, theirs
 
