@@ -4,7 +4,7 @@
 
 mod tidy;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -18,9 +18,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// The repository: where cargo says that this crate lies now, which may be a copy of where it was built.
+fn root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    here.parent().expect("xtask lies in the workspace").to_owned()
+}
+
 fn run_tidy() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
-    match tidy::check(root) {
+    match tidy::check(&root()) {
         Ok(findings) if findings.is_empty() => {
             println!("tidy: nothing to mend");
             ExitCode::SUCCESS

@@ -220,6 +220,12 @@ fn a_second_signal_leaves_at_once_and_cleanup_finishes() {
     assert_eq!(ended.code, Some(130), "{ended:#?}");
     assert!(ended.stderr.contains("left at once: whatever is named manometer-"), "{}", ended.stderr);
     assert!(ended.stderr.contains("manometer cleanup --journal-dir"), "{}", ended.stderr);
+    let journals: Vec<String> = std::fs::read_dir(stage.journal())
+        .unwrap()
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    assert!(journals.concat().contains("manometer-"), "{journals:?}");
+    assert!(!journals.concat().contains(stage.array.token().reveal()), "the journal holds the token");
 
     stage.array.faults().set(Plan::default());
     let mut cleanup = stage.manometer("cleanup");
