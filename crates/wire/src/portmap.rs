@@ -1,6 +1,7 @@
-//! The portmapper, version 2 (RFC 1833 section 3): which port a program listens on.
+//! The portmapper, version 2 (RFC 1833 section 3), and what IPv6 needs of its successor, version 4 (section 2):
+//! which port a program listens on.
 
-use crate::xdr::{Decode, DecodeError, Encode, Reader, put_list, read_list, xdr_struct};
+use crate::xdr::{Decode, DecodeError, Encode, Reader, put_list, read_list, xdr_bytes, xdr_struct};
 
 /// Program number.
 pub const PROGRAM: u32 = 100_000;
@@ -57,5 +58,53 @@ impl Encode for Dump {
 impl Decode<'_> for Dump {
     fn decode(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self(read_list(from, "mapping list", Self::LIMIT)?))
+    }
+}
+
+/// The version that knows addresses other than those of IPv4.
+pub const VERSION_4: u32 = 4;
+/// Look an address up, version 4: [`Binding`] to [`UniversalAddress`], empty when not registered.
+pub const PROC_GETADDR: u32 = 3;
+/// The network of TCP over IPv6 in a [`Binding`].
+pub const NETWORK_TCP6: &[u8] = b"tcp6";
+
+xdr_bytes!(
+    /// The name of a network (`r_netid`) or of an owner.
+    Label,
+    "network or owner",
+    128
+);
+xdr_bytes!(
+    /// An address with its port as text (RFC 5665): the port is the last two numbers.
+    UniversalAddress,
+    "universal address",
+    128
+);
+
+impl UniversalAddress<'_> {
+    /// The port; `None` when there is none, as in the answer for a program that is not registered.
+    pub fn port(&self) -> Option<u16> {
+        let text = std::str::from_utf8(self.0).ok()?;
+        let mut parts = text.rsplitn(3, '.');
+        let (low, high): (u8, u8) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        parts.next()?;
+        Some(u16::from_be_bytes([high, low]))
+    }
+}
+
+xdr_struct! {
+    /// A program on an address (`rpcb`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Binding<'a> {
+        /// Program number.
+        program: u32,
+        /// Its version.
+        version: u32,
+        /// The network, such as [`NETWORK_TCP6`].
+        network: Label<'a>,
+        /// The address; ignored or a hint when looking up.
+        address: UniversalAddress<'a>,
+        /// Who registered it; ignored when looking up.
+        owner: Label<'a>,
     }
 }

@@ -91,6 +91,11 @@ impl Caller {
         })
     }
 
+    /// True when the peer is reached over IPv6.
+    pub(super) fn is_ipv6(&self) -> bool {
+        self.stream.peer_addr().is_ipv6()
+    }
+
     /// Sets when everything must be done.
     pub(super) fn set_deadline(&mut self, deadline_ns: u64) {
         self.deadline_ns = deadline_ns;

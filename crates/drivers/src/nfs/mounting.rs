@@ -6,8 +6,9 @@ use metrics::ErrorKind;
 use reactor::{Reactor, SocketOptions};
 use wire::mount::{self, DirPath, MountResult, Mounted};
 use wire::nfs3::{self, FileHandle};
-use wire::portmap::{self, Mapping};
+use wire::portmap::{self, Binding, Label, Mapping, UniversalAddress};
 use wire::rpc::{AUTH_NONE, AUTH_SYS};
+use wire::xdr::Decode;
 
 use super::caller::{Caller, Failed, Target, no_answer};
 use super::config::NfsConfig;
@@ -110,20 +111,10 @@ async fn find_ports(reactor: &Reactor, config: &NfsConfig, deadline_ns: u64) -> 
         if port.is_some() {
             continue;
         }
-        let target = Target {
-            program: portmap::PROGRAM,
-            version: portmap::VERSION,
-            procedure: portmap::PROC_GETPORT,
-            name: "GETPORT",
-        };
-        let mapping = Mapping { program, version, protocol: portmap::PROTOCOL_TCP, port: 0 };
-        let number = match caller.fetch::<u32>(target, &mapping).await {
-            Ok(number) => number,
+        match registered_port(&mut caller, program, version).await {
+            Ok(Some(number)) => *port = Some(number),
             Err(failed) => return Ok(guess(failed)),
-        };
-        match u16::try_from(number) {
-            Ok(number) if number > 0 => *port = Some(number),
-            _ => {
+            Ok(None) => {
                 let text = format!(
                     "portmapper at {at}: {name} version {version} over TCP is not registered there; enable \
                      NFSv3 on the server, or give the ports"
@@ -134,6 +125,39 @@ async fn find_ports(reactor: &Reactor, config: &NfsConfig, deadline_ns: u64) -> 
     }
     let [Some(nfs), Some(mount)] = found else { unreachable!("both were filled in above") };
     Ok(Ports { nfs, mount: vec![mount], guessed: None })
+}
+
+/// The port of a program over TCP; `None` when it is not registered.
+async fn registered_port(caller: &mut Caller, program: u32, version: u32) -> Result<Option<u16>, Failed> {
+    if caller.is_ipv6() {
+        // Version 2 knows addresses of IPv4 only, and rpcbind answers it over IPv4 only. Others may have nothing else.
+        let call = Target {
+            program: portmap::PROGRAM,
+            version: portmap::VERSION_4,
+            procedure: portmap::PROC_GETADDR,
+            name: "GETADDR",
+        };
+        let binding = Binding {
+            program,
+            version,
+            network: Label(portmap::NETWORK_TCP6),
+            address: UniversalAddress(b""),
+            owner: Label(b""),
+        };
+        match caller.call(call, &binding, |from| Ok(UniversalAddress::decode(from)?.port())).await {
+            Err(failed) if failed.error.kind == ErrorKind::Rejected => {}
+            other => return other,
+        }
+    }
+    let call = Target {
+        program: portmap::PROGRAM,
+        version: portmap::VERSION,
+        procedure: portmap::PROC_GETPORT,
+        name: "GETPORT",
+    };
+    let mapping = Mapping { program, version, protocol: portmap::PROTOCOL_TCP, port: 0 };
+    let number = caller.fetch::<u32>(call, &mapping).await?;
+    Ok(u16::try_from(number).ok().filter(|&port| port > 0))
 }
 
 async fn mount_at(

@@ -9,6 +9,7 @@ use metrics::ErrorKind;
 use reactor::{Choice, Reactor};
 use wire::mount::MountStatus;
 use wire::nfs3::{Procedure, Status};
+use wire::portmap::UniversalAddress;
 use wire::rpc::{CallHeader, LAST_FRAGMENT, ReplyHeader};
 use wire::xdr::{Decode, Encode, Reader};
 
@@ -131,11 +132,11 @@ fn an_export_that_denies_our_user_says_so() {
     assert!(error.detail.contains("for uid 501 gid 20"), "{error}");
 }
 
-/// A portmapper that answers every GETPORT with the same port.
-fn portmapper(answer: u32) -> u16 {
+/// A portmapper that gives every program the same port; over IPv6 it is asked for an address.
+fn portmapper(on: &str, answer: u16) -> u16 {
     use std::io::{Read, Write};
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let listener = TcpListener::bind(on).unwrap();
+    let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut header = [0; 4];
@@ -144,32 +145,38 @@ fn portmapper(answer: u32) -> u16 {
             stream.read_exact(&mut call).unwrap();
             let call = CallHeader::decode(&mut Reader::new(&call)).unwrap();
             assert_eq!((call.program, call.procedure), (wire::portmap::PROGRAM, 3));
+            assert_eq!(call.version, if address.is_ipv6() { 4 } else { 2 });
             let mut reply = Vec::new();
             ReplyHeader::success(call.xid).encode(&mut reply);
-            answer.encode(&mut reply);
+            match (address.is_ipv6(), answer) {
+                (false, _) => u32::from(answer).encode(&mut reply),
+                (true, 0) => UniversalAddress(b"").encode(&mut reply),
+                (true, _) => UniversalAddress(format!("::.{}.{}", answer >> 8, answer & 255).as_bytes())
+                    .encode(&mut reply),
+            }
             stream.write_all(&(reply.len() as u32 | LAST_FRAGMENT).to_be_bytes()).unwrap();
             stream.write_all(&reply).unwrap();
         }
     });
-    port
+    address.port()
 }
 
 #[test]
 fn the_portmapper_is_asked() {
-    let server = Server::start(obedient);
-    server.add(1, DIRECTORY, true, &[]);
-    let asked = NfsConfig {
-        portmap_port: portmapper(u32::from(server.address.port())),
-        nfs_port: None,
-        mount_port: None,
-        ..config(&server)
-    };
-    try_open(&asked, LONG).unwrap();
-    let nothing =
-        NfsConfig { portmap_port: portmapper(0), nfs_port: None, mount_port: None, ..config(&server) };
-    let error = try_open(&nothing, LONG).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Rejected);
-    assert!(error.detail.contains("NFS version 3 over TCP is not registered"), "{error}");
+    for on in ["127.0.0.1:0", "[::1]:0"] {
+        let server = Server::start_on(on, obedient);
+        server.add(1, DIRECTORY, true, &[]);
+        let asked = |answer| NfsConfig {
+            portmap_port: portmapper(on, answer),
+            nfs_port: None,
+            mount_port: None,
+            ..config(&server)
+        };
+        try_open(&asked(server.address.port()), LONG).unwrap();
+        let error = try_open(&asked(0), LONG).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Rejected);
+        assert!(error.detail.contains("NFS version 3 over TCP is not registered"), "{error}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use wire::mount::{DirPath, Exports, MountResult};
 use wire::nfs3::*;
-use wire::portmap::{Dump, Mapping};
+use wire::portmap::{Binding, Dump, Mapping, UniversalAddress};
 use wire::rpc::{AuthSys, CallHeader, ReplyHeader};
 use wire::xdr::{Decode, DecodeError, Encode, decode_all};
 
@@ -111,6 +111,8 @@ pub fn rpc() -> Vec<Codec> {
         AuthSys<'_>,
         Mapping,
         Dump,
+        Binding<'_>,
+        UniversalAddress<'_>,
         DirPath<'_>,
         MountResult,
         Exports<'_>,

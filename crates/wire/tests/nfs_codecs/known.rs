@@ -5,7 +5,7 @@ use wire::nfs3::{
     Attributes, CreateArgs, CreateHow, DirArgs, FileHandle, FileType, Name, Outcome, Procedure, ReadOk,
     SetAttributes, Stability, Status, WccData, WriteArgs, WriteOk,
 };
-use wire::portmap::Mapping;
+use wire::portmap::{Binding, Label, Mapping, NETWORK_TCP6, UniversalAddress};
 use wire::rpc::{
     AUTH_SYS, AcceptStatus, Auth, AuthSys, CallHeader, Gids, ReplyBody, ReplyHeader, begin_record,
     end_record, peek_xid,
@@ -133,4 +133,29 @@ fn numbers_have_the_names_of_the_rfc() {
     assert_eq!(Procedure::Commit.name(), "COMMIT");
     assert_eq!(Status::JUKEBOX.to_string(), "NFS3ERR_JUKEBOX (10008)");
     assert_eq!(Status(12_345).to_string(), "NFS3ERR (12345)");
+}
+
+#[test]
+fn an_address_is_looked_up_over_ipv6() {
+    let none = Label(b"");
+    let binding = Binding {
+        program: wire::mount::PROGRAM,
+        version: 3,
+        network: Label(NETWORK_TCP6),
+        address: UniversalAddress(b""),
+        owner: none,
+    };
+    assert_eq!(form(&binding), bytes("000186a5 00000003 00000004 74637036 00000000 00000000"));
+    for (text, port) in [
+        (&b"::.8.1"[..], Some(2049)),
+        (b"fe80::1.78.80", Some(20_048)),
+        (b"10.0.0.1.8.1", Some(2049)),
+        (b"", None),
+        (b"8.1", None),
+        (b"::.8.256", None),
+        (b"::.8.x", None),
+        (b"\xff.8.1", None),
+    ] {
+        assert_eq!(UniversalAddress(text).port(), port, "{}", text.escape_ascii());
+    }
 }

@@ -2,7 +2,7 @@
 
 use wire::mount::{DirPath, Export, Exports, GroupName, MountStatus, Mounted};
 use wire::nfs3::*;
-use wire::portmap::{Dump, Mapping};
+use wire::portmap::{Binding, Dump, Label, Mapping, UniversalAddress};
 use wire::rpc::{AcceptStatus, Auth, AuthStatus, AuthSys, CallHeader, Gids, ReplyBody, ReplyHeader};
 
 /// Arbitrary bytes that decisions and contents are drawn from; zeros when they are used up.
@@ -124,11 +124,12 @@ borrowing! {
     ReaddirOk { attributes, verifier, entries, eof }
     ReaddirplusOk { attributes, verifier, entries, eof }
     Export { path, groups }
+    Binding { program, version, network, address, owner }
     CallHeader { xid, rpc_version, program, version, procedure, credential, verifier }
     ReplyHeader { xid, body }
 }
 enumerations!(FileType, Stability, AuthStatus, Procedure);
-names!(Name, Path, DirPath, GroupName);
+names!(Name, Path, DirPath, GroupName, Label, UniversalAddress);
 
 impl Sample<'_> for bool {
     fn sample(from: &mut Source<'_>) -> Self {
