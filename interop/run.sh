@@ -36,7 +36,7 @@ run_python() {
             echo "interop: Python cannot make an environment; next: install its venv module (Debian: apt-get install python3-venv)" >&2
             exit 1
         }
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement interop/requirements.txt
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --requirement interop/requirements.txt
         printf '%s' "$stamp" >"$venv/stamp"
     fi
     exec "$venv/bin/python" -B -m pytest -q -W ignore -p no:cacheprovider --strict-markers interop/python
