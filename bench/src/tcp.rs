@@ -110,7 +110,8 @@ async fn drain(stream: Stream, mut buffer: Buffer, discard: bool) {
             stream.recv_discard(block).await
         } else {
             let result;
-            (result, buffer) = stream.recv(buffer, 0..block).await;
+            // There is always more to come, or the end.
+            (result, buffer) = stream.recv_due(buffer, 0..block, block).await;
             result
         };
         if !matches!(received, Ok(count) if count > 0) {
