@@ -92,6 +92,8 @@ pub struct Phase {
     pub error_samples: Vec<(ErrorKind, String)>,
     /// Operations without an answer when the phase ended.
     pub in_flight_at_end: u64,
+    /// Those of them that still had none when waiting for them was over.
+    pub unanswered: u64,
     /// TCP segments that were sent again.
     pub retransmits: u64,
     /// Connections that were lost and made again.

@@ -39,8 +39,6 @@ pub struct Ran {
     pub data_set: DataSet,
     /// A signal ended it.
     pub stopped: bool,
-    /// Operations that never ended.
-    pub abandoned: u64,
     /// Operations that failed before or after the measured window, where they are not counted.
     pub failed_outside: u64,
 }
@@ -110,7 +108,6 @@ impl Bench {
         Ok(Ran {
             phase,
             stopped: result.stopped,
-            abandoned: result.abandoned,
             failed_outside: result.before.failed + result.after.failed,
             data_set: result.data_set,
         })
@@ -167,6 +164,7 @@ fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad) -> Phas
         seconds,
         error_samples: result.error_samples.clone(),
         in_flight_at_end: result.in_flight_at_end,
+        unanswered: result.abandoned,
         retransmits: resent + facts.closed_retransmits,
         reconnects: facts.reconnects,
         retries: facts.retries,

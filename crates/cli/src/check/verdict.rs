@@ -68,6 +68,11 @@ pub fn path_warnings(row: &Row) -> Vec<String> {
             warnings.push(format!("{retransmits} TCP segments were sent again: the network loses packets"));
         }
     }
+    let unanswered: u64 = row.phases().map(|(_, phase)| phase.unanswered).sum();
+    if unanswered > 0 && row.outcome != Outcome::Interrupted {
+        warnings
+            .push(format!("{unanswered} operations had no answer long after their phase: something stalls"));
+    }
     let reconnects: u64 = row.phases().map(|(_, phase)| phase.reconnects).sum();
     if reconnects > 0 {
         warnings.push(format!("{reconnects} connections were lost and made again"));
@@ -249,10 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn lost_segments_and_connections_are_warned_of() {
+    fn lost_segments_answers_and_connections_are_warned_of() {
         let lossy = path_warnings(&row(|phase| phase.retransmits = 5000));
         assert!(lossy[0].starts_with("5000 TCP segments were sent again"), "{lossy:?}");
         assert!(path_warnings(&row(|phase| phase.retransmits = 1)).is_empty(), "one in millions is no loss");
+        let stalled = path_warnings(&row(|phase| phase.unanswered = 3));
+        assert!(stalled[0].starts_with("3 operations had no answer"), "{stalled:?}");
         let broken = path_warnings(&row(|phase| phase.reconnects = 2));
         assert!(broken[0].contains("2 connections were lost"), "{broken:?}");
     }

@@ -146,7 +146,7 @@ fn fault(ran: &Ran, outcome: Outcome, protocol: Protocol) -> Option<(Outcome, St
             format!(
                 "nothing was acknowledged in the measured window; {} operations were still waiting, {} of them \
                  to the end: look at the server's health, or measure longer with --duration",
-                phase.in_flight_at_end, ran.abandoned
+                phase.in_flight_at_end, phase.unanswered
             ),
         ));
     }

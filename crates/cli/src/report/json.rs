@@ -55,6 +55,7 @@ struct JsonPhase<'a> {
     reconnects: u64,
     late_replies: u64,
     in_flight_at_end: u64,
+    unanswered: u64,
     tcp: JsonTcp,
     client: JsonClient<'a>,
     seconds: Vec<JsonSecond>,
@@ -170,6 +171,7 @@ fn phase(phase: &Phase) -> JsonPhase<'_> {
         reconnects: phase.reconnects,
         late_replies: phase.late_replies,
         in_flight_at_end: phase.in_flight_at_end,
+        unanswered: phase.unanswered,
         tcp: JsonTcp {
             connections: phase.connections,
             mss_bytes: (phase.mss_bytes > 0).then_some(phase.mss_bytes),
