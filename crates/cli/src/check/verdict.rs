@@ -150,15 +150,16 @@ pub fn verdict(rows: &[Row]) -> Verdict {
     Verdict { limit, sentences, busiest_core: busiest.map(|(_, _, core)| core.busy), steal }
 }
 
-/// The first sentence: which paths work and which do not.
+/// The first sentence: which paths work and which do not. One that was not checked to its end is neither.
 fn paths(rows: &[Row]) -> String {
     let broken: Vec<String> = rows
         .iter()
-        .filter(|row| row.outcome != Outcome::Success)
+        .filter(|row| !matches!(row.outcome, Outcome::Success | Outcome::Interrupted))
         .map(|row| format!("{} {} ({})", row.protocol.name(), row.path.address, row.outcome.words()))
         .collect();
-    match (rows.len(), broken.len()) {
-        (0, _) => "Nothing was checked.".into(),
+    let unfinished = rows.iter().filter(|row| row.outcome == Outcome::Interrupted).count();
+    let judged = match (rows.len() - unfinished, broken.len()) {
+        (0, _) => String::new(),
         (1, 0) => "The path works.".into(),
         (1, _) => format!("The path is broken: {}.", broken.join(", ")),
         (all, count) if all == count => format!("No path works: {}.", broken.join(", ")),
@@ -169,6 +170,12 @@ fn paths(rows: &[Row]) -> String {
             if count == 1 { "is broken" } else { "are broken" },
             broken.join(", ")
         ),
+    };
+    match (judged.is_empty(), unfinished) {
+        (true, 0) => "Nothing was checked.".into(),
+        (false, 0) => judged,
+        (true, _) => "No path was checked to its end.".into(),
+        (false, some) => format!("{judged} {some} more were not checked to their end."),
     }
 }
 
@@ -239,6 +246,14 @@ mod tests {
         let verdict = verdict(&[failed]);
         assert_eq!(verdict.limit, Limit::Unknown);
         assert_eq!(verdict.sentences, ["The path is broken: s3 192.168.170.12 (FAILED TO CONNECT)."]);
+    }
+
+    #[test]
+    fn what_was_interrupted_is_not_called_broken() {
+        let cut = || Row::new(path(12), Protocol::Nfs);
+        assert_eq!(verdict(&[cut()]).sentences[0], "No path was checked to its end.");
+        let text = &verdict(&[row(|_| {}), cut(), cut()]).sentences[0];
+        assert_eq!(text, "The path works. 2 more were not checked to their end.");
     }
 
     #[test]

@@ -83,7 +83,13 @@ fn coloured(column: usize, text: &str) -> Cell {
     if column != RESULT || text.is_empty() || text == COLUMNS[RESULT].0 {
         return cell;
     }
-    cell.fg(if text == Outcome::Success.words() { Color::Green } else { Color::Red })
+    cell.fg(if text == Outcome::Success.words() {
+        Color::Green
+    } else if text == Outcome::Interrupted.words() {
+        Color::Yellow
+    } else {
+        Color::Red
+    })
 }
 
 /// What the load was made of: a figure means little without it.
