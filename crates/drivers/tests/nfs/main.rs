@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+// The same counting allocator as the codecs' own tests use.
+#[path = "../../../wire/tests/nfs_codecs/alloc.rs"]
 mod alloc;
 mod cycle;
 mod manage;
