@@ -8,7 +8,6 @@ mod exit;
 mod interrupt;
 mod messages;
 mod progress;
-mod report;
 
 use std::process::ExitCode;
 

@@ -59,7 +59,7 @@ mod tests {
             let session = NullDriver.connect(&reactor, &context).await.unwrap();
             for kind in OpKind::ALL.iter().copied() {
                 let moves = matches!(kind, OpKind::Read | OpKind::Write | OpKind::Put | OpKind::Get);
-                let op = Op { kind, lane: 0, object: 1, offset: 0, len: 4096 };
+                let op = Op { kind, lane: 0, object: 1, offset: 0, len: 4096, generation: 0 };
                 let done = session.perform(&op).await.unwrap();
                 assert_eq!((done.bytes, done.rpcs), (if moves { 4096 } else { 0 }, 1), "{kind}");
             }

@@ -21,9 +21,19 @@ pub struct Op {
     pub offset: u64,
     /// Length in bytes, for reads, writes, puts and gets (the object's whole size).
     pub len: u64,
+    /// Which of the successive contents of the range is written, or expected: it is part of what the payload is made
+    /// from, so that old data is told from new. Only the low 16 bits count.
+    pub generation: u32,
 }
 
 impl Op {
+    /// The position in the payload's stream of this object at which the range begins: what [`Payload::fill`] and
+    /// [`Payload::verify`] are asked for. Files of up to 2^48 bytes (256 TiB) fit.
+    #[inline]
+    pub const fn stream_offset(&self) -> u64 {
+        (self.generation as u64) << 48 | self.offset
+    }
+
     /// The payload that it moves when all of it succeeds, in bytes.
     pub fn payload_bytes(&self) -> u64 {
         match self.kind {

@@ -65,7 +65,7 @@ impl Sources {
             }
             Workload::Repeat { kind, bytes } => {
                 let object = first_object(worker, lane);
-                Source::Repeat(Op { kind: *kind, lane, object, offset: 0, len: *bytes })
+                Source::Repeat(Op { kind: *kind, lane, object, offset: 0, len: *bytes, generation: 0 })
             }
         }
     }
@@ -138,7 +138,7 @@ impl Visitor {
             self.next = random.u64(range.clone());
         }
         let Place { object, offset, len } = self.index.place(self.next);
-        Some(Op { kind: self.kind, lane: self.lane, object, offset, len })
+        Some(Op { kind: self.kind, lane: self.lane, object, offset, len, generation: 0 })
     }
 
     /// Goes on even after an error: a block that cannot be read must not hold up the others.
@@ -176,7 +176,7 @@ impl Writer<'_> {
             return None;
         }
         let object = self.extent.get().first + self.at.item;
-        let op = |kind, offset, len| Some(Op { kind, lane: self.lane, object, offset, len });
+        let op = |kind, offset, len| Some(Op { kind, lane: self.lane, object, offset, len, generation: 0 });
         match self.shape {
             Shape::Objects { object_bytes } => op(OpKind::Put, 0, object_bytes),
             Shape::Files { .. } if !self.at.created => op(OpKind::Create, 0, 0),
@@ -256,6 +256,7 @@ impl Writer<'_> {
             object,
             offset: 0,
             len: self.at.offset,
+            generation: 0,
         })
     }
 

@@ -9,8 +9,21 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top of the house to its ground floor. `bench` and `xtask` stand beside it.
-const ORDER: [&str; 9] =
-    ["units", "metrics", "reactor", "wire", "drivers", "engine", "array", "provision", "manometer"];
+const ORDER: [&str; 13] = [
+    "units",
+    "metrics",
+    "experiment",
+    "stats",
+    "reactor",
+    "wire",
+    "drivers",
+    "engine",
+    "array",
+    "provision",
+    "store",
+    "report",
+    "manometer",
+];
 
 /// May use every crate, and no crate may use them.
 const BESIDE: [&str; 2] = ["bench", "xtask"];

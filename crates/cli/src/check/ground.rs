@@ -9,9 +9,9 @@ use provision::{BucketAccess, ProvisionError, Run, Session, Targets, Want, Wante
 
 use super::request::{ArrayRequest, Request, Source};
 use super::targets::{self, OnArray, Ports, Target};
+use crate::check::report::ArrayFacts;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
-use crate::report::ArrayFacts;
 
 /// Everything that the rows need, until it is removed.
 #[derive(Debug)]

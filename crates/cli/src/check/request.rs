@@ -12,7 +12,7 @@ use units::Size;
 
 use super::arguments::{CheckArguments, Format, PayloadChoice, ReactorChoice, SinkChoice};
 use super::url::{self, NfsUrl, S3Url};
-use crate::report::Settings;
+use crate::check::report::Settings;
 
 /// Wrong usage: one line that names the input and says what to write instead.
 #[derive(Debug, thiserror::Error)]

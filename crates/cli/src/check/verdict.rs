@@ -188,8 +188,8 @@ mod tests {
     use metrics::OpKind;
 
     use super::*;
+    use crate::check::report::tests::{path, phase};
     use crate::check::row::{Phase, Protocol};
-    use crate::report::tests::{path, phase};
 
     fn row(change: impl Fn(&mut Phase)) -> Row {
         let mut row = Row::new(path(11), Protocol::Nfs);

@@ -130,7 +130,7 @@ fn full_csv_begins_with_the_same_columns_and_every_row_is_as_long() {
 
 #[test]
 fn json_follows_the_schema() {
-    let schema = include_str!("../../../../schemas/check.schema.json");
+    let schema = include_str!("../../../../../schemas/check.schema.json");
     let schema = serde_json::from_str(schema).unwrap();
     let validator = jsonschema::draft202012::options().build(&schema).unwrap();
     let text = report().render(Format::Json, None);
@@ -147,7 +147,7 @@ fn json_follows_the_schema() {
 #[test]
 fn the_schema_knows_every_kind_of_operation_and_error() {
     let schema: serde_json::Value =
-        serde_json::from_str(include_str!("../../../../schemas/check.schema.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../../schemas/check.schema.json")).unwrap();
     let names = |key: &str| {
         let names = &schema["$defs"]["phase"]["properties"][key]["propertyNames"]["enum"];
         names.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()

@@ -1,0 +1,1 @@
+//! What people see of a run: tables, CSV, JSON, HTML, notebooks, comparisons.

@@ -1,0 +1,124 @@
+//! What the statistics say of a series of intervals: values that are stored, printed and compared.
+
+use metrics::OpKind;
+use serde::{Deserialize, Serialize};
+
+/// A mean with its uncertainty, corrected for autocorrelation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean over the window.
+    pub mean: f64,
+    /// Lower end of the 95 % confidence interval.
+    pub low: f64,
+    /// Upper end of the 95 % confidence interval.
+    pub high: f64,
+    /// Standard deviation of the intervals' values.
+    pub deviation: f64,
+    /// Intervals in the window.
+    pub samples: u64,
+    /// Independent samples that they are worth: `samples / autocorrelation`.
+    pub effective_samples: f64,
+    /// Integrated autocorrelation time, in intervals; 1 when they are independent.
+    pub autocorrelation: f64,
+}
+
+/// What a series is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Payload bytes a second.
+    BytesPerS,
+    /// Successful operations a second.
+    OpsPerS,
+    /// Median response time of the interval, in nanoseconds.
+    P50Ns,
+    /// 99th percentile of the interval's response times, in nanoseconds.
+    P99Ns,
+    /// Mean response time of the interval, in nanoseconds.
+    MeanNs,
+}
+
+/// One series over the window that is reported.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesEstimate {
+    /// The operation; `None` is all together.
+    pub op: Option<OpKind>,
+    /// What it is of.
+    pub measure: Measure,
+    /// Its mean with its interval.
+    pub estimate: Estimate,
+    /// Change over the window by the fitted line, relative to the mean.
+    pub drift: f64,
+    /// Upper 95 % bound on the size of that change, relative to the mean.
+    pub drift_bound: f64,
+}
+
+/// A span of intervals, by number: from `first` up to and without `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// The first interval.
+    pub first: u32,
+    /// One past the last.
+    pub end: u32,
+}
+
+/// One condition of a rule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Criterion {
+    /// What is demanded, in words: `read ops/s: half-width of the 95 % interval`.
+    pub name: String,
+    /// What was found.
+    pub value: f64,
+    /// The limit.
+    pub limit: f64,
+    /// True when the value must not exceed the limit; otherwise it must reach it.
+    pub at_most: bool,
+    /// It holds.
+    pub met: bool,
+}
+
+/// A stretch of time in which a series keeps its level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Regime {
+    /// The intervals.
+    pub window: Window,
+    /// The level.
+    pub estimate: Estimate,
+}
+
+/// The shape of the whole run (Barrett et al. 2017).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// One level throughout.
+    Flat,
+    /// It got faster and stayed.
+    WarmUp,
+    /// It got slower and stayed.
+    Slowdown,
+    /// It went between levels.
+    MultiModal,
+    /// It never settled, or there was too little to tell.
+    Unsettled,
+}
+
+/// What a rule decided about a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyOutcome {
+    /// The rule's name: `default`, `snia`, `storperf`, `fio`, `none`.
+    pub rule: String,
+    /// It called the measurement steady.
+    pub reached: bool,
+    /// One line: why, or why not.
+    pub reason: String,
+    /// What is reported: the steady window, or the best there is.
+    pub window: Window,
+    /// The rule's conditions as they stood at the decision.
+    pub criteria: Vec<Criterion>,
+    /// The series over the window.
+    pub series: Vec<SeriesEstimate>,
+    /// The shape of total throughput over the whole measurement.
+    pub shape: Shape,
+    /// Its stretches.
+    pub regimes: Vec<Regime>,
+}

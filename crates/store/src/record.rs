@@ -1,0 +1,269 @@
+//! What is kept of a run. These values are the machine output too: `export` and `report` show them as they are.
+
+use std::collections::BTreeMap;
+
+use experiment::Plan;
+use jiff::Timestamp;
+use metrics::{ErrorKind, OpKind};
+use serde::{Deserialize, Serialize};
+use stats::{Estimate, SteadyOutcome};
+
+/// How far a run or a cell has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Not begun.
+    Pending,
+    /// Begun; after a crash this is what is found.
+    Running,
+    /// To its end.
+    Finished,
+    /// Ended by the user before its end.
+    Interrupted,
+    /// It could not be run.
+    Failed,
+}
+
+/// A run: an experiment, carried out once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Its name in `list`, `show`, `report`, `compare`: eight characters, as in names of what it creates.
+    pub id: String,
+    /// The experiment's name.
+    pub name: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub finished: Option<Timestamp>,
+    /// How far it came.
+    pub state: State,
+    /// The version of manometer.
+    pub version: String,
+    /// The whole plan.
+    pub plan: Plan,
+    /// The client and what it was connected to.
+    pub environment: Environment,
+}
+
+/// The client: whatever may explain a number later. Names are stable, values are texts as the system gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// `kernel`, `cpu.model`, `cpu.online`, `memory.bytes`, `nic.eth0.speed`, `reactor`, `mount./mnt`, …
+    pub facts: BTreeMap<String, String>,
+}
+
+/// A cell and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// Its place in the plan.
+    pub index: u32,
+    /// How far it came.
+    pub state: State,
+    /// When it began.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub finished: Option<Timestamp>,
+    /// What was measured.
+    pub result: Option<CellResult>,
+    /// Why it could not be run, in one line.
+    pub failure: Option<String>,
+}
+
+/// What a cell measured. All figures are of the reported window unless their names say otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellResult {
+    /// Length of the whole measurement, in seconds.
+    pub measured_s: f64,
+    /// The reported window, in seconds since the measurement began.
+    pub window_start_s: f64,
+    /// Its end.
+    pub window_end_s: f64,
+    /// The rule's decision.
+    pub steady: SteadyOutcome,
+    /// All operations together.
+    pub total: OpResult,
+    /// Each operation.
+    pub ops: Vec<OpResult>,
+    /// With a rate: how the schedule was kept.
+    pub open_loop: Option<OpenLoop>,
+    /// The stages, in order.
+    pub stages: Vec<StageRecord>,
+    /// The gates.
+    pub gates: Vec<GateResult>,
+    /// May the figures be used?
+    pub verdict: Verdict,
+    /// A few details of each kind of error.
+    pub error_samples: Vec<ErrorSample>,
+    /// What was really done to the caches: `kept`, `invalidated`, `dropped`, or why not.
+    pub cache: String,
+    /// The client while it measured: `cpu.busiest`, `cpu.workers`, `nic.…`, as shares 0 to 1 or counts.
+    pub client: BTreeMap<String, f64>,
+    /// The target, as its driver knows it: `filesystem`, `direct`, `connections`, `rtmax.bytes`, …
+    pub target: BTreeMap<String, String>,
+    /// The points of a search or sweep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<StudyPoint>,
+    /// What a search found, in operations a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_ops_per_s: Option<f64>,
+}
+
+/// One kind of operation, or all together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpResult {
+    /// The operation; `None` is all together.
+    pub op: Option<OpKind>,
+    /// Operations that ended well.
+    pub ok: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// The failed ones by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// Payload bytes acknowledged.
+    pub bytes: u64,
+    /// Protocol messages, retries included.
+    pub rpcs: u64,
+    /// Messages sent again.
+    pub retries: u64,
+    /// Bytes a second.
+    pub bytes_per_s: Estimate,
+    /// Successful operations a second.
+    pub ops_per_s: Estimate,
+    /// From the actual start.
+    pub service: Latency,
+    /// From the intended start; in a closed loop the same.
+    pub response: Latency,
+    /// 99th percentile of the response time with its interval, in nanoseconds.
+    pub p99_ns: Estimate,
+}
+
+/// Percentiles of a latency, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// How many were counted.
+    pub count: u64,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 90th percentile.
+    pub p90_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// 99.99th percentile.
+    pub p9999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// How a schedule was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoop {
+    /// Operations a second that were meant to start, over the whole measurement.
+    pub offered_ops_per_s: f64,
+    /// Operations that began later than intended by more than 1 ms.
+    pub late_starts: u64,
+    /// The most operations that waited for a lane at once.
+    pub deepest_backlog: u64,
+    /// Operations that were given up because the backlog was full.
+    pub shed: u64,
+    /// Operations that were meant to start and had not when the measurement ended.
+    pub missed_starts: u64,
+}
+
+/// A stage of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// `prepare`, `warm-up`, `measure`, `verify`, `clean-up`.
+    pub name: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// Operations that ended well.
+    pub ok: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// One line, when there is more to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A gate and what was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateResult {
+    /// As written in the file.
+    pub text: String,
+    /// In the unit of the limit.
+    pub measured: f64,
+    /// The limit.
+    pub limit: f64,
+    /// It holds.
+    pub passed: bool,
+}
+
+/// May the figures be used?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Validity {
+    /// Yes.
+    Valid,
+    /// With what the reasons say in mind.
+    Warn,
+    /// No.
+    Invalid,
+}
+
+/// The judgement of a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// In a word.
+    pub validity: Validity,
+    /// Why, worst first; each one line.
+    pub reasons: Vec<String>,
+}
+
+/// An error as an example.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorSample {
+    /// Its kind.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub detail: String,
+}
+
+/// One rate of a search or sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyPoint {
+    /// Operations a second that were offered; 0 in a closed loop.
+    pub offered_ops_per_s: f64,
+    /// Operations a second that were done.
+    pub ops_per_s: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+    /// Response times.
+    pub response: Latency,
+    /// The deepest backlog.
+    pub deepest_backlog: u64,
+    /// The goal held here.
+    pub held: bool,
+}
+
+/// What happened, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// In which cell.
+    pub cell: Option<u32>,
+    /// `stage`, `error`, `stall`, `signal`, `resume`, `warning`.
+    pub kind: String,
+    /// One line.
+    pub text: String,
+}
