@@ -1,7 +1,16 @@
 //! What it means: steady state, confidence and comparison, from per-interval values alone.
 //!
 //! Pure: no I/O, no clock; where chance is needed (bootstrap) the caller gives the seed.
+//!
+//! [`Monitor`] takes intervals and says when a measurement may end; [`estimate`] gives a mean with its interval;
+//! [`compare`] says whether two results differ. `docs/steady-state.md` explains and justifies every formula.
 
+mod compare;
+mod estimate;
+mod monitor;
 mod outcome;
 
+pub use compare::*;
+pub use estimate::estimate;
+pub use monitor::*;
 pub use outcome::*;

@@ -62,6 +62,27 @@ pub struct Window {
     pub end: u32,
 }
 
+/// What a [`Criterion`]'s two numbers count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// A share of the mean: 0.03 is 3 %.
+    #[default]
+    Share,
+    /// A plain number.
+    Count,
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Bytes a second.
+    BytesPerS,
+    /// Operations a second.
+    OpsPerS,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
 /// One condition of a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
@@ -75,6 +96,9 @@ pub struct Criterion {
     pub at_most: bool,
     /// It holds.
     pub met: bool,
+    /// What `value` and `limit` count.
+    #[serde(default)]
+    pub unit: Unit,
 }
 
 /// A stretch of time in which a series keeps its level.
@@ -102,6 +126,46 @@ pub enum Shape {
     Unsettled,
 }
 
+/// The statement that the SNIA SSS PTS 2.0.2 wants with every steady-state result, for one tracked variable.
+///
+/// All values are in the variable's own unit, not relative.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PtsStatement {
+    /// The operation; `None` is all together.
+    pub op: Option<OpKind>,
+    /// The tracked variable.
+    pub measure: Measure,
+    /// First round of the measurement window, from 1.
+    pub first_round: u32,
+    /// Last round of the measurement window.
+    pub last_round: u32,
+    /// Average over the window.
+    pub average: f64,
+    /// Allowed maximum data excursion: 20 % of the average.
+    pub allowed_data_excursion: f64,
+    /// Measured maximum data excursion: largest less smallest round.
+    pub measured_data_excursion: f64,
+    /// Allowed maximum slope excursion: 10 % of the average.
+    pub allowed_slope_excursion: f64,
+    /// Measured maximum slope excursion: how far the fitted line moves over the window.
+    pub measured_slope_excursion: f64,
+    /// The fitted line's value a round further, less its value.
+    pub slope: f64,
+    /// The fitted line's value at round 0, such that the line is `slope * round + intercept`.
+    pub intercept: f64,
+}
+
+/// A steady level that was left again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loss {
+    /// The interval from which on the level was another.
+    pub interval: u32,
+    /// The mean before.
+    pub before: f64,
+    /// The mean from there to the next change.
+    pub after: f64,
+}
+
 /// What a rule decided about a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyOutcome {
@@ -121,4 +185,13 @@ pub struct SteadyOutcome {
     pub shape: Shape,
     /// Its stretches.
     pub regimes: Vec<Regime>,
+    /// The statements that the PTS wants; only with rule `snia`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pts: Vec<PtsStatement>,
+    /// Throughput kept a level for long and then left it (a full cache, throttling, spent credits).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Loss>,
+    /// What else a reader must know: series that were left out and why, merged intervals, approximations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
