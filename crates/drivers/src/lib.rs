@@ -10,7 +10,7 @@ pub mod s3;
 mod seam;
 pub mod sim;
 
-pub use payload::{Mismatch, Payload};
+pub use payload::{Damage, Diagnosis, Mismatch, Payload};
 pub use seam::{
     ConnectionFacts, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
 };

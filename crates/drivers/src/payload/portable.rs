@@ -42,11 +42,11 @@ fn round(state: [u64; 2], key: [u64; 2]) -> [u64; 2] {
 }
 
 /// Multiplication by x in the field of FIPS 197, 4.2.
-const fn double(byte: u8) -> u8 {
+pub(super) const fn double(byte: u8) -> u8 {
     (byte << 1) ^ (if byte & 0x80 != 0 { 0x1B } else { 0 })
 }
 
-const fn column_table() -> [u32; 256] {
+pub(super) const fn column_table() -> [u32; 256] {
     let mut table = [0; 256];
     // Walk the field by the generator 3 (p) and its inverse (q), so that q is always 1/p.
     let (mut p, mut q) = (1u8, 1u8);

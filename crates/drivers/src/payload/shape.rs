@@ -1,0 +1,180 @@
+//! The shape of the data: how much of it compresses, and how much of it occurs more than once.
+//!
+//! Both are decided for each 4 KiB of the stream by itself, so that any place is still reached at once:
+//!
+//! * **Compressible:** the last part of each 4 KiB repeats one 16-byte block, which is of this place alone, over and over.
+//!   A compressor makes next to nothing of it, and yet a misplaced or an old block is told from the right one, as it would
+//!   not be with zeros.
+//! * **Duplicates:** a keyed hash of object and place says whether a 4 KiB is one of those that occur elsewhere too; such
+//!   a one is drawn from a working set of 256 (1 MiB), whatever the size of the data. Which of them follows
+//!   from the hash and the generation, so that the next 255 generations of a place differ from it. Duplicates of the same
+//!   number are alike by intention: that one of them lies in the place of another cannot be seen.
+
+use super::{BLOCK, Mismatch, Payload, fastest, split_mix};
+
+/// The unit of both shares, in bytes: the block size of file systems, and what deduplication works on at its finest.
+pub(super) const UNIT: u64 = 4096;
+/// 16-byte blocks in a unit.
+pub(super) const UNIT_BLOCKS: u64 = UNIT / BLOCK as u64;
+/// How many different duplicates there are.
+pub(super) const WORKING_SET: u64 = 256;
+/// The object that duplicates belong to. No data set has so many objects.
+pub(super) const DUPLICATES: u64 = u64::MAX;
+/// Bits of a unit's number that say where in the object it lies; those above are its generation.
+pub(super) const PLACE_BITS: u32 = 48 - UNIT.trailing_zeros();
+
+/// What the bytes look like to a target that compresses or deduplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// How many of the 256 blocks at the end of each unit repeat one block.
+    pub(super) repeated: u16,
+    /// A unit is a duplicate when the low 32 bits of its hash lie below this.
+    pub(super) duplicates_below: u64,
+}
+
+impl Shape {
+    /// Nothing to gain.
+    pub(super) const PLAIN: Self = Self { repeated: 0, duplicates_below: 0 };
+
+    #[inline]
+    pub(super) const fn is_plain(self) -> bool {
+        self.repeated == 0 && self.duplicates_below == 0
+    }
+
+    /// Bytes at the front of each unit that do not repeat.
+    pub(super) const fn varied_bytes(self) -> usize {
+        UNIT as usize - self.repeated as usize * BLOCK
+    }
+}
+
+/// Where the content of a unit comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) object: u64,
+    /// Number of its first block.
+    pub(super) block: u64,
+}
+
+impl Payload {
+    /// The same with another shape: a share of each 4 KiB that compresses to nothing, and a share of all 4 KiB that
+    /// occur elsewhere too, both from 0 to 1. What is written by one shape is verified by the same shape only.
+    ///
+    /// The shares are kept to 1/256 of 4 KiB and 2^-32 of all.
+    #[must_use]
+    pub fn with(mut self, compressible: f64, dedupe: f64) -> Self {
+        let share = |of: f64, whole: f64| (of.clamp(0.0, 1.0) * whole).round();
+        self.shape = Shape {
+            repeated: share(compressible, UNIT_BLOCKS as f64) as u16,
+            duplicates_below: share(dedupe, (1u64 << 32) as f64) as u64,
+        };
+        self
+    }
+
+    /// Where the content of unit number `unit` of `object` comes from; the number includes the generation.
+    pub(super) fn source(&self, object: u64, unit: u64) -> Source {
+        let own = Source { object, block: unit.wrapping_mul(UNIT_BLOCKS) };
+        if self.shape.duplicates_below == 0 {
+            return own;
+        }
+        let (generation, place) = (unit >> PLACE_BITS, unit & ((1 << PLACE_BITS) - 1));
+        let mut state = self.keys[0][0] ^ object;
+        state = split_mix(&mut state) ^ place;
+        let hash = split_mix(&mut state);
+        if hash & 0xFFFF_FFFF >= self.shape.duplicates_below {
+            return own;
+        }
+        let number = ((hash >> 32) + generation) % WORKING_SET;
+        Source { object: DUPLICATES, block: number * UNIT_BLOCKS }
+    }
+
+    pub(super) fn fill_shaped(&self, object: u64, mut offset: u64, mut out: &mut [u8]) {
+        let path = fastest();
+        let varied = self.shape.varied_bytes();
+        while !out.is_empty() {
+            let part = Part::of(offset, out.len(), varied);
+            let source = self.source(object, offset / UNIT);
+            let (first, rest) = out.split_at_mut(part.varied);
+            let (second, rest) = rest.split_at_mut(part.repeated);
+            if !first.is_empty() {
+                self.fill_by(path, source.object, source.offset(part.start), first);
+            }
+            if !second.is_empty() {
+                let block = self.repeated_block(source);
+                let from = part.start + part.varied;
+                for (at, byte) in second.iter_mut().enumerate() {
+                    *byte = block[(from + at) % BLOCK];
+                }
+            }
+            offset = offset.wrapping_add(part.len() as u64);
+            out = rest;
+        }
+    }
+
+    pub(super) fn verify_shaped(
+        &self,
+        object: u64,
+        mut offset: u64,
+        mut data: &[u8],
+    ) -> Result<(), Mismatch> {
+        let path = fastest();
+        let varied = self.shape.varied_bytes();
+        while !data.is_empty() {
+            let part = Part::of(offset, data.len(), varied);
+            let source = self.source(object, offset / UNIT);
+            let (first, rest) = data.split_at(part.varied);
+            let (second, rest) = rest.split_at(part.repeated);
+            if !first.is_empty() {
+                let from = source.offset(part.start);
+                self.verify_by(path, source.object, from, first)
+                    .map_err(|found| Mismatch { offset: offset + (found.offset - from) })?;
+            }
+            if !second.is_empty() {
+                let block = self.repeated_block(source);
+                let from = part.start + part.varied;
+                let differs =
+                    second.iter().enumerate().position(|(at, byte)| *byte != block[(from + at) % BLOCK]);
+                if let Some(at) = differs {
+                    return Err(Mismatch { offset: offset + (part.varied + at) as u64 });
+                }
+            }
+            offset = offset.wrapping_add(part.len() as u64);
+            data = rest;
+        }
+        Ok(())
+    }
+
+    /// The block that the end of a unit repeats: the one that would stand at its beginning anyway.
+    fn repeated_block(&self, source: Source) -> [u8; BLOCK] {
+        let mut block = [0; BLOCK];
+        self.fill_by(fastest(), source.object, source.offset(self.shape.varied_bytes()), &mut block);
+        block
+    }
+}
+
+impl Source {
+    /// Position in the plain stream of the byte `at` of the unit.
+    fn offset(self, at: usize) -> u64 {
+        self.block.wrapping_mul(BLOCK as u64).wrapping_add(at as u64)
+    }
+}
+
+/// The part of a range that lies in its first unit.
+struct Part {
+    /// Where in the unit it begins.
+    start: usize,
+    varied: usize,
+    repeated: usize,
+}
+
+impl Part {
+    fn of(offset: u64, len: usize, varied: usize) -> Self {
+        let start = (offset % UNIT) as usize;
+        let end = (start + len).min(UNIT as usize);
+        let border = varied.clamp(start, end);
+        Self { start, varied: border - start, repeated: end - border }
+    }
+
+    fn len(&self) -> usize {
+        self.varied + self.repeated
+    }
+}
