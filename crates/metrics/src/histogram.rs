@@ -83,6 +83,11 @@ impl Histogram {
         if self.0.is_empty() { 0.0 } else { self.0.mean() }
     }
 
+    /// Each latency that was counted, as its histogram keeps it, and how often; in rising order, in nanoseconds.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+
     /// The portable binary form (`HdrHistogram` V2).
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();

@@ -1,1 +1,8 @@
-//! What people see of a run: tables, CSV, JSON, HTML, notebooks, comparisons.
+//! What people see of a run: one HTML file, a notebook, a comparison of two runs.
+//!
+//! Everything is made from a [`Document`], which holds the stored records as they are; nothing is measured or
+//! judged here, and no figure is shown that is not in it.
+
+mod document;
+
+pub use document::*;

@@ -1,0 +1,134 @@
+//! Turns a cell's intervals, one after the other, into what is shown of it.
+
+use metrics::{Interval, OpKind, OpStats};
+use store::CellRecord;
+
+use super::heat::{HeatBuilder, HeatColumn};
+use super::timeline::{Point, Thinning};
+use super::{CellView, Curve, HeatMap, Limits, Timeline};
+
+/// Collects the intervals of a cell; its memory does not depend on their number.
+#[derive(Debug)]
+pub struct CellBuilder {
+    warm_up: Part,
+    measured: Part,
+    window: Interval,
+}
+
+/// Warm-up or measurement.
+#[derive(Debug)]
+struct Part {
+    lines: Vec<(Option<OpKind>, Thinning)>,
+    heat: HeatBuilder,
+    end_s: f64,
+}
+
+impl CellBuilder {
+    /// Nothing yet.
+    pub fn new(limits: Limits) -> Self {
+        // A warm-up is seldom longer than the measurement: a quarter of the room is enough for it.
+        let few = Limits { points: limits.points / 4, columns: limits.columns / 4 };
+        Self { warm_up: Part::new(few), measured: Part::new(limits), window: Interval::default() }
+    }
+
+    /// The next interval of the warm-up.
+    pub fn warm_up(&mut self, interval: &Interval) {
+        self.warm_up.push(interval);
+    }
+
+    /// The next interval of the measurement.
+    pub fn measured(&mut self, interval: &Interval) {
+        self.measured.push(interval);
+    }
+
+    /// Some of what was counted in the reported window: all of it merged, or interval by interval.
+    pub fn window(&mut self, interval: &Interval) {
+        self.window.merge(interval);
+    }
+
+    /// What is shown of the cell.
+    pub fn finish(self, record: CellRecord) -> CellView {
+        let shift = self.warm_up.end_s;
+        let (warm, measured) = (self.warm_up, self.measured);
+        let mut timelines: Vec<Timeline> = Vec::new();
+        let lines = warm.lines.into_iter().map(|line| (line, shift));
+        for ((op, thinning), shift) in lines.chain(measured.lines.into_iter().map(|line| (line, 0.0))) {
+            let points = thinning.finish().into_iter().map(|point| Point {
+                start_s: point.start_s - shift,
+                end_s: point.end_s - shift,
+                ..point
+            });
+            match timelines.iter_mut().find(|timeline| timeline.op == op) {
+                Some(timeline) => timeline.points.extend(points),
+                None => timelines.push(Timeline { op, points: points.collect() }),
+            }
+        }
+        // One operation alone is all there is: shown once.
+        if timelines.len() == 2 {
+            timelines.truncate(1);
+        }
+        let mut columns = warm.heat.finish();
+        for column in &mut columns {
+            column.start_s -= shift;
+            column.end_s -= shift;
+        }
+        columns.extend(measured.heat.finish());
+        let heat =
+            columns.iter().any(|column| !column.rows.is_empty()).then_some(HeatMap { columns });
+        CellView { record, timelines, heat, curves: curves(&self.window) }
+    }
+}
+
+fn curves(window: &Interval) -> Vec<Curve> {
+    let used: Vec<_> = window.ops.iter().filter(|(_, stats)| stats.ok > 0).collect();
+    let all = together(window);
+    let mut curves: Vec<Curve> = Curve::of(None, &all.service, all.response()).into_iter().collect();
+    if used.len() > 1 {
+        curves.extend(
+            used.iter().filter_map(|(op, stats)| Curve::of(Some(*op), &stats.service, stats.response())),
+        );
+    }
+    curves
+}
+
+/// All operations of an interval as one.
+fn together(interval: &Interval) -> OpStats {
+    let mut all = OpStats::default();
+    for (_, stats) in &interval.ops {
+        all.merge(stats);
+    }
+    all
+}
+
+impl Part {
+    fn new(limits: Limits) -> Self {
+        let lines = vec![(None, Thinning::new(limits.points))];
+        Self { lines, heat: HeatBuilder::new(limits.columns), end_s: 0.0 }
+    }
+
+    fn push(&mut self, interval: &Interval) {
+        if interval.length_ns == 0 {
+            return;
+        }
+        let all = together(interval);
+        let (start_s, end_s) =
+            (interval.start_ns as f64 / 1e9, (interval.start_ns + interval.length_ns) as f64 / 1e9);
+        self.end_s = self.end_s.max(end_s);
+        self.heat.push(HeatColumn::of(start_s, end_s, all.response()));
+        for (op, stats) in &interval.ops {
+            if !stats.is_empty() && !self.lines.iter().any(|(line, _)| *line == Some(*op)) {
+                // An operation that first occurs late gets its empty beginning.
+                let fresh = self.lines[0].1.emptied();
+                self.lines.push((Some(*op), fresh));
+            }
+        }
+        let nothing = OpStats::default();
+        for (op, line) in &mut self.lines {
+            let stats = match op {
+                None => &all,
+                Some(op) => interval.op(*op).unwrap_or(&nothing),
+            };
+            line.push(Point::of(interval, stats));
+        }
+    }
+}

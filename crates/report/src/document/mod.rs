@@ -1,0 +1,96 @@
+//! All that a report shows of one run, in a bounded amount of memory: the records as they are stored, and of the
+//! intervals just as many points as a picture has room for.
+
+mod builder;
+mod curve;
+mod heat;
+mod timeline;
+
+pub use builder::CellBuilder;
+pub use curve::{Curve, CurvePoint};
+pub use heat::{HeatColumn, HeatMap};
+pub use timeline::{Point, Spread, Timeline};
+
+use metrics::OpKind;
+use serde::Serialize;
+use store::{CellRecord, CellResult, Event, RunRecord, State};
+
+/// A run, ready to be shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct Document {
+    /// The run as it is stored.
+    pub run: RunRecord,
+    /// The cells in the order of the plan.
+    pub cells: Vec<CellView>,
+    /// What happened, in order of time.
+    pub events: Vec<Event>,
+}
+
+/// A cell, ready to be shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellView {
+    /// The cell as it is stored.
+    pub record: CellRecord,
+    /// All operations together, then each operation when there is more than one.
+    pub timelines: Vec<Timeline>,
+    /// Response times of all operations over time.
+    pub heat: Option<HeatMap>,
+    /// Latencies by percentile over the reported window: all operations together, then each.
+    pub curves: Vec<Curve>,
+}
+
+impl Document {
+    /// What the plan says of a cell.
+    pub fn planned(&self, index: u32) -> Option<&experiment::Cell> {
+        self.run.plan.cells.iter().find(|cell| cell.index == index)
+    }
+
+    /// The cells that measured something, with what the plan says of them.
+    pub fn measured(&self) -> impl Iterator<Item = (&experiment::Cell, &CellView, &CellResult)> {
+        self.cells.iter().filter_map(|cell| {
+            Some((self.planned(cell.record.index)?, cell, cell.record.result.as_ref()?))
+        })
+    }
+}
+
+impl CellView {
+    /// A cell of which nothing is known yet.
+    pub fn pending(index: u32) -> Self {
+        let record = CellRecord {
+            index,
+            state: State::Pending,
+            started: None,
+            finished: None,
+            result: None,
+            failure: None,
+        };
+        Self { record, timelines: Vec::new(), heat: None, curves: Vec::new() }
+    }
+
+    /// The time line of all operations together.
+    pub fn total(&self) -> Option<&Timeline> {
+        self.timelines.iter().find(|timeline| timeline.op.is_none())
+    }
+}
+
+/// How many points a picture gets, so that a report of many cells stays a file that a browser opens at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Points of a time line.
+    pub points: usize,
+    /// Columns of a heat map.
+    pub columns: usize,
+}
+
+impl Limits {
+    /// The limits for a run of so many cells: 1000 points for a few, fewer for many.
+    pub fn for_cells(cells: usize) -> Self {
+        let points = (25_000 / cells.max(1)).clamp(120, 1000);
+        Self { points, columns: (points / 6).clamp(60, 150) }
+    }
+}
+
+/// An operation's name, or `all` for all together.
+pub fn op_name(op: Option<OpKind>) -> &'static str {
+    op.map_or("all", OpKind::name)
+}
