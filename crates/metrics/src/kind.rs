@@ -52,6 +52,8 @@ named! {
         List = "list",
         /// Delete an object.
         Delete = "delete",
+        /// Give up the content of a range of a file or block device (hole punching, TRIM).
+        Trim = "trim",
     }
 }
 

@@ -7,10 +7,12 @@
 //! Futures of other libraries rely on wakers and would sleep for ever here; use the reactor's own.
 
 mod buffer;
+mod choice;
 pub mod clock;
 mod core;
 mod discard;
 mod epoll;
+mod ring;
 mod signal;
 mod slots;
 mod socket;
@@ -24,52 +26,17 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::str::FromStr;
 use std::task::Poll;
 use std::time::Duration;
 
 pub use crate::buffer::Buffer;
+pub use crate::choice::{Choice, Polling};
 pub use crate::signal::Signal;
 pub use crate::socket::{SocketOptions, TcpInfo};
 pub use crate::stream::{Listener, Stream};
 
 use crate::core::{Inner, Kernel, TaskId, Yield};
 use crate::timers::TimerId;
-
-/// Which backend to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// io_uring, or epoll with the reason when io_uring is refused.
-    #[default]
-    Auto,
-    /// io_uring or an error.
-    Uring,
-    /// epoll.
-    Epoll,
-}
-
-impl FromStr for Choice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Choice::Auto),
-            "uring" => Ok(Choice::Uring),
-            "epoll" => Ok(Choice::Epoll),
-            other => Err(format!("\"{other}\" is no reactor: write auto, uring or epoll")),
-        }
-    }
-}
-
-impl std::fmt::Display for Choice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Choice::Auto => "auto",
-            Choice::Uring => "uring",
-            Choice::Epoll => "epoll",
-        })
-    }
-}
 
 /// The backend in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,11 +112,13 @@ impl Reactor {
     pub fn open(choice: Choice) -> Result<Reactor, OpenError> {
         let refusal = match choice {
             Choice::Epoll => None,
-            Choice::Auto | Choice::Uring => match uring::Uring::open() {
-                Ok(uring) => return Ok(Self::over(Kernel::Uring(uring), None)),
-                Err(reason) if choice == Choice::Uring => return Err(OpenError::Uring(reason)),
-                Err(reason) => Some(reason),
-            },
+            Choice::Auto | Choice::Uring | Choice::Polling(_) => {
+                match uring::Uring::open(choice.what_polls()) {
+                    Ok(uring) => return Ok(Self::over(Kernel::Uring(uring), None)),
+                    Err(reason) if choice != Choice::Auto => return Err(OpenError::Uring(reason)),
+                    Err(reason) => Some(reason),
+                }
+            }
         };
         let epoll = epoll::Epoll::open().map_err(|e| OpenError::Epoll(e.to_string()))?;
         Ok(Self::over(Kernel::Epoll(epoll), refusal))

@@ -3,22 +3,26 @@
 //! One ring a thread, with `SINGLE_ISSUER` and `DEFER_TASKRUN` where the kernel has them: completions are
 //! then made only when this thread asks, in batches. Sockets are registered files while there is room
 //! in the table. What is queued in one turn of the loop is submitted by one system call, which also waits.
+//!
+//! A ring whose device is polled (`IORING_SETUP_IOPOLL`) takes nothing but reads and writes past the page cache, and no
+//! wait on it ends by a timer. It is therefore a second ring beside the first, and while it has operations in flight
+//! the loop looks at both again and again instead of sleeping.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
+use io_uring::{IoUring, Probe, cqueue, opcode, squeue};
 
-use crate::Buffer;
+use crate::choice::Polling;
 use crate::core::Inner;
+use crate::ring::Ring;
 use crate::slots::{Held, Slots};
+use crate::{Buffer, clock};
 
-const ENTRIES: u32 = 512;
-const COMPLETIONS: u32 = 4096;
-/// Sockets that are registered; more work too, a little slower.
+/// Sockets and files that are registered; more work too, a little slower.
 const REGISTERED_FILES: u32 = 4096;
 /// Buffers that can be registered at once.
 const REGISTERED_BUFFERS: u16 = 1024;
@@ -27,8 +31,13 @@ const CANCELLATION: u64 = u64::MAX;
 /// How long closing waits for the kernel to let go of buffers.
 const DRAIN_MS_MAX: u32 = 500;
 
+/// Looks at a polled device before the processor is offered to others.
+const POLLS_BEFORE_YIELD: u32 = 64;
+
 pub(crate) struct Uring {
-    ring: RefCell<IoUring>,
+    main: Ring,
+    /// For reads and writes past the page cache, on a device that is polled.
+    polled: Option<Ring>,
     slots: RefCell<Slots>,
     /// Free places in the table of registered files; empty when the kernel refused the table.
     free_files: RefCell<Vec<u32>>,
@@ -36,81 +45,57 @@ pub(crate) struct Uring {
     free_buffers: RefCell<Vec<u16>>,
     /// The kernel can send from user pages without a copy (`IORING_OP_SEND_ZC`, Linux 6.0).
     pub(crate) sends_zero_copy: bool,
-    /// Defer-taskrun rings make completions only inside `io_uring_enter` with this thread waiting.
-    deferred: bool,
-    queued: Cell<u32>,
 }
 
 impl Uring {
     /// Opens a ring, or says in words why the kernel refuses.
-    pub(crate) fn open() -> Result<Uring, String> {
-        let build = |deferred: bool| {
-            let mut builder = IoUring::builder();
-            builder.setup_cqsize(COMPLETIONS).setup_clamp();
-            if deferred {
-                builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
-            }
-            builder.build(ENTRIES)
-        };
-        let (ring, deferred) = match build(true) {
-            Ok(ring) => (ring, true),
-            // Kernels before 6.1 do not know the flags.
-            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
-                (build(false).map_err(|e| refusal(&e))?, false)
-            }
-            Err(e) => return Err(refusal(&e)),
-        };
-        let mut probe = Probe::new();
-        ring.submitter().register_probe(&mut probe).map_err(|e| refusal(&e))?;
-        let needed = [
-            (opcode::Recv::CODE, "RECV"),
-            (opcode::Send::CODE, "SEND"),
-            (opcode::Accept::CODE, "ACCEPT"),
-            (opcode::Connect::CODE, "CONNECT"),
-            (opcode::AsyncCancel::CODE, "ASYNC_CANCEL"),
-        ];
-        if let Some((_, name)) = needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
-            return Err(format!("this kernel's io_uring lacks {name} (Linux 5.11 or later is needed)"));
-        }
-        if !ring.params().is_feature_ext_arg() {
-            return Err(
-                "this kernel's io_uring cannot wait with a timeout (Linux 5.11 or later is needed)".into()
-            );
-        }
-        let free_files = match ring.submitter().register_files_sparse(REGISTERED_FILES) {
-            Ok(()) => (0..REGISTERED_FILES).rev().collect(),
-            Err(_) => Vec::new(),
-        };
-        let free_buffers = match ring.submitter().register_buffers_sparse(u32::from(REGISTERED_BUFFERS)) {
-            Ok(()) => (0..REGISTERED_BUFFERS).rev().collect(),
-            Err(_) => Vec::new(),
-        };
+    pub(crate) fn open(polling: Polling) -> Result<Uring, String> {
+        let submitting = Polling { completions: false, ..polling };
+        let main = Ring::open(submitting, None).map_err(|e| refusal(&e))?;
+        let sends_zero_copy = probe(&main.ring.borrow())?;
+        let polled = polling.completions.then(|| Ring::open(polling, Some(&main)));
+        let polled = polled.transpose().map_err(|e| format!("no ring that polls: {}", refusal(&e)))?;
+        let rings = || std::iter::once(&main).chain(&polled);
+        let files = rings()
+            .all(|ring| ring.ring.borrow().submitter().register_files_sparse(REGISTERED_FILES).is_ok());
+        let buffers = rings().all(|ring| {
+            ring.ring.borrow().submitter().register_buffers_sparse(u32::from(REGISTERED_BUFFERS)).is_ok()
+        });
+        let free_files = if files { (0..REGISTERED_FILES).rev().collect() } else { Vec::new() };
+        let free_buffers = if buffers { (0..REGISTERED_BUFFERS).rev().collect() } else { Vec::new() };
         Ok(Uring {
-            sends_zero_copy: probe.is_supported(opcode::SendZc::CODE),
-            free_buffers: RefCell::new(free_buffers),
-            ring: RefCell::new(ring),
+            main,
+            polled,
             slots: RefCell::default(),
             free_files: RefCell::new(free_files),
-            deferred,
-            queued: Cell::new(0),
+            free_buffers: RefCell::new(free_buffers),
+            sends_zero_copy,
         })
+    }
+
+    /// True when reads and writes past the page cache go to a ring that polls the device.
+    pub(crate) fn polls_completions(&self) -> bool {
+        self.polled.is_some()
+    }
+
+    fn rings(&self) -> impl Iterator<Item = &Ring> {
+        std::iter::once(&self.main).chain(&self.polled)
     }
 
     /// Puts a descriptor into the table of registered files, if there is room.
     pub(crate) fn register_file(&self, fd: i32) -> Option<u32> {
         let place = self.free_files.borrow_mut().pop()?;
-        match self.ring.borrow().submitter().register_files_update(place, &[fd]) {
-            Ok(_) => Some(place),
-            Err(_) => {
-                self.free_files.borrow_mut().push(place);
-                None
-            }
+        if self.rings().all(|ring| ring.update_file(place, fd)) {
+            return Some(place);
         }
+        self.forget_file(place);
+        None
     }
 
     /// Takes a descriptor out of the table.
     pub(crate) fn forget_file(&self, place: u32) {
-        if self.ring.borrow().submitter().register_files_update(place, &[-1]).is_ok() {
+        // In every ring, whatever one of them says.
+        if self.rings().fold(true, |gone, ring| ring.update_file(place, -1) && gone) {
             self.free_files.borrow_mut().push(place);
         }
     }
@@ -118,25 +103,19 @@ impl Uring {
     /// Puts a buffer into the table of registered buffers, if there is room and the memory may be locked.
     pub(crate) fn register_buffer(&self, start: *mut u8, len: usize) -> Option<u16> {
         let place = self.free_buffers.borrow_mut().pop()?;
-        if self.update_buffer(place, start, len) {
+        if self.rings().all(|ring| ring.update_buffer(place, start, len)) {
             return Some(place);
         }
-        self.free_buffers.borrow_mut().push(place);
+        self.forget_buffer(place);
         None
     }
 
     /// Takes a buffer out of the table, before its memory goes.
     pub(crate) fn forget_buffer(&self, place: u16) {
-        if self.update_buffer(place, std::ptr::null_mut(), 0) {
+        let none = std::ptr::null_mut();
+        if self.rings().fold(true, |gone, ring| ring.update_buffer(place, none, 0) && gone) {
             self.free_buffers.borrow_mut().push(place);
         }
-    }
-
-    fn update_buffer(&self, place: u16, start: *mut u8, len: usize) -> bool {
-        let range = libc::iovec { iov_base: start.cast(), iov_len: len };
-        // SAFETY: the memory stays mapped until the buffer takes itself out of the table.
-        unsafe { self.ring.borrow().submitter().register_buffers_update(u32::from(place), &[range], None) }
-            .is_ok()
     }
 
     /// Queues an operation. `make` gets what is held, to take addresses from.
@@ -146,57 +125,77 @@ impl Uring {
         held: Held,
         make: impl FnOnce(&mut Held) -> squeue::Entry,
     ) -> Operation<'a> {
-        let slot = self.slots.borrow_mut().insert(inner.current(), held);
-        let entry = make(self.slots.borrow_mut().held(slot)).user_data(u64::from(slot));
-        self.push(&entry);
-        Operation { uring: self, inner, slot: Some(slot) }
+        self.start_on(&self.main, inner, held, make)
     }
 
-    fn push(&self, entry: &squeue::Entry) {
-        let mut ring = self.ring.borrow_mut();
-        loop {
-            // SAFETY: whatever the entry points at is held by its slot until the kernel reports its end.
-            if unsafe { ring.submission().push(entry) }.is_ok() {
-                break;
-            }
-            // The queue is full: hand over what is there. Errors (EAGAIN, EBUSY) pass; try again.
-            let _ = ring.submit();
-        }
-        self.queued.set(self.queued.get() + 1);
+    /// The same for a read or write past the page cache: it goes to the ring that polls, if there is one.
+    pub(crate) fn start_direct<'a>(
+        &'a self,
+        inner: &'a Inner,
+        held: Held,
+        make: impl FnOnce(&mut Held) -> squeue::Entry,
+    ) -> Operation<'a> {
+        self.start_on(self.polled.as_ref().unwrap_or(&self.main), inner, held, make)
+    }
+
+    #[inline]
+    fn start_on<'a>(
+        &'a self,
+        ring: &'a Ring,
+        inner: &'a Inner,
+        held: Held,
+        make: impl FnOnce(&mut Held) -> squeue::Entry,
+    ) -> Operation<'a> {
+        let mut slots = self.slots.borrow_mut();
+        let slot = slots.insert(inner.current(), held);
+        let entry = make(slots.held(slot)).user_data(u64::from(slot));
+        drop(slots);
+        ring.push(&entry);
+        let cancellable = std::ptr::eq(ring, &self.main);
+        Operation { uring: self, inner, slot: Some(slot), cancellable }
     }
 
     /// Hands over what is queued before the turn is over.
     pub(crate) fn submit_now(&self) {
-        self.queued.set(0);
-        // Errors (EAGAIN, EBUSY) pass; what is left goes with the turn's own submission.
-        if self.ring.borrow().submitter().submit().is_err() {
-            self.queued.set(1);
-        }
+        self.main.submit_now();
     }
 
     /// Submits and collects. `wait`: `None` = do not wait; `Some(None)` = until something completes;
     /// `Some(Some(ns))` = at most so long.
     pub(crate) fn turn(&self, wait: Option<Option<u64>>, mut ready: impl FnMut(u32)) {
-        {
-            let mut ring = self.ring.borrow_mut();
-            let pending = !ring.completion().is_empty();
-            let (want, wait) = match wait {
-                Some(limit) if !pending => (1, limit),
-                _ => (0, None),
+        let Some(polled) = self.polled.as_ref().filter(|polled| polled.in_flight() > 0) else {
+            self.main.turn(wait);
+            self.collect(&self.main, &mut ready);
+            return;
+        };
+        let until = wait.map(|limit| limit.map(|ns| clock::now_ns().saturating_add(ns)));
+        for looks in 1_u32.. {
+            polled.poll_device();
+            self.main.turn(None);
+            let ended = self.collect(polled, &mut ready) + self.collect(&self.main, &mut ready);
+            let in_time = match until {
+                None => false,
+                Some(None) => true,
+                Some(Some(at)) => clock::now_ns() < at,
             };
-            let taskrun = self.deferred && ring.submission().taskrun();
-            if want > 0 || self.queued.get() > 0 || taskrun {
-                self.queued.set(0);
-                enter(&ring, want, wait, self.deferred);
+            if ended > 0 || !in_time {
+                return;
+            }
+            if looks.is_multiple_of(POLLS_BEFORE_YIELD) {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
             }
         }
+    }
+
+    /// Takes what has ended on a ring; says how many.
+    fn collect(&self, ring: &Ring, ready: &mut impl FnMut(u32)) -> usize {
+        let mut ended = 0;
         let mut batch = [(0_u64, 0_i32, 0_u32); 64];
         loop {
-            let mut count = 0;
-            for completion in self.ring.borrow_mut().completion().take(batch.len()) {
-                batch[count] = (completion.user_data(), completion.result(), completion.flags());
-                count += 1;
-            }
+            let count = ring.reap(&mut batch);
+            ended += count;
             for &(user_data, result, flags) in &batch[..count] {
                 if user_data == CANCELLATION {
                     continue;
@@ -216,7 +215,7 @@ impl Uring {
                 }
             }
             if count < batch.len() {
-                break;
+                return ended;
             }
         }
     }
@@ -232,22 +231,29 @@ impl Uring {
     }
 }
 
-/// `io_uring_enter`: submit everything, and wait for `want` completions.
-fn enter(ring: &IoUring, want: usize, limit_ns: Option<u64>, deferred: bool) {
-    let submitter = ring.submitter();
-    // Interruptions, time-outs and a busy completion queue are no errors here: the loop comes round again.
-    let _ = match limit_ns {
-        Some(ns) if want > 0 => {
-            let span = types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
-            submitter.submit_with_args(want, &types::SubmitArgs::new().timespec(&span))
-        }
-        // Asking for events without waiting runs the deferred work.
-        None if want == 0 && deferred => {
-            let now = types::Timespec::new();
-            submitter.submit_with_args(1, &types::SubmitArgs::new().timespec(&now))
-        }
-        _ => submitter.submit_and_wait(want),
-    };
+/// Checks that the kernel has the operations that are needed; says whether it sends without a copy.
+fn probe(ring: &IoUring) -> Result<bool, String> {
+    let mut probe = Probe::new();
+    ring.submitter().register_probe(&mut probe).map_err(|e| refusal(&e))?;
+    let needed = [
+        (opcode::Recv::CODE, "RECV"),
+        (opcode::Send::CODE, "SEND"),
+        (opcode::Accept::CODE, "ACCEPT"),
+        (opcode::Connect::CODE, "CONNECT"),
+        (opcode::AsyncCancel::CODE, "ASYNC_CANCEL"),
+        (opcode::Read::CODE, "READ"),
+        (opcode::OpenAt::CODE, "OPENAT"),
+        (opcode::UnlinkAt::CODE, "UNLINKAT"),
+    ];
+    if let Some((_, name)) = needed.iter().find(|(code, _)| !probe.is_supported(*code)) {
+        return Err(format!("this kernel's io_uring lacks {name} (Linux 5.11 or later is needed)"));
+    }
+    if !ring.params().is_feature_ext_arg() {
+        return Err(
+            "this kernel's io_uring cannot wait with a timeout (Linux 5.11 or later is needed)".into()
+        );
+    }
+    Ok(probe.is_supported(opcode::SendZc::CODE))
 }
 
 impl Drop for Uring {
@@ -282,6 +288,8 @@ pub(crate) struct Operation<'a> {
     uring: &'a Uring,
     inner: &'a Inner,
     slot: Option<u32>,
+    /// A ring that polls the device knows no cancellation: its operations end when the device says so.
+    cancellable: bool,
 }
 
 impl Future for Operation<'_> {
@@ -304,9 +312,10 @@ impl Drop for Operation<'_> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take()
             && self.uring.slots.borrow_mut().abandon(slot)
+            && self.cancellable
         {
             let cancel = opcode::AsyncCancel::new(u64::from(slot)).build().user_data(CANCELLATION);
-            self.uring.push(&cancel);
+            self.uring.main.push(&cancel);
         }
     }
 }

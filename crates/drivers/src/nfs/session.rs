@@ -135,7 +135,7 @@ impl Session for NfsSession {
             OpKind::Stat => operation.stat().await,
             OpKind::Remove => operation.remove().await,
             OpKind::List => operation.list().await,
-            OpKind::Put | OpKind::Get | OpKind::Delete => {
+            OpKind::Put | OpKind::Get | OpKind::Delete | OpKind::Trim => {
                 let text = format!("NFS has no operation \"{}\"", op.kind);
                 return Err(OpError::new(ErrorKind::Rejected, text));
             }

@@ -254,7 +254,7 @@ impl S3Session {
                 let listed = self.list_pages(&mut lane, index, counts, |_| Ok(())).await;
                 listed.map(|_| Done::default())
             }
-            OpKind::Write | OpKind::Create | OpKind::Commit => {
+            OpKind::Write | OpKind::Create | OpKind::Commit | OpKind::Trim => {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };
