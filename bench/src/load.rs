@@ -46,13 +46,14 @@ impl Load {
             window: Duration::from_secs_f64(self.seconds),
             drain: Duration::from_secs(10),
             interval: Duration::from_secs(1),
-            schedule: self.rate.map_or(Schedule::Closed, |ops_per_s| Schedule::Rate { ops_per_s }),
+            schedule: self.rate.map_or(Schedule::Closed, Schedule::rate),
             stop: StopRule::Window,
             workload,
             payload: Payload::new(1),
             sink,
             op_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
+            error_limit: None,
         }
     }
 }

@@ -15,6 +15,11 @@ pub enum Shape {
         /// Size of an object.
         object_bytes: u64,
     },
+    /// One block device, or one file used like one: it is there, and is neither created nor removed.
+    Device {
+        /// Size of the part that is used.
+        bytes: u64,
+    },
 }
 
 impl Shape {
@@ -23,6 +28,7 @@ impl Shape {
         match self {
             Shape::Files { file_bytes, .. } => *file_bytes,
             Shape::Objects { object_bytes } => *object_bytes,
+            Shape::Device { bytes } => *bytes,
         }
     }
 
@@ -31,6 +37,7 @@ impl Shape {
             Shape::Files { file_bytes: 0, .. } => Some("the file size must be above zero"),
             Shape::Files { block_bytes: 0, .. } => Some("the block size must be above zero"),
             Shape::Objects { object_bytes: 0 } => Some("the object size must be above zero"),
+            Shape::Device { bytes: 0 } => Some("the size of the device must be above zero"),
             _ => None,
         }
     }
@@ -73,6 +80,12 @@ impl DataSet {
     pub(crate) fn new(shape: Shape, mut extents: Vec<Extent>) -> Self {
         extents.retain(|extent| extent.existing > 0);
         DataSet { shape, extents }
+    }
+
+    /// Complete files or objects numbered from 0 on. A device is one, whatever `items` says.
+    pub fn laid_out(shape: Shape, items: u64) -> Self {
+        let items = if matches!(shape, Shape::Device { .. }) { 1 } else { items };
+        DataSet::new(shape, vec![Extent { first: 0, existing: items, complete: items, partial_bytes: 0 }])
     }
 
     /// Files or objects, and their sizes.

@@ -17,10 +17,11 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// The schedule of worker `worker` of `workers`, of a stage that begins at `start_ns`.
-    pub(crate) fn new(schedule: Schedule, start_ns: u64, worker: u32, workers: u32) -> Self {
+    pub(crate) fn new(schedule: &Schedule, start_ns: u64, worker: u32, workers: u32) -> Self {
         let gap_ns = match schedule {
             Schedule::Closed => 0.0,
-            Schedule::Rate { ops_per_s } => 1e9 / ops_per_s,
+            Schedule::Open { arrivals: experiment::Arrivals::Constant { ops_per_s }, .. } => 1e9 / ops_per_s,
+            Schedule::Open { .. } => 0.0,
         };
         Pacer { gap_ns, start_ns, worker: worker.into(), workers: workers.into(), taken: Cell::new(0) }
     }
@@ -69,16 +70,16 @@ mod tests {
 
     #[test]
     fn a_closed_loop_starts_at_once() {
-        let pacer = Pacer::new(Schedule::Closed, 5, 0, 1);
+        let pacer = Pacer::new(&Schedule::Closed, 5, 0, 1);
         assert_eq!((pacer.next(17), pacer.next(18), pacer.is_open()), (17, 18, false));
         assert_eq!(pacer.missed_before(1_000_000), 0);
     }
 
     #[test]
     fn workers_share_a_rate_evenly() {
-        let schedule = Schedule::Rate { ops_per_s: 1000.0 };
+        let schedule = Schedule::rate(1000.0);
         let starts = |worker| {
-            let pacer = Pacer::new(schedule, 100, worker, 2);
+            let pacer = Pacer::new(&schedule, 100, worker, 2);
             [pacer.next(0), pacer.next(0), pacer.next(0)]
         };
         assert_eq!(starts(0), [100, 2_000_100, 4_000_100]);
@@ -87,14 +88,14 @@ mod tests {
 
     #[test]
     fn an_odd_rate_does_not_drift() {
-        let pacer = Pacer::new(Schedule::Rate { ops_per_s: 3.0 }, 0, 0, 1);
+        let pacer = Pacer::new(&Schedule::rate(3.0), 0, 0, 1);
         let last = (0..=3_000_000).map(|_| pacer.next(0)).last();
         assert_eq!(last, Some(1_000_000_000_000_000));
     }
 
     #[test]
     fn starts_that_nobody_was_free_for_are_counted() {
-        let pacer = Pacer::new(Schedule::Rate { ops_per_s: 10.0 }, 1000, 0, 1);
+        let pacer = Pacer::new(&Schedule::rate(10.0), 1000, 0, 1);
         pacer.next(0);
         pacer.next(0);
         // Intended in the first second: 0, 100, .. 900 ms.

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
+use experiment::Arrivals;
 use metrics::OpKind;
 
-use crate::{DataSet, Shape};
+use crate::{DataSet, Mix, Shape, Written};
 
 /// One stage: a workload, how hard it is driven, and how long.
 #[derive(Clone, Debug)]
@@ -40,19 +41,34 @@ pub struct StagePlan {
     pub op_timeout: Duration,
     /// The longest that opening a session may take.
     pub connect_timeout: Duration,
+    /// The stage ends itself once so many operations have failed, over all workers; `None`: never.
+    pub error_limit: Option<u64>,
 }
 
 /// When operations are meant to start.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
     /// As soon as a lane is free.
     Closed,
-    /// At a rate, over all lanes, whatever the target does: the n-th operation is meant to start `n / rate` after
-    /// the stage began. When all lanes are busy it starts later, and its response time says so.
-    Rate {
-        /// Operations a second.
-        ops_per_s: f64,
+    /// At given times, over all lanes, whatever the target does. When all lanes are busy an operation waits for the
+    /// first that is free; it starts later than it was meant to, and its response time says so.
+    Open {
+        /// The intended times, counted from the beginning of the stage.
+        arrivals: Arrivals,
+        /// Operations that may wait for a lane, over all workers; what comes when so many wait is shed: counted and
+        /// never started. `u64::MAX` lets any number wait.
+        backlog_limit: u64,
+        /// Of everything random in the arrivals.
+        seed: u64,
     },
+}
+
+impl Schedule {
+    /// Evenly spaced: the n-th operation is meant to start `n / ops_per_s` seconds after the stage began. Any number
+    /// may wait.
+    pub const fn rate(ops_per_s: f64) -> Schedule {
+        Schedule::Open { arrivals: Arrivals::Constant { ops_per_s }, backlog_limit: u64::MAX, seed: 0 }
+    }
 }
 
 /// When the measured window ends.
@@ -115,6 +131,37 @@ pub enum Workload {
         /// Its length.
         bytes: u64,
     },
+    /// Writes every byte of a data set exactly once; the lanes share the blocks evenly, each a contiguous run. Objects
+    /// are put whole. Files must exist ([`Workload::Visit`] with [`OpKind::Create`]); a lane commits what it wrote to
+    /// a file when it goes on to the next and when its share is done. What fails is done again. Goes with
+    /// [`StopRule::Exhausted`].
+    Fill {
+        /// What is to be there afterwards.
+        data_set: DataSet,
+        /// Bytes that one operation writes.
+        block_bytes: u64,
+        /// The generation of the content ([`drivers::Op::generation`]).
+        generation: u32,
+    },
+    /// One operation on each file or object, once, whatever the stop rule: create, commit, stat, remove or delete.
+    Visit {
+        /// The files or objects.
+        data_set: DataSet,
+        /// The operation.
+        kind: OpKind,
+    },
+    /// The load of an experiment.
+    Mix(Mix),
+    /// Reads everything once and compares it with what was acknowledged, whatever the stop rule. The plan's sink must
+    /// be [`Sink::Verify`].
+    Check {
+        /// What is to be there.
+        data_set: DataSet,
+        /// Bytes that one operation reads, unless the load wrote in blocks of another size; objects are read whole.
+        block_bytes: u64,
+        /// Which generation lies where.
+        written: Written,
+    },
 }
 
 impl StagePlan {
@@ -134,7 +181,7 @@ impl StagePlan {
         if self.window.is_zero() || self.interval.is_zero() {
             return Some("the measured window and the interval must be longer than zero");
         }
-        if let Schedule::Rate { ops_per_s } = self.schedule
+        if let Schedule::Open { arrivals: Arrivals::Constant { ops_per_s }, .. } = self.schedule
             && !(ops_per_s > 0.0 && ops_per_s.is_finite())
         {
             return Some("the rate must be a number of operations a second above zero");

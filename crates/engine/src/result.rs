@@ -6,7 +6,7 @@ use reactor::Backend;
 
 use crate::samples::Samples;
 use crate::worker::Report;
-use crate::{DataSet, StagePlan, Workload};
+use crate::{DataSet, StagePlan, Workload, Written};
 
 /// Operations and bytes, without their latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,35 @@ impl Counts {
     }
 }
 
+/// What became of the blocks of a [`crate::Workload::Check`]; the four counts are all of them, unless the stage was cut short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Blocks that hold exactly what was acknowledged.
+    pub right: u64,
+    /// Blocks that hold something else.
+    pub wrong: u64,
+    /// Blocks that could not be read.
+    pub unread: u64,
+    /// Blocks that were not judged: a write to them failed or was never answered, so that old and new content are
+    /// both right.
+    pub uncertain: u64,
+}
+
+/// A range that did not hold what was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CorruptRange {
+    /// Number of the file or object.
+    pub object: u64,
+    /// First byte of the range that was read.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// The generation that was expected.
+    pub generation: u32,
+    /// What was wrong, and whether a second read was right.
+    pub detail: String,
+}
+
 /// What a stage measured.
 #[derive(Clone, Debug)]
 pub struct StageResult {
@@ -51,7 +80,16 @@ pub struct StageResult {
     pub in_flight_at_end: u64,
     /// Operations that had not ended when waiting for them was over.
     pub abandoned: u64,
-    /// With a rate: operations meant to start inside the stage that no lane was free for.
+    /// In an open loop: operations meant to start inside the measured window; begun, shed or missed.
+    pub offered: u64,
+    /// In an open loop: those of the window that were shed because the backlog was full.
+    pub shed: u64,
+    /// In an open loop: those of the window that began more than a millisecond late.
+    pub late_starts: u64,
+    /// In an open loop: the most operations that waited for a lane at once, in one worker's share of the backlog,
+    /// added up over the workers.
+    pub deepest_backlog: u64,
+    /// In an open loop: operations that still waited for a lane when the window ended.
     pub missed_starts: u64,
     /// Commits, after the window, of the files that were being written at its end.
     pub closing: OpStats,
@@ -61,8 +99,14 @@ pub struct StageResult {
     pub facts: SessionFacts,
     /// A few details of each kind of error.
     pub error_samples: Vec<(ErrorKind, String)>,
-    /// What a write stage wrote; empty after others.
+    /// What a write stage wrote, or what a mix created and did not remove; empty after others.
     pub data_set: DataSet,
+    /// Which generation of the content lies where, after a fill or a mix.
+    pub written: Written,
+    /// What a check found.
+    pub checked: Checked,
+    /// The first ranges that did not hold what was written.
+    pub corrupt: Vec<CorruptRange>,
     /// The kind of reactor that was used.
     pub backend: Backend,
     /// Why it is not io_uring, when that was wanted and refused.
@@ -75,6 +119,8 @@ pub struct StageResult {
     pub exhausted: bool,
     /// [`crate::Control::stop`] ended the stage.
     pub stopped: bool,
+    /// [`StagePlan::error_limit`] ended the stage.
+    pub error_limit_reached: bool,
     /// Intervals of a worker that the observer did not see because it was late; they are in the total.
     pub unseen_intervals: u64,
 }
@@ -153,18 +199,26 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, unseen: u64, stoppe
         after: Counts::default(),
         in_flight_at_end: 0,
         abandoned: 0,
+        offered: 0,
+        shed: 0,
+        late_starts: 0,
+        deepest_backlog: 0,
         missed_starts: 0,
         closing: OpStats::default(),
         settled_ns: 0,
         facts: SessionFacts::default(),
         error_samples: Vec::new(),
         data_set: DataSet::default(),
+        written: Written::unknown(),
+        checked: Checked::default(),
+        corrupt: Vec::new(),
         backend: reports[0].backend,
         refusal: reports[0].refusal.clone(),
         worker_cpu_ns: Vec::new(),
         start_skew_ns,
         exhausted: reports.iter().all(|report| report.exhausted),
         stopped,
+        error_limit_reached: false,
         unseen_intervals: unseen,
     };
     for report in reports {

@@ -31,7 +31,13 @@ impl Sources {
             Workload::Read { data_set, block_bytes, .. } => {
                 Some(data_set.blocks(block_bytes.unwrap_or(data_set.shape().item_bytes())))
             }
-            Workload::Stat { data_set, .. } | Workload::Remove { data_set } => Some(data_set.items()),
+            Workload::Stat { data_set, .. }
+            | Workload::Remove { data_set }
+            | Workload::Visit { data_set, .. } => Some(data_set.items()),
+            Workload::Fill { data_set, block_bytes, .. } | Workload::Check { data_set, block_bytes, .. } => {
+                Some(data_set.blocks(*block_bytes))
+            }
+            Workload::Mix(mix) => Some(mix.data_set.blocks(mix.block_sizes[0].bytes)),
             Workload::Write { .. } | Workload::Repeat { .. } => None,
         };
         Sources { plan: plan.clone(), index: index.map(Rc::new) }
@@ -48,7 +54,7 @@ impl Sources {
             }
             Workload::Read { data_set, order, .. } => {
                 let kind = match data_set.shape() {
-                    Shape::Files { .. } => OpKind::Read,
+                    Shape::Files { .. } | Shape::Device { .. } => OpKind::Read,
                     Shape::Objects { .. } => OpKind::Get,
                 };
                 Source::Visit(self.visitor(worker, lane, kind, *order, repeat))
@@ -58,10 +64,22 @@ impl Sources {
             }
             Workload::Remove { data_set } => {
                 let kind = match data_set.shape() {
-                    Shape::Files { .. } => OpKind::Remove,
+                    Shape::Files { .. } | Shape::Device { .. } => OpKind::Remove,
                     Shape::Objects { .. } => OpKind::Delete,
                 };
                 Source::Visit(self.visitor(worker, lane, kind, Order::Sequential, false))
+            }
+            Workload::Visit { kind, .. } => {
+                Source::Visit(self.visitor(worker, lane, *kind, Order::Sequential, false))
+            }
+            Workload::Fill { .. } => {
+                Source::Visit(self.visitor(worker, lane, OpKind::Write, Order::Sequential, false))
+            }
+            Workload::Check { .. } => {
+                Source::Visit(self.visitor(worker, lane, OpKind::Read, Order::Sequential, false))
+            }
+            Workload::Mix(mix) => {
+                Source::Visit(self.visitor(worker, lane, mix.ops[0].op, Order::Random, true))
             }
             Workload::Repeat { kind, bytes } => {
                 let object = first_object(worker, lane);
@@ -183,6 +201,7 @@ impl Writer<'_> {
             Shape::Files { file_bytes, .. } if self.at.offset == file_bytes => {
                 op(OpKind::Commit, 0, file_bytes)
             }
+            Shape::Device { .. } => None,
             Shape::Files { file_bytes, block_bytes } => {
                 op(OpKind::Write, self.at.offset, block_bytes.min(file_bytes - self.at.offset))
             }

@@ -115,7 +115,7 @@ impl<D: Driver> Connected<D> {
         let window_start = start_ns.saturating_add(nanoseconds(plan.ramp));
         let window_end = window_start.saturating_add(nanoseconds(plan.window));
         let interval_ns = nanoseconds(plan.interval);
-        let pacer = Pacer::new(plan.schedule, start_ns, worker, plan.workers);
+        let pacer = Pacer::new(&plan.schedule, start_ns, worker, plan.workers);
         let handover = Handover::new(worker, spares.0, spares.1, simulated);
         let window = Window { start_ns: window_start, end_ns: window_end, interval_ns };
         let shared = Shared {

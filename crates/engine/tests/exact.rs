@@ -135,7 +135,7 @@ fn a_stall_shows_in_response_time_but_not_in_service_time() {
     // take 1 ms each but answer 991.5, 982.5, .. 1.5 ms after they were meant to start: 111 of them.
     let stall = Stall { from_ns: 5000 * MS + MS / 2, until_ns: 6000 * MS + MS / 2 };
     let config = SimConfig { stalls: vec![stall], ..fixed(1) };
-    let schedule = Schedule::Rate { ops_per_s: 100.0 };
+    let schedule = Schedule::rate(100.0);
     let result = simulate(config.clone(), &StagePlan { schedule, ..plan() });
     let read = result.total.op(OpKind::Read).unwrap();
     assert_eq!((read.ok, result.in_flight_at_end, result.missed_starts), (1000, 0, 0));
@@ -157,7 +157,7 @@ fn a_stall_shows_in_response_time_but_not_in_service_time() {
 
 #[test]
 fn a_rate_is_kept_over_all_lanes_and_workers() {
-    let schedule = Schedule::Rate { ops_per_s: 500.0 };
+    let schedule = Schedule::rate(500.0);
     let result = simulate(
         fixed(10),
         &StagePlan { schedule, workers: 2, lanes_per_worker: 4, ramp: ms(1000), ..plan() },
@@ -169,7 +169,7 @@ fn a_rate_is_kept_over_all_lanes_and_workers() {
 
 #[test]
 fn starts_that_no_lane_was_free_for_are_counted() {
-    let schedule = Schedule::Rate { ops_per_s: 1000.0 };
+    let schedule = Schedule::rate(1000.0);
     let result = simulate(fixed(10), &StagePlan { schedule, window: ms(1000), ..plan() });
     // A hundred of the thousand began; the last of them ends with the window.
     assert_eq!((result.total.ok(), result.in_flight_at_end, result.missed_starts), (99, 1, 900));

@@ -146,8 +146,8 @@ fn plans_that_make_no_sense_are_refused() {
         StagePlan { lanes_per_worker: 0, ..plan() },
         StagePlan { lanes_per_worker: 65_536, ..plan() },
         StagePlan { window: Duration::ZERO, ..plan() },
-        StagePlan { schedule: Schedule::Rate { ops_per_s: 0.0 }, ..plan() },
-        StagePlan { schedule: Schedule::Rate { ops_per_s: f64::NAN }, ..plan() },
+        StagePlan { schedule: Schedule::rate(0.0), ..plan() },
+        StagePlan { schedule: Schedule::rate(f64::NAN), ..plan() },
         StagePlan {
             workload: Workload::Read { data_set, block_bytes: None, order: Order::Random },
             ..plan()

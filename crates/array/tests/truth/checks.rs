@@ -14,7 +14,7 @@ const ATTEMPTS: usize = 3;
 /// The programmed latency.
 const LATENCY: Duration = Duration::from_millis(500);
 /// Operations a second in tests of latency: fewer than the lanes can do.
-const EVEN: Schedule = Schedule::Rate { ops_per_s: 80.0 };
+const EVEN: Schedule = Schedule::rate(80.0);
 /// How long latencies are measured for: 200 operations.
 const LATENCY_WINDOW: Duration = Duration::from_millis(2500);
 /// How long throughput is measured for.

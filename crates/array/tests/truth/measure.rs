@@ -81,6 +81,7 @@ fn run(
         sink: Sink::Buffer,
         op_timeout: Duration::from_secs(30),
         connect_timeout: Duration::from_secs(10),
+        error_limit: None,
     };
     let result = run_stage(driver, &plan, &Control::new(), &mut |_| {}).unwrap();
     assert_eq!(result.total.failed(), 0, "{:?}", result.error_samples);

@@ -131,6 +131,7 @@ impl Bench {
             sink: load.sink,
             op_timeout: load.op_timeout,
             connect_timeout: load.connect_timeout,
+            error_limit: None,
         }
     }
 }

@@ -35,6 +35,7 @@ pub fn plan() -> StagePlan {
         sink: Sink::Buffer,
         op_timeout: ms(5000),
         connect_timeout: ms(2000),
+        error_limit: None,
     }
 }
 

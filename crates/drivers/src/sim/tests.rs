@@ -1,0 +1,86 @@
+//! The script is followed to the nanosecond.
+
+use std::time::Duration;
+
+use metrics::OpKind;
+
+use super::*;
+use crate::{Payload, Sink};
+
+const CONTEXT: WorkerContext = WorkerContext {
+    worker: 0,
+    lanes: 1,
+    payload: Payload::new(0),
+    sink: Sink::Buffer,
+    op_timeout: Duration::from_nanos(1000),
+    connect_timeout: Duration::from_secs(1),
+};
+
+/// When each of `count` reads of 100 bytes, one after the other, ended, and how.
+fn ends(config: SimConfig, count: usize) -> Vec<(u64, Result<u64, ErrorKind>)> {
+    let reactor = Reactor::simulated();
+    let op = Op { kind: OpKind::Read, lane: 0, object: 1, offset: 0, len: 100, generation: 0 };
+    reactor.block_on(async {
+        let session = SimDriver::new(config).connect(&reactor, &CONTEXT).await.unwrap();
+        let mut ends = Vec::new();
+        for _ in 0..count {
+            let result = session.perform(&op).await.map(|done| done.bytes).map_err(|e| e.kind);
+            ends.push((reactor.now(), result));
+        }
+        ends
+    })
+}
+
+#[test]
+fn a_list_is_repeated_and_nothing_takes_no_time() {
+    let config = SimConfig { latency: Latency::List(vec![5, 0, 10]), ..SimConfig::default() };
+    let at: Vec<u64> = ends(config, 4).into_iter().map(|(at, _)| at).collect();
+    assert_eq!(at, [5, 6, 16, 21]);
+}
+
+#[test]
+fn what_falls_into_a_stall_is_answered_at_its_end() {
+    let stalls = vec![Stall { from_ns: 15, until_ns: 100 }];
+    let config = SimConfig { latency: Latency::Fixed(10), stalls, ..SimConfig::default() };
+    let at: Vec<u64> = ends(config, 3).into_iter().map(|(at, _)| at).collect();
+    assert_eq!(at, [10, 100, 110]);
+}
+
+#[test]
+fn bandwidth_comes_before_latency() {
+    // 100 bytes at 10 bytes a nanosecond.
+    let bytes_per_s = Some(10_000_000_000);
+    let config = SimConfig { latency: Latency::Fixed(3), bytes_per_s, ..SimConfig::default() };
+    assert_eq!(ends(config, 2), [(13, Ok(100)), (26, Ok(100))]);
+}
+
+#[test]
+fn errors_come_in_turn_and_deadlines_hold() {
+    let list = Latency::List(vec![1, 1, 1, 5000]);
+    let config = SimConfig { latency: list, errors: vec![(3, ErrorKind::NoSpace)], ..SimConfig::default() };
+    let expected =
+        [(1, Ok(100)), (2, Ok(100)), (3, Err(ErrorKind::NoSpace)), (1003, Err(ErrorKind::TimedOut))];
+    assert_eq!(ends(config, 4), expected);
+}
+
+#[test]
+fn random_latencies_stay_in_their_range_and_follow_the_seed() {
+    let config = |seed| SimConfig { seed, latency: Latency::Uniform(10, 20), ..SimConfig::default() };
+    let ends_of = |seed| ends(config(seed), 200);
+    let mut last = 0;
+    for (at, _) in ends_of(1) {
+        assert!((10..=20).contains(&(at - last)));
+        last = at;
+    }
+    assert_eq!(ends_of(1), ends_of(1));
+    assert_ne!(ends_of(1), ends_of(2));
+}
+
+#[test]
+fn a_refusal_is_the_scripted_one() {
+    let refusal = DriverError::new(ErrorKind::AccessDenied, "not you");
+    let driver = SimDriver::new(SimConfig { refuse: Some(refusal), ..SimConfig::default() });
+    let reactor = Reactor::simulated();
+    let refused = reactor.block_on(async { driver.connect(&reactor, &CONTEXT).await.err() });
+    assert_eq!(refused.map(|error| error.to_string()).as_deref(), Some("not you"));
+}

@@ -1,0 +1,85 @@
+//! How a scripted target changes with time: drift, slow noise, a cliff, a beginning unlike the rest.
+
+use std::cell::{Cell, RefCell};
+
+use super::{Noise, SimConfig};
+
+/// The slowest and fastest that a script can make a target, as factors on its latency.
+const BOUNDS: (f64, f64) = (1e-3, 1e6);
+
+/// What the latency of one worker's session is multiplied with.
+#[derive(Debug)]
+pub(super) struct Wear {
+    /// False when the script changes nothing, so that latencies stay the integers they are.
+    active: bool,
+    moved_bytes: Cell<u64>,
+    wander: Option<RefCell<Wander>>,
+}
+
+impl Wear {
+    pub(super) fn new(config: &SimConfig) -> Self {
+        let wander = config.noise.map(|noise| RefCell::new(Wander::new(noise, config.seed)));
+        let active = config.drift_per_s != 0.0
+            || config.cliff.is_some()
+            || config.warm_up.is_some()
+            || wander.is_some();
+        Wear { active, moved_bytes: Cell::new(0), wander }
+    }
+
+    /// The factor for an operation of so many bytes that begins `age_ns` after the session was opened.
+    #[inline]
+    pub(super) fn factor(&self, config: &SimConfig, age_ns: u64, bytes: u64) -> Option<f64> {
+        self.active.then(|| self.compute(config, age_ns, bytes))
+    }
+
+    fn compute(&self, config: &SimConfig, age_ns: u64, bytes: u64) -> f64 {
+        let moved = self.moved_bytes.replace(self.moved_bytes.get().saturating_add(bytes));
+        let mut factor = 1.0 + config.drift_per_s * age_ns as f64 / 1e9;
+        if let Some(warm_up) = config.warm_up {
+            factor *= 1.0 + warm_up.extra * (-(age_ns as f64) / warm_up.decay_ns.max(1) as f64).exp();
+        }
+        if let Some(cliff) = config.cliff.filter(|cliff| moved >= cliff.after_bytes) {
+            factor *= cliff.factor;
+        }
+        if let Some(wander) = &self.wander {
+            factor *= wander.borrow_mut().at(age_ns);
+        }
+        factor.clamp(BOUNDS.0, BOUNDS.1)
+    }
+}
+
+/// A first-order autoregressive process, one value a step.
+#[derive(Debug)]
+struct Wander {
+    noise: Noise,
+    random: fastrand::Rng,
+    step: u64,
+    value: f64,
+}
+
+impl Wander {
+    fn new(noise: Noise, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x006e_6f69_7365);
+        // From its stationary distribution, so that there is no beginning unlike the rest.
+        let value = noise.deviation * normal(&mut random);
+        Wander { noise, random, step: 0, value }
+    }
+
+    fn at(&mut self, age_ns: u64) -> f64 {
+        let step = age_ns / self.noise.step_ns.max(1);
+        let correlation = self.noise.correlation.clamp(0.0, 0.999_999);
+        let fresh = self.noise.deviation * (1.0 - correlation * correlation).sqrt();
+        while self.step < step {
+            self.step += 1;
+            self.value = correlation * self.value + fresh * normal(&mut self.random);
+        }
+        self.value.exp()
+    }
+}
+
+/// A standard normal variate (Box and Muller, 1958).
+fn normal(random: &mut fastrand::Rng) -> f64 {
+    // 1 - u lies above 0, so that the logarithm is finite.
+    let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.f64()).cos()
+}
