@@ -5,15 +5,17 @@
 //! queue; the loop polls exactly those. There are no wakers and no reference counts on that path.
 //! A task may be polled without cause: every future here checks its own condition.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use crate::clock::Scale;
 use crate::epoll::Epoll;
+use crate::pool::Pool;
 use crate::timers::Timers;
 use crate::uring::Uring;
 
@@ -64,6 +66,8 @@ pub(crate) struct Inner {
     tasks: RefCell<Vec<(u32, TaskSlot)>>,
     free_tasks: RefCell<Vec<u32>>,
     ops_without_waiting: Cell<u32>,
+    /// Threads for calls that block, from the first such call on.
+    pool: OnceCell<Rc<Pool>>,
 }
 
 impl Inner {
@@ -78,7 +82,17 @@ impl Inner {
             tasks: RefCell::default(),
             free_tasks: RefCell::default(),
             ops_without_waiting: Cell::new(0),
+            pool: OnceCell::new(),
         })
+    }
+
+    /// The threads for calls that block; started when they are first asked for.
+    pub(crate) fn pool(self: &Rc<Inner>) -> io::Result<&Pool> {
+        if self.pool.get().is_none() {
+            let pool = Pool::start(self)?;
+            let _ = self.pool.set(pool);
+        }
+        Ok(self.pool.get().expect("it was set above"))
     }
 
     #[inline]

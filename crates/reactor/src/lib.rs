@@ -7,11 +7,15 @@
 //! Futures of other libraries rely on wakers and would sleep for ever here; use the reactor's own.
 
 mod buffer;
+mod calls;
 mod choice;
 pub mod clock;
 mod core;
+mod directory;
 mod discard;
 mod epoll;
+mod file;
+mod pool;
 mod ring;
 mod signal;
 mod slots;
@@ -24,6 +28,8 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
@@ -31,6 +37,8 @@ use std::time::Duration;
 
 pub use crate::buffer::Buffer;
 pub use crate::choice::{Choice, Polling};
+pub use crate::directory::{Directory, NAME_BUFFER};
+pub use crate::file::{File, FileOptions, Space};
 pub use crate::signal::Signal;
 pub use crate::socket::{SocketOptions, TcpInfo};
 pub use crate::stream::{Listener, Stream};
@@ -260,6 +268,25 @@ impl Reactor {
     /// What connect(2) reports. There is no deadline of its own: use [`Reactor::timeout_at`].
     pub async fn connect(&self, to: SocketAddr, options: &SocketOptions) -> io::Result<Stream> {
         Stream::connect(&self.inner, to, options).await
+    }
+
+    /// A file or device that is open already, under the options it was opened with.
+    pub fn file(&self, fd: OwnedFd, options: FileOptions) -> File {
+        File::new(&self.inner, fd, options)
+    }
+
+    /// A directory in which files are then opened by name. Blocks for as long as looking the path up does.
+    ///
+    /// # Errors
+    /// What open(2) reports.
+    pub fn directory(&self, path: &Path) -> io::Result<Directory> {
+        Directory::open(&self.inner, path)
+    }
+
+    /// True when reads and writes past the page cache are polled for on the device
+    /// ([`Polling::completions`](crate::Polling)).
+    pub fn polls_completions(&self) -> bool {
+        matches!(&self.inner.kernel, Kernel::Uring(uring) if uring.polls_completions())
     }
 
     /// Listens on a TCP address; port 0 takes a free one.

@@ -22,7 +22,7 @@ pub(crate) struct Ring {
     deferred: bool,
     polling: Polling,
     queued: Cell<u32>,
-    /// Pushed and not yet reaped; counted for rings whose device is polled.
+    /// Pushed and not yet reaped; counted where the device is polled, and there each operation completes once.
     in_flight: Cell<u32>,
 }
 
@@ -63,7 +63,7 @@ impl Ring {
         })
     }
 
-    /// Operations that were pushed and whose completion was not seen yet.
+    /// Operations on a polled device whose completion was not seen yet.
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight.get()
     }
@@ -83,7 +83,9 @@ impl Ring {
             }
         }
         self.queued.set(self.queued.get() + 1);
-        self.in_flight.set(self.in_flight.get() + 1);
+        if self.polling.completions {
+            self.in_flight.set(self.in_flight.get() + 1);
+        }
     }
 
     /// Hands over what is queued before the turn is over.
@@ -126,7 +128,9 @@ impl Ring {
             batch[count] = (completion.user_data(), completion.result(), completion.flags());
             count += 1;
         }
-        self.in_flight.set(self.in_flight.get().wrapping_sub(count as u32));
+        if self.polling.completions {
+            self.in_flight.set(self.in_flight.get() - count as u32);
+        }
         count
     }
 

@@ -5,6 +5,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::rc::Rc;
 
 use crate::Buffer;
+use crate::file::OpenFile;
 use crate::stream::Socket;
 
 /// What must stay alive until the kernel is done with an operation.
@@ -13,6 +14,10 @@ pub(crate) struct Held {
     pub(crate) buffer: Option<Buffer>,
     #[expect(dead_code, reason = "it is held, not read: the descriptor must not be closed and reused")]
     pub(crate) socket: Option<Rc<Socket>>,
+    #[expect(dead_code, reason = "as the socket")]
+    pub(crate) file: Option<Rc<OpenFile>>,
+    #[expect(dead_code, reason = "as the socket")]
+    pub(crate) directory: Option<Rc<OwnedFd>>,
     /// A result that came before the kernel was done with the buffer.
     pub(crate) early_result: Option<i32>,
     /// The result is a new descriptor, to be closed when nobody waits for it any more.

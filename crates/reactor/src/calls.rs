@@ -1,0 +1,87 @@
+//! System calls on files as plain values, so that a thread can do them for a task.
+
+use std::io;
+use std::os::fd::RawFd;
+
+/// `BLKDISCARD` of linux/fs.h: `_IO(0x12, 119)`.
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
+/// A system call and its arguments. Addresses point into memory that the caller keeps until the call has returned.
+#[derive(Clone, Copy)]
+pub(crate) enum Call {
+    /// pread(2).
+    Read { fd: RawFd, start: *mut u8, len: usize, at: u64 },
+    /// pwrite(2).
+    Write { fd: RawFd, start: *const u8, len: usize, at: u64 },
+    /// fsync(2), or fdatasync(2).
+    Sync { fd: RawFd, data_only: bool },
+    /// fallocate(2).
+    Allocate { fd: RawFd, mode: i32, at: u64, len: u64 },
+    /// `BLKDISCARD` of a block device.
+    DiscardBlocks { fd: RawFd, at: u64, len: u64 },
+    /// openat(2); the result is a descriptor.
+    Open { directory: RawFd, path: *const libc::c_char, flags: i32, mode: libc::mode_t },
+    /// statx(2).
+    Stat { directory: RawFd, path: *const libc::c_char, flags: i32, mask: u32, into: *mut libc::statx },
+    /// unlinkat(2).
+    Unlink { directory: RawFd, path: *const libc::c_char },
+    /// getdents64(2).
+    Entries { fd: RawFd, start: *mut u8, len: usize },
+}
+
+// SAFETY: a call owns nothing; what its addresses point at is kept, and touched by nobody else, until it has returned.
+unsafe impl Send for Call {}
+
+impl Call {
+    /// Does it: the kernel's result, or a negative error number, as io_uring would report it.
+    pub(crate) fn run(&self) -> i32 {
+        loop {
+            // SAFETY: see [`Call`]: descriptors are open and addresses valid until this returns.
+            let result = unsafe { self.system_call() };
+            if result >= 0 {
+                // Lengths of single transfers stay below 2 GiB (read(2)).
+                return i32::try_from(result).unwrap_or(i32::MAX);
+            }
+            let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            if error != libc::EINTR {
+                return -error;
+            }
+        }
+    }
+
+    unsafe fn system_call(&self) -> i64 {
+        // SAFETY: the caller vouches for descriptors and addresses.
+        unsafe {
+            match *self {
+                Call::Read { fd, start, len, at } => libc::pread64(fd, start.cast(), len, at as i64) as i64,
+                Call::Write { fd, start, len, at } => libc::pwrite64(fd, start.cast(), len, at as i64) as i64,
+                Call::Sync { fd, data_only: true } => libc::fdatasync(fd).into(),
+                Call::Sync { fd, data_only: false } => libc::fsync(fd).into(),
+                Call::Allocate { fd, mode, at, len } => {
+                    libc::fallocate64(fd, mode, at as i64, len as i64).into()
+                }
+                Call::DiscardBlocks { fd, at, len } => {
+                    let range = [at, len];
+                    libc::ioctl(fd, BLKDISCARD, range.as_ptr()).into()
+                }
+                Call::Open { directory, path, flags, mode } => {
+                    libc::openat(directory, path, flags, mode).into()
+                }
+                Call::Stat { directory, path, flags, mask, into } => {
+                    libc::statx(directory, path, flags, mask, into).into()
+                }
+                Call::Unlink { directory, path } => libc::unlinkat(directory, path, 0).into(),
+                Call::Entries { fd, start, len } => libc::syscall(libc::SYS_getdents64, fd, start, len),
+            }
+        }
+    }
+}
+
+/// pread(2) of what is in the page cache (`RWF_NOWAIT`, preadv2(2)): `EAGAIN` when nothing of it is.
+#[inline]
+pub(crate) fn read_cached(fd: RawFd, start: *mut u8, len: usize, at: u64) -> io::Result<usize> {
+    let range = libc::iovec { iov_base: start.cast(), iov_len: len };
+    // SAFETY: the caller's buffer is `len` bytes long and borrowed for the call.
+    let count = unsafe { libc::preadv2(fd, &range, 1, at as i64, libc::RWF_NOWAIT) };
+    if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+}

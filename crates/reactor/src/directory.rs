@@ -1,0 +1,140 @@
+//! Files by their names in a directory: opened, looked at, removed.
+//!
+//! A name travels in a buffer, ended by a zero byte, because the kernel may read it when the caller is long gone.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::rc::Rc;
+
+use io_uring::{opcode, types};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use crate::Buffer;
+use crate::calls::Call;
+use crate::core::{Inner, Kernel};
+use crate::file::{File, FileOptions, by_thread, given_back, of};
+use crate::slots::Held;
+
+/// Bytes of a buffer that holds a name, and after it what statx(2) says.
+pub const NAME_BUFFER: usize = 4096;
+/// Where in the buffer statx(2) puts its answer; names end before.
+const STAT_AT: usize = 2048;
+
+/// A directory that names are looked up in. Clones are handles to the same one.
+#[derive(Clone)]
+pub struct Directory {
+    fd: Rc<OwnedFd>,
+    inner: Rc<Inner>,
+}
+
+impl Directory {
+    pub(crate) fn open(inner: &Rc<Inner>, path: &Path) -> io::Result<Directory> {
+        let fd = openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Directory { fd: Rc::new(fd), inner: Rc::clone(inner) })
+    }
+
+    /// Opens a file. `name` begins with the file's name, ended by a zero byte.
+    pub async fn open_file(&self, name: Buffer, options: FileOptions) -> (io::Result<File>, Buffer) {
+        self.open_with(name, options, options.flags()).await
+    }
+
+    /// Opens the directory itself, for [`File::entries`].
+    pub async fn open_listing(&self) -> io::Result<File> {
+        let mut name = Buffer::new(NAME_BUFFER);
+        name[0] = b'.';
+        let flags = libc::O_CLOEXEC | libc::O_RDONLY | libc::O_DIRECTORY;
+        self.open_with(name, FileOptions::default(), flags).await.0
+    }
+
+    async fn open_with(&self, name: Buffer, options: FileOptions, flags: i32) -> (io::Result<File>, Buffer) {
+        let directory = self.fd.as_raw_fd();
+        let held = Held { makes_descriptor: true, ..self.held(name) };
+        let done = match &self.inner.kernel {
+            Kernel::Uring(uring) => {
+                let open = |held: &mut Held| {
+                    let open = opcode::OpenAt::new(types::Fd(directory), path_of(held));
+                    open.flags(flags).mode(MODE).build()
+                };
+                uring.start(&self.inner, held, open).await
+            }
+            _ => {
+                let open = |held: &mut Held| Call::Open { directory, path: path_of(held), flags, mode: MODE };
+                by_thread(&self.inner, held, open).await
+            }
+        };
+        let (result, name) = given_back(done);
+        // SAFETY: the kernel has just made this descriptor for us.
+        let own = |fd| unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
+        (result.map(|fd| File::new(&self.inner, own(fd), options)), name)
+    }
+
+    /// The size of a file, by its name (statx(2)).
+    pub async fn size_of(&self, name: Buffer) -> (io::Result<u64>, Buffer) {
+        assert!(name.len() >= NAME_BUFFER, "there is room for the answer after the name");
+        let (directory, flags, mask) = (self.fd.as_raw_fd(), 0, libc::STATX_BASIC_STATS);
+        let held = self.held(name);
+        let done = match &self.inner.kernel {
+            Kernel::Uring(uring) => {
+                let stat = |held: &mut Held| {
+                    let (path, into) = (path_of(held), of(held).address(STAT_AT).cast());
+                    opcode::Statx::new(types::Fd(directory), path, into).flags(flags).mask(mask).build()
+                };
+                uring.start(&self.inner, held, stat).await
+            }
+            _ => {
+                let stat = |held: &mut Held| {
+                    let (path, into) = (path_of(held), of(held).address(STAT_AT).cast());
+                    Call::Stat { directory, path, flags, mask, into }
+                };
+                by_thread(&self.inner, held, stat).await
+            }
+        };
+        let (result, mut name) = given_back(done);
+        // SAFETY: the kernel has filled the structure, which lies within the buffer and is aligned there.
+        let size = result.map(|_| unsafe { (*name.address(STAT_AT).cast::<libc::statx>()).stx_size });
+        (size, name)
+    }
+
+    /// Removes a file.
+    pub async fn remove(&self, name: Buffer) -> (io::Result<()>, Buffer) {
+        let directory = self.fd.as_raw_fd();
+        let held = self.held(name);
+        let done = match &self.inner.kernel {
+            Kernel::Uring(uring) => {
+                let unlink =
+                    |held: &mut Held| opcode::UnlinkAt::new(types::Fd(directory), path_of(held)).build();
+                uring.start(&self.inner, held, unlink).await
+            }
+            _ => {
+                let unlink = |held: &mut Held| Call::Unlink { directory, path: path_of(held) };
+                by_thread(&self.inner, held, unlink).await
+            }
+        };
+        let (result, name) = given_back(done);
+        (result.map(drop), name)
+    }
+
+    fn held(&self, name: Buffer) -> Held {
+        let directory: Rc<OwnedFd> = Rc::clone(&self.fd);
+        Held { buffer: Some(name), directory: Some(directory), ..Held::default() }
+    }
+}
+
+impl std::fmt::Debug for Directory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Directory({:?})", self.fd)
+    }
+}
+
+/// Access rights of new files, before the umask.
+const MODE: libc::mode_t = 0o644;
+
+/// The address of the name in the buffer that is held.
+fn path_of(held: &mut Held) -> *const libc::c_char {
+    let buffer = of(held);
+    let within = buffer.len().min(STAT_AT);
+    assert!(CStr::from_bytes_until_nul(&buffer[..within]).is_ok(), "the name ends with a zero byte");
+    buffer.address(0).cast_const().cast()
+}

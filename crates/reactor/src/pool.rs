@@ -1,0 +1,251 @@
+//! Threads for system calls that would block: files where there is no io_uring, and the few calls that it lacks.
+//!
+//! A job is plain numbers and addresses; what those point at is held by a slot on the reactor's side until the job has
+//! ended, whether or not anybody still waits for it. Threads are started as they are needed, up to a bound, and report
+//! through an eventfd (eventfd(2)) that the reactor watches like any other descriptor.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use io_uring::{opcode, types};
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::Buffer;
+use crate::calls::Call;
+use crate::core::{Inner, Kernel};
+use crate::epoll::Direction;
+use crate::slots::{Held, Slots};
+
+/// Threads of one reactor at most: beyond this the kernel's queues are full anyway.
+const THREADS_MAX: usize = 64;
+/// How long closing waits for calls that are under way, in steps of 10 ms.
+const DRAIN_STEPS_MAX: u32 = 50;
+
+/// A call and the slot that waits for it.
+struct Job {
+    slot: u32,
+    call: Call,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// Threads that wait for a job.
+    idle: usize,
+    threads: usize,
+    closed: bool,
+}
+
+/// What the threads and the reactor share.
+struct Shared {
+    queue: Mutex<Queue>,
+    work: Condvar,
+    done: Mutex<Vec<(u32, i32)>>,
+    event: OwnedFd,
+}
+
+/// A panic elsewhere leaves plain queues as they were.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The threads of one reactor.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    slots: RefCell<Slots>,
+    /// Kept so that taking completions over allocates nothing.
+    taken: RefCell<Vec<(u32, i32)>>,
+}
+
+impl Pool {
+    /// A pool without threads, and the background task that hands its completions to the waiting tasks.
+    pub(crate) fn start(inner: &Rc<Inner>) -> io::Result<Rc<Pool>> {
+        let mut flags = EventfdFlags::CLOEXEC;
+        // io_uring waits for nothing that says it does not block; after epoll a read must not wait.
+        flags.set(EventfdFlags::NONBLOCK, matches!(inner.kernel, Kernel::Epoll(_)));
+        let event = eventfd(0, flags)?;
+        let shared = Shared { queue: Mutex::default(), work: Condvar::new(), done: Mutex::default(), event };
+        let pool =
+            Rc::new(Pool { shared: Arc::new(shared), slots: RefCell::default(), taken: RefCell::default() });
+        inner.spawn(Box::pin(collect(Rc::clone(inner), Rc::clone(&pool))));
+        Ok(pool)
+    }
+
+    /// Hands a call to a thread. `make` gets what is held, to take addresses from.
+    pub(crate) fn start_call<'a>(
+        &'a self,
+        inner: &'a Inner,
+        held: Held,
+        make: impl FnOnce(&mut Held) -> Call,
+    ) -> Called<'a> {
+        let mut slots = self.slots.borrow_mut();
+        let slot = slots.insert(inner.current(), held);
+        let call = make(slots.held(slot));
+        drop(slots);
+        let mut queue = locked(&self.shared.queue);
+        queue.jobs.push_back(Job { slot, call });
+        if queue.jobs.len() > queue.idle && queue.threads < THREADS_MAX {
+            let shared = Arc::clone(&self.shared);
+            let name = format!("files-{}", queue.threads);
+            // Refused, the jobs wait for the threads there are.
+            if std::thread::Builder::new().name(name).spawn(move || work(&shared)).is_ok() {
+                queue.threads += 1;
+            }
+        }
+        let stranded = queue.threads == 0;
+        drop(queue);
+        self.shared.work.notify_one();
+        if stranded {
+            // Not one thread is to be had: better late than never.
+            locked(&self.shared.queue).jobs.pop_back();
+            locked(&self.shared.done).push((slot, call.run()));
+            notify(&self.shared.event);
+        }
+        Called { pool: self, inner, slot: Some(slot) }
+    }
+
+    /// Takes over what the threads have done.
+    fn take_done(&self, mut ready: impl FnMut(u32)) {
+        let mut taken = self.taken.borrow_mut();
+        std::mem::swap(&mut *taken, &mut *locked(&self.shared.done));
+        for (slot, result) in taken.drain(..) {
+            if let Some(task) = self.slots.borrow_mut().complete(slot, result) {
+                ready(task);
+            }
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        locked(&self.shared.queue).closed = true;
+        self.shared.work.notify_all();
+        for _ in 0..DRAIN_STEPS_MAX {
+            self.take_done(|_| {});
+            if self.slots.borrow().in_flight() == 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // A call that does not return may still write there; lost memory is better than foreign writes.
+        std::mem::forget(std::mem::take(&mut *self.slots.borrow_mut()));
+    }
+}
+
+/// A thread's life.
+fn work(shared: &Shared) {
+    loop {
+        let mut queue = locked(&shared.queue);
+        let job = loop {
+            if let Some(job) = queue.jobs.pop_front() {
+                break job;
+            }
+            if queue.closed {
+                return;
+            }
+            queue.idle += 1;
+            queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        };
+        drop(queue);
+        let result = job.call.run();
+        let mut done = locked(&shared.done);
+        done.push((job.slot, result));
+        let first = done.len() == 1;
+        drop(done);
+        // Whoever takes the list over takes all of it: one event for the first is enough.
+        if first {
+            notify(&shared.event);
+        }
+    }
+}
+
+fn notify(event: &OwnedFd) {
+    // It only fails when the counter is full, and then the reader is about to look anyway.
+    let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
+}
+
+/// Waits for the eventfd and hands over what was done, for as long as the reactor lives.
+async fn collect(inner: Rc<Inner>, pool: Rc<Pool>) {
+    let event = &pool.shared.event;
+    match &inner.kernel {
+        Kernel::Uring(uring) => {
+            let mut buffer = Buffer::new(8);
+            loop {
+                let held = Held { buffer: Some(buffer), ..Held::default() };
+                let operation = uring.start(&inner, held, |held| {
+                    let pointer = held.buffer.as_mut().expect("it was put there above").address(0);
+                    opcode::Read::new(types::Fd(event.as_raw_fd()), pointer, 8).build()
+                });
+                let (_, back) = operation.await;
+                buffer = back.expect("the operation gives back what it took");
+                pool.take_done(|task| inner.make_ready(task));
+            }
+        }
+        Kernel::Epoll(epoll) => {
+            let Ok(watch) = epoll.watch(event.as_fd()) else { return };
+            let _forget = Forget { inner: &inner, watch, event };
+            loop {
+                epoll.wait(&inner, watch, Direction::Read).await;
+                let mut counter = [0; 8];
+                let _ = rustix::io::read(event, &mut counter);
+                pool.take_done(|task| inner.make_ready(task));
+            }
+        }
+        Kernel::Simulated(_) => {}
+    }
+}
+
+/// Ends the watch when the collecting task is dropped.
+struct Forget<'a> {
+    inner: &'a Inner,
+    watch: u32,
+    event: &'a OwnedFd,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        if let Kernel::Epoll(epoll) = &self.inner.kernel {
+            epoll.forget(self.watch, self.event);
+        }
+    }
+}
+
+/// A call under way; resolves to its result, a negative error number included, and the buffer.
+pub(crate) struct Called<'a> {
+    pool: &'a Pool,
+    inner: &'a Inner,
+    slot: Option<u32>,
+}
+
+impl Future for Called<'_> {
+    type Output = (i32, Option<Buffer>);
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let slot = self.slot.expect("a future is not polled after its end");
+        match self.pool.slots.borrow_mut().take_if_done(slot, self.inner.current()) {
+            Some(done) => {
+                self.slot = None;
+                Poll::Ready(done)
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Called<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            // A thread cannot be called back; what it works on stays alive in the slot.
+            self.pool.slots.borrow_mut().abandon(slot);
+        }
+    }
+}
