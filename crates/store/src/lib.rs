@@ -1,5 +1,51 @@
-//! The results database: runs, cells, intervals, events, environment.
+//! The results database: runs, cells, intervals, events, environment, in one SQLite file.
+//!
+//! ```no_run
+//! # fn f(record: store::RunRecord, cell: store::CellRecord, interval: metrics::Interval) -> Result<(), store::StoreError> {
+//! let store = store::Store::open_default()?;            // made when absent; older files are brought up to date
+//! store.begin_run(&record)?;                            // with all cells of its plan, pending
+//! let mut writer = store.writer(&record.id)?;           // a thread of its own; the measurement never waits for a disk
+//! store.begin_cell(&record.id, 0, record.started)?;     // drops what an earlier attempt at this cell left
+//! writer.interval(0, "measure", 0, &interval)?;         // when it returns, the one before is in the file
+//! writer.flush()?;                                      // all are
+//! store.finish_cell(&record.id, &cell)?;
+//! store.finish_run(&record.id, store::State::Finished, record.started)?;
+//!
+//! let run = store.run("last")?;                         // an id, the unique beginning of one, a name, or `last`
+//! for interval in store.intervals(&run.id, 0, "measure", 0, 0..u32::MAX)? {
+//!     let _: metrics::Interval = interval?;             // read in small pieces, never all at once
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What survives
+//! The file is in write-ahead mode. A process that is killed loses at most the interval that it handed over last;
+//! a machine that loses power at most the last few ([`SYNC_EVERY`]), and never what [`Store`] itself wrote: cells,
+//! results, runs. Either way the file is whole.
 
+mod encode;
+mod error;
+mod file;
+mod find;
+mod finite;
+mod forget;
+mod owner;
+mod read;
 mod record;
+mod schema;
+mod stages;
+mod store;
+mod summary;
+mod writer;
 
+pub use encode::{pack_histogram, unpack_histogram};
+pub use error::StoreError;
+pub use file::default_path;
+pub use read::{Intervals, Series, SeriesPoint};
 pub use record::*;
+pub use schema::VERSION;
+pub use stages::StageKey;
+pub use store::Store;
+pub use summary::RunSummary;
+pub use writer::{SYNC_EVERY, Writer};

@@ -1,0 +1,138 @@
+//! How an interval becomes rows, and back.
+//!
+//! Histograms are kept in the portable form of `HdrHistogram` (V2, compressed with zlib when that is shorter), so
+//! that libraries of other languages read them: <https://github.com/HdrHistogram/HdrHistogram>.
+
+use std::collections::BTreeMap;
+
+use metrics::{ErrorKind, Histogram, HistogramError, Interval, OpKind, OpStats};
+
+/// First word of the compressed form: its number, and that counts are packed (`0x10`).
+const COMPRESSED: u32 = 0x1c84_9304 | 0x10;
+
+/// zlib's fastest: a second of a busy target takes some 50 µs, and stronger levels gain a tenth at most.
+const LEVEL: u8 = 1;
+
+/// The bytes that are kept of a histogram.
+pub fn pack_histogram(histogram: &Histogram) -> Vec<u8> {
+    let plain = histogram.to_bytes();
+    let packed = miniz_oxide::deflate::compress_to_vec_zlib(&plain, LEVEL);
+    match u32::try_from(packed.len()) {
+        Ok(length) if packed.len() + 8 < plain.len() => {
+            let mut out = Vec::with_capacity(packed.len() + 8);
+            out.extend_from_slice(&COMPRESSED.to_be_bytes());
+            out.extend_from_slice(&length.to_be_bytes());
+            out.extend_from_slice(&packed);
+            out
+        }
+        _ => plain,
+    }
+}
+
+/// Reads what [`pack_histogram`] made.
+///
+/// # Errors
+/// When the bytes are not a histogram.
+pub fn unpack_histogram(bytes: &[u8]) -> Result<Histogram, HistogramError> {
+    if bytes.is_empty() { Ok(Histogram::new()) } else { Histogram::from_bytes(bytes) }
+}
+
+/// One interval as it is written.
+pub(crate) struct Encoded {
+    pub index: u32,
+    pub start_ns: u64,
+    pub length_ns: u64,
+    pub ops: Vec<EncodedOp>,
+}
+
+/// One operation of it.
+pub(crate) struct EncodedOp {
+    pub op: OpKind,
+    pub ok: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub rpcs: u64,
+    pub retries: u64,
+    pub mean_ns: f64,
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    pub max_ns: u64,
+    /// A JSON object of the kinds that occurred.
+    pub errors: Option<String>,
+    /// `None` when nothing was counted.
+    pub service: Option<Vec<u8>>,
+    /// `None` in a closed loop; empty when nothing was counted.
+    pub response: Option<Vec<u8>>,
+}
+
+impl Encoded {
+    pub(crate) fn new(interval: &Interval) -> Self {
+        Self {
+            index: interval.index,
+            start_ns: interval.start_ns,
+            length_ns: interval.length_ns,
+            ops: interval.ops.iter().map(|(op, stats)| EncodedOp::new(*op, stats)).collect(),
+        }
+    }
+}
+
+impl EncodedOp {
+    fn new(op: OpKind, stats: &OpStats) -> Self {
+        let response = stats.response();
+        let pack = |histogram: &Histogram| {
+            if histogram.count() == 0 { Vec::new() } else { pack_histogram(histogram) }
+        };
+        Self {
+            op,
+            ok: stats.ok,
+            failed: stats.failed(),
+            bytes: stats.bytes,
+            rpcs: stats.rpcs,
+            retries: stats.retries,
+            mean_ns: response.mean_ns(),
+            p50_ns: response.quantile_ns(0.5),
+            p99_ns: response.quantile_ns(0.99),
+            p999_ns: response.quantile_ns(0.999),
+            max_ns: response.max_ns(),
+            errors: (stats.failed() > 0).then(|| errors_as_json(&stats.errors)),
+            service: Some(pack(&stats.service)).filter(|bytes| !bytes.is_empty()),
+            response: stats.response.as_deref().map(pack),
+        }
+    }
+}
+
+fn errors_as_json(errors: &[u64; ErrorKind::COUNT]) -> String {
+    let occurred: BTreeMap<ErrorKind, u64> = ErrorKind::ALL
+        .iter()
+        .copied()
+        .filter(|kind| errors[*kind as usize] > 0)
+        .map(|kind| (kind, errors[kind as usize]))
+        .collect();
+    serde_json::to_string(&occurred).expect("names and numbers are always JSON")
+}
+
+pub(crate) fn errors_from_json(text: Option<&str>) -> Result<[u64; ErrorKind::COUNT], serde_json::Error> {
+    let mut errors = [0; ErrorKind::COUNT];
+    if let Some(text) = text {
+        for (kind, count) in serde_json::from_str::<BTreeMap<ErrorKind, u64>>(text)? {
+            errors[kind as usize] = count;
+        }
+    }
+    Ok(errors)
+}
+
+/// The operation of a name.
+pub(crate) fn op_of(name: &str) -> Option<OpKind> {
+    OpKind::ALL.iter().copied().find(|op| op.name() == name)
+}
+
+/// SQLite's integers are signed; counters keep their bits. (What is above 2^63 − 1 nanoseconds or bytes never occurs.)
+pub(crate) fn signed(value: u64) -> i64 {
+    value.cast_signed()
+}
+
+/// The counter that [`signed`] kept.
+pub(crate) fn unsigned(value: i64) -> u64 {
+    value.cast_unsigned()
+}

@@ -1,0 +1,137 @@
+//! What can go wrong with a results file; each in one line with what to do next.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+/// A results file could not be used, or what was asked for is not in it.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Neither `XDG_DATA_HOME` nor `HOME` is set.
+    #[error(
+        "there is no place for results: neither XDG_DATA_HOME nor HOME is set; next: name a file with --results FILE"
+    )]
+    NoHome,
+    /// There is no such file, and it was to be read.
+    #[error(
+        "{}: there is no results file; next: name the right one with --results FILE, or make one with `manometer run`",
+        .0.display()
+    )]
+    Missing(PathBuf),
+    /// The file or its directory cannot be made or opened.
+    #[error("{}: cannot be opened or made: {why}; next: name a file in a directory where you may write with --results FILE", path.display())]
+    NotOpened {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// The file belongs to something else; it was not changed.
+    #[error("{}: is {what}, not a results file of manometer, and was left as it is; next: name another file with --results FILE", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it seems to be.
+        what: &'static str,
+    },
+    /// Written by a later version of the program.
+    #[error(
+        "{}: was written by a newer manometer (its layout is version {found}, this program knows up to {known}); next: use the newer program, or another file with --results FILE",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest version that this program knows.
+        known: i64,
+    },
+    /// No space is left for the file.
+    #[error(
+        "{}: cannot be written: the disk or quota is full; next: make room (`manometer forget RUN` removes a run) or name a file elsewhere with --results FILE",
+        .0.display()
+    )]
+    Full(PathBuf),
+    /// The file or its directory is read-only.
+    #[error("{}: cannot be written: it or its directory is read-only; next: name a file where you may write with --results FILE", .0.display())]
+    ReadOnly(PathBuf),
+    /// Another process holds the file for longer than is reasonable.
+    #[error("{}: is locked by another process; next: end what holds it (`fuser FILE` names it) and try again", .0.display())]
+    Locked(PathBuf),
+    /// The disk failed.
+    #[error("{}: input/output error: {why}; next: look at the kernel's log (dmesg) and copy the file to a healthy disk", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        why: String,
+    },
+    /// The contents cannot be understood.
+    #[error("{}: is damaged: {why}; next: rescue what can be read with `sqlite3 FILE .recover`, and name a new file with --results FILE", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// No run is meant by this text.
+    #[error("no run {text:?} in {}; {candidates}", path.display())]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        text: String,
+        /// What there is, and what to do next.
+        candidates: String,
+    },
+    /// More than one run is meant.
+    #[error("{text:?} means more than one run: {candidates}; next: write more of the id")]
+    Ambiguous {
+        /// What was asked for.
+        text: String,
+        /// Those that are meant.
+        candidates: String,
+    },
+    /// The run is being carried out at this moment.
+    #[error("run {id} is still running, in process {process}; next: wait for it or end it, then try again")]
+    Alive {
+        /// The run.
+        id: String,
+        /// The process that runs it.
+        process: u32,
+    },
+    /// Whatever else SQLite says.
+    #[error("{}: {why}", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        why: String,
+    },
+}
+
+impl StoreError {
+    /// The error of a database call, told by its cause.
+    pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
+        let path = path.to_path_buf();
+        let why = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full(path),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly(path),
+            Some(
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed,
+            ) => Self::Locked(path),
+            Some(ErrorCode::CannotOpen) => Self::NotOpened { path, why },
+            Some(ErrorCode::SystemIoFailure) => Self::Io { path, why },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { path, why },
+            _ => Self::Other { path, why },
+        }
+    }
+
+    /// Something in the file is not what this program writes.
+    pub(crate) fn damaged(path: &Path, why: impl std::fmt::Display) -> Self {
+        Self::Damaged { path: path.to_path_buf(), why: why.to_string() }
+    }
+}

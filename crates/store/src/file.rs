@@ -1,0 +1,167 @@
+//! Where the file is, what it is, and how it is opened: nothing that is not ours is ever changed.
+
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::error::StoreError;
+use crate::schema;
+
+/// How long another process's transaction is waited for. Transactions here take milliseconds.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// `$XDG_DATA_HOME/manometer/results.sqlite`, or `~/.local/share/manometer/results.sqlite`
+/// (XDG Base Directory Specification).
+///
+/// # Errors
+/// When neither `XDG_DATA_HOME` nor `HOME` is set.
+pub fn default_path() -> Result<PathBuf, StoreError> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_DATA_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
+        .map(|data| data.join("manometer/results.sqlite"))
+        .ok_or(StoreError::NoHome)
+}
+
+/// What lies at a path.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// A file of no length: `mktemp`, or a creation that was cut short.
+    Empty,
+    Results,
+}
+
+/// Opens for reading and writing; makes the file and its directory (for its owner only) when absent.
+pub(crate) fn open(path: &Path) -> Result<(PathBuf, Connection), StoreError> {
+    let path = absolute(path)?;
+    if look(&path)? == Found::Nothing
+        && let Some(directory) = path.parent()
+    {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
+            StoreError::NotOpened {
+                path: path.clone(),
+                why: format!("its directory cannot be made: {error}"),
+            }
+        })?;
+    }
+    let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    Ok((path, connection))
+}
+
+/// Opens a file that must exist. A file in a place where nothing can be written is read as it lies there.
+pub(crate) fn open_existing(path: &Path) -> Result<(PathBuf, Connection), StoreError> {
+    let path = absolute(path)?;
+    if look(&path)? != Found::Results {
+        return Err(StoreError::Missing(path));
+    }
+    match connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+        Err(StoreError::ReadOnly(_) | StoreError::NotOpened { .. }) => {
+            // Without its journal the file would lack the newest results, or be half of two states.
+            let mut journal = path.clone().into_os_string();
+            journal.push("-wal");
+            if std::fs::metadata(&journal).is_ok_and(|journal| journal.len() > 0) {
+                return Err(StoreError::ReadOnly(path));
+            }
+            let connection = immutable(&path).map_err(|error| StoreError::from_sqlite(&path, error))?;
+            Ok((path, connection))
+        }
+        other => other.map(|connection| (path, connection)),
+    }
+}
+
+/// A path that SQLite cannot take for a URI, whatever is in it.
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+    std::path::absolute(path)
+        .map_err(|error| StoreError::NotOpened { path: path.to_path_buf(), why: error.to_string() })
+}
+
+/// Looks without touching: no lock, no journal, no file beside it. (The file is never opened in any other way than
+/// through SQLite: closing a second descriptor would release this process's locks.)
+fn look(path: &Path) -> Result<Found, StoreError> {
+    let foreign = |what| StoreError::Foreign { path: path.to_path_buf(), what };
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => {
+            return Err(StoreError::NotOpened { path: path.to_path_buf(), why: error.to_string() });
+        }
+        Ok(facts) if facts.is_dir() => return Err(foreign("a directory")),
+        Ok(facts) if !facts.is_file() => return Err(foreign("a device or socket")),
+        Ok(facts) if facts.len() == 0 => return Ok(Found::Empty),
+        Ok(_) => {}
+    }
+    let read = || -> rusqlite::Result<(i32, i64)> {
+        let connection = immutable(path)?;
+        let id = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+        Ok((id, schema::version(&connection)?))
+    };
+    match read() {
+        Ok((schema::APPLICATION_ID, found)) if found > schema::VERSION => {
+            Err(StoreError::Newer { path: path.to_path_buf(), found, known: schema::VERSION })
+        }
+        Ok((schema::APPLICATION_ID, _)) => Ok(Found::Results),
+        Ok(_) => Err(foreign("a database of another program")),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            Err(foreign("something else"))
+        }
+        Err(error) => Err(StoreError::from_sqlite(path, error)),
+    }
+}
+
+/// Reads the main file alone, as if it could not change (<https://sqlite.org/uri.html>, `immutable`).
+fn immutable(path: &Path) -> rusqlite::Result<Connection> {
+    let mut uri = String::from("file://");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => {
+                uri.push(char::from(*byte));
+            }
+            other => write!(uri, "%{other:02X}").expect("writing to memory cannot fail"),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(uri, flags)
+}
+
+/// A connection that is ready: up to date, in write-ahead mode, patient.
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| StoreError::from_sqlite(path, error))?;
+    prepare(&mut connection).map_err(|error| StoreError::from_sqlite(path, error))?;
+    let found = schema::version(&connection).map_err(|error| StoreError::from_sqlite(path, error))?;
+    if found > schema::VERSION {
+        return Err(StoreError::Newer { path: path.to_path_buf(), found, known: schema::VERSION });
+    }
+    Ok(connection)
+}
+
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // What the store itself writes (runs, cells, results) is on the disk when the call returns.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    schema::migrate(connection)?;
+    write_ahead(connection)
+}
+
+/// Switches to the write-ahead journal, if that is not done yet. SQLite does not wait by itself for another process
+/// that does the same at this moment. Where the file system cannot have it, the classical journal stays: slower, as safe.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let mut attempts = 200;
+    loop {
+        let switched = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        match switched {
+            Err(error) if attempts > 0 && error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                attempts -= 1;
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            other => return other.map(|_| ()),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Reading runs, cells and events, and finding the run that somebody means.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::error::StoreError;
+use crate::record::{CellRecord, Environment, Event, RunRecord, State};
+use crate::store::Store;
+
+/// How many runs a message names before it says "…".
+const NAMED: usize = 6;
+
+impl Store {
+    /// Every run, the oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn runs(&self) -> Result<Vec<RunRecord>, StoreError> {
+        let numbers = || -> rusqlite::Result<Vec<i64>> {
+            let mut statement =
+                self.connection.prepare("SELECT number FROM runs ORDER BY started, number")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        let numbers = numbers().map_err(|error| self.error(error))?;
+        numbers.into_iter().map(|number| self.run_of_number(number)).collect()
+    }
+
+    /// The run that is meant by an id, the beginning of one, a name, or `last` for the one that began last.
+    ///
+    /// # Errors
+    /// When no run or more than one is meant (the message lists them), or the file cannot be read.
+    pub fn run(&self, text: &str) -> Result<RunRecord, StoreError> {
+        self.run_of_number(self.find(text)?)
+    }
+
+    fn find(&self, text: &str) -> Result<i64, StoreError> {
+        let one = |query: &str, text: &[&str]| -> Result<Option<i64>, StoreError> {
+            self.connection
+                .query_row(query, rusqlite::params_from_iter(text), |row| row.get(0))
+                .optional()
+                .map_err(|error| self.error(error))
+        };
+        if let Some(number) = one("SELECT number FROM runs WHERE id = ?1", &[text])? {
+            return Ok(number);
+        }
+        if text == "last" {
+            let newest = one("SELECT number FROM runs ORDER BY started DESC, number DESC LIMIT 1", &[])?;
+            return newest.ok_or_else(|| self.unknown(text));
+        }
+        let meant = || -> rusqlite::Result<Vec<(i64, String, String)>> {
+            let mut statement = self.connection.prepare(
+                "SELECT number, id, name FROM runs WHERE substr(id, 1, length(?1)) = ?1 OR name = ?1
+                 ORDER BY started DESC, number DESC",
+            )?;
+            statement.query_map([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        };
+        let mut meant = meant().map_err(|error| self.error(error))?;
+        if text.is_empty() {
+            meant.clear();
+        }
+        match meant.as_slice() {
+            [] => Err(self.unknown(text)),
+            [(number, ..)] => Ok(*number),
+            several => {
+                let candidates = several.iter().map(|(_, id, name)| (id.as_str(), name.as_str()));
+                Err(StoreError::Ambiguous { text: text.to_owned(), candidates: listed(candidates) })
+            }
+        }
+    }
+
+    /// The error for a run that is not there.
+    pub(crate) fn unknown(&self, text: &str) -> StoreError {
+        let there = || -> rusqlite::Result<Vec<(String, String)>> {
+            let mut statement = self
+                .connection
+                .prepare("SELECT id, name FROM runs ORDER BY started DESC, number DESC LIMIT 7")?;
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        let candidates = match there() {
+            Err(error) => return self.error(error),
+            Ok(there) if there.is_empty() => {
+                "the file holds none; next: make one with `manometer run FILE`".to_owned()
+            }
+            Ok(there) => format!(
+                "there are {}; next: `manometer list` shows all",
+                listed(there.iter().map(|(id, name)| (id.as_str(), name.as_str())))
+            ),
+        };
+        StoreError::Unknown { path: self.path.clone(), text: text.to_owned(), candidates }
+    }
+
+    fn run_of_number(&self, number: i64) -> Result<RunRecord, StoreError> {
+        let facts = || -> rusqlite::Result<BTreeMap<String, String>> {
+            let mut statement =
+                self.connection.prepare_cached("SELECT name, value FROM environment WHERE run = ?1")?;
+            statement.query_map([number], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        let environment = Environment { facts: facts().map_err(|error| self.error(error))? };
+        self.connection
+            .query_row(
+                "SELECT id, name, started, finished, state, version, plan FROM runs WHERE number = ?1",
+                [number],
+                |row| {
+                    Ok(RunRecord {
+                        id: row.get(0)?,
+                        name: row.get(1)?,
+                        started: moment(row, 2)?,
+                        finished: optional_moment(row, 3)?,
+                        state: state(row, 4)?,
+                        version: row.get(5)?,
+                        plan: from_json(row, 6)?,
+                        environment,
+                    })
+                },
+            )
+            .map_err(|error| self.unreadable(error))
+    }
+
+    /// The cells of a run, by its exact id, in order.
+    ///
+    /// # Errors
+    /// When the run is not in the file, or the file cannot be read.
+    pub fn cells(&self, run: &str) -> Result<Vec<CellRecord>, StoreError> {
+        let number = self.number_of(run)?;
+        let read = || -> rusqlite::Result<Vec<CellRecord>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT cell, state, started, finished, result, failure FROM cells WHERE run = ?1 ORDER BY cell",
+            )?;
+            statement.query_map([number], cell)?.collect()
+        };
+        read().map_err(|error| self.unreadable(error))
+    }
+
+    /// What happened in a run, by its exact id, in order.
+    ///
+    /// # Errors
+    /// When the run is not in the file, or the file cannot be read.
+    pub fn events(&self, run: &str) -> Result<Vec<Event>, StoreError> {
+        let number = self.number_of(run)?;
+        let read = || -> rusqlite::Result<Vec<Event>> {
+            let mut statement = self
+                .connection
+                .prepare_cached("SELECT at, cell, kind, text FROM events WHERE run = ?1 ORDER BY number")?;
+            let rows = statement.query_map(params![number], |row| {
+                Ok(Event { at: moment(row, 0)?, cell: row.get(1)?, kind: row.get(2)?, text: row.get(3)? })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| self.unreadable(error))
+    }
+
+    /// A value that cannot be understood is damage; the rest is as SQLite says.
+    pub(crate) fn unreadable(&self, error: rusqlite::Error) -> StoreError {
+        match error {
+            rusqlite::Error::FromSqlConversionFailure(_, _, why) => StoreError::damaged(&self.path, why),
+            other => self.error(other),
+        }
+    }
+}
+
+fn cell(row: &Row<'_>) -> rusqlite::Result<CellRecord> {
+    let has_result = !matches!(row.get_ref(4)?, rusqlite::types::ValueRef::Null);
+    Ok(CellRecord {
+        index: row.get(0)?,
+        state: state(row, 1)?,
+        started: optional_moment(row, 2)?,
+        finished: optional_moment(row, 3)?,
+        result: if has_result { Some(from_json(row, 4)?) } else { None },
+        failure: row.get(5)?,
+    })
+}
+
+/// `id (name), id (name), …`
+fn listed<'a>(runs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut named: Vec<String> = runs.map(|(id, name)| format!("{id} ({name})")).collect();
+    if named.len() > NAMED {
+        named.truncate(NAMED);
+        named.push("…".into());
+    }
+    named.join(", ")
+}
+
+fn bad(column: usize, why: impl std::fmt::Display) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.to_string().into())
+}
+
+pub(crate) fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    let text: String = row.get(column)?;
+    text.parse().map_err(|error| bad(column, format!("{text:?} is no time: {error}")))
+}
+
+pub(crate) fn optional_moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    let there = !matches!(row.get_ref(column)?, rusqlite::types::ValueRef::Null);
+    there.then(|| moment(row, column)).transpose()
+}
+
+pub(crate) fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
+    let text: String = row.get(column)?;
+    State::of(&text).ok_or_else(|| bad(column, format!("unknown state {text:?}")))
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| bad(column, format!("a record cannot be read: {error}")))
+}

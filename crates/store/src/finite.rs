@@ -1,0 +1,68 @@
+//! Results hold numbers that JSON can say: a quotient that went wrong must not make a result unreadable.
+
+use stats::Estimate;
+
+use crate::record::{CellResult, Latency, OpResult};
+
+/// The result with every number finite: what is not a number becomes 0, what is too large the largest number.
+pub(crate) fn finite(result: &CellResult) -> CellResult {
+    let mut result = result.clone();
+    number(&mut result.measured_s);
+    number(&mut result.window_start_s);
+    number(&mut result.window_end_s);
+    let steady = &mut result.steady;
+    for criterion in &mut steady.criteria {
+        number(&mut criterion.value);
+        number(&mut criterion.limit);
+    }
+    for series in &mut steady.series {
+        estimate(&mut series.estimate);
+        number(&mut series.drift);
+        number(&mut series.drift_bound);
+    }
+    steady.regimes.iter_mut().for_each(|regime| estimate(&mut regime.estimate));
+    op(&mut result.total);
+    result.ops.iter_mut().for_each(op);
+    if let Some(open_loop) = &mut result.open_loop {
+        number(&mut open_loop.offered_ops_per_s);
+    }
+    result.stages.iter_mut().for_each(|stage| number(&mut stage.seconds));
+    for gate in &mut result.gates {
+        number(&mut gate.measured);
+        number(&mut gate.limit);
+    }
+    result.client.values_mut().for_each(number);
+    for point in &mut result.points {
+        number(&mut point.offered_ops_per_s);
+        number(&mut point.ops_per_s);
+        number(&mut point.bytes_per_s);
+        latency(&mut point.response);
+    }
+    result.found_ops_per_s.iter_mut().for_each(number);
+    result
+}
+
+fn op(op: &mut OpResult) {
+    estimate(&mut op.bytes_per_s);
+    estimate(&mut op.ops_per_s);
+    estimate(&mut op.p99_ns);
+    latency(&mut op.service);
+    latency(&mut op.response);
+}
+
+fn latency(latency: &mut Latency) {
+    number(&mut latency.mean_ns);
+}
+
+fn estimate(estimate: &mut Estimate) {
+    number(&mut estimate.mean);
+    number(&mut estimate.low);
+    number(&mut estimate.high);
+    number(&mut estimate.deviation);
+    number(&mut estimate.effective_samples);
+    number(&mut estimate.autocorrelation);
+}
+
+fn number(value: &mut f64) {
+    *value = if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) };
+}

@@ -1,0 +1,79 @@
+//! Removing: a whole run, or what an earlier attempt at a cell left. In small transactions, so that a run that is
+//! being recorded into the same file is not held up.
+
+use rusqlite::params;
+
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// Intervals that are removed at once: some ten milliseconds.
+const AT_ONCE: u32 = 500;
+/// Free pages (4 KiB) that are given back at once.
+const PAGES_AT_ONCE: u32 = 1000;
+
+impl Store {
+    /// Removes a run, by its exact id, and gives its room back to the file system.
+    ///
+    /// # Errors
+    /// When no run has this id, a living process carries it out, or the file cannot be written.
+    pub fn forget(&self, run: &str) -> Result<(), StoreError> {
+        let number = self.number_of(run)?;
+        if let Some(process) = self.lives_elsewhere(&self.connection, number)? {
+            return Err(StoreError::Alive { id: run.to_owned(), process });
+        }
+        for cell in self.cell_numbers(number)? {
+            self.drop_intervals(cell)?;
+        }
+        self.write(|transaction| transaction.execute("DELETE FROM runs WHERE number = ?1", [number]))?;
+        self.give_back()
+    }
+
+    fn cell_numbers(&self, run: i64) -> Result<Vec<i64>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<i64>> {
+            let mut statement = self.connection.prepare_cached("SELECT number FROM cells WHERE run = ?1")?;
+            statement.query_map([run], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| self.error(error))
+    }
+
+    /// Drops the intervals of a cell.
+    pub(crate) fn drop_intervals(&self, cell: i64) -> Result<(), StoreError> {
+        loop {
+            let dropped = self.write(|transaction| {
+                transaction.execute(
+                    "DELETE FROM intervals WHERE number IN (SELECT intervals.number FROM intervals
+                         JOIN stages ON stages.number = intervals.stage WHERE stages.cell = ?1 LIMIT ?2)",
+                    params![cell, AT_ONCE],
+                )
+            })?;
+            if dropped == 0 {
+                break;
+            }
+        }
+        self.write(|transaction| transaction.execute("DELETE FROM stages WHERE cell = ?1", [cell]))?;
+        Ok(())
+    }
+
+    /// Free pages go to the end of the file, and the file is cut.
+    fn give_back(&self) -> Result<(), StoreError> {
+        let free = || self.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
+        let give = || -> rusqlite::Result<()> {
+            let mut left = free()?;
+            while left > 0 {
+                let step = format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})");
+                let mut statement = self.connection.prepare_cached(&step)?;
+                // Each row that is asked for moves one page.
+                let mut moved = statement.query([])?;
+                while moved.next()?.is_some() {}
+                let now = free()?;
+                if now >= left {
+                    break;
+                }
+                left = now;
+            }
+            // Only now does the file itself get shorter. Another process that reads is no reason to fail.
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        };
+        give().map_err(|error| self.error(error))
+    }
+}

@@ -1,0 +1,95 @@
+//! Which process carries a run out, and whether it still lives: so that nobody resumes or removes a run under it.
+
+use std::fs;
+
+/// A process, told apart from all others of this machine and its past.
+#[derive(Debug, PartialEq, Eq)]
+struct Owner {
+    /// The machine's start (`/proc/sys/kernel/random/boot_id`).
+    boot: String,
+    /// The PID namespace: numbers mean nothing outside it.
+    namespace: String,
+    process: u32,
+    /// Start time of the process in clock ticks since the machine's start (`/proc/PID/stat`, field 22).
+    start: u64,
+}
+
+/// This process, as it is written into the file.
+pub(crate) fn this_process() -> Option<String> {
+    let process = std::process::id();
+    let owner = Owner { boot: boot()?, namespace: namespace()?, process, start: start_of(process)? };
+    Some(format!("{} {} {} {}", owner.boot, owner.namespace, owner.process, owner.start))
+}
+
+/// The process that a file names, if it is another one than this and certainly lives.
+pub(crate) fn alive_elsewhere(text: &str) -> Option<u32> {
+    let owner = parse(text)?;
+    let lives = boot()? == owner.boot
+        && namespace()? == owner.namespace
+        && owner.process != std::process::id()
+        && start_of(owner.process)? == owner.start;
+    lives.then_some(owner.process)
+}
+
+/// True when the process that a file names is this one or certainly lives.
+pub(crate) fn alive(text: &str) -> bool {
+    alive_elsewhere(text).is_some() || this_process().is_some_and(|this| this == text)
+}
+
+fn parse(text: &str) -> Option<Owner> {
+    let mut words = text.split(' ');
+    let mut next = || words.next();
+    Some(Owner {
+        boot: next()?.to_owned(),
+        namespace: next()?.to_owned(),
+        process: next()?.parse().ok()?,
+        start: next()?.parse().ok()?,
+    })
+}
+
+fn boot() -> Option<String> {
+    Some(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
+}
+
+fn namespace() -> Option<String> {
+    fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
+}
+
+/// A zombie has ended; it only was not waited for.
+fn start_of(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name in parentheses may hold anything; the state and the numbers come after the last of them.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_living_process_is_told_from_a_dead_one_and_from_its_successor() {
+        let this = this_process().unwrap();
+        assert!(alive(&this) && alive_elsewhere(&this).is_none());
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let start = start_of(child.id()).unwrap();
+        let (boot, namespace) = (boot().unwrap(), namespace().unwrap());
+        let text = format!("{boot} {namespace} {} {start}", child.id());
+        assert_eq!(alive_elsewhere(&text), Some(child.id()));
+        let successor = format!("{boot} {namespace} {} {}", child.id(), start + 1);
+        assert_eq!(alive_elsewhere(&successor), None);
+        let other_start = format!("another-boot {namespace} {} {start}", child.id());
+        assert_eq!(alive_elsewhere(&other_start), None);
+        child.kill().unwrap();
+        while start_of(child.id()).is_some() {
+            std::thread::yield_now();
+        }
+        assert!(!alive(&text), "a zombie does not run anything");
+        child.wait().unwrap();
+        assert!(!alive(&text) && !alive("rubbish") && !alive(""));
+    }
+}

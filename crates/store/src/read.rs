@@ -1,0 +1,303 @@
+//! Reading intervals in small pieces: whatever the length of a run, few of them are in memory, and no transaction
+//! stays open that would keep a writer's journal from shrinking.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use metrics::{Interval, OpKind, OpStats};
+use rusqlite::{Row, params};
+
+use crate::encode::{errors_from_json, op_of, unpack_histogram, unsigned};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// Intervals that are fetched at once; histograms stay packed (a few KiB each) until their turn.
+const PAGE: u32 = 64;
+/// The same without histograms.
+const PAGE_WITHOUT_HISTOGRAMS: u32 = 1024;
+
+/// The intervals of one stage in order; see [`Store::intervals`].
+#[derive(Debug)]
+pub struct Intervals<'a> {
+    pages: Pages<'a, Packed>,
+}
+
+/// The counters of one stage in order; see [`Store::series`].
+#[derive(Debug)]
+pub struct Series<'a> {
+    pages: Pages<'a, SeriesPoint>,
+}
+
+/// One operation in one interval, without histograms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesPoint {
+    /// Number of the interval in its stage.
+    pub interval: u32,
+    /// Start, in nanoseconds since the measured window began.
+    pub start_ns: u64,
+    /// Length in nanoseconds.
+    pub length_ns: u64,
+    /// The operation; `None` in an interval in which nothing was counted at all.
+    pub op: Option<OpKind>,
+    /// Operations that ended well.
+    pub ok: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Payload bytes acknowledged.
+    pub bytes: u64,
+    /// Protocol messages.
+    pub rpcs: u64,
+    /// Messages sent again.
+    pub retries: u64,
+    /// Mean response time in nanoseconds.
+    pub mean_ns: f64,
+    /// Median response time in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// A row with its histograms as they are kept.
+#[derive(Debug)]
+struct Packed {
+    point: SeriesPoint,
+    errors: Option<String>,
+    service: Option<Vec<u8>>,
+    response: Option<Vec<u8>>,
+}
+
+impl Store {
+    /// The intervals of a stage with numbers in `range`, in order, streamed. A stage that never began has none.
+    ///
+    /// # Errors
+    /// When the run or cell is not in the file or the file cannot be read; each item may fail by itself too.
+    pub fn intervals(
+        &self,
+        run: &str,
+        cell: u32,
+        stage: &str,
+        trial: u32,
+        range: Range<u32>,
+    ) -> Result<Intervals<'_>, StoreError> {
+        Ok(Intervals { pages: self.pages(run, cell, stage, trial, range)? })
+    }
+
+    /// The same without histograms, for time lines: some hundred times faster. One item an operation and interval.
+    ///
+    /// # Errors
+    /// As [`Store::intervals`].
+    pub fn series(
+        &self,
+        run: &str,
+        cell: u32,
+        stage: &str,
+        trial: u32,
+        range: Range<u32>,
+    ) -> Result<Series<'_>, StoreError> {
+        Ok(Series { pages: self.pages(run, cell, stage, trial, range)? })
+    }
+
+    /// All intervals of a stage with numbers in `window` as one: counters added, histograms merged. Its start is that of
+    /// the first, its length the sum of theirs.
+    ///
+    /// # Errors
+    /// As [`Store::intervals`].
+    pub fn merged(
+        &self,
+        run: &str,
+        cell: u32,
+        stage: &str,
+        trial: u32,
+        window: Range<u32>,
+    ) -> Result<Interval, StoreError> {
+        let mut all: Option<Interval> = None;
+        for interval in self.intervals(run, cell, stage, trial, window)? {
+            let interval = interval?;
+            match &mut all {
+                None => all = Some(interval),
+                Some(all) => {
+                    all.length_ns += interval.length_ns;
+                    all.merge(&interval);
+                }
+            }
+        }
+        Ok(all.unwrap_or_default())
+    }
+
+    fn pages<T>(
+        &self,
+        run: &str,
+        cell: u32,
+        stage: &str,
+        trial: u32,
+        range: Range<u32>,
+    ) -> Result<Pages<'_, T>, StoreError> {
+        let cell = self.cell_number(run, cell)?;
+        let stage = (stage.to_owned(), trial);
+        Ok(Pages { store: self, cell, stage, next: range.start, end: range.end, page: VecDeque::new() })
+    }
+}
+
+/// What is fetched page by page.
+#[derive(Debug)]
+struct Pages<'a, T> {
+    store: &'a Store,
+    cell: i64,
+    stage: (String, u32),
+    /// The first interval that was not fetched.
+    next: u32,
+    end: u32,
+    page: VecDeque<T>,
+}
+
+impl<T> Pages<'_, T> {
+    /// Fetches when the page is used up. Every interval has at least one row.
+    fn fetch(
+        &mut self,
+        intervals: u32,
+        columns: &str,
+        read: impl Fn(&Row<'_>) -> Result<(u32, T), rusqlite::Error>,
+    ) -> Result<(), StoreError> {
+        if !self.page.is_empty() || self.next >= self.end {
+            return Ok(());
+        }
+        let query = format!(
+            "SELECT i.interval, i.start_ns, i.length_ns, o.op, o.ok, o.failed, o.bytes, o.rpcs, o.retries, o.mean_ns,
+                o.p50_ns, o.p99_ns, o.p999_ns, o.max_ns {columns}
+             FROM (SELECT number, interval, start_ns, length_ns FROM intervals
+                   WHERE stage = (SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3)
+                     AND interval >= ?4 AND interval < ?5 ORDER BY interval LIMIT ?6) AS i
+                 LEFT JOIN interval_ops AS o ON o.interval = i.number
+             ORDER BY i.interval, o.number"
+        );
+        let mut fill = || -> rusqlite::Result<()> {
+            let mut statement = self.store.connection.prepare_cached(&query)?;
+            let (stage, trial) = &self.stage;
+            let mut rows =
+                statement.query(params![self.cell, stage, trial, self.next, self.end, intervals])?;
+            let mut last = None;
+            while let Some(row) = rows.next()? {
+                let (interval, value) = read(row)?;
+                last = Some(interval);
+                self.page.push_back(value);
+            }
+            self.next = last.map_or(self.end, |last| last.saturating_add(1));
+            Ok(())
+        };
+        fill().map_err(|error| self.store.error(error))
+    }
+}
+
+impl Iterator for Series<'_> {
+    type Item = Result<SeriesPoint, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let fetched = self.pages.fetch(PAGE_WITHOUT_HISTOGRAMS, "", |row| {
+            let point = point(row)?;
+            Ok((point.interval, point))
+        });
+        match fetched {
+            Err(error) => self.pages.fail(error),
+            Ok(()) => self.pages.page.pop_front().map(Ok),
+        }
+    }
+}
+
+impl Iterator for Intervals<'_> {
+    type Item = Result<Interval, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let fetched = self.pages.fetch(PAGE, ", o.errors, o.service, o.response", |row| {
+            let packed = Packed {
+                point: point(row)?,
+                errors: row.get(14)?,
+                service: row.get(15)?,
+                response: row.get(16)?,
+            };
+            Ok((packed.point.interval, packed))
+        });
+        if let Err(error) = fetched {
+            return self.pages.fail(error);
+        }
+        let first = self.pages.page.pop_front()?;
+        let index = first.point.interval;
+        let mut interval = Interval {
+            index,
+            start_ns: first.point.start_ns,
+            length_ns: first.point.length_ns,
+            ops: Vec::new(),
+        };
+        let mut row = Some(first);
+        while let Some(packed) = row {
+            match packed.unpack() {
+                Ok(unpacked) => interval.ops.extend(unpacked),
+                Err(why) => {
+                    let error =
+                        StoreError::damaged(&self.pages.store.path, format!("interval {index}: {why}"));
+                    return self.pages.fail(error);
+                }
+            }
+            let same = self.pages.page.front().is_some_and(|next| next.point.interval == index);
+            row = if same { self.pages.page.pop_front() } else { None };
+        }
+        Some(Ok(interval))
+    }
+}
+
+impl<T> Pages<'_, T> {
+    /// Hands out an error, and nothing more after it.
+    fn fail<I>(&mut self, error: StoreError) -> Option<Result<I, StoreError>> {
+        self.page.clear();
+        self.next = self.end;
+        Some(Err(error))
+    }
+}
+
+impl Packed {
+    fn unpack(self) -> Result<Option<(OpKind, OpStats)>, String> {
+        let Some(op) = self.point.op else { return Ok(None) };
+        let histogram = |bytes: &[u8]| unpack_histogram(bytes).map_err(|error| error.to_string());
+        let stats = OpStats {
+            ok: self.point.ok,
+            errors: errors_from_json(self.errors.as_deref()).map_err(|error| error.to_string())?,
+            bytes: self.point.bytes,
+            rpcs: self.point.rpcs,
+            retries: self.point.retries,
+            service: histogram(self.service.as_deref().unwrap_or_default())?,
+            response: self.response.as_deref().map(histogram).transpose()?.map(Box::new),
+        };
+        Ok(Some((op, stats)))
+    }
+}
+
+fn point(row: &Row<'_>) -> rusqlite::Result<SeriesPoint> {
+    let name: Option<String> = row.get(3)?;
+    let op = match name.as_deref() {
+        None => None,
+        Some(name) => Some(op_of(name).ok_or_else(|| {
+            let why = format!("unknown operation {name:?}");
+            rusqlite::Error::FromSqlConversionFailure(3, rusqlite::types::Type::Text, why.into())
+        })?),
+    };
+    let counter = |column: usize| row.get::<_, Option<i64>>(column).map(|value| unsigned(value.unwrap_or(0)));
+    Ok(SeriesPoint {
+        interval: row.get(0)?,
+        start_ns: counter(1)?,
+        length_ns: counter(2)?,
+        op,
+        ok: counter(4)?,
+        failed: counter(5)?,
+        bytes: counter(6)?,
+        rpcs: counter(7)?,
+        retries: counter(8)?,
+        mean_ns: row.get::<_, Option<f64>>(9)?.unwrap_or(0.0),
+        p50_ns: counter(10)?,
+        p99_ns: counter(11)?,
+        p999_ns: counter(12)?,
+        max_ns: counter(13)?,
+    })
+}

@@ -1,0 +1,138 @@
+//! The layout of the file, and how older files are brought up to date.
+//!
+//! Plain tables, plain types and two views that any SQLite since 3.9 (2015) understands, so that the file can be read with
+//! whatever `sqlite3`, Python or R is at hand.
+
+use rusqlite::Connection;
+
+/// The version of the layout that this program writes (`PRAGMA user_version`).
+pub const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// `PRAGMA application_id`: "mano".
+pub(crate) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"mano");
+
+/// `MIGRATIONS[n]` leads from version `n` to version `n + 1`. A migration that was released never changes:
+/// `tests/layout.rs` holds a fingerprint of each.
+const MIGRATIONS: [&str; 1] = [V1];
+
+const V1: &str = "
+CREATE TABLE runs (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    started TEXT NOT NULL,
+    finished TEXT,
+    version TEXT NOT NULL,
+    owner TEXT,
+    plan TEXT NOT NULL
+);
+CREATE TABLE environment (
+    run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (run, name)
+) WITHOUT ROWID;
+CREATE TABLE cells (
+    number INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    cell INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    validity TEXT,
+    started TEXT,
+    finished TEXT,
+    failure TEXT,
+    result TEXT,
+    UNIQUE (run, cell)
+);
+CREATE TABLE stages (
+    number INTEGER PRIMARY KEY,
+    cell INTEGER NOT NULL REFERENCES cells (number) ON DELETE CASCADE,
+    stage TEXT NOT NULL,
+    trial INTEGER NOT NULL,
+    UNIQUE (cell, stage, trial)
+);
+CREATE TABLE intervals (
+    number INTEGER PRIMARY KEY,
+    stage INTEGER NOT NULL REFERENCES stages (number) ON DELETE CASCADE,
+    interval INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    length_ns INTEGER NOT NULL,
+    UNIQUE (stage, interval)
+);
+CREATE TABLE interval_ops (
+    number INTEGER PRIMARY KEY,
+    interval INTEGER NOT NULL REFERENCES intervals (number) ON DELETE CASCADE,
+    op TEXT NOT NULL,
+    ok INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    rpcs INTEGER NOT NULL,
+    retries INTEGER NOT NULL,
+    mean_ns REAL NOT NULL,
+    p50_ns INTEGER NOT NULL,
+    p99_ns INTEGER NOT NULL,
+    p999_ns INTEGER NOT NULL,
+    max_ns INTEGER NOT NULL,
+    errors TEXT,
+    service BLOB,
+    response BLOB,
+    UNIQUE (interval, op)
+);
+CREATE TABLE events (
+    number INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    cell INTEGER,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX events_of_run ON events (run);
+CREATE VIEW series AS
+    SELECT runs.id AS run, cells.cell AS cell, stages.stage AS stage, stages.trial AS trial,
+        intervals.interval AS interval, intervals.start_ns AS start_ns, intervals.length_ns AS length_ns, o.op AS op,
+        o.ok AS ok, o.failed AS failed, o.bytes AS bytes, o.rpcs AS rpcs, o.retries AS retries,
+        o.ok * 1e9 / intervals.length_ns AS ops_per_s, o.bytes * 1e9 / intervals.length_ns AS bytes_per_s,
+        o.mean_ns AS mean_ns, o.p50_ns AS p50_ns, o.p99_ns AS p99_ns, o.p999_ns AS p999_ns, o.max_ns AS max_ns,
+        o.errors AS errors
+    FROM runs JOIN cells ON cells.run = runs.number JOIN stages ON stages.cell = cells.number
+        JOIN intervals ON intervals.stage = stages.number JOIN interval_ops AS o ON o.interval = intervals.number;
+CREATE VIEW figures AS
+    SELECT runs.id AS run, cells.cell AS cell, cells.name AS name, cells.validity AS validity,
+        json_extract(cells.result, '$.steady.reached') AS steady, json_extract(o.value, '$.op') AS op,
+        json_extract(o.value, '$.ok') AS ok, json_extract(o.value, '$.failed') AS failed,
+        json_extract(o.value, '$.ops_per_s.mean') AS ops_per_s,
+        json_extract(o.value, '$.ops_per_s.low') AS ops_per_s_low,
+        json_extract(o.value, '$.ops_per_s.high') AS ops_per_s_high,
+        json_extract(o.value, '$.bytes_per_s.mean') AS bytes_per_s,
+        json_extract(o.value, '$.bytes_per_s.low') AS bytes_per_s_low,
+        json_extract(o.value, '$.bytes_per_s.high') AS bytes_per_s_high,
+        json_extract(o.value, '$.response.p50_ns') AS p50_ns, json_extract(o.value, '$.response.p99_ns') AS p99_ns,
+        json_extract(o.value, '$.response.max_ns') AS max_ns
+    FROM runs JOIN cells ON cells.run = runs.number JOIN json_each(cells.result, '$.ops') AS o;
+";
+
+/// The version of an open file.
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Brings the file to [`VERSION`], in one transaction; another process that does the same at the same time is waited for.
+pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    if version(connection)? >= VERSION {
+        return Ok(());
+    }
+    // Takes effect only in an empty file: room of removed runs can be given back to the file system.
+    connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let found = version(&transaction)?;
+    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        transaction.execute_batch(migration)?;
+    }
+    if found < VERSION {
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
+}

@@ -1,0 +1,304 @@
+//! The open file, and what is written of runs and cells: seldom, and on the disk when the call returns.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use crate::error::StoreError;
+use crate::finite::finite;
+use crate::owner;
+use crate::record::{CellRecord, Event, RunRecord, State, Validity};
+use crate::writer::Writer;
+
+/// A results file. Several may be open on the same file, in one process or many; one belongs to one thread at a time.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) path: PathBuf,
+    pub(crate) connection: Connection,
+}
+
+impl Store {
+    /// Opens a file to write results; makes it, and its directory for its owner only, when absent.
+    ///
+    /// # Errors
+    /// When it cannot be made or opened, belongs to another program (it is left as it is), or was written by a newer
+    /// version of this one.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let (path, connection) = crate::file::open(path)?;
+        Ok(Self { path, connection })
+    }
+
+    /// Opens [`crate::default_path`] to write results.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and when there is no default place.
+    pub fn open_default() -> Result<Self, StoreError> {
+        Self::open(&crate::default_path()?)
+    }
+
+    /// Opens a file that must exist, to show what is in it. In a place where nothing may be written it is only read.
+    ///
+    /// # Errors
+    /// When it is absent, and as [`Store::open`].
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        let (path, connection) = crate::file::open_existing(path)?;
+        Ok(Self { path, connection })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes on the disk, the journal included.
+    pub fn bytes(&self) -> u64 {
+        let of = |path: PathBuf| std::fs::metadata(path).map_or(0, |facts| facts.len());
+        let mut journal = self.path.clone().into_os_string();
+        journal.push("-wal");
+        of(self.path.clone()) + of(journal.into())
+    }
+
+    /// A thread that writes this run's intervals.
+    ///
+    /// # Errors
+    /// When the run is not in the file, or the thread cannot open the file.
+    pub fn writer(&self, run: &str) -> Result<Writer, StoreError> {
+        Writer::start(&self.path, run)
+    }
+
+    /// Writes a new run, with all cells of its plan, pending.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or a run of this id is in it.
+    pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO runs (id, name, state, started, finished, version, owner, plan)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                params![
+                    run.id,
+                    run.name,
+                    run.state.name(),
+                    time(run.started),
+                    run.finished.map(time),
+                    run.version,
+                    owner::this_process(),
+                    json(&run.plan),
+                ],
+            )?;
+            let number = transaction.last_insert_rowid();
+            for (name, value) in &run.environment.facts {
+                transaction.execute(
+                    "INSERT INTO environment (run, name, value) VALUES (?1, ?2, ?3)",
+                    params![number, name, value],
+                )?;
+            }
+            for cell in &run.plan.cells {
+                transaction.execute(
+                    "INSERT INTO cells (run, cell, name, state) VALUES (?1, ?2, ?3, ?4)",
+                    params![number, cell.index, cell.name, State::Pending.name()],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes up a run that was interrupted: it is running again, in this process.
+    ///
+    /// # Errors
+    /// When the process that began it still lives, the run is not in the file, or the file cannot be written.
+    pub fn resume_run(&self, run: &str) -> Result<(), StoreError> {
+        self.write_if(|transaction| {
+            let number = self.number_in(transaction, run)?;
+            let lives = self.lives_elsewhere(transaction, number)?;
+            if let Some(process) = lives {
+                return Err(StoreError::Alive { id: run.to_owned(), process });
+            }
+            transaction
+                .execute(
+                    "UPDATE runs SET state = ?2, finished = NULL, owner = ?3 WHERE number = ?1",
+                    params![number, State::Running.name(), owner::this_process()],
+                )
+                .map_err(|error| self.error(error))?;
+            Ok(())
+        })
+    }
+
+    /// The run has come to an end, of whatever kind.
+    ///
+    /// # Errors
+    /// When the run is not in the file, or the file cannot be written.
+    pub fn finish_run(&self, run: &str, state: State, at: Timestamp) -> Result<(), StoreError> {
+        let number = self.number_of(run)?;
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE runs SET state = ?2, finished = ?3, owner = NULL WHERE number = ?1",
+                params![number, state.name(), time(at)],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// A cell begins. What an earlier attempt left of it (intervals, result, failure) is dropped; events stay.
+    ///
+    /// # Errors
+    /// When the run or cell is not in the file, or the file cannot be written.
+    pub fn begin_cell(&self, run: &str, index: u32, at: Timestamp) -> Result<(), StoreError> {
+        let cell = self.cell_number(run, index)?;
+        self.drop_intervals(cell)?;
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE cells SET state = ?2, started = ?3, finished = NULL, failure = NULL, result = NULL,
+                 validity = NULL WHERE number = ?1",
+                params![cell, State::Running.name(), time(at)],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// A cell has come to an end: its state, times, result and failure are kept as they are in the record.
+    ///
+    /// # Errors
+    /// When the run or cell is not in the file, or the file cannot be written.
+    pub fn finish_cell(&self, run: &str, record: &CellRecord) -> Result<(), StoreError> {
+        let cell = self.cell_number(run, record.index)?;
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE cells SET state = ?2, started = ?3, finished = ?4, failure = ?5, result = ?6, validity = ?7
+                 WHERE number = ?1",
+                params![
+                    cell,
+                    record.state.name(),
+                    record.started.map(time),
+                    record.finished.map(time),
+                    record.failure,
+                    record.result.as_ref().map(|result| json(&finite(result))),
+                    record.result.as_ref().map(|result| result.verdict.validity.name()),
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Writes what happened.
+    ///
+    /// # Errors
+    /// When the run is not in the file, or the file cannot be written.
+    pub fn event(&self, run: &str, event: &Event) -> Result<(), StoreError> {
+        let number = self.number_of(run)?;
+        self.write(|transaction| insert_event(transaction, number, event))
+    }
+
+    /// The number of a cell's row.
+    pub(crate) fn cell_number(&self, run: &str, index: u32) -> Result<i64, StoreError> {
+        let number = self.number_of(run)?;
+        let found = self
+            .connection
+            .prepare_cached("SELECT number FROM cells WHERE run = ?1 AND cell = ?2")
+            .and_then(|mut statement| {
+                statement.query_row(params![number, index], |row| row.get(0)).optional()
+            })
+            .map_err(|error| self.error(error))?;
+        found.ok_or_else(|| StoreError::Other {
+            path: self.path.clone(),
+            why: format!("run {run} has no cell {index}; next: `manometer show {run}` lists its cells"),
+        })
+    }
+
+    /// The number of a run's row, by its exact id.
+    pub(crate) fn number_of(&self, run: &str) -> Result<i64, StoreError> {
+        self.number_in(&self.connection, run)
+    }
+
+    fn number_in(&self, connection: &Connection, run: &str) -> Result<i64, StoreError> {
+        let found = connection
+            .prepare_cached("SELECT number FROM runs WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([run], |row| row.get(0)).optional())
+            .map_err(|error| self.error(error))?;
+        found.ok_or_else(|| self.unknown(run))
+    }
+
+    /// The living process that carries a run out, if it is another one than this.
+    pub(crate) fn lives_elsewhere(
+        &self,
+        connection: &Connection,
+        run: i64,
+    ) -> Result<Option<u32>, StoreError> {
+        let owner: Option<String> = connection
+            .query_row("SELECT owner FROM runs WHERE number = ?1", [run], |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        Ok(owner.as_deref().and_then(owner::alive_elsewhere))
+    }
+
+    /// All or nothing.
+    pub(crate) fn write<T>(
+        &self,
+        change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.write_if(|transaction| change(transaction).map_err(|error| self.error(error)))
+    }
+
+    /// All or nothing, and nothing when the change refuses.
+    fn write_if<T>(
+        &self,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        // Immediate: the lock is waited for here, not lost in the middle.
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
+            .map_err(|error| self.error(error))?;
+        let done = change(&transaction)?;
+        transaction.commit().map_err(|error| self.error(error))?;
+        Ok(done)
+    }
+
+    pub(crate) fn error(&self, error: rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(&self.path, error)
+    }
+}
+
+pub(crate) fn insert_event(connection: &Connection, run: i64, event: &Event) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO events (run, cell, at, kind, text) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![run, event.cell, time(event.at), event.kind, event.text])?;
+    Ok(())
+}
+
+/// A moment as it is kept: RFC 3339 in UTC with nanoseconds, so that texts sort as times do.
+pub(crate) fn time(at: Timestamp) -> String {
+    format!("{at:.9}")
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("records are plain values with texts as keys")
+}
+
+impl State {
+    /// Its name in the file and in machine output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The state of a name.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        let all = [Self::Pending, Self::Running, Self::Finished, Self::Interrupted, Self::Failed];
+        all.into_iter().find(|state| state.name() == name)
+    }
+}
+
+impl Validity {
+    /// Its name in the file and in machine output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "VALID",
+            Self::Warn => "WARN",
+            Self::Invalid => "INVALID",
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The runs of a file at a glance, without reading their plans or results.
+
+use jiff::Timestamp;
+use rusqlite::Row;
+use serde::Serialize;
+
+use crate::error::StoreError;
+use crate::owner;
+use crate::record::{State, Validity};
+use crate::store::Store;
+
+/// A line of `manometer list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunSummary {
+    /// The run's id.
+    pub id: String,
+    /// The experiment's name.
+    pub name: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub finished: Option<Timestamp>,
+    /// How far it came, as recorded.
+    pub state: State,
+    /// It is recorded as running, but the process that ran it is gone: `manometer run --resume` goes on with it.
+    pub abandoned: bool,
+    /// Cells that were finished.
+    pub cells_done: u32,
+    /// Cells in all.
+    pub cells: u32,
+    /// Cells that could not be run.
+    pub cells_failed: u32,
+    /// The worst judgement of its cells; `None` when no cell has one.
+    pub verdict: Option<Validity>,
+}
+
+impl Store {
+    /// Every run, the oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<RunSummary>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT id, runs.name, runs.started, runs.finished, runs.state, owner, count(cells.number),
+                    count(CASE WHEN cells.state = 'finished' THEN 1 END),
+                    count(CASE WHEN cells.state = 'failed' THEN 1 END),
+                    max(CASE validity WHEN 'VALID' THEN 1 WHEN 'WARN' THEN 2 WHEN 'INVALID' THEN 3 END)
+                 FROM runs LEFT JOIN cells ON cells.run = runs.number
+                 GROUP BY runs.number ORDER BY runs.started, runs.number",
+            )?;
+            statement.query_map([], summary)?.collect()
+        };
+        read().map_err(|error| self.unreadable(error))
+    }
+}
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    let state = crate::find::state(row, 4)?;
+    let owner: Option<String> = row.get(5)?;
+    Ok(RunSummary {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        started: crate::find::moment(row, 2)?,
+        finished: crate::find::optional_moment(row, 3)?,
+        state,
+        abandoned: state == State::Running && !owner.as_deref().is_some_and(owner::alive),
+        cells: row.get(6)?,
+        cells_done: row.get(7)?,
+        cells_failed: row.get(8)?,
+        verdict: row.get::<_, Option<u8>>(9)?.map(|worst| match worst {
+            1 => Validity::Valid,
+            2 => Validity::Warn,
+            _ => Validity::Invalid,
+        }),
+    })
+}

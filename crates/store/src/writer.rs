@@ -1,0 +1,224 @@
+//! The thread that writes intervals: a slow disk holds up this thread, not the measurement.
+//!
+//! The caller turns an interval into bytes (some hundred microseconds a second) and hands them over. There is no
+//! queue: an interval is taken when the one before is in the file, so that a crash loses one at most. A disk that
+//! stands still for longer than an interval makes [`Writer::interval`] wait.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use metrics::Interval;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::encode::{Encoded, signed};
+use crate::error::StoreError;
+use crate::record::Event;
+use crate::store::{Store, insert_event};
+
+/// After so many intervals the file is forced to the disk (`fsync`): a power cut loses no more than these.
+///
+/// A crash of the process loses none of them. Forcing each would be an `fsync` a second beside a measurement,
+/// which on the file system under test is a load of its own: ext4 writes out other files' data for it.
+pub const SYNC_EVERY: u32 = 5;
+
+/// Writes a run's intervals and events. Dropping it writes what was handed over.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    orders: Option<SyncSender<Order>>,
+    thread: Option<JoinHandle<Result<(), StoreError>>>,
+}
+
+enum Order {
+    Interval { cell: u32, stage: String, trial: u32, interval: Encoded },
+    Event(Event),
+    Flush(SyncSender<()>),
+}
+
+impl Writer {
+    pub(crate) fn start(path: &Path, run: &str) -> Result<Self, StoreError> {
+        let store = Store::open_existing(path)?;
+        let mut scribe = Scribe { run: store.number_of(run)?, run_id: run.to_owned(), store, unsynced: 0 };
+        let (orders, inbox) = sync_channel(0);
+        let thread = std::thread::Builder::new()
+            .name("results".into())
+            .spawn(move || scribe.work(&inbox))
+            .map_err(|error| StoreError::Other {
+                path: path.to_path_buf(),
+                why: format!(
+                    "no thread for writing results: {error}; next: raise the limit of processes (ulimit -u)"
+                ),
+            })?;
+        Ok(Self { path: path.to_path_buf(), orders: Some(orders), thread: Some(thread) })
+    }
+
+    /// Writes one interval of a stage; `trial` tells the measurements of a study apart, 0 otherwise.
+    ///
+    /// When it returns, every interval handed over before is in the file, and this one is on its way.
+    ///
+    /// # Errors
+    /// Why an earlier interval could not be written. Nothing can be written with this writer afterwards.
+    pub fn interval(
+        &mut self,
+        cell: u32,
+        stage: &str,
+        trial: u32,
+        interval: &Interval,
+    ) -> Result<(), StoreError> {
+        let interval = Encoded::new(interval);
+        self.order(Order::Interval { cell, stage: stage.to_owned(), trial, interval })
+    }
+
+    /// Writes what happened; in order with the intervals.
+    ///
+    /// # Errors
+    /// As [`Writer::interval`].
+    pub fn event(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.order(Order::Event(event.clone()))
+    }
+
+    /// Waits until everything handed over is on the disk.
+    ///
+    /// # Errors
+    /// Why something could not be written.
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        let (done, wait) = sync_channel(1);
+        self.order(Order::Flush(done))?;
+        match wait.recv() {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.what_happened()),
+        }
+    }
+
+    /// Writes what was handed over and ends the thread.
+    ///
+    /// # Errors
+    /// Why something could not be written.
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        self.flush()
+    }
+
+    fn order(&mut self, order: Order) -> Result<(), StoreError> {
+        let sent = self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok());
+        if sent { Ok(()) } else { Err(self.what_happened()) }
+    }
+
+    /// The thread ended, which it does by itself only when it could not write.
+    fn what_happened(&mut self) -> StoreError {
+        self.orders = None;
+        let other = |why: &str| StoreError::Other { path: self.path.clone(), why: why.to_owned() };
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(Err(error))) => error,
+            Some(Ok(Ok(())) | Err(_)) => other("writing results ended unexpectedly"),
+            None => other("no more results are written after the error that was reported"),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // An error here was for `finish` to report; dropping has no voice.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's side.
+struct Scribe {
+    store: Store,
+    run: i64,
+    run_id: String,
+    unsynced: u32,
+}
+
+impl Scribe {
+    fn work(&mut self, inbox: &Receiver<Order>) -> Result<(), StoreError> {
+        for order in inbox {
+            match order {
+                Order::Interval { cell, stage, trial, interval } => {
+                    self.sync(self.unsynced + 1 >= SYNC_EVERY)?;
+                    let cell_number = self.store.cell_number(&self.run_id, cell)?;
+                    self.store.write(|transaction| {
+                        let number = stage_number(transaction, cell_number, &stage, trial)?;
+                        insert_interval(transaction, number, &interval)
+                    })?;
+                }
+                Order::Event(event) => {
+                    self.sync(self.unsynced + 1 >= SYNC_EVERY)?;
+                    let run = self.run;
+                    self.store.write(|transaction| insert_event(transaction, run, &event))?;
+                }
+                Order::Flush(done) => {
+                    // A transaction that is forced takes all before it to the disk.
+                    self.sync(true)?;
+                    let run = self.run;
+                    self.store.write(|transaction| {
+                        transaction.execute("UPDATE runs SET id = id WHERE number = ?1", [run])
+                    })?;
+                    let _ = done.send(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says whether the next transaction is forced to the disk.
+    fn sync(&mut self, force: bool) -> Result<(), StoreError> {
+        self.unsynced = if force { 0 } else { self.unsynced + 1 };
+        let level = if force { "FULL" } else { "NORMAL" };
+        let set = self.store.connection.pragma_update(None, "synchronous", level);
+        set.map_err(|error| self.store.error(error))
+    }
+}
+
+fn stage_number(connection: &Connection, cell: i64, stage: &str, trial: u32) -> rusqlite::Result<i64> {
+    // Looked up each time: the cell may have begun anew, and row numbers are used again.
+    let found = connection
+        .prepare_cached("SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3")?
+        .query_row(params![cell, stage, trial], |row| row.get(0))
+        .optional()?;
+    if let Some(number) = found {
+        return Ok(number);
+    }
+    connection.execute(
+        "INSERT INTO stages (cell, stage, trial) VALUES (?1, ?2, ?3)",
+        params![cell, stage, trial],
+    )?;
+    Ok(connection.last_insert_rowid())
+}
+
+fn insert_interval(connection: &Connection, stage: i64, interval: &Encoded) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO intervals (stage, interval, start_ns, length_ns) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![stage, interval.index, signed(interval.start_ns), signed(interval.length_ns)])?;
+    let number = connection.last_insert_rowid();
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO interval_ops (interval, op, ok, failed, bytes, rpcs, retries, mean_ns, p50_ns, p99_ns, p999_ns,
+         max_ns, errors, service, response) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+    )?;
+    for op in &interval.ops {
+        statement.execute(params![
+            number,
+            op.op.name(),
+            signed(op.ok),
+            signed(op.failed),
+            signed(op.bytes),
+            signed(op.rpcs),
+            signed(op.retries),
+            op.mean_ns,
+            signed(op.p50_ns),
+            signed(op.p99_ns),
+            signed(op.p999_ns),
+            signed(op.max_ns),
+            op.errors,
+            op.service,
+            op.response,
+        ])?;
+    }
+    Ok(())
+}
