@@ -6,7 +6,7 @@ use crate::cancel::Cancel;
 use crate::client::{Client, Management};
 use crate::error::ProvisionError;
 use crate::http::Trust;
-use crate::journal::{ArrayFacts, Entry, Journal, NfsPlace, Opened, Run, S3Place, Thing};
+use crate::journal::{ArrayFacts, Entry, Journal, LocalPlace, NfsPlace, Opened, Run, S3Place, Thing};
 use crate::remove::Remover;
 use crate::secret::Secret;
 use crate::session::BucketAccess;
@@ -31,6 +31,12 @@ pub trait Helper {
     /// # Errors
     /// One line: what failed, and the next step.
     fn remove_objects(&mut self, place: &S3Place, access: Option<&BucketAccess>) -> Result<(), String>;
+
+    /// Removes our directory in a file system of this machine, and our files in it. Not finding it is success.
+    ///
+    /// # Errors
+    /// One line: what failed, and the next step.
+    fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String>;
 }
 
 /// How to clean up.
@@ -105,8 +111,17 @@ fn finish(
     let outside = |entry: &&Entry| !entry.thing.is_on_array() && !is_inside(&entry.thing, &outstanding);
     // Before the array is touched: with its user goes the key to a bucket that stays.
     for entry in outstanding.iter().filter(outside) {
-        if let Thing::Directory(place) = &entry.thing {
-            note(run, entry, helper.remove_directory(place), &mut failures);
+        match &entry.thing {
+            Thing::Directory(place) => note(run, entry, helper.remove_directory(place), &mut failures),
+            Thing::LocalDirectory(place) if !place.is_here() => {
+                let elsewhere =
+                    Err(format!("it is on another machine; next: run `manometer cleanup` on {}", place.host));
+                note(run, entry, elsewhere, &mut failures);
+            }
+            Thing::LocalDirectory(place) => {
+                note(run, entry, helper.remove_local_directory(place), &mut failures);
+            }
+            _ => {}
         }
     }
     let objects: Vec<&Entry> =

@@ -28,7 +28,7 @@
 //!
 //! // manometer cleanup
 //! let report = cleanup(&journal, &CleanupOptions { call_timeout, trust: None }, &mut helper, &mut |line| println(line))?;
-//!     // helper: impl Helper { token_for(address), remove_directory(&NfsPlace), remove_objects(&S3Place, Option<&BucketAccess>) }
+//!     // helper: impl Helper { token_for(address), remove_directory(&NfsPlace), remove_objects(&S3Place, Option<&BucketAccess>), remove_local_directory(&LocalPlace) }
 //! ```
 //!
 //! [`steps`] enumerates every management call that this crate can make.
@@ -53,7 +53,7 @@ pub use cleanup::{CleanupOptions, CleanupReport, Helper, cleanup};
 pub use client::Management;
 pub use error::{ArrayMessage, CallError, Failure, ProvisionError, RemoveError};
 pub use http::{Fingerprint, Trust};
-pub use journal::{Journal, Mark, NfsPlace, Run, S3Place};
+pub use journal::{Journal, LocalPlace, Mark, NfsPlace, Run, S3Place};
 pub use run_id::RunId;
 pub use secret::Secret;
 pub use session::{BucketAccess, Session, Targets, Want, Wanted};

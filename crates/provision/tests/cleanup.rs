@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use provision::{
-    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, NfsPlace, S3Place, Secret, Want, Wanted,
-    cleanup,
+    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, LocalPlace, NfsPlace, RunId, S3Place,
+    Secret, Want, Wanted, cleanup,
 };
 use serde_json::json;
 use support::store::Store;
@@ -40,6 +40,11 @@ impl Helper for Noting {
         let keys = access.map_or("own keys", |access| &access.access_key);
         self.asked.push(format!("objects {}/{} with {keys}", place.bucket, place.prefix));
         if self.refuse { Err("the server is away".into()) } else { Ok(()) }
+    }
+
+    fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String> {
+        self.asked.push(format!("local {}", place.path.display()));
+        if self.refuse { Err("it cannot be read".into()) } else { Ok(()) }
     }
 }
 
@@ -298,4 +303,76 @@ fn an_empty_journal_vanishes_with_its_run() {
     scene.run.not_ours(mark, "it was there").unwrap();
     drop(scene.run);
     assert!(!path.exists());
+}
+
+/// A run's journal whose lock is let go although things are outstanding, as when its process dies.
+fn dead_run(made: impl FnOnce(&provision::Run)) -> (tempfile::TempDir, Journal, RunId) {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Journal::open(directory.path()).unwrap();
+    let run = journal.begin(&RunId::random()).unwrap();
+    made(&run);
+    let id = run.id().clone();
+    drop(run);
+    (directory, journal, id)
+}
+
+#[test]
+fn directories_of_this_machine_are_removed_and_those_of_others_are_named() {
+    let elsewhere = LocalPlace { host: "elsewhere".into(), path: "/data/manometer-abcdefgh".into() };
+    let (_directory, journal, _) = dead_run(|run| {
+        run.local_directory(&LocalPlace::here("/data/manometer-abcdefgh".into())).unwrap();
+        run.local_directory(&elsewhere).unwrap();
+    });
+    let mut helper = Noting { refuse: true, ..Noting::default() };
+    let (report, _) = clean(&journal, &mut helper);
+    assert_eq!(helper.asked, ["local /data/manometer-abcdefgh"]);
+    assert!(report.failures[0].contains("it cannot be read"), "{report:?}");
+    assert!(report.failures[1].contains("on elsewhere: it is on another machine"), "{report:?}");
+    helper.refuse = false;
+    let (report, _) = clean(&journal, &mut helper);
+    assert_eq!(report.failures.len(), 1, "only the other machine's is left: {report:?}");
+    assert_eq!(helper.asked.len(), 2);
+    assert_eq!(files(&journal), 1);
+}
+
+#[test]
+fn an_interrupted_run_knows_its_places_again() {
+    let local = LocalPlace::here("/data/manometer-abcdefgh".into());
+    let (nfs, s3) = (nfs_place("/export"), s3_place("bucket"));
+    let (_directory, journal, id) = dead_run(|run| {
+        run.local_directory(&local).unwrap();
+        run.directory(&nfs).unwrap();
+        let mark = run.objects(&s3).unwrap();
+        run.removed(mark).unwrap();
+    });
+    let run = journal.reopen(&id).unwrap();
+    assert!(run.local_directory_mark(&local).is_some());
+    assert!(run.local_directory_mark(&LocalPlace::here("/data/other".into())).is_none());
+    assert!(run.objects_mark(&s3).is_none(), "it was removed");
+    let error = journal.reopen(&id).unwrap_err().to_string();
+    assert!(error.contains("still running"), "{error}");
+    run.removed(run.local_directory_mark(&local).unwrap()).unwrap();
+    run.removed(run.directory_mark(&nfs).unwrap()).unwrap();
+    run.finish().unwrap();
+    drop(run);
+    // Nothing was left, so that the journal is gone: it is begun anew under the same id.
+    let run = journal.reopen(&id).unwrap();
+    assert_eq!((run.id(), run.remaining().len()), (&id, 0));
+}
+
+/// Journals of earlier versions, which have no local directories, stay readable.
+#[test]
+fn a_journal_of_the_first_version_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Journal::open(directory.path()).unwrap();
+    let lines = concat!(
+        r#"{"run":{"format":1,"id":"abcdefgh","pid":1,"host":"h","started":"2026-11-01T00:00:00Z"}}"#,
+        "\n",
+        r#"{"intend":{"n":0,"at_s":1,"thing":{"kind":"directory","server":"127.0.0.1","export":"/export","#,
+        r#""directory":"manometer-abcdefgh","nfs_port":2049,"mount_port":null,"portmap_port":111,"uid":0,"gid":0}}}"#,
+        "\n"
+    );
+    std::fs::write(directory.path().join("abcdefgh.jsonl"), lines).unwrap();
+    let run = journal.reopen(&"abcdefgh".parse().unwrap()).unwrap();
+    assert!(run.directory_mark(&nfs_place("/export")).is_some());
 }

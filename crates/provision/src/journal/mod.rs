@@ -9,7 +9,7 @@ mod run;
 mod store;
 
 pub(crate) use record::{ArrayFacts, State, Thing};
-pub use record::{NfsPlace, S3Place};
+pub use record::{LocalPlace, NfsPlace, S3Place};
 pub(crate) use run::Entry;
 pub use run::{Mark, Run};
 pub use store::Journal;

@@ -57,6 +57,32 @@ pub struct S3Place {
     pub profile: Option<String>,
 }
 
+/// Our directory in a file system of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalPlace {
+    /// The machine's name: journals may lie in a home directory that several machines share.
+    pub host: String,
+    /// The directory, from `/` on.
+    pub path: PathBuf,
+}
+
+impl LocalPlace {
+    /// A directory of this machine.
+    pub fn here(path: PathBuf) -> Self {
+        Self { host: host(), path }
+    }
+
+    /// Whether it is on this machine.
+    pub fn is_here(&self) -> bool {
+        self.host == host()
+    }
+}
+
+/// This machine's name.
+pub(super) fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Something to be removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -80,12 +106,13 @@ pub(crate) enum Thing {
     },
     Directory(NfsPlace),
     Objects(S3Place),
+    LocalDirectory(LocalPlace),
 }
 
 impl Thing {
     /// Whether the management API removes it.
     pub(crate) fn is_on_array(&self) -> bool {
-        !matches!(self, Self::Directory(_) | Self::Objects(_))
+        !matches!(self, Self::Directory(_) | Self::Objects(_) | Self::LocalDirectory(_))
     }
 }
 
@@ -102,6 +129,9 @@ impl fmt::Display for Thing {
             }
             Self::Objects(place) => {
                 write!(f, "objects {} in bucket {} at {}", place.prefix, place.bucket, place.endpoint)
+            }
+            Self::LocalDirectory(place) => {
+                write!(f, "directory {} on {}", place.path.display(), place.host)
             }
         }
     }

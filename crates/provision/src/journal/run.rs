@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use super::record::{ArrayFacts, FORMAT, NfsPlace, Record, S3Place, State, Thing};
+use super::record::{ArrayFacts, FORMAT, LocalPlace, NfsPlace, Record, S3Place, State, Thing, host};
 use crate::error::ProvisionError;
 use crate::run_id::RunId;
 
@@ -71,6 +71,30 @@ impl Run {
         self.intend(Thing::Objects(place.clone()))
     }
 
+    /// Our directory in a file system of this machine is about to be made.
+    ///
+    /// # Errors
+    /// The journal could not be written: the directory must not be made.
+    pub fn local_directory(&self, place: &LocalPlace) -> Result<Mark, ProvisionError> {
+        self.intend(Thing::LocalDirectory(place.clone()))
+    }
+
+    /// The mark of this directory, if it is in the journal and was not removed: this run, or the one that is resumed,
+    /// made it or was about to.
+    pub fn directory_mark(&self, place: &NfsPlace) -> Option<Mark> {
+        self.find(&Thing::Directory(place.clone()))
+    }
+
+    /// As [`Self::directory_mark`], of objects.
+    pub fn objects_mark(&self, place: &S3Place) -> Option<Mark> {
+        self.find(&Thing::Objects(place.clone()))
+    }
+
+    /// As [`Self::directory_mark`], of a directory of this machine.
+    pub fn local_directory_mark(&self, place: &LocalPlace) -> Option<Mark> {
+        self.find(&Thing::LocalDirectory(place.clone()))
+    }
+
     /// The thing is gone.
     ///
     /// # Errors
@@ -130,7 +154,7 @@ impl Run {
             format: FORMAT,
             id: id.to_string(),
             pid: std::process::id(),
-            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            host: host(),
             started: started(),
         })?;
         Ok(run)
@@ -194,6 +218,11 @@ impl Run {
     pub(crate) fn outstanding(&self) -> Vec<Entry> {
         let open = |entry: &&Entry| matches!(entry.state, State::Intended | State::Created);
         self.content().entries.iter().filter(open).cloned().collect()
+    }
+
+    /// The mark of a thing that is not settled.
+    fn find(&self, thing: &Thing) -> Option<Mark> {
+        self.outstanding().into_iter().find(|entry| entry.thing == *thing).map(|entry| entry.mark)
     }
 
     fn settle(&self, mark: Mark, state: State, record: Record) -> Result<(), ProvisionError> {

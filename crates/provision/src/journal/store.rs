@@ -62,6 +62,23 @@ impl Journal {
         Run::begin(&self.directory, id)
     }
 
+    /// Goes on with the journal of an interrupted run, so that what it made is known; begins one of that id if there is
+    /// none any more, because nothing was left to be removed.
+    ///
+    /// # Errors
+    /// The run is still alive, or its journal cannot be read or written.
+    pub fn reopen(&self, id: &RunId) -> Result<Run, ProvisionError> {
+        let path = self.directory.join(format!("{id}.jsonl"));
+        match Self::take_over(&path)? {
+            Opened::Dead(run) => Ok(run),
+            Opened::Gone => self.begin(id),
+            Opened::Alive => Err(ProvisionError::Input(format!(
+                "run {id} is still running: its journal {} is in use; next: wait for its end, or stop it",
+                path.display()
+            ))),
+        }
+    }
+
     /// The journal files, by name.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>, ProvisionError> {
         let failed = |error| ProvisionError::journal(&self.directory, &error);
