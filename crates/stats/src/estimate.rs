@@ -1,20 +1,117 @@
 //! A mean with its confidence interval, from values that depend on their neighbours.
 
-use crate::Estimate;
+use crate::autocorrelation::integrated_time;
+use crate::numbers::{mean, t_quantile, variance};
+use crate::{Estimate, Window};
 
-/// The mean of `values` with its 95 % confidence interval, from as many independent samples as they are worth.
+/// The mean of `values` with its 95 % confidence interval.
+///
+/// The values are those of consecutive intervals. They count as `samples / autocorrelation` independent ones
+/// (effective samples), and the interval is `mean ± t(0.975, effective − 1) · deviation / √effective`.
+/// One value, or values that are all equal, give an interval of no width; how much one value is worth shows in
+/// `effective_samples`. Nothing gives zeros. Finite values give finite results.
 pub fn estimate(values: &[f64]) -> Estimate {
+    estimate_with(values, 1.0)
+}
+
+/// As [`estimate`], with an autocorrelation time that is at least `least`: what a longer stretch of the same series
+/// showed.
+pub(crate) fn estimate_with(values: &[f64], least: f64) -> Estimate {
+    let largest = values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
+    let samples = values.len() as u64;
     let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n.max(1.0);
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    let half = 2.0 * (variance / n.max(1.0)).sqrt();
+    // Squares of very large or very small values would leave the range of numbers.
+    let (scaled, scale): (Vec<f64>, f64) = match largest.is_normal() && !(1e-100..1e100).contains(&largest) {
+        true => (values.iter().map(|v| v / largest).collect(), largest),
+        false => (values.to_vec(), 1.0),
+    };
+    let centre = mean(&scaled);
+    let mut spread = variance(&scaled);
+    // Equal values differ by rounding from their own mean; that is not noise.
+    if spread.sqrt() <= 1e-13 * centre.abs() {
+        spread = 0.0;
+    }
+    let time = match spread > 0.0 {
+        true => integrated_time(&scaled).max(least).min((n / 2.0).max(1.0)),
+        false => 1.0,
+    };
+    let effective = n / time;
+    let half = if spread > 0.0 { t_quantile(0.975, effective - 1.0) * (spread / effective).sqrt() } else { 0.0 };
+    let store = |v: f64| (v * scale).clamp(-f64::MAX, f64::MAX);
     Estimate {
-        mean,
-        low: mean - half,
-        high: mean + half,
-        deviation: variance.sqrt(),
-        samples: values.len() as u64,
-        effective_samples: n,
-        autocorrelation: 1.0,
+        mean: store(centre),
+        low: store(centre - half),
+        high: store(centre + half),
+        deviation: store(spread.sqrt()),
+        samples,
+        effective_samples: effective,
+        autocorrelation: time,
+    }
+}
+
+impl Estimate {
+    /// Half the width of the interval, relative to the mean; 0 when nothing varies.
+    pub fn relative_half_width(&self) -> f64 {
+        crate::numbers::share(0.5 * self.high - 0.5 * self.low, self.mean)
+    }
+
+    /// The standard error of the mean.
+    pub fn standard_error(&self) -> f64 {
+        if self.effective_samples > 0.0 { self.deviation / self.effective_samples.sqrt() } else { 0.0 }
+    }
+}
+
+impl Window {
+    /// How many intervals it spans.
+    pub fn len(&self) -> u32 {
+        self.end.saturating_sub(self.first)
+    }
+
+    /// It spans none.
+    pub fn is_empty(&self) -> bool {
+        self.end <= self.first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::Noise;
+
+    #[test]
+    fn three_values_by_hand() {
+        // 1 2 3: mean 2, deviation 1, too few to see dependence: 2 ± t(0.975, 2) / √3 = 2 ± 4.3027 · 0.57735.
+        let e = estimate(&[1.0, 2.0, 3.0]);
+        assert_eq!((e.mean, e.deviation, e.samples, e.effective_samples), (2.0, 1.0, 3, 3.0));
+        assert!((e.high - (2.0 + 2.484_14)).abs() < 1e-4 && (e.low - (2.0 - 2.484_14)).abs() < 1e-4);
+        assert!((e.standard_error() - 1.0 / 3f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn no_spread_gives_no_width_and_full_worth() {
+        let e = estimate(&[0.1 + 0.2; 77]);
+        assert_eq!((e.low, e.high, e.deviation), (e.mean, e.mean, 0.0));
+        assert_eq!((e.effective_samples, e.autocorrelation), (77.0, 1.0));
+        assert_eq!(e.relative_half_width(), 0.0);
+        let one = estimate(&[5.0]);
+        assert_eq!((one.mean, one.low, one.high, one.effective_samples), (5.0, 5.0, 5.0, 1.0));
+        assert_eq!(estimate(&[]).mean, 0.0);
+    }
+
+    /// The claim of the interval itself: it holds the true mean in about 95 of 100 cases.
+    #[test]
+    fn the_interval_covers_the_truth() {
+        for rho in [0.0, 0.3, 0.5, 0.7, 0.9] {
+            let n = (45.0 * (1.0 + rho) / (1.0 - rho)) as usize;
+            let covered = (0..1000u64)
+                .filter(|&run| {
+                    let mut noise = Noise::new(run, rho);
+                    let values: Vec<f64> = (0..n).map(|_| 100.0 + 5.0 * noise.next()).collect();
+                    let e = estimate(&values);
+                    e.low <= 100.0 && 100.0 <= e.high
+                })
+                .count();
+            assert!((920..=980).contains(&covered), "rho {rho}: {covered} of 1000");
+        }
     }
 }

@@ -5,10 +5,22 @@
 //! [`Monitor`] takes intervals and says when a measurement may end; [`estimate`] gives a mean with its interval;
 //! [`compare`] says whether two results differ. `docs/steady-state.md` explains and justifies every formula.
 
+mod autocorrelation;
+mod change;
 mod compare;
+mod drift;
 mod estimate;
+mod history;
 mod monitor;
+mod mser;
+mod numbers;
 mod outcome;
+mod rule;
+mod series;
+mod shape;
+#[cfg(test)]
+mod simulation;
+pub mod storperf;
 
 pub use compare::*;
 pub use estimate::estimate;

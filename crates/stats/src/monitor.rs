@@ -3,7 +3,9 @@
 use experiment::SteadyRule;
 use metrics::Interval;
 
-use crate::{Criterion, Shape, SteadyOutcome, Window};
+use crate::history::{History, LONGEST};
+use crate::rule::{self, Look};
+use crate::{Criterion, Regime, Shape, SteadyOutcome, Window, shape};
 
 /// What must be reached before anything is called steady, and when to give up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,64 +45,134 @@ pub struct Progress {
 }
 
 /// Follows one measurement and judges it by a rule.
+///
+/// [`Monitor::push`] only stores a few numbers, but for the moments at which the rule looks. Memory is bounded whatever the
+/// length (see `docs/steady-state.md`). Intervals may be pushed after the decision: they do not change what is reported,
+/// but a level that is left then is told.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     rule: SteadyRule,
     floors: Floors,
-    elapsed_s: f64,
-    bytes: u64,
-    intervals: u32,
+    history: History,
+    next_look_s: f64,
+    last: Option<Look>,
+    decided: Option<Decision>,
+    /// What was found at the decision, with its series.
+    verdict: Option<SteadyOutcome>,
 }
 
 impl Monitor {
     /// A monitor that has seen nothing.
     pub fn new(rule: &SteadyRule, floors: Floors) -> Self {
-        Self { rule: rule.clone(), floors, elapsed_s: 0.0, bytes: 0, intervals: 0 }
+        Self {
+            rule: rule.clone(),
+            floors,
+            history: History::default(),
+            next_look_s: rule::first_look(rule, &floors),
+            last: None,
+            decided: None,
+            verdict: None,
+        }
     }
 
     /// Takes the next interval of the measurement (merged over all workers), in order.
+    ///
+    /// An interval of no length is ignored. After a decision the same is answered again.
     pub fn push(&mut self, interval: &Interval) -> Decision {
-        self.elapsed_s += interval.length_ns as f64 / 1e9;
-        self.bytes += interval.bytes();
-        self.intervals = interval.index + 1;
-        match self.elapsed_s + 1e-9 < self.floors.limit_seconds {
-            true => Decision::GoOn,
-            false => Decision::LimitReached,
+        if !self.history.push(interval) {
+            return self.decided.unwrap_or(Decision::GoOn);
         }
+        if let Some(decided) = self.decided {
+            return decided;
+        }
+        // A hundredth of an interval is how exactly its end is met, not a reason to wait for another.
+        let now = self.history.elapsed_s + 0.01 * interval.length_ns as f64 / 1e9;
+        let at_limit = now >= self.floors.limit_seconds;
+        if now < self.next_look_s && !at_limit {
+            return Decision::GoOn;
+        }
+        let look = rule::look(&self.rule, &self.floors, &self.history);
+        self.next_look_s = rule::next_look(&self.rule, self.next_look_s, now);
+        let decision = match (look.reached, at_limit || look.exhausted) {
+            (true, _) => Decision::Steady,
+            (false, true) => Decision::LimitReached,
+            (false, false) => Decision::GoOn,
+        };
+        if decision != Decision::GoOn {
+            self.decided = Some(decision);
+            self.verdict = Some(self.report(&look));
+        }
+        self.last = Some(look);
+        decision
     }
 
     /// How far it is.
     pub fn progress(&self) -> Progress {
         Progress {
-            elapsed_s: self.elapsed_s,
-            bytes: self.bytes,
-            next_look_s: self.floors.seconds,
+            elapsed_s: self.history.elapsed_s,
+            bytes: self.history.bytes,
+            next_look_s: self.next_look_s.min(self.floors.limit_seconds),
             limit_s: self.floors.limit_seconds,
-            criteria: Vec::new(),
+            criteria: self.last.as_ref().map(|look| look.criteria.clone()).unwrap_or_default(),
         }
     }
 
     /// The judgement over what was pushed so far; at any moment, also when interrupted.
+    ///
+    /// After a decision it is that decision's, with the shape of all that was pushed.
     pub fn outcome(&self) -> SteadyOutcome {
-        let rule = match self.rule {
-            SteadyRule::Default { .. } => "default",
-            SteadyRule::Snia { .. } => "snia",
-            SteadyRule::Storperf { .. } => "storperf",
-            SteadyRule::Fio { .. } => "fio",
-            SteadyRule::None => "none",
+        let Some(decided) = &self.verdict else {
+            let mut look = rule::look(&self.rule, &self.floors, &self.history);
+            // A rule that looks at certain moments may not be satisfied at any other.
+            if look.reached && !matches!(self.rule, SteadyRule::None) {
+                look.reached = false;
+                look.reason = "no steady state: ended before the rule had looked".to_owned();
+            }
+            return self.report(&look);
         };
+        let mut outcome = decided.clone();
+        let (regimes, shape) = self.shape();
+        outcome.lost = if outcome.reached { lost_after(&regimes, outcome.window) } else { shape::loss(&regimes) };
+        outcome.regimes = regimes;
+        outcome.shape = shape;
+        outcome
+    }
+
+    fn report(&self, look: &Look) -> SteadyOutcome {
+        let window = look.window.unwrap_or_else(|| self.history.everything());
+        let (regimes, shape) = self.shape();
+        let mut notes = look.notes.clone();
+        if self.history.halved > 0 {
+            let spans = 1u64 << self.history.halved.min(63);
+            notes.push(format!("more than {LONGEST} intervals: each point of the series is the mean of {spans}"));
+        }
+        for latencies in self.history.latencies.iter().filter(|l| l.merged) {
+            notes.push(format!("{}: intervals were merged to have enough latencies for a percentile", latencies.kind));
+        }
         SteadyOutcome {
-            rule: rule.to_owned(),
-            reached: false,
-            reason: "nothing was judged".to_owned(),
-            window: Window { first: 0, end: self.intervals },
-            criteria: Vec::new(),
-            series: Vec::new(),
-            shape: Shape::Unsettled,
-            regimes: Vec::new(),
-            pts: Vec::new(),
-            lost: None,
-            notes: Vec::new(),
+            rule: rule::name(&self.rule).to_owned(),
+            reached: look.reached,
+            reason: look.reason.clone(),
+            window,
+            criteria: look.criteria.clone(),
+            series: rule::estimates(&self.history, window, look.cut),
+            shape,
+            lost: shape::loss(&regimes),
+            regimes,
+            pts: look.pts.clone(),
+            notes,
         }
     }
+
+    fn shape(&self) -> (Vec<Regime>, Shape) {
+        let series = self.history.headline();
+        let regimes = shape::regimes(&series.values, series.grid);
+        let shape = shape::classify(&regimes);
+        (regimes, shape)
+    }
+}
+
+/// A steady level that was left after the window.
+fn lost_after(regimes: &[Regime], window: Window) -> Option<crate::Loss> {
+    shape::loss(regimes).filter(|loss| loss.interval + 1 >= window.end)
 }

@@ -195,3 +195,37 @@ pub struct SteadyOutcome {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
+
+impl std::fmt::Display for Criterion {
+    /// `read p99: half-width …: 4.1 % (at most 3 %)`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = if self.at_most { "at most" } else { "at least" };
+        write!(f, "{}: {} ({word} {})", self.name, self.unit.print(self.value), self.unit.print(self.limit))
+    }
+}
+
+impl Unit {
+    /// A value in this unit, for people.
+    pub fn print(self, value: f64) -> String {
+        match self {
+            Unit::Share if value >= 1e6 => "unknown".to_owned(),
+            Unit::Share => format!("{} %", short(value * 100.0)),
+            Unit::Count => short(value),
+            Unit::Seconds => format!("{} s", short(value)),
+            Unit::Bytes => format!("{} B", short(value)),
+            Unit::BytesPerS => format!("{} B/s", short(value)),
+            Unit::OpsPerS => format!("{} ops/s", short(value)),
+            Unit::Nanoseconds => format!("{} ns", short(value)),
+        }
+    }
+}
+
+/// Three significant digits where the number is small, none behind the point where it is large.
+fn short(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 100.0 || v == v.trunc() => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$}")
+}

@@ -1,0 +1,170 @@
+//! The default rule: floors, truncation, a fresh window, effective samples, interval, drift, level changes.
+//!
+//! Every condition must hold for every series: bandwidth and operations a second of all together and of each operation,
+//! and each operation's p99. The worst series decides, and is named. A criterion's list has one line a condition.
+
+use super::{Look, floor_criteria, measure};
+use crate::history::History;
+use crate::numbers::share;
+use crate::series::{FEWEST_FOR_P99, Series, name};
+use crate::{Criterion, Floors, SeriesEstimate, Unit, Window, change, mser};
+
+/// The rule's limits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub half_width: f64,
+    pub drift: f64,
+    pub latency_drift: f64,
+    pub effective_samples: f64,
+}
+
+/// Effective samples in the last regime that make it worth reporting alone when nothing was steady.
+const WORTH: f64 = 8.0;
+
+/// A judged series with all that the conditions need.
+struct Judged<'a> {
+    series: Series<'a>,
+    found: Option<SeriesEstimate>,
+    /// Largest level difference between stretches that meet inside the window.
+    jump: f64,
+}
+
+pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look {
+    let everything = history.everything();
+    let throughput = history.throughput();
+    // Where the warm-up ends: the latest cut of the totals.
+    let cut = throughput.iter().filter(|s| s.op.is_none()).map(|s| mser::cut(&s.values)).max().unwrap_or(0);
+    let cut_share = share(cut as f64, history.grid.len() as f64);
+    let half = history.grid.len() / 2;
+    let window = Window { first: history.grid.first(half.max(cut)), end: everything.end };
+    let cut = history.grid.first(cut);
+
+    let mut all = throughput;
+    all.extend(history.percentiles());
+    all.retain(|s| s.judged);
+    let judged: Vec<Judged<'_>> = all.into_iter().map(|series| judge(limits, series, window, cut)).collect();
+
+    let mut criteria = floor_criteria(floors, history);
+    criteria.push(Criterion {
+        name: "warm-up cut (MSER-5), share of the measurement".to_owned(),
+        value: cut_share,
+        limit: 0.5,
+        at_most: true,
+        met: cut_share <= 0.5,
+        unit: Unit::Share,
+    });
+    criteria.extend(conditions(limits, &judged));
+    let idle = history.counts.is_empty();
+    if idle {
+        let name = "operations that ended well".to_owned();
+        criteria.push(Criterion { name, value: 0.0, limit: 1.0, at_most: false, met: false, unit: Unit::Count });
+    }
+    let reached = criteria.iter().all(|c| c.met);
+    let notes = left_out(history);
+    let window = if reached { window } else { best_window(history, window) };
+    let reason = match reached {
+        true => format!(
+            "steady over the last {} of {} intervals: every condition holds for every series",
+            window.len(),
+            everything.len()
+        ),
+        false => format!("no steady state: {}", super::misses(&criteria)),
+    };
+    Look { reached, reason, window: Some(window), criteria, cut, notes, ..Look::default() }
+}
+
+/// Looks at one series: what it is over the window, and whether its level changes there.
+fn judge<'a>(limits: &Limits, series: Series<'a>, window: Window, cut: u32) -> Judged<'a> {
+    let points = series.within(window);
+    let tolerated = if series.is_latency() { limits.latency_drift } else { limits.drift };
+    // Latencies are skewed and vary in proportion: their logarithms have levels.
+    let levels: Vec<f64> = match series.is_latency() {
+        true => series.values.iter().map(|v| v.max(1.0).ln()).collect(),
+        false => series.values.to_vec(),
+    };
+    let mut edges = vec![0];
+    edges.extend(change::points(&levels));
+    edges.push(levels.len());
+    let level = |from: usize, end: usize| crate::numbers::mean(&levels[from..end]);
+    let difference = |a: f64, b: f64| match series.is_latency() {
+        true => (a - b).abs().exp() - 1.0,
+        false => share((a - b).abs(), 0.5 * (a + b)),
+    };
+    let mut jump = 0.0f64;
+    // The stretch of one level that the window ends: a line is fitted to it.
+    let mut stretch = cut;
+    for at in 1..edges.len().saturating_sub(1) {
+        let size = difference(level(edges[at - 1], edges[at]), level(edges[at], edges[at + 1]));
+        if edges[at] > points.start && edges[at] < points.end {
+            jump = jump.max(size);
+        } else if edges[at] <= points.start && size > tolerated {
+            stretch = stretch.max(series.grid.first(edges[at]));
+        }
+    }
+    let found = measure(&series, window, stretch);
+    Judged { series, found, jump }
+}
+
+/// The conditions on the series, each with the series that is furthest from it.
+fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
+    let mut out = Vec::new();
+    let worth = |j: &Judged<'_>| j.found.as_ref().map_or(0.0, |f| f.estimate.effective_samples);
+    if let Some(worst) = judged.iter().min_by(|a, b| worth(a).total_cmp(&worth(b))) {
+        let name = format!("effective samples in the window, fewest: {}", worst.series.name());
+        let (value, limit) = (worth(worst), limits.effective_samples);
+        out.push(Criterion { name, value, limit, at_most: false, met: value >= limit, unit: Unit::Count });
+    }
+    // p99 varies more than throughput; its interval may be wider in the ratio in which its drift may be larger.
+    let wider = if limits.drift > 0.0 { (limits.latency_drift / limits.drift).max(1.0) } else { 1.0 };
+    for (of, half_width, drift) in [
+        ("throughput", limits.half_width, limits.drift),
+        ("p99", limits.half_width * wider, limits.latency_drift),
+    ] {
+        let series: Vec<&Judged<'_>> = judged.iter().filter(|j| j.series.is_latency() == (of == "p99")).collect();
+        let mut condition = |what: &str, limit: f64, value: &dyn Fn(&Judged<'_>) -> f64| {
+            if let Some(worst) = series.iter().max_by(|a, b| value(a).total_cmp(&value(b))) {
+                let name = format!("{of}: {what}: {}", worst.series.name());
+                let (value, unit) = (value(worst), Unit::Share);
+                out.push(Criterion { name, value, limit, at_most: true, met: value <= limit, unit });
+            }
+        };
+        let found = |j: &Judged<'_>, pick: fn(&SeriesEstimate) -> f64| j.found.as_ref().map_or(f64::MAX, pick);
+        condition("half-width of the 95 % interval, widest", half_width, &|j| {
+            found(j, |f| f.estimate.relative_half_width())
+        });
+        condition("drift over the window, 95 % bound, largest", drift, &|j| found(j, |f| f.drift_bound));
+        condition("level change inside the window, largest", drift, &|j| j.jump);
+    }
+    out
+}
+
+/// What is reported when nothing is steady: the window, or the last level in it if that was held.
+fn best_window(history: &History, window: Window) -> Window {
+    let series = history.headline();
+    let points = series.within(window);
+    let last = change::points(&series.values).into_iter().rev().find(|at| *at > points.start && *at < points.end);
+    match last {
+        Some(at) if crate::estimate(&series.values[at..points.end]).effective_samples >= WORTH => {
+            Window { first: history.grid.first(at), end: window.end }
+        }
+        _ => window,
+    }
+}
+
+/// Says which series were not judged, and why.
+fn left_out(history: &History) -> Vec<String> {
+    let mut notes = Vec::new();
+    for counts in &history.counts {
+        let kind = counts.kind;
+        if !history.is_common(counts) {
+            notes.push(format!("{kind} was not judged: it is less than 1 % of the operations and of the bytes"));
+        } else if !history.judges_p99(counts) {
+            notes.push(format!(
+                "{} was not judged: {:.1} operations an interval are too few for a 99th percentile (at least {FEWEST_FOR_P99})",
+                name(Some(kind), crate::Measure::P99Ns),
+                history.an_interval(counts)
+            ));
+        }
+    }
+    notes
+}

@@ -1,0 +1,150 @@
+//! The rules, and what they have in common.
+
+pub(crate) mod default;
+pub(crate) mod fio;
+pub(crate) mod none;
+pub(crate) mod snia;
+pub(crate) mod storperf;
+
+use experiment::SteadyRule;
+
+use crate::drift;
+use crate::estimate::estimate_with;
+use crate::history::History;
+use crate::series::Series;
+use crate::{Criterion, Floors, PtsStatement, SeriesEstimate, Unit, Window};
+
+/// What a rule found at one look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Look {
+    pub reached: bool,
+    /// The rule will not be satisfied by going on.
+    pub exhausted: bool,
+    pub reason: String,
+    pub window: Option<Window>,
+    pub criteria: Vec<Criterion>,
+    pub pts: Vec<PtsStatement>,
+    /// Where the warm-up's cut lies, as an interval number.
+    pub cut: u32,
+    pub notes: Vec<String>,
+}
+
+/// Looks at what there is by the rule of that name.
+pub(crate) fn look(rule: &SteadyRule, floors: &Floors, history: &History) -> Look {
+    match rule {
+        SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => {
+            let limits = default::Limits {
+                half_width: *half_width,
+                drift: *drift,
+                latency_drift: *latency_drift,
+                effective_samples: *effective_samples,
+            };
+            default::look(&limits, floors, history)
+        }
+        SteadyRule::Snia { round_s } => snia::look(*round_s, floors, history),
+        SteadyRule::Storperf { sample_s, samples } => storperf::look(*sample_s, *samples, floors, history),
+        SteadyRule::Fio { metric, slope, limit, window_s } => {
+            let demand = fio::Demand { metric, slope: *slope, limit: *limit, window_s: *window_s };
+            fio::look(&demand, floors, history)
+        }
+        SteadyRule::None => none::look(floors, history),
+    }
+}
+
+/// The rule's name.
+pub(crate) fn name(rule: &SteadyRule) -> &'static str {
+    match rule {
+        SteadyRule::Default { .. } => "default",
+        SteadyRule::Snia { .. } => "snia",
+        SteadyRule::Storperf { .. } => "storperf",
+        SteadyRule::Fio { .. } => "fio",
+        SteadyRule::None => "none",
+    }
+}
+
+/// When the rule looks first, in seconds.
+pub(crate) fn first_look(rule: &SteadyRule, floors: &Floors) -> f64 {
+    let own = match rule {
+        SteadyRule::Default { .. } | SteadyRule::None => 0.0,
+        SteadyRule::Snia { round_s } => *round_s,
+        SteadyRule::Storperf { sample_s, .. } => *sample_s,
+        SteadyRule::Fio { window_s, .. } => *window_s,
+    };
+    match rule {
+        // Rounds are counted from the beginning, whatever the floor.
+        SteadyRule::Snia { .. } | SteadyRule::Storperf { .. } => own,
+        _ => own.max(floors.seconds),
+    }
+}
+
+/// When the rule looks again after a look at `now` seconds that was due at `due`.
+pub(crate) fn next_look(rule: &SteadyRule, due: f64, now: f64) -> f64 {
+    match rule {
+        // 60, 90, 135, 200 …: each look has a window that is at least half new.
+        SteadyRule::Default { .. } => {
+            let mut next = due.max(1e-3);
+            while next <= now * (1.0 + 1e-9) {
+                next *= 1.5;
+            }
+            next
+        }
+        SteadyRule::Snia { round_s: step } | SteadyRule::Storperf { sample_s: step, .. } if *step > 0.0 => {
+            step * ((now / step + 1e-6).floor() + 1.0)
+        }
+        _ => now,
+    }
+}
+
+/// The floors as criteria.
+pub(crate) fn floor_criteria(floors: &Floors, history: &History) -> Vec<Criterion> {
+    let mut out = Vec::new();
+    if floors.seconds > 0.0 {
+        // The last interval may end a little early by the clock.
+        let met = history.elapsed_s * 1.001 + 0.01 >= floors.seconds;
+        let name = "measured at least".to_owned();
+        let (value, limit) = (history.elapsed_s, floors.seconds);
+        out.push(Criterion { name, value, limit, at_most: false, met, unit: Unit::Seconds });
+    }
+    if floors.bytes > 0 {
+        let (value, limit) = (history.bytes as f64, floors.bytes as f64);
+        let name = "bytes moved at least".to_owned();
+        out.push(Criterion { name, value, limit, at_most: false, met: value >= limit, unit: Unit::Bytes });
+    }
+    out
+}
+
+/// Every series over a window, as it is reported; `stretch_from` is where the stretch that the window ends began.
+pub(crate) fn estimates(history: &History, window: Window, stretch_from: u32) -> Vec<SeriesEstimate> {
+    all_series(history).iter().filter_map(|s| measure(s, window, stretch_from)).collect()
+}
+
+/// Every series there is.
+pub(crate) fn all_series(history: &History) -> Vec<Series<'_>> {
+    let mut all = history.throughput();
+    all.extend(history.percentiles());
+    all.extend(history.mean_latencies());
+    all
+}
+
+/// One series over a window; `None` when it has no point there.
+pub(crate) fn measure(series: &Series<'_>, window: Window, stretch_from: u32) -> Option<SeriesEstimate> {
+    let points = series.within(window);
+    if points.is_empty() {
+        return None;
+    }
+    let from = series.grid.point_from(stretch_from).min(points.start);
+    let stretch = &series.values[from..points.end];
+    let least = match points.len() < stretch.len() {
+        true => crate::autocorrelation::integrated_time(stretch),
+        false => 1.0,
+    };
+    let drift = drift::over_window(stretch, points.len(), 1.0);
+    let estimate = estimate_with(&series.values[points], least);
+    Some(SeriesEstimate { op: series.op, measure: series.measure, estimate, drift: drift.change, drift_bound: drift.bound })
+}
+
+/// Says of unmet criteria by how much they are missed.
+pub(crate) fn misses(criteria: &[Criterion]) -> String {
+    let missed: Vec<String> = criteria.iter().filter(|c| !c.met).map(ToString::to_string).collect();
+    missed.join("; ")
+}

@@ -1,0 +1,186 @@
+//! The series that rules look at, made from what is kept.
+
+use std::borrow::Cow;
+
+use metrics::OpKind;
+
+use crate::history::{Counts, Grid, History};
+use crate::{Measure, Window};
+
+/// An operation that makes up less than this share of operations and of bytes is not judged.
+const RARE: f64 = 0.01;
+/// Operations an interval that an operation's p99 needs on average; with fewer, the points of its series would span
+/// more than four intervals each.
+pub(crate) const FEWEST_FOR_P99: f64 = 50.0;
+
+/// One series of values over the points of a grid.
+#[derive(Clone, Debug)]
+pub(crate) struct Series<'a> {
+    pub op: Option<OpKind>,
+    pub measure: Measure,
+    pub values: Cow<'a, [f64]>,
+    pub grid: &'a Grid,
+    /// It takes part in the decision; otherwise it is only reported.
+    pub judged: bool,
+}
+
+impl Series<'_> {
+    /// Its name for people: `read p99`, `ops/s`.
+    pub(crate) fn name(&self) -> String {
+        name(self.op, self.measure)
+    }
+
+    /// It is a latency.
+    pub(crate) fn is_latency(&self) -> bool {
+        matches!(self.measure, Measure::P50Ns | Measure::P99Ns | Measure::MeanNs)
+    }
+
+    /// Its points within a window of intervals.
+    pub(crate) fn within(&self, window: Window) -> std::ops::Range<usize> {
+        let first = self.grid.point_from(window.first).min(self.values.len());
+        let end = self.grid.point_from(window.end).min(self.values.len());
+        first..end.max(first)
+    }
+}
+
+/// A series' name for people.
+pub(crate) fn name(op: Option<OpKind>, measure: Measure) -> String {
+    let measure = match measure {
+        Measure::BytesPerS => "bandwidth",
+        Measure::OpsPerS => "ops/s",
+        Measure::P50Ns => "p50",
+        Measure::P99Ns => "p99",
+        Measure::MeanNs => "mean latency",
+    };
+    op.map_or_else(|| measure.to_owned(), |op| format!("{op} {measure}"))
+}
+
+impl History {
+    /// Whether an operation is common enough to be judged.
+    pub(crate) fn is_common(&self, counts: &Counts) -> bool {
+        let all = |pick: fn(&Counts) -> &Vec<f64>| self.counts.iter().flat_map(pick).sum::<f64>();
+        counts.ok.iter().sum::<f64>() >= RARE * all(|c| &c.ok).max(f64::MIN_POSITIVE)
+            || counts.bytes.iter().sum::<f64>() >= RARE * all(|c| &c.bytes).max(f64::MIN_POSITIVE)
+    }
+
+    /// Bandwidth and operations a second, of all together and of each operation.
+    pub(crate) fn throughput(&self) -> Vec<Series<'_>> {
+        let n = self.grid.len();
+        let single = self.counts.len() == 1;
+        let mut out = Vec::new();
+        let mut add = |op: Option<OpKind>, measure, totals: &[f64], judged| {
+            let moved = totals.iter().any(|v| *v > 0.0);
+            if measure == Measure::OpsPerS && op.is_none() || moved {
+                let values = totals.iter().zip(&self.seconds).map(|(v, s)| v / s).collect();
+                out.push(Series { op, measure, values: Cow::Owned(values), grid: &self.grid, judged });
+            }
+        };
+        let total = |pick: fn(&Counts) -> &Vec<f64>| {
+            let mut sums = vec![0.0; n];
+            for counts in &self.counts {
+                sums.iter_mut().zip(pick(counts)).for_each(|(sum, v)| *sum += v);
+            }
+            sums
+        };
+        add(None, Measure::BytesPerS, &total(|c| &c.bytes), true);
+        add(None, Measure::OpsPerS, &total(|c| &c.ok), true);
+        for counts in &self.counts {
+            // The only operation is the same as all together.
+            let judged = !single && self.is_common(counts);
+            add(Some(counts.kind), Measure::BytesPerS, &counts.bytes, judged);
+            add(Some(counts.kind), Measure::OpsPerS, &counts.ok, judged);
+        }
+        out
+    }
+
+    /// p99 and p50 of each operation.
+    pub(crate) fn percentiles(&self) -> Vec<Series<'_>> {
+        let mut out = Vec::new();
+        for latencies in &self.latencies {
+            let judged = self.counts.iter().any(|c| c.kind == latencies.kind && self.judges_p99(c));
+            for (measure, values, judged) in
+                [(Measure::P99Ns, &latencies.p99, judged), (Measure::P50Ns, &latencies.p50, false)]
+            {
+                let (op, values) = (Some(latencies.kind), Cow::Borrowed(values.as_slice()));
+                out.push(Series { op, measure, values, grid: &latencies.grid, judged });
+            }
+        }
+        out
+    }
+
+    /// An operation is common, and frequent enough for its p99 to be judged.
+    pub(crate) fn judges_p99(&self, counts: &Counts) -> bool {
+        self.is_common(counts) && self.an_interval(counts) >= FEWEST_FOR_P99
+    }
+
+    /// How often an operation ended well in an interval, on average.
+    pub(crate) fn an_interval(&self, counts: &Counts) -> f64 {
+        counts.ok.iter().sum::<f64>() / f64::from(self.intervals().max(1))
+    }
+
+    /// How many intervals there were.
+    pub(crate) fn intervals(&self) -> u32 {
+        self.everything().len()
+    }
+
+    /// The window of all intervals.
+    pub(crate) fn everything(&self) -> Window {
+        match self.grid.len() {
+            0 => Window { first: 0, end: 0 },
+            n => Window { first: self.grid.first(0), end: self.grid.end(n - 1) },
+        }
+    }
+
+    /// Mean response time of each operation. A point without operations repeats the one before.
+    pub(crate) fn mean_latencies(&self) -> Vec<Series<'_>> {
+        let of = |counts: &Counts| {
+            let mut last = 0.0;
+            let values = counts.waited.iter().zip(&counts.ok);
+            values.map(|(waited, ok)| { if *ok > 0.0 { last = waited / ok; } last }).collect()
+        };
+        self.counts
+            .iter()
+            .filter(|c| c.waited.iter().any(|w| *w > 0.0))
+            .map(|c| Series {
+                op: Some(c.kind),
+                measure: Measure::MeanNs,
+                values: Cow::Owned(of(c)),
+                grid: &self.grid,
+                judged: self.is_common(c),
+            })
+            .collect()
+    }
+
+    /// What the shape of a run is judged by: bandwidth when bytes moved, operations a second otherwise.
+    pub(crate) fn headline(&self) -> Series<'_> {
+        self.throughput().swap_remove(0)
+    }
+
+    /// Complete spans of at least `length_s` seconds, as ranges of points of the grid.
+    pub(crate) fn rounds(&self, length_s: f64) -> Vec<std::ops::Range<usize>> {
+        let mut rounds = Vec::new();
+        let (mut from, mut elapsed) = (0, 0.0);
+        for (at, seconds) in self.seconds.iter().enumerate() {
+            elapsed += seconds;
+            // A hundredth of an interval is measurement of time, not of work.
+            if elapsed + 0.01 * seconds >= length_s * (rounds.len() + 1) as f64 {
+                rounds.push(from..at + 1);
+                from = at + 1;
+            }
+        }
+        rounds
+    }
+
+    /// Mean over each round of a series that is on the grid.
+    pub(crate) fn per_round(&self, series: &Series<'_>, rounds: &[std::ops::Range<usize>]) -> Vec<f64> {
+        rounds
+            .iter()
+            .map(|round| {
+                let seconds: f64 = self.seconds[round.clone()].iter().sum();
+                let sum: f64 =
+                    series.values[round.clone()].iter().zip(&self.seconds[round.clone()]).map(|(v, s)| v * s).sum();
+                sum / seconds
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,62 @@
+//! Made-up measurements: throughput of known truth with noise whose neighbours correlate.
+
+use fastrand::Rng;
+use metrics::{Interval, OpKind};
+
+/// A normally distributed value (Box and Muller).
+pub fn normal(rng: &mut Rng) -> f64 {
+    let (a, b) = (1.0 - rng.f64(), rng.f64());
+    (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+}
+
+/// First-order autoregressive noise with mean 0 and deviation 1.
+pub struct Noise {
+    pub rng: Rng,
+    rho: f64,
+    state: f64,
+}
+
+impl Noise {
+    pub fn new(seed: u64, rho: f64) -> Self {
+        let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x51_7cc1_b727_220a);
+        let state = normal(&mut rng);
+        Self { rng, rho, state }
+    }
+
+    pub fn next(&mut self) -> f64 {
+        self.state = self.rho * self.state + (1.0 - self.rho * self.rho).sqrt() * normal(&mut self.rng);
+        self.state
+    }
+}
+
+/// A measurement to be simulated: a level over time, 1 being the final truth of most, and noise around it.
+pub struct Case {
+    pub name: &'static str,
+    pub level: fn(f64) -> f64,
+    pub deviation: f64,
+    pub rho: f64,
+    /// What a right answer is.
+    pub truth: f64,
+    /// A floor in bytes: so many seconds' worth at level 1.
+    pub floor_s: f64,
+}
+
+/// Operations a second at level 1.
+pub const RATE: f64 = 100_000.0;
+
+impl Case {
+    /// The value of second `i`, relative.
+    pub fn value(&self, i: u32, noise: &mut Noise) -> f64 {
+        ((self.level)(f64::from(i)) + self.deviation * noise.next()).max(1e-6)
+    }
+}
+
+/// Puts one second of throughput into an interval: 4 KiB reads at `value` times the rate.
+pub fn fill(interval: &mut Interval, index: u32, value: f64) {
+    interval.index = index;
+    interval.start_ns = u64::from(index) * 1_000_000_000;
+    interval.length_ns = 1_000_000_000;
+    let stats = interval.op_mut(OpKind::Read);
+    stats.ok = (value * RATE).round() as u64;
+    stats.bytes = stats.ok * 4096;
+}
