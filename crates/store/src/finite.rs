@@ -21,6 +21,19 @@ pub(crate) fn finite(result: &CellResult) -> CellResult {
         number(&mut series.drift_bound);
     }
     steady.regimes.iter_mut().for_each(|regime| estimate(&mut regime.estimate));
+    for pts in &mut steady.pts {
+        number(&mut pts.average);
+        number(&mut pts.allowed_data_excursion);
+        number(&mut pts.measured_data_excursion);
+        number(&mut pts.allowed_slope_excursion);
+        number(&mut pts.measured_slope_excursion);
+        number(&mut pts.slope);
+        number(&mut pts.intercept);
+    }
+    if let Some(lost) = &mut steady.lost {
+        number(&mut lost.before);
+        number(&mut lost.after);
+    }
     op(&mut result.total);
     result.ops.iter_mut().for_each(op);
     if let Some(open_loop) = &mut result.open_loop {
