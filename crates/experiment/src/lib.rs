@@ -2,6 +2,25 @@
 //!
 //! No I/O, no clock, no randomness of its own: texts come in, values go out.
 
+mod checks;
+mod fault;
+mod known;
+mod matrix;
+mod nearest;
+mod parameters;
+mod parse;
+mod place;
 mod plan;
+mod read;
+mod reader;
+mod set;
+mod source;
+mod target_options;
+mod tree;
 
+pub use fault::{Fault, Faults, MOST_FAULTS};
+pub use nearest::nearest;
+pub use parse::{decode, parse};
 pub use plan::*;
+pub use source::{Settings, Source};
+pub use target_options::{OptionHelp, OptionKind, target_kinds, target_options};

@@ -28,6 +28,16 @@ impl ParseError {
     pub fn text(&self) -> &str {
         &self.text
     }
+
+    /// How to write it rightly, for messages that show what is wrong and the mend apart.
+    pub fn mend(&self) -> &'static str {
+        self.mend
+    }
+
+    /// What is wrong, without the mend.
+    pub fn fault(&self) -> String {
+        format!("{:?} is not {}: {}", self.text, self.wanted, self.problem)
+    }
 }
 
 impl std::fmt::Display for ParseError {

@@ -1,0 +1,298 @@
+//! What each part of a cell may be, but not together with another.
+
+use metrics::OpKind::{self, Commit, Create, Delete, Get, List, Put, Read, Remove, Stat, Trim, Write};
+use units::Size;
+
+use crate::plan::{Access, Arrivals, Cell, Prepare};
+use crate::reader::Fields;
+use crate::target_options::Kind;
+
+/// Checks a cell that is complete in itself.
+pub(crate) fn cell(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+    ops_of_kind(fields, kind, cell);
+    blocks(fields, kind, cell);
+    commits(fields, kind, cell);
+    reads(fields, kind, cell);
+    verification(fields, cell);
+    own_gates(fields, cell);
+}
+
+fn has(cell: &Cell, kinds: &[OpKind]) -> bool {
+    cell.workload.ops.iter().any(|weighted| kinds.contains(&weighted.op))
+}
+
+/// Operations that the kind of target does not have.
+fn ops_of_kind(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+    for weighted in &cell.workload.ops {
+        let op = weighted.op;
+        if kind.ops.contains(&op) {
+            continue;
+        }
+        let instead = match (op, kind.objects) {
+            (Write, true) => "use put, which stores a whole object",
+            (Remove, true) => "use delete",
+            (Create, true) => "use put",
+            (Put, false) => "use write",
+            (Get, false) => "use read",
+            (Delete, false) => "use remove",
+            _ => "",
+        };
+        let all: Vec<_> = kind.ops.iter().map(|op| op.name()).collect();
+        let mend = match instead {
+            "" => format!("there are {}", crate::reader::one_of(&all).replace(" or ", " and ")),
+            instead if !kind.ops.iter().any(|op| instead.contains(op.name())) => {
+                format!("there are {}", crate::reader::one_of(&all).replace(" or ", " and "))
+            }
+            instead => instead.to_owned(),
+        };
+        fields.fault("ops", format!("{} targets have no {op:?}", kind.scheme, op = op.name()), mend);
+    }
+}
+
+/// Sizes of blocks against files, strides and direct I/O.
+fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+    let workload = &cell.workload;
+    if !has(cell, &[Read, Write, Trim]) {
+        if fields.has("block_size") {
+            fields.fault(
+                "block_size",
+                "no operation of this workload has a block size",
+                if kind.objects { "remove it: object_size is the size of put and get" } else { "remove it" },
+            );
+        }
+        if matches!(workload.access, Access::Strided { .. }) {
+            fields.fault(
+                "access",
+                "strides go through blocks, and nothing is read or written",
+                "write access: random",
+            );
+        }
+        return;
+    }
+    for size in &workload.block_sizes {
+        if workload.file_bytes > 0 && size.bytes > workload.file_bytes {
+            let (block, file) = (Size(size.bytes), Size(workload.file_bytes));
+            let what = if kind.ranges { "file" } else { "object" };
+            fields.fault(
+                if fields.has("block_size") { "block_size" } else { "file_size" },
+                format!("a block of {block} is larger than the {what} of {file}"),
+                format!("use blocks of at most {file}, or larger {what}s"),
+            );
+        }
+        if let Access::Strided { stride_bytes } = workload.access
+            && !stride_bytes.is_multiple_of(size.bytes)
+        {
+            fields.fault(
+                "access",
+                format!(
+                    "a stride of {} is no multiple of the block of {}",
+                    Size(stride_bytes),
+                    Size(size.bytes)
+                ),
+                format!("write a multiple of {}", Size(size.bytes)),
+            );
+        }
+    }
+    let direct = match cell.target.options.get("direct") {
+        Some(text) => text == "true",
+        None => kind.scheme == "block",
+    };
+    if direct && matches!(kind.scheme, "file" | "block") {
+        for size in &workload.block_sizes {
+            if !size.bytes.is_multiple_of(512) {
+                fields.fault(
+                    "block_size",
+                    format!("direct I/O moves multiples of 512 bytes, not {}", Size(size.bytes)),
+                    "use a multiple of 512, or direct: false",
+                );
+            }
+        }
+        if !workload.file_bytes.is_multiple_of(512) {
+            fields.fault(
+                "file_size",
+                format!("direct I/O moves multiples of 512 bytes, not {}", Size(workload.file_bytes)),
+                "use a multiple of 512, or direct: false",
+            );
+        }
+    }
+}
+
+/// Commits need writes, and a target that has them.
+fn commits(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+    if cell.workload.fsync_every == 0 {
+        return;
+    }
+    if !kind.ops.contains(&Commit) {
+        fields.fault(
+            "fsync_every",
+            format!("{} targets have no commit", kind.scheme),
+            "remove fsync_every: what is put is durable when it is answered",
+        );
+    } else if !has(cell, &[Write]) {
+        fields.fault(
+            "fsync_every",
+            "nothing is written, so there is nothing to commit",
+            "remove fsync_every",
+        );
+    }
+}
+
+/// What is read must be there.
+fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+    let imaginary = matches!(kind.scheme, "null" | "sim");
+    if cell.stages.prepare == Prepare::None
+        && !imaginary
+        && has(cell, &[Read, Get, Write, Stat, Remove, Delete])
+    {
+        let op = cell
+            .workload
+            .ops
+            .iter()
+            .map(|weighted| weighted.op)
+            .find(|op| !matches!(op, Put | Create | List));
+        stage_fault(
+            fields,
+            "prepare",
+            format!("without preparation there is nothing to {}", op.unwrap_or(Read).name()),
+            "write prepare: fill, or keep for data that exists",
+        );
+    }
+    if cell.workload.sink == "discard" && !matches!(kind.scheme, "nfs" | "s3") {
+        fields.fault(
+            "sink",
+            format!("data of {} targets comes through no socket that could drop it", kind.scheme),
+            "remove sink: discard",
+        );
+    }
+}
+
+/// Points at a stage's key if it is given, else at the workload.
+fn stage_fault(fields: &Fields<'_>, key: &str, text: String, mend: &str) {
+    let stages = fields.below("stages", "stages", None);
+    match stages.get(key) {
+        Some(node) => fields.reader.fault(&node, text, mend),
+        None => fields.reader.log.fault(fields.place, text, mend),
+    }
+}
+
+/// Content can be compared only where it is known.
+fn verification(fields: &Fields<'_>, cell: &Cell) {
+    let writes = has(cell, &[Write, Put]);
+    let (verify, stage) = (cell.workload.verify, cell.stages.verify);
+    if stage && writes && !verify {
+        stage_fault(
+            fields,
+            "verify",
+            "the verify stage cannot know what unverified writes left".into(),
+            "add verify: true to the workload, which then writes what can be checked",
+        );
+    }
+    if !verify && !stage {
+        return;
+    }
+    if cell.stages.prepare == Prepare::Keep {
+        stage_fault(
+            fields,
+            "prepare",
+            "kept data cannot be verified: nobody knows what is in it".into(),
+            "write prepare: fill, or verify: false",
+        );
+    }
+    if verify && cell.workload.sink == "discard" {
+        fields.fault(
+            "sink",
+            "what is dropped in the kernel cannot be verified",
+            "remove sink: discard, or verify: true",
+        );
+    }
+    if verify && !stage && !has(cell, &[Read, Get]) {
+        stage_fault(
+            fields,
+            "verify",
+            "nothing is ever read, so nothing is verified".into(),
+            "add reads, or let the verify stage run (stages: {verify: true})",
+        );
+    }
+    if has(cell, &[Create, Remove, Delete, Trim]) {
+        fields.fault(
+            if fields.has("verify") { "verify" } else { "ops" },
+            "what is created, removed or trimmed during the measurement cannot be verified",
+            "verify a workload without create, remove, delete and trim",
+        );
+    }
+    if verify && writes {
+        verified_writes(fields, cell);
+    }
+}
+
+/// Writes that are verified go through each lane's own share of the blocks, pass by pass: only so the content of
+/// every block is known without remembering every write.
+fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
+    let workload = &cell.workload;
+    match workload.access {
+        Access::Sequential | Access::Shuffled | Access::Random => {}
+        Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } | Access::Strided { .. } => {
+            fields.fault(
+                "access",
+                "verified writes cannot repeat or skip blocks: what lies where would not be known",
+                "use access: random, shuffled or sequential, or verify: false",
+            );
+        }
+    }
+    if workload.block_sizes.len() > 1 {
+        fields.fault(
+            "block_size",
+            "verified writes need one block size: what lies where would not be known",
+            "use one size, or verify: false",
+        );
+        return;
+    }
+    let block = workload.block_sizes.first().map_or(0, |size| size.bytes);
+    let by_ranges = workload.ops.iter().any(|weighted| weighted.op == Write);
+    let blocks = match by_ranges {
+        true if workload.file_bytes == 0 => return,
+        true => workload.files.saturating_mul(workload.file_bytes.div_ceil(block.max(1))),
+        false => workload.files,
+    };
+    let lanes = u64::from(workload.queue_depth) * u64::from(workload.jobs);
+    if blocks < lanes {
+        let things = if by_ranges { "blocks" } else { "objects" };
+        fields.fault(
+            "queue_depth",
+            format!("verified writes need at least one of the {things} for each lane: there are {blocks} for {lanes}"),
+            format!("use more {things}, or fewer lanes (queue_depth × jobs)"),
+        );
+    }
+}
+
+/// A workload's own gates look at operations that it has.
+fn own_gates(fields: &Fields<'_>, cell: &Cell) {
+    for gate in &cell.gates {
+        if let Some(op) = gate.op
+            && !gate_op_occurs(cell, op)
+        {
+            let all: Vec<_> = cell.workload.ops.iter().map(|weighted| weighted.op.name()).collect();
+            fields.fault(
+                "gates",
+                format!("{:?} looks at {op}, which {} never does", gate.text, fields.what),
+                format!("use {}, or total", crate::reader::one_of(&all)),
+            );
+        }
+    }
+}
+
+/// Whether a gate on an operation says anything about a cell.
+pub(crate) fn gate_op_occurs(cell: &Cell, op: OpKind) -> bool {
+    has(cell, &[op]) || (op == Commit && cell.workload.fsync_every > 0)
+}
+
+/// How many operations a second a cell's arrivals ask for in the long run.
+pub(crate) fn long_run_rate(arrivals: &Arrivals) -> Option<f64> {
+    match arrivals {
+        Arrivals::Closed => None,
+        Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => Some(*ops_per_s),
+        Arrivals::Ramp { to_ops_per_s, .. } => Some(*to_ops_per_s),
+        Arrivals::Steps { steps } => steps.last().map(|step| step.ops_per_s),
+        Arrivals::Times { times } => times.last().map(|time| time.ops_per_s),
+    }
+}

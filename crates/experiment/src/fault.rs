@@ -1,0 +1,151 @@
+//! What is wrong with an experiment file: where, what, and how to mend it.
+
+use std::fmt;
+
+/// How many faults are told at once; more would only scroll the first ones away.
+pub const MOST_FAULTS: usize = 20;
+
+/// The longest part of a source line that is shown, in characters.
+const SHOWN_CHARS: usize = 100;
+
+/// One fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The line in the file, from 1; 0 when it came from outside of the file (`origin` says from where).
+    pub line: usize,
+    /// The column in characters, from 1; 0 with line 0.
+    pub column: usize,
+    /// How many characters are underlined, at least 1.
+    pub length: usize,
+    /// What is wrong.
+    pub text: String,
+    /// How to mend it.
+    pub mend: String,
+    /// Where a substituted value came from: `${size} is 4QiB, from --set size=4QiB`.
+    pub note: Option<String>,
+    /// What stood outside of the file: `--set size=4QiB`.
+    pub origin: Option<String>,
+    /// The line's text, with tabs as blanks and without passwords.
+    pub source_line: String,
+}
+
+/// All faults of a file, in the order of its lines; never empty. Its `Display` is what users see: for each fault
+/// `file:line:column: what is wrong`, the line with a caret, and the mend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// The file's name.
+    pub file: String,
+    /// At most [`MOST_FAULTS`].
+    pub faults: Vec<Fault>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.faults.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            fault.write(f, &self.file)?;
+        }
+        if self.more > 0 {
+            writeln!(f)?;
+            writeln!(f, "… and {} more", self.more)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}
+
+impl Fault {
+    fn write(&self, f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
+        if let Some(origin) = &self.origin {
+            writeln!(f, "{origin}: {}", self.text)?;
+            writeln!(f, "  = {}", self.mend)?;
+            return Ok(());
+        }
+        writeln!(f, "{file}:{}:{}: {}", self.line, self.column, self.text)?;
+        let (shown, column) = window(&self.source_line, self.column);
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        let room = shown.chars().count().saturating_sub(column - 1).max(1);
+        writeln!(f, " {number} | {}", shown.trim_end())?;
+        let carets = "^".repeat(self.length.clamp(1, room));
+        writeln!(f, " {margin} | {}{carets}", " ".repeat(column - 1))?;
+        if let Some(note) = &self.note {
+            writeln!(f, " {margin} = {note}")?;
+        }
+        writeln!(f, " {margin} = {}", self.mend)
+    }
+}
+
+/// The part of a long line around `column`, and where the column is in it.
+fn window(line: &str, column: usize) -> (String, usize) {
+    let count = line.chars().count();
+    let column = column.clamp(1, count + 1);
+    if count <= SHOWN_CHARS {
+        return (line.to_owned(), column);
+    }
+    let from = (column - 1).saturating_sub(SHOWN_CHARS / 2).min(count - SHOWN_CHARS);
+    let mut shown: String = line.chars().skip(from).take(SHOWN_CHARS).collect();
+    let mut at = column - from;
+    if from > 0 {
+        shown.insert(0, '…');
+        at += 1;
+    }
+    if from + SHOWN_CHARS < count {
+        shown.push('…');
+    }
+    (shown, at)
+}
+
+/// A line as it may be shown: control characters as blanks, and what stands between `://` and `@` hidden, because it
+/// may be a password.
+pub(crate) fn shown_line(line: &str) -> String {
+    let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    hide_passwords(&clean)
+}
+
+/// `text` with each `//user:password@` as `//…@`, padded to the same number of characters so that carets stay true.
+pub(crate) fn hide_passwords(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        out.push_str(before);
+        let end = after.find(|c: char| c == '/' || c.is_whitespace()).unwrap_or(after.len());
+        match after[..end].rfind('@') {
+            Some(at_sign) => {
+                out.push_str(&"…".repeat(after[..at_sign].chars().count()));
+                rest = &after[at_sign..];
+            }
+            None => rest = after,
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_hidden_and_columns_stay() {
+        assert_eq!(hide_passwords("a: s3://me:pw@host/b"), "a: s3://……………@host/b");
+        assert!(!hide_passwords("s3://key:hunter2@b, x://k:hunter2@c").contains("hunter2"));
+        assert_eq!(hide_passwords("nfs://host/a@b").chars().count(), "nfs://host/a@b".len());
+        assert!(hide_passwords("nfs://host/a@b").ends_with("/a@b"));
+    }
+
+    #[test]
+    fn long_lines_are_shown_around_the_column() {
+        let line = format!("{}X{}", "a".repeat(300), "b".repeat(300));
+        let (shown, column) = window(&line, 301);
+        assert_eq!(shown.chars().nth(column - 1), Some('X'));
+        assert!(shown.chars().count() <= SHOWN_CHARS + 2);
+        assert_eq!(window("abc", 9), ("abc".into(), 4));
+    }
+}

@@ -1,0 +1,220 @@
+//! From the text of an experiment file to its plan.
+
+use crate::fault::Faults;
+use crate::known::{FILE, WORKLOAD};
+use crate::matrix::{Matrix, check_top};
+use crate::nearest::hint;
+use crate::parameters::Parameters;
+use crate::place::{Log, Place};
+use crate::plan::{Cell, Gate, Plan};
+use crate::read::{self, Scene};
+use crate::reader::{Fields, Point, Reader, one_of};
+use crate::set;
+use crate::source::{Settings, Source};
+use crate::tree::{self, Entry, LARGEST_FILE, Node, Value};
+
+/// The smallest useful file, for those that have nothing yet.
+const SMALLEST: &str = "write targets: {data: file:///mnt/data} and workloads: {first: {ops: read}}";
+
+/// Enough faults to stop looking for more.
+const ENOUGH: usize = 3 * crate::fault::MOST_FAULTS;
+
+/// Reads an experiment file into its plan.
+///
+/// # Errors
+/// All faults of the file, at most [`MOST_FAULTS`](crate::MOST_FAULTS), each with its line, column, text and mend.
+pub fn parse(source: &Source<'_>, settings: &Settings<'_>) -> Result<Plan, Faults> {
+    let log = Log::default();
+    let plan = read(source, settings, &log);
+    match plan {
+        Some(plan) if log.is_clean() => Ok(plan),
+        _ => {
+            if log.is_clean() {
+                // No way leads here; a message is better than a panic all the same.
+                log.fault(Place::START, "this file makes no plan", SMALLEST);
+            }
+            Err(log.into_faults(source.file, source.text))
+        }
+    }
+}
+
+/// The text of a file that was read as bytes.
+///
+/// # Errors
+/// Where the first byte stands that is not UTF-8.
+pub fn decode<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Faults> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Err(error) => {
+            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+            let place = Place {
+                line: u32::try_from(line).unwrap_or(u32::MAX),
+                column: u32::try_from(column).unwrap_or(u32::MAX),
+                ..Place::START
+            };
+            let log = Log::default();
+            let text =
+                if bytes.contains(&0) { "this is not a text file" } else { "a byte here is not UTF-8" };
+            log.fault(place, text, "save the file as UTF-8");
+            Err(log.into_faults(file, &String::from_utf8_lossy(bytes)))
+        }
+    }
+}
+
+fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan> {
+    if source.text.len() > LARGEST_FILE {
+        log.fault(Place::START, "this file is larger than 1 MiB", "an experiment needs a few dozen lines");
+        return None;
+    }
+    let root = match tree::read(source.text, log) {
+        Some(root) if matches!(root.value, Value::Map(_)) => root,
+        Some(root) if !matches!(root.value, Value::Empty) => {
+            log.fault(root.place, "an experiment is a map of keys", SMALLEST);
+            return None;
+        }
+        _ => {
+            if log.is_clean() {
+                log.fault(Place::START, "this file is empty", SMALLEST);
+            }
+            return None;
+        }
+    };
+    let mut parameters = Parameters::read(root.get("parameters"), settings, log);
+    let root = set::apply(root, &mut parameters, settings, log);
+    check_top(&root, log);
+    let targets = named(&root, "targets", "target", log);
+    let workloads = named(&root, "workloads", "workload", log);
+    let matrix = Matrix::read(&root, &targets, &parameters, log);
+    let crossed = matrix.as_ref().map(Matrix::parameters).unwrap_or_default();
+    parameters.check_used(&root, &crossed);
+
+    let none = Point::default();
+    let reader = Reader { log, parameters: &parameters, point: &none };
+    let scene = Scene { root: &root, targets: &targets };
+    if crossed.is_empty() {
+        // With crossed parameters a target may be whole only in its cells.
+        read::check_targets(&reader, &scene);
+    }
+    let top = Fields::new(&reader, "experiment", "", Place::START, [root.clone()]);
+    let text = |key: &str| top.get(key).and_then(|node| reader.text(&node, "write a text"));
+    let name = text("name").unwrap_or_else(|| stem(source.file));
+    let seed = top.integer("seed", 0, u64::MAX, 1);
+    let (description, results) = (text("description"), text("results"));
+    let gates = match top.get("gates") {
+        Some(node) => read::gates(&reader, &node).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    if let Some(matrix) = &matrix {
+        set::check_crossed(matrix, &parameters, settings, log);
+    }
+    let matrix = matrix?;
+    let slots = matrix.slots(workloads.len(), seed, log)?;
+    let mut cells = Vec::with_capacity(slots.len());
+    for slot in &slots {
+        let (point, point_name, texts) = matrix.point(slot);
+        let reader = Reader { log, parameters: &parameters, point: &point };
+        if let Some(mut cell) = read::cell(&reader, &scene, &workloads[slot.workload]) {
+            cell.index = u32::try_from(cells.len()).unwrap_or(u32::MAX);
+            cell.name.push_str(&point_name);
+            cell.point = texts;
+            cell.repetition = slot.repetition;
+            cells.push(cell);
+        }
+        if log.count() > ENOUGH {
+            break;
+        }
+    }
+    if log.is_clean() {
+        apply_gates(&mut cells, &gates, &reader);
+    }
+    Some(Plan { name, description, seed, results, cells })
+}
+
+/// Gives the file's gates to the cells that they say something about.
+fn apply_gates(cells: &mut [Cell], gates: &[(Gate, Node)], reader: &Reader<'_>) {
+    for (gate, node) in gates {
+        let mut used = false;
+        for cell in &mut *cells {
+            if gate.op.is_none_or(|op| crate::checks::gate_op_occurs(cell, op)) {
+                cell.gates.push(gate.clone());
+                used = true;
+            }
+        }
+        if let Some(op) = gate.op
+            && !used
+        {
+            let mut all: Vec<&str> =
+                cells.iter().flat_map(|cell| &cell.workload.ops).map(|weighted| weighted.op.name()).collect();
+            all.sort_unstable();
+            all.dedup();
+            reader.fault(
+                node,
+                format!("{:?} looks at {op}, which no workload does", gate.text),
+                format!("use {}, or total", one_of(&all)),
+            );
+        }
+    }
+}
+
+/// The named parts of a section, with names that make good file names and paths.
+fn named(root: &Node, section: &str, what: &str, log: &Log) -> Vec<Entry> {
+    let Some(node) = root.get(section) else {
+        let near = root.entries().iter().find(|entry| {
+            !FILE.iter().any(|key| key.name == &*entry.key) && crate::nearest(&entry.key, [section]).is_some()
+        });
+        // A misspelt section has its own fault.
+        if near.is_none() {
+            log.fault(Place::START, format!("there are no {section}"), SMALLEST);
+        }
+        return Vec::new();
+    };
+    let Value::Map(entries) = &node.value else {
+        let mend = format!("write {section}: and below it, indented, name: …");
+        log.fault(node.place, format!("{section} is a map of names"), mend);
+        return Vec::new();
+    };
+    if entries.is_empty() {
+        log.fault(node.place, format!("there are no {section}"), SMALLEST);
+    }
+    for entry in entries.iter() {
+        let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if entry.key.is_empty() || entry.key.len() > 64 || !entry.key.chars().all(good) {
+            log.fault(
+                entry.key_place,
+                format!("{:?} is no name of a {what}", entry.key),
+                "use up to 64 letters, digits, - and _",
+            );
+        }
+        if section == "workloads" && !matches!(entry.node.value, Value::Map(_)) {
+            let text = format!("workload {:?} is a map of keys", entry.key);
+            let mend = match WORKLOAD.iter().any(|key| key.name == &*entry.key) {
+                true => format!("give the workload a name: workloads: {{first: {{{}: …}}}}", entry.key),
+                false => format!("write {}: {{ops: read}}", entry.key),
+            };
+            log.fault(entry.node.place, text, mend);
+        }
+    }
+    let kept =
+        entries.iter().filter(|entry| section != "workloads" || matches!(entry.node.value, Value::Map(_)));
+    kept.cloned().collect()
+}
+
+/// A file's name without its folder and ending.
+fn stem(file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")).unwrap_or(name);
+    if stem.is_empty() { "experiment".into() } else { stem.into() }
+}
+
+/// The nearest name for a `--set` that reaches nothing.
+pub(crate) fn near_names(name: &str, parameters: &Parameters<'_>) -> String {
+    let names: Vec<&str> = parameters
+        .all
+        .iter()
+        .map(|parameter| &*parameter.name)
+        .chain(FILE.iter().map(|key| key.name))
+        .collect();
+    hint(name, names.iter().copied())
+}

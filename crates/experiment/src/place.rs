@@ -1,0 +1,110 @@
+//! Where something stands, and the list of faults found so far.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::fault::{Fault, Faults, MOST_FAULTS, hide_passwords, shown_line};
+
+/// Where something stands: in the file, or in a text from outside of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    /// 0 for the file; otherwise the number of an origin in the [`Log`], from 1.
+    pub origin: u32,
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
+    /// In characters.
+    pub length: u32,
+}
+
+impl Place {
+    /// The beginning of the file.
+    pub const START: Self = Self { origin: 0, line: 1, column: 1, length: 1 };
+}
+
+#[derive(Debug)]
+struct Entry {
+    place: Place,
+    text: String,
+    mend: String,
+    note: Option<Rc<str>>,
+}
+
+/// The faults found so far, and the names of the places outside of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    origins: RefCell<Vec<String>>,
+    found: RefCell<Vec<Entry>>,
+}
+
+impl Log {
+    /// A place outside of the file: `--set size=4GiB`.
+    pub fn origin(&self, name: String) -> Place {
+        let mut origins = self.origins.borrow_mut();
+        origins.push(name);
+        let origin = u32::try_from(origins.len()).unwrap_or(u32::MAX);
+        Place { origin, line: 0, column: 0, length: 0 }
+    }
+
+    /// Notes a fault. The same fault at the same place is noted once: cells share most of their values.
+    pub fn fault(&self, place: Place, text: impl Into<String>, mend: impl Into<String>) {
+        self.fault_with(place, text, mend, None);
+    }
+
+    /// Notes a fault together with where a substituted value came from.
+    pub fn fault_with(
+        &self,
+        place: Place,
+        text: impl Into<String>,
+        mend: impl Into<String>,
+        note: Option<Rc<str>>,
+    ) {
+        let entry = Entry { place, text: text.into(), mend: mend.into(), note };
+        let mut found = self.found.borrow_mut();
+        if !found.iter().any(|other| other.place == entry.place && other.text == entry.text) {
+            found.push(entry);
+        }
+    }
+
+    /// How many faults there are.
+    pub fn count(&self) -> usize {
+        self.found.borrow().len()
+    }
+
+    /// There is nothing wrong so far.
+    pub fn is_clean(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// Everything that was found, in the order of the file's lines; what came from outside of it first.
+    pub fn into_faults(self, file: &str, text: &str) -> Faults {
+        let origins = self.origins.into_inner();
+        let mut found = self.found.into_inner();
+        found.sort_by_key(|entry| (entry.place.line, entry.place.column));
+        let more = found.len().saturating_sub(MOST_FAULTS);
+        found.truncate(MOST_FAULTS);
+        let line_of = |line: u32| {
+            let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+            shown_line(text.split('\n').nth(index).unwrap_or("").trim_end_matches('\r'))
+        };
+        let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let faults = found
+            .into_iter()
+            .map(|entry| Fault {
+                line: number(entry.place.line),
+                column: number(entry.place.column),
+                length: number(entry.place.length).max(1),
+                text: hide_passwords(&entry.text),
+                mend: entry.mend,
+                note: entry.note.map(|note| hide_passwords(&note)),
+                origin: number(entry.place.origin)
+                    .checked_sub(1)
+                    .and_then(|index| origins.get(index))
+                    .map(|origin| hide_passwords(origin)),
+                source_line: if entry.place.origin == 0 { line_of(entry.place.line) } else { String::new() },
+            })
+            .collect();
+        Faults { file: file.to_owned(), faults, more }
+    }
+}

@@ -1,0 +1,167 @@
+//! Conditions on results: `read.bandwidth >= 3 GB/s`, `p99 <= 2 ms`, `errors == 0`.
+
+use metrics::OpKind;
+use units::{ByteRate, OpRate, ParseError, Span};
+
+use crate::nearest::{hint, nearest};
+use crate::plan::{Comparison, Gate, GateMetric};
+use crate::reader::Reader;
+use crate::tree::Node;
+
+const EXAMPLES: &str = "write such as read.bandwidth >= 3 GB/s, write.p99 <= 5 ms or errors == 0";
+
+/// What a gate can look at, besides percentiles.
+const METRICS: [&str; 8] = ["bandwidth", "bw", "rate", "iops", "mean", "max", "errors", "p99"];
+
+/// Longest first: `<=` before `<`.
+const COMPARISONS: [(&str, Comparison); 5] = [
+    (">=", Comparison::AtLeast),
+    ("<=", Comparison::AtMost),
+    ("==", Comparison::Equal),
+    (">", Comparison::Above),
+    ("<", Comparison::Below),
+];
+
+/// Reads a condition.
+pub(crate) fn gate(reader: &Reader<'_>, node: &Node) -> Option<Gate> {
+    let text = reader.text(node, EXAMPLES)?;
+    let node = reader.resolve(node)?;
+    match read(&text) {
+        Ok(gate) => Some(gate),
+        Err((fault, mend)) => {
+            reader.fault(&node, fault, mend);
+            None
+        }
+    }
+}
+
+/// Reads a condition from its text, or says what is wrong and how to mend it.
+fn read(text: &str) -> Result<Gate, (String, String)> {
+    let wrong = |fault: String| (fault, EXAMPLES.to_owned());
+    let found =
+        COMPARISONS.iter().filter_map(|(sign, comparison)| Some((text.find(sign)?, *sign, *comparison)));
+    // The first sign counts, and of two that begin at one place the longer one, which comes first in the list.
+    let Some((at, sign, comparison)) = found.min_by_key(|(at, ..)| *at) else {
+        return Err(wrong(format!("{text:?} compares nothing: >=, <=, >, < or == is missing")));
+    };
+    let (left, right) = (text[..at].trim(), text[at + sign.len()..].trim());
+    let (op, name) = match left.split_once('.') {
+        // `p99.9` has a point of its own.
+        Some((first, rest))
+            if !first.starts_with(|c: char| c == 'p' && rest.starts_with(|c: char| c.is_ascii_digit())) =>
+        {
+            (operation(first)?, rest.trim())
+        }
+        Some((first, rest)) if rest.contains('.') => (operation(first)?, rest.trim()),
+        _ => (None, left),
+    };
+    let metric = metric(name)?;
+    let number = |error: ParseError| (error.fault(), error.mend().to_owned());
+    let limit = match metric {
+        GateMetric::Bandwidth => right.parse::<ByteRate>().map_err(number)?.bytes_per_second(),
+        GateMetric::Rate => match right.parse::<f64>() {
+            Ok(rate) if rate.is_finite() && rate >= 0.0 => rate,
+            _ => right.parse::<OpRate>().map_err(number)?.0,
+        },
+        GateMetric::Errors => right
+            .parse::<u64>()
+            .map_err(|_| (format!("{right:?} is no number of errors"), "write errors == 0".to_owned()))?
+            as f64,
+        GateMetric::Mean | GateMetric::Percentile(_) | GateMetric::Max => {
+            right.parse::<Span>().map_err(number)?.nanos() as f64
+        }
+    };
+    Ok(Gate { text: text.to_owned(), op, metric, comparison, limit })
+}
+
+/// What stands before the first point.
+fn operation(name: &str) -> Result<Option<OpKind>, (String, String)> {
+    let name = name.trim();
+    if name == "total" {
+        return Ok(None);
+    }
+    match OpKind::ALL.iter().find(|kind| kind.name() == name) {
+        Some(kind) => Ok(Some(*kind)),
+        None => {
+            let names = OpKind::ALL.iter().map(|kind| kind.name()).chain(["total"]);
+            Err((format!("{name:?} is no operation"), hint(name, names)))
+        }
+    }
+}
+
+fn metric(name: &str) -> Result<GateMetric, (String, String)> {
+    Ok(match name {
+        "bandwidth" | "bw" => GateMetric::Bandwidth,
+        "rate" | "iops" => GateMetric::Rate,
+        "mean" => GateMetric::Mean,
+        "max" => GateMetric::Max,
+        "errors" => GateMetric::Errors,
+        _ => {
+            let percent = name.strip_prefix('p').and_then(|digits| {
+                let plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+                digits.parse::<f64>().ok().filter(|_| plain)
+            });
+            match percent {
+                Some(percent) if percent > 0.0 && percent < 100.0 => {
+                    // 99.9 / 100 is not 0.999; the nearest float of the decimal is meant.
+                    let share = format!("{percent}e-2").parse().unwrap_or(percent / 100.0);
+                    GateMetric::Percentile(share)
+                }
+                Some(_) => {
+                    let mend = "write p50, p99 or p99.9; the longest of all is max".into();
+                    return Err((format!("{name:?} is no percentile between 0 and 100"), mend));
+                }
+                None => {
+                    let mend = match nearest(name, METRICS) {
+                        Some(near) => format!("did you mean {near}?"),
+                        None => "there are bandwidth, rate (iops), mean, p50 (p99, p99.9 …), max and errors"
+                            .into(),
+                    };
+                    return Err((format!("{name:?} is nothing that is measured"), mend));
+                }
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_are_read_as_people_write_them() {
+        for (text, op, metric, comparison, limit) in [
+            ("read.bandwidth >= 3 GB/s", Some(OpKind::Read), GateMetric::Bandwidth, Comparison::AtLeast, 3e9),
+            ("total.bw>1GiB/s", None, GateMetric::Bandwidth, Comparison::Above, 1_073_741_824.0),
+            ("write.p99 <= 5 ms", Some(OpKind::Write), GateMetric::Percentile(0.99), Comparison::AtMost, 5e6),
+            ("p99.9 < 10ms", None, GateMetric::Percentile(0.999), Comparison::Below, 1e7),
+            ("put.p99.99<1s", Some(OpKind::Put), GateMetric::Percentile(0.9999), Comparison::Below, 1e9),
+            ("errors == 0", None, GateMetric::Errors, Comparison::Equal, 0.0),
+            ("read.iops >= 100k/s", Some(OpKind::Read), GateMetric::Rate, Comparison::AtLeast, 1e5),
+            ("rate >= 250", None, GateMetric::Rate, Comparison::AtLeast, 250.0),
+            ("get.max <= 1m30s", Some(OpKind::Get), GateMetric::Max, Comparison::AtMost, 9e10),
+            ("put.mean < 20us", Some(OpKind::Put), GateMetric::Mean, Comparison::Below, 2e4),
+        ] {
+            let expected = Gate { text: text.into(), op, metric, comparison, limit };
+            assert_eq!(read(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_gates_say_how_to_mend_them() {
+        for (text, fault, mend) in [
+            ("read.bandwidth", "compares nothing", "write such as"),
+            ("read.bandwith >= 3 GB/s", "\"bandwith\" is nothing", "did you mean bandwidth?"),
+            ("red.p99 <= 5 ms", "\"red\" is no operation", "did you mean \"read\"?"),
+            ("p99 <= 5", "the unit is missing", "250ms"),
+            ("p100 <= 5 ms", "no percentile", "max"),
+            ("bandwidth >= 3 GB", "does not end in /s", "3.1 GB/s"),
+            ("errors == none", "no number of errors", "errors == 0"),
+            (">= 3", "is nothing", "there are"),
+            ("pinf < 1s", "is nothing", "there are"),
+        ] {
+            let (found, how) = read(text).unwrap_err();
+            assert!(found.contains(fault) && how.contains(mend), "{text}: {found}; {how}");
+        }
+    }
+}

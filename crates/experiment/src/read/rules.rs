@@ -1,0 +1,113 @@
+//! Rules around a cell: steady state, errors, caches.
+
+use crate::known::{
+    CACHE, ERRORS, FIO_METRIC, STEADY, STEADY_DEFAULT, STEADY_FIO, STEADY_SNIA, STEADY_STORPERF,
+};
+use crate::plan::{CacheControl, ErrorPolicy, SteadyRule};
+use crate::reader::{Fields, Reader};
+use crate::tree::{Node, Value};
+
+/// The steady-state rule.
+pub(super) fn steady(fields: &Fields<'_>) -> Option<SteadyRule> {
+    let reader = fields.reader;
+    let Some(node) = fields.get("steady") else { return rule(reader, "default", None, fields.place) };
+    match &node.value {
+        Value::Map(_) => {
+            let entry = reader.only_entry(&node, "steady-state rule", STEADY)?;
+            rule(reader, &entry.key, Some(entry.node.clone()), entry.key_place)
+        }
+        _ => rule(reader, reader.choice(&node, "steady-state rule", STEADY)?, None, node.place),
+    }
+}
+
+fn rule(
+    reader: &Reader<'_>,
+    name: &str,
+    options: Option<Node>,
+    place: crate::place::Place,
+) -> Option<SteadyRule> {
+    let before = reader.log.count();
+    let fields = Fields::new(reader, format!("rule {name:?}"), "steady.rule.", place, options);
+    let known = match name {
+        "default" => STEADY_DEFAULT,
+        "snia" => STEADY_SNIA,
+        "storperf" => STEADY_STORPERF,
+        "fio" => STEADY_FIO,
+        _ => &[],
+    };
+    fields.check_keys(known);
+    let above_zero = |key: &str, value: f64| {
+        if value <= 0.0 {
+            fields.fault(key, format!("{key} must be more than 0"), "write a larger value");
+        }
+        value
+    };
+    let rule = match name {
+        "default" => SteadyRule::Default {
+            half_width: above_zero("half_width", fields.share("half_width", 0.03)),
+            drift: above_zero("drift", fields.share("drift", 0.05)),
+            latency_drift: above_zero("latency_drift", fields.share("latency_drift", 0.10)),
+            effective_samples: fields.integer("effective_samples", 2, 1_000_000, 30) as f64,
+        },
+        "snia" => SteadyRule::Snia { round_s: at_least_one(&fields, "round", 60.0) },
+        "storperf" => SteadyRule::Storperf {
+            sample_s: at_least_one(&fields, "sample", 60.0),
+            samples: u32::try_from(fields.integer("samples", 2, 10_000, 10)).unwrap_or(u32::MAX),
+        },
+        "fio" => SteadyRule::Fio {
+            metric: fields.choice("metric", FIO_METRIC, "iops").to_owned(),
+            slope: fields.flag("slope", true),
+            limit: above_zero("limit", fields.share("limit", 0.003)),
+            window_s: at_least_one(&fields, "window", 30.0),
+        },
+        _ => SteadyRule::None,
+    };
+    (reader.log.count() == before).then_some(rule)
+}
+
+/// Whole seconds, because that is how long an interval is.
+fn at_least_one(fields: &Fields<'_>, key: &str, default: f64) -> f64 {
+    let seconds = fields.seconds(key, default);
+    if seconds < 1.0 || seconds.fract() != 0.0 {
+        fields.fault(key, "this is measured in intervals of one second", "write whole seconds, at least 1s");
+    }
+    seconds
+}
+
+/// How many seconds a rule looks at before it can decide.
+pub(super) fn shortest(rule: &SteadyRule) -> f64 {
+    match rule {
+        SteadyRule::Default { .. } | SteadyRule::None => 0.0,
+        SteadyRule::Snia { round_s } => 5.0 * round_s,
+        SteadyRule::Storperf { sample_s, samples } => sample_s * f64::from(*samples),
+        SteadyRule::Fio { window_s, .. } => *window_s,
+    }
+}
+
+/// What happens when operations fail.
+pub(super) fn errors(fields: &Fields<'_>) -> Option<ErrorPolicy> {
+    let reader = fields.reader;
+    let Some(node) = fields.get("errors") else { return Some(ErrorPolicy::Continue) };
+    if matches!(node.value, Value::Map(_)) {
+        let entry = reader.only_entry(&node, "error policy", &[ERRORS[0].name])?;
+        return reader.integer(&entry.node, 1, u64::MAX).map(ErrorPolicy::StopCellAfter);
+    }
+    match reader.choice(&node, "error policy", &["continue", "stop", "stop_cell_after"])? {
+        "continue" => Some(ErrorPolicy::Continue),
+        "stop" => Some(ErrorPolicy::Stop),
+        _ => {
+            reader.fault(&node, "stop_cell_after needs a number", "write errors: {stop_cell_after: 100}");
+            None
+        }
+    }
+}
+
+/// What happens to caches before a cell.
+pub(super) fn cache(fields: &Fields<'_>, default: CacheControl) -> Option<CacheControl> {
+    let Some(node) = fields.get("cache") else { return Some(default) };
+    Some(match fields.reader.choice(&node, "cache control", CACHE)? {
+        "keep" => CacheControl::Keep,
+        "invalidate" => CacheControl::Invalidate,
+        _ => CacheControl::Drop,
+    })
+}

@@ -1,0 +1,79 @@
+//! The stages around a measurement.
+
+use metrics::OpKind;
+
+use super::rules::shortest;
+use crate::known::{MEASURE, PREPARE, STAGES};
+use crate::plan::{Prepare, Stages, SteadyRule, WeightedOp};
+use crate::reader::Fields;
+
+/// The longest measurement unless the file says otherwise, in seconds.
+const AT_MOST_S: f64 = 1800.0;
+
+/// The stages of a cell.
+pub(super) fn stages(
+    fields: &Fields<'_>,
+    ops: &[WeightedOp],
+    verify: bool,
+    rule: &SteadyRule,
+) -> Option<Stages> {
+    let reader = fields.reader;
+    let before = reader.log.count();
+    let stages = fields.below("stages", "stages", None);
+    stages.check_keys(STAGES);
+    let made_by_itself =
+        !ops.is_empty() && ops.iter().all(|weighted| matches!(weighted.op, OpKind::Put | OpKind::Create));
+    let prepare = match stages.choice("prepare", PREPARE, if made_by_itself { "none" } else { "fill" }) {
+        "fill" => Prepare::Fill,
+        "fill_always" => Prepare::FillAlways,
+        "keep" => Prepare::Keep,
+        _ => Prepare::None,
+    };
+    let measure = stages.below("measure", "measure", Some("at_least"));
+    measure.check_keys(MEASURE);
+    let at_least = measure.seconds("at_least", 60.0);
+    if at_least < 1.0 {
+        measure.fault("at_least", "a measurement takes at least one second", "write a duration such as 60s");
+    }
+    let default_most = match rule {
+        SteadyRule::None => at_least,
+        _ => AT_MOST_S.max(at_least),
+    };
+    let at_most = measure.seconds("at_most", default_most);
+    if at_most < at_least {
+        let (least, most) = (span(at_least), span(at_most));
+        measure.fault(
+            if measure.has("at_most") { "at_most" } else { "at_least" },
+            format!("at_most ({most}) is less than at_least ({least})"),
+            format!("write at_most: {least} or more, or a shorter at_least"),
+        );
+    } else if shortest(rule) > at_most {
+        let needed = span(shortest(rule));
+        measure.fault(
+            "at_most",
+            format!(
+                "the steady-state rule looks at {needed}, and the measurement ends after {}",
+                span(at_most)
+            ),
+            format!("write at_most: {needed} or more, or choose another rule"),
+        );
+    }
+    let read = Stages {
+        prepare,
+        warm_up_s: stages.seconds("warm_up", 10.0),
+        measure_at_least_s: at_least,
+        measure_at_least_bytes: measure.size("at_least_bytes", 0),
+        measure_at_most_s: at_most,
+        verify: stages.flag("verify", verify),
+        clean_up: stages.flag("clean_up", prepare != Prepare::Keep),
+    };
+    (reader.log.count() == before).then_some(read)
+}
+
+/// Seconds as people write them.
+pub(super) fn span(seconds: f64) -> String {
+    match std::time::Duration::try_from_secs_f64(seconds) {
+        Ok(duration) => units::Span(duration).to_string(),
+        Err(_) => format!("{seconds} s"),
+    }
+}

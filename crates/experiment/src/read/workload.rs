@@ -1,0 +1,223 @@
+//! A cell: workload, target, stages and rules at one point of the matrix.
+
+use std::collections::BTreeMap;
+
+use super::{access, rate, rules, stages, study, target, weights};
+use crate::checks;
+use crate::known::{SHARED, SINK, WORKLOAD};
+use crate::nearest::hint;
+use crate::plan::{CacheControl, Cell, Gate, Target, Workload};
+use crate::reader::{Fields, Reader};
+use crate::target_options::Kind;
+use crate::tree::{Entry, Node, Value};
+
+/// The parts of the file that cells are made of.
+pub(crate) struct Scene<'a> {
+    pub root: &'a Node,
+    pub targets: &'a [Entry],
+}
+
+/// Reads one cell; its index, name and point are filled in by the caller. `None` when anything is wrong with it.
+pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> Option<Cell> {
+    let before = reader.log.count();
+    // What the file gives for all workloads lies lowest.
+    let shared: Vec<Entry> =
+        scene.root.entries().iter().filter(|entry| SHARED.contains(&&*entry.key)).cloned().collect();
+    let defaults = scene.root.get("defaults").cloned();
+    let layers = [Some(workload.node.clone()), defaults, Some(Node::map(workload.key_place, shared))];
+    let what = format!("workload {:?}", workload.key);
+    let fields = Fields::new(reader, what, "", workload.key_place, layers.into_iter().flatten());
+    fields.check_keys(WORKLOAD);
+
+    let target = target_of(&fields, scene);
+    let ops = weights::ops(&fields);
+    let shape = target.as_ref().map(|(_, kind)| Shape::of(&fields, kind, ops.as_deref()));
+    let default_block = shape.as_ref().map_or(4096, |shape| shape.default_block);
+    let block_sizes = weights::block_sizes(&fields, default_block);
+    let access = access::access(&fields);
+    let arrivals = rate::arrivals(&fields);
+    let study = study::study(&fields, arrivals.as_ref());
+    let (compressible, dedupe) = (fields.share("compressible", 0.0), fields.share("dedupe", 0.0));
+    let verify = fields.flag("verify", false);
+    let count = |key: &str, least: u64, most: u32| {
+        u32::try_from(fields.integer(key, least, most.into(), least.max(1))).unwrap_or(most)
+    };
+    let (queue_depth, jobs) = (count("queue_depth", 1, 65_536), count("jobs", 1, 4096));
+    let fsync_every = u32::try_from(fields.integer("fsync_every", 0, u32::MAX.into(), 0)).unwrap_or(u32::MAX);
+    let backlog_limit = fields.integer("backlog", 1, 100_000_000, 100_000);
+    let sink = fields.choice("sink", SINK, "buffer");
+    let op_timeout_s = fields.seconds("op_timeout", 60.0);
+    if op_timeout_s <= 0.0 {
+        fields.fault("op_timeout", "an operation needs time", "write a duration such as 60s");
+    }
+    let fdatasync = fields.flag("fdatasync", false);
+    let steady = rules::steady(&fields);
+    let errors = rules::errors(&fields);
+    let kind_cache = match &target {
+        Some((_, kind)) if matches!(kind.scheme, "file" | "block") => CacheControl::Invalidate,
+        _ => CacheControl::Keep,
+    };
+    let cache = rules::cache(&fields, kind_cache);
+    let gates = own_gates(&fields);
+    let stages = steady
+        .as_ref()
+        .and_then(|rule| stages::stages(&fields, ops.as_deref().unwrap_or_default(), verify, rule));
+    if reader.log.count() > before {
+        return None;
+    }
+    let (target, kind) = target?;
+    let shape = shape?;
+    let workload_value = Workload {
+        ops: ops?,
+        access: access?,
+        block_sizes: block_sizes?,
+        queue_depth,
+        jobs,
+        arrivals: arrivals?,
+        backlog_limit,
+        fsync_every,
+        fdatasync,
+        files: shape.files,
+        file_bytes: shape.file_bytes,
+        compressible,
+        dedupe,
+        verify,
+        sink: sink.to_owned(),
+        op_timeout_s,
+    };
+    let cell = Cell {
+        index: 0,
+        name: workload.key.to_string(),
+        workload_name: workload.key.to_string(),
+        point: BTreeMap::new(),
+        repetition: 1,
+        target,
+        workload: workload_value,
+        stages: stages?,
+        steady: steady?,
+        gates: gates?,
+        cache: cache?,
+        errors: errors?,
+        study,
+    };
+    checks::cell(&fields, kind, &cell);
+    (reader.log.count() == before).then_some(cell)
+}
+
+/// The target that a workload names, or the only one.
+fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static Kind)> {
+    let reader = fields.reader;
+    let names = || scene.targets.iter().map(|entry| &*entry.key);
+    let entry = match fields.get("target") {
+        Some(node) => {
+            let name = reader.text(&node, "write a target's name")?;
+            let found = scene.targets.iter().find(|entry| *entry.key == *name);
+            if found.is_none() {
+                let mend = match name.contains(':') {
+                    true => format!("declare it, targets: {{data: {name}}}, and write target: data"),
+                    false => hint(&name, names()),
+                };
+                reader.fault(&node, format!("there is no target {name:?}"), mend);
+            }
+            found?
+        }
+        None => match scene.targets {
+            [only] => only,
+            [] => return None,
+            _ if fields.has("target") => return None,
+            _ => {
+                reader.log.fault(
+                    fields.place,
+                    format!("{} does not say which target it loads", fields.what),
+                    format!("add target: {}", crate::reader::one_of(&names().collect::<Vec<_>>())),
+                );
+                return None;
+            }
+        },
+    };
+    target::target(reader, entry)
+}
+
+/// How much data there is.
+struct Shape {
+    files: u64,
+    file_bytes: u64,
+    default_block: u64,
+}
+
+impl Shape {
+    fn of(fields: &Fields<'_>, kind: &Kind, ops: Option<&[crate::plan::WeightedOp]>) -> Self {
+        use metrics::OpKind::{Delete, Get, Put};
+        let whole = ops.unwrap_or_default().iter().any(|weighted| matches!(weighted.op, Put | Get | Delete));
+        let objects =
+            kind.objects && (!kind.ranges || whole || fields.has("objects") || fields.has("object_size"));
+        let (count_key, size_key, other_count, other_size) = if objects {
+            ("objects", "object_size", "files", "file_size")
+        } else {
+            ("files", "file_size", "objects", "object_size")
+        };
+        for (key, right) in [(other_count, count_key), (other_size, size_key)] {
+            if fields.has(key) {
+                let things = if objects { "objects" } else { "files" };
+                fields.fault(
+                    key,
+                    format!("{key} does not fit: this target holds {things} here"),
+                    format!("write {right}"),
+                );
+            }
+        }
+        let default_count = if objects { 64 } else { 1 };
+        let files = fields.integer(count_key, 1, 1 << 40, default_count);
+        let device = kind.scheme == "block";
+        if device && files != 1 {
+            fields.fault(
+                "files",
+                "a block device holds no files",
+                "remove files; file_size is the part that is used",
+            );
+        }
+        let default_size = match (objects, device) {
+            (true, _) => 8 << 20,
+            (false, true) => 0,
+            (false, false) => 1 << 30,
+        };
+        let file_bytes = fields.size(size_key, default_size);
+        if file_bytes == 0 && !(device && !fields.has(size_key)) {
+            let what = if objects { "object" } else { "file" };
+            fields.fault(
+                size_key,
+                format!("a {what} of no bytes holds nothing"),
+                "write a size such as 1GiB",
+            );
+        }
+        if files.checked_mul(file_bytes).is_none_or(|total| total > 1 << 60) {
+            fields.fault(size_key, "this is more than 1 EiB of data", "use fewer or smaller ones");
+        }
+        // A block larger than the file would be a fault of its own that nobody made.
+        let default_block = if objects { file_bytes.max(1) } else { 4096.min(file_bytes.max(1)) };
+        let default_block = if device { 4096 } else { default_block };
+        Self { files, file_bytes, default_block }
+    }
+}
+
+/// The gates of the workload itself, all of which it must be able to pass.
+fn own_gates(fields: &Fields<'_>) -> Option<Vec<Gate>> {
+    match fields.get("gates") {
+        Some(node) => {
+            gates(fields.reader, &node).map(|gates| gates.into_iter().map(|(gate, _)| gate).collect())
+        }
+        None => Some(Vec::new()),
+    }
+}
+
+/// A list of gates with their places.
+pub(crate) fn gates(reader: &Reader<'_>, node: &Node) -> Option<Vec<(Gate, Node)>> {
+    if matches!(node.value, Value::Map(_)) {
+        reader.fault(node, "gates are a list of conditions", "write gates: [read.p99 <= 5 ms, errors == 0]");
+        return None;
+    }
+    let items = reader.list(node)?;
+    let read: Vec<_> =
+        items.iter().map(|item| super::gate(reader, item).map(|gate| (gate, item.clone()))).collect();
+    read.into_iter().collect()
+}

@@ -1,0 +1,56 @@
+//! Every example in `examples/experiments` makes a plan.
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+use std::path::{Path, PathBuf};
+
+use experiment::{Plan, Settings, Source, parse};
+
+/// The examples and what must be set for those that cannot guess it.
+const SET: &[(&str, &[(&str, &str)])] = &[
+    ("block-device.yaml", &[("device", "/dev/nvme1n1")]),
+    ("demo-sim.yaml", &[]),
+    ("latency-search.yaml", &[]),
+    ("load-sweep.yaml", &[]),
+    ("nfs-matrix.yaml", &[("server", "filer.example.com")]),
+    ("quick-local.yaml", &[]),
+    ("s3-objects.yaml", &[]),
+    ("snia-style.yaml", &[("device", "/dev/nvme1n1")]),
+    ("storperf-like.yaml", &[]),
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/experiments")
+}
+
+fn plan(name: &str) -> Plan {
+    let text = std::fs::read_to_string(folder().join(name)).unwrap();
+    let set =
+        SET.iter().find(|(file, _)| *file == name).unwrap_or_else(|| panic!("{name} is not in the list")).1;
+    let set: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let settings = Settings { set: &set, ..Settings::none() };
+    match parse(&Source { file: name, text: &text }, &settings) {
+        Ok(plan) => plan,
+        Err(faults) => panic!("\n{faults}"),
+    }
+}
+
+#[test]
+fn every_example_makes_a_plan() {
+    let mut names: Vec<_> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".yaml"))
+        .collect();
+    names.sort();
+    assert_eq!(names, SET.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    for name in &names {
+        let plan = plan(name);
+        assert_eq!(plan.name, name.trim_end_matches(".yaml"));
+        for cell in &plan.cells {
+            println!("{name} {}", cell.name);
+        }
+        // What is stored with the results reads back.
+        let json = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+    }
+}
