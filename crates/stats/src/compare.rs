@@ -1,8 +1,22 @@
-//! Whether two results differ.
+//! Whether two results differ, by how much, and how sure that is.
+//!
+//! The ratio of the two means is tested by Welch's t-test on its logarithm (to first order the test of the difference,
+//! and the interval never contains a negative rate). What the test is fed with depends on what there is:
+//!
+//! * both sides were repeated: the spread of the repetitions' means, which holds everything that differs from run to run.
+//!   It is never taken to be smaller than what the runs' own intervals allow for: repetitions that agree better are luck;
+//! * one run a side: its standard error from effective samples. How much runs differ among themselves is then unknown;
+//!   half a percent ([`BETWEEN_RUNS`]) is assumed, or what the other side's repetitions show.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
+use crate::numbers::{share, t_quantile, t_two_sided};
+
+/// Standard deviation between runs, relative, that is assumed where no repetition shows it.
+pub const BETWEEN_RUNS: f64 = 0.005;
+/// A difference is called one when its two-sided p-value is below this, which is when the 95 % interval leaves out 0.
+pub const SIGNIFICANCE: f64 = 0.05;
 
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug)]
@@ -48,22 +62,206 @@ pub struct Difference {
     pub test: String,
     /// Better, worse or no difference.
     pub call: Call,
-    /// The second is called worse, and worse by more than the threshold.
+    /// The second is called worse, and its estimate is worse by more than the threshold.
     pub regression: bool,
 }
 
-/// Compares `b` with `a`. A difference that is worse by more than `threshold` (0.05 is 5 %) is a regression.
+/// A side's mean with the variance of that mean, relative to it, and the degrees of freedom of that variance.
+struct Side {
+    mean: f64,
+    variance: f64,
+    freedom: f64,
+}
+
+/// Compares `b` with `a`.
+///
+/// `threshold` (0.05 is 5 %) only decides about [`Difference::regression`]; `call` is by significance alone. A side
+/// without repetitions, or with one that has fewer than two effective samples, shows no difference.
 pub fn compare(a: &Sample<'_>, b: &Sample<'_>, better: Better, threshold: f64) -> Difference {
-    let mean = |s: &Sample<'_>| s.repetitions.iter().map(|e| e.mean).sum::<f64>() / s.repetitions.len().max(1) as f64;
-    let relative = mean(b) / mean(a) - 1.0;
-    let worse = if better == Better::Higher { -relative } else { relative };
-    Difference {
+    let test = test_name(a, b);
+    let (one, two) = (side(a, b), side(b, a));
+    let relative = share(two.mean - one.mean, one.mean);
+    let none = |low: f64, high: f64, p_value: f64| Difference {
         relative,
-        low: relative,
-        high: relative,
-        p_value: 1.0,
-        test: String::new(),
+        low,
+        high,
+        p_value,
+        test: test.clone(),
         call: Call::NoDifference,
-        regression: worse > threshold,
+        regression: false,
+    };
+    let known = [a, b].iter().all(|s| is_known(s));
+    if !known || one.mean == two.mean && one.variance + two.variance == 0.0 {
+        return none(if known { 0.0 } else { -1.0 }, if known { 0.0 } else { f64::MAX }, 1.0);
     }
+    // A rate or latency of nothing has no ratio; it differs from something for certain.
+    let (low, high, p_value) = if one.mean <= 0.0 || two.mean <= 0.0 {
+        (relative, relative, if one.mean == two.mean { 1.0 } else { 0.0 })
+    } else {
+        let log = (two.mean / one.mean).ln();
+        let error = (one.variance + two.variance).sqrt();
+        let freedom = welch_freedom(&one, &two);
+        let half = t_quantile(1.0 - SIGNIFICANCE / 2.0, freedom) * error;
+        let p_value = if error > 0.0 { t_two_sided(log / error, freedom) } else { 0.0 };
+        (bounded((log - half).exp_m1()), bounded((log + half).exp_m1()), p_value)
+    };
+    let mut difference = none(low, high, p_value);
+    if p_value < SIGNIFICANCE {
+        let improved = (relative > 0.0) == (better == Better::Higher);
+        difference.call = if improved { Call::Better } else { Call::Worse };
+        difference.regression = !improved && relative.abs() > threshold;
+    }
+    difference
+}
+
+fn bounded(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value.clamp(-1.0, f64::MAX) }
+}
+
+/// A single run must have an interval at all.
+fn is_known(sample: &Sample<'_>) -> bool {
+    match sample.repetitions {
+        [] => false,
+        [only] => only.effective_samples >= 2.0,
+        _ => true,
+    }
+}
+
+fn side(sample: &Sample<'_>, other: &Sample<'_>) -> Side {
+    let runs = sample.repetitions;
+    let mean = mean_of(runs);
+    if runs.len() > 1 {
+        let n = runs.len() as f64;
+        let variance = between(runs).max(within(runs)) / n;
+        return Side { mean, variance, freedom: n - 1.0 };
+    }
+    let own = within(runs);
+    let own_freedom = runs.first().map_or(1.0, |run| run.effective_samples - 1.0).max(1.0);
+    let repeated = other.repetitions;
+    if repeated.len() > 1 {
+        // What the other side's repetitions differ by beyond their own noise, at least what would be assumed.
+        let beyond = (between(repeated) - within(repeated)).max(BETWEEN_RUNS * BETWEEN_RUNS);
+        let freedom = satterthwaite(own, own_freedom, beyond, repeated.len() as f64 - 1.0);
+        return Side { mean, variance: own + beyond, freedom };
+    }
+    // What is assumed is not estimated, so it adds no doubt about the variance: infinite degrees of freedom.
+    let variance = own + BETWEEN_RUNS * BETWEEN_RUNS;
+    Side { mean, variance, freedom: satterthwaite(own, own_freedom, BETWEEN_RUNS * BETWEEN_RUNS, 1e6) }
+}
+
+fn mean_of(runs: &[Estimate]) -> f64 {
+    // Divided before adding: the largest numbers do not overflow.
+    runs.iter().map(|run| run.mean / runs.len() as f64).sum()
+}
+
+/// Variance between the means of runs, relative.
+fn between(runs: &[Estimate]) -> f64 {
+    let mean = mean_of(runs);
+    let relative: Vec<f64> = runs.iter().map(|run| share(run.mean, mean)).collect();
+    let variance = crate::numbers::variance(&relative);
+    if variance.is_finite() { variance } else { f64::MAX }
+}
+
+/// Mean variance of a run's mean as the run itself shows it, relative.
+fn within(runs: &[Estimate]) -> f64 {
+    let n = runs.len().max(1) as f64;
+    let sum: f64 = runs.iter().map(|run| share(run.standard_error(), run.mean).min(1e6).powi(2)).sum();
+    sum / n
+}
+
+/// Degrees of freedom of a sum of two estimated variances (Satterthwaite 1946).
+fn satterthwaite(a: f64, freedom_a: f64, b: f64, freedom_b: f64) -> f64 {
+    let sum = a + b;
+    if sum <= 0.0 {
+        return freedom_a.min(freedom_b);
+    }
+    let (a, b) = (a / sum, b / sum);
+    1.0 / (a * a / freedom_a + b * b / freedom_b)
+}
+
+fn welch_freedom(a: &Side, b: &Side) -> f64 {
+    satterthwaite(a.variance, a.freedom, b.variance, b.freedom)
+}
+
+fn test_name(a: &Sample<'_>, b: &Sample<'_>) -> String {
+    let (one, two) = (a.repetitions.len(), b.repetitions.len());
+    let worth = |s: &Sample<'_>| s.repetitions.first().map_or(0.0, |run| run.effective_samples);
+    match (one > 1, two > 1) {
+        _ if one == 0 || two == 0 => "none: one side has no result".to_owned(),
+        _ if !is_known(a) || !is_known(b) => "none: too few intervals to know how sure the figures are".to_owned(),
+        (true, true) => format!("Welch's t-test on {one} and {two} repetitions"),
+        (false, false) => format!(
+            "Welch's t-test on {:.0} and {:.0} effective samples of one run each; runs are taken to differ by {:.1} %",
+            worth(a),
+            worth(b),
+            BETWEEN_RUNS * 100.0
+        ),
+        _ => format!(
+            "Welch's t-test on {} repetitions and {:.0} effective samples of one run",
+            one.max(two),
+            worth(if one == 1 { a } else { b })
+        ),
+    }
+}
+
+impl Difference {
+    /// One line: `worse: -5.1 % (95 % interval -7.3 % to -2.9 %, p 0.0003)`.
+    pub fn line(&self) -> String {
+        let p = if self.p_value < 1e-4 { "p < 0.0001".to_owned() } else { format!("p {:.4}", self.p_value) };
+        let high = if self.high >= 1e6 { "any".to_owned() } else { format!("{:+.1} %", self.high * 100.0) };
+        let relative = if self.relative >= 1e6 { "from nothing".to_owned() } else { format!("{:+.1} %", self.relative * 100.0) };
+        format!("{}: {relative} (95 % interval {:+.1} % to {high}, {p})", self.call, self.low * 100.0)
+    }
+}
+
+impl std::fmt::Display for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Call::Better => "better",
+            Call::Worse => "worse",
+            Call::NoDifference => "no difference",
+        })
+    }
+}
+
+/// Many comparisons in one line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Comparisons made.
+    pub compared: usize,
+    /// Better, after the correction.
+    pub better: usize,
+    /// Worse, after the correction.
+    pub worse: usize,
+    /// Regressions that are still significant after the correction.
+    pub regressions: usize,
+}
+
+/// Counts what is left of the calls when it is allowed for that many were made ([`holm`]): with 40 cells and no
+/// difference at all, two would be called different by chance.
+pub fn summary(differences: &[Difference]) -> Summary {
+    let adjusted = holm(&differences.iter().map(|d| d.p_value).collect::<Vec<_>>());
+    let mut out = Summary { compared: differences.len(), ..Summary::default() };
+    for (difference, p_value) in differences.iter().zip(adjusted) {
+        if p_value < SIGNIFICANCE {
+            out.better += usize::from(difference.call == Call::Better);
+            out.worse += usize::from(difference.call == Call::Worse);
+            out.regressions += usize::from(difference.regression);
+        }
+    }
+    out
+}
+
+/// P-values corrected for their number (Holm 1979): the chance of even one false call stays below 5 % when those below
+/// 0.05 are taken. In the order given.
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
+    let mut adjusted = vec![1.0; p_values.len()];
+    let mut least: f64 = 0.0;
+    for (rank, at) in order.into_iter().enumerate() {
+        least = least.max(p_values[at] * (p_values.len() - rank) as f64).min(1.0);
+        adjusted[at] = least;
+    }
+    adjusted
 }

@@ -1,0 +1,110 @@
+//! Comparisons with numbers worked out by hand.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+use stats::{Better, Call, Difference, Estimate, Sample, compare, estimate, holm, summary};
+
+/// A run with this mean and standard error, worth `effective` samples.
+fn run(mean: f64, error: f64, effective: f64) -> Estimate {
+    let deviation = error * effective.sqrt();
+    Estimate {
+        mean,
+        low: mean - 2.0 * error,
+        high: mean + 2.0 * error,
+        deviation,
+        samples: effective as u64,
+        effective_samples: effective,
+        autocorrelation: 1.0,
+    }
+}
+
+fn of(a: &[Estimate], b: &[Estimate], better: Better) -> Difference {
+    compare(&Sample { repetitions: a }, &Sample { repetitions: b }, better, 0.05)
+}
+
+#[test]
+fn repetitions_by_hand() {
+    // 98 100 102 against 93 95 97: means 100 and 95; relative variances of the means 4/3/100² and 4/3/95²;
+    // ln 0.95 = −0.051293; error √(1.3333e−4 + 1.4774e−4) = 0.016765; t = −3.0595; Welch's freedom
+    // (2.8107e−4)² / ((1.3333e−4)²/2 + (1.4774e−4)²/2) = 3.9895; p by Student's t = 0.0378.
+    let a: Vec<Estimate> = [98.0, 100.0, 102.0].map(|m| run(m, 0.1, 50.0)).to_vec();
+    let b: Vec<Estimate> = [93.0, 95.0, 97.0].map(|m| run(m, 0.1, 50.0)).to_vec();
+    let d = of(&a, &b, Better::Higher);
+    assert!((d.relative + 0.05).abs() < 1e-12);
+    assert!((d.p_value - 0.0378).abs() < 5e-4, "{}", d.p_value);
+    // t(0.975, 3.9895) = 2.7788: −0.051293 ± 0.046586.
+    assert!((d.low - (-0.097_879f64).exp_m1()).abs() < 2e-4 && (d.high - (-0.004_707f64).exp_m1()).abs() < 2e-4);
+    assert_eq!((d.call, d.regression), (Call::Worse, false));
+    assert_eq!(d.test, "Welch's t-test on 3 and 3 repetitions");
+    // The same numbers as latencies are good news.
+    assert_eq!(of(&a, &b, Better::Lower).call, Call::Better);
+    assert_eq!(of(&b, &a, Better::Lower).call, Call::Worse);
+}
+
+#[test]
+fn single_runs_by_hand() {
+    // 1 % error a side, half a percent between runs: error √(2·(1e−4 + 0.25e−4)) = 0.015811. ln 0.94 = −0.061875,
+    // t −3.913. Freedom a side 41/(0.8²) = 64.06, both: 128.1; p ≈ 0.00015.
+    let d = of(&[run(100.0, 1.0, 42.0)], &[run(94.0, 0.94, 42.0)], Better::Higher);
+    assert!((d.p_value - 0.00015).abs() < 3e-5, "{}", d.p_value);
+    assert_eq!((d.call, d.regression), (Call::Worse, true));
+    assert!(d.test.contains("42 and 42 effective samples of one run each"), "{}", d.test);
+    assert!(d.line().starts_with("worse: -6.0 % (95 % interval -8.9 % to -3.0 %, p 0.000"), "{}", d.line());
+}
+
+#[test]
+fn what_runs_differ_by_is_allowed_for() {
+    // No noise within the runs: a difference of 1 % is less than twice √2 · 0.5 %, one of 2 % is more.
+    let quiet = |mean| [estimate(&[mean; 60])];
+    assert_eq!(of(&quiet(100.0), &quiet(99.0), Better::Higher).call, Call::NoDifference);
+    assert_eq!(of(&quiet(100.0), &quiet(98.0), Better::Higher).call, Call::Worse);
+    assert_eq!(of(&quiet(100.0), &quiet(100.0), Better::Higher).p_value, 1.0);
+    // Repetitions of one side tell it for the other: here 3 %.
+    let spread: Vec<Estimate> = [97.0, 100.0, 103.0].map(|m| run(m, 0.01, 50.0)).to_vec();
+    let d = of(&spread, &quiet(96.0), Better::Higher);
+    assert_eq!(d.call, Call::NoDifference);
+    assert!(d.test.contains("3 repetitions and 60 effective samples"), "{}", d.test);
+    // Repetitions that agree better than their own noise allows are luck.
+    let lucky: Vec<Estimate> = [100.0, 100.001, 100.002].map(|m| run(m, 2.0, 50.0)).to_vec();
+    let other: Vec<Estimate> = [101.0, 101.001, 101.002].map(|m| run(m, 2.0, 50.0)).to_vec();
+    assert_eq!(of(&lucky, &other, Better::Higher).call, Call::NoDifference);
+}
+
+#[test]
+fn the_threshold_decides_about_regressions_only() {
+    let slower = |to: f64| of(&[run(100.0, 0.1, 900.0)], &[run(to, 0.1, 900.0)], Better::Higher);
+    assert_eq!((slower(96.0).call, slower(96.0).regression), (Call::Worse, false));
+    assert_eq!((slower(94.0).call, slower(94.0).regression), (Call::Worse, true));
+    assert_eq!((slower(106.0).call, slower(106.0).regression), (Call::Better, false));
+    // Far off but unsure: not significant, so no regression.
+    let unsure = of(&[run(100.0, 9.0, 30.0)], &[run(90.0, 9.0, 30.0)], Better::Higher);
+    assert_eq!((unsure.call, unsure.regression), (Call::NoDifference, false));
+}
+
+#[test]
+fn nothing_to_compare_is_said() {
+    let d = of(&[], &[run(1.0, 0.1, 30.0)], Better::Higher);
+    assert_eq!((d.call, d.test.as_str()), (Call::NoDifference, "none: one side has no result"));
+    let d = of(&[estimate(&[5.0])], &[run(1.0, 0.1, 30.0)], Better::Higher);
+    assert_eq!(d.call, Call::NoDifference);
+    assert!(d.test.starts_with("none: too few"));
+    let zero = [estimate(&[0.0; 60])];
+    assert_eq!(of(&zero, &zero, Better::Higher).call, Call::NoDifference);
+    assert_eq!(of(&zero, &[run(5.0, 0.1, 40.0)], Better::Higher).call, Call::Better);
+    assert_eq!(of(&[run(5.0, 0.1, 40.0)], &zero, Better::Higher).call, Call::Worse);
+}
+
+#[test]
+fn holm_by_hand() {
+    // Sorted 0.005 0.01 0.03 0.04, times 4 3 2 1: 0.02 0.03 0.06 0.06 (never less than the one before).
+    let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
+    for (found, expected) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
+        assert!((found - expected).abs() < 1e-12, "{adjusted:?}");
+    }
+    assert!(holm(&[]).is_empty());
+    let worse = of(&[run(100.0, 0.1, 900.0)], &[run(90.0, 0.1, 900.0)], Better::Higher);
+    let mut weak = worse.clone();
+    weak.p_value = 0.04;
+    let s = summary(&[worse, weak.clone(), weak]);
+    assert_eq!((s.compared, s.worse, s.better, s.regressions), (3, 1, 0, 1));
+}
