@@ -39,6 +39,13 @@ pub fn is_steady(points: &[(f64, f64)], samples: usize) -> bool {
     }
 }
 
+/// How far the fitted line moves from the smallest to the largest x: what the SNIA PTS limits to 10 % of the average
+/// instead of the slope per sample.
+pub fn fit_excursion(points: &[(f64, f64)]) -> Option<f64> {
+    let x: Vec<f64> = points.iter().map(|p| p.0).collect();
+    Some(slope(points)?.abs() * crate::numbers::range(&x)?)
+}
+
 /// The line as `StorPerf` draws it: by position, so that with gaps in x it is not the fitted line.
 pub fn series_slope(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let (Some(slope), Some(average)) = (slope(points), average(points)) else {
