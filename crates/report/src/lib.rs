@@ -4,5 +4,9 @@
 //! judged here, and no figure is shown that is not in it.
 
 mod document;
+mod figures;
+mod html;
+mod svg;
 
 pub use document::*;
+pub use html::{data, html};

@@ -8,6 +8,7 @@ mod timeline;
 
 pub use builder::CellBuilder;
 pub use curve::{Curve, CurvePoint};
+pub(crate) use heat::row_edge_ns;
 pub use heat::{HeatColumn, HeatMap};
 pub use timeline::{Point, Spread, Timeline};
 

@@ -1,0 +1,177 @@
+//! One cell: the verdict, the figures, the pictures, the details.
+
+use std::fmt::Write;
+
+use store::{CellResult, State, Validity};
+
+use super::charts::{self, Picture};
+use super::figure::Figures;
+use super::{details, escape, words};
+use crate::figures::Unit;
+use crate::{CellView, Document};
+
+/// The section of a cell.
+pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Figures<'_>) -> String {
+    let index = view.record.index;
+    let planned = document.planned(index);
+    let name = planned.map_or_else(|| format!("cell {index}"), |cell| cell.name.clone());
+    let mut out = format!(
+        "<article class=\"cell\" id=\"cell-{position}\" aria-labelledby=\"cell-title-{position}\">\
+         <h3 id=\"cell-title-{position}\"><span class=\"number\">{index}</span> {}{}</h3>",
+        escape(&name),
+        badge(view),
+    );
+    if let Some(cell) = planned {
+        let _ = write!(
+            out,
+            "<p class=\"sub\">{} · {} <span class=\"url\">{}</span></p>",
+            escape(&cell.workload_name),
+            escape(&cell.target.name),
+            escape(&cell.target.url),
+        );
+    }
+    let Some(result) = &view.record.result else {
+        out.push_str(&without_result(view));
+        let pictures = pictures(position, &name, view, None);
+        if !pictures.is_empty() {
+            let _ = write!(out, "<div class=\"plots\"><div class=\"over-time\">{pictures}</div></div>");
+        }
+        out.push_str("</article>");
+        return out;
+    };
+    let path = format!("/cells/{position}/result");
+    out.push_str(&reasons(result));
+    out.push_str(&headline(&path, result, figures));
+    let _ = write!(
+        out,
+        "<div class=\"plots\"><div class=\"over-time\">{}</div><div class=\"beside\">{}{}{}</div></div>",
+        pictures(position, &name, view, Some(result)),
+        charts::curve(position, &name, &view.curves, result.open_loop.is_some()).map(figure).unwrap_or_default(),
+        charts::study(&name, &result.points).map(figure).unwrap_or_default(),
+        details::latencies(&path, result, figures),
+    );
+    out.push_str("<div class=\"details\">");
+    out.push_str(&details::operations(&path, result, figures));
+    out.push_str(&details::study(&path, result, figures));
+    out.push_str(&details::open_loop(&path, result, figures));
+    out.push_str(&details::criteria(&path, result, figures));
+    out.push_str(&details::pts(&path, result, figures));
+    out.push_str(&details::series(&path, result, figures));
+    out.push_str(&details::errors(&path, result, figures));
+    out.push_str(&details::gates(&path, result, figures, planned));
+    out.push_str(&details::stages(&path, result, figures));
+    out.push_str(&details::surroundings(&path, result, figures));
+    out.push_str("</div></article>");
+    out
+}
+
+fn badge(view: &CellView) -> String {
+    let note = match (&view.record.state, &view.record.result) {
+        (_, Some(result)) => words::badge(result.verdict.validity).to_owned(),
+        (State::Failed, None) => "<span class=\"badge bad\">✕ FAILED</span>".into(),
+        (state, None) => format!("<span class=\"badge none\">{}</span>", words::state(*state)),
+    };
+    match (&view.record.state, &view.record.result) {
+        (State::Interrupted, Some(_)) => format!("{note}<span class=\"badge none\">interrupted</span>"),
+        _ => note,
+    }
+}
+
+fn without_result(view: &CellView) -> String {
+    let text = match (&view.record.failure, view.record.state) {
+        (Some(failure), _) => format!("It could not be run: {failure}"),
+        (None, State::Pending) => "This cell was not begun; manometer run --resume continues there.".into(),
+        (None, State::Finished) => "This cell is finished, but nothing was stored of it.".into(),
+        (None, _) => "This cell did not come to its end, so that there is no result; \
+                      what had been stored until then is shown."
+            .into(),
+    };
+    let class = if view.record.state == State::Failed { "reasons bad" } else { "reasons" };
+    format!("<p class=\"{class}\">{}</p>", escape(&text))
+}
+
+fn reasons(result: &CellResult) -> String {
+    let class = match result.verdict.validity {
+        Validity::Valid => "reasons",
+        Validity::Warn => "reasons warn",
+        Validity::Invalid => "reasons bad",
+    };
+    let mut out = format!("<ul class=\"{class}\">");
+    let sign = if result.steady.reached { "Steady" } else { "No steady state" };
+    let _ = write!(
+        out,
+        "<li><strong>{sign}</strong> (rule {}): {}</li>",
+        escape(&result.steady.rule),
+        escape(&result.steady.reason)
+    );
+    for reason in &result.verdict.reasons {
+        let _ = write!(out, "<li>{}</li>", escape(reason));
+    }
+    if let Some(lost) = &result.steady.lost {
+        let _ = write!(out, "<li>A steady level was left at interval {} of the measurement.</li>", lost.interval);
+    }
+    for note in &result.steady.notes {
+        let _ = write!(out, "<li class=\"quiet\">{}</li>", escape(note));
+    }
+    out.push_str("</ul>");
+    out
+}
+
+fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let total = format!("{path}/total");
+    let estimate = |name: &str, unit: Unit| {
+        let at = format!("{total}/{name}");
+        let value = figures.get(&format!("{at}/mean"), unit);
+        (value, figures.uncertainty(&at, unit).unwrap_or_default())
+    };
+    let mut cards = Vec::new();
+    if result.total.bytes > 0 {
+        cards.push(("throughput", estimate("bytes_per_s", Unit::BytesPerS)));
+    }
+    cards.push(("operations", estimate("ops_per_s", Unit::OpsPerS)));
+    let response = format!("{total}/response");
+    cards.push(("median", (figures.latency(&response, "p50_ns"), String::new())));
+    cards.push(("p99", match result.total.response.count {
+        0 => ("–".into(), String::new()),
+        _ => (
+            figures.latency(&response, "p99_ns"),
+            figures.uncertainty(&format!("{total}/p99_ns"), Unit::Ns).unwrap_or_default(),
+        ),
+    }));
+    cards.push(("p99.9", (figures.latency(&response, "p999_ns"), String::new())));
+    cards.push(("failed", (figures.get(&format!("{total}/failed"), Unit::Count), String::new())));
+    if result.found_ops_per_s.is_some() {
+        let found = figures.get(&format!("{path}/found_ops_per_s"), Unit::OpsPerS);
+        cards.insert(0, ("highest rate found", (found, String::new())));
+    }
+    let mut out = String::from("<dl class=\"headline\">");
+    for (name, (value, uncertainty)) in cards {
+        let alarm = if name == "failed" && result.total.failed > 0 { " class=\"alarm\"" } else { "" };
+        let _ = write!(out, "<div{alarm}><dt>{name}</dt><dd>{value}<small>{uncertainty}</small></dd></div>");
+    }
+    let _ = write!(
+        out,
+        "<div><dt>reported window</dt><dd>{} – {}<small>of {}</small></dd></div></dl>",
+        figures.get(&format!("{path}/window_start_s"), Unit::Seconds),
+        figures.get(&format!("{path}/window_end_s"), Unit::Seconds),
+        figures.get(&format!("{path}/measured_s"), Unit::Seconds),
+    );
+    out
+}
+
+fn pictures(position: usize, name: &str, view: &CellView, result: Option<&CellResult>) -> String {
+    let pictures = [
+        charts::rate(position, name, view, result),
+        charts::latency(position, name, view, result),
+        charts::heat(name, view),
+    ];
+    pictures.into_iter().flatten().map(figure).collect()
+}
+
+fn figure(picture: Picture) -> String {
+    let mut legend = String::new();
+    for (class, name) in &picture.legend {
+        let _ = write!(legend, "<span class=\"key\"><i class=\"{}\"></i>{}</span>", escape(class), escape(name));
+    }
+    format!("<figure><figcaption>{} {legend}</figcaption>{}</figure>", escape(&picture.title), picture.svg)
+}

@@ -1,0 +1,272 @@
+//! The pictures of a cell.
+
+use store::{CellResult, StudyPoint};
+
+use crate::document::{CellView, Curve, HeatMap, Timeline};
+use crate::figures::Unit;
+use crate::op_name;
+use crate::svg::{Axis, Chart, Frame};
+
+/// Charts over time, one below the other, with the same horizontal axis.
+const OVER_TIME: Frame = Frame::new(720.0, 210.0);
+const SQUARE: Frame = Frame::new(480.0, 300.0);
+
+/// Colours by operation: the first is all together.
+pub const COLOURS: [&str; 6] = ["c0", "c1", "c2", "c3", "c4", "c5"];
+
+/// What a chart is of and which lines it has, for the caption.
+pub struct Picture {
+    /// The chart.
+    pub svg: String,
+    /// What it shows.
+    pub title: String,
+    /// Classes and names of its lines.
+    pub legend: Vec<(String, String)>,
+}
+
+/// Small operations are counted, large ones are weighed.
+pub fn counts_operations(view: &CellView) -> bool {
+    let Some(total) = view.total() else { return true };
+    let sum = |of: fn(&crate::Point) -> f64| total.points.iter().map(of).sum::<f64>();
+    let (bytes, ops) = (sum(|p| p.bytes_per_s.mean), sum(|p| p.ops_per_s.mean));
+    bytes <= 0.0 || bytes / ops.max(1e-9) < 64.0 * 1024.0
+}
+
+fn time_axis(total: &Timeline) -> Axis {
+    let first = total.points.first().map_or(0.0, |point| point.start_s);
+    let last = total.points.last().map_or(1.0, |point| point.end_s);
+    Axis::time(first, last, "time since the measurement began")
+}
+
+/// Throughput over time.
+pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellResult>) -> Option<Picture> {
+    let total = view.total().filter(|total| !total.points.is_empty())?;
+    let ops = counts_operations(view);
+    let unit = if ops { Unit::OpsPerS } else { Unit::BytesPerS };
+    let of = |point: &crate::Point| if ops { point.ops_per_s } else { point.bytes_per_s };
+    let most = total.points.iter().map(|point| of(point).high).fold(0.0, f64::max);
+    let what = if ops { "Operations a second" } else { "Throughput" };
+    let mut chart = Chart::new(
+        OVER_TIME,
+        time_axis(total),
+        Axis::from_zero(most, unit, ""),
+        &format!("{what} over time, {name}"),
+        &format!("From {} to {} at most.", unit.text(lowest(total, of)), unit.text(most)),
+    );
+    chart.attribute("data-series", &format!("rate-{position}"));
+    chart.attribute("tabindex", "0");
+    spans(&mut chart, total, result);
+    if total.is_thinned() {
+        let band: Vec<_> = total.points.iter().map(|p| (middle(p), of(p).low, of(p).high)).collect();
+        chart.band("c0", &band);
+    }
+    let mut legend = Vec::new();
+    for (timeline, colour) in view.timelines.iter().zip(COLOURS) {
+        chart.line(colour, timeline.points.iter().map(|p| (middle(p), Some(of(p).mean))));
+        let all = if view.timelines.len() > 1 { "all together" } else { "" };
+        legend.push((colour.to_owned(), timeline.op.map_or(all, |op| op.name()).to_owned()));
+    }
+    legend.retain(|(_, name)| !name.is_empty());
+    if total.is_thinned() {
+        legend.push(("band c0".into(), "least to most of an interval".into()));
+    }
+    if let Some(result) = result.filter(|result| result.steady.regimes.len() > 1) {
+        for regime in &result.steady.regimes {
+            let from = f64::from(regime.window.first) * interval_s(view);
+            let to = f64::from(regime.window.end) * interval_s(view);
+            chart.level("regime", from, to, most * 1.01, &format!("a stretch with a level of its own, {from} s to {to} s"));
+        }
+        legend.push(("level".into(), "stretches with a level of their own".into()));
+    }
+    let failed = total.points.iter().filter(|point| point.failed > 0);
+    let marks: Vec<_> =
+        failed.map(|p| (middle(p), format!("{} failed at {:.0} s", Unit::Count.text(p.failed as f64), p.start_s))).collect();
+    if !marks.is_empty() {
+        legend.push(("mark".into(), "operations failed".into()));
+    }
+    chart.marks("failed", marks);
+    Some(Picture { svg: chart.finish(), title: format!("{what} over time"), legend })
+}
+
+/// Latency over time.
+pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&CellResult>) -> Option<Picture> {
+    let total = view.total().filter(|total| total.points.iter().any(|point| point.busy > 0))?;
+    let busy = || total.points.iter().filter(|point| point.busy > 0);
+    let least = busy().map(|point| point.p50_ns.low).filter(|low| *low > 0.0).fold(f64::MAX, f64::min);
+    let most = busy().map(|point| point.max_ns as f64).fold(1.0, f64::max);
+    let open = result.is_some_and(|result| result.open_loop.is_some());
+    let mut chart = Chart::new(
+        OVER_TIME,
+        time_axis(total),
+        Axis::log(least, most, Unit::Ns, ""),
+        &format!("Latency over time, {name}"),
+        &format!("Medians from {}; the longest took {}.", Unit::Ns.text(least), Unit::Ns.text(most)),
+    );
+    chart.attribute("data-series", &format!("latency-{position}"));
+    chart.attribute("tabindex", "0");
+    spans(&mut chart, total, result);
+    let mut draw = |class: &str, of: fn(&crate::Point) -> f64| {
+        chart.line(class, total.points.iter().map(|p| (middle(p), (p.busy > 0).then(|| of(p)))));
+    };
+    draw("max", |point| point.max_ns as f64);
+    if open {
+        draw("service", |point| point.service_p99_ns.mean);
+    }
+    draw("p99", |point| point.p99_ns.mean);
+    draw("p50", |point| point.p50_ns.mean);
+    let mut legend = vec![("p50", "p50"), ("p99", "p99"), ("max", "longest")];
+    if open {
+        legend.push(("service", "p99 from the actual start"));
+    }
+    let legend = legend.into_iter().map(|(class, name)| (class.into(), name.into())).collect();
+    let title = if open { "Response time over time" } else { "Latency over time" };
+    Some(Picture { svg: chart.finish(), title: title.into(), legend })
+}
+
+/// How latencies were spread over time.
+pub fn heat(name: &str, view: &CellView) -> Option<Picture> {
+    let HeatMap { columns } = view.heat.as_ref()?;
+    let total = view.total()?;
+    let rows = || columns.iter().flat_map(|column| column.rows.keys().copied());
+    let (first, last) = (rows().min()?, rows().max()?);
+    let edge = crate::document::row_edge_ns;
+    let axis = Axis::log(edge(first), edge(last + 1), Unit::Ns, "");
+    let mut chart = Chart::new(
+        OVER_TIME,
+        time_axis(total),
+        axis,
+        &format!("Spread of latencies over time, {name}"),
+        "Each column is a stretch of time, each row a range of latencies; the darker, the more operations.",
+    );
+    let most = columns.iter().flat_map(|column| column.rows.values()).copied().max()?;
+    let boxes: Vec<_> = columns
+        .iter()
+        .flat_map(|column| {
+            column.rows.iter().map(move |(row, count)| {
+                let share = (*count as f64).ln_1p() / (most as f64).ln_1p();
+                (column.start_s, column.end_s, edge(*row), edge(row + 1), (share * 9.99) as u8)
+            })
+        })
+        .collect();
+    chart.boxes(&boxes);
+    let legend = vec![("scale".to_owned(), format!("1 to {} operations", Unit::Count.text(most as f64)))];
+    Some(Picture { svg: chart.finish(), title: "Spread of latencies over time".into(), legend })
+}
+
+/// Latency by percentile, of all operations together and of each; with a rate, from the actual start too.
+pub fn curve(position: usize, name: &str, curves: &[Curve], open: bool) -> Option<Picture> {
+    let most_counted = curves.iter().filter_map(|curve| curve.points.last()).map(|p| p.one_in).fold(0.0, f64::max);
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let values = || points().flat_map(|p| [p.response_ns as f64, p.service_ns as f64]).filter(|v| *v > 0.0);
+    let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
+    if most <= 0.0 {
+        return None;
+    }
+    let mut chart = Chart::new(
+        SQUARE,
+        Axis::percentiles(most_counted),
+        Axis::log(least, most, Unit::Ns, ""),
+        &format!("Latency by percentile, {name}"),
+        &format!("From {} to {}.", Unit::Ns.text(least), Unit::Ns.text(most)),
+    );
+    chart.attribute("data-series", &format!("curve-{position}"));
+    chart.attribute("tabindex", "0");
+    let mut legend = Vec::new();
+    for (curve, colour) in curves.iter().zip(COLOURS) {
+        if open {
+            let class = format!("{colour} dashed");
+            chart.line(&class, curve.points.iter().map(|p| (p.one_in, Some(p.service_ns as f64))));
+        }
+        chart.line(colour, curve.points.iter().map(|p| (p.one_in, Some(p.response_ns as f64))));
+        if curves.len() > 1 || open {
+            let of = if curves.len() > 1 { op_name(curve.op) } else { "response: from the intended start" };
+            legend.push((colour.to_owned(), of.to_owned()));
+        }
+    }
+    if open {
+        legend.push(("c0 dashed".into(), "service: from the actual start".into()));
+    }
+    Some(Picture { svg: chart.finish(), title: "Latency by percentile".into(), legend })
+}
+
+/// The latency/throughput curve of a sweep or a search.
+pub fn study(name: &str, points: &[StudyPoint]) -> Option<Picture> {
+    let measured: Vec<_> = points.iter().filter(|point| point.response.count > 0).collect();
+    let most_rate = measured.iter().map(|point| point.ops_per_s).fold(0.0, f64::max);
+    let latencies = || measured.iter().flat_map(|p| [p.response.p50_ns, p.response.p99_ns]).map(|ns| ns as f64);
+    let (least, most) = (latencies().fold(f64::MAX, f64::min), latencies().fold(0.0, f64::max));
+    if measured.is_empty() || most <= 0.0 {
+        return None;
+    }
+    let mut x = Axis::from_zero(most_rate, Unit::OpsPerS, "operations a second that were done");
+    x.high = x.high.max(most_rate * 1.05);
+    let mut chart = Chart::new(
+        SQUARE,
+        x,
+        Axis::log(least, most, Unit::Ns, ""),
+        &format!("Latency by throughput, {name}"),
+        &format!("{} rates up to {}.", measured.len(), Unit::OpsPerS.text(most_rate)),
+    );
+    let mut in_order = measured.clone();
+    in_order.sort_by(|a, b| a.offered_ops_per_s.total_cmp(&b.offered_ops_per_s));
+    for (class, of) in [("p99", (|p| p.response.p99_ns) as fn(&StudyPoint) -> u64), ("p50", |p| p.response.p50_ns)] {
+        chart.line(class, in_order.iter().map(|p| (p.ops_per_s, Some(of(p) as f64))));
+        let text = |p: &StudyPoint| format!("{class} {} at {}", Unit::Ns.text(of(p) as f64), Unit::OpsPerS.text(p.ops_per_s));
+        let (held, missed): (Vec<&StudyPoint>, Vec<&StudyPoint>) = in_order.iter().copied().partition(|p| p.held);
+        chart.dots(class, held.iter().map(|p| (p.ops_per_s, of(p) as f64, text(p))));
+        chart.dots(&format!("{class} open"), missed.iter().map(|p| (p.ops_per_s, of(p) as f64, text(p))));
+    }
+    let mut legend = vec![("p50".to_owned(), "p50".to_owned()), ("p99".to_owned(), "p99".to_owned())];
+    if measured.iter().any(|point| !point.held) {
+        legend.push(("dot open p99".into(), "the goal did not hold".into()));
+    }
+    Some(Picture { svg: chart.finish(), title: "Latency by throughput".into(), legend })
+}
+
+/// A line so small that it fits into a table.
+pub fn spark(view: &CellView) -> String {
+    let Some(total) = view.total().filter(|total| total.points.len() > 1) else { return String::new() };
+    let ops = counts_operations(view);
+    let value = |point: &crate::Point| if ops { point.ops_per_s.mean } else { point.bytes_per_s.mean };
+    let each = total.points.len().div_ceil(60);
+    let means: Vec<f64> =
+        total.points.chunks(each).map(|part| part.iter().map(value).sum::<f64>() / part.len() as f64).collect();
+    let most = means.iter().copied().fold(0.0, f64::max);
+    let mut path = String::new();
+    for (index, mean) in means.iter().enumerate() {
+        path.push(if index == 0 { 'M' } else { 'L' });
+        crate::svg::coordinate(&mut path, 1.0 + 78.0 * index as f64 / (means.len() - 1).max(1) as f64);
+        path.push(' ');
+        crate::svg::coordinate(&mut path, 19.0 - 17.0 * if most > 0.0 { mean / most } else { 0.0 });
+    }
+    format!("<svg class=\"spark\" viewBox=\"0 0 80 20\" aria-hidden=\"true\"><path d=\"{path}\"/></svg>")
+}
+
+fn middle(point: &crate::Point) -> f64 {
+    (point.start_s + point.end_s) / 2.0
+}
+
+fn lowest(total: &Timeline, of: impl Fn(&crate::Point) -> crate::Spread) -> f64 {
+    total.points.iter().map(|point| of(point).low).fold(f64::MAX, f64::min)
+}
+
+/// Length of an interval: a point covers whole ones.
+fn interval_s(view: &CellView) -> f64 {
+    let first = view.total().and_then(|total| total.points.iter().find(|point| point.start_s >= 0.0));
+    first.map_or(1.0, |point| (point.end_s - point.start_s) / f64::from(point.intervals.max(1)))
+}
+
+/// The warm-up and the reported window.
+fn spans(chart: &mut Chart, total: &Timeline, result: Option<&CellResult>) {
+    let first = total.points.first().map_or(0.0, |point| point.start_s);
+    if first < 0.0 {
+        chart.span("warm-up", first, 0.0, "warm-up");
+    }
+    if let Some(result) = result {
+        let (class, name) = match result.steady.reached {
+            true => ("steady", "reported: steady"),
+            false => ("unsteady", "reported: no steady state"),
+        };
+        chart.span(class, result.window_start_s, result.window_end_s, name);
+    }
+}

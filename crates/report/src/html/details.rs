@@ -1,0 +1,370 @@
+//! The tables of a cell.
+
+use std::fmt::Write;
+
+use experiment::{Cell, Comparison, GateMetric};
+use metrics::ErrorKind;
+use stats::Measure;
+use store::{CellResult, OpResult};
+
+use super::escape;
+use super::figure::Figures;
+use crate::figures::Unit;
+use crate::op_name;
+
+/// A table with a caption; nothing when it has no rows. The first column is a row's name.
+fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("<div class=\"scroll\"><table><caption>{}</caption><thead><tr>", escape(caption));
+    for head in heads {
+        let _ = write!(out, "<th scope=\"col\">{}</th>", escape(head));
+    }
+    out.push_str("</tr></thead><tbody>");
+    for row in rows {
+        out.push_str("<tr>");
+        for (index, cell) in row.iter().enumerate() {
+            match index {
+                0 => write!(out, "<th scope=\"row\">{cell}</th>"),
+                _ => write!(out, "<td>{cell}</td>"),
+            }
+            .expect("writing to memory cannot fail");
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}
+
+fn text(value: &str) -> String {
+    format!("<span class=\"text\">{}</span>", escape(value))
+}
+
+/// Where each operation's figures are: all together first.
+fn each_op<'a>(path: &str, result: &'a CellResult) -> Vec<(String, &'a OpResult)> {
+    let mut all = vec![(format!("{path}/total"), &result.total)];
+    if result.ops.len() > 1 {
+        all.extend(result.ops.iter().enumerate().map(|(n, op)| (format!("{path}/ops/{n}"), op)));
+    }
+    all
+}
+
+/// Percentiles, from the intended start and, with a rate, from the actual one.
+pub fn latencies(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    const PERCENTILES: [(&str, &str); 9] = [
+        ("least", "min_ns"),
+        ("mean", "mean_ns"),
+        ("p50", "p50_ns"),
+        ("p90", "p90_ns"),
+        ("p95", "p95_ns"),
+        ("p99", "p99_ns"),
+        ("p99.9", "p999_ns"),
+        ("p99.99", "p9999_ns"),
+        ("longest", "max_ns"),
+    ];
+    let open = result.open_loop.is_some();
+    let mut heads = vec!["".to_owned()];
+    let mut columns = Vec::new();
+    for (at, op) in each_op(path, result) {
+        let name = op_name(op.op);
+        heads.push(if open { format!("{name}, response") } else { name.into() });
+        columns.push(format!("{at}/response"));
+        if open {
+            heads.push(format!("{name}, service"));
+            columns.push(format!("{at}/service"));
+        }
+    }
+    let rows: Vec<Vec<String>> = PERCENTILES
+        .iter()
+        .map(|(name, field)| {
+            let mut row = vec![(*name).to_owned()];
+            row.extend(columns.iter().map(|column| figures.latency(column, field)));
+            row
+        })
+        .collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    table("Latency over the reported window", &heads, &rows)
+}
+
+/// Counts and rates of each operation.
+pub fn operations(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let rows: Vec<Vec<String>> = each_op(path, result)
+        .into_iter()
+        .map(|(at, op)| {
+            let count = |name: &str, unit| figures.get(&format!("{at}/{name}"), unit);
+            vec![
+                op_name(op.op).into(),
+                figures.estimate(&format!("{at}/bytes_per_s"), Unit::BytesPerS),
+                figures.estimate(&format!("{at}/ops_per_s"), Unit::OpsPerS),
+                count("ok", Unit::Count),
+                count("failed", Unit::Count),
+                count("bytes", Unit::Bytes),
+                count("rpcs", Unit::Count),
+                count("retries", Unit::Count),
+            ]
+        })
+        .collect();
+    let heads = ["operation", "throughput", "operations", "ok", "failed", "payload", "messages", "sent again"];
+    table("Operations over the reported window", &heads, &rows)
+}
+
+/// How a rate was kept.
+pub fn open_loop(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    if result.open_loop.is_none() {
+        return String::new();
+    }
+    let get = |name: &str, unit| figures.get(&format!("{path}/open_loop/{name}"), unit);
+    let rows = [
+        vec!["offered".to_owned(), get("offered_ops_per_s", Unit::OpsPerS)],
+        vec!["begun more than 1 ms late".to_owned(), get("late_starts", Unit::Count)],
+        vec!["deepest backlog".to_owned(), get("deepest_backlog", Unit::Count)],
+        vec!["given up, backlog full".to_owned(), get("shed", Unit::Count)],
+        vec!["not begun at the end".to_owned(), get("missed_starts", Unit::Count)],
+    ];
+    table("Schedule (open loop, whole measurement)", &["", ""], &rows)
+}
+
+/// The conditions of the rule.
+pub fn criteria(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let rows: Vec<Vec<String>> = result
+        .steady
+        .criteria
+        .iter()
+        .enumerate()
+        .map(|(n, criterion)| {
+            let at = format!("{path}/steady/criteria/{n}");
+            vec![
+                text(&criterion.name),
+                figures.get(&format!("{at}/value"), of_criterion(criterion.unit)),
+                format!(
+                    "{} {}",
+                    if criterion.at_most { "≤" } else { "≥" },
+                    figures.get(&format!("{at}/limit"), of_criterion(criterion.unit))
+                ),
+                met(criterion.met),
+            ]
+        })
+        .collect();
+    let caption = format!("Steady state by the rule “{}”", result.steady.rule);
+    table(&caption, &["condition", "found", "demanded", ""], &rows)
+}
+
+fn of_criterion(unit: stats::Unit) -> Unit {
+    match unit {
+        stats::Unit::Share => Unit::Percent,
+        stats::Unit::Count => Unit::Plain,
+        stats::Unit::Seconds => Unit::Seconds,
+        stats::Unit::Bytes => Unit::Bytes,
+        stats::Unit::BytesPerS => Unit::BytesPerS,
+        stats::Unit::OpsPerS => Unit::OpsPerS,
+        stats::Unit::Nanoseconds => Unit::Ns,
+    }
+}
+
+fn of_measure(measure: Measure) -> (&'static str, Unit) {
+    match measure {
+        Measure::BytesPerS => ("throughput", Unit::BytesPerS),
+        Measure::OpsPerS => ("operations", Unit::OpsPerS),
+        Measure::P50Ns => ("p50 of intervals", Unit::Ns),
+        Measure::P99Ns => ("p99 of intervals", Unit::Ns),
+        Measure::MeanNs => ("mean latency", Unit::Ns),
+    }
+}
+
+/// The statements of the SNIA's PTS, when that rule decided.
+pub fn pts(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let rows: Vec<Vec<String>> = result
+        .steady
+        .pts
+        .iter()
+        .enumerate()
+        .map(|(n, statement)| {
+            let at = format!("{path}/steady/pts/{n}");
+            let (name, unit) = of_measure(statement.measure);
+            let get = |field: &str| figures.get(&format!("{at}/{field}"), unit);
+            vec![
+                format!("{}, {name}", op_name(statement.op)),
+                format!(
+                    "{} – {}",
+                    figures.get(&format!("{at}/first_round"), Unit::Count),
+                    figures.get(&format!("{at}/last_round"), Unit::Count)
+                ),
+                get("average"),
+                format!("{} of {}", get("measured_data_excursion"), get("allowed_data_excursion")),
+                format!("{} of {}", get("measured_slope_excursion"), get("allowed_slope_excursion")),
+                format!("{} a round from {}", get("slope"), get("intercept")),
+            ]
+        })
+        .collect();
+    let heads = ["tracked variable", "rounds", "average", "data excursion", "slope excursion", "fitted line"];
+    table("Steady-state statement of the SNIA SSS PTS", &heads, &rows)
+}
+
+fn met(yes: bool) -> String {
+    if yes { "<span class=\"yes\">✓ met</span>".into() } else { "<span class=\"no\">✕ not met</span>".into() }
+}
+
+/// What was estimated, with its interval and its drift.
+pub fn series(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let rows: Vec<Vec<String>> = result
+        .steady
+        .series
+        .iter()
+        .enumerate()
+        .map(|(n, series)| {
+            let at = format!("{path}/steady/series/{n}");
+            let (name, unit) = of_measure(series.measure);
+            vec![
+                format!("{}, {name}", op_name(series.op)),
+                figures.estimate(&format!("{at}/estimate"), unit),
+                figures.get(&format!("{at}/estimate/samples"), Unit::Count),
+                figures.get(&format!("{at}/estimate/effective_samples"), Unit::Plain),
+                figures.get(&format!("{at}/drift"), Unit::Percent),
+                figures.get(&format!("{at}/drift_bound"), Unit::Percent),
+            ]
+        })
+        .collect();
+    let heads = ["series", "mean ± 95 % interval", "intervals", "worth independent", "drift", "drift at most"];
+    table("Confidence", &heads, &rows)
+}
+
+/// The failed operations.
+pub fn errors(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let mut rows = Vec::new();
+    for (at, op) in each_op(path, result) {
+        // With several operations their own rows say more than those of all together.
+        if op.op.is_none() && result.ops.len() > 1 {
+            continue;
+        }
+        for kind in op.errors.keys() {
+            let samples: Vec<String> = result
+                .error_samples
+                .iter()
+                .filter(|sample| sample.kind == *kind)
+                .map(|sample| escape(&sample.detail))
+                .collect();
+            rows.push(vec![
+                text(ErrorKind::name(*kind)),
+                text(op_name(op.op)),
+                figures.get(&format!("{at}/errors/{}", kind.name()), Unit::Count),
+                format!("<span class=\"text\">{}</span>", samples.join("<br>")),
+            ]);
+        }
+    }
+    if rows.is_empty() {
+        // Errors outside of the window leave samples only.
+        rows = result
+            .error_samples
+            .iter()
+            .map(|sample| vec![text(sample.kind.name()), String::new(), String::new(), text(&sample.detail)])
+            .collect();
+    }
+    table("Errors", &["kind", "operation", "count", "examples"], &rows)
+}
+
+/// The gates.
+pub fn gates(path: &str, result: &CellResult, figures: &Figures<'_>, planned: Option<&Cell>) -> String {
+    let rows: Vec<Vec<String>> = result
+        .gates
+        .iter()
+        .enumerate()
+        .map(|(n, gate)| {
+            let spec = planned.and_then(|cell| cell.gates.iter().find(|spec| spec.text == gate.text));
+            let unit = spec.map_or(Unit::Plain, |spec| gate_unit(spec.metric));
+            vec![
+                text(&gate.text),
+                figures.get(&format!("{path}/gates/{n}/measured"), unit),
+                format!(
+                    "{} {}",
+                    spec.map_or("", |spec| sign(spec.comparison)),
+                    figures.get(&format!("{path}/gates/{n}/limit"), unit)
+                ),
+                met(gate.passed),
+            ]
+        })
+        .collect();
+    table("Gates", &["gate", "measured", "limit", ""], &rows)
+}
+
+/// The unit of a gate's limit.
+pub fn gate_unit(metric: GateMetric) -> Unit {
+    match metric {
+        GateMetric::Bandwidth => Unit::BytesPerS,
+        GateMetric::Rate => Unit::OpsPerS,
+        GateMetric::Mean | GateMetric::Percentile(_) | GateMetric::Max => Unit::Ns,
+        GateMetric::Errors => Unit::Count,
+    }
+}
+
+fn sign(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::AtLeast => "≥",
+        Comparison::AtMost => "≤",
+        Comparison::Above => "&gt;",
+        Comparison::Below => "&lt;",
+        Comparison::Equal => "=",
+    }
+}
+
+/// The stages.
+pub fn stages(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let rows: Vec<Vec<String>> = result
+        .stages
+        .iter()
+        .enumerate()
+        .map(|(n, stage)| {
+            let get = |name: &str, unit| figures.get(&format!("{path}/stages/{n}/{name}"), unit);
+            vec![
+                text(&stage.name),
+                get("seconds", Unit::Seconds),
+                get("ok", Unit::Count),
+                get("failed", Unit::Count),
+                get("bytes", Unit::Bytes),
+                text(stage.note.as_deref().unwrap_or("")),
+            ]
+        })
+        .collect();
+    table("Stages", &["stage", "time", "ok", "failed", "payload", ""], &rows)
+}
+
+/// The points of a sweep or a search.
+pub fn study(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let rows: Vec<Vec<String>> = result
+        .points
+        .iter()
+        .enumerate()
+        .map(|(n, point)| {
+            let at = format!("{path}/points/{n}");
+            let response = format!("{at}/response");
+            let offered = match point.offered_ops_per_s > 0.0 {
+                true => figures.get(&format!("{at}/offered_ops_per_s"), Unit::OpsPerS),
+                false => "closed loop".into(),
+            };
+            vec![
+                offered,
+                figures.get(&format!("{at}/ops_per_s"), Unit::OpsPerS),
+                figures.get(&format!("{at}/bytes_per_s"), Unit::BytesPerS),
+                figures.latency(&response, "p50_ns"),
+                figures.latency(&response, "p99_ns"),
+                figures.latency(&response, "p999_ns"),
+                figures.get(&format!("{at}/deepest_backlog"), Unit::Count),
+                met(point.held),
+            ]
+        })
+        .collect();
+    let heads = ["offered", "done", "throughput", "p50", "p99", "p99.9", "deepest backlog", "goal"];
+    table("Rates that were tried", &heads, &rows)
+}
+
+/// The target, the client and the caches while it measured.
+pub fn surroundings(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
+    let mut rows = vec![vec!["cache".to_owned(), text(&result.cache)]];
+    rows.extend(result.target.iter().map(|(name, value)| vec![text(name), text(value)]));
+    for (name, value) in &result.client {
+        let pointer = format!("{path}/client/{}", name.replace('~', "~0").replace('/', "~1"));
+        let share = name.starts_with("cpu.") && (0.0..=1.0).contains(value);
+        rows.push(vec![text(name), figures.get(&pointer, if share { Unit::Percent } else { Unit::Plain })]);
+    }
+    table("Target and client", &["", ""], &rows)
+}

@@ -1,0 +1,60 @@
+//! Text from files, servers and systems may be anything, and must stay text.
+
+/// Text for the inside of an element or of a quoted attribute. Characters that would steer a terminal or turn the
+/// direction of writing are shown as a replacement character.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(c),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => out.push('\u{fffd}'),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// JSON for the inside of a script element: nothing in it can end the element, and it stays the same JSON.
+pub fn script_safe(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn nothing_opens_an_element_or_ends_an_attribute() {
+        assert_eq!(escape("<script>alert('\"&')</script>"), "&lt;script&gt;alert(&#39;&quot;&amp;&#39;)&lt;/script&gt;");
+        assert_eq!(escape("a\u{202e}b\u{0}c\u{1b}[31m"), "a\u{fffd}b\u{fffd}c\u{fffd}[31m");
+        assert_eq!(script_safe("\"</script><!--\""), "\"\\u003c/script\\u003e\\u003c!--\"");
+    }
+
+    proptest! {
+        #[test]
+        fn json_stays_the_same_json(text in "\\PC{0,60}") {
+            let json = serde_json::to_string(&text).unwrap();
+            let safe = script_safe(&json);
+            prop_assert!(!safe.contains('<'));
+            prop_assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
+        }
+    }
+}

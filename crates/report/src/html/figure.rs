@@ -1,0 +1,81 @@
+//! Figures: each is looked up in the document by its path and says in the page where it comes from, so that the page
+//! cannot show a number that the document does not hold.
+
+use serde_json::Value;
+
+use super::escape;
+use crate::figures::{Unit, plus_minus};
+
+/// Looks figures up.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures<'a> {
+    data: &'a Value,
+}
+
+impl<'a> Figures<'a> {
+    /// Figures of this document.
+    pub fn new(data: &'a Value) -> Self {
+        Self { data }
+    }
+
+    /// The number at a path (RFC 6901); not a number when there is none.
+    pub fn number(&self, path: &str) -> f64 {
+        self.data.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN)
+    }
+
+    /// Whether the value at a path is `true`.
+    pub fn is_true(&self, path: &str) -> bool {
+        self.data.pointer(path).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// The figure at a path.
+    pub fn get(&self, path: &str, unit: Unit) -> String {
+        element(path, self.number(path), unit)
+    }
+
+    /// A latency: without an operation that ended well there is none, though the stored figure is 0.
+    pub fn latency(&self, latency: &str, percentile: &str) -> String {
+        match self.number(&format!("{latency}/count")) {
+            count if count > 0.0 => self.get(&format!("{latency}/{percentile}"), Unit::Ns),
+            _ => "–".into(),
+        }
+    }
+
+    /// The mean of an estimate with the half-width of its interval.
+    pub fn estimate(&self, path: &str, unit: Unit) -> String {
+        let value = self.get(&format!("{path}/mean"), unit);
+        match self.uncertainty(path, unit) {
+            Some(uncertainty) => format!("{value} {uncertainty}"),
+            None => value,
+        }
+    }
+
+    /// The half-width of an estimate's interval.
+    pub fn uncertainty(&self, path: &str, unit: Unit) -> Option<String> {
+        let estimate: stats::Estimate = serde_json::from_value(self.data.pointer(path)?.clone()).ok()?;
+        let text = plus_minus(&estimate)?;
+        Some(format!(
+            "<span class=\"pm\" data-estimate=\"{}\" title=\"95 % confidence interval: {} to {}\">{text}</span>",
+            escape(path),
+            escape(&unit.text(estimate.low)),
+            escape(&unit.text(estimate.high)),
+        ))
+    }
+
+    /// The mean of several figures: repetitions of one point.
+    pub fn mean(&self, paths: &[String], unit: Unit) -> (f64, String) {
+        let values: Vec<f64> = paths.iter().map(|path| self.number(path)).filter(|v| v.is_finite()).collect();
+        if values.is_empty() {
+            return (f64::NAN, "–".into());
+        }
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (mean, element(&paths.join(" "), mean, unit))
+    }
+}
+
+fn element(path: &str, value: f64, unit: Unit) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    format!("<data value=\"{value}\" data-path=\"{}\">{}</data>", escape(path), escape(&unit.text(value)))
+}

@@ -1,0 +1,189 @@
+//! Cross tables: two parameters of the matrix against each other, one table a metric, coloured by value.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use units::{OpRate, Size, Span};
+
+use super::escape;
+use super::figure::Figures;
+use crate::Document;
+use crate::figures::Unit;
+
+/// A metric that gets a table: its name, its place in a result, its unit.
+const METRICS: [(&str, &str, Unit); 4] = [
+    ("Throughput", "total/bytes_per_s/mean", Unit::BytesPerS),
+    ("Operations a second", "total/ops_per_s/mean", Unit::OpsPerS),
+    ("Median response time", "total/response/p50_ns", Unit::Ns),
+    ("99th percentile of the response time", "total/response/p99_ns", Unit::Ns),
+];
+
+/// Parameters that people expect down and across.
+const DOWN_FIRST: [&str; 3] = ["block_size", "bs", "size"];
+const ACROSS_FIRST: [&str; 3] = ["queue_depth", "qd", "jobs"];
+
+/// A cell's parameters, and where it is in the document.
+struct Place<'a> {
+    point: &'a BTreeMap<String, String>,
+    position: usize,
+}
+
+/// The section; empty when nothing was crossed.
+pub fn matrix(document: &Document, figures: &Figures<'_>) -> String {
+    // Only cells of the same workload and target are compared with each other.
+    let mut groups: Vec<((&str, &str), Vec<Place<'_>>)> = Vec::new();
+    for (position, view) in document.cells.iter().enumerate() {
+        let (Some(cell), Some(_)) = (document.planned(view.record.index), &view.record.result) else { continue };
+        let key = (cell.workload_name.as_str(), cell.target.name.as_str());
+        let place = Place { point: &cell.point, position };
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, places)) => places.push(place),
+            None => groups.push((key, vec![place])),
+        }
+    }
+    let tables: String = groups.iter().map(|((workload, target), places)| group(workload, target, places, figures)).collect();
+    if tables.is_empty() {
+        return tables;
+    }
+    let unsteady = document.measured().any(|(_, _, result)| !result.steady.reached);
+    let asterisk = if unsteady { " * marks points without a steady state." } else { "" };
+    format!(
+        "<section id=\"matrix\" aria-labelledby=\"matrix-title\"><h2 id=\"matrix-title\">Matrix</h2>\
+         <p class=\"quiet\">The stronger the colour, the larger the value. Repetitions of a point are shown by their \
+         mean.{asterisk}</p>{tables}</section>",
+    )
+}
+
+/// A parameter's values, in the order of what they mean.
+fn values<'a>(name: &str, places: &[Place<'a>]) -> Vec<&'a str> {
+    let mut values: Vec<&str> = Vec::new();
+    for place in places {
+        if let Some(value) = place.point.get(name).filter(|value| !values.contains(&value.as_str())) {
+            values.push(value);
+        }
+    }
+    let rank = |text: &str| -> Option<f64> {
+        let size = || text.parse::<Size>().ok().map(|size| size.0 as f64);
+        let span = || text.parse::<Span>().ok().map(|span| span.nanos() as f64);
+        let rate = || text.parse::<OpRate>().ok().map(|rate| rate.0);
+        text.parse::<f64>().ok().or_else(size).or_else(span).or_else(rate)
+    };
+    if values.iter().all(|value| rank(value).is_some()) {
+        values.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal));
+    }
+    values
+}
+
+fn group(workload: &str, target: &str, places: &[Place<'_>], figures: &Figures<'_>) -> String {
+    let names: Vec<&String> = places.first().map(|place| place.point.keys().collect()).unwrap_or_default();
+    let mut crossed: Vec<(&str, Vec<&str>)> = names
+        .into_iter()
+        .map(|name| (name.as_str(), values(name, places)))
+        .filter(|(_, values)| values.len() > 1)
+        .collect();
+    if crossed.is_empty() {
+        return String::new();
+    }
+    // With a single parameter its values stand across.
+    let down = (crossed.len() > 1).then(|| {
+        let wanted = crossed.iter().position(|(name, _)| DOWN_FIRST.contains(name));
+        let other = crossed.iter().position(|(name, _)| !ACROSS_FIRST.contains(name));
+        crossed.remove(wanted.or(other).unwrap_or(0))
+    });
+    let wanted = crossed.iter().position(|(name, _)| ACROSS_FIRST.contains(name));
+    let across = crossed.remove(wanted.unwrap_or(0));
+    let mut out = String::new();
+    for (fixed, places) in split(places, &crossed) {
+        let _ = write!(out, "<h3>{} <small>on {}{}</small></h3><div class=\"crosses\">", escape(workload), escape(target), escape(&fixed));
+        for (title, field, unit) in METRICS {
+            out.push_str(&cross(title, field, unit, down.as_ref(), &across, &places, figures));
+        }
+        out.push_str("</div>");
+    }
+    out
+}
+
+/// The cells for each combination of the parameters that stand neither down nor across.
+fn split<'a, 'p>(places: &'p [Place<'a>], rest: &[(&str, Vec<&str>)]) -> Vec<(String, Vec<&'p Place<'a>>)> {
+    let mut groups: Vec<(String, Vec<&Place<'a>>)> = Vec::new();
+    for place in places {
+        let fixed: String = rest
+            .iter()
+            .map(|(name, _)| format!(" · {name} = {}", place.point.get(*name).map_or("", String::as_str)))
+            .collect();
+        match groups.iter_mut().find(|(other, _)| *other == fixed) {
+            Some((_, places)) => places.push(place),
+            None => groups.push((fixed, vec![place])),
+        }
+    }
+    groups
+}
+
+fn cross(
+    title: &str,
+    field: &str,
+    unit: Unit,
+    down: Option<&(&str, Vec<&str>)>,
+    across: &(&str, Vec<&str>),
+    places: &[&Place<'_>],
+    figures: &Figures<'_>,
+) -> String {
+    let nothing = vec![""];
+    let (down_name, rows) = down.map_or(("", &nothing), |(name, values)| (*name, values));
+    let (across_name, columns) = (across.0, &across.1);
+    let at = |row: &str, column: &str| {
+        let matching: Vec<&&Place<'_>> = places
+            .iter()
+            .filter(|place| down_name.is_empty() || place.point.get(down_name).is_some_and(|value| value == row))
+            .filter(|place| place.point.get(across_name).is_some_and(|value| value == column))
+            .collect();
+        let paths: Vec<String> =
+            matching.iter().map(|place| format!("/cells/{}/result/{field}", place.position)).collect();
+        let steady = matching
+            .iter()
+            .all(|place| figures.is_true(&format!("/cells/{}/result/steady/reached", place.position)));
+        (figures.mean(&paths, unit), steady, matching.first().map(|place| place.position))
+    };
+    let all: Vec<f64> = rows
+        .iter()
+        .flat_map(|row| columns.iter().map(move |column| (row, column)))
+        .map(|(row, column)| at(row, column).0.0)
+        .filter(|value| value.is_finite() && *value > 0.0)
+        .collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let (least, most) = (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max));
+    let shade = |value: f64| match most / least {
+        // Over more than a decade equal factors look equal.
+        wide if wide > 10.0 => (value / least).ln() / wide.ln(),
+        same if same <= 1.0 => 0.0,
+        _ => (value - least) / (most - least),
+    };
+    let mut out = format!("<div class=\"scroll\"><table class=\"cross\"><caption>{title}</caption><thead><tr><th scope=\"col\" class=\"corner\">");
+    let _ = match down_name {
+        "" => write!(out, "{}</th>", escape(across_name)),
+        name => write!(out, "{} ╲ {}</th>", escape(name), escape(across_name)),
+    };
+    for column in columns {
+        let _ = write!(out, "<th scope=\"col\">{}</th>", escape(column));
+    }
+    out.push_str("</tr></thead><tbody>");
+    for row in rows {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(row));
+        for column in columns {
+            let ((value, text), steady, position) = at(row, column);
+            match position.filter(|_| value.is_finite()) {
+                None => out.push_str("<td>–</td>"),
+                Some(position) => {
+                    let step = (shade(value).clamp(0.0, 1.0) * 7.99) as u8;
+                    let mark = if steady { "" } else { "<abbr title=\"no steady state\">*</abbr>" };
+                    let _ = write!(out, "<td class=\"s{step}\"><a href=\"#cell-{position}\">{text}</a>{mark}</td>");
+                }
+            }
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}

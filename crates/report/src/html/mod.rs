@@ -1,0 +1,73 @@
+//! The report as one HTML file that needs nothing else: no network, no script to be read, none to be printed.
+
+mod cell;
+mod charts;
+mod details;
+mod environment;
+mod escape;
+mod figure;
+mod matrix;
+mod page;
+mod series;
+mod summary;
+mod words;
+
+pub use escape::escape;
+pub(crate) use escape::script_safe;
+pub(crate) use page::{Page, page};
+
+use std::fmt::Write;
+
+use figure::Figures;
+use serde_json::Value;
+
+use crate::Document;
+
+/// A run as the machine output shows it: `run`, `cells`, `events`, each as it is stored.
+///
+/// This is what the report's figures are taken from, one by one, and what it carries within it.
+pub fn data(document: &Document) -> Value {
+    let records: Vec<_> = document.cells.iter().map(|cell| &cell.record).collect();
+    serde_json::json!({
+        "run": document.run,
+        "cells": records,
+        "events": document.events,
+    })
+}
+
+/// The report.
+pub fn html(document: &Document) -> String {
+    let data = data(document);
+    let figures = Figures::new(&data);
+    let mut body = String::new();
+    body.push_str(&summary::header(document));
+    body.push_str("<main>");
+    body.push_str(&summary::summary(document, &figures));
+    body.push_str(&matrix::matrix(document, &figures));
+    let _ = write!(body, "<section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>");
+    for (position, view) in document.cells.iter().enumerate() {
+        body.push_str(&cell::cell(document, position, view, &figures));
+    }
+    if document.cells.is_empty() {
+        body.push_str("<p class=\"quiet\">The plan has no cells.</p>");
+    }
+    body.push_str("</section>");
+    body.push_str(&environment::environment(document));
+    body.push_str("</main>");
+    let title = format!("{} · {} · manometer", document.run.name, document.run.id);
+    page(&Page { title: &title, body: &body, data: &data, series: &series::series(document) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figure::Figures;
+
+    #[test]
+    fn a_figure_that_is_not_in_the_document_is_not_made_up() {
+        let data = serde_json::json!({"a": [{"b": 3}], "n": null});
+        let figures = Figures::new(&data);
+        assert!(figures.get("/a/0/b", crate::figures::Unit::Count).contains("value=\"3\""));
+        assert!(figures.get("/n", crate::figures::Unit::Count).contains("–"));
+        assert!(figures.get("/a/1/b", crate::figures::Unit::Count).contains("–"));
+    }
+}

@@ -1,0 +1,46 @@
+//! The frame of a page: head, style, script, and the data that it carries.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{escape, script_safe};
+
+const STYLE: &str = include_str!("style.css");
+const CHART_STYLE: &str = include_str!("charts.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// What a page is made of.
+pub(crate) struct Page<'a> {
+    /// Its title, as text.
+    pub title: &'a str,
+    /// Its body, as HTML.
+    pub body: &'a str,
+    /// What its figures are taken from.
+    pub data: &'a Value,
+    /// What its charts show, as JSON, for the script.
+    pub series: &'a str,
+}
+
+/// The page as one file. It forbids itself everything but its own style and its own script.
+pub(crate) fn page(page: &Page<'_>) -> String {
+    let hash = STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
+    let data = script_safe(&page.data.to_string());
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"manometer\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>{}</title>\n<style>\n{STYLE}{CHART_STYLE}</style>\n</head>\n<body>\n{}\n\
+         <script type=\"application/json\" id=\"manometer-data\">{data}</script>\n\
+         <script type=\"application/json\" id=\"manometer-series\">{}</script>\n\
+         <script>{SCRIPT}</script>\n</body>\n</html>\n",
+        escape(page.title),
+        page.body,
+        script_safe(page.series),
+    )
+}

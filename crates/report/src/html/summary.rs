@@ -1,0 +1,224 @@
+//! The first screen: what was measured, whether it may be used, and the figures of every cell.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use store::{State, Validity};
+
+use super::figure::Figures;
+use super::{charts, details, escape, words};
+use crate::figures::Unit;
+use crate::{CellView, Document};
+
+/// Title and ways to the sections.
+pub fn header(document: &Document) -> String {
+    let run = &document.run;
+    let kernel = run.environment.facts.get("kernel").map(|kernel| format!(" · Linux {kernel}")).unwrap_or_default();
+    let took = run
+        .finished
+        .map(|end| format!(" · took {}", Unit::Seconds.text(end.duration_since(run.started).as_secs_f64().round())))
+        .unwrap_or_default();
+    let options: String = document
+        .cells
+        .iter()
+        .enumerate()
+        .map(|(position, view)| {
+            let name = document.planned(view.record.index).map_or("", |cell| &cell.name);
+            format!("<option value=\"{position}\">{} {}</option>", view.record.index, escape(name))
+        })
+        .collect();
+    format!(
+        "<header class=\"top\"><p class=\"eyebrow\">manometer · run {}</p><h1>{}</h1>\
+         <p class=\"meta\"><time datetime=\"{started}\">{}</time>{took} · {} · manometer {}{}</p>{}</header>\
+         <nav aria-label=\"Sections\"><a href=\"#summary\">Summary</a><a href=\"#matrix\">Matrix</a><a href=\"#cells\">Cells</a>\
+         <a href=\"#plan\">Plan</a><a href=\"#environment\">Environment</a>\
+         <span class=\"picker\" hidden><button type=\"button\" id=\"previous\" aria-label=\"Previous cell\">‹</button>\
+         <select id=\"pick\" aria-label=\"Cells shown\"><option value=\"all\">all cells</option>{options}</select>\
+         <button type=\"button\" id=\"next\" aria-label=\"Next cell\">›</button></span></nav>",
+        escape(&run.id),
+        escape(&run.name),
+        run.started.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        words::state(run.state),
+        escape(&run.version),
+        escape(&kernel),
+        run.plan.description.as_ref().map(|text| format!("<p class=\"lead\">{}</p>", escape(text))).unwrap_or_default(),
+        started = run.started,
+    )
+}
+
+/// What is counted over all cells.
+struct Totals {
+    measured: usize,
+    steady: usize,
+    failed_cells: usize,
+    unfinished: usize,
+    pending: usize,
+    gates: usize,
+    gates_passed: usize,
+    failed_ops: u64,
+    bytes: u64,
+    worst: Option<Validity>,
+}
+
+fn totals(document: &Document) -> Totals {
+    let results = || document.cells.iter().filter_map(|cell| cell.record.result.as_ref());
+    let count = |keep: &dyn Fn(&CellView) -> bool| document.cells.iter().filter(|cell| keep(cell)).count();
+    let without = |cell: &CellView, states: &[State]| cell.record.result.is_none() && states.contains(&cell.record.state);
+    let gates = || results().flat_map(|result| &result.gates);
+    let stages = || results().flat_map(|result| &result.stages);
+    Totals {
+        measured: results().count(),
+        steady: results().filter(|result| result.steady.reached).count(),
+        failed_cells: count(&|cell| without(cell, &[State::Failed])),
+        unfinished: count(&|cell| without(cell, &[State::Running, State::Interrupted])),
+        pending: count(&|cell| without(cell, &[State::Pending])),
+        gates: gates().count(),
+        gates_passed: gates().filter(|gate| gate.passed).count(),
+        failed_ops: results().map(|result| result.total.failed).sum(),
+        bytes: stages().map(|stage| stage.bytes).sum(),
+        worst: results().map(|result| result.verdict.validity).max(),
+    }
+}
+
+/// The section with the judgement and the table of all cells.
+pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
+    let totals = totals(document);
+    let mut out = String::from("<section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>");
+    let targets: BTreeSet<&str> = document.run.plan.cells.iter().map(|cell| cell.target.url.as_str()).collect();
+    let badge = match totals.worst {
+        _ if totals.failed_cells > 0 => "<span class=\"badge bad\">✕ CELLS FAILED</span>",
+        Some(worst) => words::badge(worst),
+        None => "<span class=\"badge none\">nothing measured</span>",
+    };
+    let targets: Vec<String> = targets.into_iter().map(|url| format!("<span class=\"url\">{}</span>", escape(url))).collect();
+    let _ = write!(
+        out,
+        "<p class=\"verdict\">{badge} {} on {}</p>",
+        sentence(&totals, document.cells.len()),
+        if targets.is_empty() { "nothing".into() } else { targets.join(", ") }
+    );
+    let tile = |name: &str, value: String, note: String, alarm: bool| {
+        let class = if alarm { " class=\"alarm\"" } else { "" };
+        format!("<div{class}><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>")
+    };
+    out.push_str("<dl class=\"headline\">");
+    out.push_str(&tile("cells measured", totals.measured.to_string(), format!("of {}", document.cells.len()), false));
+    let unsteady = totals.measured - totals.steady;
+    out.push_str(&tile("steady", totals.steady.to_string(), format!("of {}", totals.measured), unsteady > 0));
+    if totals.gates > 0 {
+        let failed = totals.gates - totals.gates_passed;
+        out.push_str(&tile("gates passed", totals.gates_passed.to_string(), format!("of {}", totals.gates), failed > 0));
+    }
+    out.push_str(&tile(
+        "operations failed",
+        Unit::Count.text(totals.failed_ops as f64),
+        "in the reported windows".into(),
+        totals.failed_ops > 0,
+    ));
+    if totals.bytes > 0 {
+        out.push_str(&tile("payload moved", Unit::Bytes.text(totals.bytes as f64), "all stages".into(), false));
+    }
+    out.push_str("</dl>");
+    out.push_str(&failed_gates(document, figures));
+    out.push_str(&cells(document, figures));
+    out.push_str("</section>");
+    out
+}
+
+fn sentence(totals: &Totals, cells: usize) -> String {
+    let plural = |n: usize, one: &str, many: &str| if n == 1 { format!("{n} {one}") } else { format!("{n} {many}") };
+    let mut parts = Vec::new();
+    if totals.measured > 0 && totals.steady == totals.measured {
+        parts.push(match totals.measured {
+            1 => "1 cell measured and steady".to_owned(),
+            n => format!("{n} cells measured, all steady"),
+        });
+    } else if totals.measured > 0 {
+        let unsteady = totals.measured - totals.steady;
+        parts.push(format!("{} measured, {unsteady} without a steady state", plural(totals.measured, "cell", "cells")));
+    }
+    for (count, text) in [
+        (totals.failed_cells, "could not be run"),
+        (totals.unfinished, "did not come to an end"),
+        (totals.pending, "not begun"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {text}", plural(count, "cell", "cells")));
+        }
+    }
+    if parts.is_empty() { plural(cells, "cell", "cells") } else { parts.join(", ") }
+}
+
+fn failed_gates(document: &Document, figures: &Figures<'_>) -> String {
+    let mut out = String::new();
+    for (position, view) in document.cells.iter().enumerate() {
+        let Some(result) = &view.record.result else { continue };
+        let planned = document.planned(view.record.index);
+        for (n, gate) in result.gates.iter().enumerate().filter(|(_, gate)| !gate.passed) {
+            let spec = planned.and_then(|cell| cell.gates.iter().find(|spec| spec.text == gate.text));
+            let unit = spec.map_or(Unit::Plain, |spec| details::gate_unit(spec.metric));
+            let _ = write!(
+                out,
+                "<li><strong>Gate failed:</strong> {} measured {} in <a href=\"#cell-{position}\">{}</a></li>",
+                escape(&gate.text),
+                figures.get(&format!("/cells/{position}/result/gates/{n}/measured"), unit),
+                escape(planned.map_or("", |cell| &cell.name)),
+            );
+        }
+    }
+    if out.is_empty() { out } else { format!("<ul class=\"reasons bad\">{out}</ul>") }
+}
+
+fn cells(document: &Document, figures: &Figures<'_>) -> String {
+    if document.cells.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<div class=\"scroll\"><table class=\"cells sortable\"><thead><tr><th scope=\"col\">#</th><th scope=\"col\">cell</th>\
+         <th scope=\"col\" class=\"n\">throughput</th><th scope=\"col\" class=\"n\">operations</th><th scope=\"col\" class=\"n\">p50</th>\
+         <th scope=\"col\" class=\"n\">p99</th><th scope=\"col\" class=\"n\">p99.9</th><th scope=\"col\" class=\"n\">failed</th>\
+         <th scope=\"col\">over time</th><th scope=\"col\">verdict</th></tr></thead><tbody>",
+    );
+    for (position, view) in document.cells.iter().enumerate() {
+        let name = document.planned(view.record.index).map_or("", |cell| &cell.name);
+        let _ = write!(
+            out,
+            "<tr><td data-sort=\"{index}\">{index}</td><th scope=\"row\"><a href=\"#cell-{position}\">{}</a></th>",
+            escape(name),
+            index = view.record.index,
+        );
+        let Some(result) = &view.record.result else {
+            let note = match view.record.state {
+                State::Failed => "<span class=\"badge bad\">✕ FAILED</span>".to_owned(),
+                state => format!("<span class=\"badge none\">{}</span>", words::state(state)),
+            };
+            let _ = write!(out, "<td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td>{}</td><td data-sort=\"9\">{note}</td></tr>", charts::spark(view));
+            continue;
+        };
+        let total = format!("/cells/{position}/result/total");
+        let throughput = match result.total.bytes {
+            0 => "–".into(),
+            _ => figures.estimate(&format!("{total}/bytes_per_s"), Unit::BytesPerS),
+        };
+        let response = format!("{total}/response");
+        let p99 = match figures.uncertainty(&format!("{total}/p99_ns"), Unit::Ns) {
+            Some(pm) if result.total.response.count > 0 => format!("{} {pm}", figures.latency(&response, "p99_ns")),
+            _ => figures.latency(&response, "p99_ns"),
+        };
+        let steady = if result.steady.reached { "" } else { " <span class=\"badge warn\">not steady</span>" };
+        let _ = write!(
+            out,
+            "<td class=\"n\">{throughput}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{p99}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td>{}</td><td data-sort=\"{}\">{}{steady}</td></tr>",
+            figures.estimate(&format!("{total}/ops_per_s"), Unit::OpsPerS),
+            figures.latency(&response, "p50_ns"),
+            figures.latency(&response, "p999_ns"),
+            figures.get(&format!("{total}/failed"), Unit::Count),
+            charts::spark(view),
+            result.verdict.validity as u8,
+            words::badge(result.verdict.validity),
+        );
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}

@@ -1,0 +1,141 @@
+//! Values of a plan in words.
+
+use experiment::{Access, Arrivals, Cell, Prepare, SteadyRule, Study};
+use store::{State, Validity};
+use units::Size;
+
+use crate::figures::{Unit, digits};
+
+/// A share as a percentage.
+fn percent(share: f64) -> String {
+    format!("{} %", trim(&digits(share * 100.0, 3)))
+}
+
+fn trim(text: &str) -> String {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    }
+}
+
+/// How far a run or cell came.
+pub fn state(state: State) -> &'static str {
+    match state {
+        State::Pending => "not begun",
+        State::Running => "unfinished",
+        State::Finished => "finished",
+        State::Interrupted => "interrupted",
+        State::Failed => "failed",
+    }
+}
+
+/// A validity as a badge: sign and word, so that no colour is needed.
+pub fn badge(validity: Validity) -> &'static str {
+    match validity {
+        Validity::Valid => "<span class=\"badge good\">✓ VALID</span>",
+        Validity::Warn => "<span class=\"badge warn\">! WARN</span>",
+        Validity::Invalid => "<span class=\"badge bad\">✕ INVALID</span>",
+    }
+}
+
+/// What a cell does, as pairs of a name and its value.
+pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
+    let load = &cell.workload;
+    let list = |parts: Vec<String>| parts.join(", ");
+    let ops = list(load.ops.iter().map(|w| format!("{} {}", percent(w.weight), w.op)).collect());
+    let sizes = match load.block_sizes.as_slice() {
+        [one] => Size(one.bytes).to_string(),
+        several => list(several.iter().map(|w| format!("{} {}", percent(w.weight), Size(w.bytes))).collect()),
+    };
+    let mut pairs = vec![
+        ("operations", ops),
+        ("access", access(&load.access)),
+        ("block size", sizes),
+        ("in flight", format!("{} jobs × queue depth {}", load.jobs, load.queue_depth)),
+        ("arrivals", arrivals(&load.arrivals)),
+        ("data set", data_set(cell)),
+    ];
+    if load.fsync_every > 0 {
+        let name = if load.fdatasync { "fdatasync" } else { "fsync" };
+        pairs.push(("durability", format!("{name} after {} writes of a lane", load.fsync_every)));
+    }
+    if load.compressible > 0.0 || load.dedupe > 0.0 {
+        let text = format!("{} compressible, {} duplicates", percent(load.compressible), percent(load.dedupe));
+        pairs.push(("payload", text));
+    }
+    let checked = if load.verify { "every read is compared with what was written" } else { "not verified" };
+    pairs.push(("verification", checked.into()));
+    pairs.push(("stop rule", rule(&cell.steady)));
+    if let Some(study) = &cell.study {
+        pairs.push(("study", study_text(study)));
+    }
+    pairs
+}
+
+fn data_set(cell: &Cell) -> String {
+    let load = &cell.workload;
+    let prepare = match cell.stages.prepare {
+        Prepare::Fill => "filled unless an earlier cell left it",
+        Prepare::FillAlways => "filled before the cell",
+        Prepare::Keep => "used as found",
+        Prepare::None => "not prepared",
+    };
+    let size = match (load.files, load.file_bytes) {
+        (_, 0) => "the whole device".to_owned(),
+        (1, bytes) => Size(bytes).to_string(),
+        (files, bytes) => format!("{} × {}", Unit::Count.text(files as f64), Size(bytes)),
+    };
+    format!("{size}, {prepare}")
+}
+
+fn access(access: &Access) -> String {
+    match access {
+        Access::Sequential => "sequential".into(),
+        Access::Random => "random".into(),
+        Access::Shuffled => "shuffled: every block once a pass".into(),
+        Access::Zipf { theta } => format!("zipf, theta {theta}"),
+        Access::Pareto { h } => format!("pareto, h {h}"),
+        Access::Hotspot { ops, space } => format!("{} of operations on {} of the space", percent(*ops), percent(*space)),
+        Access::Strided { stride_bytes } => format!("every {}", Size(*stride_bytes)),
+    }
+}
+
+fn arrivals(arrivals: &Arrivals) -> String {
+    let rate = |ops: f64| Unit::OpsPerS.text(ops);
+    match arrivals {
+        Arrivals::Closed => "closed loop: the next as soon as one ends".into(),
+        Arrivals::Constant { ops_per_s } => format!("open loop, {} evenly", rate(*ops_per_s)),
+        Arrivals::Poisson { ops_per_s } => format!("open loop, {} Poisson", rate(*ops_per_s)),
+        Arrivals::Ramp { from_ops_per_s, to_ops_per_s, over_s } => {
+            format!("open loop, {} to {} over {over_s} s", rate(*from_ops_per_s), rate(*to_ops_per_s))
+        }
+        Arrivals::Steps { steps } => format!("open loop, {} steps", steps.len()),
+        Arrivals::Times { times } => format!("open loop, {} rates by a list", times.len()),
+    }
+}
+
+fn rule(rule: &SteadyRule) -> String {
+    match rule {
+        SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => format!(
+            "default: interval ± {}, drift {}, of p99 {}, {effective_samples} effective samples",
+            percent(*half_width),
+            percent(*drift),
+            percent(*latency_drift)
+        ),
+        SteadyRule::Snia { round_s } => format!("snia: rounds of {round_s} s"),
+        SteadyRule::Storperf { sample_s, samples } => format!("storperf: {samples} samples of {sample_s} s"),
+        SteadyRule::Fio { metric, slope, limit, window_s } => {
+            let of = if *slope { "slope" } else { "deviation" };
+            format!("fio: {of} of {metric} within {} over {window_s} s", percent(*limit))
+        }
+        SteadyRule::None => "none: a fixed time".into(),
+    }
+}
+
+fn study_text(study: &Study) -> String {
+    match study {
+        Study::Find { goal, .. } => format!("find the highest rate at which {} holds", goal.text),
+        Study::Sweep { rates_ops_per_s, .. } if rates_ops_per_s.is_empty() => "sweep of the rate in equal steps".into(),
+        Study::Sweep { rates_ops_per_s, .. } => format!("sweep over {} rates", rates_ops_per_s.len()),
+    }
+}

@@ -1,0 +1,275 @@
+//! A chart: a frame with two axes and what is drawn into it.
+
+use std::fmt::Write;
+
+use super::{Axis, coordinate};
+use crate::html::escape;
+
+/// Where the plot lies in its picture, in user units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Width of the picture.
+    pub width: f64,
+    /// Height of the picture.
+    pub height: f64,
+    /// Room for the labels on the left.
+    pub left: f64,
+    /// Room on the right.
+    pub right: f64,
+    /// Room above.
+    pub top: f64,
+    /// Room for the labels below.
+    pub bottom: f64,
+}
+
+impl Frame {
+    /// Labels on the left and below.
+    pub const fn new(width: f64, height: f64) -> Self {
+        Self { width, height, left: 68.0, right: 14.0, top: 12.0, bottom: 36.0 }
+    }
+}
+
+/// A picture in the making.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    frame: Frame,
+    x: Axis,
+    y: Axis,
+    title: String,
+    description: String,
+    behind: String,
+    body: String,
+    attributes: String,
+}
+
+impl Chart {
+    /// An empty chart. The title names it, the description says in words what it shows; both are for people who
+    /// hear the page.
+    pub fn new(frame: Frame, x: Axis, y: Axis, title: &str, description: &str) -> Self {
+        Self {
+            frame,
+            x,
+            y,
+            title: title.into(),
+            description: description.into(),
+            behind: String::new(),
+            body: String::new(),
+            attributes: String::new(),
+        }
+    }
+
+    /// An attribute of the picture, for scripts.
+    pub fn attribute(&mut self, name: &str, value: &str) {
+        let _ = write!(self.attributes, " {name}=\"{}\"", escape(value));
+    }
+
+    fn at_x(&self, value: f64) -> f64 {
+        self.frame.left + self.x.at(value) * (self.frame.width - self.frame.left - self.frame.right)
+    }
+
+    fn at_y(&self, value: f64) -> f64 {
+        self.bottom() - self.y.at(value) * (self.bottom() - self.frame.top)
+    }
+
+    fn bottom(&self) -> f64 {
+        self.frame.height - self.frame.bottom
+    }
+
+    fn moved(&self, out: &mut String, command: char, x: f64, y: f64) {
+        out.push(command);
+        coordinate(out, self.at_x(x));
+        out.push(' ');
+        coordinate(out, self.at_y(y));
+    }
+
+    /// A line; where a value is missing it is broken.
+    pub fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, Option<f64>)>) {
+        let mut path = String::new();
+        let mut drawing = false;
+        let mut last = (0.0, 0.0);
+        let mut lonely = String::new();
+        let mut since_move = 0;
+        for (x, y) in points {
+            let Some(y) = y else {
+                if drawing && since_move == 1 {
+                    self.dot(&mut lonely, class, last);
+                }
+                drawing = false;
+                continue;
+            };
+            since_move = if drawing { since_move + 1 } else { 1 };
+            self.moved(&mut path, if drawing { 'L' } else { 'M' }, x, y);
+            last = (x, y);
+            drawing = true;
+        }
+        if drawing && since_move == 1 {
+            self.dot(&mut lonely, class, last);
+        }
+        let _ = write!(self.body, "<path class=\"line {class}\" d=\"{path}\"/>{lonely}");
+    }
+
+    fn dot(&self, out: &mut String, class: &str, (x, y): (f64, f64)) {
+        out.push_str("<circle class=\"dot ");
+        out.push_str(class);
+        out.push_str("\" r=\"2.5\" cx=\"");
+        coordinate(out, self.at_x(x));
+        out.push_str("\" cy=\"");
+        coordinate(out, self.at_y(y));
+        out.push_str("\"/>");
+    }
+
+    /// Dots, each with a text that is shown when it is pointed at.
+    pub fn dots(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64, String)>) {
+        for (x, y, text) in points {
+            let _ = write!(
+                self.body,
+                "<circle class=\"dot {class}\" r=\"4\" cx=\"{:.1}\" cy=\"{:.1}\"><title>{}</title></circle>",
+                self.at_x(x),
+                self.at_y(y),
+                escape(&text)
+            );
+        }
+    }
+
+    /// The room between a lower and an upper edge: `(x, low, high)`.
+    pub fn band(&mut self, class: &str, points: &[(f64, f64, f64)]) {
+        let mut path = String::new();
+        for (index, (x, _, high)) in points.iter().enumerate() {
+            self.moved(&mut path, if index == 0 { 'M' } else { 'L' }, *x, *high);
+        }
+        for (x, low, _) in points.iter().rev() {
+            self.moved(&mut path, 'L', *x, *low);
+        }
+        if !path.is_empty() {
+            let _ = write!(self.body, "<path class=\"band {class}\" d=\"{path}z\"/>");
+        }
+    }
+
+    /// A stretch of the horizontal axis, behind everything, with its name at the top.
+    pub fn span(&mut self, class: &str, from: f64, to: f64, name: &str) {
+        let (left, right) = (self.at_x(from), self.at_x(to));
+        let _ = write!(
+            self.behind,
+            "<rect class=\"span {class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title></rect>",
+            self.frame.top,
+            (right - left).max(1.0),
+            self.bottom() - self.frame.top,
+            escape(name)
+        );
+        // A name that does not fit is only shown when it is pointed at.
+        if right - left > name.chars().count() as f64 * 6.0 + 8.0 {
+            let _ = write!(
+                self.body,
+                "<text class=\"span-name {class}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                left + 5.0,
+                self.frame.top + 13.0,
+                escape(name)
+            );
+        }
+    }
+
+    /// A level over a stretch of time.
+    pub fn level(&mut self, class: &str, from: f64, to: f64, value: f64, name: &str) {
+        let _ = write!(
+            self.body,
+            "<line class=\"level {class}\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"><title>{}</title></line>",
+            self.at_x(from),
+            self.at_x(to),
+            escape(name),
+            y = self.at_y(value),
+        );
+    }
+
+    /// Marks on the horizontal axis, each with a text.
+    pub fn marks(&mut self, class: &str, marks: impl IntoIterator<Item = (f64, String)>) {
+        for (x, text) in marks {
+            let (x, y) = (self.at_x(x), self.bottom());
+            let _ = write!(
+                self.body,
+                "<path class=\"mark {class}\" d=\"M{x:.1} {y:.1}l-3.5 6h7z\"><title>{}</title></path>",
+                escape(&text)
+            );
+        }
+    }
+
+    /// A heat map: boxes `(x from, x to, y from, y to, shade)`, drawn as one path for each of the ten shades.
+    pub fn boxes(&mut self, boxes: &[(f64, f64, f64, f64, u8)]) {
+        for shade in 0..10 {
+            let mut path = String::new();
+            for (x0, x1, y0, y1, _) in boxes.iter().filter(|(.., s)| *s == shade) {
+                let (left, right, top, bottom) = (self.at_x(*x0), self.at_x(*x1), self.at_y(*y1), self.at_y(*y0));
+                path.push('M');
+                coordinate(&mut path, left);
+                path.push(' ');
+                coordinate(&mut path, top);
+                path.push('H');
+                coordinate(&mut path, right);
+                path.push('V');
+                coordinate(&mut path, bottom);
+                path.push('H');
+                coordinate(&mut path, left);
+                path.push('z');
+            }
+            if !path.is_empty() {
+                let _ = write!(self.body, "<path class=\"heat h{shade}\" d=\"{path}\"/>");
+            }
+        }
+    }
+
+    /// The finished picture.
+    pub fn finish(self) -> String {
+        let Frame { width, height, left, right, top, .. } = self.frame;
+        let bottom = self.bottom();
+        let mut out = format!(
+            "<svg class=\"chart\" viewBox=\"0 0 {width} {height}\" role=\"img\" data-plot=\"{left} {top} {} {bottom}\"{}>\
+             <title>{}</title><desc>{}</desc>{}<g class=\"grid\">",
+            width - right,
+            self.attributes,
+            escape(&self.title),
+            escape(&self.description),
+            self.behind
+        );
+        for (tick, _) in &self.y.ticks {
+            let y = self.at_y(*tick);
+            let _ = write!(out, "<line x1=\"{left}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>", width - right);
+        }
+        for (tick, _) in &self.x.ticks {
+            let x = self.at_x(*tick);
+            let _ = write!(out, "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>");
+        }
+        out.push_str("</g>");
+        out.push_str(&self.body);
+        let _ = write!(
+            out,
+            "<line class=\"axis\" x1=\"{left}\" x2=\"{}\" y1=\"{bottom}\" y2=\"{bottom}\"/><g class=\"ticks-y\">",
+            width - right
+        );
+        let mut free = f64::INFINITY;
+        for (tick, label) in &self.y.ticks {
+            let y = self.at_y(*tick) + 4.0;
+            // Labels of a log axis may come too close.
+            if free - y >= 13.0 {
+                let _ = write!(out, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", left - 7.0, escape(label));
+                free = y;
+            }
+        }
+        out.push_str("</g><g class=\"ticks-x\">");
+        let mut free = f64::NEG_INFINITY;
+        for (tick, label) in &self.x.ticks {
+            let x = self.at_x(*tick);
+            let half = label.chars().count() as f64 * 3.3;
+            if x - half >= free {
+                let _ = write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\">{}</text>", bottom + 16.0, escape(label));
+                free = x + half + 6.0;
+            }
+        }
+        let _ = write!(
+            out,
+            "</g><text class=\"axis-title\" x=\"{:.1}\" y=\"{:.1}\">{}</text></svg>",
+            (left + width - right) / 2.0,
+            height - 4.0,
+            escape(&self.x.title)
+        );
+        out
+    }
+}

@@ -1,0 +1,36 @@
+//! A small writer of SVG charts: axes, lines, bands, spans, heat maps. Colours are classes, so that one style sheet
+//! serves screen, dark screen and paper.
+
+mod axis;
+mod chart;
+
+pub use axis::Axis;
+pub use chart::{Chart, Frame};
+
+/// A coordinate with one decimal, without a needless `.0`: what a path is made of.
+pub(crate) fn coordinate(out: &mut String, value: f64) {
+    use std::fmt::Write;
+    let tenths = (value * 10.0).round() as i64;
+    let (whole, rest) = (tenths / 10, (tenths % 10).abs());
+    if tenths < 0 && whole == 0 {
+        out.push('-');
+    }
+    let _ = if rest == 0 { write!(out, "{whole}") } else { write!(out, "{whole}.{rest}") };
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn coordinates_are_short() {
+        let text = |value| {
+            let mut out = String::new();
+            super::coordinate(&mut out, value);
+            out
+        };
+        assert_eq!(text(12.0), "12");
+        assert_eq!(text(12.34), "12.3");
+        assert_eq!(text(-0.34), "-0.3");
+        assert_eq!(text(-3.0), "-3");
+        assert_eq!(text(99.96), "100");
+    }
+}
