@@ -31,7 +31,7 @@ impl Op {
     /// [`Payload::verify`] are asked for. Files of up to 2^48 bytes (256 TiB) fit.
     #[inline]
     pub const fn stream_offset(&self) -> u64 {
-        (self.generation as u64) << 48 | self.offset
+        stream_offset(self.generation, self.offset)
     }
 
     /// The payload that it moves when all of it succeeds, in bytes.
@@ -41,6 +41,12 @@ impl Op {
             _ => 0,
         }
     }
+}
+
+/// The position in an object's stream of an offset in one generation of it.
+#[inline]
+pub(crate) const fn stream_offset(generation: u32, offset: u64) -> u64 {
+    (generation as u64) << 48 | offset
 }
 
 /// How a successful operation ended.

@@ -75,7 +75,7 @@ fn a_get_checks_length_and_content() {
             store.lock().unwrap().objects.get_mut(&format!("{PREFIX}{:016x}", 1)).unwrap()[40_000] ^= 1;
             let error = session.perform(&op(OpKind::Get, 1, 50_000)).await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::Corrupt);
-            assert!(error.detail.contains("byte at 40000"), "{error}");
+            assert!(error.detail.contains("1 bit differs at byte 40000"), "{error}");
             let error = session.perform(&op(OpKind::Get, 9, 1)).await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::NotFound);
             assert!(
@@ -85,6 +85,51 @@ fn a_get_checks_length_and_content() {
             );
         });
     }
+}
+
+#[test]
+fn an_older_generation_is_told_from_what_was_written() {
+    for choice in backends() {
+        let (server, store) = store::start();
+        let mut config = server.config();
+        config.part_size = 5 << 20;
+        with_session(choice, config, &context(Sink::Verify), async |session| {
+            // One put, and one in parts; existing keys are overwritten.
+            for len in [100_000, 11 << 20] {
+                let put = |generation| Op { generation, ..op(OpKind::Put, 1, len) };
+                let get = |generation| Op { kind: OpKind::Get, ..put(generation) };
+                session.perform(&put(1)).await.unwrap();
+                session.perform(&get(1)).await.unwrap();
+                let error = session.perform(&get(2)).await.unwrap_err();
+                assert_eq!(error.kind, ErrorKind::Corrupt);
+                assert!(error.detail.contains("are generation 1 of this place instead of 2"), "{error}");
+                session.perform(&put(2)).await.unwrap();
+                session.perform(&get(2)).await.unwrap();
+                let read = Op { offset: 50_001, len: 20_000, kind: OpKind::Read, ..put(2) };
+                session.perform(&read).await.unwrap();
+                // A part of the object of before, as a lost write would leave it.
+                let key = format!("{PREFIX}{:016x}", 1);
+                store.lock().unwrap().objects.get_mut(&key).unwrap()[61_440..65_536]
+                    .copy_from_slice(&content(1, 1 << 48 | 61_440, 4096));
+                let error = session.perform(&read).await.unwrap_err();
+                assert_eq!(error.kind, ErrorKind::Corrupt);
+                assert!(error.detail.contains("from byte 61440 on are generation 1 of this"), "{error}");
+            }
+            assert_eq!(session.facts().reconnects, 0, "damage does not cost the connection");
+        });
+    }
+}
+
+#[test]
+fn objects_that_are_there_are_adopted() {
+    let (server, store) = store::start();
+    let driver = S3Driver::new(server.config()).unwrap();
+    store.lock().unwrap().objects.insert("somebody/else".into(), vec![1]);
+    let error = driver.adopt().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotFound);
+    assert!(error.detail.contains("nothing lies under manometer-test/"), "{error}");
+    store.lock().unwrap().objects.insert(format!("{PREFIX}{:016x}", 1), vec![1]);
+    driver.adopt().unwrap();
 }
 
 #[test]

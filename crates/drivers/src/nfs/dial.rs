@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use metrics::ErrorKind;
 use reactor::{Reactor, SocketOptions};
 use wire::nfs3::{
     self, Attributes, DirArgs, FileHandle, FsinfoOk, LookupOk, Name, Outcome, Procedure, Status,
@@ -23,6 +24,8 @@ pub(super) struct Opened {
     pub(super) caller: Caller,
     pub(super) remote: SocketAddr,
     pub(super) root: FileHandle,
+    pub(super) server_read_max: u32,
+    pub(super) server_write_max: u32,
     pub(super) read_size: u32,
     pub(super) write_size: u32,
 }
@@ -81,6 +84,8 @@ pub(super) async fn open(
         caller,
         remote,
         root,
+        server_read_max: fsinfo.read_max,
+        server_write_max: fsinfo.write_max,
         read_size: size(fsinfo.read_max, fsinfo.read_preferred, config.read_size),
         write_size: size(fsinfo.write_max, fsinfo.write_preferred, config.write_size),
     })
@@ -94,6 +99,16 @@ pub(super) fn refused(config: &NfsConfig, procedure: &str, status: Status) -> Dr
     };
     let text = format!("export {}: {procedure} answers {status}{user}{}", config.label(), advice(status));
     DriverError::new(kind_of(status), text)
+}
+
+/// Our directory is not there.
+pub(super) fn not_there(config: &NfsConfig) -> DriverError {
+    let text = format!(
+        "directory {} in export {} does not exist: it must be prepared first",
+        config.directory,
+        config.label()
+    );
+    DriverError::new(ErrorKind::NotFound, text)
 }
 
 /// Finds a name in a directory; `None` when it is not there.

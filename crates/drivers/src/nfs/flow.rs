@@ -6,7 +6,7 @@ use wire::xdr::{DecodeError, padding};
 
 use super::incoming::{Garbage, garbage};
 use super::slots::{Answer, Expect, Piece, Reply, Table};
-use crate::Payload;
+use crate::{Diagnosis, Payload};
 
 /// The payload of a READ reply on its way.
 pub(super) struct Flow {
@@ -19,7 +19,7 @@ pub(super) struct Flow {
     taken: u32,
     padding_left: usize,
     first_byte_ns: u64,
-    corrupt_at: Option<u64>,
+    corrupt: Option<Diagnosis>,
     /// What it is compared with, if it is; then every byte that was asked for must be there.
     checked: Option<Payload>,
 }
@@ -44,7 +44,7 @@ impl Flow {
             taken: 0,
             padding_left: padding(head.data_len as usize),
             first_byte_ns: now_ns,
-            corrupt_at: None,
+            corrupt: None,
             checked,
         }
     }
@@ -63,10 +63,10 @@ impl Flow {
     #[inline]
     pub(super) fn take(&mut self, data: &[u8]) -> Result<(), DecodeError> {
         let (payload, rest) = data.split_at(self.due().min(data.len()));
-        if let (Some(expected), None) = (self.checked, self.corrupt_at) {
-            let offset = self.asked.offset + u64::from(self.taken);
-            if let Err(mismatch) = expected.verify(self.asked.object, offset, payload) {
-                self.corrupt_at = Some(mismatch.offset);
+        if let (Some(expected), None) = (self.checked, self.corrupt) {
+            let (object, at) = (self.asked.object, self.asked.stream_offset() + u64::from(self.taken));
+            if let Err(mismatch) = expected.verify(object, at, payload) {
+                self.corrupt = Some(expected.diagnose(object, at, payload, mismatch));
             }
         }
         self.taken += payload.len() as u32;
@@ -110,11 +110,8 @@ impl Flow {
                 format!("{} bytes came, {len} were asked for at offset {offset}", self.count),
             );
         }
-        if let Some(at) = self.corrupt_at {
-            return wrong(
-                ErrorKind::Corrupt,
-                format!("the byte at offset {at} is not the one that was written"),
-            );
+        if let Some(found) = self.corrupt {
+            return wrong(ErrorKind::Corrupt, format!("not what was written: {found}"));
         }
         if self.count < len && (self.checked.is_some() || !self.eof) {
             let reason = if self.eof { "because the file ends" } else { "and not because the file ends" };

@@ -3,6 +3,7 @@
 //! These block the calling thread on a small reactor of their own.
 
 use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use metrics::{ErrorKind, OpKind};
@@ -23,6 +24,21 @@ use crate::{DriverError, Op, Payload, Session, Sink, WorkerContext};
 /// Files that are being removed at once.
 const REMOVERS: u32 = 32;
 
+/// What a server allows, and what of it is used; in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The address that was connected to.
+    pub remote: SocketAddr,
+    /// The largest READ that the server takes (FSINFO's `rtmax`).
+    pub read_max: u32,
+    /// The largest WRITE that the server takes (FSINFO's `wtmax`).
+    pub write_max: u32,
+    /// The largest READ that is asked for.
+    pub read_size: u32,
+    /// The largest WRITE that is asked for.
+    pub write_size: u32,
+}
+
 impl NfsDriver {
     /// Makes our directory in the export. No single answer may take longer than `limit`.
     ///
@@ -31,6 +47,34 @@ impl NfsDriver {
     pub fn prepare(&self, limit: Duration) -> Result<(), DriverError> {
         let reactor = open_reactor()?;
         reactor.block_on(make_directory(&reactor, self.config(), limit))
+    }
+
+    /// Looks whether our directory is there, made by an earlier run or by the one that is gone on with. No single answer
+    /// may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When the export cannot be opened; of kind `NotFound` when the directory is not there.
+    pub fn adopt(&self, limit: Duration) -> Result<(), DriverError> {
+        let reactor = open_reactor()?;
+        let config = self.config();
+        let (_, directory) = reactor.block_on(open_directory(&reactor, config, limit))?;
+        directory.map(drop).ok_or_else(|| dial::not_there(config))
+    }
+
+    /// What the server allows and what of it is used. No single answer may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When the export cannot be opened.
+    pub fn limits(&self, limit: Duration) -> Result<Limits, DriverError> {
+        let reactor = open_reactor()?;
+        let opened = reactor.block_on(dial::open(&reactor, self.config(), after(&reactor, limit)))?;
+        Ok(Limits {
+            remote: opened.remote,
+            read_max: opened.server_read_max,
+            write_max: opened.server_write_max,
+            read_size: opened.read_size,
+            write_size: opened.write_size,
+        })
     }
 
     /// Removes our directory and the files in it that the driver made; says how many. A directory that is not
@@ -47,8 +91,18 @@ impl NfsDriver {
     /// # Errors
     /// When the export cannot be opened or the directory is not there.
     pub fn list(&self, limit: Duration) -> Result<Vec<(String, u64)>, DriverError> {
+        let mut files = Vec::new();
+        self.list_each(limit, |name, size| files.push((name.to_owned(), size)))?;
+        Ok(files)
+    }
+
+    /// As [`Self::list`], one after the other, however many there are.
+    ///
+    /// # Errors
+    /// As [`Self::list`].
+    pub fn list_each(&self, limit: Duration, mut visit: impl FnMut(&str, u64)) -> Result<(), DriverError> {
         let reactor = open_reactor()?;
-        reactor.block_on(list(&reactor, self.config(), limit))
+        reactor.block_on(list(&reactor, self.config(), limit, &mut visit))
     }
 }
 
@@ -100,10 +154,10 @@ async fn list(
     reactor: &Reactor,
     config: &NfsConfig,
     limit: Duration,
-) -> Result<Vec<(String, u64)>, DriverError> {
+    visit: &mut dyn FnMut(&str, u64),
+) -> Result<(), DriverError> {
     let (Opened { mut caller, .. }, directory) = open_directory(reactor, config, limit).await?;
-    let Some(directory) = directory else { return Err(refused(config, "LOOKUP", Status::NOENT)) };
-    let mut files = Vec::new();
+    let Some(directory) = directory else { return Err(dial::not_there(config)) };
     let (mut cookie, mut verifier) = (0, [0; 8]);
     loop {
         caller.set_deadline(after(reactor, limit));
@@ -120,7 +174,7 @@ async fn list(
                 Ok(outcome.map(|ok| {
                     for entry in ok.entries.iter().filter(|entry| !is_dot(entry.name)) {
                         let size = entry.attributes.map_or(0, |attributes| attributes.size);
-                        files.push((String::from_utf8_lossy(entry.name.0).into_owned(), size));
+                        visit(&String::from_utf8_lossy(entry.name.0), size);
                     }
                     let next = ok.entries.last().map(|entry| entry.cookie);
                     (next, ok.verifier, ok.eof)
@@ -129,7 +183,7 @@ async fn list(
             .await?;
         match page.map_err(|failure| refused(config, "READDIRPLUS", failure.status))? {
             (Some(next), next_verifier, false) => (cookie, verifier) = (next, next_verifier),
-            _ => return Ok(files),
+            _ => return Ok(()),
         }
     }
 }

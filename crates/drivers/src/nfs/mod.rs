@@ -16,6 +16,7 @@ mod decode;
 mod dial;
 mod errors;
 mod flow;
+mod handles;
 mod incoming;
 #[cfg(test)]
 mod incoming_tests;
@@ -31,6 +32,7 @@ mod transfer;
 mod transmit;
 
 pub use config::NfsConfig;
+pub use manage::Limits;
 pub use session::NfsSession;
 
 use reactor::Reactor;

@@ -2,13 +2,14 @@
 
 use metrics::ErrorKind;
 use wire::nfs3::{
-    CommitArgs, CreateArgs, CreateHow, DirArgs, Name, Procedure, ReaddirplusArgs, SetAttributes, Status,
+    CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, ReaddirplusArgs, SetAttributes,
+    Status,
 };
 use wire::xdr::Encode;
 
 use super::connection::{Connection, LISTING_BYTES};
 use super::errors::{advice, kind_of};
-use super::lane::{LaneFile, LaneListing, name_of};
+use super::lane::{LaneListing, name_of};
 use super::session::NfsSession;
 use super::slots::{Answer, Expect, Reply};
 use super::ticket::Ticket;
@@ -26,6 +27,16 @@ pub(super) struct Fault {
     /// The call was sent more than once, so that its own first execution may be in the way.
     repeated: bool,
     text: Box<str>,
+}
+
+/// A file that can be worked on.
+#[derive(Clone, Copy)]
+struct Opened {
+    file: FileHandle,
+    /// Its size, when that came along.
+    size: Option<u64>,
+    /// The handle is one from before: it may be stale.
+    known: bool,
 }
 
 /// One operation under way.
@@ -128,37 +139,48 @@ impl<'a> Operation<'a> {
                 Answer::Failed(kind, text) => (kind, text),
             };
             if kind == ErrorKind::Stale {
-                self.lane_file(None);
+                self.forget();
             }
             return Err(Fault { procedure, kind, status, repeated: ended.sends > 1, text });
         }
     }
 
-    pub(super) fn lane_file(&self, file: Option<LaneFile>) {
-        self.session.lanes[self.op.lane as usize].file.set(file);
+    /// Forgets the operation's file.
+    fn forget(&self) {
+        self.session.handles.borrow_mut().forget(self.op.object);
     }
 
-    /// What the lane knows of the operation's file, if that is the file it is at.
+    /// The operation's file, by a LOOKUP when its handle is not known.
     #[inline]
-    pub(super) fn current(&self) -> Option<LaneFile> {
-        self.session.lanes[self.op.lane as usize].file.get().filter(|at| at.object == self.op.object)
+    async fn open(&mut self) -> Result<Opened, Fault> {
+        let known = self.session.handles.borrow().get(self.op.object);
+        match known {
+            Some(file) => Ok(Opened { file, size: None, known: true }),
+            None => self.look_up().await,
+        }
     }
 
-    /// The lane's file becomes the operation's; a LOOKUP when it was another. Says its size when that came along.
-    async fn open(&mut self) -> Result<(LaneFile, Option<u64>), Fault> {
-        if let Some(current) = self.current() {
-            return Ok((current, None));
-        }
+    async fn look_up(&mut self) -> Result<Opened, Fault> {
         let name = name_of(self.op.object);
         let place = DirArgs { directory: self.session.directory, name: Name(&name) };
         match self.call(Procedure::Lookup, Expect::Lookup, &place).await? {
             Reply::Found { file, size } => {
-                let at = LaneFile::new(self.op.object, file);
-                self.lane_file(Some(at));
-                Ok((at, size))
+                self.session.handles.borrow_mut().insert(self.op.object, file);
+                Ok(Opened { file, size, known: false })
             }
             other => unreachable!("LOOKUP was answered by {other:?}"),
         }
+    }
+
+    /// The file once more, when what was known of it turned out to be stale: it may have been removed and made again
+    /// by another worker. The repetition is counted.
+    async fn open_again(&mut self, opened: Opened, fault: Fault) -> Result<FileHandle, Fault> {
+        if !opened.known || fault.kind != ErrorKind::Stale {
+            return Err(fault);
+        }
+        self.done.bytes = 0;
+        self.done.retries += 1;
+        Ok(self.look_up().await?.file)
     }
 
     pub(super) async fn create(&mut self) -> Result<(), Fault> {
@@ -166,7 +188,7 @@ impl<'a> Operation<'a> {
         let place = DirArgs { directory: self.session.directory, name: Name(&name) };
         let attributes = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
         let arguments = CreateArgs { place, how: CreateHow::Guarded(attributes) };
-        self.lane_file(None);
+        self.forget();
         let file = match self.call(Procedure::Create, Expect::Create, &arguments).await {
             Ok(Reply::Created { file }) => file,
             Ok(other) => unreachable!("CREATE was answered by {other:?}"),
@@ -175,7 +197,7 @@ impl<'a> Operation<'a> {
             Err(fault) => return Err(fault),
         };
         match file {
-            Some(file) => self.lane_file(Some(LaneFile::new(self.op.object, file))),
+            Some(file) => self.session.handles.borrow_mut().insert(self.op.object, file),
             None => {
                 self.open().await?;
             }
@@ -184,8 +206,7 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn read(&mut self) -> Result<(), Fault> {
-        let (at, _) = self.open().await?;
-        self.transfer(at.file, false).await?;
+        self.range(false).await?;
         if self.done.bytes == 0 && self.op.len > 0 {
             let text = "the file ends before this offset: nothing came".into();
             return Err(self.fault(Procedure::Read, ErrorKind::Length, text));
@@ -194,21 +215,33 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn write(&mut self) -> Result<(), Fault> {
-        let (at, _) = self.open().await?;
-        self.transfer(at.file, true).await
+        self.range(true).await
+    }
+
+    async fn range(&mut self, write: bool) -> Result<(), Fault> {
+        let opened = self.open().await?;
+        match self.transfer(opened.file, write).await {
+            Ok(()) => Ok(()),
+            Err(fault) => {
+                let file = self.open_again(opened, fault).await?;
+                self.transfer(file, write).await
+            }
+        }
     }
 
     pub(super) async fn commit(&mut self) -> Result<(), Fault> {
-        let (at, _) = self.open().await?;
-        let arguments = CommitArgs { file: at.file, offset: 0, count: 0 };
-        let Reply::Committed { verifier } = self.call(Procedure::Commit, Expect::Commit, &arguments).await?
-        else {
-            unreachable!("COMMIT has its own reply")
+        let object = self.op.object;
+        let arguments = CommitArgs { file: self.open().await?.file, offset: 0, count: 0 };
+        let covered = self.session.handles.borrow_mut().take_uncommitted(object);
+        let verifier = match self.call(Procedure::Commit, Expect::Commit, &arguments).await {
+            Ok(Reply::Committed { verifier }) => verifier,
+            Ok(other) => unreachable!("COMMIT was answered by {other:?}"),
+            Err(fault) => {
+                self.session.handles.borrow_mut().restore_uncommitted(object, covered);
+                return Err(fault);
+            }
         };
-        let Some(mut at) = self.current() else { return Ok(()) };
-        let kept = at.commit(verifier);
-        self.lane_file(Some(at));
-        if kept {
+        if covered.kept(verifier) {
             return Ok(());
         }
         let text = "the write verifier changed: the server lost its memory (a restart or a failover) between \
@@ -217,19 +250,24 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn stat(&mut self) -> Result<(), Fault> {
-        let (at, size) = self.open().await?;
-        if size.is_none() {
-            self.call(Procedure::Getattr, Expect::Getattr, &at.file).await?;
+        let opened = self.open().await?;
+        if opened.size.is_some() {
+            return Ok(());
         }
-        Ok(())
+        match self.call(Procedure::Getattr, Expect::Getattr, &opened.file).await {
+            Ok(_) => Ok(()),
+            // The LOOKUP brings the attributes, or GETATTR does.
+            Err(fault) => {
+                let file = self.open_again(opened, fault).await?;
+                self.call(Procedure::Getattr, Expect::Getattr, &file).await.map(drop)
+            }
+        }
     }
 
     pub(super) async fn remove(&mut self) -> Result<(), Fault> {
         let name = name_of(self.op.object);
         let place = DirArgs { directory: self.session.directory, name: Name(&name) };
-        if self.current().is_some() {
-            self.lane_file(None);
-        }
+        self.forget();
         match self.call(Procedure::Remove, Expect::Remove, &place).await {
             // Removed by the first of several sends, whose answer was lost.
             Err(fault) if !(fault.repeated && fault.status == Some(Status::NOENT)) => Err(fault),

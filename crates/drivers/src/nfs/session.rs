@@ -1,6 +1,6 @@
 //! A worker's session: its connections, its lanes, and what it knows of the export.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use metrics::{ErrorKind, OpKind};
@@ -13,7 +13,8 @@ use super::caller::no_answer;
 use super::config::NfsConfig;
 use super::connection::{Connection, Served, Settings};
 use super::dial;
-use super::lane::{LaneFile, LaneListing};
+use super::handles::Handles;
+use super::lane::LaneListing;
 use super::operation::Operation;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
 
@@ -27,6 +28,8 @@ pub struct NfsSession {
     pub(super) reactor: Reactor,
     pub(super) connections: Vec<Served>,
     pub(super) lanes: Vec<Lane>,
+    /// Handles of the files that any lane met.
+    pub(super) handles: RefCell<Handles>,
     pub(super) directory: FileHandle,
     pub(super) read_size: u32,
     pub(super) write_size: u32,
@@ -39,7 +42,6 @@ pub struct NfsSession {
 /// A lane's memory.
 #[derive(Default)]
 pub(super) struct Lane {
-    pub(super) file: Cell<Option<LaneFile>>,
     pub(super) listing: Cell<LaneListing>,
 }
 
@@ -53,14 +55,7 @@ impl NfsSession {
         let deadline_ns = started + context.connect_timeout.as_nanos() as u64;
         let mut opened = dial::open(reactor, config, deadline_ns).await?;
         let found = dial::lookup(&mut opened.caller, config, opened.root, &config.directory).await?;
-        let directory = found.ok_or_else(|| {
-            let text = format!(
-                "directory {} in export {} does not exist: it must be prepared first",
-                config.directory,
-                config.label()
-            );
-            DriverError::new(ErrorKind::NotFound, text)
-        })?;
+        let directory = found.ok_or_else(|| dial::not_there(config))?;
         let count = config.connections_per_worker.min(context.lanes.max(1));
         let settings = Rc::new(Settings {
             remote: opened.remote,
@@ -94,6 +89,7 @@ impl NfsSession {
             reactor: reactor.clone(),
             connections,
             lanes: (0..context.lanes.max(1)).map(|_| Lane::default()).collect(),
+            handles: RefCell::new(Handles::new()),
             directory,
             read_size: opened.read_size,
             write_size: opened.write_size,

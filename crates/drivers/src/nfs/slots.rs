@@ -18,6 +18,16 @@ pub(super) struct Piece {
     pub(super) object: u64,
     pub(super) offset: u64,
     pub(super) len: u32,
+    /// Which of the successive contents is written, or expected.
+    pub(super) generation: u32,
+}
+
+impl Piece {
+    /// Where its payload begins in the object's stream.
+    #[inline]
+    pub(super) fn stream_offset(&self) -> u64 {
+        crate::seam::stream_offset(self.generation, self.offset)
+    }
 }
 
 /// What kind of reply a call waits for.

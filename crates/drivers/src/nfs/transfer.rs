@@ -6,6 +6,7 @@ use wire::nfs3::{FileHandle, Procedure, ReadArgs, Stability, WriteHead};
 use super::operation::{Fault, Operation};
 use super::slots::{Expect, Piece, Reply};
 use super::ticket::Ticket;
+use crate::Op;
 
 /// Calls of one operation in flight at once when it is larger than the server's limit.
 const SPLIT_DEPTH: usize = 16;
@@ -17,7 +18,7 @@ impl<'a> Operation<'a> {
         let procedure = if write { Procedure::Write } else { Procedure::Read };
         let len = self.op.len;
         if len <= size {
-            let piece = Piece { object: self.op.object, offset: self.op.offset, len: len as u32 };
+            let piece = self.piece(0, len);
             let ticket = self.begin_piece(self.slot, file, piece, write);
             let reply = self.settle(&ticket, procedure).await?;
             return self.account(piece, reply);
@@ -36,8 +37,7 @@ impl<'a> Operation<'a> {
                     None => break,
                 };
                 let part = (len - issued).min(size);
-                let piece =
-                    Piece { object: self.op.object, offset: self.op.offset + issued, len: part as u32 };
+                let piece = self.piece(issued, part);
                 tickets[begun % SPLIT_DEPTH] = Some((self.begin_piece(slot, file, piece, write), piece));
                 begun += 1;
                 issued += part;
@@ -54,6 +54,13 @@ impl<'a> Operation<'a> {
                 fault.get_or_insert(error);
             }
         }
+    }
+
+    /// A part of the operation's range.
+    #[inline]
+    fn piece(&self, from: u64, len: u64) -> Piece {
+        let Op { object, offset, generation, .. } = *self.op;
+        Piece { object, offset: offset + from, len: len as u32, generation }
     }
 
     #[inline]
@@ -85,10 +92,7 @@ impl<'a> Operation<'a> {
                         let text = "the server answers UNSTABLE although FILE_SYNC was asked for".into();
                         return Err(self.fault(Procedure::Write, ErrorKind::Protocol, text));
                     }
-                    if let Some(mut at) = self.current() {
-                        at.wrote(verifier);
-                        self.lane_file(Some(at));
-                    }
+                    self.session.handles.borrow_mut().wrote(self.op.object, verifier);
                 }
                 self.done.bytes += u64::from(bytes);
             }

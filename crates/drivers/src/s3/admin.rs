@@ -128,6 +128,25 @@ impl S3Driver {
         })
     }
 
+    /// Checks that there are objects under our prefix, put by an earlier run or by the one that is gone on with.
+    ///
+    /// # Errors
+    /// What the server said; of kind `NotFound` when there are none.
+    pub fn adopt(&self) -> Result<(), DriverError> {
+        self.control("looking for objects in", async |control| {
+            let query = ours(control, &[("list-type", "2"), ("max-keys", "1")]);
+            let list = Request { query: &query, ..Request::new("GET", Subject::Bucket) };
+            control.request(&list, Expect::Document).await?;
+            let page = parse_list_v2(&control.lane.document).map_err(unreadable)?;
+            if page.objects.is_empty() {
+                let prefix = &control.session.shared.addressing.prefix;
+                let detail = format!("nothing lies under {prefix}: it must be prepared first");
+                return Err(Failure::new(ErrorKind::NotFound, detail));
+            }
+            Ok(())
+        })
+    }
+
     /// Creates the bucket.
     ///
     /// # Errors

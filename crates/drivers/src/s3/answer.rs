@@ -3,11 +3,13 @@
 use metrics::ErrorKind;
 use wire::http1::{BodyDecoder, Framing, HeadScanner, HeaderStorage, ResponseHead, parse_date};
 
+use super::exchange::Wanted;
 use super::failure::{Again, Failure};
 use super::lane::Lane;
 use super::link::Link;
 use super::request::Request;
 use super::session::S3Session;
+use crate::Diagnosis;
 
 /// Of an error body, this much is read; a longer one costs the connection.
 pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -48,7 +50,7 @@ pub(super) enum Into {
     /// Counted.
     Count { len: u64 },
     /// Compared with what was written.
-    Verify { object: u64, offset: u64, len: u64 },
+    Verify(Wanted),
     /// Dropped in the kernel.
     Kernel { len: u64 },
 }
@@ -58,6 +60,8 @@ pub(super) enum Into {
 pub(super) struct Received {
     pub(super) bytes: u64,
     pub(super) first_byte_ns: Option<u64>,
+    /// The first difference from what was written.
+    pub(super) corrupt: Option<Diagnosis>,
 }
 
 impl Head {
@@ -180,7 +184,7 @@ impl S3Session {
                 let data = &input[piece.data];
                 if !data.is_empty() {
                     received.first_byte_ns.get_or_insert_with(|| self.reactor.now());
-                    self.take(into, received.bytes, data, &mut lane.document)?;
+                    self.take(into, &mut received, data, &mut lane.document)?;
                     received.bytes += data.len() as u64;
                 }
                 lane.inbox.consume(piece.consumed);
@@ -214,8 +218,15 @@ impl S3Session {
         Ok(received)
     }
 
-    /// Deals with a stretch of a body, which begins `at` bytes into it.
-    fn take(&self, into: Into, at: u64, data: &[u8], document: &mut Vec<u8>) -> Result<(), Failure> {
+    /// Deals with the next stretch of a body. Damaged data is read to its end: the connection stays fit for use.
+    fn take(
+        &self,
+        into: Into,
+        received: &mut Received,
+        data: &[u8],
+        document: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let at = received.bytes;
         let end = at + data.len() as u64;
         match into {
             Into::Nothing if end > MAX_ERROR_BYTES as u64 => Err(too_long(MAX_ERROR_BYTES as u64)),
@@ -225,17 +236,18 @@ impl S3Session {
                 document.extend_from_slice(data);
                 Ok(())
             }
-            Into::Count { len } | Into::Kernel { len } | Into::Verify { len, .. } if end > len => {
+            Into::Count { len } | Into::Kernel { len } | Into::Verify(Wanted { len, .. }) if end > len => {
                 Err(too_long(len))
             }
             Into::Count { .. } | Into::Kernel { .. } => Ok(()),
-            Into::Verify { object, offset, .. } => {
-                self.context.payload.verify(object, offset + at, data).map_err(|mismatch| {
-                    Failure::new(
-                        ErrorKind::Corrupt,
-                        format!("the byte at {} is not the one that was written", mismatch.offset),
-                    )
-                })
+            Into::Verify(Wanted { object, stream, .. }) => {
+                let payload = &self.context.payload;
+                if received.corrupt.is_none()
+                    && let Err(mismatch) = payload.verify(object, stream + at, data)
+                {
+                    received.corrupt = Some(payload.diagnose(object, stream + at, data, mismatch));
+                }
+                Ok(())
             }
         }
     }

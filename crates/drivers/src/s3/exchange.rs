@@ -44,7 +44,18 @@ pub(super) enum Expect {
     /// A document, which is left in the lane.
     Document,
     /// A stretch of an object, of exactly this length.
-    Payload { object: u64, offset: u64, len: u64, ranged: bool },
+    Payload { wanted: Wanted, ranged: bool },
+}
+
+/// A stretch of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) object: u64,
+    /// First byte in the object.
+    pub(super) offset: u64,
+    /// The same in the object's stream, with the generation.
+    pub(super) stream: u64,
+    pub(super) len: u64,
 }
 
 /// A successful answer.
@@ -115,7 +126,7 @@ impl S3Session {
         // What is to be dropped in the kernel should not be copied with the head, unless it is so short
         // that a second system call costs more.
         let most = match expect {
-            Expect::Payload { len, .. } if discards && len > 16 * 1024 => 2048,
+            Expect::Payload { wanted, .. } if discards && wanted.len > 16 * 1024 => 2048,
             _ => usize::MAX,
         };
         let head = match self.read_head(lane, &mut link, request, most).await {
@@ -172,21 +183,24 @@ impl S3Session {
         let into = match expect {
             Expect::Nothing => Into::Nothing,
             Expect::Document => Into::Document { most: MAX_DOCUMENT_BYTES },
-            Expect::Payload { object, offset, len, ranged } => {
-                head.check_payload(offset, len, ranged).map_err(incomplete)?;
+            Expect::Payload { wanted, ranged } => {
+                head.check_payload(wanted.offset, wanted.len, ranged).map_err(incomplete)?;
                 match self.context.sink {
-                    Sink::Buffer => Into::Count { len },
-                    Sink::Verify => Into::Verify { object, offset, len },
-                    Sink::Discard => Into::Kernel { len },
+                    Sink::Buffer => Into::Count { len: wanted.len },
+                    Sink::Verify => Into::Verify(wanted),
+                    Sink::Discard => Into::Kernel { len: wanted.len },
                 }
             }
         };
         let body = self.read_body(lane, link, head, into).await.map_err(incomplete)?;
-        if let Expect::Payload { len, .. } = expect
-            && body.bytes != len
+        if let Expect::Payload { wanted, .. } = expect
+            && body.bytes != wanted.len
         {
-            let detail = format!("{} bytes came where {len} were asked for", body.bytes);
+            let detail = format!("{} bytes came where {} were asked for", body.bytes, wanted.len);
             return Err((Failure::new(ErrorKind::Length, detail), true));
+        }
+        if let Some(found) = body.corrupt {
+            return Err((Failure::new(ErrorKind::Corrupt, format!("not what was written: {found}")), true));
         }
         let etag = if request.method == "PUT" { head.notes.etag.clone() } else { None };
         Ok(Answer { first_byte_ns: body.first_byte_ns, etag })

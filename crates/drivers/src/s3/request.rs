@@ -40,7 +40,8 @@ pub(super) enum Body<'a> {
     /// A stretch of an object's payload.
     Payload {
         object: u64,
-        offset: u64,
+        /// Position in the object's stream, with the generation.
+        stream: u64,
         len: u64,
     },
 }
@@ -59,7 +60,7 @@ impl Body<'_> {
         match self {
             Self::None => {}
             Self::Bytes(bytes) => out.copy_from_slice(&bytes[at as usize..][..out.len()]),
-            Self::Payload { object, offset, .. } => payload.fill(*object, offset + at, out),
+            Self::Payload { object, stream, .. } => payload.fill(*object, stream + at, out),
         }
     }
 }
@@ -332,7 +333,7 @@ mod tests {
 
     #[test]
     fn payload_is_announced_as_it_is_sent() {
-        let body = Body::Payload { object: 1, offset: 0, len: 2 * PIECE_BYTES as u64 + 7 };
+        let body = Body::Payload { object: 1, stream: 0, len: 2 * PIECE_BYTES as u64 + 7 };
         let request = Request { body, ..Request::new("PUT", Subject::Object(1)) };
         let mut config = config(true);
         let plain = head(&config, &request);

@@ -6,6 +6,7 @@
 #[path = "../../../wire/tests/nfs_codecs/alloc.rs"]
 mod alloc;
 mod cycle;
+mod files;
 mod manage;
 mod mounting;
 mod replies;

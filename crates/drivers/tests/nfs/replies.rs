@@ -83,7 +83,10 @@ fn wrong_data_is_found_by_verification_only() {
     let flip = |results: &mut Vec<u8>| results[DATA + 5000] ^= 1;
     let error = altered_read(Sink::Verify, 8192, flip).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Corrupt);
-    assert!(error.detail.contains("offset 5000") && error.detail.contains("0000000000000003"), "{error}");
+    assert!(
+        error.detail.contains("1 bit differs at byte 5000") && error.detail.contains("0000000000000003"),
+        "{error}"
+    );
     assert_eq!(altered_read(Sink::Buffer, 8192, flip).unwrap(), 8192);
 }
 
