@@ -3,7 +3,7 @@
 use metrics::OpKind::{self, Commit, Create, Delete, Get, List, Put, Read, Remove, Stat, Trim, Write};
 use units::Size;
 
-use crate::plan::{Access, Arrivals, Cell, Prepare};
+use crate::plan::{Access, Cell, Prepare};
 use crate::reader::Fields;
 use crate::target_options::Kind;
 
@@ -284,15 +284,4 @@ fn own_gates(fields: &Fields<'_>, cell: &Cell) {
 /// Whether a gate on an operation says anything about a cell.
 pub(crate) fn gate_op_occurs(cell: &Cell, op: OpKind) -> bool {
     has(cell, &[op]) || (op == Commit && cell.workload.fsync_every > 0)
-}
-
-/// How many operations a second a cell's arrivals ask for in the long run.
-pub(crate) fn long_run_rate(arrivals: &Arrivals) -> Option<f64> {
-    match arrivals {
-        Arrivals::Closed => None,
-        Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => Some(*ops_per_s),
-        Arrivals::Ramp { to_ops_per_s, .. } => Some(*to_ops_per_s),
-        Arrivals::Steps { steps } => steps.last().map(|step| step.ops_per_s),
-        Arrivals::Times { times } => times.last().map(|time| time.ops_per_s),
-    }
 }

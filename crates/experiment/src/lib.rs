@@ -4,6 +4,7 @@
 
 mod checks;
 mod fault;
+mod figures;
 mod known;
 mod matrix;
 mod nearest;
@@ -19,6 +20,7 @@ mod target_options;
 mod tree;
 
 pub use fault::{Fault, Faults, MOST_FAULTS};
+pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
 pub use nearest::nearest;
 pub use parse::{decode, parse};
 pub use plan::*;

@@ -11,5 +11,6 @@ mod weights;
 mod workload;
 
 pub(crate) use gate::gate;
+pub(crate) use rules::shortest;
 pub(crate) use target::check_targets;
 pub(crate) use workload::{Scene, cell, gates};

@@ -13,6 +13,14 @@ pub(super) fn arrivals(fields: &Fields<'_>) -> Option<Arrivals> {
         if text.trim() == "none" {
             return Some(Arrivals::Closed);
         }
+        if text.trim() == "poisson" {
+            if fields.has("find") || fields.has("sweep") {
+                // The study chooses the rates, this how the operations of each are spread.
+                return Some(Arrivals::Poisson { ops_per_s: 0.0 });
+            }
+            reader.fault(&node, "poisson needs its rate", "write rate: {poisson: 1000/s}");
+            return None;
+        }
         return Some(Arrivals::Constant { ops_per_s: above_zero(reader, &node)? });
     }
     if matches!(node.value, Value::List(_)) {

@@ -75,7 +75,7 @@ fn at_least_one(fields: &Fields<'_>, key: &str, default: f64) -> f64 {
 }
 
 /// How many seconds a rule looks at before it can decide.
-pub(super) fn shortest(rule: &SteadyRule) -> f64 {
+pub(crate) fn shortest(rule: &SteadyRule) -> f64 {
     match rule {
         SteadyRule::Default { .. } | SteadyRule::None => 0.0,
         SteadyRule::Snia { round_s } => 5.0 * round_s,

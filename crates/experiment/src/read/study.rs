@@ -17,12 +17,15 @@ pub(super) fn study(fields: &Fields<'_>, arrivals: Option<&Arrivals>) -> Option<
         );
         return None;
     }
-    if (find || sweep) && arrivals.is_some_and(|arrivals| *arrivals != Arrivals::Closed) {
+    let chosen = |arrivals: &Arrivals| {
+        !matches!(arrivals, Arrivals::Closed) && *arrivals != Arrivals::Poisson { ops_per_s: 0.0 }
+    };
+    if (find || sweep) && arrivals.is_some_and(chosen) {
         let what = if find { "find" } else { "sweep" };
         reader.log.fault(
             fields.place_of("rate"),
             format!("{what} chooses the rates itself"),
-            format!("remove rate, or {what}"),
+            format!("remove rate, or {what}; rate: poisson alone says how each rate's operations are spread"),
         );
         return None;
     }

@@ -1,0 +1,227 @@
+//! What `manometer run --dry-run` shows: the cells, the bytes to be written and the time expected. Nothing is touched.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell as TableCell, CellAlignment, ContentArrangement, Table};
+use experiment::{BytesToWrite, CellFigures, DataSetFigures, Plan};
+use serde::Serialize;
+use units::{Size, Span};
+
+/// Version of the JSON document.
+const FORMAT: u32 = 1;
+/// Cells that are listed for people; machine output has all.
+const LISTED: usize = 200;
+
+/// A plan and its figures as machines read them.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    cells: Vec<CellFigures>,
+    data_sets: Vec<DataSetFigures>,
+    bytes_to_write: BytesToWrite,
+    expected_s: Range,
+    plan: &'a Plan,
+}
+
+#[derive(Serialize)]
+struct Range {
+    low: f64,
+    high: f64,
+}
+
+/// The plan and what it will cost, as one JSON document.
+pub fn json(plan: &Plan) -> String {
+    let (low, high) = plan.expected_seconds();
+    let document = Document {
+        format: FORMAT,
+        cells: plan.cell_figures(),
+        data_sets: plan.data_sets(),
+        bytes_to_write: plan.bytes_to_write(),
+        expected_s: Range { low, high },
+        plan,
+    };
+    let mut text = serde_json::to_string_pretty(&document).expect("plans are plain data");
+    text.push('\n');
+    text
+}
+
+/// The plan and what it will cost, for people.
+pub fn text(plan: &Plan) -> String {
+    let mut out = format!("{}: {}\n", plan.name, count(plan.cells.len(), "cell"));
+    if let Some(description) = &plan.description {
+        out.push_str(&format!("{description}\n"));
+    }
+    out.push('\n');
+    out.push_str(&cells(plan));
+    out.push_str("\nData sets\n");
+    for set in plan.data_sets() {
+        out.push_str(&format!("  {}: {}\n", set.target, data_set(&set)));
+    }
+    out.push_str(&format!("\nTo be written: {}\n", written(&plan.bytes_to_write())));
+    let (low, high) = plan.expected_seconds();
+    out.push_str(&format!(
+        "Time expected: {} for warm-up and measurement; preparation, verification and clean-up come on top\n",
+        range(low, high)
+    ));
+    let gates = plan.cells.iter().map(|cell| cell.gates.len()).sum::<usize>();
+    if gates > 0 {
+        out.push_str(&format!("Gates: {} decide the exit code\n", count(gates, "condition")));
+    }
+    out.push_str("Nothing was touched.\n");
+    out
+}
+
+fn cells(plan: &Plan) -> String {
+    let mut table = Table::new();
+    table.force_no_tty().load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let many_targets = plan.data_sets().iter().any(|set| Some(&set.target) != plan.data_sets().first().map(|s| &s.target));
+    let row = |cells: [String; 5]| {
+        let cells = cells.into_iter().enumerate().filter(|(at, _)| *at != 2 || many_targets);
+        cells.map(|(_, text)| TableCell::new(text)).collect::<Vec<_>>()
+    };
+    table.set_header(row(["#", "cell", "target", "prepare", "time"].map(str::to_owned)));
+    let figures = plan.cell_figures();
+    for figures in figures.iter().take(LISTED) {
+        let prepare = match (figures.fills, figures.prepared_bytes) {
+            (false, _) => "-".to_owned(),
+            (true, 0) => "whole device".to_owned(),
+            (true, bytes) => Size(bytes).rounded(),
+        };
+        table.add_row(row([
+            (figures.index + 1).to_string(),
+            figures.name.clone(),
+            figures.target.clone(),
+            prepare,
+            range(figures.low_s, figures.high_s),
+        ]));
+    }
+    let last = if many_targets { 4 } else { 3 };
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if index == 0 || index == last - 1 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut out: String = table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    if figures.len() > LISTED {
+        out.push_str(&format!("… and {} more; --output json lists all\n", figures.len() - LISTED));
+    }
+    out
+}
+
+fn data_set(set: &DataSetFigures) -> String {
+    let what = match (set.objects, set.item_bytes) {
+        (_, 0) => "the whole device".to_owned(),
+        (false, bytes) if set.url.starts_with("block:") => format!("the first {} of the device", Size(bytes)),
+        (objects, bytes) => {
+            let items = count(set.items as usize, if objects { "object" } else { "file" });
+            let all = if set.items > 1 { format!(", {} in all", Size(set.bytes()).rounded()) } else { String::new() };
+            format!("{items} of {}{all}", Size(bytes))
+        }
+    };
+    let fills = match set.fills {
+        0 => "not written beforehand".to_owned(),
+        1 => "written once".to_owned(),
+        times => format!("written {times} times"),
+    };
+    format!("{what}; {fills}, used by {}", count(set.cells as usize, "cell"))
+}
+
+fn written(bytes: &BytesToWrite) -> String {
+    let mut parts = Vec::new();
+    if bytes.fill > 0 {
+        parts.push(format!("{} to prepare", Size(bytes.fill).rounded()));
+    }
+    if bytes.whole_devices > 0 {
+        parts.push(format!("whole devices, {}", times(bytes.whole_devices)));
+    }
+    if bytes.load_high > 0 {
+        let (low, high) = (Size(bytes.load_low).rounded(), Size(bytes.load_high).rounded());
+        parts.push(if low == high {
+            format!("{high} by loads whose rate or floor says so")
+        } else {
+            format!("{low} to {high} by loads whose rate or floor says so")
+        });
+    }
+    if bytes.unbounded_cells > 0 {
+        let cells = count(bytes.unbounded_cells as usize, "cell");
+        let verb = if bytes.unbounded_cells == 1 { "writes" } else { "write" };
+        parts.push(format!("{cells} {verb} as much as the target takes"));
+    }
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
+}
+
+fn times(n: u32) -> String {
+    if n == 1 { "once".to_owned() } else { format!("{n} times") }
+}
+
+fn count(n: usize, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+}
+
+/// `70s` or `1m10s to 30m10s`.
+fn range(low: f64, high: f64) -> String {
+    let (low, high) = (rounded(low), rounded(high));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// Long times need no seconds.
+fn rounded(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    let whole = if whole >= 3600 { whole.div_ceil(60) * 60 } else { whole };
+    Span::from_secs(whole).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::{Settings, Source, parse};
+
+    use super::*;
+
+    fn plan(text: &str) -> Plan {
+        parse(&Source { file: "nightly.yaml", text }, &Settings::none()).unwrap_or_else(|faults| panic!("\n{faults}"))
+    }
+
+    const NIGHTLY: &str = "description: What the array does at night
+targets: {disk: file:///mnt/data, dev: 'block:///dev/nvme0n1'}
+workloads:
+  read: {target: disk, ops: read, files: 4, file_size: 256MiB}
+  paced: {target: disk, ops: write, rate: 1000/s, files: 4, file_size: 256MiB}
+  raw: {target: dev, ops: write}
+matrix: {queue_depth: [1, 32]}
+gates: [errors == 0]
+";
+
+    #[test]
+    fn people_see_cells_bytes_and_time() {
+        insta::assert_snapshot!(text(&plan(NIGHTLY)));
+    }
+
+    #[test]
+    fn one_target_needs_no_column() {
+        insta::assert_snapshot!(text(&plan(
+            "targets: {store: 's3://b?endpoint=http://h'}\nworkloads: {get: {ops: get, find: p99 <= 20 ms}}\n"
+        )));
+    }
+
+    #[test]
+    fn machines_get_everything() {
+        let json: serde_json::Value = serde_json::from_str(&json(&plan(NIGHTLY))).unwrap();
+        assert_eq!(json["format"], 1);
+        assert_eq!(json["cells"].as_array().map(Vec::len), Some(6));
+        assert_eq!(json["bytes_to_write"]["fill"], 1u64 << 30);
+        assert_eq!(json["bytes_to_write"]["whole_devices"], 1);
+        assert_eq!(json["plan"]["cells"][0]["workload"]["queue_depth"], 1);
+        assert_eq!(json["expected_s"]["low"], 6.0 * 70.0);
+    }
+
+    #[test]
+    fn many_cells_are_cut_short() {
+        let depths: Vec<String> = (1..=300).map(|depth| depth.to_string()).collect();
+        let file = format!(
+            "targets: {{t: 'null:'}}\nworkloads: {{w: {{ops: read}}}}\nmatrix: {{queue_depth: [{}]}}\n",
+            depths.join(", ")
+        );
+        let shown = text(&plan(&file));
+        assert!(shown.contains("… and 100 more") && shown.lines().count() < 220, "{shown}");
+    }
+}

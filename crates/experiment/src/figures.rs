@@ -1,0 +1,346 @@
+//! What a plan will cost, as far as the plan alone can say: bytes to be written, time, data sets. Pure; printed by
+//! `--dry-run`.
+
+use std::collections::HashMap;
+
+use metrics::OpKind::{self, Create, Delete, Put, Remove, Write};
+use serde::Serialize;
+
+use crate::plan::{Arrivals, Cell, Plan, Prepare, SteadyRule, Study};
+use crate::read::shortest;
+
+/// The longest warm-up of each trial of a study, as a share of its length.
+const TRIAL_WARM_UP: f64 = 0.25;
+
+/// Measurements of a sweep that chooses its rates: a closed loop and ten steps.
+const SWEEP_POINTS: usize = 11;
+
+/// A search ends after so many trials in any case.
+const MOST_TRIALS: u32 = 40;
+
+/// The rate up to which a search is assumed to go when a closed loop will tell, in operations a second.
+const ASSUMED_CEILING: f64 = 1e6;
+
+/// What one cell will cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellFigures {
+    /// Its place in the order of running, from 0.
+    pub index: u32,
+    /// The cell's name.
+    pub name: String,
+    /// The target's name.
+    pub target: String,
+    /// Whether the data set must be written before this cell.
+    pub fills: bool,
+    /// Bytes that its preparation writes; 0 when an earlier cell left what it needs.
+    pub prepared_bytes: u64,
+    /// Warm-up and measurement at least, in seconds.
+    pub low_s: f64,
+    /// Warm-up and measurement at most, in seconds.
+    pub high_s: f64,
+}
+
+/// Bytes that a plan will write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BytesToWrite {
+    /// By preparing data sets.
+    pub fill: u64,
+    /// At least, by loads whose rate or floor says how much they write.
+    pub load_low: u64,
+    /// At most, by the same loads.
+    pub load_high: u64,
+    /// Cells that write as much as the target takes, about which nothing can be said beforehand.
+    pub unbounded_cells: u32,
+    /// Fills of whole block devices, whose size the plan does not know.
+    pub whole_devices: u32,
+}
+
+/// Files, objects or a device with their content, which one or more cells use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DataSetFigures {
+    /// The target's name.
+    pub target: String,
+    /// The target's URL.
+    pub url: String,
+    /// Files or objects.
+    pub items: u64,
+    /// Size of each in bytes; 0 for a whole block device.
+    pub item_bytes: u64,
+    /// They are objects.
+    pub objects: bool,
+    /// How many cells use it.
+    pub cells: u32,
+    /// How often it is written in full.
+    pub fills: u32,
+}
+
+impl DataSetFigures {
+    /// The size of all, in bytes; 0 for a whole block device.
+    pub fn bytes(&self) -> u64 {
+        self.items.saturating_mul(self.item_bytes)
+    }
+}
+
+impl Plan {
+    /// What each cell will cost, in the order of running.
+    pub fn cell_figures(&self) -> Vec<CellFigures> {
+        self.walk().0
+    }
+
+    /// The data sets in the order of their first use.
+    pub fn data_sets(&self) -> Vec<DataSetFigures> {
+        self.walk().1
+    }
+
+    /// Bytes that preparation and loads will write, as far as that can be said.
+    pub fn bytes_to_write(&self) -> BytesToWrite {
+        let mut bytes = BytesToWrite::default();
+        for (cell, figures) in self.cells.iter().zip(self.cell_figures()) {
+            bytes.fill = bytes.fill.saturating_add(figures.prepared_bytes);
+            bytes.whole_devices += u32::from(figures.fills && cell.workload.file_bytes == 0);
+            match written(cell, &figures) {
+                Some((low, high)) => {
+                    bytes.load_low = bytes.load_low.saturating_add(low);
+                    bytes.load_high = bytes.load_high.saturating_add(high);
+                }
+                None => {
+                    bytes.unbounded_cells += 1;
+                    let floor = cell.stages.measure_at_least_bytes as f64 * write_bytes_share(cell);
+                    bytes.load_low = bytes.load_low.saturating_add(floor as u64);
+                    bytes.load_high = bytes.load_high.saturating_add(floor as u64);
+                }
+            }
+        }
+        bytes
+    }
+
+    /// Warm-ups and measurements of all cells at least and at most, in seconds. Preparation, verification and
+    /// clean-up come on top: how long they take is the target's affair.
+    pub fn expected_seconds(&self) -> (f64, f64) {
+        let times = self.cells.iter().map(cell_seconds);
+        times.fold((0.0, 0.0), |(low, high), (l, h)| (low + l, high + h))
+    }
+
+    /// Goes through the cells as a run does: a place holds one data set at a time, and a cell writes it anew unless an
+    /// earlier one left exactly what it needs.
+    fn walk(&self) -> (Vec<CellFigures>, Vec<DataSetFigures>) {
+        let mut sets: Vec<DataSetFigures> = Vec::new();
+        let mut set_of: HashMap<Layout, usize> = HashMap::new();
+        let mut places: HashMap<&str, Option<Held>> = HashMap::new();
+        let mut cells = Vec::new();
+        for cell in &self.cells {
+            let layout = Layout::of(cell);
+            let held = places.entry(&cell.target.url).or_default();
+            let usable = held.as_ref().is_some_and(|held| {
+                held.layout == layout && !(held.dirty && (cell.workload.verify || cell.stages.verify))
+            });
+            let fills = match cell.stages.prepare {
+                Prepare::Fill => !usable,
+                Prepare::FillAlways => true,
+                Prepare::Keep | Prepare::None => false,
+            };
+            if fills {
+                *held = Some(Held { layout: layout.clone(), dirty: false });
+            }
+            if has(cell, &[Create, Remove, Delete]) {
+                *held = None;
+            } else if let Some(held) = held
+                && has(cell, &[Write, Put, OpKind::Trim])
+                && !cell.workload.verify
+            {
+                held.dirty = true;
+            }
+            let at = *set_of.entry(layout).or_insert_with_key(|layout| {
+                sets.push(layout.figures(cell));
+                sets.len() - 1
+            });
+            let set = &mut sets[at];
+            set.cells += 1;
+            set.fills += u32::from(fills);
+            let (low_s, high_s) = cell_seconds(cell);
+            cells.push(CellFigures {
+                index: cell.index,
+                name: cell.name.clone(),
+                target: cell.target.name.clone(),
+                fills,
+                prepared_bytes: if fills { set.bytes() } else { 0 },
+                low_s,
+                high_s,
+            });
+        }
+        (cells, sets)
+    }
+}
+
+/// What a place holds.
+struct Held {
+    layout: Layout,
+    /// Something was written over it that nobody kept track of.
+    dirty: bool,
+}
+
+/// All that decides which bytes a data set holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Layout {
+    url: String,
+    items: u64,
+    item_bytes: u64,
+    objects: bool,
+    /// Compressible and dedupe as bits, so that layouts can be looked up.
+    payload: (u64, u64),
+}
+
+impl Layout {
+    fn of(cell: &Cell) -> Self {
+        let workload = &cell.workload;
+        Self {
+            url: cell.target.url.clone(),
+            items: workload.files,
+            item_bytes: workload.file_bytes,
+            objects: cell.target.url.starts_with("s3:") || has(cell, &[Put, OpKind::Get, Delete]),
+            payload: (workload.compressible.to_bits(), workload.dedupe.to_bits()),
+        }
+    }
+
+    fn figures(&self, cell: &Cell) -> DataSetFigures {
+        DataSetFigures {
+            target: cell.target.name.clone(),
+            url: self.url.clone(),
+            items: self.items,
+            item_bytes: self.item_bytes,
+            objects: self.objects,
+            cells: 0,
+            fills: 0,
+        }
+    }
+}
+
+fn has(cell: &Cell, kinds: &[OpKind]) -> bool {
+    cell.workload.ops.iter().any(|weighted| kinds.contains(&weighted.op))
+}
+
+/// Warm-up and measurement of a cell at least and at most, in seconds.
+fn cell_seconds(cell: &Cell) -> (f64, f64) {
+    let stages = &cell.stages;
+    let trial = |seconds: f64| trial_seconds(cell, seconds);
+    match &cell.study {
+        Some(Study::Sweep { rates_ops_per_s, point_s }) => {
+            let points = if rates_ops_per_s.is_empty() { SWEEP_POINTS } else { rates_ops_per_s.len() };
+            let seconds = trial(*point_s) * points as f64;
+            (seconds, seconds)
+        }
+        Some(Study::Find { from_ops_per_s, to_ops_per_s, tolerance, trial_s, .. }) => {
+            let closed = u32::from(*to_ops_per_s == 0.0);
+            let to = if closed == 1 { ASSUMED_CEILING.max(2.0 * from_ops_per_s) } else { *to_ops_per_s };
+            let most = closed + 2 + most_steps(*from_ops_per_s, to, *tolerance);
+            (trial(*trial_s) * f64::from(closed + 1), trial(*trial_s) * f64::from(most.min(MOST_TRIALS)))
+        }
+        None if cell.steady == SteadyRule::None => {
+            let seconds = stages.warm_up_s + stages.measure_at_least_s;
+            (seconds, seconds)
+        }
+        None => {
+            let least = stages.measure_at_least_s.max(shortest(&cell.steady));
+            (stages.warm_up_s + least, stages.warm_up_s + stages.measure_at_most_s)
+        }
+    }
+}
+
+/// A trial with its warm-up, which is shorter than a whole measurement's.
+fn trial_seconds(cell: &Cell, seconds: f64) -> f64 {
+    seconds + cell.stages.warm_up_s.min(seconds * TRIAL_WARM_UP)
+}
+
+/// Steps of a search from `low` to `high` when it takes the longest: a wide bracket is halved in proportion, a narrow one
+/// in the middle.
+fn most_steps(mut low: f64, mut high: f64, tolerance: f64) -> u32 {
+    let mut steps = 0;
+    while (high - low) / high > tolerance && steps < MOST_TRIALS {
+        let middle = if high > 4.0 * low { (high * low).sqrt() } else { f64::midpoint(high, low) };
+        // The half that is wider in proportion takes longer.
+        if middle / low > high / middle {
+            high = middle;
+        } else {
+            low = middle;
+        }
+        steps += 1;
+    }
+    steps
+}
+
+/// Bytes that a cell's load writes at least and at most, or `None` when the target decides.
+fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
+    let per_op = write_bytes_per_op(cell);
+    if per_op == 0.0 {
+        return Some((0, 0));
+    }
+    if let Some(Study::Sweep { rates_ops_per_s, point_s }) = &cell.study
+        && !rates_ops_per_s.is_empty()
+    {
+        let ops: f64 = rates_ops_per_s.iter().sum::<f64>() * trial_seconds(cell, *point_s);
+        return Some(((ops * per_op) as u64, (ops * per_op) as u64));
+    }
+    if cell.study.is_some() {
+        return None;
+    }
+    let low = ops_started(&cell.workload.arrivals, figures.low_s)?;
+    let high = ops_started(&cell.workload.arrivals, figures.high_s)?;
+    Some(((low * per_op) as u64, (high * per_op) as u64))
+}
+
+/// Bytes that are written by an operation on average.
+fn write_bytes_per_op(cell: &Cell) -> f64 {
+    bytes_per_op(cell, &[Write, Put])
+}
+
+fn bytes_per_op(cell: &Cell, kinds: &[OpKind]) -> f64 {
+    let workload = &cell.workload;
+    let block: f64 = workload.block_sizes.iter().map(|size| size.bytes as f64 * size.weight).sum();
+    let ops = workload.ops.iter().filter(|weighted| kinds.contains(&weighted.op));
+    ops.map(|weighted| {
+        let whole = matches!(weighted.op, Put | OpKind::Get);
+        weighted.weight * if whole { workload.file_bytes as f64 } else { block }
+    })
+    .sum()
+}
+
+/// The share of writes in the bytes that are moved.
+fn write_bytes_share(cell: &Cell) -> f64 {
+    let moved = bytes_per_op(cell, &[OpKind::Read, OpKind::Get, Write, Put]);
+    if moved > 0.0 { write_bytes_per_op(cell) / moved } else { 0.0 }
+}
+
+/// Operations that are meant to start within so many seconds; `None` in a closed loop.
+fn ops_started(arrivals: &Arrivals, seconds: f64) -> Option<f64> {
+    Some(match arrivals {
+        Arrivals::Closed => return None,
+        Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s * seconds,
+        Arrivals::Ramp { from_ops_per_s, to_ops_per_s, over_s } => {
+            let risen = seconds.min(*over_s);
+            let reached = from_ops_per_s + (to_ops_per_s - from_ops_per_s) * risen / over_s;
+            (from_ops_per_s + reached) / 2.0 * risen + to_ops_per_s * (seconds - risen)
+        }
+        Arrivals::Steps { steps } => {
+            let mut left = seconds;
+            let mut ops = 0.0;
+            for (at, step) in steps.iter().enumerate() {
+                // The last one stays.
+                let lasts = if at + 1 == steps.len() { left } else { left.min(step.for_s) };
+                ops += step.ops_per_s * lasts;
+                left -= lasts;
+            }
+            ops
+        }
+        Arrivals::Times { times } => times
+            .iter()
+            .enumerate()
+            .map(|(at, time)| {
+                let end = times.get(at + 1).map_or(seconds, |next| next.at_s.min(seconds));
+                time.ops_per_s * (end - time.at_s).max(0.0)
+            })
+            .sum(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

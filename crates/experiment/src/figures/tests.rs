@@ -1,0 +1,119 @@
+//! Figures against sums that were made by hand.
+
+use super::*;
+use crate::plan::{RateFrom, Step};
+use crate::{Settings, Source, parse};
+
+fn plan(text: &str) -> Plan {
+    match parse(&Source { file: "test.yaml", text }, &Settings::none()) {
+        Ok(plan) => plan,
+        Err(faults) => panic!("\n{faults}"),
+    }
+}
+
+#[test]
+fn a_data_set_is_filled_once_for_all_cells_that_can_share_it() {
+    let plan = plan(
+        "targets: {disk: file:///mnt/data}
+defaults: {files: 4, file_size: 1MiB}
+workloads:
+  read: {ops: read}
+  write: {ops: write}
+  check: {ops: read, verify: true}
+  big: {ops: read, file_size: 2MiB}
+  again: {ops: read}
+matrix: {queue_depth: [1, 2]}
+",
+    );
+    let fills: Vec<_> = plan.cell_figures().iter().map(|cell| cell.fills).collect();
+    // The first of all; the first that verifies after writes; the first of another size; the first of the old size.
+    assert_eq!(fills, [true, false, false, false, true, false, true, false, true, false]);
+    assert_eq!(plan.bytes_to_write().fill, (4 + 4 + 8 + 4) << 20);
+    assert_eq!(plan.bytes_to_write().unbounded_cells, 2);
+    let sets = plan.data_sets();
+    assert_eq!(sets.len(), 2);
+    assert_eq!((sets[0].cells, sets[0].fills, sets[0].bytes()), (8, 3, 4 << 20));
+    assert_eq!((sets[1].cells, sets[1].fills, sets[1].bytes()), (2, 1, 8 << 20));
+}
+
+#[test]
+fn time_is_summed_from_floors_and_limits() {
+    let head =
+        "targets: {t: 'null:'}\nworkloads: {w: {ops: read}}\nmatrix: {queue_depth: [1, 2], repetitions: 3}\n";
+    let of = |rest: &str| plan(&format!("{head}{rest}")).expected_seconds();
+    assert_eq!(of(""), (6.0 * 70.0, 6.0 * 1810.0));
+    assert_eq!(of("stages: {warm_up: 0s, measure: {at_least: 1m, at_most: 2m}}\n"), (360.0, 720.0));
+    assert_eq!(of("steady: none\nstages: {measure: 90s}\n"), (600.0, 600.0));
+    // Five rounds of two minutes are more than a minute.
+    assert_eq!(of("steady: {snia: {round: 2m}}\nstages: {warm_up: 0s}\n"), (6.0 * 600.0, 6.0 * 1800.0));
+}
+
+#[test]
+fn studies_take_as_long_as_their_trials() {
+    let of = |study: &str| {
+        plan(&format!("targets: {{t: 'null:'}}\nworkloads: {{w: {{ops: read, {study}}}}}\n"))
+            .expected_seconds()
+    };
+    assert_eq!(of("sweep: {rates: [1/s, 2/s, 3/s], point: 40s}"), (150.0, 150.0));
+    assert_eq!(of("sweep: auto"), (412.5, 412.5));
+    // From 100 to 200 within 10 %: 100..150 (33 %), 125..150 (17 %), 137.5..150 (8 %), at worst from the lower half.
+    let (low, high) = of("find: {goal: p99 <= 1ms, from: 100/s, to: 200/s, tolerance: 10%, trial: 20s}");
+    assert_eq!(low, 25.0);
+    assert!(((2.0 + 3.0) * 25.0..=(2.0 + 4.0) * 25.0).contains(&high), "{high}");
+}
+
+#[test]
+fn rates_say_how_much_is_written() {
+    let of = |rate: &str| {
+        let text = format!(
+            "targets: {{t: 'file:///x'}}
+workloads: {{w: {{ops: {{read: 50%, write: 50%}}, block_size: {{1KiB: 50%, 3KiB: 50%}}, {rate}}}}}
+steady: none
+stages: {{warm_up: 10s, measure: 90s, prepare: keep}}
+"
+        );
+        plan(&text).bytes_to_write()
+    };
+    let loaded =
+        |ops: u64| BytesToWrite { load_low: ops * 1024, load_high: ops * 1024, ..BytesToWrite::default() };
+    assert_eq!(of("rate: 10/s"), loaded(1000));
+    assert_eq!(of("rate: {poisson: 10/s}"), loaded(1000));
+    assert_eq!(of("rate: {ramp: {from: 0/s, to: 100/s, over: 50s}}"), loaded(2500 + 5000));
+    assert_eq!(of("rate: {steps: [{rate: 10/s, for: 40s}, {rate: 1/s, for: 1s}]}"), loaded(460));
+    assert_eq!(of("rate: {times: [{at: 20s, rate: 10/s}, {at: 30s, rate: 0/s}]}"), loaded(100));
+    assert_eq!(of("rate: none").unbounded_cells, 1);
+}
+
+#[test]
+fn a_floor_in_bytes_counts_by_the_share_of_writes() {
+    let plan = plan(
+        "targets: {s: 's3://b?endpoint=http://h'}
+workloads: {w: {ops: {get: 75%, put: 25%}, objects: 10, object_size: 1MB}}
+stages: {measure: {at_least_bytes: 1GB}}
+",
+    );
+    let bytes = plan.bytes_to_write();
+    assert_eq!((bytes.fill, bytes.load_low, bytes.unbounded_cells), (10_000_000, 250_000_000, 1));
+    assert!(plan.data_sets()[0].objects);
+}
+
+#[test]
+fn a_whole_device_has_a_size_that_only_the_device_knows() {
+    let bytes = plan("targets: {d: 'block:///dev/x'}\nworkloads: {w: {ops: read}}\n").bytes_to_write();
+    assert_eq!((bytes.fill, bytes.whole_devices), (0, 1));
+}
+
+#[test]
+fn started_operations_are_the_integral_of_the_rate() {
+    let steps = Arrivals::Steps {
+        steps: vec![Step { ops_per_s: 5.0, for_s: 2.0 }, Step { ops_per_s: 7.0, for_s: 1.0 }],
+    };
+    assert_eq!(ops_started(&steps, 1.0), Some(5.0));
+    assert_eq!(ops_started(&steps, 10.0), Some(10.0 + 56.0));
+    let times = Arrivals::Times { times: vec![RateFrom { at_s: 3.0, ops_per_s: 2.0 }] };
+    assert_eq!(ops_started(&times, 2.0), Some(0.0));
+    assert_eq!(ops_started(&times, 5.0), Some(4.0));
+    let ramp = Arrivals::Ramp { from_ops_per_s: 10.0, to_ops_per_s: 0.0, over_s: 10.0 };
+    assert_eq!(ops_started(&ramp, 5.0), Some(37.5));
+    assert_eq!(ops_started(&ramp, 20.0), Some(50.0));
+}
