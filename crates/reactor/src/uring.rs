@@ -95,7 +95,7 @@ impl Uring {
     /// Takes a descriptor out of the table.
     pub(crate) fn forget_file(&self, place: u32) {
         // In every ring, whatever one of them says.
-        if self.rings().fold(true, |gone, ring| ring.update_file(place, -1) && gone) {
+        if self.rings().filter(|ring| !ring.update_file(place, -1)).count() == 0 {
             self.free_files.borrow_mut().push(place);
         }
     }
@@ -113,7 +113,7 @@ impl Uring {
     /// Takes a buffer out of the table, before its memory goes.
     pub(crate) fn forget_buffer(&self, place: u16) {
         let none = std::ptr::null_mut();
-        if self.rings().fold(true, |gone, ring| ring.update_buffer(place, none, 0) && gone) {
+        if self.rings().filter(|ring| !ring.update_buffer(place, none, 0)).count() == 0 {
             self.free_buffers.borrow_mut().push(place);
         }
     }

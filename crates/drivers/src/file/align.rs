@@ -1,0 +1,73 @@
+//! What `O_DIRECT` demands of offsets, lengths and memory.
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Multiples that operations past the page cache must keep to, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alignment {
+    /// Of offsets and lengths.
+    pub offset_bytes: u32,
+    /// Of addresses.
+    pub memory_bytes: u32,
+}
+
+/// What is assumed where the kernel does not say: the smallest sector there is. Whatever is wrong with it, the kernel
+/// refuses.
+const SECTOR: u32 = 512;
+
+impl Alignment {
+    /// What the kernel says of an open file or device: `STATX_DIOALIGN` (statx(2), Linux 6.1), else a device's logical
+    /// block size. `None` when it says that `O_DIRECT` is not possible.
+    pub(super) fn of(fd: impl AsFd) -> Option<Alignment> {
+        match stated(fd.as_fd().as_raw_fd()) {
+            Some((0, _)) => None,
+            Some((offset_bytes, memory_bytes)) => Some(Alignment { offset_bytes, memory_bytes }),
+            None => {
+                let sector = rustix::fs::ioctl_blksszget(fd).unwrap_or(SECTOR);
+                Some(Alignment { offset_bytes: sector, memory_bytes: sector })
+            }
+        }
+    }
+
+    /// What is wrong with a range, if anything.
+    #[inline]
+    pub(super) fn fits(self, offset: u64, len: u64) -> bool {
+        (offset | len).is_multiple_of(u64::from(self.offset_bytes))
+    }
+}
+
+/// Alignment of offsets and of memory, where the kernel states them.
+fn stated(fd: i32) -> Option<(u32, u32)> {
+    let mut stat = MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: the path is an empty string, and the answer is as large as the kernel expects.
+    let status = unsafe {
+        libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, stat.as_mut_ptr())
+    };
+    if status != 0 {
+        return None;
+    }
+    // SAFETY: all-zero is a valid value, and the kernel has filled in what it knows.
+    let stat = unsafe { stat.assume_init() };
+    let known = stat.stx_mask & libc::STATX_DIOALIGN != 0;
+    known.then_some((stat.stx_dio_offset_align, stat.stx_dio_mem_align))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_fit_when_offset_and_length_are_multiples() {
+        let alignment = Alignment { offset_bytes: 512, memory_bytes: 4 };
+        assert!(alignment.fits(0, 512) && alignment.fits(1 << 40, 4096));
+        assert!(!alignment.fits(0, 100) && !alignment.fits(256, 512));
+    }
+
+    #[test]
+    fn the_kernel_says_what_a_file_needs() {
+        let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let alignment = Alignment::of(&file).unwrap();
+        assert!(alignment.offset_bytes.is_power_of_two() && alignment.memory_bytes.is_power_of_two());
+    }
+}

@@ -1,0 +1,305 @@
+//! What is done before and after the load: making our directory, giving up caches and content, removing.
+//!
+//! All of it blocks the calling thread.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use metrics::ErrorKind;
+use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, open, syncfs};
+
+use super::align::Alignment;
+use super::errors::{kind_of, words};
+use super::names::{MARK, object_of};
+use super::{FileDriver, Place, devices, facts, guard};
+use crate::DriverError;
+
+/// What the mark says, for whoever finds it.
+const MARK_TEXT: &str = "manometer made this directory for a measurement, and removes it with all files in it that have \
+                         names of 16 hexadecimal digits\n";
+/// `BLKFLSBUF` and `BLKDISCARD` of linux/fs.h.
+const BLKFLSBUF: libc::Ioctl = 0x1261;
+const BLKDISCARD: libc::Ioctl = 0x1277;
+/// Bytes given up by one request: a large device is given up in steps, so that a signal ends it in time.
+const DISCARD_STEP: u64 = 4 << 30;
+
+impl FileDriver {
+    /// Makes our directory, which must not exist; for a device sees that it is there, and with `trim` gives up all that
+    /// it holds.
+    ///
+    /// # Errors
+    /// When the directory exists or cannot be made; when the device cannot be opened, or is to be given up before
+    /// [`FileDriver::check_device`] has allowed it.
+    pub fn prepare(&self) -> Result<(), DriverError> {
+        match &self.config().place {
+            Place::Directory(path) => {
+                fs::create_dir(path).map_err(|e| match e.kind() {
+                    io::ErrorKind::AlreadyExists => {
+                        let text = format!(
+                            "directory {} exists already: it is not ours, so nothing was touched; choose another name \
+                             or remove it",
+                            path.display()
+                        );
+                        DriverError::new(ErrorKind::AlreadyExists, text)
+                    }
+                    _ => failed("making directory", path, &e),
+                })?;
+                fs::write(path.join(MARK), MARK_TEXT).map_err(|e| failed("marking directory", path, &e))
+            }
+            Place::Device(path) if self.config().trim => self.give_up(path),
+            Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
+        }
+    }
+
+    /// Sees that what an earlier run made is there and is ours, to be used again.
+    ///
+    /// # Errors
+    /// When it is not there, or is somebody else's.
+    pub fn adopt(&self) -> Result<(), DriverError> {
+        match &self.config().place {
+            Place::Directory(path) => {
+                fs::read_dir(path).map_err(|e| failed("directory", path, &e))?;
+                marked(path)
+            }
+            Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
+        }
+    }
+
+    /// Removes our directory and the files in it that have our names; says how many. A directory that is not there is no
+    /// error. Of a device nothing is removed.
+    ///
+    /// # Errors
+    /// When the directory does not carry our mark, a file cannot be removed, or anything else is left in it.
+    pub fn remove_all(&self) -> Result<u64, DriverError> {
+        let Place::Directory(path) = &self.config().place else { return Ok(0) };
+        match fs::symlink_metadata(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(e) => return Err(failed("directory", path, &e)),
+            Ok(metadata) if !metadata.is_dir() => return Err(not_ours(path)),
+            Ok(_) => {}
+        }
+        if marked(path).is_err() {
+            // Killed between making the directory and marking it: an empty one goes, any other stays.
+            return fs::remove_dir(path).map(|()| 0).map_err(|_| not_ours(path));
+        }
+        let mut removed = 0;
+        self.each_file(|file| {
+            match fs::remove_file(file) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed("removing", file, &e)),
+                Err(_) => {}
+                Ok(()) => removed += 1,
+            }
+            Ok(())
+        })?;
+        let others = fs::read_dir(path).map_err(|e| failed("directory", path, &e))?;
+        if others.flatten().any(|entry| entry.file_name().as_bytes() != MARK.as_bytes()) {
+            let text = format!(
+                "directory {} holds files that are not ours and was left with them: remove them by hand",
+                path.display()
+            );
+            return Err(DriverError::new(ErrorKind::AlreadyExists, text));
+        }
+        fs::remove_file(path.join(MARK)).map_err(|e| failed("removing", &path.join(MARK), &e))?;
+        fs::remove_dir(path).map_err(|e| failed("removing directory", path, &e))?;
+        Ok(removed)
+    }
+
+    /// Numbers and sizes of the files with our names, in no particular order. Of a device, its size as object 0.
+    ///
+    /// # Errors
+    /// When the directory or device cannot be read.
+    pub fn files(&self) -> Result<Vec<(u64, u64)>, DriverError> {
+        if let Place::Device(_) = &self.config().place {
+            return Ok(vec![(0, self.device_size()?)]);
+        }
+        let mut files = Vec::new();
+        self.each_file(|path| {
+            let size = fs::metadata(path).map_err(|e| failed("file", path, &e))?.len();
+            let name = path.file_name().map(|name| name.as_bytes()).unwrap_or_default();
+            files.extend(object_of(name).map(|object| (object, size)));
+            Ok(())
+        })?;
+        Ok(files)
+    }
+
+    /// Size of the device, or of the file used as one, in bytes.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or the place is a directory.
+    pub fn device_size(&self) -> Result<u64, DriverError> {
+        let path = self.config().place.path();
+        devices::size_of(&devices::open(path, false, false)?, path)
+    }
+
+    /// Gives up the pages of the data set that the page cache holds, after what is dirty was written; says what was done.
+    ///
+    /// # Errors
+    /// When something cannot be opened or written back.
+    pub fn invalidate(&self) -> Result<String, DriverError> {
+        match &self.config().place {
+            Place::Directory(path) => {
+                let directory =
+                    open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+                        .map_err(|e| failed("directory", path, &e.into()))?;
+                syncfs(&directory).map_err(|e| failed("writing back", path, &e.into()))?;
+                let mut files = 0_u64;
+                self.each_file(|file| {
+                    let fd = fs::File::open(file).map_err(|e| failed("file", file, &e))?;
+                    fadvise(&fd, 0, None, Advice::DontNeed).map_err(|e| failed("file", file, &e.into()))?;
+                    files += 1;
+                    Ok(())
+                })?;
+                Ok(format!("pages of {files} files given up (sync, posix_fadvise DONTNEED)"))
+            }
+            Place::Device(path) => {
+                let fd = devices::open(path, false, false)?;
+                rustix::fs::fsync(&fd).map_err(|e| failed("writing back", path, &e.into()))?;
+                // SAFETY: this request takes no argument.
+                if devices::is_block(&fd) && unsafe { libc::ioctl(fd.as_raw_fd(), BLKFLSBUF, 0) } == 0 {
+                    return Ok("pages of the device given up (fsync, BLKFLSBUF)".into());
+                }
+                fadvise(&fd, 0, None, Advice::DontNeed).map_err(|e| failed("device", path, &e.into()))?;
+                Ok("pages of the device given up (fsync, posix_fadvise DONTNEED)".into())
+            }
+        }
+    }
+
+    /// What offsets and lengths must be multiples of past the page cache; `None` through it.
+    ///
+    /// # Errors
+    /// When `O_DIRECT` is asked for and cannot be had.
+    pub fn alignment(&self) -> Result<Option<Alignment>, DriverError> {
+        if !self.config().direct {
+            return Ok(None);
+        }
+        let found = match &self.config().place {
+            Place::Device(path) => Alignment::of(devices::open(path, true, false)?),
+            Place::Directory(path) => {
+                // Before it is made, its parent knows.
+                let there = if path.exists() { path.as_path() } else { path.parent().unwrap_or(path) };
+                let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+                match open(there, flags, Mode::RUSR | Mode::WUSR) {
+                    Ok(fd) => Alignment::of(fd),
+                    Err(rustix::io::Errno::INVAL) => None,
+                    // No files without names here: the first operation finds out.
+                    Err(_) => return Ok(None),
+                }
+            }
+        };
+        found.map(Some).ok_or_else(|| devices::no_direct(self.config().place.path()))
+    }
+
+    /// Checks that blocks of this size are possible.
+    ///
+    /// # Errors
+    /// When the page cache is to be bypassed and the size is no multiple of what the device demands.
+    pub fn check_block_bytes(&self, bytes: u64) -> Result<(), DriverError> {
+        match self.alignment()? {
+            Some(alignment) if !alignment.fits(0, bytes) => {
+                let place = self.config().place.path().display();
+                let text = format!(
+                    "blocks of {bytes} bytes on {place}: {}",
+                    devices::misaligned(alignment.offset_bytes)
+                );
+                Err(DriverError::new(ErrorKind::Rejected, text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is known of the place, for the result: file system, device, alignment.
+    pub fn facts(&self) -> std::collections::BTreeMap<String, String> {
+        facts::of(self)
+    }
+
+    /// Checks what a device holds before it is written, and remembers that it may be. `destroy` is the device that the
+    /// user named to be overwritten whatever it holds. A directory needs no such check.
+    ///
+    /// # Errors
+    /// When it is mounted or otherwise in use, or carries a file system, a partition table or the like, or, for a regular
+    /// file, anything at all, and `destroy` is not that very device. One line that says what was found and what to do.
+    pub fn check_device(&self, destroy: Option<&Path>) -> Result<(), DriverError> {
+        if let Place::Device(path) = &self.config().place {
+            guard::check(path, destroy)?;
+            self.cleared.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn give_up(&self, path: &Path) -> Result<(), DriverError> {
+        if !self.may_write() {
+            let text = format!("{}: nothing is given up before it was checked what it holds", path.display());
+            return Err(DriverError::new(ErrorKind::Rejected, text));
+        }
+        let fd = devices::open(path, false, true)?;
+        let size = devices::size_of(&fd, path)?;
+        let failed = |e: io::Error| match e.raw_os_error() {
+            Some(libc::EOPNOTSUPP) => {
+                let text = format!("{}: it cannot give up content (trim): set trim to false", path.display());
+                DriverError::new(ErrorKind::Rejected, text)
+            }
+            _ => failed("giving up the content of", path, &e),
+        };
+        if !devices::is_block(&fd) {
+            let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            return fallocate(&fd, punch, 0, size.max(1)).map_err(|e| failed(e.into()));
+        }
+        let mut at = 0;
+        while at < size {
+            let len = (size - at).min(DISCARD_STEP);
+            discard(&fd, at, len).map_err(failed)?;
+            at += len;
+        }
+        Ok(())
+    }
+
+    fn each_file(&self, mut action: impl FnMut(&Path) -> Result<(), DriverError>) -> Result<(), DriverError> {
+        let path = self.config().place.path();
+        for entry in fs::read_dir(path).map_err(|e| failed("directory", path, &e))? {
+            let entry = entry.map_err(|e| failed("directory", path, &e))?;
+            if object_of(entry.file_name().as_bytes()).is_some() {
+                action(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lets the kernel drop all clean pages and what it remembers of directories, after writing everything back
+/// (`/proc/sys/vm/drop_caches`, proc_sys_vm(5)). Needs root, and concerns the whole machine.
+///
+/// # Errors
+/// When that is not permitted.
+pub fn drop_caches() -> Result<(), DriverError> {
+    rustix::fs::sync();
+    let path = Path::new("/proc/sys/vm/drop_caches");
+    fs::write(path, "3").map_err(|e| failed("dropping the kernel's caches by", path, &e))
+}
+
+fn discard(fd: &OwnedFd, at: u64, len: u64) -> io::Result<()> {
+    let range = [at, len];
+    // SAFETY: the request takes the address of two numbers.
+    match unsafe { libc::ioctl(fd.as_raw_fd(), BLKDISCARD, range.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn marked(path: &Path) -> Result<(), DriverError> {
+    if path.join(MARK).is_file() { Ok(()) } else { Err(not_ours(path)) }
+}
+
+fn not_ours(path: &Path) -> DriverError {
+    let text = format!(
+        "directory {} was not made by manometer (it has no file {MARK}): nothing in it was touched",
+        path.display()
+    );
+    DriverError::new(ErrorKind::AlreadyExists, text)
+}
+
+fn failed(what: &str, path: &Path, error: &io::Error) -> DriverError {
+    DriverError::new(kind_of(error), format!("{what} {}: {}", path.display(), words(error)))
+}

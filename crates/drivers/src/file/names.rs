@@ -1,0 +1,47 @@
+//! Names of files: an object's number as 16 hexadecimal digits.
+
+/// Length of a name in bytes.
+pub(super) const NAME_LEN: usize = 16;
+
+/// The file that marks a directory as ours. Without it nothing in a directory is removed.
+pub(super) const MARK: &str = ".manometer";
+
+/// The name of an object's file.
+#[inline]
+pub(super) fn name_of(object: u64) -> [u8; NAME_LEN] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut name = [0; NAME_LEN];
+    for (at, byte) in name.iter_mut().enumerate() {
+        *byte = DIGITS[(object >> (60 - 4 * at)) as usize & 15];
+    }
+    name
+}
+
+/// The object that a name stands for, if it is one that [`name_of`] makes.
+pub(super) fn object_of(name: &[u8]) -> Option<u64> {
+    if name.len() != NAME_LEN || !name.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    u64::from_str_radix(std::str::from_utf8(name).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_hexadecimal_and_read_back() {
+        for object in [0, 1, 0xDEAD_BEEF, u64::MAX, 1 << 63] {
+            assert_eq!(name_of(object), format!("{object:016x}").as_bytes());
+            assert_eq!(object_of(&name_of(object)), Some(object));
+        }
+    }
+
+    #[test]
+    fn names_of_others_are_not_ours() {
+        for name in ["", "0", "000000000000000G", "00000000000000000", "000000000000000A", "+00000000000000f"]
+        {
+            assert_eq!(object_of(name.as_bytes()), None, "{name}");
+        }
+    }
+}

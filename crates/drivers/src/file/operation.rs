@@ -1,0 +1,312 @@
+//! The operations, each as the system calls it takes.
+
+use std::io;
+
+use metrics::ErrorKind;
+use reactor::{Buffer, File, FileOptions, Space};
+
+use super::config::{Fallocate, Place};
+use super::errors::{advice, kind_of};
+use super::names::{NAME_LEN, name_of};
+use super::session::{FileSession, Opened, device_file};
+use super::{devices, errors};
+use crate::{Done, Op};
+
+/// The longest range that is moved by one call and held in one buffer; more is done in pieces.
+const PIECE_MAX: u64 = 64 << 20;
+/// Bytes of directory entries that one list operation fetches.
+const LISTING_BYTES: usize = 128 << 10;
+
+/// Why an operation did not succeed.
+pub(super) struct Fault {
+    pub(super) kind: ErrorKind,
+    pub(super) text: Box<str>,
+}
+
+impl Fault {
+    #[cold]
+    pub(super) fn new(kind: ErrorKind, text: impl Into<Box<str>>) -> Self {
+        Self { kind, text: text.into() }
+    }
+}
+
+/// What the kernel refused, of an object's file when there is one.
+#[cold]
+fn refused(session: &FileSession, op: &Op, error: &io::Error) -> Fault {
+    let kind = kind_of(error);
+    if let (ErrorKind::Stale | ErrorKind::NotFound, Opened::Directory { cache, .. }) = (kind, &session.opened)
+    {
+        cache.forget(op.object);
+    }
+    let more = match error.raw_os_error() {
+        Some(libc::EINVAL) if session.config.direct => {
+            "; past the page cache (direct) the device may want larger multiples"
+        }
+        Some(libc::EOPNOTSUPP) if session.reactor.polls_completions() => {
+            "; this device or file system cannot be polled (iopoll): do without iopoll"
+        }
+        Some(libc::EOPNOTSUPP) => "; this file system or device does not have it",
+        _ => advice(error),
+    };
+    Fault::new(kind, format!("{error}{more}"))
+}
+
+/// Checks a range before anything is asked of the kernel.
+#[inline]
+fn check_range(session: &FileSession, op: &Op) -> Result<(), Fault> {
+    if let Some(alignment) = session.alignment
+        && !alignment.fits(op.offset, op.len)
+    {
+        return Err(Fault::new(ErrorKind::Rejected, devices::misaligned(alignment.offset_bytes)));
+    }
+    if let Opened::Device { bytes, .. } = session.opened
+        && op.offset.checked_add(op.len).is_none_or(|end| end > bytes)
+    {
+        return Err(Fault::new(ErrorKind::Length, format!("the device ends at {bytes}")));
+    }
+    Ok(())
+}
+
+/// The open file of an operation; opened now when it is not.
+#[inline]
+async fn file_of(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
+    match &session.opened {
+        Opened::Directory { cache, .. } => match cache.find(op.object, write) {
+            Some(file) => Ok(file),
+            None => open_file(session, op, write).await,
+        },
+        Opened::Device { reading, .. } if !write => Ok(reading.clone()),
+        Opened::Device { writing, .. } => {
+            if let Some(file) = &*writing.borrow() {
+                return Ok(file.clone());
+            }
+            open_for_writing(session)
+        }
+    }
+}
+
+#[cold]
+async fn open_file(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
+    let options = FileOptions { write, ..options(session) };
+    let Opened::Directory { directory, cache } = &session.opened else {
+        unreachable!("a device is open already")
+    };
+    let (file, name) = directory.open_file(take_name(session, op), options).await;
+    session.lanes[op.lane as usize].name.set(Some(name));
+    let file = file.map_err(|e| refused(session, op, &e))?;
+    cache.keep(op.object, &file);
+    Ok(file)
+}
+
+/// Opens a device for writing, once, when the first operation needs it: a device that is only read is never opened so.
+#[cold]
+fn open_for_writing(session: &FileSession) -> Result<File, Fault> {
+    let Opened::Device { writing, .. } = &session.opened else { unreachable!("only devices come here") };
+    let path = session.config.place.path();
+    if !session.may_write {
+        let text = "nothing is written before the device was checked for what it holds: this is a fault of manometer's";
+        return Err(Fault::new(ErrorKind::Rejected, text));
+    }
+    let opened = devices::open(path, session.config.direct, true);
+    let fd = opened.map_err(|e| Fault { kind: e.kind, text: e.detail })?;
+    let file = device_file(&session.reactor, &session.config, fd, true);
+    *writing.borrow_mut() = Some(file.clone());
+    Ok(file)
+}
+
+fn options(session: &FileSession) -> FileOptions {
+    FileOptions {
+        direct: session.config.direct,
+        register: session.config.registered,
+        ..FileOptions::default()
+    }
+}
+
+/// The lane's buffer for names, with the object's name in it.
+fn take_name(session: &FileSession, op: &Op) -> Buffer {
+    let kept = session.lanes[op.lane as usize].name.take();
+    // It is gone when the lane's last operation timed out: then the kernel still has it.
+    let mut buffer = kept.unwrap_or_else(|| session.reactor.buffer(reactor::NAME_BUFFER));
+    buffer[..NAME_LEN].copy_from_slice(&name_of(op.object));
+    buffer[NAME_LEN] = 0;
+    buffer
+}
+
+#[inline]
+pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    check_range(session, op)?;
+    let file = file_of(session, op, false).await?;
+    let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(PIECE_MAX) as usize));
+    let mut result = Ok(());
+    while done.bytes < op.len && result.is_ok() {
+        let piece = (op.len - done.bytes).min(PIECE_MAX) as usize;
+        let mut filled = 0;
+        while filled < piece && result.is_ok() {
+            let at = op.offset + done.bytes + filled as u64;
+            let read;
+            (read, buffer) = file.read_at(buffer, filled..piece, at).await;
+            done.rpcs += 1;
+            match read {
+                Ok(0) => result = Err(ends_early(at)),
+                Ok(count) => filled += count,
+                Err(e) => result = Err(refused_at(session, op, &e, at)),
+            }
+        }
+        if session.verify && result.is_ok() {
+            result = verify(session, op, done.bytes, &buffer[..piece]);
+        }
+        done.bytes += piece as u64;
+    }
+    session.buffers.put(buffer);
+    result.map(|()| done)
+}
+
+#[inline]
+pub(super) async fn write(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    check_range(session, op)?;
+    let file = file_of(session, op, true).await?;
+    let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(PIECE_MAX) as usize));
+    let mut result = Ok(());
+    while done.bytes < op.len && result.is_ok() {
+        let piece = (op.len - done.bytes).min(PIECE_MAX) as usize;
+        session.payload.fill(op.object, op.stream_offset() + done.bytes, &mut buffer[..piece]);
+        let mut written = 0;
+        while written < piece && result.is_ok() {
+            let at = op.offset + done.bytes + written as u64;
+            let wrote;
+            (wrote, buffer) = file.write_at(buffer, written..piece, at).await;
+            done.rpcs += 1;
+            match wrote {
+                Ok(0) => {
+                    result = Err(Fault::new(ErrorKind::Length, format!("the kernel takes nothing at {at}")))
+                }
+                Ok(count) => written += count,
+                Err(e) => result = Err(refused_at(session, op, &e, at)),
+            }
+        }
+        done.bytes += piece as u64;
+    }
+    session.buffers.put(buffer);
+    result.map(|()| done)
+}
+
+#[cold]
+fn ends_early(at: u64) -> Fault {
+    Fault::new(ErrorKind::Length, format!("the file ends at {at}"))
+}
+
+/// The same as [`refused`], with the place when it is not where the operation began.
+#[cold]
+fn refused_at(session: &FileSession, op: &Op, error: &io::Error, at: u64) -> Fault {
+    let fault = refused(session, op, error);
+    if at == op.offset {
+        return fault;
+    }
+    Fault::new(fault.kind, format!("at {at}: {}", fault.text))
+}
+
+#[inline]
+fn verify(session: &FileSession, op: &Op, skip: u64, data: &[u8]) -> Result<(), Fault> {
+    let stream = op.stream_offset() + skip;
+    session.payload.verify(op.object, stream, data).map_err(|mismatch| {
+        let found = session.payload.diagnose(op.object, stream, data, mismatch);
+        Fault::new(ErrorKind::Corrupt, format!("not what was written: {found}"))
+    })
+}
+
+pub(super) async fn create(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let Opened::Directory { directory, cache } = &session.opened else {
+        return Err(Fault::new(ErrorKind::Rejected, "a device is not created"));
+    };
+    let options = FileOptions { write: true, create_new: true, ..options(session) };
+    let (file, name) = directory.open_file(take_name(session, op), options).await;
+    session.lanes[op.lane as usize].name.set(Some(name));
+    let file = file.map_err(|e| refused(session, op, &e))?;
+    let bytes = session.config.file_bytes;
+    let space = match session.config.fallocate {
+        Fallocate::None => None,
+        Fallocate::Allocate => Some(Space::Reserve),
+        Fallocate::Zero => Some(Space::Zero),
+    };
+    let mut rpcs = 1;
+    if let Some(space) = space {
+        let mut result = file.allocate(space, 0, bytes).await;
+        rpcs += 1;
+        if space == Space::Zero && result.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::EOPNOTSUPP))
+        {
+            result = file.allocate(Space::Reserve, 0, bytes).await;
+            rpcs += 1;
+        }
+        result.map_err(|e| {
+            let text = format!("reserving {bytes} bytes: {}", errors::words(&e));
+            Fault::new(kind_of(&e), text)
+        })?;
+    }
+    cache.keep(op.object, &file);
+    Ok(Done { rpcs, ..Done::default() })
+}
+
+pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    // Whatever the descriptor was opened for: it is the file that is synced. A device is synced as it was written.
+    let write = matches!(&session.opened, Opened::Device { writing, .. } if writing.borrow().is_some());
+    let file = file_of(session, op, write).await?;
+    file.sync(session.config.fdatasync).await.map_err(|e| refused(session, op, &e))?;
+    Ok(Done { rpcs: 1, ..Done::default() })
+}
+
+pub(super) async fn stat(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    if let Opened::Directory { directory, .. } = &session.opened {
+        let (size, name) = directory.size_of(take_name(session, op)).await;
+        session.lanes[op.lane as usize].name.set(Some(name));
+        size.map_err(|e| refused(session, op, &e))?;
+    } else {
+        let file = file_of(session, op, false).await?;
+        rustix::fs::fstat(&file).map_err(|e| refused(session, op, &e.into()))?;
+        session.reactor.yield_now().await;
+    }
+    Ok(Done { rpcs: 1, ..Done::default() })
+}
+
+pub(super) async fn remove(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let Opened::Directory { directory, cache } = &session.opened else {
+        return Err(Fault::new(ErrorKind::Rejected, "a device is not removed"));
+    };
+    cache.forget(op.object);
+    let (removed, name) = directory.remove(take_name(session, op)).await;
+    session.lanes[op.lane as usize].name.set(Some(name));
+    removed.map_err(|e| refused(session, op, &e))?;
+    Ok(Done { rpcs: 1, ..Done::default() })
+}
+
+/// One page of our directory: it goes on where the lane's last one ended, and begins anew after the end.
+pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    let Opened::Directory { directory, .. } = &session.opened else {
+        return Err(Fault::new(ErrorKind::Rejected, "a device is not listed"));
+    };
+    let lane = &session.lanes[op.lane as usize];
+    let kept = lane.listing.borrow_mut().take();
+    let listing = match kept {
+        Some(listing) => listing,
+        None => directory.open_listing().await.map_err(|e| refused(session, op, &e))?,
+    };
+    let (count, buffer) = listing.entries(session.buffers.take(LISTING_BYTES)).await;
+    session.buffers.put(buffer);
+    if count.map_err(|e| refused(session, op, &e))? == 0 {
+        listing.rewind();
+    }
+    *lane.listing.borrow_mut() = Some(listing);
+    Ok(Done { rpcs: 1, ..Done::default() })
+}
+
+pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> {
+    check_range(session, op)?;
+    let file = file_of(session, op, true).await?;
+    let result = match (&session.opened, &session.config.place) {
+        (Opened::Device { block: true, .. }, Place::Device(_)) => {
+            file.discard_blocks(op.offset, op.len).await
+        }
+        _ => file.allocate(Space::Punch, op.offset, op.len).await,
+    };
+    result.map_err(|e| refused(session, op, &e))?;
+    Ok(Done { rpcs: 1, ..Done::default() })
+}

@@ -1,0 +1,196 @@
+//! A worker's session: what it has open, its buffers, and its deadlines.
+
+use std::cell::{Cell, RefCell};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use metrics::{ErrorKind, OpKind};
+use reactor::{Buffer, Directory, File, FileOptions, NAME_BUFFER, Reactor};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use super::align::Alignment;
+use super::buffers::Buffers;
+use super::cache::Cache;
+use super::config::{FileConfig, Place};
+use super::errors::{kind_of, words};
+use super::operation::{self, Fault};
+use super::watch::Watch;
+use super::{FileDriver, devices};
+use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
+
+/// What a session has open.
+pub(super) enum Opened {
+    Directory { directory: Directory, cache: Cache },
+    Device { reading: File, writing: RefCell<Option<File>>, bytes: u64, block: bool },
+}
+
+/// A lane's memory.
+#[derive(Default)]
+pub(super) struct Lane {
+    /// The buffer that names travel in.
+    pub(super) name: Cell<Option<Buffer>>,
+    /// The directory, where this lane has got in listing it.
+    pub(super) listing: RefCell<Option<File>>,
+}
+
+/// One worker's side of a directory or device.
+pub struct FileSession {
+    pub(super) reactor: Reactor,
+    pub(super) opened: Opened,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) buffers: Buffers,
+    pub(super) config: FileConfig,
+    pub(super) payload: Payload,
+    pub(super) verify: bool,
+    /// What offsets and lengths must be multiples of, past the page cache.
+    pub(super) alignment: Option<Alignment>,
+    pub(super) may_write: bool,
+    watch: Watch,
+    /// Deadline of an operation in seconds, for messages.
+    op_timeout_s: f64,
+}
+
+impl FileSession {
+    pub(super) async fn open(
+        reactor: &Reactor,
+        driver: &FileDriver,
+        context: &WorkerContext,
+    ) -> Result<Self, DriverError> {
+        let config = driver.config().clone();
+        if reactor.polls_completions() && !config.direct {
+            let text = format!(
+                "{}: polling the device for completions (iopoll) works past the page cache only: set direct to true, \
+                 or do without iopoll",
+                config.place.path().display()
+            );
+            return Err(DriverError::new(ErrorKind::Rejected, text));
+        }
+        let (opened, alignment) = match &config.place {
+            Place::Directory(path) => open_directory(reactor, &config, path).await?,
+            Place::Device(path) => open_device(reactor, &config, path).await?,
+        };
+        let lanes = context.lanes.max(1) as usize;
+        let lane = || {
+            let name = Cell::new(Some(reactor.buffer(NAME_BUFFER)));
+            Lane { name, listing: RefCell::new(None) }
+        };
+        Ok(Self {
+            reactor: reactor.clone(),
+            opened,
+            lanes: std::iter::repeat_with(lane).take(lanes).collect(),
+            buffers: Buffers::new(reactor, config.registered, lanes),
+            payload: context.payload,
+            verify: context.sink == Sink::Verify,
+            alignment: if config.direct { alignment } else { None },
+            may_write: driver.may_write(),
+            watch: Watch::start(reactor, lanes, context.op_timeout),
+            op_timeout_s: context.op_timeout.as_secs_f64(),
+            config,
+        })
+    }
+
+    async fn run(&self, op: &Op) -> Result<Done, Fault> {
+        match op.kind {
+            OpKind::Read => operation::read(self, op).await,
+            OpKind::Write => operation::write(self, op).await,
+            OpKind::Create => operation::create(self, op).await,
+            OpKind::Commit => operation::commit(self, op).await,
+            OpKind::Stat => operation::stat(self, op).await,
+            OpKind::Remove => operation::remove(self, op).await,
+            OpKind::List => operation::list(self, op).await,
+            OpKind::Trim => operation::trim(self, op).await,
+            OpKind::Put | OpKind::Get | OpKind::Delete => {
+                Err(Fault::new(ErrorKind::Rejected, "files and devices have no such operation"))
+            }
+        }
+    }
+
+    #[cold]
+    fn error(&self, op: &Op, fault: Fault) -> OpError {
+        let Op { kind, object, offset, len, .. } = *op;
+        let range = match kind {
+            OpKind::Read | OpKind::Write | OpKind::Trim => format!(" of {len} bytes at {offset}"),
+            _ => String::new(),
+        };
+        let path = self.config.place.path().display();
+        let file = match &self.config.place {
+            Place::Directory(_) if kind != OpKind::List => format!("/{object:016x}"),
+            _ => String::new(),
+        };
+        OpError::new(fault.kind, format!("{kind}{range}, {path}{file}: {}", fault.text))
+    }
+}
+
+impl Session for FileSession {
+    #[inline]
+    async fn perform(&self, op: &Op) -> Result<Done, OpError> {
+        if op.lane as usize >= self.lanes.len() {
+            let text = format!("lane {} of a session with {} lanes", op.lane, self.lanes.len());
+            return Err(OpError::new(ErrorKind::Local, text));
+        }
+        match self.watch.wait(op.lane, self.run(op)).await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(fault)) => Err(self.error(op, fault)),
+            Err(_) => {
+                let text = format!("no answer within {} s", self.op_timeout_s);
+                Err(self.error(op, Fault::new(ErrorKind::TimedOut, text)))
+            }
+        }
+    }
+
+    fn facts(&self) -> SessionFacts {
+        SessionFacts::default()
+    }
+}
+
+type Found = (Opened, Option<Alignment>);
+
+async fn open_directory(reactor: &Reactor, config: &FileConfig, path: &Path) -> Result<Found, DriverError> {
+    let directory = reactor.directory(path).map_err(|e| {
+        let mend = if e.kind() == std::io::ErrorKind::NotFound { ": it must be prepared first" } else { "" };
+        DriverError::new(kind_of(&e), format!("directory {}: {}{mend}", path.display(), words(&e)))
+    })?;
+    let alignment = if config.direct { Some(probe(reactor, path).await?) } else { None };
+    Ok((Opened::Directory { directory, cache: Cache::new(config.open_files) }, alignment))
+}
+
+/// Finds out with a file without a name what `O_DIRECT` demands here, and whether the device can be polled.
+async fn probe(reactor: &Reactor, path: &Path) -> Result<Alignment, DriverError> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let fd = match openat(CWD, path, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(fd) => fd,
+        Err(rustix::io::Errno::INVAL) => return Err(devices::no_direct(path)),
+        // Not every file system has files without names; then the first operation finds out.
+        Err(_) => return Ok(Alignment { offset_bytes: 1, memory_bytes: 1 }),
+    };
+    let alignment = Alignment::of(&fd).ok_or_else(|| devices::no_direct(path))?;
+    if reactor.polls_completions() {
+        let file = reactor.file(fd, FileOptions { write: true, direct: true, ..FileOptions::default() });
+        let len = (alignment.offset_bytes as usize).max(4096);
+        let (written, _) = file.write_at(reactor.buffer(len), 0..len, 0).await;
+        written.map_err(|e| devices::not_polled(path, &e))?;
+    }
+    Ok(alignment)
+}
+
+async fn open_device(reactor: &Reactor, config: &FileConfig, path: &Path) -> Result<Found, DriverError> {
+    let fd = devices::open(path, config.direct, false)?;
+    let bytes = devices::size_of(&fd, path)?;
+    let block = devices::is_block(&fd);
+    let alignment =
+        if config.direct { Some(Alignment::of(&fd).ok_or_else(|| devices::no_direct(path))?) } else { None };
+    let reading = device_file(reactor, config, fd, false);
+    if reactor.polls_completions() && bytes > 0 {
+        let len = alignment.map_or(4096, |alignment| alignment.offset_bytes as usize).max(4096);
+        let (read, _) = reading.read_at(reactor.buffer(len), 0..len, 0).await;
+        read.map_err(|e| devices::not_polled(path, &e))?;
+    }
+    Ok((Opened::Device { reading, writing: RefCell::new(None), bytes, block }, alignment))
+}
+
+/// A device's descriptor on the reactor.
+pub(super) fn device_file(reactor: &Reactor, config: &FileConfig, fd: OwnedFd, write: bool) -> File {
+    let options =
+        FileOptions { write, direct: config.direct, register: config.registered, create_new: false };
+    reactor.file(fd, options)
+}

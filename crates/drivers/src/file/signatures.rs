@@ -1,0 +1,153 @@
+//! What lies on a device, by the numbers that formats put at fixed places.
+//!
+//! The places and numbers are those of the formats' own documents (and of blkid(8), which knows many more). A format that
+//! is not here is not found; whoever knows another adds one line.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// A format: its name, where its number is, and the number.
+struct Magic {
+    name: &'static str,
+    at: u64,
+    bytes: &'static [u8],
+}
+
+const fn magic(name: &'static str, at: u64, bytes: &'static [u8]) -> Magic {
+    Magic { name, at, bytes }
+}
+
+const TABLE: &[Magic] = &[
+    // File systems.
+    magic("an XFS file system", 0, b"XFSB"),
+    magic("a Btrfs file system", 0x1_0040, b"_BHRfS_M"),
+    magic("a FAT file system", 0x36, b"FAT12   "),
+    magic("a FAT file system", 0x36, b"FAT16   "),
+    magic("a FAT file system", 0x52, b"FAT32   "),
+    magic("an exFAT file system", 3, b"EXFAT   "),
+    magic("an NTFS file system", 3, b"NTFS    "),
+    magic("an F2FS file system", 0x400, &[0x10, 0x20, 0xF5, 0xF2]),
+    magic("a bcachefs file system", 0x1018, &[0xC6, 0x85, 0x73, 0xF6, 0x66, 0xCE, 0x90, 0xA9]),
+    magic("a SquashFS file system", 0, b"hsqs"),
+    magic("an EROFS file system", 0x400, &[0xE2, 0xE1, 0xF5, 0xE0]),
+    magic("an ISO 9660 file system", 0x8001, b"CD001"),
+    magic("a UDF file system", 0x8001, b"BEA01"),
+    magic("a ReiserFS file system", 0x1_0034, b"ReIsEr"),
+    magic("a JFS file system", 0x8000, b"JFS1"),
+    magic("a GFS2 file system", 0x1_0000, &[0x01, 0x16, 0x19, 0x70, 0, 0, 0, 1]),
+    magic("an OCFS2 file system", 0x800, b"OCFSV2"),
+    magic("an OCFS2 file system", 0x1000, b"OCFSV2"),
+    magic("an OCFS2 file system", 0x2000, b"OCFSV2"),
+    magic("an HFS+ file system", 0x400, &[b'H', b'+', 0, 4]),
+    magic("an APFS container", 0x20, b"NXSB"),
+    // Volume managers, RAID, caches, encryption.
+    magic("an encrypted volume (LUKS)", 0, b"LUKS\xBA\xBE"),
+    magic("an encrypted volume (BitLocker)", 3, b"-FVE-FS-"),
+    magic("a bcache device", 0x1018, &[0xC6, 0x85, 0x73, 0xF6, 0x4E, 0x1A, 0x45, 0xCA]),
+    magic("a Linux RAID member", 0, &[0xFC, 0x4E, 0x2B, 0xA9, 1, 0, 0, 0]),
+    magic("a Linux RAID member", 0x1000, &[0xFC, 0x4E, 0x2B, 0xA9, 1, 0, 0, 0]),
+    magic("a Stratis device", 0x204, b"!Stra0tis\x86\xFF\x02^\x41rh"),
+    magic("a VDO volume", 0, b"dmvdo001"),
+    magic("a dm-integrity volume", 0, b"integrt\0"),
+    magic("a Ceph BlueStore device", 0, b"bluestore block device"),
+    magic("an Oracle ASM disk", 32, b"ORCLDISK"),
+    // Partition tables.
+    magic("a partition table (GPT)", 512, b"EFI PART"),
+    magic("a partition table (GPT)", 4096, b"EFI PART"),
+];
+
+/// Words at the end of a page that say that the device is swap space, for the page sizes there are (mkswap(8)).
+const SWAP: [(&str, &[u8]); 3] = [
+    ("swap space", b"SWAPSPACE2"),
+    ("swap space", b"SWAP-SPACE"),
+    ("a hibernated system's memory", b"S1SUSPEND\0"),
+];
+const PAGE_SIZES: [u64; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
+
+/// Where ZFS's uberblocks lie within its first label, and how far apart (zfs on-disk format, 1.3).
+const UBERBLOCKS: std::ops::Range<u64> = 0x2_0000..0x4_0000;
+const UBERBLOCK_STEP: usize = 1024;
+const UBERBLOCK: u64 = 0x00BA_B10C;
+
+/// What a device of `size` bytes carries, if anything is recognised.
+///
+/// # Errors
+/// When it cannot be read: then nobody knows what is on it.
+pub(super) fn find(device: &impl FileExt, size: u64) -> io::Result<Option<&'static str>> {
+    let has = |at: u64, bytes: &[u8]| -> io::Result<bool> {
+        let mut found = [0; 32];
+        let found = &mut found[..bytes.len()];
+        if at + bytes.len() as u64 > size {
+            return Ok(false);
+        }
+        device.read_exact_at(found, at)?;
+        Ok(found == bytes)
+    };
+    for Magic { name, at, bytes } in TABLE {
+        if has(*at, bytes)? {
+            return Ok(Some(name));
+        }
+    }
+    for (page, (name, bytes)) in PAGE_SIZES.iter().flat_map(|page| SWAP.iter().map(move |word| (page, word)))
+    {
+        if has(page - 10, bytes)? {
+            return Ok(Some(name));
+        }
+    }
+    // A label stands in one of the first four sectors (LVM2's own format).
+    for sector in 0..4 {
+        if has(512 * sector, b"LABELONE")? && has(512 * sector + 24, b"LVM2")? {
+            return Ok(Some("an LVM physical volume"));
+        }
+    }
+    // The backup of a GPT, whose beginning may have been overwritten, is the last block.
+    for block in [512, 4096] {
+        if size >= 2 * block && has(size - block, b"EFI PART")? {
+            return Ok(Some("a partition table (GPT)"));
+        }
+    }
+    // RAID metadata 1.0 and 0.90 stand near the end (md(4)).
+    let near_end = [((size / 512).saturating_sub(16) & !7) * 512, (size & !0xFFFF).saturating_sub(0x1_0000)];
+    for at in near_end {
+        if size > 0x2_0000 && has(at, &[0xFC, 0x4E, 0x2B, 0xA9])? {
+            return Ok(Some("a Linux RAID member"));
+        }
+    }
+    let mut start = vec![0; usize::try_from(size.min(UBERBLOCKS.end)).expect("a quarter of a MiB")];
+    device.read_exact_at(&mut start, 0)?;
+    Ok(by_structure(&start))
+}
+
+/// Formats whose number alone is too short to be sure: something else must fit as well.
+fn by_structure(start: &[u8]) -> Option<&'static str> {
+    if is_ext(start) {
+        return Some("an ext2, ext3 or ext4 file system");
+    }
+    if is_partition_table(start) {
+        return Some("a partition table (MBR)");
+    }
+    let uberblock = |at: usize| {
+        let number: Option<[u8; 8]> = start.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        number.is_some_and(|n| u64::from_le_bytes(n) == UBERBLOCK || u64::from_be_bytes(n) == UBERBLOCK)
+    };
+    let mut places = (UBERBLOCKS.start as usize..UBERBLOCKS.end as usize).step_by(UBERBLOCK_STEP);
+    places.any(uberblock).then_some("a ZFS pool member")
+}
+
+/// The superblock's number, with a revision and a block size that exist (ext4's disk layout).
+fn is_ext(start: &[u8]) -> bool {
+    let word = |at: usize| start.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    start.get(0x438..0x43A) == Some(&[0x53, 0xEF])
+        && word(0x44C).is_some_and(|revision| revision <= 1)
+        && word(0x418).is_some_and(|log_block_size| log_block_size <= 6)
+}
+
+/// The boot sector's number, with entries that are all plausible and not all empty.
+fn is_partition_table(start: &[u8]) -> bool {
+    if start.get(510..512) != Some(&[0x55, 0xAA]) {
+        return false;
+    }
+    let entries = start[446..510].chunks_exact(16);
+    let plausible = entries.clone().all(|entry| matches!(entry[0], 0 | 0x80));
+    plausible && entries.clone().any(|entry| entry[4] != 0)
+}
