@@ -9,6 +9,12 @@ pub fn usage(messages: &Messages, line: &str) -> u8 {
     2
 }
 
+/// What was given cannot be used; the line says all there is to say.
+pub fn input(messages: &Messages, line: &str) -> u8 {
+    messages.error(line);
+    2
+}
+
 /// The command was understood and failed.
 pub fn failure(messages: &Messages, line: &str) -> u8 {
     messages.error(line);

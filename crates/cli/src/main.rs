@@ -8,6 +8,7 @@ mod exit;
 mod interrupt;
 mod messages;
 mod progress;
+mod results;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,10 @@ enum Command {
     Array(Box<array_command::ArrayArguments>),
     Check(Box<check::arguments::CheckArguments>),
     Cleanup(cleanup::CleanupArguments),
+    Export(results::export::ExportArguments),
+    Forget(results::forget::ForgetArguments),
+    List(results::list::ListArguments),
+    Show(results::show::ShowArguments),
 }
 
 fn main() -> ExitCode {
@@ -35,5 +40,9 @@ fn main() -> ExitCode {
         Command::Array(arguments) => array_command::run(*arguments, &messages),
         Command::Check(arguments) => check::run(*arguments, &messages),
         Command::Cleanup(arguments) => cleanup::run(arguments, &messages),
+        Command::Export(arguments) => results::export::run(&arguments, &messages),
+        Command::Forget(arguments) => results::forget::run(&arguments, &messages),
+        Command::List(arguments) => results::list::run(&arguments, &messages),
+        Command::Show(arguments) => results::show::run(&arguments, &messages),
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use experiment::Plan;
 use jiff::Timestamp;
-use metrics::{ErrorKind, OpKind};
+use metrics::{ErrorKind, Histogram, OpKind};
 use serde::{Deserialize, Serialize};
 use stats::{Estimate, SteadyOutcome};
 
@@ -160,6 +160,24 @@ pub struct Latency {
     pub p9999_ns: u64,
     /// The longest.
     pub max_ns: u64,
+}
+
+impl Latency {
+    /// The percentiles of a histogram.
+    pub fn of(histogram: &Histogram) -> Self {
+        Self {
+            count: histogram.count(),
+            min_ns: histogram.min_ns(),
+            mean_ns: histogram.mean_ns(),
+            p50_ns: histogram.quantile_ns(0.5),
+            p90_ns: histogram.quantile_ns(0.9),
+            p95_ns: histogram.quantile_ns(0.95),
+            p99_ns: histogram.quantile_ns(0.99),
+            p999_ns: histogram.quantile_ns(0.999),
+            p9999_ns: histogram.quantile_ns(0.9999),
+            max_ns: histogram.max_ns(),
+        }
+    }
 }
 
 /// How a schedule was kept.

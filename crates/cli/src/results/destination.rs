@@ -1,0 +1,56 @@
+//! Where machine output goes: standard output, or a file.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+/// Writes through a buffer, whatever is behind it.
+pub struct Destination {
+    out: BufWriter<Box<dyn Write>>,
+    file: Option<File>,
+}
+
+impl Destination {
+    /// A file, or standard output. `keep` is a file that must not be written over: the one that is read.
+    ///
+    /// # Errors
+    /// When the file cannot be made, or is the one to keep.
+    pub fn open(path: Option<&Path>, keep: &Path) -> Result<Self> {
+        let Some(path) = path else {
+            return Ok(Self { out: BufWriter::new(Box::new(io::stdout().lock())), file: None });
+        };
+        if super::same_file(path, keep) {
+            bail!("--output-file {}: is the results file itself; next: name another file", path.display());
+        }
+        let file = File::create(path).and_then(|file| Ok((file.try_clone()?, file)));
+        let (file, clone) = file.with_context(|| {
+            format!("--output-file {}: cannot be made; next: name a file where you may write", path.display())
+        })?;
+        Ok(Self { out: BufWriter::new(Box::new(clone)), file: Some(file) })
+    }
+
+    /// Hands on what is buffered; a file is on the disk then.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        match self.file {
+            // A pipe or terminal that was named as a file cannot be synced, and needs not.
+            Some(file) if file.metadata()?.is_file() => file.sync_all(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Write for Destination {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

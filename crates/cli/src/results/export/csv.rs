@@ -1,0 +1,236 @@
+//! A run as CSV (RFC 4180): a row a cell and operation, or a row an interval and operation. Units are in the names.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use anyhow::Result;
+use experiment::Cell;
+use stats::Estimate;
+use store::{CellRecord, CellResult, Latency, OpResult, RunRecord, Store};
+
+/// Of the cell. Crossed parameters follow, each as `point_` and its name.
+const CELL: [&str; 15] = [
+    "run",
+    "run_name",
+    "run_started",
+    "cell",
+    "name",
+    "workload",
+    "repetition",
+    "target",
+    "state",
+    "verdict",
+    "steady",
+    "measured_s",
+    "window_start_s",
+    "window_end_s",
+    "cache",
+];
+
+/// Of the operation; `total` is all together.
+const OP: [&str; 7] = ["op", "ok", "failed", "bytes", "rpcs", "retries", "errors"];
+
+const ESTIMATE: [&str; 3] = ["mean", "low", "high"];
+
+const LATENCY: [&str; 9] =
+    ["min_ns", "mean_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"];
+
+/// Of the cell again, as texts.
+const TEXTS: [&str; 2] = ["reasons", "failure"];
+
+const INTERVAL: [&str; 24] = [
+    "run",
+    "cell",
+    "name",
+    "stage",
+    "trial",
+    "interval",
+    "start_s",
+    "length_s",
+    "op",
+    "ok",
+    "failed",
+    "bytes",
+    "rpcs",
+    "retries",
+    "ops_per_s",
+    "bytes_per_s",
+    "response_mean_ns",
+    "response_p50_ns",
+    "response_p99_ns",
+    "response_p999_ns",
+    "response_max_ns",
+    "workload",
+    "repetition",
+    "target",
+];
+
+/// A row a cell and operation; a cell without a result has one row.
+///
+/// # Errors
+/// When the file cannot be read, or the output cannot be written.
+pub fn cells(store: &Store, run: &RunRecord, out: &mut dyn Write) -> Result<()> {
+    let points: BTreeSet<&str> =
+        run.plan.cells.iter().flat_map(|cell| cell.point.keys().map(String::as_str)).collect();
+    let mut header: Vec<String> = CELL.map(str::to_owned).into();
+    header.extend(points.iter().map(|name| format!("point_{name}")));
+    header.extend(OP.map(str::to_owned));
+    for figure in ["ops_per_s", "bytes_per_s"] {
+        header.push(figure.to_owned());
+        header.extend(ESTIMATE[1..].iter().map(|end| format!("{figure}_{end}")));
+    }
+    header.extend(ESTIMATE.map(|end| format!("interval_p99_{end}_ns")));
+    header
+        .extend(["response", "service"].iter().flat_map(|kind| LATENCY.map(|name| format!("{kind}_{name}"))));
+    header.extend(TEXTS.map(str::to_owned));
+    row(out, &header)?;
+    for record in store.cells(&run.id)? {
+        let plan = run.plan.cells.iter().find(|cell| cell.index == record.index);
+        let mut first = of_cell(run, &record, plan);
+        first.extend(
+            points
+                .iter()
+                .map(|name| plan.and_then(|cell| cell.point.get(*name)).cloned().unwrap_or_default()),
+        );
+        let texts = [
+            record.result.as_ref().map(|result| result.verdict.reasons.join("; ")).unwrap_or_default(),
+            record.failure.clone().unwrap_or_default(),
+        ];
+        let ops: Vec<Option<&OpResult>> = match &record.result {
+            None => vec![None],
+            Some(result) => std::iter::once(&result.total).chain(&result.ops).map(Some).collect(),
+        };
+        for op in ops {
+            let mut cells = first.clone();
+            cells.extend(of_op(op));
+            cells.extend(texts.iter().cloned());
+            row(out, &cells)?;
+        }
+    }
+    Ok(())
+}
+
+fn of_cell(run: &RunRecord, record: &CellRecord, plan: Option<&Cell>) -> Vec<String> {
+    let of_plan = |text: fn(&Cell) -> String| plan.map(text).unwrap_or_default();
+    let of_result = |text: fn(&CellResult) -> String| record.result.as_ref().map(text).unwrap_or_default();
+    vec![
+        run.id.clone(),
+        run.name.clone(),
+        run.started.to_string(),
+        record.index.to_string(),
+        of_plan(|cell| cell.name.clone()),
+        of_plan(|cell| cell.workload_name.clone()),
+        of_plan(|cell| cell.repetition.to_string()),
+        of_plan(|cell| cell.target.name.clone()),
+        record.state.name().to_owned(),
+        of_result(|result| result.verdict.validity.name().to_owned()),
+        of_result(|result| result.steady.reached.to_string()),
+        of_result(|result| result.measured_s.to_string()),
+        of_result(|result| result.window_start_s.to_string()),
+        of_result(|result| result.window_end_s.to_string()),
+        of_result(|result| result.cache.clone()),
+    ]
+}
+
+fn of_op(op: Option<&OpResult>) -> Vec<String> {
+    let columns = OP.len() + 3 * ESTIMATE.len() + 2 * LATENCY.len();
+    let Some(op) = op else { return vec![String::new(); columns] };
+    let errors: Vec<String> = op.errors.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
+    let mut cells = vec![
+        op.op.map_or("total", metrics::OpKind::name).to_owned(),
+        op.ok.to_string(),
+        op.failed.to_string(),
+        op.bytes.to_string(),
+        op.rpcs.to_string(),
+        op.retries.to_string(),
+        errors.join(" "),
+    ];
+    let estimate =
+        |estimate: &Estimate| [estimate.mean, estimate.low, estimate.high].map(|value| value.to_string());
+    cells.extend([&op.ops_per_s, &op.bytes_per_s, &op.p99_ns].into_iter().flat_map(estimate));
+    cells.extend([&op.response, &op.service].into_iter().flat_map(latency));
+    cells
+}
+
+/// Empty when nothing was counted: no latency is not a latency of zero.
+fn latency(of: &Latency) -> [String; LATENCY.len()] {
+    let whole = [of.p50_ns, of.p90_ns, of.p95_ns, of.p99_ns, of.p999_ns, of.p9999_ns, of.max_ns];
+    let mut cells = [const { String::new() }; LATENCY.len()];
+    if of.count > 0 {
+        cells[0] = of.min_ns.to_string();
+        cells[1] = of.mean_ns.to_string();
+        for (cell, value) in cells[2..].iter_mut().zip(whole) {
+            *cell = value.to_string();
+        }
+    }
+    cells
+}
+
+/// A row an interval and operation; streamed.
+///
+/// # Errors
+/// When the file cannot be read, or the output cannot be written.
+pub fn intervals(store: &Store, run: &RunRecord, out: &mut dyn Write) -> Result<()> {
+    row(out, &INTERVAL)?;
+    for cell in &run.plan.cells {
+        for key in store.stages(&run.id, cell.index)? {
+            for point in store.series(&run.id, cell.index, &key.stage, key.trial, 0..u32::MAX)? {
+                let point = point?;
+                let length_s = point.length_ns as f64 / 1e9;
+                let rate = |count: u64| if length_s > 0.0 { count as f64 / length_s } else { 0.0 };
+                let time = |ns: u64| if point.ok > 0 { ns.to_string() } else { String::new() };
+                row(
+                    out,
+                    &[
+                        run.id.clone(),
+                        cell.index.to_string(),
+                        cell.name.clone(),
+                        key.stage.clone(),
+                        key.trial.to_string(),
+                        point.interval.to_string(),
+                        (point.start_ns as f64 / 1e9).to_string(),
+                        length_s.to_string(),
+                        point.op.map_or("", metrics::OpKind::name).to_owned(),
+                        point.ok.to_string(),
+                        point.failed.to_string(),
+                        point.bytes.to_string(),
+                        point.rpcs.to_string(),
+                        point.retries.to_string(),
+                        rate(point.ok).to_string(),
+                        rate(point.bytes).to_string(),
+                        if point.ok > 0 { point.mean_ns.to_string() } else { String::new() },
+                        time(point.p50_ns),
+                        time(point.p99_ns),
+                        time(point.p999_ns),
+                        time(point.max_ns),
+                        cell.workload_name.clone(),
+                        cell.repetition.to_string(),
+                        cell.target.name.clone(),
+                    ],
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn row(out: &mut dyn Write, cells: &[impl AsRef<str>]) -> Result<()> {
+    let mut line = String::new();
+    for (column, cell) in cells.iter().enumerate() {
+        if column > 0 {
+            line.push(',');
+        }
+        line.push_str(&field(cell.as_ref()));
+    }
+    line.push('\n');
+    Ok(out.write_all(line.as_bytes())?)
+}
+
+/// Quoted when it must be.
+fn field(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
+    } else {
+        text.into()
+    }
+}

@@ -1,0 +1,172 @@
+//! A run as one JSON document, after `schemas/run.schema.json`. A change of meaning raises [`VERSION`].
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::Result;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use metrics::{ErrorKind, Histogram, Interval, OpKind, OpStats};
+use serde::Serialize;
+use store::{CellRecord, Event, Latency, RunRecord, Store};
+
+/// Version of the schema. Adding a field does not raise it; removing or redefining one does.
+pub const VERSION: u32 = 1;
+/// Its name.
+pub const SCHEMA: &str = "manometer.run";
+
+/// The document but for its intervals, which come after it one by one.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    schema_version: u32,
+    manometer_version: &'static str,
+    run: &'a RunRecord,
+    cells: Vec<Cell<'a>>,
+    events: Vec<Event>,
+}
+
+/// A cell with its name.
+#[derive(Serialize)]
+pub struct Cell<'a> {
+    /// The name in the plan; the plan has everything else.
+    name: &'a str,
+    #[serde(flatten)]
+    record: CellRecord,
+}
+
+/// One interval of one stage.
+#[derive(Serialize)]
+pub struct JsonInterval<'a> {
+    cell: u32,
+    stage: &'a str,
+    trial: u32,
+    interval: u32,
+    start_ns: u64,
+    length_ns: u64,
+    ops: Vec<JsonOp>,
+}
+
+#[derive(Serialize)]
+struct JsonOp {
+    op: OpKind,
+    ok: u64,
+    failed: u64,
+    errors: BTreeMap<ErrorKind, u64>,
+    bytes: u64,
+    rpcs: u64,
+    retries: u64,
+    service: Latency,
+    response: Latency,
+    service_histogram: String,
+    /// Absent in a closed loop, where it is the other one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_histogram: Option<String>,
+}
+
+/// Writes the document, all cells or one. `intervals` adds those, streamed.
+///
+/// # Errors
+/// When the file cannot be read, or the output cannot be written.
+pub fn write(
+    store: &Store,
+    run: &RunRecord,
+    only: Option<u32>,
+    intervals: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let cells = cells(store, run, only)?;
+    let shown = |event: &Event| only.is_none() || event.cell.is_none() || event.cell == only;
+    let events = store.events(&run.id)?.into_iter().filter(shown).collect();
+    let document = Document {
+        schema: SCHEMA,
+        schema_version: VERSION,
+        manometer_version: env!("CARGO_PKG_VERSION"),
+        run,
+        cells,
+        events,
+    };
+    let text = serde_json::to_string_pretty(&document)?;
+    if !intervals {
+        out.write_all(text.as_bytes())?;
+        out.write_all(b"\n")?;
+        return Ok(());
+    }
+    // The document stays open at its end for what is too long to hold.
+    let open = text.trim_end().strip_suffix('}').unwrap_or(&text).trim_end();
+    out.write_all(open.as_bytes())?;
+    out.write_all(b",\n  \"intervals\": [")?;
+    let mut first = true;
+    each_interval(store, run, only, &mut |line| {
+        out.write_all(if std::mem::take(&mut first) { b"\n    " } else { b",\n    " })?;
+        out.write_all(&serde_json::to_vec(line)?)?;
+        Ok(())
+    })?;
+    out.write_all(b"\n  ]\n}\n")?;
+    Ok(())
+}
+
+/// The cells, with names.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn cells<'a>(store: &Store, run: &'a RunRecord, only: Option<u32>) -> Result<Vec<Cell<'a>>> {
+    let cells = store.cells(&run.id)?.into_iter();
+    let wanted = cells.filter(|cell| only.is_none_or(|only| only == cell.index));
+    Ok(wanted.map(|record| Cell { name: super::super::show::name_of(run, record.index), record }).collect())
+}
+
+/// Hands over every interval of every stage, in order of cells and stages.
+///
+/// # Errors
+/// When the file cannot be read, or what is called fails.
+pub fn each_interval(
+    store: &Store,
+    run: &RunRecord,
+    only: Option<u32>,
+    each: &mut dyn FnMut(&JsonInterval<'_>) -> Result<()>,
+) -> Result<()> {
+    let wanted = run.plan.cells.iter().filter(|cell| only.is_none_or(|only| only == cell.index));
+    for cell in wanted {
+        for key in store.stages(&run.id, cell.index)? {
+            for interval in store.intervals(&run.id, cell.index, &key.stage, key.trial, 0..u32::MAX)? {
+                each(&JsonInterval::new(cell.index, &key.stage, key.trial, &interval?))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<'a> JsonInterval<'a> {
+    fn new(cell: u32, stage: &'a str, trial: u32, interval: &Interval) -> Self {
+        Self {
+            cell,
+            stage,
+            trial,
+            interval: interval.index,
+            start_ns: interval.start_ns,
+            length_ns: interval.length_ns,
+            ops: interval.ops.iter().map(|(op, stats)| JsonOp::new(*op, stats)).collect(),
+        }
+    }
+}
+
+impl JsonOp {
+    fn new(op: OpKind, stats: &OpStats) -> Self {
+        let packed = |histogram: &Histogram| STANDARD.encode(store::pack_histogram(histogram));
+        let errors = ErrorKind::ALL.iter().map(|kind| (*kind, stats.errors[*kind as usize]));
+        Self {
+            op,
+            ok: stats.ok,
+            failed: stats.failed(),
+            errors: errors.filter(|(_, count)| *count > 0).collect(),
+            bytes: stats.bytes,
+            rpcs: stats.rpcs,
+            retries: stats.retries,
+            service: Latency::of(&stats.service),
+            response: Latency::of(stats.response()),
+            service_histogram: packed(&stats.service),
+            response_histogram: stats.response.as_deref().map(packed),
+        }
+    }
+}

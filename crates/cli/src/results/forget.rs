@@ -1,0 +1,42 @@
+//! `manometer forget`: removes a run from a results file.
+
+use anyhow::Result;
+use clap::Args;
+use units::Size;
+
+use super::{ResultsFile, ended};
+use crate::messages::Messages;
+
+/// Removes a run from the results file and gives its room back to the file system.
+///
+/// It asks nothing; it wants the whole id, so that no other run is meant by mistake.
+///
+/// Exit code: 0 removed, 1 it is still running or the file cannot be written, 2 wrong usage or no such run.
+#[derive(Args, Debug)]
+pub struct ForgetArguments {
+    /// The run: its whole id, as `manometer list` shows it
+    #[arg(value_name = "RUN")]
+    run: String,
+    #[command(flatten)]
+    file: ResultsFile,
+}
+
+/// Removes the run; the process's exit code.
+pub fn run(arguments: &ForgetArguments, messages: &Messages) -> u8 {
+    ended(forget(arguments, messages), messages)
+}
+
+fn forget(arguments: &ForgetArguments, messages: &Messages) -> Result<()> {
+    let store = arguments.file.open()?;
+    let before = store.bytes();
+    store.forget(&arguments.run)?;
+    let after = store.bytes();
+    messages.note(&format!(
+        "run {} was removed: {} has {} now, {} before",
+        arguments.run,
+        store.path().display(),
+        Size(after).rounded(),
+        Size(before).rounded(),
+    ));
+    Ok(())
+}

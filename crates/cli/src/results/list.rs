@@ -1,0 +1,111 @@
+//! `manometer list`: the runs of a results file.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use store::{RunSummary, Store};
+use units::Size;
+
+use super::destination::Destination;
+use super::{Format, ResultsFile, ended, words};
+use crate::messages::Messages;
+
+/// Version of `schemas/list.schema.json`. Adding a field does not raise it; removing or redefining one does.
+const VERSION: u32 = 1;
+
+/// Lists the runs that are kept: id, name, when, how far, verdict; the oldest first.
+///
+/// Exit code: 0 listed, 1 the file cannot be read, 2 wrong usage or no such file.
+#[derive(Args, Debug)]
+pub struct ListArguments {
+    #[command(flatten)]
+    file: ResultsFile,
+    /// How the list is shown
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    output: Format,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    schema_version: u32,
+    manometer_version: &'static str,
+    file: &'a Path,
+    file_bytes: u64,
+    layout: i64,
+    runs: &'a [RunSummary],
+}
+
+/// Shows the list; the process's exit code.
+pub fn run(arguments: &ListArguments, messages: &Messages) -> u8 {
+    ended(list(arguments), messages)
+}
+
+fn list(arguments: &ListArguments) -> Result<()> {
+    let store = arguments.file.open()?;
+    let runs = store.summaries()?;
+    let mut out = Destination::open(None, store.path())?;
+    out.write_all(
+        match arguments.output {
+            Format::Text => text(&store, &runs),
+            Format::Json => json(&store, &runs)?,
+        }
+        .as_bytes(),
+    )?;
+    Ok(out.finish()?)
+}
+
+fn json(store: &Store, runs: &[RunSummary]) -> Result<String> {
+    let document = Document {
+        schema: "manometer.list",
+        schema_version: VERSION,
+        manometer_version: env!("CARGO_PKG_VERSION"),
+        file: store.path(),
+        file_bytes: store.bytes(),
+        layout: store::VERSION,
+        runs,
+    };
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+fn text(store: &Store, runs: &[RunSummary]) -> String {
+    let rows = runs.iter().map(row).collect::<Vec<_>>();
+    let mut out = if rows.is_empty() {
+        String::new()
+    } else {
+        let header = ["id", "name", "began", "state", "verdict", "took", "cells"];
+        words::table(&header, 5, rows, "") + "\n"
+    };
+    let kept = match runs.len() {
+        0 => "no runs yet".to_owned(),
+        1 => "1 run".to_owned(),
+        several => format!("{several} runs"),
+    };
+    out.push_str(&format!("{}: {kept}, {}\n", store.path().display(), Size(store.bytes()).rounded()));
+    if let Some(run) = runs.iter().rfind(|run| run.abandoned) {
+        out.push_str(&format!(
+            "abandoned: its process is gone; `manometer run --resume {}` goes on\n",
+            run.id
+        ));
+    }
+    out
+}
+
+fn row(run: &RunSummary) -> Vec<String> {
+    let took = run.finished.map(|finished| finished.duration_since(run.started).as_secs_f64());
+    vec![
+        run.id.clone(),
+        words::plain(&run.name),
+        words::moment(run.started),
+        if run.abandoned { "abandoned" } else { words::state(run.state) }.to_owned(),
+        words::verdict(run.verdict).to_owned(),
+        took.map_or_else(|| "-".into(), words::seconds),
+        match run.cells_failed {
+            0 => format!("{}/{}", run.cells_done, run.cells),
+            failed => format!("{}/{}, {failed} failed", run.cells_done, run.cells),
+        },
+    ]
+}

@@ -1,0 +1,79 @@
+//! What is in the results file: `manometer list`, `show`, `export` and `forget`.
+
+pub mod destination;
+pub mod export;
+pub mod forget;
+pub mod list;
+pub mod show;
+mod words;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use store::{Store, StoreError};
+
+use crate::exit;
+use crate::messages::Messages;
+
+/// Which file.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ResultsFile {
+    /// Results file [default: $XDG_DATA_HOME/manometer/results.sqlite or ~/.local/share/manometer/results.sqlite]
+    #[arg(long = "results", value_name = "FILE")]
+    pub path: Option<PathBuf>,
+}
+
+/// Text for people or JSON for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document, after a schema in schemas/.
+    Json,
+}
+
+impl ResultsFile {
+    /// The file that is meant.
+    ///
+    /// # Errors
+    /// When none is named and there is no default place.
+    pub fn path(&self) -> Result<PathBuf, StoreError> {
+        self.path.clone().map_or_else(store::default_path, Ok)
+    }
+
+    /// Opens what must exist, to show it.
+    ///
+    /// # Errors
+    /// As [`Store::open_existing`].
+    pub fn open(&self) -> Result<Store, StoreError> {
+        Store::open_existing(&self.path()?)
+    }
+}
+
+/// How a command ended: what it said, and the exit code. A reader that closed the pipe early is content.
+fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
+    let Err(error) = outcome else { return 0 };
+    if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+        return 0;
+    }
+    match error.downcast_ref::<StoreError>() {
+        // What was asked for is not there: wrong input.
+        Some(
+            StoreError::Unknown { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::Missing(_)
+            | StoreError::Foreign { .. },
+        ) => exit::input(messages, &error.to_string()),
+        _ => exit::failure(messages, &format!("{error:#}")),
+    }
+}
+
+/// The same file, whatever the two are called.
+fn same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let of = |path: &Path| std::fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
+    of(a).is_some_and(|a| of(b) == Some(a))
+}

@@ -1,0 +1,67 @@
+//! A run as text: what it was, its cells one by one, the environment.
+
+use anyhow::Result;
+use store::{CellRecord, RunRecord, State, Store};
+
+use super::cell;
+use crate::results::words;
+
+/// The whole run, or one cell with all that is known of it.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn text(store: &Store, run: &RunRecord, only: Option<u32>) -> Result<String> {
+    let cells = store.cells(&run.id)?;
+    let mut out = head(run, &cells);
+    for record in cells.iter().filter(|record| only.is_none_or(|only| only == record.index)) {
+        out.push('\n');
+        let planned = run.plan.cells.iter().find(|cell| cell.index == record.index);
+        out.push_str(&cell::block(record, planned, only.is_some()));
+        if only.is_some() {
+            let kept = store.stages(&run.id, record.index)?;
+            let kept: Vec<String> = kept
+                .iter()
+                .map(|key| match key.trial {
+                    0 => format!("{} {}", key.intervals, key.stage),
+                    trial => format!("{} {} (trial {trial})", key.intervals, key.stage),
+                })
+                .collect();
+            if !kept.is_empty() {
+                out.push_str(&format!("  intervals kept: {}\n", kept.join(", ")));
+            }
+        }
+    }
+    let events = store.events(&run.id)?;
+    // Stages come and go in every run; whoever looks at one cell may want to know when.
+    let told = events.iter().filter(|event| match only {
+        None => event.kind != "stage",
+        Some(cell) => event.cell == Some(cell),
+    });
+    let lines: Vec<String> = told.map(cell::event).collect();
+    if !lines.is_empty() {
+        out.push_str(&format!("\nEvents\n{}", lines.concat()));
+    }
+    if !run.environment.facts.is_empty() {
+        out.push_str("\nEnvironment\n");
+        for (name, value) in &run.environment.facts {
+            out.push_str(&format!("  {name}: {}\n", words::plain(value)));
+        }
+    }
+    Ok(out)
+}
+
+fn head(run: &RunRecord, cells: &[CellRecord]) -> String {
+    let done = cells.iter().filter(|cell| cell.state == State::Finished).count();
+    let mut out = format!("Run {} of {}: {}", run.id, words::plain(&run.name), words::state(run.state));
+    out.push_str(&format!(", {done} of {} cells\n", cells.len()));
+    out.push_str(&format!("  began {}", words::moment(run.started)));
+    if let Some(finished) = run.finished {
+        let took = finished.duration_since(run.started).as_secs_f64();
+        out.push_str(&format!(", took {}", words::seconds(took)));
+    }
+    out.push_str(&format!("; manometer {}, seed {}\n", run.version, run.plan.seed));
+    if let Some(description) = &run.plan.description {
+        out.push_str(&format!("  {}\n", words::plain(description)));
+    }
+    out
+}

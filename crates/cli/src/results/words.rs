@@ -1,0 +1,110 @@
+//! How figures and moments are written for people, the same in every command.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use jiff::Timestamp;
+use stats::Estimate;
+use store::{State, Validity};
+use units::{ByteRate, OpRate, latency};
+
+/// `2026-11-22 00:06:09 UTC`
+pub fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// Seconds with the digits that matter: `0.25 s`, `12.3 s`, `11m 40s`, `3h 5m`.
+pub fn seconds(seconds: f64) -> String {
+    let whole = seconds.round().max(0.0) as u64;
+    match whole {
+        0..10 => format!("{seconds:.2} s"),
+        10..120 => format!("{seconds:.1} s"),
+        120..7200 => format!("{}m {}s", whole / 60, whole % 60),
+        _ => format!("{}h {}m", whole / 3600, whole / 60 % 60),
+    }
+}
+
+/// `1.2M/s`
+pub fn ops(rate: f64) -> String {
+    OpRate(rate).to_string()
+}
+
+/// `3.1 GB/s`, or nothing to speak of.
+pub fn bytes(rate: f64) -> String {
+    if rate > 0.0 { ByteRate(rate).to_string() } else { "-".into() }
+}
+
+/// A latency, if one was measured.
+pub fn time(nanos: u64, count: u64) -> String {
+    if count == 0 { "-".into() } else { latency(nanos) }
+}
+
+/// Half of the 95 % interval in percent of the mean; nothing when one value cannot tell.
+pub fn half_width(estimate: &Estimate) -> String {
+    let known = estimate.effective_samples > 1.0 && estimate.mean > 0.0;
+    let share = (estimate.high - estimate.low) / 2.0 / estimate.mean * 100.0;
+    if known && share.is_finite() { format!("± {share:.1} %") } else { "-".into() }
+}
+
+/// A state in a word.
+pub fn state(state: State) -> &'static str {
+    state.name()
+}
+
+/// A verdict in a word; `-` when there is none.
+pub fn verdict(validity: Option<Validity>) -> &'static str {
+    validity.map_or("-", Validity::name)
+}
+
+/// Text from a file, in one line and without anything that a terminal would obey.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+/// Columns that need no frame; the first `left` are set to the left, the others to the right.
+pub fn table(header: &[&str], left: usize, rows: Vec<Vec<String>>, indent: &str) -> String {
+    let mut table = Table::new();
+    table.force_no_tty().load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>());
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if index >= left {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for row in rows {
+        table.add_row(row);
+    }
+    table.to_string().lines().map(|line| format!("{indent}{}\n", line.trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_at_a_glance() {
+        let texts = [0.0, 0.254, 12.34, 119.4, 700.0, 11_100.0].map(seconds);
+        assert_eq!(texts, ["0.00 s", "0.25 s", "12.3 s", "119.4 s", "11m 40s", "3h 5m"]);
+    }
+
+    #[test]
+    fn one_sample_has_no_interval() {
+        let estimate = |effective_samples| Estimate {
+            mean: 100.0,
+            low: 98.0,
+            high: 102.0,
+            deviation: 1.0,
+            samples: 10,
+            effective_samples,
+            autocorrelation: 1.0,
+        };
+        assert_eq!(half_width(&estimate(10.0)), "± 2.0 %");
+        assert_eq!(half_width(&estimate(1.0)), "-");
+        assert_eq!(half_width(&Estimate { mean: 0.0, ..estimate(10.0) }), "-");
+    }
+
+    #[test]
+    fn nothing_from_a_file_reaches_the_terminal_as_a_command() {
+        assert_eq!(plain("a\u{1b}[2Jb\nc"), "a [2Jb c");
+    }
+}
