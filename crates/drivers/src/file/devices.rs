@@ -66,15 +66,20 @@ pub(super) fn no_direct(path: &Path) -> DriverError {
     DriverError::new(ErrorKind::Rejected, text)
 }
 
+/// There is nothing to poll.
+pub(super) fn cannot_be_polled(path: &Path) -> DriverError {
+    let text = format!(
+        "{}: this device or file system cannot be polled for completions (iopoll): do without iopoll, or give the device \
+         queues to poll (for NVMe the module's parameter poll_queues)",
+        path.display()
+    );
+    DriverError::new(ErrorKind::Rejected, text)
+}
+
 /// The first operation on a ring that polls failed.
 pub(super) fn not_polled(path: &Path, error: &io::Error) -> DriverError {
     if error.raw_os_error() == Some(libc::EOPNOTSUPP) {
-        let text = format!(
-            "{}: this device or file system cannot be polled for completions (iopoll): do without iopoll, or give the \
-             device queues to poll (for NVMe the module's parameter poll_queues)",
-            path.display()
-        );
-        return DriverError::new(ErrorKind::Rejected, text);
+        return cannot_be_polled(path);
     }
     DriverError::new(kind_of(error), format!("{}: a first transfer: {}", path.display(), words(error)))
 }

@@ -16,8 +16,11 @@ const QUEUE: [(&str, &str); 8] = [
     ("device logical block bytes", "logical_block_size"),
     ("device physical block bytes", "physical_block_size"),
     ("device largest request KiB", "max_sectors_kb"),
-    ("device polls", "io_poll"),
+    (POLLS, "io_poll"),
 ];
+
+/// The fact that says whether a device can be polled.
+const POLLS: &str = "device polls";
 
 /// All that can be found out; what cannot is left out.
 pub(super) fn of(driver: &FileDriver) -> BTreeMap<String, String> {
@@ -99,6 +102,15 @@ fn mount_of(device: u64, path: &Path) -> Option<Mount> {
 /// Octal escapes of blanks in mount points.
 fn unescaped(point: &str) -> String {
     point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+}
+
+/// Whether the device that a path lies on, or that it is, has queues that can be polled; `None` when nobody says.
+pub(super) fn polls(path: &Path) -> Option<bool> {
+    let metadata = fs::metadata(path).ok()?;
+    let block = rustix::fs::FileType::from_raw_mode(metadata.st_mode()) == rustix::fs::FileType::BlockDevice;
+    let number = if block { metadata.st_rdev() } else { metadata.st_dev() };
+    let facts = device_facts(number, None);
+    facts.iter().find(|(name, _)| *name == POLLS).map(|(_, value)| value != "0")
 }
 
 fn device_facts(number: u64, source: Option<&str>) -> Vec<(&'static str, String)> {

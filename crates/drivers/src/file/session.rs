@@ -15,7 +15,7 @@ use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
 use super::watch::Watch;
-use super::{FileDriver, devices};
+use super::{FileDriver, devices, facts};
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
 /// What a session has open.
@@ -64,6 +64,9 @@ impl FileSession {
                 config.place.path().display()
             );
             return Err(DriverError::new(ErrorKind::Rejected, text));
+        }
+        if reactor.polls_completions() && facts::polls(config.place.path()) == Some(false) {
+            return Err(devices::cannot_be_polled(config.place.path()));
         }
         let (opened, alignment) = match &config.place {
             Place::Directory(path) => open_directory(reactor, &config, path).await?,
