@@ -3,6 +3,7 @@
 //! A driver turns an operation into requests of its protocol, on the reactor's sockets, and says how
 //! it ended. It knows no schedule, no histogram and no stop rule; those are the engine's.
 
+pub mod file;
 pub mod nfs;
 pub mod null;
 mod payload;
