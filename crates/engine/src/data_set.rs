@@ -120,6 +120,19 @@ impl DataSet {
         Index::new(self.extents.clone(), count, Unit { block_bytes, per_item, item_bytes })
     }
 
+    /// What one operation writes or checks: blocks of files and devices, whole objects.
+    pub(crate) fn units(&self, block_bytes: u64) -> Index {
+        match self.shape {
+            Shape::Objects { .. } => self.items(),
+            Shape::Files { .. } | Shape::Device { .. } => self.blocks(block_bytes),
+        }
+    }
+
+    /// True for complete files or objects under one numbering.
+    pub(crate) fn is_laid_out(&self) -> bool {
+        self.extents.iter().all(|extent| extent.existing == extent.complete) && self.extents.len() <= 1
+    }
+
     /// Files or objects, one unit each.
     pub(crate) fn items(&self) -> Index {
         let item_bytes = self.shape.item_bytes();

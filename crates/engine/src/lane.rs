@@ -3,12 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use drivers::Session;
+use drivers::{Op, OpError, Session};
+use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
 
 use crate::pacer::Pacer;
 use crate::recorder::Recorder;
 use crate::source::Source;
+use crate::supervisor::Stop;
 
 /// Pause after the second error in a row of a lane; doubled with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -19,17 +21,57 @@ const MOST_DOUBLINGS: u32 = 7;
 pub(crate) struct Shared<'a> {
     pub reactor: &'a Reactor,
     pub pacer: Pacer,
-    pub recorder: RefCell<Recorder>,
+    pub recorder: RefCell<Recorder<'a>>,
+    pub stop: Stop<'a>,
+    /// One of several workers on virtual clocks: they meet at the end of each interval.
+    pub lockstep: bool,
     /// Nothing is started from here on.
     pub end_ns: Cell<u64>,
     /// Nothing is waited for from here on.
     pub drain_end_ns: Cell<u64>,
+    /// How long what is in flight at the end is waited for.
+    pub drain_ns: u64,
     /// The stage was stopped: no final commits.
     pub stopped: Cell<bool>,
     /// Operations that were started.
     pub issued: Cell<u64>,
     /// Lanes that did their whole share.
     pub exhausted: Cell<u32>,
+}
+
+impl Shared<'_> {
+    /// Closes the intervals that end at `now` or before; the window may turn out to have ended with one of them.
+    pub(crate) fn advance(&self, now: u64) {
+        let mut recorder = self.recorder.borrow_mut();
+        if now >= recorder.next_cut() {
+            recorder.advance(now);
+            self.note_end(recorder.window_end());
+        }
+    }
+
+    /// Ends the window at `at`, unless it has ended before.
+    pub(crate) fn end_window(&self, at: u64) {
+        let mut recorder = self.recorder.borrow_mut();
+        recorder.truncate(at);
+        self.note_end(at.min(recorder.window_end()));
+    }
+
+    /// Counts an error, which ended at `end`; it may be the one with which the stage ends.
+    #[cold]
+    fn count_error(&self, end: u64) {
+        let limited = self.stop.signals.error_limit != u64::MAX && end < self.end_ns.get();
+        if limited && !self.lockstep && self.stop.count_error() {
+            // The window is closed behind this error, not before it.
+            self.end_window(end + 1);
+        }
+    }
+
+    fn note_end(&self, end_ns: u64) {
+        if end_ns < self.end_ns.get() {
+            self.end_ns.set(end_ns);
+            self.drain_end_ns.set(end_ns.saturating_add(self.drain_ns));
+        }
+    }
 }
 
 /// Keeps one operation in flight until the stage ends or the lane's share is done.
@@ -53,26 +95,76 @@ pub(crate) async fn run<S: Session>(
             // Up to the end at most, but up to there: the window is as long as it was meant to be.
             shared.reactor.sleep_until(intended.min(shared.end_ns.get())).await;
             now = shared.reactor.now();
+            shared.advance(now);
             if now >= shared.end_ns.get() {
+                shared.pacer.given_back(intended, shared.end_ns.get());
                 break;
             }
         }
+        shared.pacer.begun(intended, now);
         shared.issued.set(shared.issued.get() + 1);
+        source.begin(&op);
         let result = session.perform(&op).await;
         let end = shared.reactor.now();
-        shared.recorder.borrow_mut().record(op.kind, intended, now, end, &result);
-        let error = result.err().map(|error| error.kind);
-        source.finished(&op, error);
+        shared.advance(end);
         budget -= 1;
-        now = end;
-        if error.is_none() {
-            failures = 0;
-        } else {
-            failures += 1;
-            now = pause(shared, failures, now).await;
+        let start = std::mem::replace(&mut now, end);
+        shared.recorder.borrow_mut().record(op.kind, intended, start, end, &result);
+        match result {
+            Ok(_) => {
+                source.finished(&op, None);
+                failures = 0;
+            }
+            Err(error) => {
+                let kind = error.kind;
+                source.finished(&op, Some(kind));
+                shared.count_error(end);
+                if kind == ErrorKind::Corrupt {
+                    // Data that came, but wrong, is no refusal: no pause.
+                    look_again(shared, session, &op, error).await;
+                    failures = 0;
+                    now = shared.reactor.now();
+                } else {
+                    failures += 1;
+                    now = pause(shared, failures, now).await;
+                }
+                shared.advance(now);
+            }
         }
     }
-    close(shared, session, &source).await;
+    close(shared, session, &mut source).await;
+}
+
+/// Reads a range that was wrong once more, and keeps what was found; this is no operation of the load.
+#[cold]
+fn look_again<'a, S: Session>(
+    shared: &'a Shared<'_>,
+    session: &'a S,
+    op: &'a Op,
+    error: OpError,
+) -> impl Future<Output = ()> {
+    // Boxed, so that what is rare takes no room in every lane.
+    Box::pin(async move {
+        let place =
+            shared.recorder.borrow_mut().note_corrupt(op, described(op, &error.detail, "no second read"));
+        if !matches!(op.kind, OpKind::Read | OpKind::Get) {
+            return;
+        }
+        let again = match session.perform(op).await {
+            Ok(_) => "a second read was right: the first was stale or torn".to_owned(),
+            Err(error) if error.kind == ErrorKind::Corrupt => "a second read was wrong too".to_owned(),
+            Err(error) => format!("a second read failed: {}", error.kind),
+        };
+        if let Some(place) = place {
+            shared.recorder.borrow_mut().amend_corrupt(place, described(op, &error.detail, &again));
+        }
+    })
+}
+
+/// Where the data was wrong, how, and what a second look said.
+fn described(op: &Op, detail: &str, again: &str) -> String {
+    let Op { kind, object, offset, len, .. } = op;
+    format!("{kind} of {object:016x} at {offset}, {len} bytes: {detail}; {again}")
 }
 
 /// Lets a target that keeps refusing breathe, and does not spin: nothing after a first error, then longer and longer.
@@ -91,7 +183,7 @@ fn pause(shared: &Shared<'_>, failures: u32, now: u64) -> impl Future<Output = u
 }
 
 /// Commits the file that the lane was writing, after the window, so that what was acknowledged is also durable.
-async fn close<S: Session>(shared: &Shared<'_>, session: &S, source: &Source<'_>) {
+async fn close<S: Session>(shared: &Shared<'_>, session: &S, source: &mut Source<'_>) {
     let Some(op) = source.closing() else { return };
     if shared.stopped.get() {
         return;
@@ -100,7 +192,5 @@ async fn close<S: Session>(shared: &Shared<'_>, session: &S, source: &Source<'_>
     let result = session.perform(&op).await;
     let end = shared.reactor.now();
     shared.recorder.borrow_mut().record_closing(start, end, &result);
-    if let Source::Write(writer) = source {
-        writer.closed(result.err().map(|error| error.kind));
-    }
+    source.closed(result.err().map(|error| error.kind));
 }

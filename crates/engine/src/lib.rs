@@ -7,8 +7,11 @@
 //! What is counted, exactly: an operation belongs to the measured window when its end (the acknowledgement) lies
 //! in `[start + ramp, start + ramp + window)`. What ends before or after is counted apart and shown.
 
+mod access;
+mod arrivals;
 mod control;
 mod data_set;
+mod fault;
 mod lane;
 mod merge;
 mod mix;
@@ -18,8 +21,10 @@ mod plan;
 mod recorder;
 mod result;
 mod samples;
+mod share;
 mod source;
 mod stage;
+mod sum;
 mod supervisor;
 mod worker;
 mod written;

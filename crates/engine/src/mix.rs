@@ -1,8 +1,10 @@
 //! The load of an experiment: which operations, on what, in which order.
 
 use experiment::{Access, WeightedOp, WeightedSize};
+use metrics::OpKind;
 
-use crate::DataSet;
+use crate::written::Rules;
+use crate::{DataSet, Shape, Written};
 
 /// Operations drawn by weight, each on a place drawn by the access pattern. `docs/load.md` says which operation
 /// goes where.
@@ -26,4 +28,119 @@ pub struct Mix {
     pub generation: u32,
     /// Of all draws.
     pub seed: u64,
+}
+
+impl Mix {
+    fn has(&self, kind: OpKind) -> bool {
+        self.ops.iter().any(|op| op.op == kind)
+    }
+
+    /// True when puts make new objects, which deletes remove; otherwise they write the data set's objects again.
+    pub(crate) fn puts_are_new(&self) -> bool {
+        self.has(OpKind::Delete)
+    }
+
+    /// True when it changes the data set's content.
+    pub(crate) fn overwrites(&self) -> bool {
+        self.has(OpKind::Write) || self.has(OpKind::Trim) || self.has(OpKind::Put) && !self.puts_are_new()
+    }
+
+    /// True when it makes files or objects of its own.
+    pub(crate) fn churns(&self) -> bool {
+        self.has(OpKind::Create) || self.has(OpKind::Remove) || self.has(OpKind::Delete)
+    }
+
+    /// How changing content is kept track of.
+    pub(crate) fn book_rules(&self) -> Option<Rules> {
+        (self.verify && self.overwrites()).then(|| Rules {
+            access: self.access,
+            base: self.generation,
+            block_bytes: if self.has(OpKind::Write) { Some(self.block_sizes[0].bytes) } else { None },
+            seed: self.seed,
+        })
+    }
+
+    /// What is known of the content afterwards when the lanes kept no books.
+    pub(crate) fn written_without_books(&self) -> Written {
+        if self.overwrites() { Written::unknown() } else { Written::uniform(self.generation) }
+    }
+
+    /// What is wrong with it, if anything.
+    pub(crate) fn fault(&self, lanes: u64) -> Option<&'static str> {
+        let positive = |weight: f64| weight > 0.0 && weight.is_finite();
+        if self.ops.is_empty() || !self.ops.iter().all(|op| positive(op.weight)) {
+            return Some("a mix needs at least one operation, and weights above zero");
+        }
+        let ranges = [OpKind::Read, OpKind::Write, OpKind::Trim].into_iter().any(|kind| self.has(kind));
+        if ranges && self.block_sizes.is_empty()
+            || !self.block_sizes.iter().all(|size| size.bytes > 0 && positive(size.weight))
+        {
+            return Some(
+                "reads and writes need at least one block size, above zero, with a weight above zero",
+            );
+        }
+        if self.data_set.objects() == 0 && !self.ops.iter().all(|op| makes_its_own(op.op)) {
+            return Some("there is nothing to work on: the data set is empty");
+        }
+        if !self.data_set.is_laid_out() {
+            return Some("a mix works on a data set of complete files or objects");
+        }
+        self.kind_fault().or_else(|| access_fault(&self.access)).or_else(|| self.verify_fault(lanes))
+    }
+
+    fn kind_fault(&self) -> Option<&'static str> {
+        let all = |kinds: &[OpKind]| self.ops.iter().all(|op| kinds.contains(&op.op));
+        use OpKind::{Commit, Create, Delete, Get, List, Put, Read, Remove, Stat, Trim, Write};
+        match self.data_set.shape() {
+            Shape::Files { .. } if !all(&[Read, Write, Trim, Create, Commit, Stat, Remove, List]) => Some(
+                "files are read, written, trimmed, created, committed, looked at, listed and removed; not put, got or deleted",
+            ),
+            Shape::Objects { .. } if !all(&[Read, Put, Get, Stat, List, Delete]) => Some(
+                "objects are read, put, got, looked at, listed and deleted; not written, created, committed or removed",
+            ),
+            Shape::Device { .. } if !all(&[Read, Write, Trim, Commit, Stat]) => {
+                Some("a device is read, written, trimmed, committed and looked at; nothing else")
+            }
+            _ => None,
+        }
+    }
+
+    fn verify_fault(&self, lanes: u64) -> Option<&'static str> {
+        let rules = self.book_rules()?;
+        if self.has(OpKind::Trim) {
+            return Some("a verified load cannot trim: what a trimmed block holds is not defined");
+        }
+        if rules.block_bytes.is_some() && self.block_sizes.len() > 1 {
+            return Some("a verified load that writes needs one block size, not several");
+        }
+        let units = match rules.block_bytes {
+            Some(block_bytes) => self.data_set.blocks(block_bytes).total(),
+            None => self.data_set.objects(),
+        };
+        (units < lanes).then_some(
+            "a verified load that writes needs at least one block or object for each lane: make the data set larger or the queue shorter",
+        )
+    }
+}
+
+/// Operations that need nothing to be there.
+fn makes_its_own(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Create | OpKind::Remove | OpKind::Delete | OpKind::Put | OpKind::List)
+}
+
+fn access_fault(access: &Access) -> Option<&'static str> {
+    let share = |value: f64| (0.0..=1.0).contains(&value);
+    match access {
+        Access::Zipf { theta } if !(*theta > 0.0 && theta.is_finite()) => {
+            Some("the exponent of a zipf distribution must be above zero")
+        }
+        Access::Pareto { h } if !(*h > 0.0 && *h < 1.0) => {
+            Some("the power of a pareto distribution must lie between zero and one")
+        }
+        Access::Hotspot { ops, space } if !(share(*ops) && share(*space)) => {
+            Some("the shares of a hotspot must lie between zero and one")
+        }
+        Access::Strided { stride_bytes: 0 } => Some("the stride must be above zero"),
+        _ => None,
+    }
 }

@@ -1,106 +1,306 @@
-//! When operations are meant to start: the [`Schedule`] of one worker.
+//! When operations are meant to start: the [`Schedule`] of one worker, the queue of those that wait, and what is
+//! said of them.
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 
 use crate::Schedule;
+use crate::arrivals::Starts;
+
+/// From so late on, in nanoseconds, a start counts as late.
+const LATE_NS: u64 = 1_000_000;
+/// Room in the queue of waiting starts from the beginning; more is made when it is needed, up to the limit.
+const ROOM: u64 = 1 << 16;
 
 /// Hands the intended start times of one worker to whichever of its lanes is free.
 #[derive(Debug)]
 pub(crate) struct Pacer {
-    /// Nanoseconds between two starts of all workers; 0 in a closed loop.
-    gap_ns: f64,
+    open: Option<RefCell<Open>>,
+}
+
+/// What became of the intended starts of a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Punctuality {
+    /// Meant to start inside the window: begun, shed or missed.
+    pub offered: u64,
+    /// Of those, refused because too many waited.
+    pub shed: u64,
+    /// Of those, begun late.
+    pub late: u64,
+    /// The most that waited at once.
+    pub deepest: u64,
+    /// Still waiting at the end, whenever they were meant to start.
+    pub missed: u64,
+}
+
+/// An open loop.
+#[derive(Debug)]
+struct Open {
+    /// Nanoseconds at which the stage and its window begin.
     start_ns: u64,
-    worker: u64,
-    workers: u64,
-    taken: Cell<u64>,
+    window_ns: u64,
+    waiting: Waiting,
+    seen: Punctuality,
+}
+
+/// Starts that are due and that no lane has taken, and the source of those to come.
+#[derive(Debug)]
+enum Waiting {
+    /// Any number may wait, so that none need be remembered: the source is read twice, by those that take and by the one
+    /// that counts.
+    Unlimited { take: Starts, next: u64, count: Starts, due: u64, depth: u64 },
+    /// What comes when `limit` wait is shed. `next` has not come yet.
+    Limited { starts: Starts, next: u64, queue: VecDeque<u64>, limit: u64 },
 }
 
 impl Pacer {
-    /// The schedule of worker `worker` of `workers`, of a stage that begins at `start_ns`.
-    pub(crate) fn new(schedule: &Schedule, start_ns: u64, worker: u32, workers: u32) -> Self {
-        let gap_ns = match schedule {
-            Schedule::Closed => 0.0,
-            Schedule::Open { arrivals: experiment::Arrivals::Constant { ops_per_s }, .. } => 1e9 / ops_per_s,
-            Schedule::Open { .. } => 0.0,
+    /// The schedule of worker `worker` of `workers`, of a stage that begins at `start_ns` and whose window begins at
+    /// `window_ns`.
+    pub(crate) fn new(schedule: &Schedule, start_ns: u64, window_ns: u64, worker: u32, workers: u32) -> Self {
+        let Schedule::Open { arrivals, backlog_limit, seed } = schedule else { return Pacer { open: None } };
+        let Some(mut starts) = Starts::new(arrivals, *seed, worker, workers) else {
+            return Pacer { open: None };
         };
-        Pacer { gap_ns, start_ns, worker: worker.into(), workers: workers.into(), taken: Cell::new(0) }
+        let mut count = starts.clone();
+        let next = starts.next();
+        let waiting = if *backlog_limit == u64::MAX {
+            let due = count.next();
+            Waiting::Unlimited { take: starts, next, count, due, depth: 0 }
+        } else {
+            let limit = backlog_limit.div_ceil(workers.into());
+            let queue = VecDeque::with_capacity(limit.min(ROOM) as usize);
+            Waiting::Limited { starts, next, queue, limit }
+        };
+        let open = Open { start_ns, window_ns, waiting, seen: Punctuality::default() };
+        Pacer { open: Some(RefCell::new(open)) }
     }
 
-    /// The next intended start; `now` in a closed loop.
+    /// The next intended start for a lane that is free at `now`: one that waits, or else one to come; `now` in a
+    /// closed loop.
     #[inline]
     pub(crate) fn next(&self, now: u64) -> u64 {
-        if self.gap_ns == 0.0 { now } else { self.take() }
+        match &self.open {
+            None => now,
+            Some(open) => open.borrow_mut().next(now),
+        }
+    }
+
+    /// A lane begins at `now` what was meant to start at `intended`.
+    #[inline]
+    pub(crate) fn begun(&self, intended: u64, now: u64) {
+        if let Some(open) = &self.open {
+            open.borrow_mut().begun(intended, now);
+        }
+    }
+
+    /// A lane did not come to begin what it had taken, before the end at `end_ns`.
+    pub(crate) fn given_back(&self, intended: u64, end_ns: u64) {
+        if let Some(open) = &self.open
+            && intended < end_ns
+        {
+            open.borrow_mut().missed(intended);
+        }
     }
 
     /// True when starts are intended at given times, so that response time differs from service time.
     pub(crate) fn is_open(&self) -> bool {
-        self.gap_ns != 0.0
+        self.open.is_some()
     }
 
-    fn take(&self) -> u64 {
-        self.start_of(self.taken.replace(self.taken.get() + 1))
+    /// What became of all starts that were intended before `end_ns`.
+    pub(crate) fn settle(self, end_ns: u64) -> Punctuality {
+        self.open.map_or_else(Punctuality::default, |open| open.into_inner().settle(end_ns))
+    }
+}
+
+impl Open {
+    fn next(&mut self, now: u64) -> u64 {
+        self.arrive(now);
+        let at = match &mut self.waiting {
+            Waiting::Unlimited { take, next, depth, .. } => {
+                // At zero the one that is taken is still to come, and is not waiting when its time comes.
+                *depth = depth.wrapping_sub(1);
+                std::mem::replace(next, take.next())
+            }
+            Waiting::Limited { starts, next, queue, .. } => {
+                queue.pop_front().unwrap_or_else(|| std::mem::replace(next, starts.next()))
+            }
+        };
+        self.start_ns.saturating_add(at)
     }
 
-    fn start_of(&self, number: u64) -> u64 {
-        let overall = number * self.workers + self.worker;
-        self.start_ns.saturating_add((overall as f64 * self.gap_ns).round() as u64)
+    /// Lets wait, or sheds, what was meant to start before `now`. What is meant to start right now comes after the lane that
+    /// is free right now.
+    fn arrive(&mut self, now: u64) {
+        let age = now.saturating_sub(self.start_ns);
+        let window = self.window_ns - self.start_ns;
+        match &mut self.waiting {
+            Waiting::Unlimited { count, due, depth, .. } => {
+                while *due < age {
+                    *due = count.next();
+                    *depth = depth.wrapping_add(1);
+                }
+                // Below zero, as lanes have taken what is still to come.
+                self.seen.deepest = self.seen.deepest.max((*depth as i64).max(0) as u64);
+            }
+            Waiting::Limited { starts, next, queue, limit } => {
+                while *next < age {
+                    if (queue.len() as u64) < *limit {
+                        queue.push_back(*next);
+                    } else if *next >= window {
+                        self.seen.shed += 1;
+                        self.seen.offered += 1;
+                    }
+                    *next = starts.next();
+                }
+                self.seen.deepest = self.seen.deepest.max(queue.len() as u64);
+            }
+        }
     }
 
-    /// Starts intended before `end_ns` that no lane was free for.
-    pub(crate) fn missed_before(&self, end_ns: u64) -> u64 {
-        if !self.is_open() || end_ns <= self.start_ns {
-            return 0;
+    fn begun(&mut self, intended: u64, now: u64) {
+        if intended >= self.window_ns {
+            self.seen.offered += 1;
+            self.seen.late += u64::from(now - intended > LATE_NS);
         }
-        // The estimate may be one off by rounding; settle it by looking.
-        let span = (end_ns - self.start_ns) as f64 / self.gap_ns;
-        let mut intended = (span / self.workers as f64) as u64;
-        while intended > 0 && self.start_of(intended - 1) >= end_ns {
-            intended -= 1;
+    }
+
+    fn missed(&mut self, intended: u64) {
+        self.seen.missed += 1;
+        self.seen.offered += u64::from(intended >= self.window_ns);
+    }
+
+    fn settle(mut self, end_ns: u64) -> Punctuality {
+        self.arrive(end_ns);
+        let start_ns = self.start_ns;
+        let due = |at: u64| Some(start_ns.saturating_add(at)).filter(|at| *at < end_ns);
+        while let Some(at) = self.peek().and_then(due) {
+            self.missed(at);
+            match &mut self.waiting {
+                Waiting::Unlimited { take, next, .. } => *next = take.next(),
+                Waiting::Limited { queue, .. } => drop(queue.pop_front()),
+            }
         }
-        while self.start_of(intended) < end_ns {
-            intended += 1;
+        self.seen
+    }
+
+    /// The first that waits.
+    fn peek(&self) -> Option<u64> {
+        match &self.waiting {
+            Waiting::Unlimited { next, .. } => Some(*next),
+            Waiting::Limited { queue, .. } => queue.front().copied(),
         }
-        intended.saturating_sub(self.taken.get())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use experiment::Arrivals;
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn limited(ops_per_s: f64, backlog_limit: u64) -> Schedule {
+        Schedule::Open { arrivals: Arrivals::Constant { ops_per_s }, backlog_limit, seed: 0 }
+    }
 
     #[test]
     fn a_closed_loop_starts_at_once() {
-        let pacer = Pacer::new(&Schedule::Closed, 5, 0, 1);
+        let pacer = Pacer::new(&Schedule::Closed, 5, 5, 0, 1);
         assert_eq!((pacer.next(17), pacer.next(18), pacer.is_open()), (17, 18, false));
-        assert_eq!(pacer.missed_before(1_000_000), 0);
-    }
-
-    #[test]
-    fn workers_share_a_rate_evenly() {
-        let schedule = Schedule::rate(1000.0);
-        let starts = |worker| {
-            let pacer = Pacer::new(&schedule, 100, worker, 2);
-            [pacer.next(0), pacer.next(0), pacer.next(0)]
-        };
-        assert_eq!(starts(0), [100, 2_000_100, 4_000_100]);
-        assert_eq!(starts(1), [1_000_100, 3_000_100, 5_000_100]);
-    }
-
-    #[test]
-    fn an_odd_rate_does_not_drift() {
-        let pacer = Pacer::new(&Schedule::rate(3.0), 0, 0, 1);
-        let last = (0..=3_000_000).map(|_| pacer.next(0)).last();
-        assert_eq!(last, Some(1_000_000_000_000_000));
+        assert_eq!(pacer.settle(1_000_000), Punctuality::default());
     }
 
     #[test]
     fn starts_that_nobody_was_free_for_are_counted() {
-        let pacer = Pacer::new(&Schedule::rate(10.0), 1000, 0, 1);
-        pacer.next(0);
-        pacer.next(0);
-        // Intended in the first second: 0, 100, .. 900 ms.
-        assert_eq!(pacer.missed_before(1_000_001_000), 8);
-        assert_eq!(pacer.missed_before(1_000_001_001), 9);
-        assert_eq!(pacer.missed_before(0), 0);
+        for schedule in [Schedule::rate(10.0), limited(10.0, 1000)] {
+            // Intended in the first second: 0, 100, .. 900 ms.
+            for (end, missed) in [(1_000_001_000, 8), (1_000_001_001, 9), (1001, 0)] {
+                let pacer = Pacer::new(&schedule, 1000, 1000, 0, 1);
+                for expected in [1000, 100_001_000] {
+                    let intended = pacer.next(1000);
+                    assert_eq!(intended, expected);
+                    pacer.begun(intended, intended);
+                }
+                let seen = pacer.settle(end);
+                assert_eq!((seen.missed, seen.offered), (missed, missed + 2), "until {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_queue_sheds_what_comes_and_keeps_the_order() {
+        let pacer = Pacer::new(&limited(1000.0, 3), 0, 0, 0, 1);
+        let ms = |count: u64| count * 1_000_000;
+        assert_eq!(pacer.next(0), 0);
+        // Until 10 ms those of 1, 2 and 3 ms wait; those of 4 to 9 ms are shed; that of 10 ms is just coming.
+        assert_eq!(pacer.next(ms(10)), ms(1));
+        // One place is free: 10 ms waits, 11 ms is shed.
+        assert_eq!(pacer.next(ms(12)), ms(2));
+        let rest: Vec<u64> = (0..4).map(|_| pacer.next(ms(12))).collect();
+        assert_eq!(rest, [ms(3), ms(10), ms(12), ms(13)]);
+        let seen = pacer.settle(ms(12));
+        assert_eq!((seen.shed, seen.deepest), (7, 3));
+    }
+
+    #[test]
+    fn without_a_queue_only_a_free_lane_helps() {
+        let pacer = Pacer::new(&limited(1000.0, 0), 0, 0, 0, 1);
+        assert_eq!([pacer.next(0), pacer.next(5_500_000)], [0, 6_000_000]);
+        assert_eq!(pacer.settle(6_000_000).shed, 5);
+    }
+
+    proptest! {
+        /// Every intended start is begun once, shed or missed, whatever the lanes do; both kinds of queue agree.
+        #[test]
+        fn every_start_has_exactly_one_end(
+            kind in 0..3,
+            rate in 100.0..5000.0f64,
+            limit in 0u64..50,
+            busy in prop::collection::vec(0u64..40_000_000, 1..60),
+            lanes in 1usize..4,
+        ) {
+            let arrivals = match kind {
+                0 => Arrivals::Constant { ops_per_s: rate },
+                1 => Arrivals::Poisson { ops_per_s: rate },
+                _ => Arrivals::Ramp { from_ops_per_s: 0.0, to_ops_per_s: rate, over_s: 0.3 },
+            };
+            let end = 400_000_000;
+            let mut all = Starts::new(&arrivals, 3, 0, 1).unwrap();
+            let all: Vec<u64> = std::iter::from_fn(|| Some(all.next())).take_while(|at| *at < end).collect();
+            for backlog_limit in [limit, u64::MAX, 1 << 40] {
+                let schedule = Schedule::Open { arrivals: arrivals.clone(), backlog_limit, seed: 3 };
+                let pacer = Pacer::new(&schedule, 0, 0, 0, 1);
+                // Lanes, each with the moment at which it is free.
+                let mut free = vec![0u64; lanes];
+                let mut begun = Vec::new();
+                let mut busy = busy.iter().cycle();
+                loop {
+                    let lane = (0..lanes).min_by_key(|lane| free[*lane]).unwrap();
+                    if free[lane] >= end {
+                        break;
+                    }
+                    let intended = pacer.next(free[lane]);
+                    let start = intended.max(free[lane]);
+                    if start >= end {
+                        pacer.given_back(intended, end);
+                        free[lane] = u64::MAX;
+                        continue;
+                    }
+                    pacer.begun(intended, start);
+                    begun.push(intended);
+                    free[lane] = start + busy.next().unwrap();
+                }
+                let seen = pacer.settle(end);
+                prop_assert!(begun.windows(2).all(|pair| pair[0] <= pair[1]));
+                prop_assert!(begun.iter().all(|at| all.binary_search(at).is_ok()));
+                prop_assert_eq!(seen.offered, all.len() as u64);
+                prop_assert_eq!(begun.len() as u64 + seen.shed + seen.missed, all.len() as u64);
+                prop_assert!(backlog_limit != limit || seen.deepest <= limit);
+                if backlog_limit > limit {
+                    prop_assert_eq!(seen.shed, 0);
+                }
+            }
+        }
     }
 }

@@ -169,37 +169,4 @@ impl StagePlan {
     pub fn lanes(&self) -> u64 {
         u64::from(self.workers) * u64::from(self.lanes_per_worker)
     }
-
-    /// What is wrong with the plan, if anything: the engine would do something else than asked.
-    pub(crate) fn fault(&self) -> Option<&'static str> {
-        if self.workers == 0 || self.lanes_per_worker == 0 {
-            return Some("a stage needs at least one worker and one lane");
-        }
-        if self.workers > u32::from(u16::MAX) || self.lanes_per_worker > u32::from(u16::MAX) {
-            return Some("a stage can have at most 65535 workers of 65535 lanes each");
-        }
-        if self.window.is_zero() || self.interval.is_zero() {
-            return Some("the measured window and the interval must be longer than zero");
-        }
-        if let Schedule::Open { arrivals: Arrivals::Constant { ops_per_s }, .. } = self.schedule
-            && !(ops_per_s > 0.0 && ops_per_s.is_finite())
-        {
-            return Some("the rate must be a number of operations a second above zero");
-        }
-        self.workload_fault()
-    }
-
-    fn workload_fault(&self) -> Option<&'static str> {
-        match &self.workload {
-            Workload::Write { shape, .. } => shape.fault(),
-            Workload::Read { block_bytes: Some(0), .. } => Some("the block size must be above zero"),
-            Workload::Read { data_set, .. } if data_set.bytes() == 0 => {
-                Some("there is nothing to read: nothing was written")
-            }
-            Workload::Stat { data_set, .. } if data_set.objects() == 0 => {
-                Some("there is nothing to look at: nothing was written")
-            }
-            _ => None,
-        }
-    }
 }

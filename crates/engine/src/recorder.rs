@@ -2,12 +2,16 @@
 
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use drivers::{Done, OpError};
+use drivers::{Done, Op, OpError};
 use metrics::{ErrorKind, Interval, OpKind, OpStats};
 
-use crate::Counts;
 use crate::samples::Samples;
 use crate::stage::Message;
+use crate::supervisor::Stop;
+use crate::{CorruptRange, Counts};
+
+/// Places of wrong data that a worker keeps.
+pub(crate) const MOST_CORRUPT: usize = 16;
 
 /// The edges of the measured window on the worker's clock, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +29,7 @@ enum Phase {
 }
 
 /// Counts the operations of all lanes of a worker.
-pub(crate) struct Recorder {
+pub(crate) struct Recorder<'a> {
     phase: Phase,
     window: Window,
     open_loop: bool,
@@ -34,7 +38,7 @@ pub(crate) struct Recorder {
     current: Interval,
     last_end_ns: u64,
     cpu_start_ns: u64,
-    handover: Handover,
+    handover: Handover<'a>,
     measured: Measured,
 }
 
@@ -51,13 +55,15 @@ pub(crate) struct Measured {
     /// When the last of those ended, in nanoseconds after the window's end.
     pub settled_ns: u64,
     pub samples: Samples,
+    /// The first places at which data was not what was written.
+    pub corrupt: Vec<CorruptRange>,
     pub cpu_ns: u64,
     /// Intervals that are in the total but that the observer did not see.
     pub unseen: u32,
 }
 
-impl Recorder {
-    pub(crate) fn new(window: Window, open_loop: bool, handover: Handover) -> Self {
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(window: Window, open_loop: bool, handover: Handover<'a>) -> Self {
         Recorder {
             phase: Phase::Ramp,
             window,
@@ -86,9 +92,7 @@ impl Recorder {
         end: u64,
         result: &Result<Done, OpError>,
     ) {
-        if end >= self.cut_ns {
-            self.advance(end);
-        }
+        debug_assert!(end < self.cut_ns, "the window is advanced before an operation is counted");
         self.last_end_ns = end;
         let stats = stats_of(&mut self.current, kind, self.open_loop);
         match result {
@@ -104,6 +108,23 @@ impl Recorder {
             }
             Err(error) => count_error(stats, error, &mut self.measured.samples),
         }
+    }
+
+    /// Keeps the place of data that was not what was written; its number, unless there are enough.
+    #[cold]
+    pub(crate) fn note_corrupt(&mut self, op: &Op, detail: String) -> Option<usize> {
+        let corrupt = &mut self.measured.corrupt;
+        if corrupt.len() == MOST_CORRUPT {
+            return None;
+        }
+        let Op { object, offset, len, generation, .. } = *op;
+        corrupt.push(CorruptRange { object, offset, len, generation, detail });
+        Some(corrupt.len() - 1)
+    }
+
+    /// Says more of such a place.
+    pub(crate) fn amend_corrupt(&mut self, place: usize, detail: String) {
+        self.measured.corrupt[place].detail = detail;
     }
 
     /// Counts the commit of a file that was being written when the window ended.
@@ -154,6 +175,11 @@ impl Recorder {
         self.end_window();
     }
 
+    /// Where the window ends, as far as is known.
+    pub(crate) fn window_end(&self) -> u64 {
+        self.window.end_ns
+    }
+
     /// When the last operation ended; the window's start when none did.
     pub(crate) fn last_end(&self) -> u64 {
         self.last_end_ns.max(self.window.start_ns)
@@ -163,6 +189,9 @@ impl Recorder {
     pub(crate) fn finish(mut self) -> Measured {
         self.measured.after.add(&self.current);
         self.measured.unseen = self.handover.unseen;
+        for corrupt in &self.measured.corrupt {
+            self.measured.samples.add(ErrorKind::Corrupt, &corrupt.detail);
+        }
         self.measured
     }
 
@@ -177,6 +206,11 @@ impl Recorder {
     fn next_interval(&mut self) {
         let index = self.current.index + 1;
         self.seal();
+        if self.handover.was_last(index - 1) {
+            self.window.end_ns = self.cut_ns;
+            self.close();
+            return;
+        }
         self.current.index = index;
         self.current.start_ns = self.cut_ns - self.window.start_ns;
         self.cut_ns = (self.cut_ns + self.window.interval_ns).min(self.window.end_ns);
@@ -184,6 +218,10 @@ impl Recorder {
 
     fn end_window(&mut self) {
         self.seal();
+        self.close();
+    }
+
+    fn close(&mut self) {
         self.measured.window_ns = self.window.end_ns - self.window.start_ns;
         self.measured.cpu_ns = reactor::clock::cpu_thread_ns() - self.cpu_start_ns;
         self.phase = Phase::After;
@@ -216,27 +254,35 @@ fn count_error(stats: &mut OpStats, error: &OpError, samples: &mut Samples) {
     stats.errors[error.kind as usize] += 1;
     stats.rpcs += u64::from(error.rpcs);
     stats.retries += u64::from(error.retries);
-    samples.add(error.kind, &error.detail);
+    // Of those the places are kept, and more is said of each.
+    if error.kind != ErrorKind::Corrupt {
+        samples.add(error.kind, &error.detail);
+    }
 }
 
-/// The way of intervals to the thread that merges them, and of their emptied buffers back.
-pub(crate) struct Handover {
+/// The way of intervals to the thread that merges them, of their emptied buffers back, and of what the observer
+/// decided.
+pub(crate) struct Handover<'a> {
     worker: u32,
-    full: SyncSender<Message>,
-    empty: Receiver<Interval>,
-    /// Wait for a free buffer: on a virtual clock nothing is disturbed by that, and every run is the same.
+    ways: Ways,
+    stop: Stop<'a>,
+    /// Wait for a free buffer, and until the observer has seen the interval of all workers: on a virtual clock nothing is
+    /// disturbed by that, every run is the same, and what the observer decides takes effect at once.
     patient: bool,
     unseen: u32,
 }
 
-impl Handover {
-    pub(crate) fn new(
-        worker: u32,
-        full: SyncSender<Message>,
-        empty: Receiver<Interval>,
-        patient: bool,
-    ) -> Self {
-        Handover { worker, full, empty, patient, unseen: 0 }
+/// The channels of a worker.
+pub(crate) struct Ways {
+    pub full: SyncSender<Message>,
+    pub empty: Receiver<Interval>,
+    /// The number of each interval that the observer has seen.
+    pub seen: Receiver<u32>,
+}
+
+impl<'a> Handover<'a> {
+    pub(crate) fn new(worker: u32, ways: Ways, stop: Stop<'a>, patient: bool) -> Self {
+        Handover { worker, ways, stop, patient, unseen: 0 }
     }
 
     /// Exchanges the interval for an empty one. When the other side is late the interval is only counted as unseen.
@@ -245,15 +291,25 @@ impl Handover {
             current.clear();
             return;
         }
-        let spare = if self.patient { self.empty.recv().ok() } else { self.empty.try_recv().ok() };
-        let Some(spare) = spare else {
+        let empty = &self.ways.empty;
+        let Some(spare) = (if self.patient { empty.recv().ok() } else { empty.try_recv().ok() }) else {
             self.unseen += 1;
             current.clear();
             return;
         };
         let full = std::mem::replace(current, spare);
+        let index = full.index;
         // The channel has room for all buffers there are, so this never waits; the receiver outlives the workers.
-        let _ = self.full.send(Message::Interval(self.worker, full));
+        let _ = self.ways.full.send(Message::Interval(self.worker, full));
+        if self.patient {
+            // The channel closes when the stage has failed.
+            while self.ways.seen.recv().is_ok_and(|seen| seen < index) {}
+        }
+    }
+
+    /// True when the window is to end with the interval of this number.
+    fn was_last(&self, index: u32) -> bool {
+        self.stop.last_interval() <= index
     }
 }
 

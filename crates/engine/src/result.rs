@@ -4,9 +4,7 @@ use drivers::{DriverError, SessionFacts};
 use metrics::{ErrorKind, Interval, OpStats};
 use reactor::Backend;
 
-use crate::samples::Samples;
-use crate::worker::Report;
-use crate::{DataSet, StagePlan, Workload, Written};
+use crate::{DataSet, Written};
 
 /// Operations and bytes, without their latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,13 +38,27 @@ impl Counts {
 pub struct Checked {
     /// Blocks that hold exactly what was acknowledged.
     pub right: u64,
-    /// Blocks that hold something else.
+    /// Blocks that hold something else, that are shorter than they should be, or that are gone.
     pub wrong: u64,
     /// Blocks that could not be read.
     pub unread: u64,
     /// Blocks that were not judged: a write to them failed or was never answered, so that old and new content are
     /// both right.
     pub uncertain: u64,
+}
+
+impl Checked {
+    /// All blocks that were come to.
+    pub fn blocks(&self) -> u64 {
+        self.right + self.wrong + self.unread + self.uncertain
+    }
+
+    pub(crate) fn merge(&mut self, other: Checked) {
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.unread += other.unread;
+        self.uncertain += other.uncertain;
+    }
 }
 
 /// A range that did not hold what was written.
@@ -183,74 +195,4 @@ pub enum StageError {
     /// [`crate::Control::stop`] was called before the stage began.
     #[error("stopped before the stage began")]
     Stopped,
-}
-
-/// Adds up what the workers report.
-pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, unseen: u64, stopped: bool) -> StageResult {
-    let mut samples = Samples::default();
-    let mut extents = Vec::new();
-    let mut issued = 0;
-    let starts = || reports.iter().map(|report| report.started_ns);
-    let start_skew_ns = starts().max().unwrap_or(0) - starts().min().unwrap_or(0);
-    let mut sum = StageResult {
-        window_ns: 0,
-        total: Interval::default(),
-        before: Counts::default(),
-        after: Counts::default(),
-        in_flight_at_end: 0,
-        abandoned: 0,
-        offered: 0,
-        shed: 0,
-        late_starts: 0,
-        deepest_backlog: 0,
-        missed_starts: 0,
-        closing: OpStats::default(),
-        settled_ns: 0,
-        facts: SessionFacts::default(),
-        error_samples: Vec::new(),
-        data_set: DataSet::default(),
-        written: Written::unknown(),
-        checked: Checked::default(),
-        corrupt: Vec::new(),
-        backend: reports[0].backend,
-        refusal: reports[0].refusal.clone(),
-        worker_cpu_ns: Vec::new(),
-        start_skew_ns,
-        exhausted: reports.iter().all(|report| report.exhausted),
-        stopped,
-        error_limit_reached: false,
-        unseen_intervals: unseen,
-    };
-    for report in reports {
-        let measured = report.measured;
-        sum.window_ns = sum.window_ns.max(measured.window_ns);
-        sum.total.merge(&measured.total);
-        sum.before.merge(measured.before);
-        sum.after.merge(measured.after);
-        sum.missed_starts += report.missed_starts;
-        sum.closing.merge(&measured.closing);
-        sum.settled_ns = sum.settled_ns.max(measured.settled_ns);
-        sum.worker_cpu_ns.push(measured.cpu_ns);
-        add_facts(&mut sum.facts, report.facts);
-        samples.merge(measured.samples);
-        extents.extend(report.extents);
-        issued += report.issued;
-    }
-    sum.total.length_ns = sum.window_ns;
-    // What was started and had not ended when the window did.
-    sum.in_flight_at_end = issued - sum.before.ended() - sum.total.ok() - sum.total.failed();
-    sum.abandoned = sum.in_flight_at_end - sum.after.ended();
-    sum.error_samples = samples.into_vec();
-    if let Workload::Write { shape, .. } = &plan.workload {
-        sum.data_set = DataSet::new(*shape, extents);
-    }
-    sum
-}
-
-fn add_facts(sum: &mut SessionFacts, facts: SessionFacts) {
-    sum.connections.extend(facts.connections);
-    sum.reconnects += facts.reconnects;
-    sum.retries += facts.retries;
-    sum.late_replies += facts.late_replies;
-    sum.closed_retransmits += facts.closed_retransmits;
 }

@@ -2,22 +2,27 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope};
+use std::time::Duration;
 
 use drivers::Driver;
 use metrics::Interval;
 
 use crate::merge::Merger;
-use crate::supervisor::Stop;
-use crate::worker::{self, Report};
-use crate::{Control, StageError, StagePlan, StageResult, result};
+use crate::recorder::Ways;
+use crate::sum::{Ending, add_up};
+use crate::supervisor::{Signals, Stop};
+use crate::worker::{self, Report, nanoseconds};
+use crate::{Control, StageError, StagePlan, StageResult};
 
 /// Buffers for intervals that a worker has besides the one it fills.
 const SPARES: usize = 3;
 /// Between the last worker's readiness and the common start: enough for every thread to wake up.
 const LEAD_NS: u64 = 5_000_000;
+/// A last interval is named at least so long before its end, so that all workers know of it by then.
+const NOTICE_NS: u64 = Duration::from_millis(50).as_nanos() as u64;
 
 /// What workers tell the thread that runs the stage.
 #[derive(Debug)]
@@ -49,56 +54,87 @@ pub fn run_stage<D: Driver>(
     if control.is_stopped() {
         return Err(StageError::Stopped);
     }
-    let failed = AtomicBool::new(false);
-    let stop = Stop { control, failed: &failed };
+    control.begin();
+    let signals = Signals::new(plan.error_limit);
+    let stop = Stop { control, signals: &signals };
     // Room for all that can be under way at once, so that no worker ever waits to send.
     let (sender, messages) = sync_channel(plan.workers as usize * (SPARES + 3));
     std::thread::scope(|scope| {
-        let mut crew = Crew { starts: Vec::new(), empties: Vec::new() };
+        let mut crew = Crew::new(driver.virtual_clock(), plan, stop);
         for worker in 0..plan.workers {
-            if let Err(error) = crew.hire(scope, driver, plan, worker, stop, &sender) {
-                failed.store(true, Ordering::Relaxed);
+            if let Err(error) = crew.hire(scope, driver, worker, &sender) {
+                signals.failed.store(true, Ordering::Relaxed);
                 return Err(StageError::Thread { worker, error });
             }
         }
         drop(sender);
-        let reports = crew.lead(&messages, &failed, observer);
-        let (reports, unseen) = reports?;
-        Ok(result::add_up(plan, reports, unseen, control.is_stopped()))
+        let reports = crew.lead(&messages, observer)?;
+        let ending = Ending {
+            unseen: reports.iter().map(|report| u64::from(report.measured.unseen)).sum(),
+            stopped: control.is_stopped(),
+            error_limit_reached: signals.too_many_errors.load(Ordering::Relaxed),
+        };
+        Ok(add_up(plan, reports, ending))
     })
 }
 
 /// The workers' threads, seen from the one that leads them.
-struct Crew {
+struct Crew<'a> {
+    plan: &'a StagePlan,
+    stop: Stop<'a>,
+    /// The workers are on virtual clocks, and wait at the end of each interval until it was seen.
+    simulated: bool,
     /// Where each waits for the common start; dropped, it goes home.
     starts: Vec<Sender<u64>>,
     /// Where each gets its emptied buffers back.
     empties: Vec<SyncSender<Interval>>,
+    /// Where each hears which intervals were seen.
+    seen: Vec<Sender<u32>>,
+    /// When the measured window begins on the clock of real reactors.
+    window_start_ns: u64,
+    /// Errors in the intervals that were seen.
+    errors: u64,
 }
 
-impl Crew {
+impl<'a> Crew<'a> {
+    fn new(simulated: bool, plan: &'a StagePlan, stop: Stop<'a>) -> Self {
+        Crew {
+            plan,
+            stop,
+            simulated,
+            starts: Vec::new(),
+            empties: Vec::new(),
+            seen: Vec::new(),
+            window_start_ns: 0,
+            errors: 0,
+        }
+    }
+
     fn hire<'scope, D: Driver>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         driver: &'scope D,
-        plan: &'scope StagePlan,
         worker: u32,
-        stop: Stop<'scope>,
         sender: &SyncSender<Message>,
-    ) -> std::io::Result<()> {
+    ) -> std::io::Result<()>
+    where
+        'a: 'scope,
+    {
         let (start, started) = channel();
         let (empty, empties) = sync_channel(SPARES);
+        let (see, seen) = channel();
         for _ in 0..SPARES {
             empty.try_send(Interval::default()).expect("the channel was made for as many");
         }
         let sender = sender.clone();
+        let (plan, stop) = (self.plan, self.stop);
         let work = move || {
-            let spares = (sender.clone(), empties);
+            let ways = Ways { full: sender.clone(), empty: empties, seen };
             let run = || -> Result<Option<Report>, StageError> {
                 let connected = worker::connect(driver, plan, worker, stop)?;
                 let _ = sender.send(Message::Ready);
                 let start = started.recv().ok();
-                Ok(start.map(|start_ns| connected.run(plan, worker, start_ns, stop, spares)))
+                Ok(start.map(|start_ns| connected.run(plan, worker, start_ns, stop, ways)))
             };
             let message = match catch_unwind(AssertUnwindSafe(run)) {
                 Ok(Ok(Some(report))) => Message::Finished(worker, Box::new(report)),
@@ -111,6 +147,7 @@ impl Crew {
         Builder::new().name(format!("worker-{worker}")).spawn_scoped(scope, work)?;
         self.starts.push(start);
         self.empties.push(empty);
+        self.seen.push(see);
         Ok(())
     }
 
@@ -118,9 +155,8 @@ impl Crew {
     fn lead(
         mut self,
         messages: &Receiver<Message>,
-        failed: &AtomicBool,
         observer: &mut dyn FnMut(&Interval),
-    ) -> Result<(Vec<Report>, u64), StageError> {
+    ) -> Result<Vec<Report>, StageError> {
         let workers = self.starts.len();
         let mut reports: Vec<Option<Report>> = (0..workers).map(|_| None).collect();
         let mut merger = Merger::new(workers);
@@ -132,25 +168,22 @@ impl Crew {
                 Message::Ready => {
                     ready += 1;
                     if ready == workers && failure.is_none() {
-                        let start_ns = reactor::clock::now_ns() + LEAD_NS;
-                        self.starts.drain(..).for_each(|start| {
-                            // A worker that is gone has said why.
-                            let _ = start.send(start_ns);
-                        });
+                        self.start();
                     }
                 }
                 Message::Interval(worker, mut interval) => {
-                    merger.add(worker, &interval, observer);
+                    merger.add(worker, &interval, &mut |whole| self.show(whole, observer));
                     interval.clear();
                     let _ = self.empties[worker as usize].try_send(interval);
                 }
                 Message::Finished(worker, report) => {
-                    merger.finish(worker, observer);
+                    merger.finish(worker, &mut |whole| self.show(whole, observer));
                     reports[worker as usize] = Some(*report);
                 }
                 Message::Failed(error) => {
-                    failed.store(true, Ordering::Relaxed);
+                    self.stop.signals.failed.store(true, Ordering::Relaxed);
                     self.starts.clear();
+                    self.seen.clear();
                     let keep = failure.take();
                     failure =
                         Some(keep.filter(|first| !matches!(first, StageError::Stopped)).unwrap_or(error));
@@ -159,12 +192,49 @@ impl Crew {
         }
         match failure {
             Some(failure) => Err(failure),
-            None => {
-                let reports: Vec<Report> = reports.into_iter().flatten().collect();
-                let unseen = reports.iter().map(|report| u64::from(report.measured.unseen)).sum();
-                Ok((reports, unseen))
-            }
+            None => Ok(reports.into_iter().flatten().collect()),
         }
+    }
+
+    fn start(&mut self) {
+        let start_ns = reactor::clock::now_ns() + LEAD_NS;
+        self.window_start_ns = start_ns.saturating_add(nanoseconds(self.plan.ramp));
+        self.starts.drain(..).for_each(|start| {
+            // A worker that is gone has said why.
+            let _ = start.send(start_ns);
+        });
+    }
+
+    /// Shows an interval of all workers, and passes on what follows from it.
+    fn show(&mut self, whole: &Interval, observer: &mut dyn FnMut(&Interval)) {
+        observer(whole);
+        self.errors += whole.failed();
+        let signals = self.stop.signals;
+        let mut last = self.stop.control.last_interval();
+        if self.simulated && self.plan.workers > 1 && self.errors >= signals.error_limit {
+            signals.too_many_errors.store(true, Ordering::Relaxed);
+            last = Some(whole.index);
+        }
+        if let Some(last) = last {
+            // Once named, a last interval may come sooner, not later: some worker may have ended with it.
+            let agreed = last.max(self.soonest_end(whole.index));
+            signals.last_interval.fetch_min(agreed, Ordering::Relaxed);
+        }
+        if self.simulated {
+            self.seen.iter().for_each(|worker| {
+                // One that has finished does not listen any more.
+                let _ = worker.send(whole.index);
+            });
+        }
+    }
+
+    /// The first interval whose end no worker can have come to without hearing of it, given the one that was just seen.
+    fn soonest_end(&self, seen: u32) -> u32 {
+        if self.simulated {
+            return seen;
+        }
+        let since = (reactor::clock::now_ns() + NOTICE_NS).saturating_sub(self.window_start_ns);
+        u32::try_from(since / nanoseconds(self.plan.interval)).unwrap_or(u32::MAX)
     }
 }
 

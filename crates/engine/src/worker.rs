@@ -2,18 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use drivers::{Driver, DriverError, Session, SessionFacts, WorkerContext};
 use metrics::ErrorKind;
 use reactor::{Backend, Reactor};
 
-use crate::data_set::Extent;
 use crate::lane::{self, Shared};
-use crate::pacer::Pacer;
-use crate::recorder::{Handover, Measured, Recorder, Window};
-use crate::source::Sources;
+use crate::pacer::{Pacer, Punctuality};
+use crate::recorder::{Handover, Measured, Recorder, Ways, Window};
+use crate::source::{Notes, Sources};
 use crate::supervisor::{Stop, supervise};
 use crate::{StageError, StagePlan, StopRule, pin};
 
@@ -27,11 +25,12 @@ const TICK: Duration = Duration::from_millis(20);
 pub(crate) struct Report {
     pub measured: Measured,
     pub facts: SessionFacts,
-    pub extents: Vec<Extent>,
+    /// What each lane did to the data set.
+    pub notes: Vec<Notes>,
     pub backend: Backend,
     pub refusal: Option<String>,
     pub issued: u64,
-    pub missed_starts: u64,
+    pub punctuality: Punctuality,
     pub exhausted: bool,
     /// When the lanes began, on the clock that all workers share.
     pub started_ns: u64,
@@ -104,7 +103,7 @@ impl<D: Driver> Connected<D> {
         worker: u32,
         start_ns: u64,
         stop: Stop<'_>,
-        spares: (std::sync::mpsc::SyncSender<crate::stage::Message>, Receiver<metrics::Interval>),
+        ways: Ways,
     ) -> Report {
         let reactor = &self.reactor;
         let simulated = reactor.backend() == Backend::Simulated;
@@ -115,25 +114,30 @@ impl<D: Driver> Connected<D> {
         let window_start = start_ns.saturating_add(nanoseconds(plan.ramp));
         let window_end = window_start.saturating_add(nanoseconds(plan.window));
         let interval_ns = nanoseconds(plan.interval);
-        let pacer = Pacer::new(&plan.schedule, start_ns, worker, plan.workers);
-        let handover = Handover::new(worker, spares.0, spares.1, simulated);
+        let pacer = Pacer::new(&plan.schedule, start_ns, window_start, worker, plan.workers);
+        let handover = Handover::new(worker, ways, stop, simulated);
         let window = Window { start_ns: window_start, end_ns: window_end, interval_ns };
+        let drain_ns = nanoseconds(plan.drain);
         let shared = Shared {
             reactor,
             recorder: RefCell::new(Recorder::new(window, pacer.is_open(), handover)),
             pacer,
+            stop,
+            lockstep: simulated && plan.workers > 1,
             end_ns: Cell::new(window_end),
-            drain_end_ns: Cell::new(window_end.saturating_add(nanoseconds(plan.drain))),
+            drain_end_ns: Cell::new(window_end.saturating_add(drain_ns)),
+            drain_ns,
             stopped: Cell::new(false),
             issued: Cell::new(0),
             exhausted: Cell::new(0),
         };
 
-        let extents = vec![Cell::new(Extent::default()); plan.lanes_per_worker as usize];
         let sources = Sources::new(plan);
-        let lanes = extents.iter().zip(0..).map(|(extent, lane)| {
+        let notes: Vec<Notes> =
+            (0..plan.lanes_per_worker).map(|lane| sources.notes_of(worker, lane)).collect();
+        let lanes = notes.iter().zip(0..).map(|(notes, lane)| {
             let budget = budget_of(plan, worker, lane);
-            lane::run(&shared, &self.session, sources.of(worker, lane, extent), budget)
+            lane::run(&shared, &self.session, sources.of(worker, lane, notes), budget)
         });
         reactor.run_lanes(lanes.collect(), supervise(&shared, stop));
 
@@ -142,14 +146,16 @@ impl<D: Driver> Connected<D> {
         // When the workload ran out, the last end is what the window lasted until.
         let end = if exhausted { recorder.last_end() } else { reactor.now() };
         recorder.truncate(end);
+        // A workload that ran out has missed nothing.
+        let end_ns = if exhausted { 0 } else { shared.end_ns.get() };
         Report {
             measured: recorder.finish(),
             facts: self.session.facts(),
-            extents: extents.into_iter().map(Cell::into_inner).collect(),
+            notes,
             backend: reactor.backend(),
             refusal: reactor.refusal(),
             issued: shared.issued.get(),
-            missed_starts: if exhausted { 0 } else { shared.pacer.missed_before(shared.end_ns.get()) },
+            punctuality: shared.pacer.settle(end_ns),
             exhausted,
             started_ns: if simulated { 0 } else { started_ns },
         }
@@ -167,6 +173,6 @@ fn budget_of(plan: &StagePlan, worker: u32, lane: u32) -> u64 {
     }
 }
 
-fn nanoseconds(span: Duration) -> u64 {
+pub(crate) fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

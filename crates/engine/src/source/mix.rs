@@ -1,0 +1,243 @@
+//! The load of an experiment: draws an operation by weight, then its place by the access pattern.
+
+mod plan;
+mod stream;
+
+use std::rc::Rc;
+
+use drivers::Op;
+use experiment::Access;
+use metrics::{ErrorKind, OpKind};
+
+use super::{Churn, Notes};
+use crate::access::{Picker, spread};
+use crate::data_set::Place;
+pub(super) use plan::MixPlan;
+use plan::{Role, field_of};
+use stream::Stream;
+
+/// Draws of blocks whose content is in doubt before a verified read gives way to a write.
+const TRIES: u32 = 8;
+
+/// One lane of a mix.
+#[derive(Debug)]
+pub(crate) struct Mixer<'a> {
+    plan: Rc<MixPlan>,
+    notes: &'a Notes,
+    lane: u32,
+    random: fastrand::Rng,
+    /// How each of the plan's operations finds its place.
+    aims: Vec<Aim>,
+    /// Writes, which number the generations of content that is not kept track of.
+    writes: u32,
+    uncommitted: u32,
+    /// The file that was written last.
+    written: Option<u64>,
+}
+
+/// How an operation finds its place.
+#[derive(Debug)]
+enum Aim {
+    /// Blocks, one picker for each size.
+    Blocks(Vec<Picker>),
+    /// Blocks of several sizes, one behind the other.
+    Stream(Stream),
+    /// Whole files or objects.
+    Items(Picker),
+    /// What the lane's book says is to be written next.
+    Book,
+    /// A new file or object.
+    Make,
+    /// The oldest that the lane made.
+    Remove,
+    /// The file that was written last, or else one that is picked.
+    Commit(Picker),
+}
+
+impl<'a> Mixer<'a> {
+    pub(super) fn new(plan: Rc<MixPlan>, lane: u32, number: u64, lanes: u64, notes: &'a Notes) -> Self {
+        let aim = |role: &Role, salt: u64| {
+            let picker = |total, place_bytes| {
+                Picker::new(&plan.access, &field_of(&plan, total, place_bytes, number, lanes, salt))
+            };
+            match role {
+                Role::Blocks if plan.sizes.len() > 1 && plan.access == Access::Sequential => {
+                    let first = field_of(&plan, plan.items.total(), 1, number, lanes, salt).share.start;
+                    Aim::Stream(Stream::new(first))
+                }
+                Role::Blocks => {
+                    let sizes = plan.sizes.iter();
+                    Aim::Blocks(sizes.map(|size| picker(size.blocks.total(), size.bytes)).collect())
+                }
+                Role::Items => Aim::Items(picker(plan.items.total(), plan.item_bytes)),
+                Role::Book => Aim::Book,
+                Role::Make => Aim::Make,
+                Role::Remove => Aim::Remove,
+                Role::Commit => Aim::Commit(picker(plan.items.total(), plan.item_bytes)),
+            }
+        };
+        let aims = plan.ops.iter().zip(0..).map(|(op, salt)| aim(&op.role, salt)).collect();
+        let random = fastrand::Rng::with_seed(spread(plan.seed, !number));
+        Mixer { plan, notes, lane, random, aims, writes: 0, uncommitted: 0, written: None }
+    }
+
+    #[inline]
+    pub(super) fn peek(&mut self) -> Option<Op> {
+        if self.plan.fsync_every > 0 && self.uncommitted >= self.plan.fsync_every {
+            return self.commit(None);
+        }
+        let at = if self.aims.len() == 1 { 0 } else { self.plan.draw_op(&mut self.random) };
+        self.op(at)
+    }
+
+    fn op(&mut self, at: usize) -> Option<Op> {
+        let plan = &*self.plan;
+        let kind = plan.ops[at].kind;
+        match &mut self.aims[at] {
+            Aim::Blocks(pickers) => {
+                let size = if pickers.len() == 1 { 0 } else { plan.draw_size(&mut self.random) };
+                let blocks = &plan.sizes[size].blocks;
+                if !plan.keeps_book() {
+                    let place = blocks.place(pickers[size].next(&mut self.random));
+                    return Some(self.at(kind, place, self.generation_of(kind)));
+                }
+                for _ in 0..TRIES {
+                    let block = pickers[size].next(&mut self.random);
+                    if let Some(generation) = self.notes.expected(plan.unit_of(size, block)) {
+                        return Some(self.at(kind, blocks.place(block), generation));
+                    }
+                }
+                self.next_of_book()
+            }
+            Aim::Stream(stream) => {
+                let size = plan.draw_size(&mut self.random);
+                let place = stream.next(&plan.items, plan.sizes[size].bytes);
+                Some(self.at(kind, place, self.generation_of(kind)))
+            }
+            Aim::Items(picker) => {
+                if !(plan.keeps_book() && kind == OpKind::Get) {
+                    let place = plan.items.place(picker.next(&mut self.random));
+                    return Some(self.at(kind, place, self.generation_of(kind)));
+                }
+                for _ in 0..TRIES {
+                    let item = picker.next(&mut self.random);
+                    if let Some(generation) = self.notes.expected(item) {
+                        return Some(self.at(kind, plan.items.place(item), generation));
+                    }
+                }
+                self.next_of_book()
+            }
+            Aim::Book => self.next_of_book(),
+            Aim::Make => Some(self.make()),
+            Aim::Remove => match self.notes.churn.get().oldest() {
+                Some(object) => Some(self.at(kind, Place { object, offset: 0, len: 0 }, 0)),
+                // What is to be removed must be made first.
+                None => Some(self.make()),
+            },
+            Aim::Commit(picker) => {
+                let item = picker.next(&mut self.random);
+                self.commit(Some(item))
+            }
+        }
+    }
+
+    #[inline]
+    fn at(&self, kind: OpKind, Place { object, offset, len }: Place, generation: u32) -> Op {
+        Op { kind, lane: self.lane, object, offset, len, generation }
+    }
+
+    /// Of content that is not kept track of: another with each write, so that nothing is written twice.
+    #[inline]
+    fn generation_of(&self, kind: OpKind) -> u32 {
+        let writes = matches!(kind, OpKind::Write | OpKind::Put);
+        if writes {
+            self.plan.generation.wrapping_add(self.writes).wrapping_add(1)
+        } else {
+            self.plan.generation
+        }
+    }
+
+    fn next_of_book(&self) -> Option<Op> {
+        let (unit, generation) = self.notes.book.borrow().as_ref()?.next();
+        let (kind, place) = self.plan.place_of_unit(unit);
+        Some(self.at(kind, place, generation))
+    }
+
+    fn make(&self) -> Op {
+        let object = self.notes.churn.get().newest();
+        let (kind, len) = self.plan.makes();
+        self.at(kind, Place { object, offset: 0, len }, self.plan.generation)
+    }
+
+    /// The commit of the file that was written last; when nothing was, of this item.
+    fn commit(&self, item: Option<u64>) -> Option<Op> {
+        let object = self.written.or_else(|| item.map(|item| self.plan.items.place(item).object))?;
+        Some(self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.item_bytes }, 0))
+    }
+
+    #[inline]
+    pub(super) fn begin(&mut self, op: &Op) {
+        match op.kind {
+            OpKind::Write | OpKind::Put | OpKind::Create => self.begin_writing(op),
+            _ => {}
+        }
+    }
+
+    fn begin_writing(&mut self, op: &Op) {
+        if Churn::made(op.object) {
+            self.churn(Churn::begin);
+        } else if let Some(book) = self.notes.book.borrow_mut().as_mut() {
+            book.begin();
+        }
+    }
+
+    fn churn(&self, change: impl FnOnce(&mut Churn)) {
+        let mut churn = self.notes.churn.get();
+        change(&mut churn);
+        self.notes.churn.set(churn);
+    }
+
+    #[inline]
+    pub(super) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
+        match op.kind {
+            OpKind::Write | OpKind::Put | OpKind::Create => self.finished_writing(op, error),
+            OpKind::Remove | OpKind::Delete => self.churn(|churn| churn.removed_one(error)),
+            OpKind::Commit => self.committed(error),
+            _ => {}
+        }
+    }
+
+    fn finished_writing(&mut self, op: &Op, error: Option<ErrorKind>) {
+        self.writes = self.writes.wrapping_add(1);
+        if op.kind == OpKind::Write {
+            self.written = Some(op.object);
+            self.uncommitted = self.uncommitted.saturating_add(1);
+        }
+        if Churn::made(op.object) {
+            self.churn(|churn| churn.made_one(error));
+        } else if let Some(book) = self.notes.book.borrow_mut().as_mut() {
+            book.end(error.is_none());
+        }
+    }
+
+    fn committed(&mut self, error: Option<ErrorKind>) {
+        self.uncommitted = 0;
+        if let Some(book) = self.notes.book.borrow_mut().as_mut() {
+            if error.is_none() {
+                book.committed();
+            } else {
+                book.lost();
+            }
+        }
+    }
+
+    /// Who asks for commits, or for a check, also wants the last writes to be durable.
+    pub(super) fn closing(&self) -> Option<Op> {
+        let wanted = self.plan.fsync_every > 0 || self.plan.keeps_book();
+        if wanted && self.uncommitted > 0 { self.commit(None) } else { None }
+    }
+
+    pub(super) fn closed(&mut self, error: Option<ErrorKind>) {
+        self.committed(error);
+    }
+}

@@ -1,0 +1,186 @@
+//! What the lanes of a mix have in common.
+
+use experiment::Access;
+use metrics::OpKind;
+
+use crate::access::Field;
+use crate::data_set::{Index, Place};
+use crate::share::Shares;
+use crate::written::{Book, Rules};
+use crate::{Mix, Shape};
+
+/// A mix, prepared for drawing.
+#[derive(Debug)]
+pub(crate) struct MixPlan {
+    pub ops: Vec<DrawnOp>,
+    pub sizes: Vec<DrawnSize>,
+    pub access: Access,
+    pub items: Index,
+    pub item_bytes: u64,
+    pub shape: Shape,
+    pub fsync_every: u32,
+    pub generation: u32,
+    pub seed: u64,
+    /// How content is kept track of; `None` when it is not, or when nothing changes it.
+    pub rules: Option<Rules>,
+}
+
+/// An operation, and the sum of the weights up to it.
+#[derive(Debug)]
+pub(crate) struct DrawnOp {
+    below: f64,
+    pub kind: OpKind,
+    pub role: Role,
+}
+
+/// What an operation does to the data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Blocks,
+    Items,
+    Book,
+    Make,
+    Remove,
+    Commit,
+}
+
+/// A block size, the sum of the weights up to it, and all blocks of that size.
+#[derive(Debug)]
+pub(crate) struct DrawnSize {
+    below: f64,
+    pub bytes: u64,
+    pub blocks: Index,
+}
+
+impl MixPlan {
+    pub(crate) fn new(mix: &Mix) -> Self {
+        let shape = mix.data_set.shape();
+        let rules = mix.book_rules();
+        let total: f64 = mix.ops.iter().map(|op| op.weight).sum();
+        let mut sum = 0.0;
+        let role = |kind| match kind {
+            OpKind::Write if rules.is_some() => Role::Book,
+            OpKind::Read | OpKind::Write | OpKind::Trim => Role::Blocks,
+            OpKind::Put if mix.puts_are_new() => Role::Make,
+            OpKind::Put if rules.is_some() => Role::Book,
+            OpKind::Put | OpKind::Get | OpKind::Stat | OpKind::List => Role::Items,
+            OpKind::Create => Role::Make,
+            OpKind::Remove | OpKind::Delete => Role::Remove,
+            OpKind::Commit => Role::Commit,
+        };
+        let ops = mix.ops.iter().map(|weighted| {
+            sum += weighted.weight / total;
+            DrawnOp { below: sum, kind: weighted.op, role: role(weighted.op) }
+        });
+        let ops = ops.collect();
+        let total: f64 = mix.block_sizes.iter().map(|size| size.weight).sum();
+        let mut sum = 0.0;
+        let sizes = mix.block_sizes.iter().map(|size| {
+            sum += size.weight / total;
+            DrawnSize { below: sum, bytes: size.bytes, blocks: mix.data_set.blocks(size.bytes) }
+        });
+        MixPlan {
+            ops,
+            sizes: sizes.collect(),
+            access: mix.access,
+            items: mix.data_set.items(),
+            item_bytes: shape.item_bytes(),
+            shape,
+            fsync_every: mix.fsync_every,
+            generation: mix.generation,
+            seed: mix.seed,
+            rules,
+        }
+    }
+
+    /// Draws an operation by its weight.
+    #[inline]
+    pub(super) fn draw_op(&self, random: &mut fastrand::Rng) -> usize {
+        draw(self.ops.iter().map(|op| op.below), random)
+    }
+
+    /// Draws a block size by its weight.
+    #[inline]
+    pub(super) fn draw_size(&self, random: &mut fastrand::Rng) -> usize {
+        draw(self.sizes.iter().map(|size| size.below), random)
+    }
+
+    #[inline]
+    pub(super) fn keeps_book(&self) -> bool {
+        self.rules.is_some()
+    }
+
+    /// The units that content is kept track of in: blocks, or whole objects.
+    fn units(&self) -> u64 {
+        match self.rules.as_ref().and_then(|rules| rules.block_bytes) {
+            Some(_) => self.sizes[0].blocks.total(),
+            None => self.items.total(),
+        }
+    }
+
+    /// The book of a lane.
+    pub(crate) fn book(&self, number: u64, lanes: u64) -> Option<Book> {
+        let share = Shares { total: self.units(), parts: lanes }.of(number);
+        self.rules.clone().map(|rules| Book::new(rules, share))
+    }
+
+    /// The unit that a block of a size belongs to.
+    pub(super) fn unit_of(&self, size: usize, block: u64) -> u64 {
+        match self.rules.as_ref().and_then(|rules| rules.block_bytes) {
+            Some(_) => block,
+            None => block / self.item_bytes.div_ceil(self.sizes[size].bytes),
+        }
+    }
+
+    /// What writes a unit, and where it lies.
+    pub(super) fn place_of_unit(&self, unit: u64) -> (OpKind, Place) {
+        match self.rules.as_ref().and_then(|rules| rules.block_bytes) {
+            Some(_) => (OpKind::Write, self.sizes[0].blocks.place(unit)),
+            None => (OpKind::Put, self.items.place(unit)),
+        }
+    }
+
+    /// What makes a new file or object, and of what size.
+    pub(super) fn makes(&self) -> (OpKind, u64) {
+        match self.shape {
+            Shape::Objects { object_bytes } => (OpKind::Put, object_bytes),
+            Shape::Files { .. } | Shape::Device { .. } => (OpKind::Create, 0),
+        }
+    }
+}
+
+/// The first whose sum of weights is above an even draw.
+#[inline]
+fn draw(below: impl ExactSizeIterator<Item = f64>, random: &mut fastrand::Rng) -> usize {
+    let mut below = below;
+    // Rounding may leave the last a little below 1: it takes what is left.
+    let last = below.len() - 1;
+    let drawn = random.f64();
+    below.position(|below| drawn < below).unwrap_or(last)
+}
+
+/// From what a lane draws its places: `total` blocks or items.
+pub(super) fn field_of(
+    plan: &MixPlan,
+    total: u64,
+    place_bytes: u64,
+    number: u64,
+    lanes: u64,
+    salt: u64,
+) -> Field {
+    let keep_to_share = plan.keeps_book();
+    let share = if keep_to_share {
+        // The same files or blocks that the lane's book is about, in places of this size.
+        let (units, each) = (plan.units(), total / plan.units().max(1));
+        let share = Shares { total: units, parts: lanes }.of(number);
+        share.start * each..share.end * each
+    } else {
+        Shares { total, parts: lanes }.of(number)
+    };
+    // What is popular is the same for every operation; what comes in turn begins anew for each.
+    let seed = match plan.access {
+        Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => plan.seed,
+        _ => plan.seed ^ salt << 56,
+    };
+    Field { total, share, keep_to_share, place_bytes, seed }
+}

@@ -1,0 +1,229 @@
+//! What a lane does next.
+
+mod check;
+mod churn;
+mod fill;
+mod mix;
+mod visit;
+mod write;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use drivers::Op;
+use metrics::{ErrorKind, OpKind};
+
+use crate::data_set::{Extent, Index, MOST_ITEMS, first_object};
+use crate::share::Shares;
+use crate::written::Book;
+use crate::{Checked, Order, Shape, StagePlan, StopRule, Workload};
+use check::Checker;
+pub(crate) use churn::{Churn, MOST_LANES as MOST_CHURNING_LANES};
+use fill::Filler;
+use mix::{MixPlan, Mixer};
+use visit::Visitor;
+use write::{WriteAt, Writer};
+
+/// The operations of one lane, one after the other.
+#[derive(Debug)]
+pub(crate) enum Source<'a> {
+    Write(Writer<'a>),
+    Visit(Visitor),
+    Repeat(Op),
+    Fill(Filler),
+    Check(Checker<'a>),
+    Mix(Box<Mixer<'a>>),
+}
+
+/// What a lane did to the data set: it outlives the lane, which may be dropped in the middle of an operation.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// What a writing lane wrote.
+    pub extent: Cell<Extent>,
+    /// What a mix created and has not removed.
+    pub churn: Cell<Churn>,
+    /// What a verified mix wrote.
+    pub book: RefCell<Option<Book>>,
+    /// What a check found.
+    pub checked: Cell<Checked>,
+}
+
+impl Notes {
+    /// What a unit of the book must hold; `None` when that is in doubt.
+    fn expected(&self, unit: u64) -> Option<u32> {
+        self.book.borrow().as_ref().and_then(|book| book.expected(unit))
+    }
+}
+
+/// What the lanes of one worker have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Sources<'p> {
+    plan: &'p StagePlan,
+    index: Option<Rc<Index>>,
+    mix: Option<Rc<MixPlan>>,
+}
+
+impl<'p> Sources<'p> {
+    pub(crate) fn new(plan: &'p StagePlan) -> Self {
+        let mut mix = None;
+        let index = match &plan.workload {
+            Workload::Read { data_set, block_bytes, .. } => {
+                Some(data_set.blocks(block_bytes.unwrap_or(data_set.shape().item_bytes())))
+            }
+            Workload::Stat { data_set, .. }
+            | Workload::Remove { data_set }
+            | Workload::Visit { data_set, .. } => Some(data_set.items()),
+            Workload::Fill { data_set, block_bytes, .. } => Some(data_set.units(*block_bytes)),
+            Workload::Check { data_set, block_bytes, written } => {
+                Some(data_set.units(written.block_bytes().unwrap_or(*block_bytes)))
+            }
+            Workload::Mix(load) => {
+                mix = Some(Rc::new(MixPlan::new(load)));
+                None
+            }
+            Workload::Write { .. } | Workload::Repeat { .. } => None,
+        };
+        Sources { plan, index: index.map(Rc::new), mix }
+    }
+
+    /// The empty notes of a lane.
+    pub(crate) fn notes_of(&self, worker: u32, lane: u32) -> Notes {
+        let notes = Notes::default();
+        notes.extent.set(Extent { first: first_object(worker, lane), ..Extent::default() });
+        let number = self.number(worker, lane);
+        notes.churn.set(Churn::of_lane(number));
+        if let Some(mix) = &self.mix {
+            *notes.book.borrow_mut() = mix.book(number, self.plan.lanes());
+        }
+        notes
+    }
+
+    /// The operations of a lane; `notes` is where it says what it has done.
+    pub(crate) fn of<'a>(&self, worker: u32, lane: u32, notes: &'a Notes) -> Source<'a> {
+        let repeat = self.plan.stop != StopRule::Exhausted;
+        let number = self.number(worker, lane);
+        match &self.plan.workload {
+            Workload::Write { shape, limit_bytes } => {
+                let items = (limit_bytes / self.plan.lanes() / shape.item_bytes()).clamp(1, MOST_ITEMS);
+                let extent = &notes.extent;
+                Source::Write(Writer { shape: *shape, lane, items, repeat, extent, at: WriteAt::default() })
+            }
+            Workload::Read { data_set, order, .. } => {
+                let kind = match data_set.shape() {
+                    Shape::Files { .. } | Shape::Device { .. } => OpKind::Read,
+                    Shape::Objects { .. } => OpKind::Get,
+                };
+                Source::Visit(self.visitor(number, lane, kind, *order, repeat))
+            }
+            Workload::Stat { order, .. } => {
+                Source::Visit(self.visitor(number, lane, OpKind::Stat, *order, repeat))
+            }
+            Workload::Remove { data_set } => {
+                let kind = match data_set.shape() {
+                    Shape::Files { .. } | Shape::Device { .. } => OpKind::Remove,
+                    Shape::Objects { .. } => OpKind::Delete,
+                };
+                Source::Visit(self.visitor(number, lane, kind, Order::Sequential, false))
+            }
+            Workload::Repeat { kind, bytes } => {
+                let object = first_object(worker, lane);
+                Source::Repeat(Op { kind: *kind, lane, object, offset: 0, len: *bytes, generation: 0 })
+            }
+            Workload::Visit { kind, .. } => {
+                Source::Visit(self.visitor(number, lane, *kind, Order::Sequential, false))
+            }
+            Workload::Fill { data_set, generation, .. } => {
+                let share = self.shares().of(number);
+                Source::Fill(Filler::new(self.index(), data_set.shape(), lane, share, *generation))
+            }
+            Workload::Check { data_set, written, .. } => {
+                let share = self.shares().of(number);
+                let written = Rc::new(written.clone());
+                Source::Check(Checker::new(self.index(), data_set.shape(), lane, share, written, notes))
+            }
+            Workload::Mix(_) => {
+                let plan = Rc::clone(self.mix.as_ref().expect("made for every mix"));
+                Source::Mix(Box::new(Mixer::new(plan, lane, number, self.plan.lanes(), notes)))
+            }
+        }
+    }
+
+    /// The number of a lane over all workers.
+    fn number(&self, worker: u32, lane: u32) -> u64 {
+        u64::from(worker) * u64::from(self.plan.lanes_per_worker) + u64::from(lane)
+    }
+
+    fn index(&self) -> Rc<Index> {
+        Rc::clone(self.index.as_ref().expect("made for every workload that goes through a data set"))
+    }
+
+    fn shares(&self) -> Shares {
+        Shares { total: self.index().total(), parts: self.plan.lanes() }
+    }
+
+    fn visitor(&self, number: u64, lane: u32, kind: OpKind, order: Order, repeat: bool) -> Visitor {
+        let index = self.index();
+        let share = self.shares().of(number);
+        let (first, count) = (share.start, share.end - share.start);
+        let seed = self.plan.payload.seed() ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // With more lanes than units some lanes have no share; they draw from everything.
+        let range = if count == 0 { 0..index.total() } else { share };
+        let random = (order == Order::Random).then(|| (fastrand::Rng::with_seed(seed), range));
+        let left = if repeat { u64::MAX } else { count };
+        Visitor { next: first, left, kind, lane, random, index }
+    }
+}
+
+impl Source<'_> {
+    /// The next operation; `None` when the lane's share is done.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<Op> {
+        match self {
+            Source::Repeat(op) => Some(*op),
+            Source::Visit(visitor) => visitor.peek(),
+            Source::Mix(mixer) => mixer.peek(),
+            Source::Write(writer) => writer.peek(),
+            Source::Fill(filler) => filler.peek(),
+            Source::Check(checker) => checker.peek(),
+        }
+    }
+
+    /// Says that the operation begins.
+    #[inline]
+    pub(crate) fn begin(&mut self, op: &Op) {
+        if let Source::Mix(mixer) = self {
+            mixer.begin(op);
+        }
+    }
+
+    /// Says how the operation ended.
+    #[inline]
+    pub(crate) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
+        match self {
+            Source::Repeat(_) => {}
+            Source::Visit(visitor) => visitor.finished(),
+            Source::Mix(mixer) => mixer.finished(op, error),
+            Source::Write(writer) => writer.finished(op, error),
+            Source::Fill(filler) => filler.finished(op, error),
+            Source::Check(checker) => checker.finished(error),
+        }
+    }
+
+    /// What is to be done when the lane stops in the middle: the commit of the file it was writing.
+    pub(crate) fn closing(&self) -> Option<Op> {
+        match self {
+            Source::Write(writer) => writer.closing(),
+            Source::Mix(mixer) => mixer.closing(),
+            Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => None,
+        }
+    }
+
+    /// Says how that ended.
+    pub(crate) fn closed(&mut self, error: Option<ErrorKind>) {
+        match self {
+            Source::Write(writer) => writer.closed(error),
+            Source::Mix(mixer) => mixer.closed(error),
+            Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => {}
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Goes through what is there: reads, looks, creates or removes.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use drivers::Op;
+use metrics::OpKind;
+
+use crate::data_set::{Index, Place};
+
+/// Goes through the blocks, files or objects of a data set.
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    pub(super) index: Rc<Index>,
+    pub(super) next: u64,
+    pub(super) left: u64,
+    pub(super) kind: OpKind,
+    pub(super) lane: u32,
+    /// Draws from this range instead of going on.
+    pub(super) random: Option<(fastrand::Rng, Range<u64>)>,
+}
+
+impl Visitor {
+    pub(super) fn peek(&mut self) -> Option<Op> {
+        if self.left == 0 {
+            return None;
+        }
+        if let Some((random, range)) = &mut self.random {
+            self.next = random.u64(range.clone());
+        }
+        let Place { object, offset, len } = self.index.place(self.next);
+        Some(Op { kind: self.kind, lane: self.lane, object, offset, len, generation: 0 })
+    }
+
+    /// Goes on even after an error: a block that cannot be read must not hold up the others.
+    pub(super) fn finished(&mut self) {
+        self.left -= u64::from(self.left != u64::MAX);
+        self.next = if self.next + 1 == self.index.total() { 0 } else { self.next + 1 };
+    }
+}

@@ -1,0 +1,130 @@
+//! Writes files or objects of its own.
+
+use std::cell::Cell;
+
+use drivers::Op;
+use metrics::{ErrorKind, OpKind};
+
+use crate::Shape;
+use crate::data_set::Extent;
+
+/// Writes files or objects of its own, in order, and then again from the first.
+///
+/// What failed is done again, so that what counts as written has no holes.
+#[derive(Debug)]
+pub(crate) struct Writer<'a> {
+    pub(super) shape: Shape,
+    pub(super) lane: u32,
+    pub(super) items: u64,
+    pub(super) repeat: bool,
+    pub(super) extent: &'a Cell<Extent>,
+    pub(super) at: WriteAt,
+}
+
+/// Where a writer stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WriteAt {
+    item: u64,
+    offset: u64,
+    created: bool,
+    done: bool,
+}
+
+impl Writer<'_> {
+    pub(super) fn peek(&self) -> Option<Op> {
+        if self.at.done {
+            return None;
+        }
+        let object = self.extent.get().first + self.at.item;
+        let op = |kind, offset, len| Some(Op { kind, lane: self.lane, object, offset, len, generation: 0 });
+        match self.shape {
+            Shape::Objects { object_bytes } => op(OpKind::Put, 0, object_bytes),
+            Shape::Files { .. } if !self.at.created => op(OpKind::Create, 0, 0),
+            Shape::Files { file_bytes, .. } if self.at.offset == file_bytes => {
+                op(OpKind::Commit, 0, file_bytes)
+            }
+            Shape::Device { .. } => None,
+            Shape::Files { file_bytes, block_bytes } => {
+                op(OpKind::Write, self.at.offset, block_bytes.min(file_bytes - self.at.offset))
+            }
+        }
+    }
+
+    pub(super) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
+        match (op.kind, error) {
+            // The name holds our run's id: whatever made the file, an earlier try of ours did.
+            (OpKind::Create, None | Some(ErrorKind::AlreadyExists)) => {
+                self.at.created = true;
+                self.note(|extent, item| extent.existing = extent.existing.max(item + 1));
+            }
+            (OpKind::Write, None) => {
+                self.at.offset += op.len;
+                let offset = self.at.offset;
+                self.note(|extent, item| {
+                    if item == extent.complete {
+                        extent.partial_bytes = offset;
+                    }
+                });
+            }
+            (OpKind::Put | OpKind::Commit, None) => {
+                self.note(|extent, item| {
+                    if item == extent.complete {
+                        (extent.complete, extent.partial_bytes) = (item + 1, 0);
+                        extent.existing = extent.existing.max(item + 1);
+                    }
+                });
+                self.go_on();
+            }
+            (OpKind::Commit, Some(ErrorKind::VerifierChanged)) => {
+                self.lost();
+                self.at.offset = 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// The server may have lost what it had not yet committed: the file is not to be read before it is written again.
+    fn lost(&self) {
+        self.note(|extent, item| {
+            if item == extent.complete {
+                extent.partial_bytes = 0;
+            }
+        });
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Extent, u64)) {
+        let mut extent = self.extent.get();
+        change(&mut extent, self.at.item);
+        self.extent.set(extent);
+    }
+
+    fn go_on(&mut self) {
+        let item = self.at.item + 1;
+        if item < self.items {
+            let created = item < self.extent.get().existing;
+            self.at = WriteAt { item, offset: 0, created, done: false };
+        } else {
+            self.at = WriteAt { item: 0, offset: 0, created: true, done: !self.repeat };
+        }
+    }
+
+    pub(super) fn closing(&self) -> Option<Op> {
+        let object = self.extent.get().first + self.at.item;
+        let unfinished = matches!(self.shape, Shape::Files { .. }) && self.at.offset > 0;
+        unfinished.then_some(Op {
+            kind: OpKind::Commit,
+            lane: self.lane,
+            object,
+            offset: 0,
+            len: self.at.offset,
+            generation: 0,
+        })
+    }
+
+    /// Says how the closing commit ended.
+    pub(super) fn closed(&self, error: Option<ErrorKind>) {
+        if error == Some(ErrorKind::VerifierChanged) {
+            self.lost();
+        }
+    }
+}

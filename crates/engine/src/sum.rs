@@ -1,0 +1,131 @@
+//! Adds up what the workers of a stage report.
+
+use drivers::SessionFacts;
+use metrics::{Interval, OpStats};
+
+use crate::recorder::MOST_CORRUPT;
+use crate::samples::Samples;
+use crate::source::Notes;
+use crate::worker::Report;
+use crate::written::Book;
+use crate::{Checked, Counts, DataSet, Shape, StagePlan, StageResult, Workload, Written};
+
+/// How a stage came to its end, as far as its workers do not say.
+pub(crate) struct Ending {
+    pub unseen: u64,
+    pub stopped: bool,
+    pub error_limit_reached: bool,
+}
+
+/// Adds up what the workers report.
+pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> StageResult {
+    let mut samples = Samples::default();
+    let mut notes = Vec::new();
+    let mut issued = 0;
+    let mut sum = empty(&reports, ending);
+    for report in reports {
+        let measured = report.measured;
+        sum.window_ns = sum.window_ns.max(measured.window_ns);
+        sum.total.merge(&measured.total);
+        sum.before.merge(measured.before);
+        sum.after.merge(measured.after);
+        sum.offered += report.punctuality.offered;
+        sum.shed += report.punctuality.shed;
+        sum.late_starts += report.punctuality.late;
+        sum.deepest_backlog += report.punctuality.deepest;
+        sum.missed_starts += report.punctuality.missed;
+        sum.closing.merge(&measured.closing);
+        sum.settled_ns = sum.settled_ns.max(measured.settled_ns);
+        sum.worker_cpu_ns.push(measured.cpu_ns);
+        sum.corrupt.extend(measured.corrupt);
+        add_facts(&mut sum.facts, report.facts);
+        samples.merge(measured.samples);
+        notes.extend(report.notes);
+        issued += report.issued;
+    }
+    sum.corrupt.truncate(MOST_CORRUPT);
+    sum.total.length_ns = sum.window_ns;
+    // What was started and had not ended when the window did.
+    sum.in_flight_at_end = issued - sum.before.ended() - sum.total.ok() - sum.total.failed();
+    sum.abandoned = sum.in_flight_at_end - sum.after.ended();
+    sum.error_samples = samples.into_vec();
+    for note in &notes {
+        sum.checked.merge(note.checked.get());
+    }
+    sum.data_set = data_set(plan, &notes);
+    sum.written = written(plan, notes, sum.exhausted);
+    sum
+}
+
+fn empty(reports: &[Report], ending: Ending) -> StageResult {
+    let starts = || reports.iter().map(|report| report.started_ns);
+    StageResult {
+        window_ns: 0,
+        total: Interval::default(),
+        before: Counts::default(),
+        after: Counts::default(),
+        in_flight_at_end: 0,
+        abandoned: 0,
+        offered: 0,
+        shed: 0,
+        late_starts: 0,
+        deepest_backlog: 0,
+        missed_starts: 0,
+        closing: OpStats::default(),
+        settled_ns: 0,
+        facts: SessionFacts::default(),
+        error_samples: Vec::new(),
+        data_set: DataSet::default(),
+        written: Written::unknown(),
+        checked: Checked::default(),
+        corrupt: Vec::new(),
+        backend: reports[0].backend,
+        refusal: reports[0].refusal.clone(),
+        worker_cpu_ns: Vec::new(),
+        start_skew_ns: starts().max().unwrap_or(0) - starts().min().unwrap_or(0),
+        exhausted: reports.iter().all(|report| report.exhausted),
+        stopped: ending.stopped,
+        error_limit_reached: ending.error_limit_reached,
+        unseen_intervals: ending.unseen,
+    }
+}
+
+/// What is there because of this stage.
+fn data_set(plan: &StagePlan, notes: &[Notes]) -> DataSet {
+    match &plan.workload {
+        Workload::Write { shape, .. } => {
+            DataSet::new(*shape, notes.iter().map(|note| note.extent.get()).collect())
+        }
+        Workload::Mix(mix) if mix.churns() => {
+            let shape = mix.data_set.shape();
+            // Files are made empty, objects whole.
+            let full = matches!(shape, Shape::Objects { .. });
+            DataSet::new(shape, notes.iter().map(|note| note.churn.get().left(full)).collect())
+        }
+        _ => DataSet::default(),
+    }
+}
+
+/// Which content lies where because of this stage.
+fn written(plan: &StagePlan, notes: Vec<Notes>, exhausted: bool) -> Written {
+    match &plan.workload {
+        Workload::Fill { generation, .. } if exhausted => Written::uniform(*generation),
+        Workload::Mix(mix) => match mix.book_rules() {
+            Some(rules) => {
+                let books: Vec<Book> = notes.into_iter().filter_map(|note| note.book.into_inner()).collect();
+                let units = mix.data_set.units(rules.block_bytes.unwrap_or(1)).total();
+                Written::by_lanes(rules, units, books)
+            }
+            None => mix.written_without_books(),
+        },
+        _ => Written::unknown(),
+    }
+}
+
+fn add_facts(sum: &mut SessionFacts, facts: SessionFacts) {
+    sum.connections.extend(facts.connections);
+    sum.reconnects += facts.reconnects;
+    sum.retries += facts.retries;
+    sum.late_replies += facts.late_replies;
+    sum.closed_retransmits += facts.closed_retransmits;
+}

@@ -1,0 +1,233 @@
+//! The book that a lane keeps of its share of a data set: how often it went through it, and how far.
+
+use std::ops::Range;
+
+use experiment::Access;
+
+use super::doubts::Doubts;
+use crate::access::{Turn, turn_of};
+
+/// How a share is gone through: all that lanes have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rules {
+    /// Straight on, in strides, or else shuffled.
+    pub access: Access,
+    /// The generation of everything before the first pass.
+    pub base: u32,
+    /// Length of a block in bytes; `None`: whole objects.
+    pub block_bytes: Option<u64>,
+    pub seed: u64,
+}
+
+/// What one lane wrote of its share: each block once a pass. Pass `p` (from 0) writes generation `base + p + 1`, so what a
+/// block holds follows from its position in the order of the pass.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Book {
+    rules: Rules,
+    share: Range<u64>,
+    pass: u64,
+    /// Position of the block that is written next.
+    next: u64,
+    in_flight: bool,
+    /// Writes since the last commit.
+    uncommitted: u64,
+    turn: Turn,
+    turn_before: Turn,
+    doubts: Doubts,
+    doubts_before: Doubts,
+}
+
+impl Book {
+    /// A book for a share in which nothing has been written yet.
+    pub(crate) fn new(rules: Rules, share: Range<u64>) -> Self {
+        let mut book = Book {
+            rules,
+            share,
+            pass: 0,
+            next: 0,
+            in_flight: false,
+            uncommitted: 0,
+            turn: Turn::Straight,
+            turn_before: Turn::Straight,
+            doubts: Doubts::default(),
+            doubts_before: Doubts::default(),
+        };
+        book.turn = book.turn_of(0);
+        book
+    }
+
+    fn turn_of(&self, pass: u64) -> Turn {
+        let Rules { access, block_bytes, seed, .. } = &self.rules;
+        let key = seed ^ self.share.start.rotate_left(32);
+        turn_of(access, self.len(), block_bytes.unwrap_or(1), key, pass)
+    }
+
+    fn len(&self) -> u64 {
+        self.share.end - self.share.start
+    }
+
+    /// The block that is to be written next, and the generation it then has.
+    #[inline]
+    pub(crate) fn next(&self) -> (u64, u32) {
+        (self.share.start + self.turn.at(self.next), self.generation(self.pass + 1))
+    }
+
+    fn generation(&self, passes: u64) -> u32 {
+        self.rules.base.wrapping_add(passes as u32)
+    }
+
+    /// The write of that block begins.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.in_flight = true;
+    }
+
+    /// The write has ended.
+    #[inline]
+    pub(crate) fn end(&mut self, acknowledged: bool) {
+        self.in_flight = false;
+        if !acknowledged {
+            self.doubts.add(self.next..self.next + 1);
+        }
+        self.uncommitted += 1;
+        self.next += 1;
+        if self.next == self.len() {
+            self.turn_page();
+        }
+    }
+
+    #[cold]
+    fn turn_page(&mut self) {
+        (self.pass, self.next) = (self.pass + 1, 0);
+        self.turn_before = self.turn;
+        self.turn = self.turn_of(self.pass);
+        std::mem::swap(&mut self.doubts, &mut self.doubts_before);
+        self.doubts.clear();
+    }
+
+    /// A commit has ended well.
+    pub(crate) fn committed(&mut self) {
+        self.uncommitted = 0;
+    }
+
+    /// The target may have lost what it had not yet committed.
+    pub(crate) fn lost(&mut self) {
+        let count = std::mem::take(&mut self.uncommitted);
+        self.doubts.add(self.next.saturating_sub(count)..self.next);
+        if self.pass > 0 && count > self.next {
+            let len = self.len();
+            self.doubts_before.add(len.saturating_sub(count - self.next)..len);
+        }
+    }
+
+    /// The generation that a block of the share must hold; `None` when a write to it had no clear end.
+    #[inline]
+    pub(crate) fn expected(&self, block: u64) -> Option<u32> {
+        let place = block - self.share.start;
+        let position = self.turn.position_of(place);
+        if position < self.next {
+            return (!self.doubts.contains(position)).then(|| self.generation(self.pass + 1));
+        }
+        if self.in_flight && position == self.next {
+            return None;
+        }
+        let doubted = !self.doubts_before.is_empty()
+            && self.doubts_before.contains(self.turn_before.position_of(place));
+        (!doubted).then(|| self.generation(self.pass))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rules(access: Access) -> Rules {
+        Rules { access, base: 7, block_bytes: Some(10), seed: 5 }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Good,
+        Failed,
+        Commit,
+        Lost,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            20 => Just(Step::Good),
+            2 => Just(Step::Failed),
+            2 => Just(Step::Commit),
+            1 => Just(Step::Lost),
+        ]
+    }
+
+    proptest! {
+        /// Against a plain map of every block.
+        #[test]
+        fn the_book_knows_what_a_list_of_all_blocks_knows(
+            total in 1u64..40,
+            first in 0u64..100,
+            pattern in 0usize..3,
+            steps in prop::collection::vec(step(), 0..300),
+            dies in any::<bool>(),
+        ) {
+            let access = [Access::Sequential, Access::Random, Access::Strided { stride_bytes: 30 }][pattern];
+            let mut book = Book::new(rules(access), first..first + total);
+            // The content of each block, `None` when in doubt.
+            let mut content = vec![Some(7); total as usize];
+            let mut since_commit = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Good | Step::Failed => {
+                        let (block, generation) = book.next();
+                        let at = (block - first) as usize;
+                        book.begin();
+                        prop_assert_eq!(book.expected(block), None, "in flight");
+                        let good = matches!(step, Step::Good);
+                        book.end(good);
+                        content[at] = good.then_some(generation);
+                        since_commit.push(at);
+                    }
+                    Step::Commit => {
+                        book.committed();
+                        since_commit.clear();
+                    }
+                    Step::Lost => {
+                        book.lost();
+                        // What was lost and written again since is in `content` for the later write.
+                        for at in since_commit.drain(..) {
+                            content[at] = None;
+                        }
+                    }
+                }
+            }
+            if dies {
+                content[(book.next().0 - first) as usize] = None;
+                book.begin();
+            }
+            for (at, content) in content.iter().enumerate() {
+                prop_assert_eq!(book.expected(first + at as u64), *content, "block {}", at);
+            }
+        }
+    }
+
+    #[test]
+    fn each_block_is_written_once_a_pass_with_the_generation_of_the_pass() {
+        let mut book = Book::new(rules(Access::Zipf { theta: 1.0 }), 10..20);
+        for generation in [8, 9, 10] {
+            let mut seen = Vec::new();
+            for _ in 0..10 {
+                let (block, wrote) = book.next();
+                assert_eq!(wrote, generation);
+                seen.push(block);
+                book.begin();
+                book.end(true);
+            }
+            seen.sort_unstable();
+            assert_eq!(seen, (10..20).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Positions of which it is not known whether the write to them took effect: a bounded list of ranges.
+
+use std::ops::Range;
+
+/// Ranges kept. Beyond, the two that are closest become one, so that more is in doubt than need be, never less.
+const MOST: usize = 64;
+
+/// Ranges in order, apart from each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Doubts {
+    ranges: Vec<Range<u64>>,
+}
+
+impl Doubts {
+    /// Adds a range that begins or ends no earlier than all that were added.
+    #[cold]
+    pub(crate) fn add(&mut self, mut range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        while let Some(last) = self.ranges.last()
+            && last.end >= range.start
+        {
+            range = range.start.min(last.start)..range.end.max(last.end);
+            self.ranges.pop();
+        }
+        self.ranges.push(range);
+        if self.ranges.len() > MOST {
+            self.join_closest();
+        }
+    }
+
+    fn join_closest(&mut self) {
+        let gap = |at: &usize| self.ranges[at + 1].start - self.ranges[*at].end;
+        if let Some(at) = (0..self.ranges.len() - 1).min_by_key(gap) {
+            let end = self.ranges.remove(at + 1).end;
+            self.ranges[at].end = end;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(crate) fn contains(&self, position: u64) -> bool {
+        let after = self.ranges.partition_point(|range| range.start <= position);
+        after > 0 && position < self.ranges[after - 1].end
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn neighbours_and_overlaps_become_one() {
+        let mut doubts = Doubts::default();
+        for range in [3..4, 4..5, 9..10, 8..12, 20..20] {
+            doubts.add(range);
+        }
+        assert_eq!(doubts.ranges, [3..5, 8..12]);
+        assert!(doubts.contains(3) && doubts.contains(4) && doubts.contains(11));
+        assert!(!doubts.contains(2) && !doubts.contains(5) && !doubts.contains(12));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_was_added_is_ever_forgotten(gaps in prop::collection::vec(1u64..50, 1..400)) {
+            let mut doubts = Doubts::default();
+            let mut added = Vec::new();
+            let mut at = 0;
+            for gap in gaps {
+                at += gap;
+                doubts.add(at..at + 1);
+                added.push(at);
+            }
+            prop_assert!(doubts.ranges.len() <= MOST);
+            prop_assert!(added.iter().all(|at| doubts.contains(*at)));
+            prop_assert!(doubts.ranges.windows(2).all(|pair| pair[0].end < pair[1].start));
+        }
+    }
+}
