@@ -153,7 +153,7 @@ fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
         stage_fault(
             fields,
             "prepare",
-            format!("without preparation there is nothing to {}", op.unwrap_or(Read).name()),
+            format!("without preparation {} finds nothing to {}", fields.what, op.unwrap_or(Read).name()),
             "write prepare: fill, or keep for data that exists",
         );
     }
@@ -183,7 +183,7 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
         stage_fault(
             fields,
             "verify",
-            "the verify stage cannot know what unverified writes left".into(),
+            format!("the verify stage cannot know what the unverified writes of {} left", fields.what),
             "add verify: true to the workload, which then writes what can be checked",
         );
     }
@@ -194,7 +194,7 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
         stage_fault(
             fields,
             "prepare",
-            "kept data cannot be verified: nobody knows what is in it".into(),
+            format!("{} cannot verify data that was kept: nobody knows what is in it", fields.what),
             "write prepare: fill, or verify: false",
         );
     }
@@ -209,7 +209,7 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
         stage_fault(
             fields,
             "verify",
-            "nothing is ever read, so nothing is verified".into(),
+            format!("{} reads nothing, so nothing is verified", fields.what),
             "add reads, or let the verify stage run (stages: {verify: true})",
         );
     }

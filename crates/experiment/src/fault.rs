@@ -75,7 +75,7 @@ impl Fault {
         let carets = "^".repeat(self.length.clamp(1, room));
         writeln!(f, " {margin} | {}{carets}", " ".repeat(column - 1))?;
         if let Some(note) = &self.note {
-            writeln!(f, " {margin} = {note}")?;
+            writeln!(f, " {margin} = where {note}")?;
         }
         writeln!(f, " {margin} = {}", self.mend)
     }

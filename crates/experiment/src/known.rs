@@ -116,6 +116,12 @@ pub(crate) const WORKLOAD: &[Key] = &[
     key("op_timeout", Span, "60s", "the longest that an operation may take"),
     key("find", Named("find"), "none", "a search: the highest rate at which a latency goal holds"),
     key("sweep", Named("sweep"), "none", "a load sweep: one measurement at each of several rates"),
+    key(
+        "matrix",
+        Named("axes"),
+        "the file's",
+        "keys that are crossed for this workload, instead of the file's",
+    ),
     key("stages", Named("stages"), "the file's", "stages of this workload"),
     key("steady", Named("steady"), "the file's", "steady-state rule of this workload"),
     key("gates", Named("gates"), "none", "gates of this workload, besides the file's"),

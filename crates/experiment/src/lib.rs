@@ -2,6 +2,7 @@
 //!
 //! No I/O, no clock, no randomness of its own: texts come in, values go out.
 
+mod axis;
 mod checks;
 mod fault;
 mod figures;

@@ -1,8 +1,8 @@
 //! From the text of an experiment file to its plan.
 
 use crate::fault::Faults;
-use crate::known::{FILE, WORKLOAD};
-use crate::matrix::{Matrix, check_top};
+use crate::known::{FILE, STAGES, WORKLOAD};
+use crate::matrix::Matrix;
 use crate::nearest::hint;
 use crate::parameters::Parameters;
 use crate::place::{Log, Place};
@@ -86,7 +86,7 @@ fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan>
     check_top(&root, log);
     let targets = named(&root, "targets", "target", log);
     let workloads = named(&root, "workloads", "workload", log);
-    let matrix = Matrix::read(&root, &targets, &parameters, log);
+    let matrix = Matrix::read(&root, &workloads, &parameters, log);
     let crossed = matrix.as_ref().map(Matrix::parameters).unwrap_or_default();
     parameters.check_used(&root, &crossed);
 
@@ -110,7 +110,7 @@ fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan>
         set::check_crossed(matrix, &parameters, settings, log);
     }
     let matrix = matrix?;
-    let slots = matrix.slots(workloads.len(), seed, log)?;
+    let slots = matrix.slots(seed, log)?;
     let mut cells = Vec::with_capacity(slots.len());
     for slot in &slots {
         let (point, point_name, texts) = matrix.point(slot);
@@ -130,6 +130,23 @@ fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan>
         apply_gates(&mut cells, &gates, &reader);
     }
     Some(Plan { name, description, seed, results, cells })
+}
+
+/// Says what is wrong with the keys at the top of the file.
+fn check_top(root: &Node, log: &Log) {
+    for entry in root.entries() {
+        if FILE.iter().any(|key| key.name == &*entry.key) {
+            continue;
+        }
+        let mend = if WORKLOAD.iter().any(|key| key.name == &*entry.key) {
+            format!("{0:?} belongs to a workload: workloads: {{name: {{{0}: …}}}}, or to defaults", entry.key)
+        } else if STAGES.iter().any(|key| key.name == &*entry.key) {
+            format!("{0:?} is a stage: write stages: {{{0}: …}}", entry.key)
+        } else {
+            hint(&entry.key, FILE.iter().map(|key| key.name))
+        };
+        log.fault(entry.key_place, format!("an experiment has no key {:?}", entry.key), mend);
+    }
 }
 
 /// Gives the file's gates to the cells that they say something about.

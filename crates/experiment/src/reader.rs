@@ -15,7 +15,16 @@ use crate::tree::{Entry, Node, Value};
 #[derive(Debug, Default)]
 pub(crate) struct Point {
     pub parameters: Vec<(Rc<str>, Node)>,
-    pub paths: Vec<(Rc<str>, Node)>,
+    pub paths: Vec<Crossed>,
+}
+
+/// A path that the matrix gives a value.
+#[derive(Debug)]
+pub(crate) struct Crossed {
+    pub path: Rc<str>,
+    pub node: Node,
+    /// Where the matrix names it.
+    pub key_place: Place,
 }
 
 /// Everything that reading one cell needs.
@@ -79,6 +88,15 @@ impl<'a> Reader<'a> {
     }
 
     pub fn share(&self, node: &Node) -> Option<f64> {
+        let percent = match &node.value {
+            Value::Scalar(text) => text.trim().parse::<f64>().ok().filter(|n| *n > 1.0 && *n <= 100.0),
+            _ => None,
+        };
+        if let Some(percent) = percent {
+            let text = format!("{percent} is more than the whole");
+            self.fault(node, text, format!("did you mean {percent}%?"));
+            return None;
+        }
         self.unit::<Share>(node, "write a percentage such as 80% or a number from 0 to 1").map(Share::value)
     }
 
@@ -257,14 +275,10 @@ impl<'r> Fields<'r> {
 
     /// The value of a key as it was written, with its parameters substituted.
     pub fn get(&self, key: &str) -> Option<Node> {
-        let crossed = self
-            .reader
-            .point
-            .paths
-            .iter()
-            .find(|(path, _)| path.strip_prefix(self.prefix.as_str()).is_some_and(|rest| rest == key));
+        let mut paths = self.reader.point.paths.iter();
+        let crossed = paths.find(|crossed| crossed.path.strip_prefix(&*self.prefix) == Some(key));
         let node = match crossed {
-            Some((_, node)) => node,
+            Some(crossed) => &crossed.node,
             None => self.layers.iter().find_map(|layer| layer.get(key))?,
         };
         let node = self.reader.resolve(node)?;
@@ -277,8 +291,8 @@ impl<'r> Fields<'r> {
 
     /// Whether a key is given anywhere.
     pub fn has(&self, key: &str) -> bool {
-        self.reader.point.paths.iter().any(|(path, _)| {
-            path.strip_prefix(self.prefix.as_str()).is_some_and(|rest| {
+        self.reader.point.paths.iter().any(|crossed| {
+            crossed.path.strip_prefix(&*self.prefix).is_some_and(|rest| {
                 rest == key || rest.strip_prefix(key).is_some_and(|after| after.starts_with('.'))
             })
         }) || self.layers.iter().any(|layer| layer.get(key).is_some())
@@ -294,8 +308,8 @@ impl<'r> Fields<'r> {
         let mut layers = Vec::new();
         let mut place = self.place;
         let path = format!("{}{key}", self.prefix);
-        let crossed =
-            self.reader.point.paths.iter().find(|(found, _)| **found == *path).map(|(_, node)| node);
+        let mut paths = self.reader.point.paths.iter();
+        let crossed = paths.find(|crossed| *crossed.path == *path).map(|crossed| &crossed.node);
         for layer in crossed.into_iter().chain(self.layers.iter().filter_map(|layer| layer.get(key))) {
             let Some(node) = self.reader.resolve(layer) else { continue };
             if place == self.place {
@@ -313,9 +327,14 @@ impl<'r> Fields<'r> {
         Fields::new(self.reader, what, &format!("{path}."), place, layers)
     }
 
+    /// What all layers hold.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.layers.iter().flat_map(Node::entries)
+    }
+
     /// Notes every key that is not known.
     pub fn check_keys(&self, known: &[Key]) {
-        for entry in self.layers.iter().flat_map(Node::entries) {
+        for entry in self.entries() {
             if known.iter().any(|key| key.name == &*entry.key) {
                 continue;
             }

@@ -165,16 +165,47 @@ impl From<ScanError> for Stop {
             column: number(marker.col()).saturating_add(1),
             length: 1,
         };
-        let text = error.info();
-        let mend = if text.contains("tab") {
-            "indent with blanks: YAML allows no tabs there"
-        } else if text.contains("anchor") {
-            "an alias (*name) needs an anchor (&name) before it; quote a text that begins with *"
-        } else {
-            "check this line and the one before it: keys end in a colon and a blank, what belongs together is \
-             indented alike, brackets and quotes are closed"
-        };
-        Self { place, text: format!("this is not YAML: {text}"), mend: mend.into() }
+        let (text, mend) = in_our_words(&error.info());
+        Self { place, text, mend: mend.into() }
+    }
+}
+
+/// What the parser found, as people say it who do not know its grammar, and the mend.
+fn in_our_words(info: &str) -> (String, &'static str) {
+    let known: [(&[&str], &str, &str); 6] = [
+        (&["tab"], "a tab stands before this", "indent with blanks: YAML allows no tabs there"),
+        (
+            &["unknown anchor"],
+            "this alias has no anchor before it",
+            "write &name at the value that *name repeats; quote a text that begins with *",
+        ),
+        (
+            &["quoted scalar", "unclosed quote", "end quote"],
+            "a quote before this is not closed",
+            "close it with the same quote; within '…' a ' is written twice",
+        ),
+        (
+            &["flow mapping", "flow sequence", "flow collection", "implicit flow", "unclosed bracket"],
+            "a value is missing here, or a bracket before it is not closed",
+            "separate the parts within [ ] and { } by commas, and close both",
+        ),
+        (
+            &["mapping values are not allowed", "simple key", "mapping key"],
+            "there can be no key here",
+            "indent the keys of one map alike; put a text that holds a colon and a blank in quotes",
+        ),
+        (
+            &["indent", "block mapping", "block sequence", "block entr"],
+            "the indentation does not fit what stands before",
+            "indent the keys of one map, or the items of one list, alike",
+        ),
+    ];
+    match known.iter().find(|(words, ..)| words.iter().any(|word| info.contains(word))) {
+        Some((_, text, mend)) => ((*text).to_owned(), mend),
+        None => (
+            format!("this is not YAML: {info}"),
+            "check this line and the one before it: keys end in a colon and a blank, brackets and quotes are closed",
+        ),
     }
 }
 

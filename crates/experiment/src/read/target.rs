@@ -71,16 +71,28 @@ fn check_options(fields: &Fields<'_>, kind: &Kind) {
         );
         return;
     }
-    let crossed = fields.reader.point.paths.iter().filter_map(|(path, node)| {
-        let name = path.strip_prefix("target.")?;
-        (!known.iter().any(|key| key.name == name)).then_some((name, node))
-    });
-    for (name, node) in crossed {
-        let text =
-            format!("{} ({}) has no option {name:?}, which the matrix crosses", fields.what, kind.scheme);
-        fields.reader.log.fault(node.place, text, hint(name, known.iter().map(|key| key.name)));
+    let unknown = |name: &str| {
+        let elsewhere = KINDS.iter().find(|other| other.options.iter().any(|help| help.name == name));
+        match elsewhere {
+            Some(other) => format!("{name} is an option of {} targets; remove it here", other.scheme),
+            None => hint(name, known.iter().map(|key| key.name)),
+        }
+    };
+    for crossed in &fields.reader.point.paths {
+        if let Some(name) = crossed.path.strip_prefix("target.")
+            && !known.iter().any(|key| key.name == name)
+        {
+            let text =
+                format!("the matrix crosses {name:?}, which {} ({}) has not", fields.what, kind.scheme);
+            fields.reader.log.fault(crossed.key_place, text, unknown(name));
+        }
     }
-    fields.check_keys(&known);
+    for entry in fields.entries() {
+        if !known.iter().any(|key| key.name == &*entry.key) {
+            let text = format!("{} ({}) has no option {:?}", fields.what, kind.scheme, entry.key);
+            fields.reader.log.fault(entry.key_place, text, unknown(&entry.key));
+        }
+    }
 }
 
 /// An option's value in the form that plans have.

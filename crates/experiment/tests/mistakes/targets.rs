@@ -1,0 +1,99 @@
+//! Mistakes in targets.
+
+use crate::Mistake;
+
+pub const ALL: &[Mistake] = &[
+    Mistake::new(
+        "target-path",
+        "a path instead of a URL",
+        "targets: {disk: /mnt/data}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-device-path",
+        "a device's path instead of a URL",
+        "targets: {disk: /dev/sdb}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-two-slashes",
+        "two slashes instead of three",
+        "targets: {disk: file://mnt/data}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new("target-no-url", "no URL at all", "targets: {disk: data}\nworkloads: {r: {ops: read}}\n"),
+    Mistake::new(
+        "target-scheme",
+        "a misspelt kind of target",
+        "targets: {disk: nsf://filer/export}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-https",
+        "an https URL for a bucket",
+        "targets: {disk: 'https://s3.example.com/bucket'}\nworkloads: {g: {ops: get}}\n",
+    ),
+    Mistake::new(
+        "target-nfs",
+        "NFS without an export",
+        "targets: {filer: nfs://filer}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-s3",
+        "S3 without an endpoint",
+        "targets: {store: s3://bench}\nworkloads: {g: {ops: get}}\n",
+    ),
+    Mistake::new(
+        "target-sim",
+        "an unknown key in a sim URL",
+        "targets: {t: 'sim:?latncy=1ms'}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-password",
+        "a user and password in a URL",
+        "targets: {store: 's3://AKIAEXAMPLE:hunter2@bench?endpoint=http://h'}\nworkloads: {g: {ops: get}}\n",
+    ),
+    Mistake::new(
+        "target-secret",
+        "a secret in a URL's query",
+        "targets: {store: 's3://bench?endpoint=http://h&secret_key=x'}\nworkloads: {g: {ops: get}}\n",
+    ),
+    Mistake::new(
+        "target-without-url",
+        "a target with options only",
+        "targets: {disk: {direct: true}}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-option",
+        "an option that the kind does not know",
+        "targets: {disk: {url: file:///mnt/data, conections: 4}}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-direct-nfs",
+        "direct on NFS",
+        "targets: {filer: {url: nfs://filer/export, direct: true}}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-flag",
+        "yes instead of true",
+        "targets: {disk: {url: file:///mnt/data, direct: yes}}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-count",
+        "no connections",
+        "targets: {filer: {url: nfs://filer/export, connections: 0}}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-part-size",
+        "parts smaller than S3 allows",
+        "targets: {s: {url: 's3://b?endpoint=http://h', part_size: 1MiB}}\nworkloads: {g: {ops: get}}\n",
+    ),
+    Mistake::new(
+        "target-choice",
+        "a misspelt word for an option",
+        "targets: {disk: {url: file:///mnt/data, engine: io_urin}}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new("target-unknown", "a target that is not there", disk!("    target: dsk\n")),
+    Mistake::new("target-inline", "a URL as a workload's target", disk!("    target: file:///mnt/other\n")),
+    Mistake::new(
+        "target-which",
+        "two targets and no choice",
+        "targets: {a: file:///mnt/a, b: file:///mnt/b}\nworkloads: {r: {ops: read}}\n",
+    ),
+];

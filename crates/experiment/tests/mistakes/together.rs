@@ -1,0 +1,104 @@
+//! Things that do not fit together.
+
+use crate::Mistake;
+
+pub const ALL: &[Mistake] = &[
+    Mistake::new("op-write-s3", "write on S3", store!("    ops: write\n")),
+    Mistake::new("op-remove-s3", "remove on S3", store!("    ops: {get: 50%, remove: 50%}\n")),
+    Mistake::new(
+        "op-put-file",
+        "put on files",
+        "targets: {disk: file:///mnt/data}\nworkloads:\n  puts:\n    ops: put\n",
+    ),
+    Mistake::new(
+        "op-stat-block",
+        "stat on a block device",
+        "targets: {d: 'block:///dev/x'}\nworkloads: {s: {ops: stat}}\n",
+    ),
+    Mistake::new(
+        "block-larger",
+        "blocks larger than the file",
+        disk!("    block_size: 1MiB\n    file_size: 64KiB\n"),
+    ),
+    Mistake::new(
+        "block-of-put",
+        "a block size for put and get",
+        store!("    ops: get\n    block_size: 64KiB\n"),
+    ),
+    Mistake::new("files-on-s3", "files on S3", store!("    ops: get\n    files: 10\n")),
+    Mistake::new("objects-on-files", "objects on files", disk!("    object_size: 8MiB\n")),
+    Mistake::new(
+        "files-on-block",
+        "files on a block device",
+        "targets: {d: 'block:///dev/x'}\nworkloads: {r: {ops: read, files: 4}}\n",
+    ),
+    Mistake::new(
+        "stride",
+        "a stride that is no multiple of the block",
+        disk!("    block_size: 64KiB\n    access: {strided: 100KiB}\n"),
+    ),
+    Mistake::new(
+        "direct-block",
+        "direct I/O in odd sizes",
+        "targets: {disk: {url: file:///mnt/data, direct: true}}\nworkloads: {r: {ops: read, block_size: 1000}}\n",
+    ),
+    Mistake::new("fsync-reads", "fsync without writes", disk!("    fsync_every: 32\n")),
+    Mistake::new("fsync-s3", "fsync on S3", store!("    ops: put\n    fsync_every: 32\n")),
+    Mistake::new("sink-file", "dropping data that comes through no socket", disk!("    sink: discard\n")),
+    Mistake::new(
+        "sink-verify",
+        "verifying what is dropped",
+        store!("    ops: get\n    verify: true\n    sink: discard\n"),
+    ),
+    Mistake::new(
+        "rate-find",
+        "a rate together with a search",
+        disk!("    rate: 1000/s\n    find: p99 <= 2 ms\n"),
+    ),
+    Mistake::new(
+        "find-sweep",
+        "a search and a load sweep at once",
+        disk!("    find: p99 <= 2 ms\n    sweep: auto\n"),
+    ),
+    Mistake::new(
+        "verify-zipf",
+        "verified writes with favourites",
+        written!("    verify: true\n    access: {zipf: 1.1}\n"),
+    ),
+    Mistake::new(
+        "verify-strided",
+        "verified writes in strides",
+        written!("    verify: true\n    access: {strided: 1MiB}\n"),
+    ),
+    Mistake::new(
+        "verify-sizes",
+        "verified writes of several sizes",
+        written!("    verify: true\n    block_size: {4KiB: 60%, 64KiB: 40%}\n"),
+    ),
+    Mistake::new(
+        "verify-lanes",
+        "verified writes with more lanes than blocks",
+        written!("    verify: true\n    file_size: 64KiB\n    queue_depth: 32\n"),
+    ),
+    Mistake::new(
+        "verify-remove",
+        "verifying what is removed meanwhile",
+        "targets: {disk: file:///mnt/data}\nworkloads:\n  churn:\n    ops: {read: 50%, remove: 50%}\n    verify: true\n",
+    ),
+    Mistake::new(
+        "verify-stage",
+        "a verify stage after unverified writes",
+        written!("stages: {verify: true}\n"),
+    ),
+    Mistake::new(
+        "verify-keep",
+        "verifying data that was kept",
+        disk!("    verify: true\nstages: {prepare: keep}\n"),
+    ),
+    Mistake::new(
+        "verify-nothing",
+        "verifying although nothing is read",
+        written!("    verify: true\nstages: {verify: false}\n"),
+    ),
+    Mistake::new("prepare-none", "reading without preparation", disk!("stages: {prepare: none}\n")),
+];
