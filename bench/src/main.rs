@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
+mod file;
 mod load;
 mod nfs;
 mod null;
@@ -21,6 +22,8 @@ mod tcp;
 enum Command {
     /// Operations that cost nothing: the tool's own overhead.
     Null(null::Args),
+    /// Files on a local file system.
+    File(file::Args),
     /// NFSv3 against a server.
     Nfs(nfs::Args),
     /// S3 against a server.
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let measured = match Command::parse() {
         Command::Null(args) => null::run(&args),
+        Command::File(args) => file::run(&args),
         Command::Nfs(args) => nfs::run(&args),
         Command::S3(args) => s3::run(&args),
         Command::TcpSend(args) => tcp::send(&args),

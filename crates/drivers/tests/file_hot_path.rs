@@ -1,0 +1,94 @@
+//! The hot path does not allocate: once its buffers are warm, a read, write or commit takes no memory from the allocator.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::Duration;
+
+use drivers::file::{FileConfig, FileDriver, Place};
+use drivers::{Driver, Op, Payload, Session, Sink, WorkerContext};
+use metrics::OpKind;
+use reactor::{Choice, Reactor};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged; the counter does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's contract is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn warm_operations_allocate_nothing() {
+    const LEN: u64 = 16_384;
+    for (choice, direct) in [
+        (Choice::Uring, false),
+        (Choice::Uring, true),
+        (Choice::polling(false, true), true),
+        (Choice::Epoll, false),
+        (Choice::Epoll, true),
+    ] {
+        for sink in [Sink::Buffer, Sink::Verify] {
+            let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let mut config = FileConfig::new(Place::Directory(place.path().join("ours")));
+            config.direct = direct;
+            let driver = FileDriver::new(config).unwrap();
+            driver.prepare().unwrap();
+            let reactor = Reactor::open(choice).unwrap();
+            let limit = Duration::from_secs(60);
+            let payload = Payload::new(7);
+            let context = WorkerContext {
+                worker: 0,
+                lanes: 4,
+                payload,
+                sink,
+                op_timeout: limit,
+                connect_timeout: limit,
+            };
+            reactor.block_on(async {
+                let session = driver.connect(&reactor, &context).await.unwrap();
+                let op = |kind, object| Op { kind, lane: 1, object, offset: LEN, len: LEN, generation: 0 };
+                for object in 0..3 {
+                    session.perform(&op(OpKind::Create, object)).await.unwrap();
+                }
+                let round = async || {
+                    let before = ALLOCATIONS.with(Cell::get);
+                    for object in 0..3 {
+                        for kind in [
+                            OpKind::Write,
+                            OpKind::Commit,
+                            OpKind::Read,
+                            OpKind::Stat,
+                            OpKind::Trim,
+                            OpKind::Write,
+                        ] {
+                            session.perform(&op(kind, object)).await.unwrap();
+                        }
+                    }
+                    ALLOCATIONS.with(Cell::get) - before
+                };
+                for _ in 0..20 {
+                    round().await;
+                }
+                for _ in 0..20 {
+                    assert_eq!(round().await, 0, "{choice} direct {direct} {sink:?}");
+                }
+            });
+        }
+    }
+}
