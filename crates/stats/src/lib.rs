@@ -6,6 +6,7 @@
 //! [`compare`] says whether two results differ. `docs/steady-state.md` explains and justifies every formula.
 
 mod autocorrelation;
+mod bootstrap;
 mod change;
 mod compare;
 mod drift;
@@ -22,6 +23,7 @@ mod shape;
 mod simulation;
 pub mod storperf;
 
+pub use bootstrap::percentile;
 pub use compare::*;
 pub use estimate::estimate;
 pub use monitor::*;

@@ -5,7 +5,7 @@ use metrics::Interval;
 
 use crate::history::{History, LONGEST};
 use crate::rule::{self, Look};
-use crate::{Criterion, Regime, Shape, SteadyOutcome, Window, shape};
+use crate::{Criterion, Regime, Shape, SteadyOutcome, shape};
 
 /// What must be reached before anything is called steady, and when to give up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,7 +132,7 @@ impl Monitor {
         };
         let mut outcome = decided.clone();
         let (regimes, shape) = self.shape();
-        outcome.lost = if outcome.reached { lost_after(&regimes, outcome.window) } else { shape::loss(&regimes) };
+        outcome.lost = shape::loss(&regimes);
         outcome.regimes = regimes;
         outcome.shape = shape;
         outcome
@@ -155,7 +155,7 @@ impl Monitor {
             reason: look.reason.clone(),
             window,
             criteria: look.criteria.clone(),
-            series: rule::estimates(&self.history, window, look.cut),
+            series: rule::estimates(&self.rule, &self.history, window, look.cut),
             shape,
             lost: shape::loss(&regimes),
             regimes,
@@ -170,9 +170,4 @@ impl Monitor {
         let shape = shape::classify(&regimes);
         (regimes, shape)
     }
-}
-
-/// A steady level that was left after the window.
-fn lost_after(regimes: &[Regime], window: Window) -> Option<crate::Loss> {
-    shape::loss(regimes).filter(|loss| loss.interval + 1 >= window.end)
 }

@@ -1,7 +1,7 @@
 //! The default rule: floors, truncation, a fresh window, effective samples, interval, drift, level changes.
 //!
 //! Every condition must hold for every series: bandwidth and operations a second of all together and of each operation,
-//! and each operation's p99. The worst series decides, and is named. A criterion's list has one line a condition.
+//! and each operation's p99. The worst series decides, and is named. The list of criteria has one line a condition.
 
 use super::{Look, floor_criteria, measure};
 use crate::history::History;
@@ -54,9 +54,9 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
         unit: Unit::Share,
     });
     criteria.extend(conditions(limits, &judged));
-    let idle = history.counts.is_empty();
-    if idle {
-        let name = "operations that ended well".to_owned();
+    // Nothing at all is perfectly steady, and no measurement.
+    if history.counts.iter().all(|counts| counts.ok[half..].iter().all(|ok| *ok == 0.0)) {
+        let name = "operations that ended well in the window".to_owned();
         criteria.push(Criterion { name, value: 0.0, limit: 1.0, at_most: false, met: false, unit: Unit::Count });
     }
     let reached = criteria.iter().all(|c| c.met);
@@ -70,39 +70,51 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
         ),
         false => format!("no steady state: {}", super::misses(&criteria)),
     };
-    Look { reached, reason, window: Some(window), criteria, cut, notes, ..Look::default() }
+    Look { reached, reason, window: Some(window), criteria, cut: Some(cut), notes, ..Look::default() }
 }
 
 /// Looks at one series: what it is over the window, and whether its level changes there.
 fn judge<'a>(limits: &Limits, series: Series<'a>, window: Window, cut: u32) -> Judged<'a> {
+    let Levels { stretch, jump } = levels(limits, &series, window, cut);
+    let found = measure(&series, window, stretch);
+    Judged { series, found, jump }
+}
+
+/// What change points say of a series.
+pub(crate) struct Levels {
+    /// Where the stretch of one level began that the window ends: at the cut, or after it.
+    pub stretch: u32,
+    /// Largest difference between levels that meet inside the window, relative.
+    jump: f64,
+}
+
+/// Finds the changes of level before and inside the window.
+pub(crate) fn levels(limits: &Limits, series: &Series<'_>, window: Window, cut: u32) -> Levels {
     let points = series.within(window);
     let tolerated = if series.is_latency() { limits.latency_drift } else { limits.drift };
     // Latencies are skewed and vary in proportion: their logarithms have levels.
-    let levels: Vec<f64> = match series.is_latency() {
+    let values: Vec<f64> = match series.is_latency() {
         true => series.values.iter().map(|v| v.max(1.0).ln()).collect(),
         false => series.values.to_vec(),
     };
     let mut edges = vec![0];
-    edges.extend(change::points(&levels));
-    edges.push(levels.len());
-    let level = |from: usize, end: usize| crate::numbers::mean(&levels[from..end]);
+    edges.extend(change::points(&values));
+    edges.push(values.len());
+    let level = |from: usize, end: usize| crate::numbers::mean(&values[from..end]);
     let difference = |a: f64, b: f64| match series.is_latency() {
-        true => (a - b).abs().exp() - 1.0,
+        true => (a - b).abs().exp_m1(),
         false => share((a - b).abs(), 0.5 * (a + b)),
     };
-    let mut jump = 0.0f64;
-    // The stretch of one level that the window ends: a line is fitted to it.
-    let mut stretch = cut;
-    for at in 1..edges.len().saturating_sub(1) {
+    let mut found = Levels { stretch: cut, jump: 0.0 };
+    for at in 1..edges.len() - 1 {
         let size = difference(level(edges[at - 1], edges[at]), level(edges[at], edges[at + 1]));
         if edges[at] > points.start && edges[at] < points.end {
-            jump = jump.max(size);
+            found.jump = found.jump.max(size);
         } else if edges[at] <= points.start && size > tolerated {
-            stretch = stretch.max(series.grid.first(edges[at]));
+            found.stretch = found.stretch.max(series.grid.first(edges[at]));
         }
     }
-    let found = measure(&series, window, stretch);
-    Judged { series, found, jump }
+    found
 }
 
 /// The conditions on the series, each with the series that is furthest from it.

@@ -24,23 +24,15 @@ pub(crate) struct Look {
     pub window: Option<Window>,
     pub criteria: Vec<Criterion>,
     pub pts: Vec<PtsStatement>,
-    /// Where the warm-up's cut lies, as an interval number.
-    pub cut: u32,
+    /// Where the warm-up's cut lies, as an interval number, if the rule cuts one.
+    pub cut: Option<u32>,
     pub notes: Vec<String>,
 }
 
 /// Looks at what there is by the rule of that name.
 pub(crate) fn look(rule: &SteadyRule, floors: &Floors, history: &History) -> Look {
     match rule {
-        SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => {
-            let limits = default::Limits {
-                half_width: *half_width,
-                drift: *drift,
-                latency_drift: *latency_drift,
-                effective_samples: *effective_samples,
-            };
-            default::look(&limits, floors, history)
-        }
+        SteadyRule::Default { .. } => default::look(&limits(rule), floors, history),
         SteadyRule::Snia { round_s } => snia::look(*round_s, floors, history),
         SteadyRule::Storperf { sample_s, samples } => storperf::look(*sample_s, *samples, floors, history),
         SteadyRule::Fio { metric, slope, limit, window_s } => {
@@ -48,6 +40,19 @@ pub(crate) fn look(rule: &SteadyRule, floors: &Floors, history: &History) -> Loo
             fio::look(&demand, floors, history)
         }
         SteadyRule::None => none::look(floors, history),
+    }
+}
+
+/// The default rule's limits; those of its own when another rule judges.
+fn limits(rule: &SteadyRule) -> default::Limits {
+    match rule {
+        SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => default::Limits {
+            half_width: *half_width,
+            drift: *drift,
+            latency_drift: *latency_drift,
+            effective_samples: *effective_samples,
+        },
+        _ => default::Limits { half_width: 0.03, drift: 0.05, latency_drift: 0.10, effective_samples: 30.0 },
     }
 }
 
@@ -113,13 +118,26 @@ pub(crate) fn floor_criteria(floors: &Floors, history: &History) -> Vec<Criterio
     out
 }
 
-/// Every series over a window, as it is reported; `stretch_from` is where the stretch that the window ends began.
-pub(crate) fn estimates(history: &History, window: Window, stretch_from: u32) -> Vec<SeriesEstimate> {
-    all_series(history).iter().filter_map(|s| measure(s, window, stretch_from)).collect()
+/// Every series over a window, as it is reported. `cut` is where the warm-up ended, if the rule says so: what lies
+/// between it and the window helps to know drift and autocorrelation.
+pub(crate) fn estimates(
+    rule: &SteadyRule,
+    history: &History,
+    window: Window,
+    cut: Option<u32>,
+) -> Vec<SeriesEstimate> {
+    let limits = limits(rule);
+    all_series(history)
+        .iter()
+        .filter_map(|series| match cut {
+            Some(cut) => measure(series, window, default::levels(&limits, series, window, cut).stretch),
+            None => measure(series, window, window.first),
+        })
+        .collect()
 }
 
 /// Every series there is.
-pub(crate) fn all_series(history: &History) -> Vec<Series<'_>> {
+fn all_series(history: &History) -> Vec<Series<'_>> {
     let mut all = history.throughput();
     all.extend(history.percentiles());
     all.extend(history.mean_latencies());

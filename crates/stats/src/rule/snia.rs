@@ -90,7 +90,8 @@ pub(crate) fn look(round_s: f64, floors: &Floors, history: &History) -> Look {
         }
         false => format!("no steady state by the SNIA PTS: {}", super::misses(&criteria)),
     };
-    let exhausted = rounds.len() >= MOST;
+    // A floor may be longer than the rounds that the PTS grants.
+    let exhausted = rounds.len() >= MOST && floor_criteria(floors, history).iter().all(|c| c.met);
     Look { reached, exhausted, reason, window: Some(window), criteria, pts, ..Look::default() }
 }
 

@@ -4,5 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may fail loudly, and these print their tables
 
+mod pairs;
 mod rules;
 mod series;

@@ -60,3 +60,16 @@ pub fn fill(interval: &mut Interval, index: u32, value: f64) {
     stats.ok = (value * RATE).round() as u64;
     stats.bytes = stats.ok * 4096;
 }
+
+/// The p99 that [`fill_latency`] makes at value 1.
+pub const P99_NS: f64 = 2_000_000.0;
+
+/// Puts latencies into an interval whose 99th percentile is `value` times [`P99_NS`].
+pub fn fill_latency(interval: &mut Interval, value: f64) {
+    let service = &mut interval.op_mut(OpKind::Read).service;
+    service.clear();
+    let tail = (value * P99_NS).max(1.0) as u64;
+    for i in 0..200 {
+        service.record(if i < 190 { tail / 4 } else { tail });
+    }
+}
