@@ -61,7 +61,7 @@ pub enum StoreError {
     #[error("{}: is locked by another process; next: end what holds it (`fuser FILE` names it) and try again", .0.display())]
     Locked(PathBuf),
     /// The disk failed.
-    #[error("{}: input/output error: {why}; next: look at the kernel's log (dmesg) and copy the file to a healthy disk", path.display())]
+    #[error("{}: input/output error: {why}; next: look for a full quota (`quota`) and at the kernel's log (`dmesg`), or name a file on another disk with --results FILE", path.display())]
     Io {
         /// The file.
         path: PathBuf,

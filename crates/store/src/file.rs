@@ -31,7 +31,7 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// A file of no length: `mktemp`, or a creation that was cut short.
+    /// A file of no length (`mktemp`), or a database without contents (a creation that was cut short).
     Empty,
     Results,
 }
@@ -94,16 +94,17 @@ fn look(path: &Path) -> Result<Found, StoreError> {
         Ok(facts) if facts.len() == 0 => return Ok(Found::Empty),
         Ok(_) => {}
     }
-    let read = || -> rusqlite::Result<(i32, i64)> {
+    let read = || -> rusqlite::Result<(i32, i64, bool)> {
         let connection = immutable(path)?;
-        let id = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-        Ok((id, schema::version(&connection)?))
+        let id = schema::application_id(&connection)?;
+        Ok((id, schema::version(&connection)?, schema::is_blank(&connection)?))
     };
     match read() {
-        Ok((schema::APPLICATION_ID, found)) if found > schema::VERSION => {
+        Ok((schema::APPLICATION_ID, found, _)) if found > schema::VERSION => {
             Err(StoreError::Newer { path: path.to_path_buf(), found, known: schema::VERSION })
         }
-        Ok((schema::APPLICATION_ID, _)) => Ok(Found::Results),
+        Ok((schema::APPLICATION_ID, ..)) => Ok(Found::Results),
+        Ok((_, _, true)) => Ok(Found::Empty),
         Ok(_) => Err(foreign("a database of another program")),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             Err(foreign("something else"))
@@ -133,7 +134,9 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| StoreError::from_sqlite(path, error))?;
-    prepare(&mut connection).map_err(|error| StoreError::from_sqlite(path, error))?;
+    if !prepare(&mut connection).map_err(|error| StoreError::from_sqlite(path, error))? {
+        return Err(StoreError::Foreign { path: path.to_path_buf(), what: "a database of another program" });
+    }
     let found = schema::version(&connection).map_err(|error| StoreError::from_sqlite(path, error))?;
     if found > schema::VERSION {
         return Err(StoreError::Newer { path: path.to_path_buf(), found, known: schema::VERSION });
@@ -141,13 +144,17 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+/// False when the file is another program's, and nothing was done to it.
+fn prepare(connection: &mut Connection) -> rusqlite::Result<bool> {
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // What the store itself writes (runs, cells, results) is on the disk when the call returns.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    schema::migrate(connection)?;
-    write_ahead(connection)
+    let ours = schema::migrate(connection)?;
+    if ours {
+        write_ahead(connection)?;
+    }
+    Ok(ours)
 }
 
 /// Switches to the write-ahead journal, if that is not done yet. SQLite does not wait by itself for another process

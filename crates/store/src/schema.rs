@@ -118,14 +118,34 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Brings the file to [`VERSION`], in one transaction; another process that does the same at the same time is waited for.
-pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
-    if version(connection)? >= VERSION {
-        return Ok(());
+/// Whose file it is.
+pub(crate) fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.query_row("PRAGMA application_id", [], |row| row.get(0))
+}
+
+/// True for a database without a table, a number or a name: nobody's.
+pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
+    if application_id(connection)? != 0 || version(connection)? != 0 {
+        return Ok(false);
     }
-    // Takes effect only in an empty file: room of removed runs can be given back to the file system.
-    connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+    connection.query_row("SELECT count(*) = 0 FROM sqlite_master", [], |row| row.get(0))
+}
+
+/// Brings the file to [`VERSION`], in one transaction; another process that does the same at the same time is waited
+/// for. False when the file is neither ours nor blank.
+pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
+    if is_blank(connection)? {
+        // Takes effect only in a blank file: room of removed runs can be given back to the file system. It is written
+        // at once, so that a creation that is cut short here leaves a blank file.
+        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+    }
+    if application_id(connection)? == APPLICATION_ID && version(connection)? >= VERSION {
+        return Ok(true);
+    }
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    if application_id(&transaction)? != APPLICATION_ID && !is_blank(&transaction)? {
+        return Ok(false);
+    }
     let found = version(&transaction)?;
     for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
         transaction.execute_batch(migration)?;
@@ -134,5 +154,6 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
-    transaction.commit()
+    transaction.commit()?;
+    Ok(true)
 }

@@ -342,11 +342,17 @@ pub fn cells() -> Vec<CellRecord> {
         ..result(Validity::Valid)
     };
     (minimal.steady.lost, minimal.steady.pts, minimal.steady.notes) = (None, Vec::new(), Vec::new());
+    (minimal.steady.criteria, minimal.steady.series) = (Vec::new(), Vec::new());
+    let judged = |validity| CellResult {
+        verdict: result(validity).verdict,
+        ops: vec![op_result(Some(OpKind::Put))],
+        ..minimal.clone()
+    };
     vec![
         done(0, State::Finished, Some(result(Validity::Valid)), None),
-        done(1, State::Finished, Some(result(Validity::Warn)), None),
-        done(2, State::Finished, Some(minimal), None),
-        done(3, State::Interrupted, Some(result(Validity::Invalid)), None),
+        done(1, State::Finished, Some(judged(Validity::Warn)), None),
+        done(2, State::Finished, Some(minimal.clone()), None),
+        done(3, State::Interrupted, Some(judged(Validity::Invalid)), None),
         done(4, State::Failed, None, Some("cannot open /mnt/data: no such file or directory")),
         bare(5, State::Running, Some(moment(500))),
         bare(6, State::Pending, None),
