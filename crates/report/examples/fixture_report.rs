@@ -1,10 +1,21 @@
-//! Writes the report of a made-up run: `cargo run -p report --example fixture_report -- FILE.html`.
+//! Writes the report and the notebook of a made-up run, and its comparison with a slower one:
+//! `cargo run -p report --example fixture_report -- DIRECTORY`.
 #![allow(clippy::unwrap_used)] // a tool for looking at reports may fail loudly
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
+use std::path::PathBuf;
+
 fn main() {
-    let file = std::env::args().nth(1).expect("the file to write is the first argument");
-    std::fs::write(file, report::html(&fixture::everything())).unwrap();
+    let directory = PathBuf::from(std::env::args().nth(1).expect("the first argument is a directory"));
+    let write = |name: &str, text: String| std::fs::write(directory.join(name), text).unwrap();
+    let run = fixture::everything();
+    write("report.html", report::html(&run));
+    write("report.ipynb", report::notebook(&run));
+    let (a, b) = (fixture::simple("aaaaaaaa", 1.0, 1), fixture::simple("bbbbbbbb", 0.93, 2));
+    let comparison = report::Comparison::of(&a, &b, &report::Choice { threshold: 0.05, ..Default::default() });
+    write("comparison.html", comparison.html(&a, &b));
+    write("comparison.txt", comparison.text(Some(140)));
+    write("comparison.md", comparison.markdown());
 }

@@ -98,14 +98,18 @@ fn grouped(value: f64) -> String {
 fn seconds(value: f64) -> String {
     let whole = value.round();
     match value {
-        v if v >= 7200.0 => format!("{:.0} h {:.0} min", (whole / 3600.0).floor(), (whole % 3600.0 / 60.0).floor()),
-        v if v >= 120.0 => format!("{:.0} min {:.0} s", (whole / 60.0).floor(), whole % 60.0),
+        v if v >= 7200.0 => parts((whole / 3600.0).floor(), "h", (whole % 3600.0 / 60.0).floor(), "min"),
+        v if v >= 120.0 => parts((whole / 60.0).floor(), "min", whole % 60.0, "s"),
         v if v > 0.0 && v < 0.1 => scaled(v * 1e9, &TIMES, 3, ""),
         _ => {
             let text = format!("{value:.1}");
             format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
         }
     }
+}
+
+fn parts(large: f64, unit: &str, small: f64, smaller: &str) -> String {
+    if small > 0.0 { format!("{large} {unit} {small} {smaller}") } else { format!("{large} {unit}") }
 }
 
 /// Any number: whole ones whole, the others with four digits.
@@ -146,6 +150,7 @@ mod tests {
             (Unit::Bytes, 1_500.0, "1.500 kB"),
             (Unit::Seconds, 12.34, "12.3 s"),
             (Unit::Seconds, 320.0, "5 min 20 s"),
+            (Unit::Seconds, 300.0, "5 min"),
             (Unit::Seconds, 7_500.0, "2 h 5 min"),
             (Unit::Seconds, 0.002, "2.00 ms"),
             (Unit::Percent, 0.0123, "1.23 %"),

@@ -3,10 +3,14 @@
 //! Everything is made from a [`Document`], which holds the stored records as they are; nothing is measured or
 //! judged here, and no figure is shown that is not in it.
 
+mod compare;
 mod document;
 mod figures;
 mod html;
+mod notebook;
 mod svg;
 
+pub use compare::{CellComparison, Choice, Comparison, Metric, MetricError, Side};
 pub use document::*;
 pub use html::{data, html};
+pub use notebook::notebook;

@@ -4,6 +4,7 @@
 mod builder;
 mod curve;
 mod heat;
+mod load;
 mod timeline;
 
 pub use builder::CellBuilder;

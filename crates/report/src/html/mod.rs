@@ -23,14 +23,27 @@ use serde_json::Value;
 
 use crate::Document;
 
-/// A run as the machine output shows it: `run`, `cells`, `events`, each as it is stored.
+/// A run as `manometer export --format json` shows it, after `schemas/run.schema.json`.
 ///
 /// This is what the report's figures are taken from, one by one, and what it carries within it.
 pub fn data(document: &Document) -> Value {
-    let records: Vec<_> = document.cells.iter().map(|cell| &cell.record).collect();
+    let cells: Vec<Value> = document
+        .cells
+        .iter()
+        .map(|cell| {
+            let mut value = serde_json::to_value(&cell.record).unwrap_or_default();
+            if let Some(planned) = document.planned(cell.record.index) {
+                value["name"] = planned.name.as_str().into();
+            }
+            value
+        })
+        .collect();
     serde_json::json!({
+        "schema": "manometer.run",
+        "schema_version": 1,
+        "manometer_version": env!("CARGO_PKG_VERSION"),
         "run": document.run,
-        "cells": records,
+        "cells": cells,
         "events": document.events,
     })
 }

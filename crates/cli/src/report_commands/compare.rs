@@ -1,0 +1,106 @@
+//! `manometer compare`: is the second run better, worse or the same?
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use report::{Choice, Comparison, Document, Metric};
+use store::Store;
+use units::Share;
+
+use super::{Wrong, ended, find, write};
+use crate::messages::{Messages, terminal_width};
+use crate::results::ResultsFile;
+
+/// Compares two runs, cell by cell: the difference with its 95 % interval, and whether it is one.
+///
+/// Cells of the same workload, target and point are compared; repetitions of a point are one sample. The test is
+/// Welch's t-test, on the repetitions' means where there are several, else on the effective samples of the reported
+/// window; p-values are adjusted for the number of comparisons (Holm). What else differs between the runs (kernel,
+/// versions, settings) and what is not steady is said.
+///
+/// Exit code: 0 compared, 1 a regression with --fail-on-regression or a file cannot be read or written, 2 wrong
+/// usage, no such run, or nothing in common.
+#[derive(Args, Debug)]
+pub struct CompareArguments {
+    /// The run to compare with: an id, the beginning of one, a name, `last`, `last~1`, or FILE:RUN
+    #[arg(value_name = "A")]
+    a: String,
+    /// The run to be judged, in the same forms
+    #[arg(value_name = "B")]
+    b: String,
+    #[command(flatten)]
+    file: ResultsFile,
+    /// Exit with 1 when a cell is worse by more than this, and surely worse
+    #[arg(long, value_name = "SHARE")]
+    fail_on_regression: Option<Share>,
+    /// What is compared: bandwidth, rate, p50, p99 or mean, of one operation if it is named (read.p99); may be
+    /// repeated [default: p99 where a rate was given, else bandwidth, or rate where no bytes moved]
+    #[arg(long, value_name = "METRIC")]
+    metric: Vec<String>,
+    /// How it is written to standard output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    output: Format,
+    /// Also write a page with the latency curves of both runs over each other
+    #[arg(short = 'o', long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// How a comparison is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// One document, after schemas/comparison.schema.json.
+    Json,
+    /// For a merge request.
+    Markdown,
+}
+
+/// Compares; the process's exit code.
+pub fn run(arguments: &CompareArguments, messages: &Messages) -> u8 {
+    ended(compare(arguments, messages), messages)
+}
+
+fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
+    let metrics: Result<Vec<Metric>, _> = arguments.metric.iter().map(|text| text.parse()).collect();
+    let metrics = metrics.map_err(|error: report::MetricError| Wrong(format!("--metric: {error}")))?;
+    let threshold = arguments.fail_on_regression.map_or(0.0, Share::value);
+    let whole = arguments.html.is_some();
+    let a = load(&arguments.a, &arguments.file, whole)?;
+    let b = load(&arguments.b, &arguments.file, whole)?;
+    let comparison = Comparison::of(&a, &b, &Choice { metrics, threshold });
+    if let Some(path) = &arguments.html {
+        write(Some(path), &b.run, "html", &comparison.html(&a, &b), messages)?;
+    }
+    if arguments.html.as_deref() != Some(Path::new("-")) {
+        let text = match arguments.output {
+            Format::Text => comparison.text(terminal_width()),
+            Format::Json => serde_json::to_string_pretty(&comparison.json())? + "\n",
+            Format::Markdown => comparison.markdown(),
+        };
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+    }
+    if comparison.cells.is_empty() {
+        return Err(Wrong(format!(
+            "{} and {} have no cell in common that both measured; next: compare runs of the same experiment",
+            a.run.id, b.run.id
+        ))
+        .into());
+    }
+    let regressed = arguments.fail_on_regression.is_some() && comparison.regressions > 0;
+    Ok(u8::from(regressed))
+}
+
+/// A run of the results file, or of another one: `FILE:RUN`.
+fn load(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
+    let (store, run) = match text.rsplit_once(':') {
+        Some((path, run)) if !path.is_empty() => (Store::open_existing(Path::new(path))?, run),
+        _ => (file.open()?, text),
+    };
+    let run = find(&store, run)?;
+    Ok(if whole { Document::load(&store, run)? } else { Document::load_records(&store, run)? })
+}

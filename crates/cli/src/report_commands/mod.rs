@@ -1,0 +1,130 @@
+//! `manometer report`, `notebook` and `compare`: runs for people to look at.
+
+pub mod compare;
+pub mod notebook;
+pub mod report;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use store::{RunRecord, Store, StoreError};
+
+use crate::exit;
+use crate::messages::Messages;
+
+/// What was asked for cannot be understood or is not there: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Wrong(pub String);
+
+/// The run that is meant: as the store understands it, and `last~1` for the one before the last.
+///
+/// # Errors
+/// When there is none, or the file cannot be read.
+pub fn find(store: &Store, text: &str) -> Result<RunRecord> {
+    let Some(back) = text.strip_prefix("last~") else { return Ok(store.run(text)?) };
+    let Ok(back) = back.parse::<usize>() else {
+        return Err(Wrong(format!("{text:?} names no run: write last~1 for the one before the last")).into());
+    };
+    let runs = store.runs()?;
+    let count = runs.len();
+    runs.into_iter().rev().nth(back).ok_or_else(|| {
+        let path = store.path().display();
+        Wrong(format!("{path} holds {count} runs, so that there is no {text}; next: `manometer list` shows all")).into()
+    })
+}
+
+/// Where a page or notebook goes: the named file, `-` for standard output, or a file named after the run.
+pub fn write(output: Option<&Path>, run: &RunRecord, end: &str, text: &str, messages: &Messages) -> Result<()> {
+    if output == Some(Path::new("-")) {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        return Ok(out.flush()?);
+    }
+    let path = output.map_or_else(|| default_name(run, end), Path::to_owned);
+    let is_results = std::fs::File::open(&path).is_ok_and(|file| begins_like_sqlite(file));
+    if is_results {
+        bail!(Wrong(format!("-o {}: is a results file; next: name another file", path.display())));
+    }
+    std::fs::write(&path, text).with_context(|| {
+        format!("{}: cannot be written; next: name a file where you may write with -o FILE", path.display())
+    })?;
+    messages.note(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// What is read must not be written over by mistake.
+fn begins_like_sqlite(mut file: std::fs::File) -> bool {
+    let mut head = [0u8; 15];
+    io::Read::read_exact(&mut file, &mut head).is_ok() && &head == b"SQLite format 3"
+}
+
+/// `NAME-ID.html`, with nothing in it that a shell or a file system could mind.
+fn default_name(run: &RunRecord, end: &str) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
+    let name: String = run.name.chars().take(60).map(plain).collect();
+    let name = name.trim_matches('-');
+    PathBuf::from(match name {
+        "" => format!("{}.{end}", run.id),
+        name => format!("{name}-{}.{end}", run.id),
+    })
+}
+
+/// The exit code of a command that ended so. A reader that closed the pipe early is content.
+pub fn ended(outcome: Result<u8>, messages: &Messages) -> u8 {
+    let error = match outcome {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+        return 0;
+    }
+    let wrong_input = error.downcast_ref::<Wrong>().is_some()
+        || matches!(
+            error.downcast_ref::<StoreError>(),
+            Some(
+                StoreError::Unknown { .. }
+                    | StoreError::Ambiguous { .. }
+                    | StoreError::Missing(_)
+                    | StoreError::Foreign { .. }
+            )
+        );
+    if wrong_input {
+        messages.error(&format!("{error:#}"));
+        return 2;
+    }
+    exit::failure(messages, &format!("{error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str) -> RunRecord {
+        RunRecord {
+            id: "k3m9x2pq".into(),
+            name: name.into(),
+            started: jiff::Timestamp::UNIX_EPOCH,
+            finished: None,
+            state: store::State::Finished,
+            version: String::new(),
+            plan: experiment::Plan {
+                name: name.into(),
+                description: None,
+                seed: 0,
+                results: None,
+                cells: Vec::new(),
+            },
+            environment: store::Environment::default(),
+        }
+    }
+
+    #[test]
+    fn a_hostile_name_makes_a_harmless_file() {
+        assert_eq!(default_name(&run("nvme acceptance"), "html"), Path::new("nvme-acceptance-k3m9x2pq.html"));
+        assert_eq!(default_name(&run("../../etc/passwd"), "html"), Path::new("etc-passwd-k3m9x2pq.html"));
+        assert_eq!(default_name(&run("-rf /;"), "ipynb"), Path::new("rf-k3m9x2pq.ipynb"));
+        assert_eq!(default_name(&run("…"), "html"), Path::new("k3m9x2pq.html"));
+    }
+}

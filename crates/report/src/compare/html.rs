@@ -1,0 +1,181 @@
+//! A comparison as a page: the table, and the latency curves and time lines of both runs over each other.
+
+use std::fmt::Write;
+
+use stats::Call;
+
+use super::matching::{Group, Key, groups};
+use super::{CellComparison, Comparison, call_text, text};
+use crate::figures::Unit;
+use crate::html::{Page, escape, page};
+use crate::svg::{Axis, Chart, Frame};
+use crate::{CurvePoint, Document};
+
+/// The page.
+pub fn html(comparison: &Comparison, a: &Document, b: &Document) -> String {
+    let mut body = header(comparison);
+    body.push_str("<main><section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>");
+    let worse = comparison.cells.iter().any(|cell| cell.difference.call == Call::Worse);
+    let badge = match (comparison.cells.is_empty(), comparison.regressions > 0, worse) {
+        (true, ..) => "<span class=\"badge none\">nothing compared</span>",
+        (_, true, _) => "<span class=\"badge bad\">✕ WORSE</span>",
+        (_, _, true) => "<span class=\"badge warn\">! WORSE</span>",
+        _ => "<span class=\"badge good\">✓ NOT WORSE</span>",
+    };
+    let _ = write!(body, "<p class=\"verdict\">{badge} {}</p>", escape(&comparison.summary));
+    if !comparison.warnings.is_empty() {
+        body.push_str("<ul class=\"reasons warn\">");
+        comparison.warnings.iter().for_each(|text| body.push_str(&format!("<li>{}</li>", escape(text))));
+        body.push_str("</ul>");
+    }
+    body.push_str(&table(comparison));
+    for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
+        for name in names {
+            let _ = write!(body, "<p class=\"quiet\">Only in {letter}: {}</p>", escape(name));
+        }
+    }
+    body.push_str("</section><section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>");
+    let (groups_a, groups_b) = (groups(a), groups(b));
+    let mut both: Vec<_> = groups_a.iter().filter_map(|(key, a)| Some((key, a, groups_b.get(key)?))).collect();
+    both.sort_by_key(|(_, a, _)| a.first);
+    for (position, (key, a, b)) in both.into_iter().enumerate() {
+        body.push_str(&overlay(position, key, a, b));
+    }
+    body.push_str("</section></main>");
+    let title = format!("{} against {} · manometer", comparison.b.id, comparison.a.id);
+    page(&Page { title: &title, body: &body, data: &comparison.json(), series: "{}" })
+}
+
+fn header(comparison: &Comparison) -> String {
+    let side = |letter: &str, class: &str, side: &super::Side| {
+        format!(
+            "<p class=\"meta\"><span class=\"key\"><i class=\"{class}\"></i></span><strong>{letter}</strong> {} · {} · {} · manometer {}</p>",
+            escape(&side.name),
+            escape(&side.id),
+            side.started.strftime("%Y-%m-%d %H:%M:%S UTC"),
+            escape(&side.version)
+        )
+    };
+    format!(
+        "<header class=\"top\"><p class=\"eyebrow\">manometer · comparison</p><h1>{}</h1>{}{}</header>\
+         <nav aria-label=\"Sections\"><a href=\"#summary\">Summary</a><a href=\"#cells\">Cells</a></nav>",
+        escape(&comparison.b.name),
+        side("A", "side-a", &comparison.a),
+        side("B", "side-b", &comparison.b),
+    )
+}
+
+fn table(comparison: &Comparison) -> String {
+    if comparison.cells.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("<div class=\"scroll\"><table class=\"cells sortable\"><thead><tr>");
+    for head in ["cell", "metric", "A", "B", "difference", "95 % interval", "p, adjusted", "test", "call"] {
+        let _ = write!(out, "<th scope=\"col\">{head}</th>");
+    }
+    out.push_str("</tr></thead><tbody>");
+    for (n, cell) in comparison.cells.iter().enumerate() {
+        out.push_str(&row(n, cell));
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}
+
+fn row(n: usize, cell: &CellComparison) -> String {
+    let d = &cell.difference;
+    let unit = cell.of.unit();
+    let data = |value: f64, path: &str, text: &str| {
+        format!("<data value=\"{value}\" data-path=\"/cells/{n}/{path}\">{}</data>", escape(text))
+    };
+    let mean = |side: &str, of: &[stats::Estimate], value: f64| {
+        let paths: Vec<String> = (0..of.len()).map(|r| format!("/cells/{n}/{side}/{r}/mean")).collect();
+        format!("<data value=\"{value}\" data-path=\"{}\">{}</data>", paths.join(" "), escape(&unit.text(value)))
+    };
+    let badge = match (d.call, d.regression) {
+        (Call::Worse, true) => "badge bad",
+        (Call::Worse, false) => "badge warn",
+        (Call::Better, _) => "badge good",
+        (Call::NoDifference, _) => "badge none",
+    };
+    let steady = if cell.steady { "" } else { " <span class=\"badge warn\">not steady</span>" };
+    let interval = match d.high > 1e6 {
+        true => "–".to_owned(),
+        false => format!("{} to {}", text::percent(d.low), text::percent(d.high)),
+    };
+    format!(
+        "<tr><th scope=\"row\">{}{steady}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{interval}</td><td>{}</td>\
+         <td><span class=\"text quiet\">{}</span></td><td><span class=\"{badge}\">{}</span></td></tr>",
+        escape(&cell.cell),
+        escape(&cell.metric),
+        mean("a", &cell.a, cell.a_mean()),
+        mean("b", &cell.b, cell.b_mean()),
+        data(d.relative, "difference/relative", &text::percent(d.relative)),
+        data(cell.adjusted_p_value, "adjusted_p_value", &text::p_value(cell.adjusted_p_value)),
+        escape(&d.test),
+        call_text(d.call),
+    )
+}
+
+/// The pictures of a point: of the first repetition of each run.
+fn overlay(position: usize, key: &Key, a: &Group<'_>, b: &Group<'_>) -> String {
+    let name = key.text();
+    let pictures: String = [rates(&name, a, b), curves(&name, a, b)]
+        .into_iter()
+        .flatten()
+        .map(|(title, svg)| {
+            format!(
+                "<figure><figcaption>{title} <span class=\"key\"><i class=\"side-a\"></i>A</span>\
+                 <span class=\"key\"><i class=\"side-b\"></i>B</span></figcaption>{svg}</figure>"
+            )
+        })
+        .collect();
+    format!(
+        "<article class=\"cell\" id=\"cell-{position}\"><h3>{}</h3><div class=\"plots\">{pictures}</div></article>",
+        escape(&name)
+    )
+}
+
+fn curves(name: &str, a: &Group<'_>, b: &Group<'_>) -> Option<(&'static str, String)> {
+    let points = |group: &Group<'_>| -> Vec<CurvePoint> {
+        group.view.curves.first().map(|curve| curve.points.clone()).unwrap_or_default()
+    };
+    let (of_a, of_b) = (points(a), points(b));
+    let all = || of_a.iter().chain(&of_b);
+    let most = all().map(|point| point.response_ns).max().filter(|most| *most > 0)? as f64;
+    let least = all().map(|point| point.response_ns).filter(|ns| *ns > 0).min()? as f64;
+    let far = all().map(|point| point.one_in).fold(0.0, f64::max);
+    let mut chart = Chart::new(
+        Frame::new(480.0, 300.0),
+        Axis::percentiles(far),
+        Axis::log(least, most, Unit::Ns, ""),
+        &format!("Latency by percentile of both runs, {name}"),
+        "Two lines, one a run; the higher one waits longer.",
+    );
+    for (class, points) in [("side-a", &of_a), ("side-b", &of_b)] {
+        chart.line(class, points.iter().map(|point| (point.one_in, Some(point.response_ns as f64))));
+    }
+    Some(("Latency by percentile", chart.finish()))
+}
+
+fn rates(name: &str, a: &Group<'_>, b: &Group<'_>) -> Option<(&'static str, String)> {
+    let (of_a, of_b) = (a.view.total()?, b.view.total()?);
+    let all = || of_a.points.iter().chain(&of_b.points);
+    let most = all().map(|point| point.ops_per_s.mean).fold(0.0, f64::max);
+    let first = all().map(|point| point.start_s).fold(f64::MAX, f64::min);
+    let last = all().map(|point| point.end_s).fold(f64::MIN, f64::max);
+    if most <= 0.0 {
+        return None;
+    }
+    let mut chart = Chart::new(
+        Frame::new(720.0, 300.0),
+        Axis::time(first, last, "time since the measurement began"),
+        Axis::from_zero(most, Unit::OpsPerS, ""),
+        &format!("Operations a second over time of both runs, {name}"),
+        "Two lines, one a run.",
+    );
+    for (class, timeline) in [("side-a", of_a), ("side-b", of_b)] {
+        let middle = |point: &crate::Point| (point.start_s + point.end_s) / 2.0;
+        chart.line(class, timeline.points.iter().map(|point| (middle(point), Some(point.ops_per_s.mean))));
+    }
+    Some(("Operations a second over time", chart.finish()))
+}

@@ -1,0 +1,132 @@
+//! What can be compared: every figure that is stored with its interval.
+
+use std::fmt;
+use std::str::FromStr;
+
+use metrics::OpKind;
+use stats::{Better, Estimate, Measure};
+use store::{CellResult, OpResult};
+use thiserror::Error;
+
+use super::matching::Group;
+use crate::figures::Unit;
+
+/// A figure of an operation, or of all together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// The operation; `None` is all together.
+    pub op: Option<OpKind>,
+    /// The figure.
+    pub measure: Measure,
+}
+
+/// The text names no metric.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{0:?} is no metric; write bandwidth, rate, p50, p99 or mean, with an operation before it if one is meant: read.p99"
+)]
+pub struct MetricError(String);
+
+impl Metric {
+    /// What a point is about: where a rate was given, the latency at it; else how much it does.
+    pub(super) fn usual(group: &Group<'_>) -> Self {
+        let open = group.results.iter().any(|result| result.open_loop.is_some());
+        let bytes = group.results.iter().any(|result| result.total.bytes > 0);
+        let measure = match (open, bytes) {
+            (true, _) => Measure::P99Ns,
+            (false, true) => Measure::BytesPerS,
+            (false, false) => Measure::OpsPerS,
+        };
+        Self { op: None, measure }
+    }
+
+    /// The figure in a result; `None` when it was not measured.
+    pub fn estimate(self, result: &CellResult) -> Option<Estimate> {
+        let of: &OpResult = match self.op {
+            None => &result.total,
+            Some(op) => result.ops.iter().find(|result| result.op == Some(op))?,
+        };
+        match self.measure {
+            Measure::BytesPerS => Some(of.bytes_per_s),
+            Measure::OpsPerS => Some(of.ops_per_s),
+            Measure::P99Ns => (of.response.count > 0).then_some(of.p99_ns),
+            Measure::P50Ns | Measure::MeanNs => {
+                let same = |series: &&stats::SeriesEstimate| series.op == self.op && series.measure == self.measure;
+                result.steady.series.iter().find(same).map(|series| series.estimate)
+            }
+        }
+    }
+
+    /// Which direction is good.
+    pub fn better(self) -> Better {
+        match self.measure {
+            Measure::BytesPerS | Measure::OpsPerS => Better::Higher,
+            Measure::P50Ns | Measure::P99Ns | Measure::MeanNs => Better::Lower,
+        }
+    }
+
+    /// What its figures count.
+    pub(crate) fn unit(self) -> Unit {
+        match self.measure {
+            Measure::BytesPerS => Unit::BytesPerS,
+            Measure::OpsPerS => Unit::OpsPerS,
+            Measure::P50Ns | Measure::P99Ns | Measure::MeanNs => Unit::Ns,
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(op) = self.op {
+            write!(f, "{op}.")?;
+        }
+        f.write_str(match self.measure {
+            Measure::BytesPerS => "bandwidth",
+            Measure::OpsPerS => "rate",
+            Measure::P50Ns => "p50",
+            Measure::P99Ns => "p99",
+            Measure::MeanNs => "mean",
+        })
+    }
+}
+
+impl FromStr for Metric {
+    type Err = MetricError;
+
+    fn from_str(text: &str) -> Result<Self, MetricError> {
+        let wrong = || MetricError(text.chars().take(60).collect());
+        let (op, name) = match text.split_once('.') {
+            None | Some(("total", _)) => (None, text.strip_prefix("total.").unwrap_or(text)),
+            Some((op, name)) => {
+                let found = OpKind::ALL.iter().find(|kind| kind.name() == op);
+                (Some(*found.ok_or_else(wrong)?), name)
+            }
+        };
+        let measure = match name {
+            "bandwidth" | "throughput" => Measure::BytesPerS,
+            "rate" | "iops" => Measure::OpsPerS,
+            "p50" => Measure::P50Ns,
+            "p99" => Measure::P99Ns,
+            "mean" => Measure::MeanNs,
+            _ => return Err(wrong()),
+        };
+        Ok(Self { op, measure })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_written_as_in_gates() {
+        for text in ["bandwidth", "rate", "p50", "p99", "mean", "read.p99", "put.bandwidth"] {
+            assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
+        }
+        assert_eq!("iops".parse::<Metric>().unwrap().to_string(), "rate");
+        assert_eq!("total.p99".parse::<Metric>().unwrap().to_string(), "p99");
+        for text in ["", "p98", "frob.p99", "read.", "read.p99.x"] {
+            assert!(text.parse::<Metric>().unwrap_err().to_string().contains("is no metric; write"), "{text}");
+        }
+    }
+}

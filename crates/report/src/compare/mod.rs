@@ -1,0 +1,220 @@
+//! Two runs side by side: cell by cell the difference, how sure it is, and whether it is one at all.
+
+mod differences;
+mod holm;
+mod html;
+mod matching;
+mod metric;
+mod text;
+
+pub use metric::{Metric, MetricError};
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use stats::{Call, Difference, Estimate, Sample};
+
+use crate::Document;
+use matching::{Group, Key};
+
+/// What is compared, and when it is a regression.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choice {
+    /// The metrics; none means what a cell is about: the 99th percentile where a rate was given, else the throughput.
+    pub metrics: Vec<Metric>,
+    /// What is worse by more than this share is a regression; 0 means: whatever is worse.
+    pub threshold: f64,
+}
+
+/// One of the two runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Its id.
+    pub id: String,
+    /// Its experiment's name.
+    pub name: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// The version of manometer.
+    pub version: String,
+}
+
+/// Two runs side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The run that is compared with.
+    pub a: Side,
+    /// The run that is judged.
+    pub b: Side,
+    /// What is worse by more than this share is a regression.
+    pub threshold: f64,
+    /// Each point and metric that both have.
+    pub cells: Vec<CellComparison>,
+    /// Points of which only the first has results.
+    pub only_a: Vec<String>,
+    /// Points of which only the second has results.
+    pub only_b: Vec<String>,
+    /// What else is different, and what makes a figure doubtful; each one line.
+    pub warnings: Vec<String>,
+    /// Better, worse or no difference, in one line.
+    pub summary: String,
+    /// Cells that are worse by more than the threshold.
+    pub regressions: u64,
+}
+
+/// One point and one metric of both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellComparison {
+    /// Workload and point.
+    pub cell: String,
+    /// The target's name.
+    pub target: String,
+    /// What is compared: `bandwidth`, `read.p99`.
+    pub metric: String,
+    /// The first run's figures, one a repetition.
+    pub a: Vec<Estimate>,
+    /// The second run's figures, one a repetition.
+    pub b: Vec<Estimate>,
+    /// Every measurement of both was steady.
+    pub steady: bool,
+    /// The difference, tested alone.
+    pub difference: Difference,
+    /// The p-value that allows for how many comparisons were made (Holm 1979); the call goes by it.
+    pub adjusted_p_value: f64,
+    /// What it is of.
+    #[serde(skip)]
+    pub of: Metric,
+}
+
+impl CellComparison {
+    /// The first run's figure: the mean over its repetitions.
+    pub fn a_mean(&self) -> f64 {
+        mean(&self.a)
+    }
+
+    /// The second run's figure.
+    pub fn b_mean(&self) -> f64 {
+        mean(&self.b)
+    }
+}
+
+fn mean(estimates: &[Estimate]) -> f64 {
+    estimates.iter().map(|estimate| estimate.mean).sum::<f64>() / estimates.len().max(1) as f64
+}
+
+impl Comparison {
+    /// Compares `b` with `a`.
+    pub fn of(a: &Document, b: &Document, choice: &Choice) -> Self {
+        let (groups_a, groups_b) = (matching::groups(a), matching::groups(b));
+        let mut cells = Vec::new();
+        let mut warnings = differences::warnings(a, b, &groups_a, &groups_b);
+        for (key, group_a) in &groups_a {
+            let Some(group_b) = groups_b.get(key) else { continue };
+            cells.extend(cell(key, group_a, group_b, choice, &mut warnings));
+        }
+        // In the order of the plan, not of the names.
+        cells.sort_by_key(|cell: &(usize, CellComparison)| cell.0);
+        let mut cells: Vec<CellComparison> = cells.into_iter().map(|(_, cell)| cell).collect();
+        holm::adjust(&mut cells);
+        let summary = text::summary(&cells, choice.threshold);
+        let regressions = cells.iter().filter(|cell| cell.difference.regression).count() as u64;
+        let missing = |of: &BTreeMap<Key, Group<'_>>, other: &BTreeMap<Key, Group<'_>>| {
+            let mut names: Vec<_> =
+                of.iter().filter(|(key, _)| !other.contains_key(*key)).map(|(key, group)| (group.first, key.text())).collect();
+            names.sort();
+            names.into_iter().map(|(_, name)| name).collect()
+        };
+        Self {
+            a: side(a),
+            b: side(b),
+            threshold: choice.threshold,
+            only_a: missing(&groups_a, &groups_b),
+            only_b: missing(&groups_b, &groups_a),
+            cells,
+            warnings,
+            summary,
+            regressions,
+        }
+    }
+
+    /// The comparison for programs, after `schemas/comparison.schema.json`.
+    pub fn json(&self) -> serde_json::Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        value["schema"] = "manometer.comparison".into();
+        value["schema_version"] = 1.into();
+        value
+    }
+
+    /// The comparison for a terminal of so many columns.
+    pub fn text(&self, width: Option<u16>) -> String {
+        text::text(self, width)
+    }
+
+    /// The comparison for a merge request.
+    pub fn markdown(&self) -> String {
+        text::markdown(self)
+    }
+
+    /// The comparison as a page with the latency curves of both runs over each other.
+    pub fn html(&self, a: &Document, b: &Document) -> String {
+        html::html(self, a, b)
+    }
+}
+
+fn side(document: &Document) -> Side {
+    let run = &document.run;
+    Side { id: run.id.clone(), name: run.name.clone(), started: run.started, version: run.version.clone() }
+}
+
+/// A point's metrics, each with the place of the point in the plan.
+fn cell(
+    key: &Key,
+    a: &Group<'_>,
+    b: &Group<'_>,
+    choice: &Choice,
+    warnings: &mut Vec<String>,
+) -> Vec<(usize, CellComparison)> {
+    let usual = [Metric::usual(a)];
+    let metrics = if choice.metrics.is_empty() { &usual[..] } else { &choice.metrics };
+    let mut out = Vec::new();
+    for metric in metrics {
+        let estimates = |group: &Group<'_>| -> Vec<Estimate> {
+            group.results.iter().filter_map(|result| metric.estimate(result)).collect()
+        };
+        let (of_a, of_b) = (estimates(a), estimates(b));
+        if of_a.is_empty() || of_b.is_empty() {
+            warnings.push(format!("{}: {metric} was not measured in both runs", key.text()));
+            continue;
+        }
+        let difference = stats::compare(
+            &Sample { repetitions: &of_a },
+            &Sample { repetitions: &of_b },
+            metric.better(),
+            choice.threshold,
+        );
+        let adjusted_p_value = difference.p_value;
+        let comparison = CellComparison {
+            cell: key.cell(),
+            target: key.target.clone(),
+            metric: metric.to_string(),
+            steady: a.results.iter().chain(&b.results).all(|result| result.steady.reached),
+            a: of_a,
+            b: of_b,
+            difference,
+            adjusted_p_value,
+            of: *metric,
+        };
+        out.push((a.first, comparison));
+    }
+    out
+}
+
+/// The call in words.
+pub(crate) fn call_text(call: Call) -> &'static str {
+    match call {
+        Call::Better => "better",
+        Call::Worse => "worse",
+        Call::NoDifference => "no difference",
+    }
+}

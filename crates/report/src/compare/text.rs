@@ -1,0 +1,202 @@
+//! A comparison as text and as Markdown.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use stats::Call;
+
+use super::{CellComparison, Comparison, call_text};
+use crate::figures::digits;
+
+const HEADS: [&str; 7] = ["cell", "metric", "A", "B", "difference", "p", "call"];
+
+/// One line: better, worse or no difference.
+pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
+    let count = |call: Call| cells.iter().filter(|cell| cell.difference.call == call).count();
+    let (better, worse) = (count(Call::Better), count(Call::Worse));
+    let total = cells.len();
+    if total == 0 {
+        return "nothing to compare: the runs have no cell in common that both measured".into();
+    }
+    let extreme = |call: Call| {
+        let called = cells.iter().filter(|cell| cell.difference.call == call);
+        called.max_by(|a, b| a.difference.relative.abs().total_cmp(&b.difference.relative.abs()))
+    };
+    let most = |call: Call| {
+        extreme(call)
+            .map(|cell| format!("the most {} ({} {})", percent(cell.difference.relative), cell.cell, cell.metric))
+            .unwrap_or_default()
+    };
+    let of = |n: usize| if total == 1 { String::new() } else { format!(" in {n} of {total} comparisons") };
+    let mut parts = Vec::new();
+    if worse > 0 {
+        parts.push(format!("B is worse than A{}, {}", of(worse), most(Call::Worse)));
+    }
+    if better > 0 {
+        parts.push(format!("{} better{}, {}", if worse > 0 { "" } else { "B is" }, of(better), most(Call::Better)).trim().to_owned());
+    }
+    if parts.is_empty() {
+        return match total {
+            1 => "no difference between A and B".into(),
+            n => format!("no difference between A and B in {n} comparisons"),
+        };
+    }
+    let regressions = cells.iter().filter(|cell| cell.difference.regression).count();
+    if threshold > 0.0 {
+        parts.push(format!("{regressions} worse by more than {}", plain_percent(threshold)));
+    }
+    parts.join("; ")
+}
+
+/// A relative difference with its sign.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if !value.is_finite() || value.abs() > 1e6 {
+        return "?".into();
+    }
+    let sign = if value > 0.0 { "+" } else if value < 0.0 { "−" } else { "±" };
+    format!("{sign}{} %", digits(value.abs(), if value.abs() < 1.0 { 2 } else { 3 }))
+}
+
+/// A share as it was given: `5 %`.
+fn plain_percent(share: f64) -> String {
+    let text = digits(share * 100.0, 3);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
+}
+
+/// The difference with its interval.
+pub fn difference(cell: &CellComparison) -> String {
+    let d = &cell.difference;
+    if d.high > 1e6 {
+        return format!("{} [no interval]", percent(d.relative));
+    }
+    format!("{} [{} to {}]", percent(d.relative), percent(d.low), percent(d.high))
+}
+
+/// A p-value with as many digits as it deserves.
+pub fn p_value(p: f64) -> String {
+    if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") }
+}
+
+fn row(cell: &CellComparison) -> [String; 7] {
+    let unit = cell.of.unit();
+    let mark = if cell.steady { "" } else { " (not steady)" };
+    [
+        format!("{}{mark}", cell.cell),
+        cell.metric.clone(),
+        unit.text(cell.a_mean()),
+        unit.text(cell.b_mean()),
+        difference(cell),
+        p_value(cell.adjusted_p_value),
+        call_text(cell.difference.call).to_owned(),
+    ]
+}
+
+/// What the table needs to be understood: the tests, and why the p-values are what they are.
+fn legend(comparison: &Comparison) -> String {
+    let mut tests: Vec<&str> = comparison.cells.iter().map(|cell| cell.difference.test.as_str()).collect();
+    tests.sort_unstable();
+    tests.dedup();
+    let several = match comparison.cells.len() {
+        0 | 1 => String::new(),
+        n => format!("; p-values are adjusted for {n} comparisons (Holm)"),
+    };
+    match tests.len() {
+        0 => String::new(),
+        1..=3 => format!("test: {}{several}\n", tests.join("; ")),
+        n => format!("tests: {} and {} more{several}\n", tests[..2].join("; "), n - 2),
+    }
+}
+
+/// For a terminal.
+pub fn text(comparison: &Comparison, width: Option<u16>) -> String {
+    let mut out = String::new();
+    for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
+        let _ = writeln!(
+            out,
+            "{letter}: {} {} ({}, manometer {})",
+            side.id,
+            side.name,
+            side.started.strftime("%Y-%m-%d %H:%M:%S UTC"),
+            side.version
+        );
+    }
+    if !comparison.cells.is_empty() {
+        let mut table = Table::new();
+        table.force_no_tty().load_style(presets::NOTHING).set_header(HEADS);
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        if let Some(width) = width {
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        }
+        for cell in &comparison.cells {
+            table.add_row(row(cell));
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        for column in [2, 3] {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let _ = writeln!(out, "\n{}\n", table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n"));
+        out.push_str(&legend(comparison));
+    }
+    for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
+        for name in names {
+            let _ = writeln!(out, "only in {letter}: {name}");
+        }
+    }
+    for warning in &comparison.warnings {
+        let _ = writeln!(out, "warning: {warning}");
+    }
+    let _ = writeln!(out, "\n{}", comparison.summary);
+    out
+}
+
+/// Text for a cell of a Markdown table.
+fn cell_text(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '|' | '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// For a merge request.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut out = format!("**{}**\n\n", cell_text(&comparison.summary));
+    for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
+        let _ = writeln!(out, "- {letter}: {} {}, {}", cell_text(&side.id), cell_text(&side.name), side.started);
+    }
+    if !comparison.cells.is_empty() {
+        let _ = writeln!(out, "\n| {} |\n|---|---|--:|--:|---|--:|---|", HEADS.join(" | "));
+        for cell in &comparison.cells {
+            let mut texts = row(cell).map(|text| cell_text(&text));
+            if cell.difference.call != Call::NoDifference {
+                texts[6] = format!("**{}**", texts[6]);
+            }
+            let _ = writeln!(out, "| {} |", texts.join(" | "));
+        }
+        let _ = write!(out, "\n{}", cell_text(&legend(comparison)).trim());
+        out.push('\n');
+    }
+    let mut notes = Vec::new();
+    for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
+        notes.extend(names.iter().map(|name| format!("only in {letter}: {name}")));
+    }
+    notes.extend(comparison.warnings.iter().cloned());
+    if !notes.is_empty() {
+        out.push('\n');
+        notes.iter().for_each(|note| out.push_str(&format!("- {}\n", cell_text(note))));
+    }
+    out
+}

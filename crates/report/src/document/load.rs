@@ -1,0 +1,82 @@
+//! A document from the results file. Intervals are read one after the other and never held together.
+
+use store::{CellRecord, CellResult, RunRecord, Store, StoreError};
+
+use super::{CellBuilder, CellView, Document, Limits};
+
+/// Stages as they are named in the results file.
+const WARM_UP: &str = "warm-up";
+const MEASURE: &str = "measure";
+
+impl Document {
+    /// All that is stored of a run, ready to be shown.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn load(store: &Store, run: RunRecord) -> Result<Self, StoreError> {
+        let limits = Limits::for_cells(run.plan.cells.len());
+        let mut document = Self::load_records(store, run)?;
+        for view in &mut document.cells {
+            *view = cell(store, &document.run, view.record.clone(), limits)?;
+        }
+        Ok(document)
+    }
+
+    /// The same without time lines and curves: figures alone, at once.
+    ///
+    /// # Errors
+    /// As [`Document::load`].
+    pub fn load_records(store: &Store, run: RunRecord) -> Result<Self, StoreError> {
+        let mut records = store.cells(&run.id)?;
+        let cells = run
+            .plan
+            .cells
+            .iter()
+            .map(|planned| {
+                let mut view = CellView::pending(planned.index);
+                if let Some(at) = records.iter().position(|record| record.index == planned.index) {
+                    view.record = records.swap_remove(at);
+                }
+                view
+            })
+            .collect();
+        let events = store.events(&run.id)?;
+        Ok(Self { run, cells, events })
+    }
+}
+
+fn cell(
+    store: &Store,
+    run: &RunRecord,
+    record: CellRecord,
+    limits: Limits,
+) -> Result<CellView, StoreError> {
+    let index = record.index;
+    let trial = match &record.result {
+        Some(result) => shown_trial(result),
+        // Of a study that did not come to its end, the last one.
+        None => {
+            let stages = store.stages(&run.id, index)?;
+            stages.iter().filter(|key| key.stage == MEASURE).map(|key| key.trial).max().unwrap_or(0)
+        }
+    };
+    let mut builder = CellBuilder::new(limits);
+    for interval in store.intervals(&run.id, index, WARM_UP, trial, 0..u32::MAX)? {
+        builder.warm_up(&interval?);
+    }
+    let window = record.result.as_ref().map(|result| result.steady.window);
+    for interval in store.intervals(&run.id, index, MEASURE, trial, 0..u32::MAX)? {
+        let interval = interval?;
+        if window.is_none_or(|window| (window.first..window.end).contains(&interval.index)) {
+            builder.window(&interval);
+        }
+        builder.measured(&interval);
+    }
+    Ok(builder.finish(record))
+}
+
+/// Which measurement of a study the cell's figures are of: the one with exactly these latencies.
+fn shown_trial(result: &CellResult) -> u32 {
+    let same = |point: &store::StudyPoint| point.response == result.total.response;
+    result.points.iter().position(same).unwrap_or(0) as u32
+}
