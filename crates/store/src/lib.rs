@@ -37,6 +37,8 @@ mod schema;
 mod stages;
 mod store;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use encode::{pack_histogram, unpack_histogram};

@@ -1,0 +1,254 @@
+//! Whatever is written is read back equal: records with all options, histograms with extreme values.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::Timestamp;
+use metrics::{ErrorKind, Interval, OpKind, OpStats};
+use proptest::collection::{btree_map, vec};
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+use stats::{Criterion, Estimate, Measure, Regime, SeriesEstimate, Shape, SteadyOutcome, Unit, Window};
+use store::{
+    CellRecord, CellResult, Environment, ErrorSample, Event, GateResult, Latency, OpResult, OpenLoop,
+    RunRecord, StageRecord, State, Store, StudyPoint, Validity, Verdict,
+};
+use support::histogram;
+
+/// Any number that JSON can say, the largest and smallest among them.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL | proptest::num::f64::ZERO,
+        1 => select(vec![0.0, 0.1, 1.0 / 3.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324]),
+    ]
+}
+
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![any::<u64>(), select(vec![0, 1, u64::MAX, i64::MAX as u64, i64::MAX as u64 + 1])]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "[a-z]{0,9}", Just("'; DROP TABLE runs; --\n\0\u{7f}ü".to_owned())]
+}
+
+fn moment() -> impl Strategy<Value = Timestamp> {
+    let (least, most) = (Timestamp::MIN.as_second() + 1, Timestamp::MAX.as_second() - 1);
+    (least..most, 0..1_000_000_000)
+        .prop_map(|(second, nanosecond)| Timestamp::new(second, nanosecond).unwrap())
+}
+
+fn op() -> impl Strategy<Value = OpKind> {
+    select(OpKind::ALL)
+}
+
+fn state() -> impl Strategy<Value = State> {
+    select(vec![State::Pending, State::Running, State::Finished, State::Interrupted, State::Failed])
+}
+
+prop_compose! {
+    fn estimate()(n in vec(number(), 6), samples in count()) -> Estimate {
+        Estimate {
+            mean: n[0], low: n[1], high: n[2], deviation: n[3], samples, effective_samples: n[4], autocorrelation: n[5],
+        }
+    }
+}
+
+prop_compose! {
+    fn latency()(n in vec(count(), 9), mean_ns in number()) -> Latency {
+        Latency {
+            count: n[0], min_ns: n[1], mean_ns, p50_ns: n[2], p90_ns: n[3], p95_ns: n[4], p99_ns: n[5], p999_ns: n[6],
+            p9999_ns: n[7], max_ns: n[8],
+        }
+    }
+}
+
+prop_compose! {
+    fn op_result()(
+        op in of(op()), n in vec(count(), 5), errors in btree_map(select(ErrorKind::ALL), count(), 0..4),
+        e in vec(estimate(), 3), service in latency(), response in latency(),
+    ) -> OpResult {
+        OpResult {
+            op, ok: n[0], failed: n[1], errors, bytes: n[2], rpcs: n[3], retries: n[4], bytes_per_s: e[0], ops_per_s: e[1],
+            service, response, p99_ns: e[2],
+        }
+    }
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    any::<(u32, u32)>().prop_map(|(first, end)| Window { first, end })
+}
+
+prop_compose! {
+    fn criterion()(
+        name in text(), value in number(), limit in number(), at_most: bool, met: bool,
+        unit in select(vec![Unit::Share, Unit::Count, Unit::Nanoseconds]),
+    ) -> Criterion {
+        Criterion { name, value, limit, at_most, met, unit }
+    }
+}
+
+prop_compose! {
+    fn steady()(
+        rule in text(), reached: bool, reason in text(), window in window(), criteria in vec(criterion(), 0..3),
+        series in vec((of(op()), estimate(), number(), number()), 0..3),
+        shape in select(vec![Shape::Flat, Shape::WarmUp, Shape::Slowdown, Shape::MultiModal, Shape::Unsettled]),
+        regimes in vec((window(), estimate()), 0..3), notes in vec(text(), 0..2),
+    ) -> SteadyOutcome {
+        let series = series.into_iter().map(|(op, estimate, drift, drift_bound)| {
+            SeriesEstimate { op, measure: Measure::P99Ns, estimate, drift, drift_bound }
+        });
+        let regimes = regimes.into_iter().map(|(window, estimate)| Regime { window, estimate });
+        SteadyOutcome {
+            rule, reached, reason, window, criteria, series: series.collect(), shape, regimes: regimes.collect(), notes,
+            ..support::result(Validity::Valid).steady
+        }
+    }
+}
+
+prop_compose! {
+    fn open_loop()(offered_ops_per_s in number(), n in vec(count(), 4)) -> OpenLoop {
+        OpenLoop {
+            offered_ops_per_s, late_starts: n[0], deepest_backlog: n[1], shed: n[2], missed_starts: n[3],
+        }
+    }
+}
+
+prop_compose! {
+    fn stage()(name in text(), seconds in number(), n in vec(count(), 3), note in of(text())) -> StageRecord {
+        StageRecord { name, seconds, ok: n[0], failed: n[1], bytes: n[2], note }
+    }
+}
+
+prop_compose! {
+    fn gate()(text in text(), measured in number(), limit in number(), passed: bool) -> GateResult {
+        GateResult { text, measured, limit, passed }
+    }
+}
+
+prop_compose! {
+    fn point()(n in vec(number(), 3), response in latency(), deepest_backlog in count(), held: bool) -> StudyPoint {
+        StudyPoint {
+            offered_ops_per_s: n[0], ops_per_s: n[1], bytes_per_s: n[2], response, deepest_backlog, held,
+        }
+    }
+}
+
+prop_compose! {
+    fn result()(
+        n in vec(number(), 3), steady in steady(), total in op_result(), ops in vec(op_result(), 0..3),
+        open_loop in of(open_loop()), stages in vec(stage(), 0..3), gates in vec(gate(), 0..3),
+        verdict in (select(vec![Validity::Valid, Validity::Warn, Validity::Invalid]), vec(text(), 0..3)),
+        samples in vec((select(ErrorKind::ALL), text()), 0..3), cache in text(),
+        (client, target) in (btree_map(text(), number(), 0..3), btree_map(text(), text(), 0..3)),
+        (points, found_ops_per_s) in (vec(point(), 0..3), of(number())),
+    ) -> CellResult {
+        CellResult {
+            measured_s: n[0], window_start_s: n[1], window_end_s: n[2], steady, total, ops, open_loop, stages, gates,
+            verdict: Verdict { validity: verdict.0, reasons: verdict.1 },
+            error_samples: samples.into_iter().map(|(kind, detail)| ErrorSample { kind, detail }).collect(),
+            cache, client, target, points, found_ops_per_s,
+        }
+    }
+}
+
+prop_compose! {
+    fn cell()(
+        state in state(), started in of(moment()), finished in of(moment()), result in of(result()), failure in of(text()),
+    ) -> CellRecord {
+        CellRecord { index: 0, state, started, finished, result, failure }
+    }
+}
+
+prop_compose! {
+    fn run_record()(
+        name in text(), started in moment(), finished in of(moment()), state in state(), version in text(),
+        (plan_name, description, seed, results) in (text(), of(text()), any::<u64>(), of(text())),
+        facts in btree_map(text(), text(), 0..4),
+    ) -> RunRecord {
+        let mut record = support::run("aaaabbb2", &name);
+        record.plan.cells.truncate(2);
+        (record.plan.name, record.plan.description) = (plan_name, description);
+        (record.plan.seed, record.plan.results) = (seed, results);
+        RunRecord { name, started, finished, state, version, environment: Environment { facts }, ..record }
+    }
+}
+
+prop_compose! {
+    /// Counts as the engine makes them, and such as nothing makes.
+    fn op_stats()(
+        n in vec(count(), 4), errors in vec(0u64..1 << 40, ErrorKind::COUNT), failing: bool,
+        service in vec(any::<u64>(), 0..40), response in of(vec(any::<u64>(), 0..40)),
+    ) -> OpStats {
+        OpStats {
+            ok: n[0], bytes: n[1], rpcs: n[2], retries: n[3],
+            errors: if failing { errors.try_into().unwrap() } else { [0; ErrorKind::COUNT] },
+            service: histogram(&service),
+            response: response.map(|latencies| Box::new(histogram(&latencies))),
+        }
+    }
+}
+
+prop_compose! {
+    fn interval()(
+        index: u32, start_ns in count(), length_ns in count(), ops in vec(op_stats(), 0..4), first in 0usize..7,
+    ) -> Interval {
+        let kinds = OpKind::ALL[first..].iter().copied();
+        Interval { index, start_ns, length_ns, ops: kinds.zip(ops).collect() }
+    }
+}
+
+fn read_back(path: &Path) -> Store {
+    Store::open_existing(path).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn records_are_read_back_equal(record in run_record(), cell in cell(), text in text(), at in moment()) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.sqlite");
+        let store = Store::open(&path).unwrap();
+        store.begin_run(&record).unwrap();
+        store.finish_cell(&record.id, &cell).unwrap();
+        let event = Event { at, cell: Some(1), kind: text.clone(), text };
+        store.event(&record.id, &event).unwrap();
+        drop(store);
+        let store = read_back(&path);
+        prop_assert_eq!(store.run(&record.id).unwrap(), record.clone());
+        prop_assert_eq!(&store.cells(&record.id).unwrap()[0], &cell);
+        prop_assert_eq!(store.events(&record.id).unwrap(), vec![event]);
+        prop_assert_eq!(store.summaries().unwrap()[0].verdict, cell.result.map(|result| result.verdict.validity));
+        if record.name != "last" && !record.id.starts_with(&record.name) {
+            prop_assert_eq!(store.run(&record.name).unwrap().id, record.id);
+        }
+    }
+
+    #[test]
+    fn intervals_are_read_back_equal(written in vec(interval(), 1..6), stage in text(), trial: u32) {
+        // By number, each once: in a file as in a measurement.
+        let written: BTreeMap<u32, Interval> =
+            written.into_iter().map(|interval| (interval.index, interval)).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.sqlite");
+        let store = Store::open(&path).unwrap();
+        store.begin_run(&support::run("aaaabbb2", "properties")).unwrap();
+        let mut writer = store.writer("aaaabbb2").unwrap();
+        for interval in written.values() {
+            writer.interval(3, &stage, trial, interval).unwrap();
+        }
+        writer.finish().unwrap();
+        drop(store);
+        let store = read_back(&path);
+        let below = store.intervals("aaaabbb2", 3, &stage, trial, 0..u32::MAX).unwrap();
+        let below: Vec<Interval> = below.map(Result::unwrap).collect();
+        let expected: Vec<Interval> =
+            written.into_values().filter(|interval| interval.index < u32::MAX).collect();
+        prop_assert_eq!(below, expected);
+    }
+}
