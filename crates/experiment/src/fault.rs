@@ -71,7 +71,8 @@ impl Fault {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
         let room = shown.chars().count().saturating_sub(column - 1).max(1);
-        writeln!(f, " {number} | {}", shown.trim_end())?;
+        let line = format!(" {number} | {shown}");
+        writeln!(f, "{}", line.trim_end())?;
         let carets = "^".repeat(self.length.clamp(1, room));
         writeln!(f, " {margin} | {}{carets}", " ".repeat(column - 1))?;
         if let Some(note) = &self.note {

@@ -54,3 +54,21 @@ fn every_example_makes_a_plan() {
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
     }
 }
+
+/// The largest matrix that is allowed is read in a moment, not in minutes.
+#[test]
+fn the_largest_matrix_is_read() {
+    let list = |n: u64| (1..=n).map(|value| value.to_string()).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "targets: {{t: 'null:'}}\nworkloads: {{w: {{ops: read}}}}\nmatrix: {{queue_depth: [{}], jobs: [{}], order: shuffled}}\n",
+        list(1000),
+        list(100)
+    );
+    let plan = parse(&Source { file: "f", text: &text }, &Settings::none()).unwrap();
+    assert_eq!(plan.cells.len(), 100_000);
+    assert_eq!(plan.data_sets().len(), 1);
+    let mut points: Vec<_> = plan.cells.iter().map(|cell| &cell.name).collect();
+    points.sort();
+    points.dedup();
+    assert_eq!(points.len(), 100_000);
+}

@@ -74,7 +74,7 @@ fn find_study(fields: &Fields<'_>) -> Option<Study> {
         find.fault("from", "from is not below to", "write from: 100/s, to: 10k/s");
     }
     let tolerance = find.share("tolerance", 0.02);
-    if tolerance < 0.001 || tolerance > 0.5 {
+    if !(0.001..=0.5).contains(&tolerance) {
         find.fault("tolerance", "the tolerance does not fit", "write a share from 0.1% to 50%");
     }
     let trial_s = trial(&find, "trial");

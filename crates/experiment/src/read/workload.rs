@@ -182,7 +182,8 @@ impl Shape {
             (false, false) => 1 << 30,
         };
         let file_bytes = fields.size(size_key, default_size);
-        if file_bytes == 0 && !(device && !fields.has(size_key)) {
+        let whole_device = device && !fields.has(size_key);
+        if file_bytes == 0 && !whole_device {
             let what = if objects { "object" } else { "file" };
             fields.fault(
                 size_key,

@@ -64,7 +64,6 @@ fn faults(mistake: &Mistake) -> experiment::Faults {
         mistake.set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let environment = |name: &str| match name {
         "MANOMETER_SET_depth" => Some("deep".to_owned()),
-        "HOME" => Some("/home/me".to_owned()),
         _ => None,
     };
     let settings = Settings { set: &set, environment: &environment };

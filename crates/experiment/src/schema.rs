@@ -1,0 +1,228 @@
+//! The JSON Schema of experiment files (draft 2020-12), made from the same tables that the reader uses, for editors
+//! that complete and check YAML. What only the whole file can tell (shares that add up, names that exist) it leaves to
+//! [`parse`](crate::parse).
+
+use metrics::OpKind;
+use serde_json::{Map, Value, json};
+
+use crate::known::{self, Form, Key};
+use crate::target_options::{KINDS, OptionHelp, OptionKind};
+
+/// Anything with a parameter in it: what it becomes is known only when it is read.
+const PARAMETER: &str = r"\$\{[^}]+\}";
+
+/// The JSON Schema of experiment files; `schemas/experiment.schema.json` is this.
+pub fn schema() -> Value {
+    let mut top = object(known::FILE, &["targets", "workloads"]);
+    let fields = top.as_object_mut().expect("an object was made");
+    fields.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    fields.insert("title".into(), json!("manometer experiment"));
+    fields.insert(
+        "description".into(),
+        json!(
+            "What `manometer run` carries out: targets, workloads, and the matrix that crosses their keys."
+        ),
+    );
+    fields.insert("$defs".into(), definitions());
+    top
+}
+
+/// Everything that is referred to by name.
+fn definitions() -> Value {
+    let op_names: Vec<_> = OpKind::ALL.iter().map(|kind| kind.name()).collect();
+    let share_of = |keys: Value| json!({"type": "object", "propertyNames": keys, "additionalProperties": reference("share"), "minProperties": 1});
+    let one_of_keys = |pairs: Vec<(&str, Value)>| {
+        let properties: Map<String, Value> =
+            pairs.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+        json!({"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1, "maxProperties": 1})
+    };
+    let list = |items: Value| json!({"type": "array", "items": items, "minItems": 1});
+    json!({
+        "text": {"type": ["string", "number", "boolean"]},
+        "parameter": {"type": "string", "pattern": PARAMETER},
+        "size": unit(r"^\s*[0-9.]+\s*([KkMmGgTtPp]([Ii]?[Bb])?|[KkMmGgTtPp][Ii]|[Bb])?\s*$", "a size such as 4KiB, 8M or 1 GB"),
+        "span": unit(r"^\s*(0|([0-9.]+\s*(d|h|m|min|s|sec|ms|us|µs|μs|ns)\s*)+)\s*$", "a duration such as 30s, 1m30s or 250ms"),
+        "rate_value": unit(r"^\s*[0-9.]+\s*[KkMmGg]?\s*(ops)?/s\s*$", "operations a second, such as 350/s, 10k/s or 1.2M/s"),
+        "share": {"description": "a share such as 80% or 0.8", "anyOf": [
+            {"type": "number", "minimum": 0, "maximum": 1},
+            {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"},
+            reference("parameter"),
+        ]},
+        "flag": {"anyOf": [{"type": "boolean"}, {"enum": ["true", "false"]}, reference("parameter")]},
+        "count": {"anyOf": [
+            {"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9_]+$"}, reference("parameter"),
+        ]},
+        "number": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[0-9.eE+-]+$"}, reference("parameter")]},
+        "name": {"pattern": "^[A-Za-z0-9_-]{1,64}$"},
+        "gate": {"description": "a condition such as read.bandwidth >= 3 GB/s, write.p99 <= 5 ms or errors == 0",
+            "anyOf": [{"type": "string", "pattern": r"^\s*([a-z]+\.)?(bandwidth|bw|rate|iops|mean|max|errors|p[0-9.]+)\s*(>=|<=|==|>|<)\s*\S"}, reference("parameter")]},
+        "parameters": {"type": ["object", "null"], "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"}},
+        "targets": {"type": "object", "minProperties": 1, "propertyNames": reference("name"), "additionalProperties": reference("target")},
+        "target": target(),
+        "workloads": {"type": "object", "minProperties": 1, "propertyNames": reference("name"),
+            "additionalProperties": reference("workload")},
+        "workload": object(known::WORKLOAD, &[]),
+        "ops": {"anyOf": [{"enum": op_names}, share_of(json!({"enum": op_names})), reference("parameter")]},
+        "block_size": {"anyOf": [reference("size"), share_of(json!({"type": "string"}))]},
+        "access": {"anyOf": [
+            {"enum": known::ACCESS.iter().filter(|name| **name != "strided").collect::<Vec<_>>()},
+            one_of_keys(vec![
+                ("zipf", reference("number")),
+                ("pareto", reference("number")),
+                ("hotspot", object(known::HOTSPOT, &[])),
+                ("strided", reference("size")),
+            ]),
+            reference("parameter"),
+        ]},
+        "rate": {"anyOf": [
+            {"enum": ["none", "poisson"]},
+            reference("rate_value"),
+            one_of_keys(vec![
+                ("constant", reference("rate_value")),
+                ("poisson", reference("rate_value")),
+                ("ramp", object(known::RAMP, &["from", "to", "over"])),
+                ("steps", list(object(known::STEP, &["rate", "for"]))),
+                ("times", list(object(known::TIME, &["at", "rate"]))),
+            ]),
+        ]},
+        "rates": {"anyOf": [{"const": "auto"}, list(reference("rate_value")), reference("parameter")]},
+        "find": {"anyOf": [reference("gate"), object(known::FIND, &["goal"])]},
+        "sweep": {"anyOf": [reference("rates"), object(known::SWEEP, &[])]},
+        "stages": or_nothing(object(known::STAGES, &[])),
+        "measure": {"anyOf": [reference("span"), or_nothing(object(known::MEASURE, &[]))]},
+        "steady": {"anyOf": [
+            {"enum": known::STEADY},
+            one_of_keys(vec![
+                ("default", object(known::STEADY_DEFAULT, &[])),
+                ("snia", object(known::STEADY_SNIA, &[])),
+                ("storperf", object(known::STEADY_STORPERF, &[])),
+                ("fio", object(known::STEADY_FIO, &[])),
+            ]),
+            reference("parameter"),
+        ]},
+        "gates": {"anyOf": [reference("gate"), list(reference("gate"))]},
+        "errors": {"anyOf": [{"enum": ["continue", "stop"]}, object(known::ERRORS, &["stop_cell_after"]), reference("parameter")]},
+        "defaults": or_nothing(object(known::WORKLOAD, &[])),
+        "axes": or_nothing(axes(false)),
+        "matrix": or_nothing(axes(true)),
+    })
+}
+
+/// A value with a unit: a bare number too, where that has a meaning, and anything with a parameter.
+fn unit(pattern: &str, about: &str) -> Value {
+    json!({"description": about, "anyOf": [
+        {"type": "integer", "minimum": 0},
+        {"type": "string", "pattern": pattern},
+        reference("parameter"),
+    ]})
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+/// A map with just these keys.
+fn object(keys: &[Key], required: &[&str]) -> Value {
+    let properties: Map<String, Value> =
+        keys.iter().map(|key| (key.name.to_owned(), property(key))).collect();
+    let mut out = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    if !required.is_empty() {
+        out["required"] = json!(required);
+    }
+    out
+}
+
+/// A section of which nothing is written yet.
+fn or_nothing(mut object: Value) -> Value {
+    object["type"] = json!(["object", "null"]);
+    object
+}
+
+/// The schema of a key's value, with what it does and its default.
+fn property(key: &Key) -> Value {
+    let mut out = match key.form {
+        Form::Text => reference("text"),
+        Form::Flag => reference("flag"),
+        Form::Count(0) => reference("count"),
+        Form::Count(least) => {
+            json!({"anyOf": [
+                {"type": "integer", "minimum": least}, {"type": "string", "pattern": "^[0-9_]+$"}, reference("parameter"),
+            ]})
+        }
+        Form::Size => reference("size"),
+        Form::Span => reference("span"),
+        Form::Share => reference("share"),
+        Form::Rate => reference("rate_value"),
+        Form::Choice(words) => choice(words),
+        Form::Named(name) => reference(name),
+    };
+    let default =
+        if key.default.is_empty() { "required".into() } else { format!("default: {}", key.default) };
+    out["description"] = json!(format!("{} ({default})", key.about));
+    out
+}
+
+/// One of some words, with dashes or underscores, or a parameter.
+fn choice(words: &[&str]) -> Value {
+    let mut all: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    all.extend(words.iter().filter(|word| word.contains('_')).map(|word| word.replace('_', "-")));
+    json!({"anyOf": [{"enum": all}, reference("parameter")]})
+}
+
+/// A URL, or a map of a URL and options of any kind of target.
+fn target() -> Value {
+    let mut properties = Map::new();
+    let schemes: Vec<_> = KINDS.iter().map(|kind| kind.scheme).collect();
+    let examples: Vec<_> = KINDS.iter().map(|kind| kind.example).collect();
+    let url = json!({
+        "description": "what is loaded",
+        "examples": examples,
+        "anyOf": [{"type": "string", "pattern": format!("^({}):", schemes.join("|"))}, reference("parameter")],
+    });
+    properties.insert("url".into(), url.clone());
+    for kind in KINDS {
+        for help in kind.options {
+            let of_others =
+                KINDS.iter().filter(|kind| kind.options.iter().any(|other| other.name == help.name));
+            let kinds: Vec<_> = of_others.map(|kind| kind.scheme).collect();
+            properties.entry(help.name).or_insert_with(|| option(help, &kinds));
+        }
+    }
+    json!({"anyOf": [
+        url,
+        {"type": "object", "properties": properties, "required": ["url"], "additionalProperties": false},
+    ]})
+}
+
+fn option(help: &OptionHelp, kinds: &[&str]) -> Value {
+    let mut out = match help.kind {
+        OptionKind::Flag => reference("flag"),
+        OptionKind::Count { .. } => reference("count"),
+        OptionKind::Bytes { .. } => reference("size"),
+        OptionKind::Span => reference("span"),
+        OptionKind::Share => reference("share"),
+        OptionKind::Choice(words) => choice(words),
+        OptionKind::Text => reference("text"),
+    };
+    out["description"] = json!(format!("{}: {} (default: {})", kinds.join(", "), help.about, help.default));
+    out
+}
+
+/// A matrix: parameters can be crossed too, so every name is allowed, but each needs a list.
+fn axes(whole: bool) -> Value {
+    let mut properties = Map::new();
+    if whole {
+        properties = known::MATRIX.iter().map(|key| (key.name.to_owned(), property(key))).collect();
+    }
+    let crossable = known::WORKLOAD.iter().filter(|key| !matches!(key.name, "stages" | "gates" | "matrix"));
+    for key in crossable {
+        let items = property(key);
+        let list = json!({"type": "array", "minItems": 1, "items": items});
+        properties.insert(key.name.to_owned(), json!({"anyOf": [list, reference("parameter")]}));
+    }
+    json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, reference("parameter")]},
+    })
+}
