@@ -61,8 +61,9 @@ impl Shared<'_> {
     fn count_error(&self, end: u64) {
         let limited = self.stop.signals.error_limit != u64::MAX && end < self.end_ns.get();
         if limited && !self.lockstep && self.stop.count_error() {
-            // The window is closed behind this error, not before it.
-            self.end_window(end + 1);
+            // The window is closed behind this error, not before it; nothing is started any more.
+            self.recorder.borrow_mut().truncate(end + 1);
+            self.note_end(end);
         }
     }
 

@@ -1,6 +1,8 @@
 //! Plans, and a target that logs what it is asked and answers by a function, on a virtual clock.
 #![allow(dead_code, clippy::unwrap_used, reason = "a test helper of which each file uses a part")]
 
+pub mod memory;
+
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
