@@ -120,8 +120,8 @@ impl Reactor {
     pub fn open(choice: Choice) -> Result<Reactor, OpenError> {
         let refusal = match choice {
             Choice::Epoll => None,
-            Choice::Auto | Choice::Uring | Choice::Polling(_) => {
-                match uring::Uring::open(choice.what_polls()) {
+            Choice::Auto | Choice::Uring | Choice::Batching | Choice::Polling(_) => {
+                match uring::Uring::open(choice) {
                     Ok(uring) => return Ok(Self::over(Kernel::Uring(uring), None)),
                     Err(reason) if choice != Choice::Auto => return Err(OpenError::Uring(reason)),
                     Err(reason) => Some(reason),

@@ -97,12 +97,13 @@ impl Ring {
         }
     }
 
-    /// Submits. `wait`: `None` = do not wait; `Some(None)` = until something completes; `Some(Some(ns))` = at most so long.
-    pub(crate) fn turn(&self, wait: Option<Option<u64>>) {
+    /// Submits. `wait`: `None` = do not wait; `Some(None)` = until `enough` have completed; `Some(Some(ns))` = at most so
+    /// long.
+    pub(crate) fn turn(&self, wait: Option<Option<u64>>, enough: usize) {
         let mut ring = self.ring.borrow_mut();
         let pending = !ring.completion().is_empty();
         let (want, wait) = match wait {
-            Some(limit) if !pending => (1, limit),
+            Some(limit) if !pending => (enough, limit),
             _ => (0, None),
         };
         let taskrun = self.deferred && ring.submission().taskrun();

@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue};
 
-use crate::choice::Polling;
+use crate::choice::{Choice, Polling};
 use crate::core::Inner;
 use crate::ring::Ring;
 use crate::slots::{Held, Slots};
@@ -31,6 +31,9 @@ const CANCELLATION: u64 = u64::MAX;
 /// How long closing waits for the kernel to let go of buffers.
 const DRAIN_MS_MAX: u32 = 500;
 
+/// The most completions that are waited for at once, and for how long.
+const BATCH_MAX: usize = 16;
+const BATCH_WAIT_NS: u64 = 100_000;
 /// Looks at a polled device before the processor is offered to others.
 const POLLS_BEFORE_YIELD: u32 = 64;
 
@@ -45,11 +48,14 @@ pub(crate) struct Uring {
     free_buffers: RefCell<Vec<u16>>,
     /// The kernel can send from user pages without a copy (`IORING_OP_SEND_ZC`, Linux 6.0).
     pub(crate) sends_zero_copy: bool,
+    /// Waits for several completions at once.
+    batches: bool,
 }
 
 impl Uring {
     /// Opens a ring, or says in words why the kernel refuses.
-    pub(crate) fn open(polling: Polling) -> Result<Uring, String> {
+    pub(crate) fn open(choice: Choice) -> Result<Uring, String> {
+        let polling = choice.what_polls();
         let submitting = Polling { completions: false, ..polling };
         let main = Ring::open(submitting, None).map_err(|e| refusal(&e))?;
         let sends_zero_copy = probe(&main.ring.borrow())?;
@@ -70,6 +76,7 @@ impl Uring {
             free_files: RefCell::new(free_files),
             free_buffers: RefCell::new(free_buffers),
             sends_zero_copy,
+            batches: choice == Choice::Batching,
         })
     }
 
@@ -164,14 +171,20 @@ impl Uring {
     /// `Some(Some(ns))` = at most so long.
     pub(crate) fn turn(&self, wait: Option<Option<u64>>, mut ready: impl FnMut(u32)) {
         let Some(polled) = self.polled.as_ref().filter(|polled| polled.in_flight() > 0) else {
-            self.main.turn(wait);
+            if let Some(limit) = wait
+                && self.batches
+                && self.wait_for_batch(limit, &mut ready)
+            {
+                return;
+            }
+            self.main.turn(wait, 1);
             self.collect(&self.main, &mut ready);
             return;
         };
         let until = wait.map(|limit| limit.map(|ns| clock::now_ns().saturating_add(ns)));
         for looks in 1_u32.. {
             polled.poll_device();
-            self.main.turn(None);
+            self.main.turn(None, 0);
             let ended = self.collect(polled, &mut ready) + self.collect(&self.main, &mut ready);
             let in_time = match until {
                 None => false,
@@ -187,6 +200,17 @@ impl Uring {
                 std::hint::spin_loop();
             }
         }
+    }
+
+    /// Waits until half of what is in flight has ended, but not for long; true when anything has.
+    fn wait_for_batch(&self, limit: Option<u64>, ready: &mut impl FnMut(u32)) -> bool {
+        let want = (self.slots.borrow().in_flight() / 2).min(BATCH_MAX);
+        if want < 2 {
+            return false;
+        }
+        let limit = limit.map_or(BATCH_WAIT_NS, |limit| limit.min(BATCH_WAIT_NS));
+        self.main.turn(Some(Some(limit)), want);
+        self.collect(&self.main, ready) > 0
     }
 
     /// Takes what has ended on a ring; says how many.

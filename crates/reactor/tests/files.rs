@@ -10,7 +10,8 @@ use std::time::Duration;
 use reactor::{Buffer, Choice, FileOptions, NAME_BUFFER, Reactor, Space};
 
 /// Every backend that can do files, the polling ones included: without `O_DIRECT` those use their ordinary ring.
-const CHOICES: [Choice; 5] = [
+const CHOICES: [Choice; 6] = [
+    Choice::Batching,
     Choice::Uring,
     Choice::Epoll,
     Choice::Polling(reactor::Polling { completions: false, submissions: true }),
