@@ -84,3 +84,64 @@ fn a_refusal_is_the_scripted_one() {
     let refused = reactor.block_on(async { driver.connect(&reactor, &CONTEXT).await.err() });
     assert_eq!(refused.map(|error| error.to_string()).as_deref(), Some("not you"));
 }
+
+/// The latencies of `count` operations, one after the other.
+fn latencies(config: SimConfig, count: usize) -> Vec<u64> {
+    let mut last = 0;
+    let ends = ends(config, count).into_iter();
+    ends.map(|(at, _)| at - std::mem::replace(&mut last, at)).collect()
+}
+
+#[test]
+fn stalls_come_again() {
+    // At 15 to 20, 45 to 50, 75 to 80 and so on.
+    let stalls = Periodic { first_ns: 15, every_ns: 30, for_ns: 5 };
+    let config = SimConfig { latency: Latency::Fixed(8), stall_every: Some(stalls), ..SimConfig::default() };
+    let at: Vec<u64> = ends(config, 9).into_iter().map(|(at, _)| at).collect();
+    assert_eq!(at, [8, 20, 28, 36, 44, 52, 60, 68, 80]);
+    assert_eq!(Periodic::new(10, 100), Periodic { first_ns: 50, every_ns: 100, for_ns: 10 });
+    assert_eq!(Periodic::new(10, 100).end_of_stall_at(49), None);
+    assert_eq!(Periodic::new(10, 100).end_of_stall_at(159), Some(160));
+}
+
+/// Reads of 100 ns that may take for ever.
+fn patient(config: SimConfig, count: usize) -> Vec<u64> {
+    latencies(SimConfig { latency: Latency::Fixed(100), ..config }, count)
+}
+
+#[test]
+fn drift_is_linear_in_time() {
+    // At 0, 100, 210 and 331 ns; 10^6 a second is a thousandth a nanosecond.
+    let config = SimConfig { drift_per_s: 1e6, ..SimConfig::default() };
+    assert_eq!(patient(config, 4), [100, 110, 121, 133]);
+}
+
+#[test]
+fn a_beginning_unlike_the_rest_decays() {
+    let warm_up = WarmUp { extra: 2.0, decay_ns: 100 };
+    let seen = patient(SimConfig { warm_up: Some(warm_up), ..SimConfig::default() }, 20);
+    // 300 at first; then 100 (1 + 2 exp(-3)) = 110, 100 (1 + 2 exp(-4.1)) = 103.
+    assert_eq!((&seen[..3], seen[19]), (&[300, 110, 103][..], 100));
+    let cache = WarmUp { extra: -0.9, decay_ns: 100 };
+    let seen = patient(SimConfig { warm_up: Some(cache), ..SimConfig::default() }, 50);
+    assert!(seen[0] == 10 && seen[49] == 100 && seen.is_sorted());
+}
+
+#[test]
+fn a_cliff_comes_after_its_bytes() {
+    // 100 bytes an operation: the fourth is the first to find 300 moved.
+    let cliff = Some(Cliff { after_bytes: 300, factor: 4.0 });
+    assert_eq!(patient(SimConfig { cliff, ..SimConfig::default() }, 5), [100, 100, 100, 400, 400]);
+    // The pipe is slower too.
+    let bytes_per_s = Some(10_000_000_000);
+    let config = SimConfig { cliff, bytes_per_s, ..SimConfig::default() };
+    assert_eq!(patient(config, 5), [110, 110, 110, 440, 440]);
+}
+
+#[test]
+fn noise_follows_the_seed() {
+    let noise = Some(Noise { deviation: 0.2, correlation: 0.7, step_ns: 50 });
+    let config = |seed| SimConfig { seed, noise, ..SimConfig::default() };
+    assert_eq!(patient(config(1), 100), patient(config(1), 100));
+    assert_ne!(patient(config(1), 100), patient(config(2), 100));
+}

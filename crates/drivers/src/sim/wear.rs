@@ -83,3 +83,26 @@ fn normal(random: &mut fastrand::Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_has_the_deviation_and_the_memory_it_was_given() {
+        let mut wander = Wander::new(Noise { deviation: 0.2, correlation: 0.7, step_ns: 10 }, 3);
+        let logs: Vec<f64> = (0..200_000).map(|step| wander.at(step * 10 + 3).ln()).collect();
+        let count = logs.len() as f64;
+        let mean = logs.iter().sum::<f64>() / count;
+        let deviation = (logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt();
+        // With a correlation of 0.7 there are 200 000 (1 - 0.7) / (1 + 0.7) = 35 000 independent samples.
+        assert!(mean.abs() < 5.0 * 0.2 / 35_000f64.sqrt(), "{mean}");
+        assert!((deviation / 0.2 - 1.0).abs() < 0.02, "{deviation}");
+        for (lag, expected) in [(1, 0.7f64), (2, 0.49), (5, 0.168)] {
+            let products = logs.iter().zip(&logs[lag..]).map(|(a, b)| (a - mean) * (b - mean));
+            let correlation = products.sum::<f64>() / count / deviation.powi(2);
+            assert!((correlation - expected).abs() < 0.02, "{lag}: {correlation}");
+        }
+        assert_eq!(wander.at(2_000_005), wander.at(2_000_009), "within a step nothing changes");
+    }
+}
