@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use drivers::file::{FileConfig, FileDriver, Place};
 use drivers::nfs::{NfsConfig, NfsDriver};
 use drivers::s3::{Credentials, Endpoint, S3Config, S3Driver, TlsConfig};
 use provision::{
-    BucketAccess, CleanupOptions, Helper, Journal, NfsPlace, ProvisionError, S3Place, Secret, Trust,
+    BucketAccess, CleanupOptions, Helper, Journal, LocalPlace, NfsPlace, ProvisionError, S3Place, Secret,
+    Trust,
 };
 use units::Span;
 
-use crate::check::{Place, credentials, no_keys};
+use crate::check::{Place as _, credentials, no_keys};
 use crate::exit;
 use crate::messages::Messages;
 
@@ -138,12 +140,22 @@ impl Helper for Keys {
         driver.empty(ANSWER_LIMIT).map_err(|error| error.to_string())
     }
 
+    fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String> {
+        let config = FileConfig::new(Place::Directory(place.path.clone()));
+        let removed = FileDriver::new(config).and_then(|driver| driver.remove_all());
+        removed.map(drop).map_err(|error| error.detail.into())
+    }
+
     fn remove_objects(&mut self, place: &S3Place, access: Option<&BucketAccess>) -> Result<(), String> {
         use drivers::s3::Trust;
         let file = self.s3_credentials_file.as_deref().or(place.credentials_file.as_deref());
         let keys = match access {
             Some(access) => credentials(access),
-            None => Credentials::find(file).map_err(|error| no_keys(&error))?,
+            None => match (file, &place.profile) {
+                (Some(file), Some(profile)) => Credentials::from_file(file, profile),
+                (file, _) => Credentials::find(file),
+            }
+            .map_err(|error| no_keys(&error))?,
         };
         let endpoint: Endpoint =
             place.endpoint.parse().map_err(|error: drivers::s3::EndpointError| error.to_string())?;
@@ -162,5 +174,40 @@ impl Helper for Keys {
         };
         let driver = S3Driver::new(config).map_err(|error| error.to_string())?;
         driver.empty(ANSWER_LIMIT).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use provision::{LocalPlace, RunId};
+
+    use super::*;
+
+    /// A run that was killed after it made a directory: cleanup removes it and what manometer put there.
+    #[test]
+    fn a_local_directory_of_a_killed_run_is_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let journal_dir = scratch.path().join("journal");
+        let journal = Journal::open(&journal_dir).unwrap();
+        let run = journal.begin(&RunId::random()).unwrap();
+        let path = scratch.path().join(run.id().object_name());
+        run.local_directory(&LocalPlace::here(path.clone())).unwrap();
+        let driver = FileDriver::new(FileConfig::new(Place::Directory(path.clone()))).unwrap();
+        driver.prepare().unwrap();
+        std::fs::write(path.join(format!("{:016x}", 3)), b"data").unwrap();
+        drop(run);
+        let arguments = CleanupArguments {
+            journal_dir: Some(journal_dir.clone()),
+            token_file: None,
+            tls_fingerprint: None,
+            tls_ca: None,
+            tls_insecure: false,
+            call_timeout: Span::from_secs(1),
+            s3_credentials_file: None,
+            s3_tls_fingerprint: None,
+        };
+        assert_eq!(super::run(arguments, &Messages::new()), 0);
+        assert!(!path.exists());
+        assert_eq!(std::fs::read_dir(&journal_dir).unwrap().count(), 0, "the journal is done with");
     }
 }

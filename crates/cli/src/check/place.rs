@@ -145,7 +145,7 @@ impl<P: Place> Drop for Occupied<'_, P> {
 }
 
 /// True when the error proves that nothing of ours was made.
-fn never_made(kind: ErrorKind) -> bool {
+pub fn never_made(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::ConnectFailed

@@ -73,7 +73,7 @@ impl Bench {
     pub fn read<D: Driver>(&mut self, driver: &D, label: &str, data_set: DataSet) -> Result<Ran, StageError> {
         let block_bytes = match data_set.shape() {
             Shape::Files { block_bytes, .. } => Some(block_bytes),
-            Shape::Objects { .. } => None,
+            Shape::Objects { .. } | Shape::Device { .. } => None,
         };
         let order = engine::Order::Sequential;
         self.measure(driver, &format!("{label} read"), Workload::Read { data_set, block_bytes, order })

@@ -99,11 +99,7 @@ impl Payload {
                 self.fill_by(path, source.object, source.offset(part.start), first);
             }
             if !second.is_empty() {
-                let block = self.repeated_block(source);
-                let from = part.start + part.varied;
-                for (at, byte) in second.iter_mut().enumerate() {
-                    *byte = block[(from + at) % BLOCK];
-                }
+                repeat(self.repeated_block(source, part.start + part.varied), second);
             }
             offset = offset.wrapping_add(part.len() as u64);
             out = rest;
@@ -129,11 +125,8 @@ impl Payload {
                     .map_err(|found| Mismatch { offset: offset + (found.offset - from) })?;
             }
             if !second.is_empty() {
-                let block = self.repeated_block(source);
-                let from = part.start + part.varied;
-                let differs =
-                    second.iter().enumerate().position(|(at, byte)| *byte != block[(from + at) % BLOCK]);
-                if let Some(at) = differs {
+                let block = self.repeated_block(source, part.start + part.varied);
+                if let Some(at) = differs(block, second) {
                     return Err(Mismatch { offset: offset + (part.varied + at) as u64 });
                 }
             }
@@ -143,12 +136,37 @@ impl Payload {
         Ok(())
     }
 
-    /// The block that the end of a unit repeats: the one that would stand at its beginning anyway.
-    fn repeated_block(&self, source: Source) -> [u8; BLOCK] {
+    /// The block that the end of a unit repeats, as it begins at byte `at` of the unit: the one that would stand at the
+    /// beginning of that end anyway.
+    fn repeated_block(&self, source: Source, at: usize) -> [u8; BLOCK] {
         let mut block = [0; BLOCK];
         self.fill_by(fastest(), source.object, source.offset(self.shape.varied_bytes()), &mut block);
+        block.rotate_left(at % BLOCK);
         block
     }
+}
+
+/// Fills with a block over and over.
+fn repeat(block: [u8; BLOCK], out: &mut [u8]) {
+    let mut chunks = out.chunks_exact_mut(BLOCK);
+    chunks.by_ref().for_each(|chunk| chunk.copy_from_slice(&block));
+    let rest = chunks.into_remainder();
+    rest.copy_from_slice(&block[..rest.len()]);
+}
+
+/// Where something else than a block over and over begins.
+fn differs(block: [u8; BLOCK], data: &[u8]) -> Option<usize> {
+    let word = u128::from_le_bytes(block);
+    let chunks = data.chunks_exact(BLOCK);
+    let rest = chunks.remainder();
+    // All at once: damage is rare, and a loop without a way out goes by vectors.
+    let differences = chunks.clone().fold(0, |sum, chunk| {
+        sum | (u128::from_le_bytes(chunk.try_into().expect("chunks are blocks")) ^ word)
+    });
+    if differences == 0 && *rest == block[..rest.len()] {
+        return None;
+    }
+    data.iter().enumerate().position(|(at, byte)| *byte != block[at % BLOCK])
 }
 
 impl Source {

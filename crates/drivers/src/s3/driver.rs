@@ -106,6 +106,11 @@ impl S3Driver {
         &self.shared.config
     }
 
+    /// Where it is connected to: the addresses of the endpoint's name, or the one that is used instead.
+    pub fn addresses(&self) -> &[std::net::SocketAddr] {
+        &self.shared.addresses
+    }
+
     /// The key of the object of this number.
     pub fn key(&self, object: u64) -> String {
         self.shared.addressing.key(object)

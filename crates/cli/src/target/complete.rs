@@ -1,0 +1,63 @@
+//! Whether a data set that was not made by this run is there in full size.
+
+use drivers::DriverError;
+use engine::DataSet;
+
+use super::place::PATIENCE;
+use super::{Opened, TargetError};
+
+/// Looks at the size of every file or object.
+pub(super) fn check(opened: &Opened, data_set: &DataSet) -> Result<(), TargetError> {
+    let mut found =
+        Found { items: data_set.objects(), bytes: data_set.shape().item_bytes(), right: 0, wrong: None };
+    let listed: Result<(), DriverError> = match opened {
+        Opened::Null(_) | Opened::Sim(_) => return Ok(()),
+        Opened::File(target) if target.is_device() => return Ok(()),
+        Opened::File(target) => target
+            .driver
+            .files()
+            .map(|files| files.iter().for_each(|(number, size)| found.item(*number, *size))),
+        Opened::Nfs(target) => target.driver.list_each(PATIENCE, |name, size| found.named(name, size)),
+        Opened::S3(target) => target.driver.list_prefix(|key, size| found.named(key, size)).map(drop),
+    };
+    listed?;
+    if found.right == found.items {
+        return Ok(());
+    }
+    let what = match found.wrong {
+        Some((number, size)) => format!("{number:016x} has {size} bytes and should have {}", found.bytes),
+        None => format!("there are {} of {} with {} bytes", found.right, found.items, found.bytes),
+    };
+    Err(TargetError::Input(format!("the data set is not complete: {what}; prepare it by `prepare: fill`")))
+}
+
+/// What a listing brought so far.
+struct Found {
+    items: u64,
+    bytes: u64,
+    right: u64,
+    /// The first of another size.
+    wrong: Option<(u64, u64)>,
+}
+
+impl Found {
+    fn item(&mut self, number: u64, size: u64) {
+        if number >= self.items {
+            return;
+        }
+        if size == self.bytes {
+            self.right += 1;
+        } else {
+            self.wrong.get_or_insert((number, size));
+        }
+    }
+
+    /// An item by its name, or by its key, which ends with its name.
+    fn named(&mut self, name: &str, size: u64) {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let ours = name.len() == 16;
+        if let Some(number) = u64::from_str_radix(name, 16).ok().filter(|_| ours) {
+            self.item(number, size);
+        }
+    }
+}

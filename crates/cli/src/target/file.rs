@@ -1,0 +1,189 @@
+//! `file:///directory` and `block:///dev/device`: files of this machine, and block devices as a whole.
+
+use std::path::{Path, PathBuf};
+
+use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where};
+use experiment::{Target, Workload};
+use metrics::OpKind;
+use provision::LocalPlace;
+use reactor::Choice;
+
+use super::options::Options;
+use super::place::{Entered, Entry, Place};
+use super::url::{TargetUrl, form, wrong};
+use super::{OpenOptions, TargetError};
+
+/// A directory or a block device.
+pub struct FileTarget {
+    pub(super) driver: FileDriver,
+    pub(super) place: Place,
+    destroy: Option<PathBuf>,
+    /// Sizes that must fit the device's alignment.
+    sizes: Vec<u64>,
+    /// The workload changes what is there.
+    writes: bool,
+    /// Which interface the options ask for.
+    wanted: Option<Choice>,
+    /// Bytes of the device that are used; 0 in a directory.
+    pub(super) device_bytes: u64,
+}
+
+pub(super) fn open(
+    target: &Target,
+    url: &TargetUrl,
+    workload: &Workload,
+    options: &OpenOptions,
+) -> Result<FileTarget, TargetError> {
+    let given = Options::new(target, url, &[])?;
+    if !url.authority.is_empty() || url.path.len() < 2 {
+        let problem = format!("three slashes begin the path of this machine; write {}", form(&url.scheme));
+        return Err(wrong(&target.url, &problem));
+    }
+    let path = PathBuf::from(&url.path);
+    let device = url.scheme == "block";
+    let (place, config_place) = if device {
+        (Place::stays(&options.run), Where::Device(path))
+    } else {
+        directory(target, &given, &path, options)?
+    };
+    let usual = FileConfig::new(config_place);
+    let config = FileConfig {
+        direct: given.flag("direct")?.unwrap_or(device),
+        registered: given.flag("registered")?.unwrap_or(usual.registered),
+        fdatasync: workload.fdatasync,
+        fallocate: given.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
+        file_bytes: workload.file_bytes,
+        trim: given.flag("trim")?.unwrap_or(usual.trim),
+        ..usual
+    };
+    let sizes: Vec<u64> = workload
+        .block_sizes
+        .iter()
+        .map(|size| size.bytes)
+        .chain([workload.file_bytes])
+        .filter(|size| *size > 0)
+        .collect();
+    let driver = FileDriver::new(config)
+        .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
+    let device_bytes = match (device, workload.file_bytes) {
+        (false, _) => 0,
+        (true, asked) => {
+            let size = driver.device_size()?;
+            if asked > size {
+                return Err(TargetError::Input(format!(
+                    "target {}: {} bytes are to be used and {} has {size}; use at most that, or 0 for all of it",
+                    target.name, asked, url.path
+                )));
+            }
+            if asked == 0 { whole_blocks(size, workload) } else { asked }
+        }
+    };
+    Ok(FileTarget {
+        driver,
+        place,
+        destroy: options.destroy.clone(),
+        sizes,
+        writes: workload.ops.iter().any(|op| !matches!(op.op, OpKind::Read | OpKind::Stat | OpKind::List)),
+        wanted: reactor_of(target, &given)?,
+        device_bytes,
+    })
+}
+
+/// Our directory in the one that the URL names.
+fn directory(
+    target: &Target,
+    given: &Options,
+    parent: &Path,
+    options: &OpenOptions,
+) -> Result<(Place, Where), TargetError> {
+    if !parent.is_dir() {
+        return Err(wrong(&target.url, "there is no such directory; make it, or name one that exists"));
+    }
+    let Some(name) = given.text("directory") else {
+        let path = parent.join(options.run.id().object_name());
+        let entry = Entry::Local(LocalPlace::here(path.clone()));
+        return Ok((Place::own(&options.run, entry), Where::Directory(path)));
+    };
+    if name.is_empty() || matches!(name, "." | "..") || name.contains('/') {
+        return Err(given.wrong("directory", name, "write one name, without /"));
+    }
+    Ok((Place::stays(&options.run), Where::Directory(parent.join(name))))
+}
+
+/// As much of a device as has only whole blocks of every size.
+fn whole_blocks(size: u64, workload: &Workload) -> u64 {
+    let largest = workload.block_sizes.iter().map(|size| size.bytes).max().unwrap_or(1).max(1);
+    if size < largest { size } else { size / largest * largest }
+}
+
+fn fallocate(text: &str) -> Result<Fallocate, String> {
+    match text {
+        "none" => Ok(Fallocate::None),
+        "reserve" => Ok(Fallocate::Allocate),
+        _ => Err("write none or reserve".to_owned()),
+    }
+}
+
+/// The interface that `engine`, `iopoll` and `sqpoll` ask for, if they do.
+fn reactor_of(target: &Target, given: &Options) -> Result<Option<Choice>, TargetError> {
+    let engine = given.text("engine").unwrap_or("auto");
+    let polls = (given.flag("iopoll")?.unwrap_or(false), given.flag("sqpoll")?.unwrap_or(false));
+    let polling = Choice::polling(polls.0, polls.1);
+    match (engine, polls) {
+        ("auto", (false, false)) => Ok(None),
+        ("auto" | "uring", _) => Ok(Some(polling)),
+        ("threads", (false, false)) => Ok(Some(Choice::Epoll)),
+        ("threads", _) => Err(TargetError::Input(format!(
+            "target {}: engine: threads cannot poll; take out iopoll and sqpoll, or choose uring",
+            target.name
+        ))),
+        _ => Err(given.wrong("engine", engine, "write auto, uring or threads")),
+    }
+}
+
+impl FileTarget {
+    pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
+        if self.is_device() {
+            self.driver.check_device(self.destroy.as_deref())?;
+            self.driver.prepare()?;
+            self.check_sizes()?;
+            return Ok(Entered::Existing);
+        }
+        let entered = self.place.enter(|| self.driver.prepare(), || self.driver.adopt())?;
+        self.check_sizes()?;
+        Ok(entered)
+    }
+
+    pub(super) fn adopt(&self) -> Result<(), TargetError> {
+        if self.is_device() && self.writes {
+            self.driver.check_device(self.destroy.as_deref())?;
+        }
+        self.driver.adopt()?;
+        self.check_sizes()
+    }
+
+    pub(super) fn remove_all(&self) -> Result<(), TargetError> {
+        self.place.leave(|| self.driver.remove_all().map(drop))
+    }
+
+    /// The directory that holds the files.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        match &self.driver.config().place {
+            Where::Directory(path) => Some(path),
+            Where::Device(_) => None,
+        }
+    }
+
+    pub(super) fn is_device(&self) -> bool {
+        self.directory().is_none()
+    }
+
+    pub(super) fn reactor(&self, wanted: Choice) -> Choice {
+        self.wanted.unwrap_or(wanted)
+    }
+
+    /// Past the page cache not every size can be read or written: better said now than by every operation.
+    fn check_sizes(&self) -> Result<(), TargetError> {
+        self.sizes.iter().try_for_each(|size| Ok(self.driver.check_block_bytes(*size)?))
+    }
+}

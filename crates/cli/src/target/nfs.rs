@@ -1,0 +1,135 @@
+//! `nfs://host[:port]/export`: a directory of files on an export, without mounting it.
+
+use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
+use std::time::Duration;
+
+use drivers::nfs::{NfsConfig, NfsDriver};
+use experiment::Target;
+use provision::NfsPlace;
+
+use super::options::Options;
+use super::place::{Entered, Entry, PATIENCE, Place};
+use super::url::{TargetUrl, form, wrong};
+use super::{OpenOptions, TargetError};
+
+/// An export.
+pub struct NfsTarget {
+    pub(super) driver: NfsDriver,
+    pub(super) place: Place,
+    /// The longest wait for an answer to the first questions.
+    contact: Duration,
+}
+
+pub(super) fn open(
+    target: &Target,
+    url: &TargetUrl,
+    options: &OpenOptions,
+) -> Result<NfsTarget, TargetError> {
+    let given = Options::new(target, url, &[])?;
+    let (host, port) = authority(&target.url, &url.authority)?;
+    if url.path.is_empty() {
+        return Err(wrong(&target.url, &format!("the export is missing; write {}", form("nfs"))));
+    }
+    let server = address(&target.url, &host)?;
+    let kept = given.text("directory").map(str::to_owned);
+    let directory = kept.clone().unwrap_or_else(|| options.run.id().object_name());
+    let port_form = "a port from 1 to 65535";
+    let id_form = "a number from 0 to 4294967295";
+    let size = |name| -> Result<Option<u32>, TargetError> {
+        given.read(name, |text| {
+            let size: units::Size = text.parse().map_err(|error: units::ParseError| error.to_string())?;
+            u32::try_from(size.0)
+                .ok()
+                .filter(|size| *size > 0)
+                .ok_or_else(|| "write 1 to 4294967295 bytes".to_owned())
+        })
+    };
+    let usual = NfsConfig::new(server, url.path.clone(), directory);
+    let config = NfsConfig {
+        nfs_port: port,
+        mount_port: given.number("mount_port", port_form)?,
+        portmap_port: given.number("portmap_port", port_form)?.unwrap_or(usual.portmap_port),
+        uid: given.number("uid", id_form)?.unwrap_or(usual.uid),
+        gid: given.number("gid", id_form)?.unwrap_or(usual.gid),
+        connections_per_worker: given
+            .number("connections", "a whole number from 1 on")?
+            .unwrap_or(usual.connections_per_worker),
+        stable: given.flag("stable")?.unwrap_or(usual.stable),
+        read_size: size("read_size")?,
+        write_size: size("write_size")?,
+        ..usual
+    };
+    let place = match kept {
+        Some(_) => Place::stays(&options.run),
+        None => Place::own(&options.run, Entry::Nfs(place_of(&config))),
+    };
+    let driver = NfsDriver::new(config)
+        .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
+    Ok(NfsTarget { driver, place, contact: options.connect_timeout })
+}
+
+fn place_of(config: &NfsConfig) -> NfsPlace {
+    NfsPlace {
+        server: config.server,
+        export: config.export.clone(),
+        directory: config.directory.clone(),
+        nfs_port: config.nfs_port,
+        mount_port: config.mount_port,
+        portmap_port: config.portmap_port,
+        uid: config.uid,
+        gid: config.gid,
+    }
+}
+
+impl NfsTarget {
+    pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
+        self.place.enter(|| self.driver.prepare(self.contact), || self.driver.adopt(self.contact))
+    }
+
+    pub(super) fn adopt(&self) -> Result<(), TargetError> {
+        Ok(self.driver.adopt(self.contact)?)
+    }
+
+    pub(super) fn remove_all(&self) -> Result<(), TargetError> {
+        self.place.leave(|| self.driver.remove_all(PATIENCE).map(drop))
+    }
+}
+
+/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`.
+fn authority(url: &str, text: &str) -> Result<(String, Option<u16>), TargetError> {
+    let form = form("nfs");
+    let wrong = |problem: &str| wrong(url, &format!("{problem}; write {form}"));
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (inside, after) = rest.split_once(']').ok_or_else(|| wrong("the bracket is not closed"))?;
+            inside.parse::<Ipv6Addr>().map_err(|_| wrong("there is no IPv6 address in the brackets"))?;
+            let port = match after {
+                "" => None,
+                _ => Some(after.strip_prefix(':').ok_or_else(|| wrong("only :port may follow the bracket"))?),
+            };
+            (inside, port)
+        }
+        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+    };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
+    if host.is_empty() || !host.chars().all(allowed) {
+        return Err(wrong("the host is missing or has characters that no host has"));
+    }
+    let number = |port: &str| {
+        let number = port.parse::<u16>().ok().filter(|port| *port > 0);
+        number.ok_or_else(|| wrong(&format!("\"{port}\" is no port from 1 to 65535")))
+    };
+    Ok((host.to_owned(), port.map(number).transpose()?))
+}
+
+/// The first address of a host.
+fn address(url: &str, host: &str) -> Result<IpAddr, TargetError> {
+    if let Ok(address) = host.parse() {
+        return Ok(address);
+    }
+    let unknown = |why: &str| {
+        wrong(url, &format!("the host {host} has no address ({why}); check its spelling, or give an address"))
+    };
+    let mut found = (host, 0).to_socket_addrs().map_err(|error| unknown(&error.to_string()))?;
+    found.next().map(|address| address.ip()).ok_or_else(|| unknown("none was found"))
+}

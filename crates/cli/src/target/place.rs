@@ -1,0 +1,114 @@
+//! Our place on a target: the directory or prefix that holds the data set. It is in the journal before it is made.
+
+use std::time::Duration;
+
+use drivers::DriverError;
+use metrics::ErrorKind;
+use provision::{LocalPlace, Mark, NfsPlace, Run, S3Place};
+
+use super::TargetError;
+use crate::check::never_made;
+
+/// The longest that a server may take for one answer while the place is made or removed.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the journal is told of a place.
+#[derive(Clone, Debug)]
+pub(super) enum Entry {
+    /// A directory on an export.
+    Nfs(NfsPlace),
+    /// A prefix in a bucket.
+    S3(Box<S3Place>),
+    /// A directory of this machine.
+    Local(LocalPlace),
+}
+
+/// Whether the place was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entered {
+    /// It was made just now, and holds nothing.
+    New,
+    /// It is there from before: from an earlier cell, from the interrupted run that is resumed, or from the user.
+    Existing,
+}
+
+/// The place, and what becomes of it.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    run: Run,
+    /// `None` when the data stays: the user chose the directory.
+    entry: Option<Entry>,
+}
+
+impl Place {
+    /// A place of the run's own, which is removed with it.
+    pub(super) fn own(run: &Run, entry: Entry) -> Self {
+        Self { run: run.clone(), entry: Some(entry) }
+    }
+
+    /// A place that the user chose: it stays.
+    pub(super) fn stays(run: &Run) -> Self {
+        Self { run: run.clone(), entry: None }
+    }
+
+    /// True when nothing in it is ever removed.
+    pub(super) fn is_kept(&self) -> bool {
+        self.entry.is_none()
+    }
+
+    /// Writes the journal, then makes the place by `make`, unless it is ours already: then `adopt` looks whether it
+    /// is there.
+    pub(super) fn enter(
+        &self,
+        make: impl FnOnce() -> Result<(), DriverError>,
+        adopt: impl FnOnce() -> Result<(), DriverError>,
+    ) -> Result<Entered, TargetError> {
+        let known = self.mark();
+        if self.is_kept() || known.is_some() {
+            match adopt() {
+                Ok(()) => return Ok(Entered::Existing),
+                Err(error) if error.kind == ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mark = match (known, &self.entry) {
+            (Some(mark), _) => Some(mark),
+            (None, Some(entry)) => Some(self.intend(entry)?),
+            (None, None) => None,
+        };
+        match make() {
+            Ok(()) => Ok(Entered::New),
+            Err(error) => {
+                // Otherwise it may have been made although the answer was lost: it stays in the journal.
+                if let Some(mark) = mark.filter(|_| never_made(error.kind)) {
+                    self.run.not_ours(mark, &error.to_string())?;
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Removes the place by `remove`, and says so in the journal.
+    pub(super) fn leave(&self, remove: impl FnOnce() -> Result<(), DriverError>) -> Result<(), TargetError> {
+        let Some(mark) = self.mark() else { return Ok(()) };
+        remove()?;
+        Ok(self.run.removed(mark)?)
+    }
+
+    /// The journal's entry, if it has one that is not settled.
+    fn mark(&self) -> Option<Mark> {
+        match self.entry.as_ref()? {
+            Entry::Nfs(place) => self.run.directory_mark(place),
+            Entry::S3(place) => self.run.objects_mark(place),
+            Entry::Local(place) => self.run.local_directory_mark(place),
+        }
+    }
+
+    fn intend(&self, entry: &Entry) -> Result<Mark, TargetError> {
+        Ok(match entry {
+            Entry::Nfs(place) => self.run.directory(place)?,
+            Entry::S3(place) => self.run.objects(place)?,
+            Entry::Local(place) => self.run.local_directory(place)?,
+        })
+    }
+}

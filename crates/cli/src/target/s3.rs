@@ -1,0 +1,131 @@
+//! `s3://bucket?endpoint=https://host[:port]`: objects under a prefix of a bucket.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use drivers::DriverError;
+use drivers::s3::{
+    Credentials, CredentialsError, Endpoint, PayloadSigning, S3Config, S3Driver, TlsConfig, Trust,
+    region_from_environment,
+};
+use experiment::{Target, Workload};
+use provision::S3Place;
+
+use super::options::Options;
+use super::place::{Entered, Entry, PATIENCE, Place};
+use super::url::{TargetUrl, form, wrong};
+use super::{OpenOptions, TargetError};
+
+/// A bucket.
+pub struct S3Target {
+    pub(super) driver: S3Driver,
+    pub(super) place: Place,
+}
+
+pub(super) fn open(
+    target: &Target,
+    url: &TargetUrl,
+    workload: &Workload,
+    options: &OpenOptions,
+) -> Result<S3Target, TargetError> {
+    let given = Options::new(target, url, &["endpoint"])?;
+    let bucket = &url.authority;
+    if bucket.is_empty() || !matches!(&*url.path, "" | "/") {
+        return Err(wrong(&target.url, &format!("a bucket alone stands after //; write {}", form("s3"))));
+    }
+    let Some(endpoint) = given.text("endpoint") else {
+        return Err(wrong(&target.url, &format!("the endpoint is missing; write {}", form("s3"))));
+    };
+    // The endpoint's own message neither repeats what may be a password.
+    let endpoint: Endpoint =
+        endpoint.parse().map_err(|error| TargetError::Input(format!("target {}: {error}", target.name)))?;
+    let credentials_file = given.text("credentials_file").map(PathBuf::from);
+    let profile = given.text("profile").map(str::to_owned);
+    let credentials = credentials(credentials_file.as_ref(), profile.as_deref())
+        .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, keys_missing(&error))))?;
+    let insecure = given.flag("tls_insecure")?.unwrap_or(false);
+    let ca_file = given.text("tls_ca").map(PathBuf::from);
+    let trust = match &ca_file {
+        Some(path) => Trust::CaFile(path.clone()),
+        None if insecure => Trust::Insecure,
+        None => Trust::System,
+    };
+    let kept = given.text("directory").map(|prefix| prefix.trim_end_matches('/').to_owned());
+    let prefix = kept.clone().unwrap_or_else(|| options.run.id().object_name());
+    let usual = S3Config::new(endpoint, bucket, &prefix, credentials);
+    let config = S3Config {
+        connect_to: given.number("connect_to", "ADDRESS:PORT, such as 10.0.0.1:443")?,
+        region: given
+            .text("region")
+            .map(str::to_owned)
+            .or_else(region_from_environment)
+            .unwrap_or(usual.region),
+        path_style: given.flag("path_style")?.unwrap_or(usual.path_style),
+        payload_signing: given.read("signing", str::parse::<PayloadSigning>)?.unwrap_or_default(),
+        tls: TlsConfig { trust },
+        part_size: given.bytes("part_size")?.unwrap_or(usual.part_size),
+        control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s).unwrap_or(PATIENCE).max(PATIENCE),
+        retry_seed: options.seed,
+        ..usual
+    };
+    let place = match kept {
+        Some(_) => Place::stays(&options.run),
+        None => {
+            let entry = S3Place {
+                endpoint: config.endpoint.to_string(),
+                connect_to: config.connect_to,
+                bucket: config.bucket.clone(),
+                prefix: format!("{prefix}/"),
+                region: config.region.clone(),
+                path_style: config.path_style,
+                ca_file,
+                insecure,
+                credentials_file,
+                profile,
+            };
+            Place::own(&options.run, Entry::S3(Box::new(entry)))
+        }
+    };
+    let driver = S3Driver::new(config)
+        .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
+    Ok(S3Target { driver, place })
+}
+
+/// The keys: from the file that the options name, else where the AWS tools look.
+fn credentials(file: Option<&PathBuf>, profile: Option<&str>) -> Result<Credentials, CredentialsError> {
+    match (file, profile) {
+        (Some(file), Some(profile)) => Credentials::from_file(file, profile),
+        (file, profile) => Credentials::find_in(file.map(PathBuf::as_path), &|name| match (name, profile) {
+            ("AWS_PROFILE", Some(profile)) => Some(profile.to_owned()),
+            _ => std::env::var(name).ok().filter(|value| !value.is_empty()),
+        }),
+    }
+}
+
+/// Why there are no S3 keys, and where they may be put.
+fn keys_missing(error: &CredentialsError) -> String {
+    match error {
+        CredentialsError::None => {
+            "no S3 keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, give the option \
+                                   credentials_file, or make ~/.aws/credentials"
+                .into()
+        }
+        other => other.to_string(),
+    }
+}
+
+impl S3Target {
+    pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
+        // A prefix needs no making: there is one as soon as there is an object. Whether there is one is asked for.
+        let make = || self.driver.check_bucket();
+        self.place.enter(make, || self.driver.adopt())
+    }
+
+    pub(super) fn adopt(&self) -> Result<(), TargetError> {
+        Ok(self.driver.adopt()?)
+    }
+
+    pub(super) fn remove_all(&self) -> Result<(), TargetError> {
+        self.place.leave(|| -> Result<(), DriverError> { self.driver.remove_all().map(drop) })
+    }
+}

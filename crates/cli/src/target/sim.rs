@@ -1,0 +1,141 @@
+//! `sim:?latency=1ms&…`: a scripted target on a virtual clock, for trying out experiments and rules.
+
+use drivers::sim::{Latency, Noise, Periodic, SimConfig, SimDriver};
+use experiment::Target;
+use metrics::ErrorKind;
+use units::{ByteRate, Share, Span};
+
+use super::options::Options;
+use super::url::TargetUrl;
+use super::{OpenOptions, TargetError};
+
+/// A scripted target.
+pub struct SimTarget {
+    pub(super) driver: SimDriver,
+    /// The script as it is written, for the result.
+    pub(super) script: Vec<(&'static str, String)>,
+}
+
+/// How much a second of noise has in common with the one before: enough to be seen in autocorrelation, as on real
+/// systems.
+const NOISE_CORRELATION: f64 = 0.5;
+
+pub(super) fn open(
+    target: &Target,
+    url: &TargetUrl,
+    options: &OpenOptions,
+) -> Result<SimTarget, TargetError> {
+    let given = Options::new(target, url, &[])?;
+    let usual = SimConfig::default();
+    let noise = given.read("noise", |text| share(text))?.filter(|deviation| *deviation > 0.0);
+    let config = SimConfig {
+        seed: given.number("seed", "a whole number from 0 on")?.unwrap_or(options.seed),
+        latency: given.read("latency", latency)?.unwrap_or(usual.latency.clone()),
+        bytes_per_s: given.read("bandwidth", bandwidth)?,
+        stall_every: given.read("stall", stall)?,
+        drift_per_s: given.read("drift", drift)?.unwrap_or(0.0),
+        noise: noise.map(|deviation| Noise {
+            deviation,
+            correlation: NOISE_CORRELATION,
+            step_ns: 1_000_000_000,
+        }),
+        errors: given.read("errors", errors)?.into_iter().collect(),
+        ..usual
+    };
+    let names = experiment::target_options("sim").iter().map(|help| help.name);
+    let script = names.filter_map(|name| Some((name, given.text(name)?.to_owned()))).collect();
+    Ok(SimTarget { driver: SimDriver::new(config), script })
+}
+
+/// `1ms`, `uniform 1ms 5ms` or `exponential 5ms`; in URLs with `:` between the words.
+fn latency(text: &str) -> Result<Latency, String> {
+    let form = || "write 1ms, uniform:1ms:5ms or exponential:5ms".to_owned();
+    let words: Vec<&str> = text.split([':', ' ']).filter(|word| !word.is_empty()).collect();
+    match *words {
+        ["uniform", least, most] => {
+            let (least, most) = (nanoseconds(least)?, nanoseconds(most)?);
+            if least <= most { Ok(Latency::Uniform(least, most)) } else { Err(form()) }
+        }
+        ["exponential", mean] => Ok(Latency::Exponential(nanoseconds(mean)?)),
+        [fixed] => nanoseconds(fixed).map(Latency::Fixed).map_err(|_| form()),
+        _ => Err(form()),
+    }
+}
+
+fn nanoseconds(text: &str) -> Result<u64, String> {
+    text.parse::<Span>().map(Span::nanos).map_err(|error| error.to_string())
+}
+
+fn bandwidth(text: &str) -> Result<u64, String> {
+    let rate: ByteRate = text.parse().map_err(|error: units::ParseError| error.to_string())?;
+    let rate = rate.bytes_per_second();
+    if rate >= 1.0 { Ok(rate as u64) } else { Err("write a rate above zero, such as 1GB/s".to_owned()) }
+}
+
+/// `1s/10s`: nothing is answered for so long in each period of so long.
+fn stall(text: &str) -> Result<Periodic, String> {
+    let form = "write LENGTH/PERIOD, such as 1s/10s, the length being the shorter";
+    let (length, period) = text.split_once('/').ok_or(form)?;
+    let (length, period) = (nanoseconds(length)?, nanoseconds(period)?);
+    if length == 0 || length >= period {
+        return Err(form.to_owned());
+    }
+    Ok(Periodic::new(length, period))
+}
+
+/// `1/1000`: so many in so many operations fail.
+fn errors(text: &str) -> Result<(u64, ErrorKind), String> {
+    let form = "write 1/COUNT, such as 1/1000: one in so many operations fails";
+    let every = text.strip_prefix("1/").and_then(|count| count.trim().parse().ok());
+    every
+        .filter(|every| *every > 0)
+        .map(|every| (every, ErrorKind::ServerFault))
+        .ok_or_else(|| form.to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    text.parse::<Share>().map(Share::value).map_err(|error| error.to_string())
+}
+
+/// `1%`: latency grows by this share of its first value each minute; `-1%`: it shrinks.
+fn drift(text: &str) -> Result<f64, String> {
+    let (sign, size) = text.strip_prefix('-').map_or((1.0, text), |size| (-1.0, size));
+    Ok(sign * share(size)? / 60.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_read() {
+        assert_eq!(latency("1ms"), Ok(Latency::Fixed(1_000_000)));
+        assert_eq!(latency("exponential:5ms"), Ok(Latency::Exponential(5_000_000)));
+        assert_eq!(latency("uniform 1ms 5ms"), Ok(Latency::Uniform(1_000_000, 5_000_000)));
+        assert_eq!(bandwidth("1GB/s"), Ok(1_000_000_000));
+        assert_eq!(stall("1s/10s"), Ok(Periodic::new(1_000_000_000, 10_000_000_000)));
+        assert_eq!(errors("1/1000"), Ok((1000, ErrorKind::ServerFault)));
+        assert_eq!(drift("6%"), Ok(0.001));
+        assert_eq!(drift("-6%"), Ok(-0.001));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_how_to_write_it() {
+        for (result, form) in [
+            (latency("fast").map(drop), "exponential:5ms"),
+            (latency("uniform:5ms").map(drop), "uniform:1ms:5ms"),
+            (latency("uniform:5ms:1ms").map(drop), "uniform:1ms:5ms"),
+            (latency("exponential").map(drop), "exponential:5ms"),
+            (latency("1ms 2ms").map(drop), "uniform:1ms:5ms"),
+            (bandwidth("0 MB/s").map(drop), "1GB/s"),
+            (stall("1s").map(drop), "1s/10s"),
+            (stall("10s/10s").map(drop), "1s/10s"),
+            (errors("2/1000").map(drop), "1/1000"),
+            (errors("1/0").map(drop), "1/1000"),
+            (drift("fast").map(drop), "80%"),
+        ] {
+            let error = result.unwrap_err();
+            assert!(error.contains(form), "{error}");
+        }
+    }
+}
