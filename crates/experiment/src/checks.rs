@@ -93,7 +93,7 @@ fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             );
         }
     }
-    let direct = match cell.target.options.get("direct") {
+    let direct = match cell.target.option("direct") {
         Some(text) => text == "true",
         None => kind.scheme == "block",
     };

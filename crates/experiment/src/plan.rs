@@ -71,6 +71,17 @@ pub struct Target {
     pub options: BTreeMap<String, String>,
 }
 
+impl Target {
+    /// An option's text: as the file gives it, else from the URL's query.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        let in_url = || {
+            let (_, query) = self.url.split_once('?')?;
+            query.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name)
+        };
+        self.options.get(name).map(String::as_str).or_else(|| in_url().map(|(_, value)| value))
+    }
+}
+
 /// What is done to a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {

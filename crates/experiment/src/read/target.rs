@@ -166,11 +166,11 @@ fn check_url(reader: &Reader<'_>, node: &Node, url: &str) -> Option<&'static Kin
     }
     match scheme {
         "file" | "block" => match place.strip_prefix("//") {
-            Some(path) if path.starts_with('/') && query.is_empty() && path.len() > 1 => {}
-            Some(path) if path.starts_with('/') && query.is_empty() => {
+            Some(path) if path.starts_with('/') && path.len() > 1 => {}
+            Some(path) if path.starts_with('/') => {
                 return wrong(format!("{url:?} names the root of all files"), form);
             }
-            Some(path) if !path.is_empty() && query.is_empty() => {
+            Some(path) if !path.is_empty() => {
                 return wrong(
                     format!("{url:?} has no absolute path: two slashes are a host's"),
                     format!("write {scheme}:///{path}, with three"),
@@ -194,16 +194,17 @@ fn check_url(reader: &Reader<'_>, node: &Node, url: &str) -> Option<&'static Kin
                 return wrong(format!("{url:?} does not say where the service is"), form);
             }
         }
-        "sim" => {
-            for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-                let name = pair.split('=').next().unwrap_or("");
-                if !kind.options.iter().any(|help| help.name == name) {
-                    let names = kind.options.iter().map(|help| help.name);
-                    return wrong(format!("sim: knows no {name:?}"), hint(name, names));
-                }
-            }
-        }
         _ => {}
+    }
+    // Options can stand in the URL too; `endpoint` is the only key that is no option.
+    for name in
+        query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split('=').next().unwrap_or(""))
+    {
+        let endpoint = scheme == "s3" && name == "endpoint";
+        if !endpoint && !kind.options.iter().any(|help| help.name == name) {
+            let names = kind.options.iter().map(|help| help.name);
+            return wrong(format!("{scheme}: knows no {name:?}"), hint(name, names));
+        }
     }
     Some(kind)
 }
