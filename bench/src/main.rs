@@ -14,6 +14,7 @@ mod load;
 mod nfs;
 mod null;
 mod s3;
+mod sim;
 mod tcp;
 
 /// Runs one workload and prints what it cost.
@@ -22,6 +23,8 @@ mod tcp;
 enum Command {
     /// Operations that cost nothing: the tool's own overhead.
     Null(null::Args),
+    /// A scripted target on a virtual clock: how many operations a simulated hour has, and what memory it takes.
+    Sim(sim::Args),
     /// Files on a local file system.
     File(file::Args),
     /// NFSv3 against a server.
@@ -51,6 +54,7 @@ fn run() -> Result<()> {
         Command::Nfs(args) => nfs::run(&args),
         Command::S3(args) => s3::run(&args),
         Command::TcpSend(args) => tcp::send(&args),
+        Command::Sim(args) => return sim::run(&args),
         Command::TcpReceive(args) => return tcp::receive(&args),
     }?;
     measured.print()

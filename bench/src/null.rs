@@ -3,10 +3,14 @@
 use anyhow::Result;
 use drivers::Sink;
 use drivers::null::NullDriver;
-use engine::Workload;
+use engine::{DataSet, Mix, Shape, Workload};
+use experiment::{Access, WeightedOp, WeightedSize};
 use metrics::OpKind;
 
 use crate::load::{Load, Measured, measure};
+
+/// Bytes of the data set that a mix pretends to work on.
+const DATA_SET_BYTES: u64 = 1 << 40;
 
 /// Flags of `bench null`.
 #[derive(clap::Args)]
@@ -16,10 +20,52 @@ pub struct Args {
     /// Bytes that an operation pretends to read.
     #[arg(long, default_value_t = 4096)]
     block: u64,
+    /// Draw each operation's place as experiments do: sequential, random, shuffled, zipf, pareto or hotspot. Without
+    /// it, the same operation for ever.
+    #[arg(long)]
+    access: Option<String>,
+    /// Percent of writes among the reads of a mix; without it, only reads.
+    #[arg(long, default_value_t = 0)]
+    writes: u8,
 }
 
 /// Reads nothing, as often as possible.
 pub fn run(args: &Args) -> Result<Measured> {
-    let workload = Workload::Repeat { kind: OpKind::Read, bytes: args.block };
+    let workload = match &args.access {
+        None => Workload::Repeat { kind: OpKind::Read, bytes: args.block },
+        Some(name) => Workload::Mix(mix(access(name)?, args.block, args.writes)),
+    };
     Ok(measure(&NullDriver, &args.load.plan(workload, Sink::Buffer))?.0)
+}
+
+/// Reads, and writes if any, of blocks of a device.
+pub fn mix(access: Access, block: u64, writes: u8) -> Mix {
+    let write = f64::from(writes.min(100)) / 100.0;
+    let ops = [(OpKind::Read, 1.0 - write), (OpKind::Write, write)];
+    let ops = ops.into_iter().filter(|(_, weight)| *weight > 0.0);
+    Mix {
+        data_set: DataSet::laid_out(Shape::Device { bytes: DATA_SET_BYTES }, 1),
+        ops: ops.map(|(op, weight)| WeightedOp { op, weight }).collect(),
+        access,
+        block_sizes: vec![WeightedSize { bytes: block, weight: 1.0 }],
+        fsync_every: 0,
+        verify: false,
+        generation: 0,
+        seed: 1,
+    }
+}
+
+/// An access pattern by its name, with the usual parameters.
+pub fn access(name: &str) -> Result<Access> {
+    Ok(match name {
+        "sequential" => Access::Sequential,
+        "random" => Access::Random,
+        "shuffled" => Access::Shuffled,
+        "zipf" => Access::Zipf { theta: 0.99 },
+        "pareto" => Access::Pareto { h: 0.2 },
+        "hotspot" => Access::Hotspot { ops: 0.8, space: 0.2 },
+        other => anyhow::bail!(
+            "\"{other}\" is no access pattern: write sequential, random, shuffled, zipf, pareto or hotspot"
+        ),
+    })
 }
