@@ -1,7 +1,10 @@
-//! Ctrl-C and SIGTERM: the first ends the stage under way and lets everything be removed, the second
-//! leaves at once and says what is left.
+//! Ctrl-C and SIGTERM.
+//!
+//! A check's first signal ends the stage under way and lets everything be removed; the second leaves at once
+//! and says what is left. A run's first signal lets the measurement end well, at the end of its interval; the
+//! second ends it at once and cleans up briefly; the third leaves at once.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::Control;
@@ -17,15 +20,31 @@ pub struct Interrupt(Arc<Shared>);
 struct Shared {
     /// Number of the first signal; 0 when none came.
     signal: AtomicI32,
+    /// How many came.
+    count: AtomicU32,
+    manner: Manner,
     cancel: Cancel,
     parts: Mutex<Parts>,
+}
+
+/// What the first signal means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// The stage under way ends; the second signal leaves.
+    Check,
+    /// The measurement under way ends well; the second signal ends it at once, the third leaves.
+    Run,
 }
 
 #[derive(Default)]
 struct Parts {
     control: Option<Control>,
+    /// The control's stage is a measurement that ends well by itself once it sees that a signal came.
+    ends_well: bool,
     /// What to say when the second signal comes: what is left, and the command that removes it.
     leftovers: Option<String>,
+    /// What to do before a signal ends the process.
+    leave: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Interrupt {
@@ -33,9 +52,11 @@ impl Interrupt {
     ///
     /// # Errors
     /// When the thread or the signal handlers cannot be set up.
-    pub fn listen(messages: Messages) -> std::io::Result<Self> {
+    pub fn listen(messages: Messages, manner: Manner) -> std::io::Result<Self> {
         let interrupt = Self(Arc::new(Shared {
             signal: AtomicI32::new(0),
+            count: AtomicU32::new(0),
+            manner,
             cancel: Cancel::new(),
             parts: Mutex::default(),
         }));
@@ -66,27 +87,60 @@ impl Interrupt {
     }
 
     fn arrived(&self, number: i32, messages: &Messages) {
-        let first = self.0.signal.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst);
-        if first.is_ok() {
-            self.0.cancel.cancel();
-            let parts = self.parts();
-            if let Some(control) = &parts.control {
-                control.stop();
+        let _ = self.0.signal.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst);
+        let count = self.0.count.fetch_add(1, Ordering::SeqCst) + 1;
+        match (self.0.manner, count) {
+            (Manner::Check, 1) => {
+                self.stop();
+                messages.note(
+                    "interrupted: ending the phase and removing what was created (again to leave at once)",
+                );
             }
-            messages
-                .note("interrupted: ending the phase and removing what was created (again to leave at once)");
-            return;
+            (Manner::Run, 1) => {
+                // A measurement that has begun is worth keeping; anything else is not waited for.
+                if !self.parts().ends_well {
+                    self.stop();
+                }
+                messages.note(
+                    "interrupted: the cell ends with its interval and is kept, then what was created is removed \
+                     (again to stop at once)",
+                );
+            }
+            (Manner::Run, 2) => {
+                self.stop();
+                messages.note(
+                    "interrupted again: stopping at once, removing what was created (a third time to leave it)",
+                );
+            }
+            _ => {
+                let leftovers = self.parts().leftovers.clone();
+                let leave = self.parts().leave.clone();
+                if let Some(leave) = leave {
+                    leave();
+                }
+                if let Some(leftovers) = leftovers {
+                    messages.error(&format!("left at once: {leftovers}"));
+                }
+                std::process::exit(128 + number);
+            }
         }
-        let leftovers = self.parts().leftovers.clone();
-        if let Some(leftovers) = leftovers {
-            messages.error(&format!("left at once: {leftovers}"));
+    }
+
+    fn stop(&self) {
+        self.0.cancel.cancel();
+        if let Some(control) = &self.parts().control {
+            control.stop();
         }
-        std::process::exit(128 + number);
     }
 
     /// The switch that gives up management calls.
     pub fn cancel(&self) -> &Cancel {
         &self.0.cancel
+    }
+
+    /// How many signals came.
+    pub fn count(&self) -> u32 {
+        self.0.count.load(Ordering::SeqCst)
     }
 
     /// True once a signal came.
@@ -110,6 +164,17 @@ impl Interrupt {
             control.stop();
         }
         parts.control = Some(control.clone());
+        parts.ends_well = false;
+    }
+
+    /// From now on the stage ends well by itself when it sees that a signal came: the first does not stop it.
+    pub fn ends_well(&self) {
+        self.parts().ends_well = true;
+    }
+
+    /// What is to be done before a signal ends the process, such as giving the terminal back.
+    pub fn before_leaving(&self, leave: Option<Arc<dyn Fn() + Send + Sync>>) {
+        self.parts().leave = leave;
     }
 
     /// From now on something exists that a second signal would leave behind.

@@ -6,9 +6,13 @@ mod cleanup;
 mod client;
 mod exit;
 mod interrupt;
+mod live;
 mod messages;
 mod progress;
+mod report_commands;
 mod results;
+mod run;
+mod target;
 
 use std::process::ExitCode;
 
@@ -27,6 +31,10 @@ enum Command {
     Array(Box<array_command::ArrayArguments>),
     Check(Box<check::arguments::CheckArguments>),
     Cleanup(cleanup::CleanupArguments),
+    Compare(report_commands::compare::CompareArguments),
+    Notebook(report_commands::notebook::NotebookArguments),
+    Report(report_commands::report::ReportArguments),
+    Run(Box<run::arguments::RunArguments>),
     Export(results::export::ExportArguments),
     Forget(results::forget::ForgetArguments),
     List(results::list::ListArguments),
@@ -40,6 +48,10 @@ fn main() -> ExitCode {
         Command::Array(arguments) => array_command::run(*arguments, &messages),
         Command::Check(arguments) => check::run(*arguments, &messages),
         Command::Cleanup(arguments) => cleanup::run(arguments, &messages),
+        Command::Compare(arguments) => report_commands::compare::run(&arguments, &messages),
+        Command::Notebook(arguments) => report_commands::notebook::run(&arguments, &messages),
+        Command::Report(arguments) => report_commands::report::run(&arguments, &messages),
+        Command::Run(arguments) => run::run(*arguments, &messages),
         Command::Export(arguments) => results::export::run(&arguments, &messages),
         Command::Forget(arguments) => results::forget::run(&arguments, &messages),
         Command::List(arguments) => results::list::run(&arguments, &messages),

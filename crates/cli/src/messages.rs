@@ -2,7 +2,7 @@
 //! when there are any. Standard output belongs to the report alone.
 
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
@@ -10,6 +10,18 @@ use indicatif::{MultiProgress, ProgressDrawTarget};
 #[derive(Clone)]
 pub struct Messages {
     bars: Option<Arc<MultiProgress>>,
+    diverted: Arc<Mutex<Diverted>>,
+}
+
+/// Whoever shows messages while the terminal is not free for lines.
+pub type Listener = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Where messages go while a full-screen view has the terminal.
+#[derive(Default)]
+struct Diverted {
+    to: Option<Listener>,
+    /// What was said meanwhile: it is printed when the terminal is free again.
+    kept: Vec<String>,
 }
 
 impl Messages {
@@ -19,6 +31,16 @@ impl Messages {
         Self {
             bars: terminal
                 .then(|| Arc::new(MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10)))),
+            diverted: Arc::default(),
+        }
+    }
+
+    /// From now on messages go to `listener`; with `None` to standard error again, with all that was said meanwhile.
+    pub fn divert(&self, listener: Option<Listener>) {
+        let mut diverted = self.diverted.lock().unwrap_or_else(PoisonError::into_inner);
+        diverted.to = listener;
+        if diverted.to.is_none() {
+            diverted.kept.drain(..).for_each(|text| plain(&text));
         }
     }
 
@@ -42,9 +64,20 @@ impl Messages {
         self.line(&format!("error: {text}"));
     }
 
+    /// Something that takes several lines, such as a place in a file with what is wrong there.
+    pub fn paragraph(&self, text: &str) {
+        text.lines().for_each(|line| self.line(line));
+    }
+
     fn line(&self, text: &str) {
         // One message, one line: whatever a server put into an error must not fake another.
         let text = text.replace(['\n', '\r'], " ");
+        let mut diverted = self.diverted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(listener) = &diverted.to {
+            listener(&text);
+            diverted.kept.push(text);
+            return;
+        }
         match &self.bars {
             Some(bars) => bars.suspend(|| plain(&text)),
             None => plain(&text),

@@ -23,12 +23,12 @@ use provision::{Journal, Run, RunId};
 use reactor::{Backend, Reactor, clock};
 
 pub use ground::credentials;
-pub use place::Place;
+pub use place::{Place, never_made};
 pub use targets::no_keys;
 
 use crate::check::report::{Destination, ReactorFacts, Report};
 use crate::exit;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, Manner};
 use crate::messages::Messages;
 use arguments::CheckArguments;
 use demo::Demo;
@@ -67,7 +67,7 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
     };
     let ports = demo.as_ref().map_or_else(BTreeMap::new, |demo| demo.ports.clone());
     let reactor = choose_reactor(request.load.reactor, messages)?;
-    let interrupt = Interrupt::listen(messages.clone()).context("signals cannot be caught")?;
+    let interrupt = Interrupt::listen(messages.clone(), Manner::Check).context("signals cannot be caught")?;
     let run = begin(&request)?;
     interrupt.leftovers(Some(second_signal(&request, &run)));
 

@@ -73,7 +73,8 @@ pub fn text(plan: &Plan) -> String {
 fn cells(plan: &Plan) -> String {
     let mut table = Table::new();
     table.force_no_tty().load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let many_targets = plan.data_sets().iter().any(|set| Some(&set.target) != plan.data_sets().first().map(|s| &s.target));
+    let many_targets =
+        plan.data_sets().iter().any(|set| Some(&set.target) != plan.data_sets().first().map(|s| &s.target));
     let row = |cells: [String; 5]| {
         let cells = cells.into_iter().enumerate().filter(|(at, _)| *at != 2 || many_targets);
         cells.map(|(_, text)| TableCell::new(text)).collect::<Vec<_>>()
@@ -114,7 +115,11 @@ fn data_set(set: &DataSetFigures) -> String {
         (false, bytes) if set.url.starts_with("block:") => format!("the first {} of the device", Size(bytes)),
         (objects, bytes) => {
             let items = count(set.items as usize, if objects { "object" } else { "file" });
-            let all = if set.items > 1 { format!(", {} in all", Size(set.bytes()).rounded()) } else { String::new() };
+            let all = if set.items > 1 {
+                format!(", {} in all", Size(set.bytes()).rounded())
+            } else {
+                String::new()
+            };
             format!("{items} of {}{all}", Size(bytes))
         }
     };
@@ -178,7 +183,8 @@ mod tests {
     use super::*;
 
     fn plan(text: &str) -> Plan {
-        parse(&Source { file: "nightly.yaml", text }, &Settings::none()).unwrap_or_else(|faults| panic!("\n{faults}"))
+        parse(&Source { file: "nightly.yaml", text }, &Settings::none())
+            .unwrap_or_else(|faults| panic!("\n{faults}"))
     }
 
     const NIGHTLY: &str = "description: What the array does at night

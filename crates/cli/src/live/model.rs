@@ -1,0 +1,334 @@
+//! What there is to see of a run at a moment. The runner writes it, the progress line and the view read it.
+
+use std::collections::VecDeque;
+
+use metrics::{Interval, OpKind};
+use stats::Criterion;
+use store::State;
+
+/// Points of history that are kept; when full, every second one goes, so that the whole cell stays in sight.
+const MOST_POINTS: usize = 600;
+/// Messages that are kept for the view.
+const MOST_NOTES: usize = 200;
+
+/// A run at a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// The run's id.
+    pub run: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// When the run began, on the reactors' clock.
+    pub began_ns: u64,
+    /// All cells of the matrix.
+    pub cells: Vec<CellLine>,
+    /// The one under way.
+    pub current: usize,
+    /// When it began.
+    pub cell_began_ns: u64,
+    /// What it loads.
+    pub target: String,
+    /// What is being done.
+    pub stage: Stage,
+    /// The last intervals of the stage, thinned out.
+    pub history: History,
+    /// The operations in the last interval.
+    pub ops: Vec<OpLine>,
+    /// Operations that failed since the cell began.
+    pub failed: u64,
+    /// How far the measurement is, in the rule's terms.
+    pub steady: Option<Steady>,
+    /// What may be limiting the result, busiest first.
+    pub limits: Vec<Limit>,
+    /// What was said, oldest first.
+    pub notes: VecDeque<String>,
+}
+
+/// A cell in the list.
+#[derive(Clone, Debug)]
+pub struct CellLine {
+    /// Its name.
+    pub name: String,
+    /// How far it is.
+    pub state: State,
+    /// Its result in a few words, once there is one.
+    pub outcome: String,
+    /// How long it is expected to take, in seconds.
+    pub expected_s: f64,
+    /// How long it took, in seconds, once it ended.
+    pub took_s: Option<f64>,
+}
+
+/// A stage under way.
+#[derive(Clone, Debug, Default)]
+pub struct Stage {
+    /// `prepare`, `warm-up`, `measure`, `verify`, `clean-up`.
+    pub name: String,
+    /// When it began, on the reactors' clock.
+    pub began_ns: u64,
+    /// How long it takes at most, in seconds, when that is known.
+    pub at_most_s: Option<f64>,
+    /// Time passes in the target's simulation, not here.
+    pub simulated: bool,
+    /// Seconds of the target's time that were seen in intervals.
+    pub seen_s: f64,
+    /// Bytes that it will move in all, when that is known.
+    pub bytes_expected: Option<u64>,
+    /// Bytes moved.
+    pub bytes: u64,
+}
+
+/// One kind of operation in the last interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpLine {
+    /// Which.
+    pub kind: OpKind,
+    /// A second.
+    pub ops_per_s: f64,
+    /// A second.
+    pub bytes_per_s: f64,
+    /// Response times in nanoseconds.
+    pub p50_ns: u64,
+    /// As above.
+    pub p99_ns: u64,
+    /// As above.
+    pub max_ns: u64,
+    /// Failed in the interval.
+    pub failed: u64,
+}
+
+/// The rule's view of the measurement.
+#[derive(Clone, Debug, Default)]
+pub struct Steady {
+    /// Its name.
+    pub rule: String,
+    /// When it looks next, in seconds since the measurement began.
+    pub next_look_s: f64,
+    /// Its conditions as they stood at the last look.
+    pub criteria: Vec<Criterion>,
+}
+
+/// Something that may hold the result back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// What.
+    pub name: String,
+    /// How much of it is used, 0 to 1; above 1 it overflows.
+    pub share: f64,
+    /// In words.
+    pub text: String,
+}
+
+/// A moment of the past.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Seconds since the stage began.
+    pub at_s: f64,
+    /// All operations a second.
+    pub ops_per_s: f64,
+    /// All bytes a second.
+    pub bytes_per_s: f64,
+    /// Response times over all kinds, in nanoseconds.
+    pub p50_ns: f64,
+    /// As above.
+    pub p99_ns: f64,
+}
+
+/// Points of a stage, as many as can be shown.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    points: Vec<Point>,
+    /// Every how many intervals a point is kept, less one.
+    skip: u32,
+    skipped: u32,
+}
+
+impl History {
+    fn push(&mut self, point: Point) {
+        if self.skipped < self.skip {
+            self.skipped += 1;
+            return;
+        }
+        self.skipped = 0;
+        if self.points.len() == MOST_POINTS {
+            let mut keep = false;
+            self.points.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.skip = self.skip * 2 + 1;
+        }
+        self.points.push(point);
+    }
+
+    /// The points, oldest first.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+}
+
+impl Model {
+    /// A cell begins.
+    pub fn begin_cell(&mut self, index: usize, target: &str, now_ns: u64) {
+        self.current = index;
+        self.cell_began_ns = now_ns;
+        self.target = target.to_owned();
+        self.failed = 0;
+        self.steady = None;
+        self.limits.clear();
+        if let Some(cell) = self.cells.get_mut(index) {
+            cell.state = State::Running;
+        }
+    }
+
+    /// A cell is over.
+    pub fn end_cell(&mut self, index: usize, state: State, outcome: String, now_ns: u64) {
+        let took_s = now_ns.saturating_sub(self.cell_began_ns) as f64 / 1e9;
+        if let Some(cell) = self.cells.get_mut(index) {
+            cell.state = state;
+            cell.outcome = outcome;
+            cell.took_s = Some(took_s);
+        }
+        self.stage = Stage::default();
+        self.history = History::default();
+        self.ops.clear();
+        self.steady = None;
+    }
+
+    /// A stage begins.
+    pub fn begin_stage(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.history = History::default();
+        self.ops.clear();
+    }
+
+    /// Takes an interval of the stage in.
+    pub fn interval(&mut self, interval: &Interval) {
+        let seconds = interval.length_ns as f64 / 1e9;
+        if seconds <= 0.0 {
+            return;
+        }
+        self.stage.seen_s = (interval.start_ns + interval.length_ns) as f64 / 1e9;
+        self.stage.bytes += interval.bytes();
+        self.failed += interval.failed();
+        let all = crate::run::figures::together(interval).unwrap_or_default();
+        self.history.push(Point {
+            at_s: self.stage.seen_s,
+            ops_per_s: interval.ok() as f64 / seconds,
+            bytes_per_s: interval.bytes() as f64 / seconds,
+            p50_ns: all.response().quantile_ns(0.50) as f64,
+            p99_ns: all.response().quantile_ns(0.99) as f64,
+        });
+        self.ops.clear();
+        self.ops.extend(interval.ops.iter().filter(|(_, stats)| !stats.is_empty()).map(|(kind, stats)| {
+            OpLine {
+                kind: *kind,
+                ops_per_s: stats.ok as f64 / seconds,
+                bytes_per_s: stats.bytes as f64 / seconds,
+                p50_ns: stats.response().quantile_ns(0.50),
+                p99_ns: stats.response().quantile_ns(0.99),
+                max_ns: stats.response().max_ns(),
+                failed: stats.failed(),
+            }
+        }));
+        self.ops.sort_by_key(|op| op.kind);
+    }
+
+    /// Something was said.
+    pub fn note(&mut self, text: &str) {
+        if self.notes.len() == MOST_NOTES {
+            self.notes.pop_front();
+        }
+        self.notes.push_back(text.to_owned());
+    }
+
+    /// The last moment of the stage.
+    pub fn now(&self) -> Option<Point> {
+        self.history.points().last().copied()
+    }
+
+    /// Seconds that the stage has taken so far: of the target's time where that is simulated.
+    pub fn stage_elapsed_s(&self, now_ns: u64) -> f64 {
+        if self.stage.simulated {
+            return self.stage.seen_s;
+        }
+        now_ns.saturating_sub(self.stage.began_ns) as f64 / 1e9
+    }
+
+    /// Seconds until the cell and the whole run are over, by what cells took so far against what was expected of them.
+    /// `None` while nothing can be said.
+    pub fn eta_s(&self, now_ns: u64) -> Option<(f64, f64)> {
+        let ended = self.cells.iter().filter_map(|cell| Some((cell.took_s?, cell.expected_s)));
+        let (took, expected) = ended.fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
+        let ratio = if expected > 0.0 { took / expected } else { 1.0 };
+        let current = self.cells.get(self.current)?;
+        if current.state != State::Running || self.stage.simulated {
+            return None;
+        }
+        let elapsed = now_ns.saturating_sub(self.cell_began_ns) as f64 / 1e9;
+        let cell = (current.expected_s * ratio - elapsed).max(0.0);
+        let pending = self.cells.iter().filter(|cell| cell.state == State::Pending);
+        let rest: f64 = pending.map(|cell| cell.expected_s * ratio).sum();
+        Some((cell, cell + rest))
+    }
+
+    /// Cells that are over, whatever became of them.
+    pub fn ended(&self) -> usize {
+        let over = |cell: &&CellLine| !matches!(cell.state, State::Pending | State::Running);
+        self.cells.iter().filter(over).count()
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::run::figures::tests::interval;
+
+    pub fn cell(name: &str, expected_s: f64) -> CellLine {
+        CellLine {
+            name: name.into(),
+            state: State::Pending,
+            outcome: String::new(),
+            expected_s,
+            took_s: None,
+        }
+    }
+
+    #[test]
+    fn history_stays_bounded_and_spans_the_whole_stage() {
+        let mut model = Model::default();
+        for index in 0..10_000 {
+            model.interval(&interval(index, &[(OpKind::Read, 3, 4096, 1000)]));
+        }
+        let points = model.history.points();
+        assert!(points.len() <= MOST_POINTS && points.len() > MOST_POINTS / 4, "{}", points.len());
+        assert_eq!(points[0].at_s, 1.0);
+        assert!(points.last().unwrap().at_s > 9_900.0);
+        assert_eq!(model.stage.bytes, 3 * 4096 * 10_000);
+    }
+
+    #[test]
+    fn the_time_left_follows_what_cells_really_took() {
+        let second = 1_000_000_000;
+        let mut model =
+            Model { cells: vec![cell("a", 10.0), cell("b", 10.0), cell("c", 20.0)], ..Model::default() };
+        model.begin_cell(0, "null:", 0);
+        assert_eq!(model.eta_s(4 * second), Some((6.0, 36.0)));
+        // Twice as fast as expected.
+        model.end_cell(0, State::Finished, String::new(), 5 * second);
+        assert_eq!(model.eta_s(5 * second), None);
+        model.begin_cell(1, "null:", 5 * second);
+        assert_eq!(model.eta_s(6 * second), Some((4.0, 14.0)));
+        // Later than expected: soon, not in the past.
+        assert_eq!(model.eta_s(30 * second), Some((0.0, 10.0)));
+        assert_eq!(model.ended(), 1);
+    }
+
+    #[test]
+    fn notes_stay_bounded() {
+        let mut model = Model::default();
+        (0..500).for_each(|number| model.note(&number.to_string()));
+        assert_eq!(model.notes.len(), MOST_NOTES);
+        assert_eq!(model.notes.back().unwrap(), "499");
+    }
+}

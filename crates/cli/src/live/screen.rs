@@ -1,0 +1,200 @@
+//! The thread that shows a run: a full-screen view, one line that is kept up to date, or a line now and then.
+
+use std::io::Stderr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::{execute, terminal};
+use reactor::clock;
+
+use super::line::line;
+use super::model::Model;
+use super::view;
+use crate::messages::Messages;
+
+/// How often the view and the line are drawn anew.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+/// Without a terminal, a line appears this often.
+const LINE_EVERY_NS: u64 = 5_000_000_000;
+
+/// Shows a run until it is dropped.
+pub struct Screen {
+    model: Arc<Mutex<Model>>,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A model that several hands hold.
+pub fn lock(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
+    model.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Screen {
+    /// Begins to show `model`; full-screen if `live` and standard error is a terminal.
+    ///
+    /// # Errors
+    /// The terminal cannot be set up, or no thread be started.
+    pub fn begin(model: Model, messages: &Messages, live: bool) -> std::io::Result<Self> {
+        let model = Arc::new(Mutex::new(model));
+        let over = Arc::new(AtomicBool::new(false));
+        let full = if live { Some(FullScreen::enter(&model, messages)?) } else { None };
+        let showing = Showing {
+            model: Arc::clone(&model),
+            messages: messages.clone(),
+            over: Arc::clone(&over),
+            next_line_ns: clock::now_ns() + LINE_EVERY_NS,
+        };
+        let thread = std::thread::Builder::new().name("screen".into()).spawn(move || showing.run(full))?;
+        Ok(Self { model, over, thread: Some(thread) })
+    }
+
+    /// The model, to be changed.
+    pub fn model(&self) -> MutexGuard<'_, Model> {
+        lock(&self.model)
+    }
+
+    /// Ends the display and gives the terminal back.
+    pub fn end(mut self) {
+        self.leave();
+    }
+
+    fn leave(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic while drawing has been reported by its hook and lost nothing of the run.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+struct Showing {
+    model: Arc<Mutex<Model>>,
+    messages: Messages,
+    over: Arc<AtomicBool>,
+    next_line_ns: u64,
+}
+
+impl Showing {
+    fn run(mut self, full: Option<FullScreen>) {
+        if let Some(mut full) = full {
+            while !self.over.load(Ordering::Relaxed) && full.frame(&self.model) {}
+            drop(full);
+        }
+        let bar = self.messages.bars().map(|bars| {
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}")
+                .expect("the template is a constant that is valid");
+            bars.add(ProgressBar::new_spinner().with_style(style))
+        });
+        while !self.over.load(Ordering::Relaxed) {
+            self.line(bar.as_ref());
+            std::thread::park_timeout(DRAW_EVERY);
+        }
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+            if let Some(bars) = self.messages.bars() {
+                bars.remove(&bar);
+            }
+        }
+    }
+
+    fn line(&mut self, bar: Option<&ProgressBar>) {
+        let now = clock::now_ns();
+        let text = line(&lock(&self.model), now);
+        match bar {
+            Some(bar) => {
+                bar.set_message(text);
+                bar.tick();
+            }
+            None if now >= self.next_line_ns => {
+                self.next_line_ns = now + LINE_EVERY_NS;
+                self.messages.note(&text);
+            }
+            None => {}
+        }
+    }
+}
+
+/// The terminal while it belongs to the view. Dropped, it is as it was.
+struct FullScreen {
+    terminal: Terminal<CrosstermBackend<Stderr>>,
+    messages: Messages,
+}
+
+/// Gives the terminal back; also called by a panic and before a signal ends the process.
+pub fn restore() {
+    if terminal::is_raw_mode_enabled().unwrap_or(false) {
+        let _ = execute!(std::io::stderr(), terminal::LeaveAlternateScreen, ratatui::crossterm::cursor::Show);
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+impl FullScreen {
+    fn enter(model: &Arc<Mutex<Model>>, messages: &Messages) -> std::io::Result<Self> {
+        if messages.bars().is_none() {
+            return Err(std::io::Error::other("standard error is not a terminal"));
+        }
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore();
+            before(panic);
+        }));
+        let noted = Arc::clone(model);
+        messages.divert(Some(Arc::new(move |text: &str| lock(&noted).note(text))));
+        terminal::enable_raw_mode()?;
+        let begun = execute!(std::io::stderr(), terminal::EnterAlternateScreen)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(std::io::stderr())));
+        match begun {
+            Ok(terminal) => Ok(Self { terminal, messages: messages.clone() }),
+            Err(error) => {
+                restore();
+                messages.divert(None);
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws once and waits for a key; false when the view is to be left.
+    fn frame(&mut self, model: &Mutex<Model>) -> bool {
+        let now = clock::now_ns();
+        // Drawn from a copy, so that a slow terminal does not hold up the run.
+        let seen = lock(model).clone();
+        if self.terminal.draw(|frame| view::draw(frame, &seen, now)).is_err() {
+            return false;
+        }
+        let Ok(true) = event::poll(DRAW_EVERY) else { return true };
+        let Ok(Event::Key(key)) = event::read() else { return true };
+        if key.kind != KeyEventKind::Press {
+            return true;
+        }
+        match key.code {
+            KeyCode::Char('q') | KeyCode::Esc => return false,
+            // In raw mode the terminal sends no signal of its own.
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                let _ =
+                    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT);
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        restore();
+        self.messages.divert(None);
+    }
+}

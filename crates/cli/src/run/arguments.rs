@@ -1,0 +1,93 @@
+//! What the user typed after `manometer run`, verbatim.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Carries out an experiment: a matrix of workloads, each measured until it is steady, kept and judged.
+///
+/// Each cell is prepared (every byte is really written), warmed up, measured until the rule of the
+/// experiment calls it steady or its time is over, verified if asked, and kept in the results file
+/// as it goes. What was created is removed at the end.
+///
+/// Ctrl-C once ends the measurement under way, keeps it and cleans up; twice stops at once; a third
+/// time leaves without cleaning up and says what is left.
+///
+/// Exit code: 0 every cell ran and every gate held, 1 a gate failed, data was not what was written, a
+/// cell could not be run or errors ended it, 2 wrong usage or a fault in the file, 130 or 143 interrupted.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
+pub struct RunArguments {
+    /// The experiment file (YAML)
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub file: Option<PathBuf>,
+    /// Give a parameter of the file a value: --set name=value; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    /// Show the cells, the bytes to be written and the time expected; nothing is touched
+    #[arg(long, conflicts_with_all = ["resume", "live"])]
+    pub dry_run: bool,
+    /// Go on with an interrupted run at its first unfinished cell: its id, its name or `last`
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<String>,
+    /// Block device that may be overwritten although it holds data; must be the very device of the target
+    #[arg(long, value_name = "DEVICE")]
+    pub destroy: Option<PathBuf>,
+
+    /// Results file [default: the file's `results`, else $XDG_DATA_HOME/manometer/results.sqlite]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub results: Option<PathBuf>,
+    /// What is shown on standard output at the end
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Results")]
+    pub output: Format,
+    /// Also write the output to this file; standard output then has the text
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub output_file: Option<PathBuf>,
+
+    /// Watch in a full-screen view; q leaves the view, not the run
+    #[arg(long, help_heading = "While it runs")]
+    pub live: bool,
+
+    /// How the kernel is asked for I/O, where the target does not say
+    #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Load")]
+    pub reactor: reactor::Choice,
+    /// Where journals of what must be removed are kept [default: $XDG_STATE_HOME/manometer/journal]
+    #[arg(long, value_name = "DIRECTORY", help_heading = "Load")]
+    pub journal_dir: Option<PathBuf>,
+}
+
+/// What comes out at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for people.
+    Text,
+    /// One JSON document: the run, its cells and their results (schemas/run.schema.json).
+    Json,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  manometer run examples/experiments/quick.yaml --dry-run
+  manometer run examples/experiments/quick.yaml --set dir=/mnt/data --live
+  manometer run --resume last
+  manometer report last && manometer compare RUN1 RUN2";
+
+/// Splits `name=value`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_may_hold_an_equals_sign() {
+        assert_eq!(pair("url=sim:?latency=1ms").unwrap(), ("url".into(), "sim:?latency=1ms".into()));
+        assert!(pair("url").is_err());
+        assert!(pair("=1").is_err());
+    }
+}

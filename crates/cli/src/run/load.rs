@@ -1,0 +1,185 @@
+//! From a cell of the plan to what the engine is asked to do.
+
+use std::time::Duration;
+
+use drivers::{Payload, Sink};
+use engine::{DataSet, Mix, Schedule, StagePlan, StopRule, Workload};
+use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
+use metrics::OpKind;
+
+/// How long operations in flight are waited for once a measurement is over.
+const DRAIN: Duration = Duration::from_secs(10);
+/// How long opening a session may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Bytes of one operation that fills or verifies.
+const LARGE_BLOCK: u64 = 1 << 20;
+/// Threads that fill or verify, at most, unless the cell has more jobs.
+const MASS_WORKERS: u32 = 4;
+/// Operations that each keeps in flight.
+const MASS_LANES: u32 = 8;
+/// Filling and verifying give up after so many errors: something is wrong with the target then.
+const MASS_ERRORS: u64 = 100;
+/// Longer than anything is filled or verified.
+const WITHOUT_LIMIT: Duration = Duration::from_secs(400 * 24 * 3600);
+
+/// Length of the intervals, in seconds: a second, or less where the measurement is short, so that there are enough
+/// of them for the rule to judge by.
+pub fn interval_s(measured_s: f64) -> f64 {
+    let wanted = measured_s / 120.0;
+    if wanted >= 1.0 {
+        return 1.0;
+    }
+    // Tenths of a second, which people can add up; below 12 seconds a tenth.
+    ((wanted * 10.0).ceil() / 10.0).clamp(0.1, 1.0).min(measured_s)
+}
+
+/// Seconds that a measurement lasts at most.
+pub fn limit_s(cell: &Cell) -> f64 {
+    match cell.steady {
+        SteadyRule::None => cell.stages.measure_at_least_s,
+        _ => cell.stages.measure_at_most_s.max(cell.stages.measure_at_least_s),
+    }
+}
+
+/// Whether the load changes the content of the data set.
+pub fn writes(cell: &Cell) -> bool {
+    let changes = |kind: OpKind| !matches!(kind, OpKind::Read | OpKind::Get | OpKind::Stat | OpKind::List);
+    cell.workload.ops.iter().any(|op| changes(op.op) && op.op != OpKind::Commit)
+}
+
+/// Whether the load makes or removes files or objects, so that the set of them is another afterwards.
+pub fn makes_or_removes(cell: &Cell) -> bool {
+    let of = |kind: OpKind| matches!(kind, OpKind::Create | OpKind::Remove | OpKind::Delete);
+    cell.workload.ops.iter().any(|op| of(op.op))
+}
+
+/// Whether anything is compared with what was written.
+pub fn verifies(cell: &Cell) -> bool {
+    cell.workload.verify || cell.stages.verify
+}
+
+/// The payload of a cell: the same in each run of the same experiment, so that data that was kept can be verified.
+pub fn payload(cell: &Cell, seed: u64) -> Payload {
+    Payload::new(seed).with(cell.workload.compressible, cell.workload.dedupe)
+}
+
+/// Errors that end a cell's measurement.
+pub fn error_limit(policy: ErrorPolicy) -> Option<u64> {
+    match policy {
+        ErrorPolicy::Continue => None,
+        ErrorPolicy::Stop => Some(1),
+        ErrorPolicy::StopCellAfter(count) => Some(count.max(1)),
+    }
+}
+
+/// One measurement of a cell.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// When operations are meant to start.
+    pub arrivals: Arrivals,
+    /// Seconds of load before it.
+    pub warm_up_s: f64,
+    /// Seconds that it lasts at most.
+    pub limit_s: f64,
+}
+
+/// The measurement of a cell, on content of `generation`; one seed is the payload's, the other that of all draws.
+pub fn measure(
+    cell: &Cell,
+    data_set: DataSet,
+    generation: u32,
+    measurement: &Measurement,
+    reactor: reactor::Choice,
+    (seed, draws): (u64, u64),
+) -> StagePlan {
+    let workload = &cell.workload;
+    let op_timeout = duration(workload.op_timeout_s);
+    let schedule = match &measurement.arrivals {
+        Arrivals::Closed => Schedule::Closed,
+        arrivals => {
+            Schedule::Open { arrivals: arrivals.clone(), backlog_limit: workload.backlog_limit, seed: draws }
+        }
+    };
+    let sink = match (workload.verify, workload.sink.as_str()) {
+        (true, _) => Sink::Verify,
+        (false, "discard") => Sink::Discard,
+        (false, _) => Sink::Buffer,
+    };
+    StagePlan {
+        workers: workload.jobs,
+        lanes_per_worker: workload.queue_depth,
+        reactor,
+        pin: true,
+        ramp: duration(measurement.warm_up_s),
+        window: duration(measurement.limit_s),
+        drain: DRAIN.min(op_timeout),
+        interval: duration(interval_s(measurement.limit_s)),
+        schedule,
+        stop: StopRule::Window,
+        workload: Workload::Mix(Mix {
+            data_set,
+            ops: workload.ops.clone(),
+            access: workload.access,
+            block_sizes: workload.block_sizes.clone(),
+            fsync_every: workload.fsync_every,
+            verify: verifies(cell),
+            generation,
+            seed: draws,
+        }),
+        payload: payload(cell, seed),
+        sink,
+        op_timeout,
+        connect_timeout: CONNECT,
+        error_limit: error_limit(cell.errors),
+    }
+}
+
+/// A stage that goes over all the data once: filling, creating, verifying.
+pub fn mass(cell: &Cell, workload: Workload, reactor: reactor::Choice, seed: u64) -> StagePlan {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let sink = match workload {
+        Workload::Check { .. } => Sink::Verify,
+        _ => Sink::Buffer,
+    };
+    StagePlan {
+        workers: cores.min(MASS_WORKERS).max(cell.workload.jobs),
+        lanes_per_worker: MASS_LANES,
+        reactor,
+        pin: true,
+        ramp: Duration::ZERO,
+        window: WITHOUT_LIMIT,
+        drain: DRAIN.min(duration(cell.workload.op_timeout_s)),
+        interval: Duration::from_secs(1),
+        schedule: Schedule::Closed,
+        stop: StopRule::Exhausted,
+        workload,
+        payload: payload(cell, seed),
+        sink,
+        op_timeout: duration(cell.workload.op_timeout_s),
+        connect_timeout: CONNECT,
+        error_limit: Some(MASS_ERRORS),
+    }
+}
+
+/// Bytes of one operation that goes over data in files of this size.
+pub fn large_block(item_bytes: u64) -> u64 {
+    LARGE_BLOCK.min(item_bytes).max(1)
+}
+
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(WITHOUT_LIMIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_short_enough_to_judge_by_and_long_enough_to_count_in() {
+        for (measured, expected) in
+            [(0.05, 0.05), (1.0, 0.1), (12.0, 0.1), (30.0, 0.3), (60.0, 0.5), (120.0, 1.0), (3600.0, 1.0)]
+        {
+            assert!((interval_s(measured) - expected).abs() < 1e-9, "{measured}: {}", interval_s(measured));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! One measurement: load until the rule calls it steady, with the client watched meanwhile.
+
+use engine::StageResult;
+use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
+use reactor::clock;
+use stats::{Decision, Floors, Monitor, SteadyOutcome};
+use store::{OpenLoop, StageRecord};
+
+use super::context::{Context, Fault, Order};
+use super::figures::Figures;
+use super::ground::Ready;
+use super::limits::Watch;
+use super::load::{self, Measurement};
+use super::recorder::Span;
+use crate::client::CoreLoad;
+use crate::live::model::Steady;
+use crate::target::Opened;
+
+/// Everything that came out of a measurement.
+pub struct Measured {
+    /// What the engine says.
+    pub result: StageResult,
+    /// What the rule says.
+    pub steady: SteadyOutcome,
+    /// What is reported.
+    pub figures: Figures,
+    /// Of which stretch.
+    pub window: Span,
+    /// The cores meanwhile; empty on a virtual clock.
+    pub cores: Vec<CoreLoad>,
+    /// A signal ended it.
+    pub interrupted: bool,
+}
+
+/// A measurement to be made.
+pub struct Task<'a> {
+    /// Its cell.
+    pub cell: &'a Cell,
+    /// The target.
+    pub opened: &'a Opened,
+    /// What it works on.
+    pub ready: &'a Ready,
+    /// Which measurement of a study.
+    pub trial: u32,
+    /// How hard and how long.
+    pub measurement: Measurement,
+    /// When it may end.
+    pub rule: SteadyRule,
+    /// And not before.
+    pub floors: Floors,
+}
+
+impl<'a> Task<'a> {
+    /// The one measurement of a cell.
+    pub fn of_cell(cell: &'a Cell, opened: &'a Opened, ready: &'a Ready) -> Self {
+        let limit_s = load::limit_s(cell);
+        Self {
+            cell,
+            opened,
+            ready,
+            trial: 0,
+            measurement: Measurement {
+                arrivals: cell.workload.arrivals.clone(),
+                warm_up_s: cell.stages.warm_up_s,
+                limit_s,
+            },
+            rule: cell.steady.clone(),
+            floors: Floors {
+                seconds: cell.stages.measure_at_least_s,
+                bytes: cell.stages.measure_at_least_bytes,
+                limit_seconds: limit_s,
+            },
+        }
+    }
+
+    /// A measurement of fixed length at some rate.
+    pub fn trial(
+        cell: &'a Cell,
+        opened: &'a Opened,
+        ready: &'a Ready,
+        trial: u32,
+        arrivals: Arrivals,
+        seconds: f64,
+    ) -> Self {
+        // What the load before left behind, queues above all, is let go first.
+        let warm_up_s = cell.stages.warm_up_s.min(seconds / 4.0);
+        Self {
+            measurement: Measurement { arrivals, warm_up_s, limit_s: seconds },
+            rule: SteadyRule::None,
+            floors: Floors { seconds, bytes: 0, limit_seconds: seconds },
+            trial,
+            ..Self::of_cell(cell, opened, ready)
+        }
+    }
+}
+
+/// Makes a measurement.
+///
+/// # Errors
+/// It could not begin, or its results could not be kept; a signal came before anything was measured.
+pub fn measure(context: &mut Context, task: &Task<'_>) -> Result<Measured, Fault> {
+    let cell = task.cell;
+    let reactor = task.opened.reactor(context.reactor);
+    let (data_set, generation) = (task.ready.data_set.clone(), task.ready.generation());
+    let plan = load::measure(
+        cell,
+        data_set,
+        generation,
+        &task.measurement,
+        reactor,
+        (context.seed, context.draws(cell)),
+    );
+    let mut monitor = Monitor::new(&task.rule, task.floors);
+    let mut watch = (!task.opened.virtual_clock()).then(Watch::start);
+    let mut span: Option<(u64, u64)> = None;
+    let mut decided = false;
+    let order = Order {
+        cell,
+        opened: task.opened,
+        name: super::MEASURE,
+        trial: task.trial,
+        plan: &plan,
+        bytes_expected: None,
+    };
+    let result = context.stage(&order, &mut |interval, model| {
+        let now = clock::now_ns();
+        let begun = span.map_or(now.saturating_sub(interval.length_ns), |(begun, _)| begun);
+        span = Some((begun, now));
+        // What comes after the decision is on its way already; it is kept but not judged.
+        if !decided {
+            decided = monitor.push(interval) != Decision::GoOn;
+        }
+        let progress = monitor.progress();
+        model.steady = Some(Steady {
+            rule: rule_name(&task.rule).to_owned(),
+            next_look_s: progress.next_look_s,
+            criteria: progress.criteria,
+        });
+        if let Some(watch) = &mut watch {
+            model.limits = watch.look(interval, plan.lanes());
+        }
+        decided
+    })?;
+    if let Some(error) = context.recorder.failure() {
+        return Err(Fault::Failed(error.to_owned()));
+    }
+    let interrupted = result.stopped || (context.interrupt.arrived_already() && !decided);
+    if span.is_none() && interrupted {
+        return Err(Fault::Interrupted);
+    }
+    let steady = monitor.outcome();
+    let (figures, window) = context.recorder.figures(cell.index, task.trial, steady.window, Some(&steady))?;
+    let cores = match (&watch, span) {
+        (Some(watch), Some((begun, ended))) => watch.cores().between(begun, ended),
+        _ => Vec::new(),
+    };
+    Ok(Measured { result, steady, figures, window, cores, interrupted })
+}
+
+/// The rule's name in results.
+pub fn rule_name(rule: &SteadyRule) -> &'static str {
+    match rule {
+        SteadyRule::Default { .. } => "default",
+        SteadyRule::Snia { .. } => "snia",
+        SteadyRule::Storperf { .. } => "storperf",
+        SteadyRule::Fio { .. } => "fio",
+        SteadyRule::None => "none",
+    }
+}
+
+impl Measured {
+    /// Length of the whole measurement, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.result.window_ns as f64 / 1e9
+    }
+
+    /// How the schedule was kept, in an open loop.
+    pub fn open_loop(&self, arrivals: &Arrivals) -> Option<OpenLoop> {
+        if *arrivals == Arrivals::Closed {
+            return None;
+        }
+        let seconds = self.seconds();
+        let offered = if seconds > 0.0 { self.result.offered as f64 / seconds } else { 0.0 };
+        Some(OpenLoop {
+            offered_ops_per_s: offered,
+            late_starts: self.result.late_starts,
+            deepest_backlog: self.result.deepest_backlog,
+            shed: self.result.shed,
+            missed_starts: self.result.missed_starts,
+        })
+    }
+
+    /// The stages that it was made of.
+    pub fn stages(&self, warm_up_s: f64) -> Vec<StageRecord> {
+        let result = &self.result;
+        let mut stages = Vec::new();
+        if warm_up_s > 0.0 {
+            stages.push(StageRecord {
+                name: "warm-up".into(),
+                seconds: warm_up_s,
+                ok: result.before.ok,
+                failed: result.before.failed,
+                bytes: result.before.bytes,
+                note: None,
+            });
+        }
+        stages.push(StageRecord {
+            name: super::MEASURE.into(),
+            seconds: self.seconds(),
+            ok: result.total.ok(),
+            failed: result.total.failed(),
+            bytes: result.total.bytes(),
+            note: None,
+        });
+        stages
+    }
+
+    /// Operations that failed, in the warm-up and after the window too.
+    pub fn failed(&self) -> u64 {
+        self.result.before.failed + self.result.total.failed() + self.result.after.failed
+    }
+
+    /// The errors ended it by the cell's policy.
+    pub fn ended_by_errors(&self, policy: ErrorPolicy) -> bool {
+        self.result.error_limit_reached && policy != ErrorPolicy::Continue
+    }
+}

@@ -1,0 +1,341 @@
+//! What is shown when a run is over: a table for people, or one JSON document.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
+use serde::Serialize;
+use stats::Estimate;
+use store::{CellRecord, CellResult, RunRecord, State, Validity};
+use units::{ByteRate, OpRate, latency};
+
+/// Version of the JSON document.
+const FORMAT: u32 = 1;
+/// Reasons that are shown of each cell.
+const REASONS: usize = 4;
+
+/// A run as machines read it.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    run: &'a RunRecord,
+    cells: &'a [CellRecord],
+}
+
+/// The run as one JSON document.
+pub fn json(run: &RunRecord, cells: &[CellRecord]) -> String {
+    let document = Document { format: FORMAT, run, cells };
+    let mut text = serde_json::to_string_pretty(&document).expect("records are plain data");
+    text.push('\n');
+    text
+}
+
+/// What came of a cell, in one line.
+pub fn in_a_line(record: &CellRecord) -> String {
+    if let Some(failure) = &record.failure {
+        return format!("failed: {failure}");
+    }
+    let Some(result) = &record.result else {
+        return match record.state {
+            State::Interrupted => "interrupted before anything was measured".to_owned(),
+            state => format!("{state:?}").to_lowercase(),
+        };
+    };
+    let mut parts = Vec::new();
+    if result.total.bytes > 0 {
+        parts.push(moved(&result.total.bytes_per_s));
+    }
+    parts.push(done(&result.total.ops_per_s));
+    if result.total.response.count > 0 {
+        parts.push(format!("p99 {}", latency(result.total.response.p99_ns)));
+    }
+    if let Some(found) = result.found_ops_per_s {
+        parts.push(format!("found {}", OpRate(found)));
+    }
+    let mut line = format!("{} · {}", parts.join(", "), result.verdict.validity.name());
+    if record.state == State::Interrupted {
+        line.push_str(" · interrupted");
+    }
+    let failed = result.gates.iter().filter(|gate| !gate.passed).count();
+    if failed > 0 {
+        line.push_str(&format!(" · {failed} gates failed"));
+    }
+    line
+}
+
+/// `1.23 GB/s ± 2.1 %`.
+fn moved(rate: &Estimate) -> String {
+    format!("{}{}", ByteRate(rate.mean), interval(rate))
+}
+
+/// `301 kops/s ± 2.1 %`.
+fn done(rate: &Estimate) -> String {
+    format!("{}{}", OpRate(rate.mean), interval(rate))
+}
+
+/// Half the width of the 95 % interval, relative.
+fn interval(estimate: &Estimate) -> String {
+    let half = (estimate.high - estimate.low) / 2.0;
+    if estimate.samples < 2 || estimate.mean <= 0.0 || !half.is_finite() {
+        return String::new();
+    }
+    match half / estimate.mean * 100.0 {
+        percent if percent < 0.05 => " ± 0 %".to_owned(),
+        percent if percent < 10.0 => format!(" ± {percent:.1} %"),
+        percent => format!(" ± {percent:.0} %"),
+    }
+}
+
+/// The columns: title, and whether it is aligned to the right.
+const COLUMNS: [(&str, bool); 9] = [
+    ("cell", true),
+    ("", false),
+    ("throughput", true),
+    ("ops/s", true),
+    ("p50", true),
+    ("p99", true),
+    ("p99.9", true),
+    ("steady", false),
+    ("verdict", false),
+];
+/// Which of them is the verdict.
+const VERDICT: usize = 8;
+
+/// The run as people read it; `width` is the terminal's, when there is one.
+pub fn text(run: &RunRecord, cells: &[CellRecord], width: Option<u16>, results: &str) -> String {
+    let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let mut out = format!("\n{}\n", table(run, cells, colours));
+    for record in cells {
+        out.push_str(&remarks(run, record, usize::from(width.unwrap_or(100)).clamp(60, 120)));
+    }
+    out.push_str(&summary(run, cells));
+    out.push_str(&next(run, results));
+    out
+}
+
+fn table(run: &RunRecord, cells: &[CellRecord], colours: bool) -> String {
+    let mut table = Table::new();
+    if colours {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(COLUMNS.iter().map(|(title, _)| *title));
+    for (column, (_, right)) in table.column_iter_mut().zip(COLUMNS) {
+        column.set_padding((0, 2));
+        if right {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for record in cells {
+        let cell = run.plan.cells.iter().find(|cell| cell.index == record.index);
+        let name = cell.map_or("", |cell| cell.name.as_str());
+        table.add_row(row(record, name).into_iter().enumerate().map(|(column, text)| {
+            let cell = TableCell::new(&text);
+            match (column, text.as_str()) {
+                (VERDICT, "VALID") => cell.fg(Color::Green),
+                (VERDICT, "WARN" | "interrupted" | "pending") => cell.fg(Color::Yellow),
+                (VERDICT, _) => cell.fg(Color::Red),
+                _ => cell,
+            }
+        }));
+    }
+    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn row(record: &CellRecord, name: &str) -> [String; 9] {
+    let number = (record.index + 1).to_string();
+    let nothing = || "-".to_owned();
+    let Some(result) = &record.result else {
+        let state = record.state.name().to_owned();
+        return [
+            number,
+            name.to_owned(),
+            nothing(),
+            nothing(),
+            nothing(),
+            nothing(),
+            nothing(),
+            nothing(),
+            state,
+        ];
+    };
+    let total = &result.total;
+    let time = |nanos: u64| if total.response.count == 0 { nothing() } else { latency(nanos) };
+    [
+        number,
+        name.to_owned(),
+        if total.bytes > 0 { moved(&total.bytes_per_s) } else { nothing() },
+        done(&total.ops_per_s),
+        time(total.response.p50_ns),
+        time(total.response.p99_ns),
+        time(total.response.p999_ns),
+        steady(result),
+        result.verdict.validity.name().to_owned(),
+    ]
+}
+
+/// Whether it was steady, in a word.
+fn steady(result: &CellResult) -> String {
+    match (result.points.len(), result.steady.rule.as_str(), result.steady.reached) {
+        (0, "none", _) => "no rule",
+        (0, _, true) => "yes",
+        (0, _, false) => "no",
+        _ => "study",
+    }
+    .to_owned()
+}
+
+/// Why a cell is as it is: its failure, its reasons, its gates, its points.
+fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
+    let cell = run.plan.cells.iter().find(|cell| cell.index == record.index);
+    let mut lines = Vec::new();
+    lines.extend(record.failure.iter().map(|failure| format!("failed: {failure}")));
+    if let Some(result) = &record.result {
+        for gate in &result.gates {
+            if !gate.passed {
+                lines.push(format!("gate failed: {}: {}", gate.text, measured(run, record.index, gate)));
+            }
+        }
+        let skip = usize::from(record.failure.is_some());
+        let reasons = &result.verdict.reasons;
+        lines.extend(reasons.iter().skip(skip).take(REASONS).cloned());
+        if reasons.len() > skip + REASONS {
+            lines.push(format!("and {} more reasons", reasons.len() - skip - REASONS));
+        }
+        lines.extend(points(result));
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    let name = cell.map_or("", |cell| cell.name.as_str());
+    let mut out = format!("cell {} ({name})\n", record.index + 1);
+    for line in lines {
+        out.push_str(&wrapped(&line, width));
+    }
+    out
+}
+
+/// A line, indented; what is longer than `width` goes on in the next, indented further.
+fn wrapped(line: &str, width: usize) -> String {
+    let mut out = String::from(" ");
+    let mut used = 1;
+    // A table's line keeps its columns.
+    if line.chars().count() + 2 <= width || line.starts_with(' ') {
+        return format!("  {line}\n");
+    }
+    for word in line.split(' ') {
+        if used + 1 + word.chars().count() > width && used > 5 {
+            out.push_str("\n    ");
+            used = 4;
+        }
+        out.push(' ');
+        out.push_str(word);
+        used += 1 + word.chars().count();
+    }
+    out.push('\n');
+    out
+}
+
+/// What a failed gate found, in the unit of its metric.
+fn measured(run: &RunRecord, index: u32, gate: &store::GateResult) -> String {
+    use experiment::GateMetric;
+    let cell = run.plan.cells.iter().find(|cell| cell.index == index);
+    let metric =
+        cell.and_then(|cell| cell.gates.iter().find(|known| known.text == gate.text)).map(|g| g.metric);
+    let found = match metric {
+        Some(GateMetric::Bandwidth) => ByteRate(gate.measured).to_string(),
+        Some(GateMetric::Rate) => OpRate(gate.measured).to_string(),
+        Some(GateMetric::Errors) | None => format!("{:.0}", gate.measured),
+        Some(GateMetric::Mean | GateMetric::Percentile(_) | GateMetric::Max) => {
+            latency(gate.measured.max(0.0) as u64)
+        }
+    };
+    format!("it was {found}")
+}
+
+fn points(result: &CellResult) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(stage) = result.stages.iter().find(|stage| stage.name == super::MEASURE) {
+        lines.extend(stage.note.clone().filter(|_| !result.points.is_empty()));
+    }
+    let mut points = result.points.clone();
+    points.sort_by(|a, b| a.offered_ops_per_s.total_cmp(&b.offered_ops_per_s));
+    lines.extend(points.iter().map(|point| {
+        let offered = match point.offered_ops_per_s {
+            0.0 => "closed loop".to_owned(),
+            rate => OpRate(rate).to_string(),
+        };
+        format!(
+            "{offered:>14}: {:>12} done, p50 {:>8}, p99 {:>8}, p99.9 {:>8}  {}",
+            OpRate(point.ops_per_s).to_string(),
+            latency(point.response.p50_ns),
+            latency(point.response.p99_ns),
+            latency(point.response.p999_ns),
+            match (point.offered_ops_per_s, point.held) {
+                (0.0, _) => "",
+                (_, true) => "held",
+                (_, false) => "not held",
+            }
+        )
+    }));
+    lines
+}
+
+fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
+    let of = |validity: Validity| {
+        let judged = |record: &&CellRecord| {
+            record.result.as_ref().is_some_and(|result| result.verdict.validity == validity)
+        };
+        cells.iter().filter(judged).count()
+    };
+    let counted = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let in_state = |state: State| cells.iter().filter(|record| record.state == state).count();
+    let gates = || cells.iter().filter_map(|record| record.result.as_ref()).flat_map(|result| &result.gates);
+    let failed_gates = gates().filter(|gate| !gate.passed).count();
+    let mut parts: Vec<String> = [
+        counted(of(Validity::Valid), "valid"),
+        counted(of(Validity::Warn), "with warnings"),
+        counted(of(Validity::Invalid), "invalid"),
+        counted(in_state(State::Failed), "failed"),
+        counted(in_state(State::Interrupted), "interrupted"),
+        counted(in_state(State::Pending) + in_state(State::Running), "not run"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if gates().count() > 0 {
+        parts.push(match failed_gates {
+            0 => format!("all {} gates held", gates().count()),
+            some => format!("{some} of {} gates failed", gates().count()),
+        });
+    }
+    let separator = if cells.iter().any(|record| record.failure.is_some() || record.result.is_some()) {
+        "\n"
+    } else {
+        ""
+    };
+    format!("{separator}Run {} ({}), {} cells: {}.\n", run.id, run.name, cells.len(), parts.join(", "))
+}
+
+/// What to type next.
+fn next(run: &RunRecord, results: &str) -> String {
+    let mut out = format!("Next: manometer report {}{results}\n", run.id);
+    if matches!(run.state, State::Interrupted | State::Failed) {
+        out.push_str(&format!("      manometer run --resume {}{results}\n", run.id));
+    }
+    out
+}
+
+/// Whether the run did what it was to do: every cell ran, every gate held, nothing that was read was wrong.
+pub fn success(cells: &[CellRecord]) -> bool {
+    cells.iter().all(|record| {
+        let result = record.result.as_ref();
+        record.state == State::Finished
+            && result.is_some_and(|result| {
+                let wrong =
+                    result.error_samples.iter().any(|sample| sample.kind == metrics::ErrorKind::Corrupt);
+                let unverified = |stage: &store::StageRecord| stage.name == super::VERIFY && stage.failed > 0;
+                result.gates.iter().all(|gate| gate.passed) && !wrong && !result.stages.iter().any(unverified)
+            })
+    })
+}

@@ -1,0 +1,228 @@
+//! May the figures of a cell be used? The reasons, each a line, worst first.
+
+use experiment::{CacheControl, Cell};
+use metrics::OpKind;
+use stats::SteadyOutcome;
+use store::{OpenLoop, Validity, Verdict};
+use units::{Size, Span};
+
+/// A worker that had less of its core left than this was the limit.
+const SATURATED: f64 = 0.95;
+/// More of a core than this was taken by other machines on the same hardware.
+const STOLEN: f64 = 0.05;
+/// Up to this share of failed operations the others may still be used.
+const TOLERATED_ERRORS: f64 = 0.01;
+
+/// What a cell's measurement is judged by.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Operations that ended well in the whole measurement.
+    pub ok: u64,
+    /// Operations that failed in the whole measurement, its warm-up included.
+    pub failed: u64,
+    /// Reads, of the load or of the verification, that did not give what was written, each kind in a line.
+    pub wrong_data: Vec<String>,
+    /// What verification could not judge, in a line.
+    pub not_verified: Option<String>,
+    /// The errors ended the measurement.
+    pub error_limit_reached: bool,
+    /// An example of the errors.
+    pub example: Option<String>,
+    /// A signal ended the measurement.
+    pub interrupted: bool,
+    /// Bytes moved in the whole measurement.
+    pub bytes: u64,
+    /// Bytes moved in it and in its warm-up.
+    pub moved: u64,
+    /// Length of the whole measurement, in seconds.
+    pub measured_s: f64,
+    /// Operations that never ended.
+    pub abandoned: u64,
+    /// Intervals that were not seen.
+    pub unseen: u64,
+    /// Share of its core that the busiest worker used; `None` on a virtual clock.
+    pub busiest_worker: Option<f64>,
+    /// Share of the busiest core's time that was not idle.
+    pub busiest_core: Option<f64>,
+    /// Largest share of a core's time that the hypervisor gave to others.
+    pub steal: f64,
+    /// With a rate: how the schedule was kept.
+    pub open_loop: Option<OpenLoop>,
+    /// Reads may come from this client's page cache.
+    pub cacheable: bool,
+    /// Memory in which files can be cached, in bytes.
+    pub cache_bytes: Option<u64>,
+    /// What more there is to say that makes the figures doubtful.
+    pub doubts: Vec<String>,
+}
+
+impl Evidence {
+    /// Share of the operations that failed.
+    fn failed_share(&self) -> f64 {
+        let ended = self.ok + self.failed;
+        if ended == 0 { 0.0 } else { self.failed as f64 / ended as f64 }
+    }
+
+    /// How many operations failed, how, and what followed.
+    pub fn errors_line(&self) -> String {
+        let example = self.example.as_ref().map_or_else(String::new, |text| format!(", such as {text}"));
+        let ended = if self.error_limit_reached { "; they ended the cell" } else { "" };
+        let percent = match self.failed_share() * 100.0 {
+            percent if percent < 0.1 => "less than 0.1".to_owned(),
+            percent => format!("{percent:.1}"),
+        };
+        format!("{} operations failed ({percent} %){ended}{example}", self.failed)
+    }
+}
+
+/// The judgement of a cell.
+pub fn judge(cell: &Cell, steady: &SteadyOutcome, evidence: &Evidence) -> Verdict {
+    let mut reasons = invalid(cell, steady, evidence);
+    let worst = if reasons.is_empty() { Validity::Valid } else { Validity::Invalid };
+    let warnings = warnings(cell, evidence);
+    let validity = if warnings.is_empty() { worst } else { worst.max(Validity::Warn) };
+    reasons.extend(warnings);
+    Verdict { validity, reasons }
+}
+
+fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &Evidence) -> Vec<String> {
+    let mut reasons = evidence.wrong_data.clone();
+    let share = evidence.failed_share();
+    if evidence.error_limit_reached || share > TOLERATED_ERRORS {
+        reasons.push(evidence.errors_line());
+    }
+    if evidence.ok == 0 {
+        reasons.push("no operation ended well: there is nothing to report".to_owned());
+        return reasons;
+    }
+    if evidence.interrupted {
+        reasons.push(format!(
+            "interrupted after {}: the figures are of what was measured until then",
+            span(evidence.measured_s)
+        ));
+    }
+    let judged = cell.study.is_none() && steady.rule != "none";
+    if judged && !steady.reached {
+        // The rule says so itself, and why.
+        reasons.push(steady.reason.clone());
+    }
+    reasons.extend(floors(cell, evidence));
+    reasons
+}
+
+/// What the measurement had to reach and did not.
+fn floors(cell: &Cell, evidence: &Evidence) -> Option<String> {
+    let stages = &cell.stages;
+    if cell.study.is_some() || evidence.interrupted || evidence.error_limit_reached {
+        return None;
+    }
+    if evidence.bytes < stages.measure_at_least_bytes {
+        return Some(format!(
+            "only {} of at least {} were moved: allow more time with measure_at_most",
+            Size(evidence.bytes).rounded(),
+            Size(stages.measure_at_least_bytes).rounded()
+        ));
+    }
+    // An interval's worth is rounding.
+    (evidence.measured_s + 1.0 < stages.measure_at_least_s).then(|| {
+        format!(
+            "measured for only {} of at least {}",
+            span(evidence.measured_s),
+            span(stages.measure_at_least_s)
+        )
+    })
+}
+
+fn warnings(cell: &Cell, evidence: &Evidence) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let share = evidence.failed_share();
+    if evidence.failed > 0 && !evidence.error_limit_reached && share <= TOLERATED_ERRORS {
+        reasons.push(evidence.errors_line());
+    }
+    reasons.extend(evidence.not_verified.clone());
+    if evidence.abandoned > 0 {
+        reasons.push(format!("{} operations never got an answer", evidence.abandoned));
+    }
+    reasons.extend(evidence.open_loop.as_ref().into_iter().flat_map(schedule));
+    reasons.extend(client(cell, evidence));
+    if evidence.unseen > 0 {
+        reasons.push(format!(
+            "{} intervals were not seen because this machine was too busy: the time lines have gaps",
+            evidence.unseen
+        ));
+    }
+    reasons.extend(cache(cell, evidence));
+    reasons.extend(evidence.doubts.iter().cloned());
+    reasons
+}
+
+/// How an open loop kept its schedule.
+fn schedule(open: &OpenLoop) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if open.shed > 0 {
+        reasons.push(format!(
+            "{} operations were given up because the backlog was full: the target does not keep the rate",
+            open.shed
+        ));
+    }
+    if open.missed_starts > 0 {
+        reasons.push(format!(
+            "{} operations were still waiting to start at the end: the target does not keep the rate",
+            open.missed_starts
+        ));
+    }
+    reasons
+}
+
+/// The client as the limit.
+fn client(cell: &Cell, evidence: &Evidence) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if let Some(share) = evidence.busiest_worker.filter(|share| *share > SATURATED) {
+        let next = match std::thread::available_parallelism() {
+            Ok(cores) if cores.get() as u32 > cell.workload.jobs => "add jobs",
+            _ => "add cores or hosts",
+        };
+        reasons.push(format!(
+            "the client was the limit: a worker used {:.0} % of its core; {next}",
+            share.min(1.0) * 100.0
+        ));
+    } else if let Some(share) = evidence.busiest_core.filter(|share| *share > 0.99) {
+        reasons.push(format!(
+            "a core of the client was {:.0} % busy: it may have been the limit",
+            share * 100.0
+        ));
+    }
+    if evidence.steal > STOLEN {
+        reasons.push(format!(
+            "the hypervisor gave {:.0} % of a core to others: use a quieter machine",
+            evidence.steal * 100.0
+        ));
+    }
+    reasons
+}
+
+/// Reads that the client's memory may have answered.
+fn cache(cell: &Cell, evidence: &Evidence) -> Option<String> {
+    let reads = cell.workload.ops.iter().any(|op| matches!(op.op, OpKind::Read | OpKind::Get));
+    let bytes = cell.workload.files.saturating_mul(cell.workload.file_bytes);
+    let memory = evidence.cache_bytes?;
+    // Emptied caches stay empty only as long as nothing is read a second time.
+    let once = cell.cache != CacheControl::Keep && evidence.moved <= bytes;
+    (evidence.cacheable && reads && bytes < memory && !once).then(|| {
+        let how = match cell.cache {
+            CacheControl::Keep => "caches were kept",
+            _ => "was read more than once",
+        };
+        format!(
+            "the data set ({}) fits into this client's memory ({}) and {how}: reads may not have reached the \
+             storage; use direct: true or more data",
+            Size(bytes).rounded(),
+            Size(memory).rounded()
+        )
+    })
+}
+
+fn span(seconds: f64) -> Span {
+    let rounded = (seconds.max(0.0) * 10.0).round() / 10.0;
+    Span(std::time::Duration::try_from_secs_f64(rounded).unwrap_or_default())
+}

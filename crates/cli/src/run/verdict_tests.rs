@@ -1,0 +1,142 @@
+//! Tests of the judgement.
+
+use experiment::{CacheControl, Cell, ErrorPolicy, Plan, Settings, Source, SteadyRule};
+use stats::{Shape, SteadyOutcome, Window};
+use store::{OpenLoop, Validity};
+
+use super::verdict::{Evidence, judge};
+
+fn cell() -> Cell {
+    let text = "targets: {t: 'file:///mnt/data'}\n\
+        workloads: {w: {ops: read, files: 4, file_size: 1GiB, jobs: 1}}\n";
+    let plan: Plan = experiment::parse(&Source { file: "test.yaml", text }, &Settings::none())
+        .unwrap_or_else(|faults| panic!("{faults}"));
+    Cell { cache: CacheControl::Keep, ..plan.cells[0].clone() }
+}
+
+fn steady(rule: &str, reached: bool) -> SteadyOutcome {
+    SteadyOutcome {
+        rule: rule.into(),
+        reached,
+        reason: "no steady state: the drift is too large".into(),
+        window: Window { first: 0, end: 100 },
+        criteria: Vec::new(),
+        series: Vec::new(),
+        shape: Shape::Flat,
+        regimes: Vec::new(),
+        pts: Vec::new(),
+        lost: None,
+        notes: Vec::new(),
+    }
+}
+
+/// A measurement without a flaw.
+fn flawless() -> Evidence {
+    Evidence {
+        ok: 100_000,
+        bytes: 1 << 50,
+        measured_s: 1e6,
+        busiest_worker: Some(0.5),
+        busiest_core: Some(0.6),
+        ..Evidence::default()
+    }
+}
+
+/// What a cell is called with one flaw, and the one reason for it.
+fn flawed(change: impl Fn(&mut Evidence)) -> (Validity, String) {
+    let mut evidence = flawless();
+    change(&mut evidence);
+    let verdict = judge(&cell(), &steady("default", true), &evidence);
+    assert_eq!(verdict.reasons.len(), 1, "{verdict:?}");
+    (verdict.validity, verdict.reasons[0].clone())
+}
+
+#[test]
+fn without_a_flaw_it_is_valid() {
+    let verdict = judge(&cell(), &steady("default", true), &flawless());
+    assert_eq!((verdict.validity, verdict.reasons.len()), (Validity::Valid, 0), "{verdict:?}");
+}
+
+#[test]
+fn no_steady_state_is_invalid_unless_no_rule_was_asked_for() {
+    let verdict = judge(&cell(), &steady("default", false), &flawless());
+    assert_eq!(verdict.validity, Validity::Invalid);
+    assert_eq!(verdict.reasons, ["no steady state: the drift is too large"]);
+    let cell = Cell { steady: SteadyRule::None, ..cell() };
+    assert_eq!(judge(&cell, &steady("none", false), &flawless()).validity, Validity::Valid);
+}
+
+#[test]
+fn what_makes_figures_unusable() {
+    let invalid = |change: fn(&mut Evidence)| {
+        let (validity, reason) = flawed(change);
+        assert_eq!(validity, Validity::Invalid, "{reason}");
+        reason
+    };
+    assert!(invalid(|e| e.wrong_data = vec!["a block is stale".into()]).contains("stale"));
+    assert!(invalid(|e| e.failed = 2000).contains("2000 operations failed (2.0 %)"));
+    assert!(invalid(|e| (e.failed, e.error_limit_reached) = (5, true)).contains("they ended the cell"));
+    assert!(invalid(|e| e.ok = 0).contains("nothing to report"));
+    assert!(invalid(|e| e.interrupted = true).contains("interrupted after"));
+    assert!(invalid(|e| e.measured_s = 1.0).contains("measured for only 1s of at least"));
+}
+
+#[test]
+fn what_makes_figures_doubtful() {
+    let warn = |change: fn(&mut Evidence)| {
+        let (validity, reason) = flawed(change);
+        assert_eq!(validity, Validity::Warn, "{reason}");
+        reason
+    };
+    assert!(warn(|e| e.failed = 10).contains("10 operations failed (less than 0.1 %)"));
+    assert!(warn(|e| e.busiest_worker = Some(0.97)).contains("the client was the limit: a worker used 97 %"));
+    assert!(warn(|e| e.busiest_core = Some(1.0)).contains("a core of the client"));
+    assert!(warn(|e| e.steal = 0.2).contains("hypervisor"));
+    assert!(warn(|e| e.unseen = 3).contains("3 intervals were not seen"));
+    assert!(warn(|e| e.abandoned = 2).contains("never got an answer"));
+    assert!(warn(|e| e.not_verified = Some("nothing was verified".into())).contains("verified"));
+    let open = OpenLoop { shed: 7, ..OpenLoop::default() };
+    let shed = move |e: &mut Evidence| e.open_loop = Some(open);
+    assert!(flawed(shed).1.contains("7 operations were given up"));
+    let open = OpenLoop { missed_starts: 9, ..OpenLoop::default() };
+    let missed = move |e: &mut Evidence| e.open_loop = Some(open);
+    assert!(flawed(missed).1.contains("9 operations were still waiting"));
+}
+
+#[test]
+fn reads_from_memory_are_doubted_only_where_they_are_possible() {
+    let cached = |evidence: &mut Evidence| {
+        evidence.cacheable = true;
+        evidence.cache_bytes = Some(8 << 30);
+    };
+    assert!(flawed(cached).1.contains("fits into this client's memory"));
+    let mut evidence = flawless();
+    cached(&mut evidence);
+    evidence.cache_bytes = Some(2 << 30);
+    let verdict = |evidence: &Evidence| judge(&cell(), &steady("default", true), evidence).validity;
+    assert_eq!(verdict(&evidence), Validity::Valid, "the data is larger than the memory");
+    cached(&mut evidence);
+    let emptied = Cell { cache: CacheControl::Invalidate, ..cell() };
+    let after = |moved| {
+        let evidence = Evidence { moved, ..evidence.clone() };
+        judge(&emptied, &steady("default", true), &evidence).validity
+    };
+    assert_eq!(
+        (after(4 << 30), after(5 << 30)),
+        (Validity::Valid, Validity::Warn),
+        "each block was read once"
+    );
+    evidence.cacheable = false;
+    assert_eq!(verdict(&evidence), Validity::Valid, "it was read past the cache");
+}
+
+#[test]
+fn the_worst_comes_first_and_decides() {
+    let evidence = Evidence { wrong_data: vec!["wrong".into()], steal: 0.5, failed: 10, ..flawless() };
+    let cell = Cell { errors: ErrorPolicy::Continue, ..cell() };
+    let verdict = judge(&cell, &steady("default", false), &evidence);
+    assert_eq!(verdict.validity, Validity::Invalid);
+    assert_eq!(verdict.reasons.len(), 4);
+    assert_eq!(verdict.reasons[0], "wrong");
+    assert!(verdict.reasons[1].starts_with("no steady state"));
+}
