@@ -19,7 +19,8 @@ pub(super) struct Flow {
     taken: u32,
     padding_left: usize,
     first_byte_ns: u64,
-    corrupt: Option<Diagnosis>,
+    /// The first difference; boxed, because it is rare.
+    corrupt: Option<Box<Diagnosis>>,
     /// What it is compared with, if it is; then every byte that was asked for must be there.
     checked: Option<Payload>,
 }
@@ -63,10 +64,10 @@ impl Flow {
     #[inline]
     pub(super) fn take(&mut self, data: &[u8]) -> Result<(), DecodeError> {
         let (payload, rest) = data.split_at(self.due().min(data.len()));
-        if let (Some(expected), None) = (self.checked, self.corrupt) {
+        if let (Some(expected), None) = (self.checked, &self.corrupt) {
             let (object, at) = (self.asked.object, self.asked.stream_offset() + u64::from(self.taken));
             if let Err(mismatch) = expected.verify(object, at, payload) {
-                self.corrupt = Some(expected.diagnose(object, at, payload, mismatch));
+                self.corrupt = Some(Box::new(expected.diagnose(object, at, payload, mismatch)));
             }
         }
         self.taken += payload.len() as u32;
@@ -110,7 +111,7 @@ impl Flow {
                 format!("{} bytes came, {len} were asked for at offset {offset}", self.count),
             );
         }
-        if let Some(found) = self.corrupt {
+        if let Some(found) = &self.corrupt {
             return wrong(ErrorKind::Corrupt, format!("not what was written: {found}"));
         }
         if self.count < len && (self.checked.is_some() || !self.eof) {

@@ -175,7 +175,7 @@ mod tests {
     fn the_cache_holds_what_it_says() {
         for spread in [0, 32, 48] {
             let mut handles = Handles::new();
-            let object = |n: u64| if spread == 0 { n } else { (n % 16) << spread | n / 16 };
+            let object = |n: u64| if spread == 0 { n } else { ((n % 16) << spread) | (n / 16) };
             for n in 0..FILES as u64 / 2 {
                 handles.insert(object(n), handle(n + 1));
             }
