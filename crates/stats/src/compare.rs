@@ -6,7 +6,7 @@
 //! * both sides were repeated: the spread of the repetitions' means, which holds everything that differs from run to run.
 //!   It is never taken to be smaller than what the runs' own intervals allow for: repetitions that agree better are luck;
 //! * one run a side: its standard error from effective samples. How much runs differ among themselves is then unknown;
-//!   half a percent ([`BETWEEN_RUNS`]) is assumed, or what the other side's repetitions show.
+//!   0.7 % ([`BETWEEN_RUNS`]) is assumed, or what the other side's repetitions show.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::Estimate;
 use crate::numbers::{share, t_quantile, t_two_sided};
 
 /// Standard deviation between runs, relative, that is assumed where no repetition shows it.
-pub const BETWEEN_RUNS: f64 = 0.005;
+pub const BETWEEN_RUNS: f64 = 0.007;
 /// A difference is called one when its two-sided p-value is below this, which is when the 95 % interval leaves out 0.
 pub const SIGNIFICANCE: f64 = 0.05;
 
@@ -188,7 +188,9 @@ fn test_name(a: &Sample<'_>, b: &Sample<'_>) -> String {
     let worth = |s: &Sample<'_>| s.repetitions.first().map_or(0.0, |run| run.effective_samples);
     match (one > 1, two > 1) {
         _ if one == 0 || two == 0 => "none: one side has no result".to_owned(),
-        _ if !is_known(a) || !is_known(b) => "none: too few intervals to know how sure the figures are".to_owned(),
+        _ if !is_known(a) || !is_known(b) => {
+            "none: too few intervals to know how sure the figures are".to_owned()
+        }
         (true, true) => format!("Welch's t-test on {one} and {two} repetitions"),
         (false, false) => format!(
             "Welch's t-test on {:.0} and {:.0} effective samples of one run each; runs are taken to differ by {:.1} %",
@@ -208,9 +210,12 @@ impl Difference {
     /// One line: `worse: -5.1 % (95 % interval -7.3 % to -2.9 %, p 0.0003)`.
     pub fn line(&self) -> String {
         let p = if self.p_value < 1e-4 { "p < 0.0001".to_owned() } else { format!("p {:.4}", self.p_value) };
-        let high = if self.high >= 1e6 { "any".to_owned() } else { format!("{:+.1} %", self.high * 100.0) };
-        let relative = if self.relative >= 1e6 { "from nothing".to_owned() } else { format!("{:+.1} %", self.relative * 100.0) };
-        format!("{}: {relative} (95 % interval {:+.1} % to {high}, {p})", self.call, self.low * 100.0)
+        // Something compared with nothing has no percentage.
+        let percent = |v: f64| {
+            if v.abs() >= 1e6 { "beyond measure".to_owned() } else { format!("{:+.1} %", v * 100.0) }
+        };
+        let (relative, low, high) = (percent(self.relative), percent(self.low), percent(self.high));
+        format!("{}: {relative} (95 % interval {low} to {high}, {p})", self.call)
     }
 }
 

@@ -36,7 +36,8 @@ pub(crate) fn estimate_with(values: &[f64], least: f64) -> Estimate {
         false => 1.0,
     };
     let effective = n / time;
-    let half = if spread > 0.0 { t_quantile(0.975, effective - 1.0) * (spread / effective).sqrt() } else { 0.0 };
+    let half =
+        if spread > 0.0 { t_quantile(0.975, effective - 1.0) * (spread / effective).sqrt() } else { 0.0 };
     let store = |v: f64| (v * scale).clamp(-f64::MAX, f64::MAX);
     Estimate {
         mean: store(centre),

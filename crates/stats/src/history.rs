@@ -133,7 +133,12 @@ impl History {
         for (kind, _) in interval.ops.iter().filter(|(_, stats)| !stats.is_empty()) {
             if !self.counts.iter().any(|c| c.kind == *kind) {
                 let before = vec![0.0; points - usize::from(!join)];
-                self.counts.push(Counts { kind: *kind, ok: before.clone(), bytes: before.clone(), waited: before });
+                self.counts.push(Counts {
+                    kind: *kind,
+                    ok: before.clone(),
+                    bytes: before.clone(),
+                    waited: before,
+                });
             }
         }
         for counts in &mut self.counts {
@@ -143,7 +148,9 @@ impl History {
                 bytes = stats.bytes as f64;
                 waited = stats.response().mean_ns() * stats.response().count() as f64;
             }
-            for (series, value) in [(&mut counts.ok, ok), (&mut counts.bytes, bytes), (&mut counts.waited, waited)] {
+            for (series, value) in
+                [(&mut counts.ok, ok), (&mut counts.bytes, bytes), (&mut counts.waited, waited)]
+            {
                 match (join, series.last_mut()) {
                     (true, Some(last)) => *last += value,
                     _ => series.push(value),
@@ -184,7 +191,15 @@ impl History {
 impl Latencies {
     fn new(kind: OpKind) -> Self {
         let pending = Box::new(Histogram::new());
-        Self { kind, grid: Grid::default(), p50: Vec::new(), p99: Vec::new(), merged: false, pending, pending_from: None }
+        Self {
+            kind,
+            grid: Grid::default(),
+            p50: Vec::new(),
+            p99: Vec::new(),
+            merged: false,
+            pending,
+            pending_from: None,
+        }
     }
 
     fn push(&mut self, index: u32, response: &Histogram) {

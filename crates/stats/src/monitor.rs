@@ -144,10 +144,15 @@ impl Monitor {
         let mut notes = look.notes.clone();
         if self.history.halved > 0 {
             let spans = 1u64 << self.history.halved.min(63);
-            notes.push(format!("more than {LONGEST} intervals: each point of the series is the mean of {spans}"));
+            notes.push(format!(
+                "more than {LONGEST} intervals: each point of the series is the mean of {spans}"
+            ));
         }
         for latencies in self.history.latencies.iter().filter(|l| l.merged) {
-            notes.push(format!("{}: intervals were merged to have enough latencies for a percentile", latencies.kind));
+            notes.push(format!(
+                "{}: intervals were merged to have enough latencies for a percentile",
+                latencies.kind
+            ));
         }
         SteadyOutcome {
             rule: rule::name(&self.rule).to_owned(),

@@ -42,7 +42,8 @@ mod tests {
 
     #[test]
     fn a_step_is_cut_where_it_is() {
-        let values: Vec<f64> = (0..100).map(|i| if i < 20 { 50.0 } else { 100.0 + f64::from(i % 5) }).collect();
+        let values: Vec<f64> =
+            (0..100).map(|i| if i < 20 { 50.0 } else { 100.0 + f64::from(i % 5) }).collect();
         assert_eq!(cut(&values), 20);
     }
 

@@ -181,7 +181,8 @@ pub struct SteadyOutcome {
     pub criteria: Vec<Criterion>,
     /// The series over the window.
     pub series: Vec<SeriesEstimate>,
-    /// The shape of total throughput over the whole measurement.
+    /// The shape of total throughput over the whole measurement: of bandwidth, or of operations a second when no bytes
+    /// moved. So are the regimes and the loss.
     pub shape: Shape,
     /// Its stretches.
     pub regimes: Vec<Regime>,

@@ -136,7 +136,14 @@ impl History {
         let of = |counts: &Counts| {
             let mut last = 0.0;
             let values = counts.waited.iter().zip(&counts.ok);
-            values.map(|(waited, ok)| { if *ok > 0.0 { last = waited / ok; } last }).collect()
+            values
+                .map(|(waited, ok)| {
+                    if *ok > 0.0 {
+                        last = waited / ok;
+                    }
+                    last
+                })
+                .collect()
         };
         self.counts
             .iter()
@@ -177,8 +184,11 @@ impl History {
             .iter()
             .map(|round| {
                 let seconds: f64 = self.seconds[round.clone()].iter().sum();
-                let sum: f64 =
-                    series.values[round.clone()].iter().zip(&self.seconds[round.clone()]).map(|(v, s)| v * s).sum();
+                let sum: f64 = series.values[round.clone()]
+                    .iter()
+                    .zip(&self.seconds[round.clone()])
+                    .map(|(v, s)| v * s)
+                    .sum();
                 sum / seconds
             })
             .collect()

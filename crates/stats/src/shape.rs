@@ -112,7 +112,11 @@ mod tests {
     fn a_cliff_is_a_loss_and_a_warm_up_is_none() {
         let (_, found) = of(|i| if i < 90 { 100.0 } else { 60.0 }, 200);
         let lost = loss(&found).unwrap();
-        assert!(lost.interval.abs_diff(90) <= 2 && (lost.before - 100.0).abs() < 2.0 && (lost.after - 60.0).abs() < 2.0);
+        assert!(
+            lost.interval.abs_diff(90) <= 2
+                && (lost.before - 100.0).abs() < 2.0
+                && (lost.after - 60.0).abs() < 2.0
+        );
         assert_eq!(loss(&of(|i| if i < 50 { 60.0 } else { 100.0 }, 200).1), None);
         assert_eq!(loss(&of(|_| 100.0, 200).1), None);
     }

@@ -38,7 +38,10 @@ fn same(found: &[(f64, f64)], expected: &Value, what: &str) {
     let expected = points(expected);
     assert_eq!(found.len(), expected.len(), "{what}");
     for (a, b) in found.iter().zip(expected) {
-        assert!(a.0 == b.0 && (a.1 - b.1).abs() <= 1e-9 * b.1.abs().max(1.0), "{what}: {a:?} instead of {b:?}");
+        assert!(
+            a.0 == b.0 && (a.1 - b.1).abs() <= 1e-9 * b.1.abs().max(1.0),
+            "{what}: {a:?} instead of {b:?}"
+        );
     }
 }
 

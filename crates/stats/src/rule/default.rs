@@ -25,7 +25,7 @@ const WORTH: f64 = 8.0;
 struct Judged<'a> {
     series: Series<'a>,
     found: Option<SeriesEstimate>,
-    /// Largest level difference between stretches that meet inside the window.
+    /// Largest level difference between stretches that meet in the last half.
     jump: f64,
 }
 
@@ -36,13 +36,21 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
     let cut = throughput.iter().filter(|s| s.op.is_none()).map(|s| mser::cut(&s.values)).max().unwrap_or(0);
     let cut_share = share(cut as f64, history.grid.len() as f64);
     let half = history.grid.len() / 2;
-    let window = Window { first: history.grid.first(half.max(cut)), end: everything.end };
+    let fresh = Window { first: history.grid.first(half), end: everything.end };
+    let window = Window { first: history.grid.first(half.max(cut)), ..fresh };
     let cut = history.grid.first(cut);
 
     let mut all = throughput;
     all.extend(history.percentiles());
     all.retain(|s| s.judged);
-    let judged: Vec<Judged<'_>> = all.into_iter().map(|series| judge(limits, series, window, cut)).collect();
+    let judged: Vec<Judged<'_>> = all
+        .into_iter()
+        .map(|series| {
+            let found = measure(&series, window, levels(limits, &series, window, cut).stretch);
+            let jump = levels(limits, &series, fresh, cut).jump;
+            Judged { series, found, jump }
+        })
+        .collect();
 
     let mut criteria = floor_criteria(floors, history);
     criteria.push(Criterion {
@@ -57,7 +65,14 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
     // Nothing at all is perfectly steady, and no measurement.
     if history.counts.iter().all(|counts| counts.ok[half..].iter().all(|ok| *ok == 0.0)) {
         let name = "operations that ended well in the window".to_owned();
-        criteria.push(Criterion { name, value: 0.0, limit: 1.0, at_most: false, met: false, unit: Unit::Count });
+        criteria.push(Criterion {
+            name,
+            value: 0.0,
+            limit: 1.0,
+            at_most: false,
+            met: false,
+            unit: Unit::Count,
+        });
     }
     let reached = criteria.iter().all(|c| c.met);
     let notes = left_out(history);
@@ -71,13 +86,6 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
         false => format!("no steady state: {}", super::misses(&criteria)),
     };
     Look { reached, reason, window: Some(window), criteria, cut: Some(cut), notes, ..Look::default() }
-}
-
-/// Looks at one series: what it is over the window, and whether its level changes there.
-fn judge<'a>(limits: &Limits, series: Series<'a>, window: Window, cut: u32) -> Judged<'a> {
-    let Levels { stretch, jump } = levels(limits, &series, window, cut);
-    let found = measure(&series, window, stretch);
-    Judged { series, found, jump }
 }
 
 /// What change points say of a series.
@@ -132,7 +140,8 @@ fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
         ("throughput", limits.half_width, limits.drift),
         ("p99", limits.half_width * wider, limits.latency_drift),
     ] {
-        let series: Vec<&Judged<'_>> = judged.iter().filter(|j| j.series.is_latency() == (of == "p99")).collect();
+        let series: Vec<&Judged<'_>> =
+            judged.iter().filter(|j| j.series.is_latency() == (of == "p99")).collect();
         let mut condition = |what: &str, limit: f64, value: &dyn Fn(&Judged<'_>) -> f64| {
             if let Some(worst) = series.iter().max_by(|a, b| value(a).total_cmp(&value(b))) {
                 let name = format!("{of}: {what}: {}", worst.series.name());
@@ -140,12 +149,13 @@ fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
                 out.push(Criterion { name, value, limit, at_most: true, met: value <= limit, unit });
             }
         };
-        let found = |j: &Judged<'_>, pick: fn(&SeriesEstimate) -> f64| j.found.as_ref().map_or(f64::MAX, pick);
+        let found =
+            |j: &Judged<'_>, pick: fn(&SeriesEstimate) -> f64| j.found.as_ref().map_or(f64::MAX, pick);
         condition("half-width of the 95 % interval, widest", half_width, &|j| {
             found(j, |f| f.estimate.relative_half_width())
         });
         condition("drift over the window, 95 % bound, largest", drift, &|j| found(j, |f| f.drift_bound));
-        condition("level change inside the window, largest", drift, &|j| j.jump);
+        condition("level change in the last half, largest", drift, &|j| j.jump);
     }
     out
 }
@@ -154,7 +164,8 @@ fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
 fn best_window(history: &History, window: Window) -> Window {
     let series = history.headline();
     let points = series.within(window);
-    let last = change::points(&series.values).into_iter().rev().find(|at| *at > points.start && *at < points.end);
+    let last =
+        change::points(&series.values).into_iter().rev().find(|at| *at > points.start && *at < points.end);
     match last {
         Some(at) if crate::estimate(&series.values[at..points.end]).effective_samples >= WORTH => {
             Window { first: history.grid.first(at), end: window.end }
@@ -169,7 +180,9 @@ fn left_out(history: &History) -> Vec<String> {
     for counts in &history.counts {
         let kind = counts.kind;
         if !history.is_common(counts) {
-            notes.push(format!("{kind} was not judged: it is less than 1 % of the operations and of the bytes"));
+            notes.push(format!(
+                "{kind} was not judged: it is less than 1 % of the operations and of the bytes"
+            ));
         } else if !history.judges_p99(counts) {
             notes.push(format!(
                 "{} was not judged: {:.1} operations an interval are too few for a 99th percentile (at least {FEWEST_FOR_P99})",

@@ -4,7 +4,7 @@
 //! `iops:2%` wants no value further than 2 % from the mean. It looks after every interval once the window is full.
 
 use super::{Look, floor_criteria};
-use crate::history::History;
+use crate::history::{Counts, History};
 use crate::numbers::{Line, mean, share};
 use crate::{Criterion, Floors, Unit, Window};
 
@@ -45,11 +45,10 @@ pub(crate) fn look(demand: &Demand<'_>, floors: &Floors, history: &History) -> L
         met: full,
         unit: Unit::Seconds,
     });
-    let values = values(demand.metric, history);
-    let values = &values[from..];
+    let values = values(demand.metric, history, from);
     let (value, what) = match demand.slope {
-        true => (slope(values), "slope an interval"),
-        false => (deviation(values), "largest distance from the mean"),
+        true => (slope(&values), "slope an interval"),
+        false => (deviation(&values), "largest distance from the mean"),
     };
     criteria.push(Criterion {
         name: format!("{}: {what}", demand.metric),
@@ -60,20 +59,26 @@ pub(crate) fn look(demand: &Demand<'_>, floors: &Floors, history: &History) -> L
         unit: Unit::Share,
     });
     let reached = criteria.iter().all(|c| c.met);
-    let window = Window { first: history.grid.first(from.min(n.saturating_sub(1))), end: history.everything().end };
+    let window =
+        Window { first: history.grid.first(from.min(n.saturating_sub(1))), end: history.everything().end };
     let reason = match reached {
-        true => format!("steady by fio's rule: {} {what} {:.3} % over {covered:.0} s", demand.metric, value * 100.0),
+        true => format!(
+            "steady by fio's rule: {} {what} {:.3} % over {covered:.0} s",
+            demand.metric,
+            value * 100.0
+        ),
         false => format!("no steady state by fio's rule: {}", super::misses(&criteria)),
     };
     Look { reached, reason, window: Some(window), criteria, ..Look::default() }
 }
 
-/// All operations together, as fio sums reads, writes and trims; latency is the mean over all.
-fn values(metric: &str, history: &History) -> Vec<f64> {
-    let sum = |pick: fn(&crate::history::Counts) -> &Vec<f64>| {
-        let mut sums = vec![0.0; history.grid.len()];
+/// The values of the window that begins at point `from`: all operations together, as fio sums reads, writes and trims;
+/// latency is the mean over all.
+fn values(metric: &str, history: &History, from: usize) -> Vec<f64> {
+    let sum = |pick: fn(&Counts) -> &Vec<f64>| {
+        let mut sums = vec![0.0; history.grid.len() - from];
         for counts in &history.counts {
-            sums.iter_mut().zip(pick(counts)).for_each(|(sum, v)| *sum += v);
+            sums.iter_mut().zip(&pick(counts)[from..]).for_each(|(sum, v)| *sum += v);
         }
         sums
     };
@@ -81,9 +86,9 @@ fn values(metric: &str, history: &History) -> Vec<f64> {
         a.iter().zip(b).map(|(a, b)| if *b > 0.0 { a / b } else { 0.0 }).collect()
     };
     match metric {
-        "bw" => ratio(sum(|c| &c.bytes), &history.seconds),
+        "bw" => ratio(sum(|c| &c.bytes), &history.seconds[from..]),
         "lat" => ratio(sum(|c| &c.waited), &sum(|c| &c.ok)),
-        _ => ratio(sum(|c| &c.ok), &history.seconds),
+        _ => ratio(sum(|c| &c.ok), &history.seconds[from..]),
     }
 }
 

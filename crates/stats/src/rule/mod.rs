@@ -158,7 +158,13 @@ pub(crate) fn measure(series: &Series<'_>, window: Window, stretch_from: u32) ->
     };
     let drift = drift::over_window(stretch, points.len(), 1.0);
     let estimate = estimate_with(&series.values[points], least);
-    Some(SeriesEstimate { op: series.op, measure: series.measure, estimate, drift: drift.change, drift_bound: drift.bound })
+    Some(SeriesEstimate {
+        op: series.op,
+        measure: series.measure,
+        estimate,
+        drift: drift.change,
+        drift_bound: drift.bound,
+    })
 }
 
 /// Says of unmet criteria by how much they are missed.

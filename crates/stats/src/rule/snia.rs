@@ -54,7 +54,14 @@ pub(crate) fn look(round_s: f64, floors: &Floors, history: &History) -> Look {
     let mut criteria = floor_criteria(floors, history);
     let met = rounds.len() >= WINDOW;
     let (value, limit) = (rounds.len() as f64, WINDOW as f64);
-    criteria.push(Criterion { name: "rounds".to_owned(), value, limit, at_most: false, met, unit: Unit::Count });
+    criteria.push(Criterion {
+        name: "rounds".to_owned(),
+        value,
+        limit,
+        at_most: false,
+        met,
+        unit: Unit::Count,
+    });
     let mut tracked = history.throughput();
     tracked.extend(history.mean_latencies());
     let pts: Vec<PtsStatement> = tracked
@@ -86,7 +93,10 @@ pub(crate) fn look(round_s: f64, floors: &Floors, history: &History) -> Look {
     let reason = match reached {
         true => format!("steady by the SNIA PTS over {span}"),
         false if rounds.len() >= MOST => {
-            format!("no steady state by the SNIA PTS within {MOST} rounds; over {span}: {}", super::misses(&criteria))
+            format!(
+                "no steady state by the SNIA PTS within {MOST} rounds; over {span}: {}",
+                super::misses(&criteria)
+            )
         }
         false => format!("no steady state by the SNIA PTS: {}", super::misses(&criteria)),
     };
@@ -124,7 +134,10 @@ mod tests {
         let s = of(&[900.0, 100.0, 104.0, 98.0, 102.0, 106.0]).unwrap();
         assert_eq!((s.first_round, s.last_round, s.average), (2, 6, 102.0));
         assert_eq!((s.measured_data_excursion, s.measured_slope_excursion), (8.0, 4.0));
-        assert!((s.allowed_data_excursion - 20.4).abs() < 1e-12 && (s.allowed_slope_excursion - 10.2).abs() < 1e-12);
+        assert!(
+            (s.allowed_data_excursion - 20.4).abs() < 1e-12
+                && (s.allowed_slope_excursion - 10.2).abs() < 1e-12
+        );
         assert!((s.slope - 1.0).abs() < 1e-12 && (s.intercept - 98.0).abs() < 1e-12);
         assert!(s.is_steady());
     }

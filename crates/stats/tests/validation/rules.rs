@@ -42,12 +42,21 @@ pub fn default_rule() -> SteadyRule {
 }
 
 pub fn score(rule: &SteadyRule, case: &Case, runs: usize) -> Score {
-    let mut score =
-        Score { declared: 0, runs, times: Vec::new(), square_error: 0.0, covered: 0, covered_30: 0, with_30: 0 };
+    let mut score = Score {
+        declared: 0,
+        runs,
+        times: Vec::new(),
+        square_error: 0.0,
+        covered: 0,
+        covered_30: 0,
+        with_30: 0,
+    };
     let mut interval = Interval::default();
     for run in 0..runs {
         let bytes = (case.floor_s * RATE * 4096.0) as u64;
-        let mut monitor = Monitor::new(rule, Floors { seconds: 60.0, bytes, limit_seconds: LIMIT_S });
+        // The other rules have no floor of their own.
+        let seconds = if matches!(rule, SteadyRule::Default { .. }) { 60.0 } else { 0.0 };
+        let mut monitor = Monitor::new(rule, Floors { seconds, bytes, limit_seconds: LIMIT_S });
         let mut noise = Noise::new(run as u64, case.rho);
         let mut index = 0;
         let decision = loop {
@@ -79,7 +88,8 @@ pub fn score(rule: &SteadyRule, case: &Case, runs: usize) -> Score {
 
 pub fn cases() -> Vec<Case> {
     let steady: fn(f64) -> f64 = |_| 1.0;
-    let case = |name, level, deviation, rho, truth, floor_s| Case { name, level, deviation, rho, truth, floor_s };
+    let case =
+        |name, level, deviation, rho, truth, floor_s| Case { name, level, deviation, rho, truth, floor_s };
     vec![
         case("steady, cv 2 %, rho 0", steady, 0.02, 0.0, 1.0, 0.0),
         case("steady, cv 5 %, rho 0", steady, 0.05, 0.0, 1.0, 0.0),
@@ -97,32 +107,74 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-#[test]
-fn rules_on_simulated_measurements() {
-    let runs: usize = std::env::var("RUNS").ok().and_then(|r| r.parse().ok()).unwrap_or(200);
-    let rules = [
+/// The rules in the order of the table.
+fn rules() -> Vec<(&'static str, SteadyRule)> {
+    let fio = SteadyRule::Fio { metric: "iops".to_owned(), slope: true, limit: 0.001, window_s: 30.0 };
+    vec![
         ("snia, rounds of 1 s", SteadyRule::Snia { round_s: 1.0 }),
         ("snia, rounds of 60 s", SteadyRule::Snia { round_s: 60.0 }),
-        (
-            "fio iops_slope:0.1%, 30 s",
-            SteadyRule::Fio { metric: "iops".to_owned(), slope: true, limit: 0.001, window_s: 30.0 },
-        ),
+        ("fio iops_slope:0.1 %, 30 s", fio),
         ("storperf, 10 of 60 s", SteadyRule::Storperf { sample_s: 60.0, samples: 10 }),
         ("default", default_rule()),
-    ];
+    ]
+}
+
+#[test]
+fn rules_on_simulated_measurements() {
+    let runs = std::env::var("RUNS").ok().and_then(|r| r.parse().ok()).unwrap_or(100);
+    println!(
+        "| case | rule | called steady | after (median) | RMS error | interval holds the truth | the same, n_eff ≥ 30 |"
+    );
+    println!("|---|---|---|---|---|---|---|");
     for case in cases() {
-        for (name, rule) in &rules {
-            let s = score(rule, &case, runs);
-            println!(
-                "| {} | {name} | {:.0} % | {:.0} s | {:.1} % | {:.0} % | {:.0} % ({}) |",
-                case.name,
-                100.0 * s.declared as f64 / s.runs as f64,
-                s.median_time(),
-                100.0 * s.rms(),
-                100.0 * s.coverage(),
-                100.0 * s.coverage_30(),
-                s.with_30
-            );
+        let scores: Vec<(&str, Score)> =
+            rules().into_iter().map(|(name, rule)| (name, score(&rule, &case, runs))).collect();
+        for (name, s) in &scores {
+            println!("| {} | {name} | {s} |", case.name);
         }
+        check(&case, &scores);
+    }
+}
+
+/// What `docs/steady-state.md` claims.
+fn check(case: &Case, scores: &[(&str, Score)]) {
+    let (_, default) = scores.last().unwrap();
+    let name = case.name;
+    if name.starts_with("steady") && default.with_30 >= 40 {
+        // 90 to 98 of 100 is the claim; a hundred runs scatter by two or three more.
+        let allowed = 3.0 * (0.05f64 * 0.95 / default.with_30 as f64).sqrt();
+        assert!(
+            (0.95 - allowed.max(0.03)..=1.0).contains(&default.coverage_30()),
+            "{name}: {}",
+            default.coverage_30()
+        );
+        assert!(default.rms() <= 0.016, "{name}: {}", default.rms());
+    }
+    if name.starts_with("steady") && !name.contains("0.9") {
+        assert_eq!(default.declared, default.runs, "{name}");
+        assert!(default.median_time() <= 460.0, "{name}: {}", default.median_time());
+    }
+    if name.starts_with("warm-up") {
+        for (other, s) in &scores[..scores.len() - 1] {
+            assert!(default.rms() < s.rms(), "{name}: {} is not below {} of {other}", default.rms(), s.rms());
+        }
+    }
+    if name.contains("floor") {
+        assert!(default.rms() <= 0.02 && default.declared == default.runs, "{name}: {}", default.rms());
+    }
+}
+
+impl std::fmt::Display for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let percent =
+            |v: f64, n: usize| if n == 0 { "–".to_owned() } else { format!("{:.0} %", 100.0 * v) };
+        let (median, rms) = match self.declared {
+            0 => ("–".to_owned(), "–".to_owned()),
+            _ => (format!("{:.0} s", self.median_time()), format!("{:.1} %", 100.0 * self.rms())),
+        };
+        let declared = percent(self.declared as f64 / self.runs as f64, self.runs);
+        let (all, worth) =
+            (percent(self.coverage(), self.declared), percent(self.coverage_30(), self.with_30));
+        write!(f, "{declared} | {median} | {rms} | {all} | {worth} ({})", self.with_30)
     }
 }
