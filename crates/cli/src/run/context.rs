@@ -114,7 +114,9 @@ impl Context {
             false => (order.name, at_most_s),
         };
         self.screen.model().begin_stage(stage(first, clock::now_ns(), most));
-        self.recorder.event(Some(order.cell.index), "stage", format!("{first} begins"));
+        if measuring || order.trial == 0 {
+            self.recorder.event(Some(order.cell.index), "stage", format!("{first} begins"));
+        }
 
         let control = Control::new();
         self.interrupt.governs(&control);

@@ -16,7 +16,7 @@ use crate::live::model::Stage;
 use crate::target::{self, Entered, OpenOptions, Opened};
 
 /// How long the first contact with a target may take.
-const CONTACT: std::time::Duration = std::time::Duration::from_secs(10);
+pub const CONTACT: std::time::Duration = std::time::Duration::from_secs(10);
 /// The kind of the events from which a resumed run learns what a place holds.
 const DATA_SET: &str = "data-set";
 
@@ -117,7 +117,7 @@ impl Ground {
     pub fn enter(&mut self, context: &mut Context, cell: &Cell, opened: &Opened) -> Result<(), Fault> {
         let uses_what_is_there = match cell.stages.prepare {
             Prepare::Keep => true,
-            Prepare::None => !load::writes(cell),
+            Prepare::None => cell.target.url.starts_with("block:") && !load::writes(cell),
             Prepare::Fill | Prepare::FillAlways => false,
         };
         let entered = match uses_what_is_there {
@@ -235,9 +235,11 @@ impl Ground {
         let Some(held) = &mut place.held else { return };
         let Content::Uniform(generation) = *before else { return };
         if written.is_uniform(generation) {
-            held.content = Content::Uniform(generation);
-            let layout = held.layout.clone();
-            remember(context, &url, &layout, Some(generation));
+            if held.content != *before {
+                held.content = before.clone();
+                let layout = held.layout.clone();
+                remember(context, &url, &layout, Some(generation));
+            }
         } else if written.is_known() {
             // Passes of this load have used up some generations.
             place.next_generation = (generation + 0x100) & 0xFFFF;
@@ -306,7 +308,11 @@ fn fill(
         part += 1;
         let result = context.stage(&order, &mut |_, _| false)?;
         prepared.ok += result.total.ok();
-        prepared.failed += result.total.failed();
+        // A file that a killed run had made already is no error.
+        let there: u64 = result.total.op(OpKind::Create).map_or(0, |stats| {
+            stats.errors[metrics::ErrorKind::AlreadyExists as usize]
+        });
+        prepared.failed += result.total.failed() - there;
         prepared.bytes += result.total.bytes();
         if result.stopped {
             return Err(Fault::Interrupted);
@@ -327,7 +333,8 @@ fn fill(
             Size(data_set.bytes()).rounded()
         )))
     };
-    if let Shape::Files { .. } = data_set.shape() {
+    // Files that are there in full size are written over: what they held is of another generation.
+    if matches!(data_set.shape(), Shape::Files { .. }) && opened.check_complete(data_set).is_err() {
         run(Workload::Visit { data_set: data_set.clone(), kind: OpKind::Create }, 0)?;
     }
     let block_bytes = load::large_block(data_set.shape().item_bytes());

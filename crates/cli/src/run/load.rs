@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drivers::{Payload, Sink};
 use engine::{DataSet, Mix, Schedule, StagePlan, StopRule, Workload};
-use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
+use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, SteadyRule};
 use metrics::OpKind;
 
 /// How long operations in flight are waited for once a measurement is over.
@@ -45,6 +45,11 @@ pub fn limit_s(cell: &Cell) -> f64 {
 pub fn writes(cell: &Cell) -> bool {
     let changes = |kind: OpKind| !matches!(kind, OpKind::Read | OpKind::Get | OpKind::Stat | OpKind::List);
     cell.workload.ops.iter().any(|op| changes(op.op) && op.op != OpKind::Commit)
+}
+
+/// Whether a device that this cell loads is written to, to prepare it or by the load.
+pub fn changes_device(cell: &Cell) -> bool {
+    writes(cell) || matches!(cell.stages.prepare, Prepare::Fill | Prepare::FillAlways)
 }
 
 /// Whether the load makes or removes files or objects, so that the set of them is another afterwards.

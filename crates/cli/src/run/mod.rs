@@ -137,6 +137,7 @@ fn carry_out(
             cache_bytes: environment::cache_bytes(),
         })
     };
+    begin::try_targets(&plan, &begun.run, arguments)?;
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
     }

@@ -56,7 +56,7 @@ pub fn in_a_line(record: &CellRecord) -> String {
     }
     let failed = result.gates.iter().filter(|gate| !gate.passed).count();
     if failed > 0 {
-        line.push_str(&format!(" · {failed} gates failed"));
+        line.push_str(&format!(" · {failed} gate{} failed", if failed == 1 { "" } else { "s" }));
     }
     line
 }
