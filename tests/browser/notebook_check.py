@@ -1,0 +1,36 @@
+"""Looks at an executed notebook: every cell ran, nothing was complained of, pictures came out."""
+
+import base64
+import json
+import pathlib
+import sys
+
+import nbformat
+
+
+def main(path, pictures=None):
+    with open(path, encoding="utf-8") as file:
+        notebook = json.load(file)
+    nbformat.validate(notebook)
+    drawn = 0
+    said = ""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["execution_count"] is not None, f"cell {cell['id']} did not run"
+        for output in cell["outputs"]:
+            assert output["output_type"] != "error", output
+            assert output.get("name") != "stderr", f"cell {cell['id']}: {output['text']}"
+            said += "".join(output.get("text", ""))
+            picture = output.get("data", {}).get("image/png")
+            if picture:
+                drawn += 1
+                if pictures:
+                    pathlib.Path(f"{pictures}-notebook-{drawn:02}.png").write_bytes(base64.b64decode(picture))
+    assert "of them measured" in said, said
+    # At least a time line and the percentile curves.
+    assert drawn >= 2, f"only {drawn} pictures"
+    print(f"{drawn} pictures, no complaint")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,94 @@
+#!/bin/bash
+# The truth test of reports: opens them in a headless browser and compares what they show with the JSON, with and
+# without JavaScript; runs the notebook. Installs what is missing: Chromium (Debian, needs root), playwright-core (npm),
+# and for the notebook Jupyter, pandas, matplotlib and seaborn (PyPI).
+# usage: tests/browser/run.sh [--pictures DIRECTORY]     DIRECTORY gets screenshots, for people to look at
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+root=$PWD
+die() { echo "tests/browser: $*" >&2; exit 1; }
+
+pictures=
+if [ "${1:-}" = --pictures ]; then
+    pictures=${2:?--pictures wants a directory}
+    mkdir -p "$pictures"
+    pictures=$(cd "$pictures" && pwd)
+elif [ $# -gt 0 ]; then
+    die "unknown argument $1"
+fi
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
+mkdir -p "$cache"
+# Parallel runs take turns here, so that they install once and do not trip over each other.
+exec 9>"$cache/lock-browser"
+flock 9
+chromium=$(command -v chromium || command -v chromium-browser || true)
+if [ -z "$chromium" ]; then
+    [ "$(id -u)" = 0 ] || die "chromium is missing, and to install it needs root: apt-get install chromium"
+    echo "installing chromium"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends \
+        chromium fonts-dejavu-core >"$cache/apt-browser.log" 2>&1 || { tail "$cache/apt-browser.log" >&2; die "apt-get failed"; }
+    chromium=$(command -v chromium)
+fi
+command -v node >/dev/null || die "Node.js is missing"
+if ! cmp -s tests/browser/package-lock.json "$cache/browser/package-lock.json"; then
+    rm -rf "$cache/browser"
+    mkdir -p "$cache/browser"
+    cp tests/browser/package.json tests/browser/package-lock.json "$cache/browser/"
+    (cd "$cache/browser" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null) ||
+        { rm -rf "$cache/browser"; die "npm ci failed"; }
+fi
+if ! cmp -s tests/browser/requirements.txt "$cache/notebook/requirements.txt"; then
+    rm -rf "$cache/notebook"
+    python3 -m venv "$cache/notebook"
+    "$cache/notebook/bin/python3" -m pip install --quiet --disable-pip-version-check -r tests/browser/requirements.txt
+    cp tests/browser/requirements.txt "$cache/notebook/requirements.txt"
+fi
+flock -u 9
+exec 9>&-
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if [ -z "${MANOMETER:-}" ]; then
+    cargo build --locked --quiet --package manometer
+    MANOMETER=${CARGO_TARGET_DIR:-target}/debug/manometer
+fi
+MANOMETER=$(realpath "$MANOMETER")
+
+echo "a made-up run with something of everything"
+mkdir "$work/fixture"
+cargo run --locked --quiet --package report --example fixture_report -- "$work/fixture"
+
+echo "a real run: examples/experiments/demo-sim.yaml, twice"
+mkdir "$work/real"
+results=$work/real/results.sqlite
+for _ in 1 2; do
+    # A gate that fails is a result, too.
+    "$MANOMETER" run "$root/examples/experiments/demo-sim.yaml" --results "$results" >"$work/real/run.log" 2>&1 ||
+        [ $? = 1 ] || { tail -20 "$work/real/run.log" >&2; die "manometer run failed"; }
+done
+"$MANOMETER" report last --results "$results" -o "$work/real/report.html"
+"$MANOMETER" export last --results "$results" --format json >"$work/real/export.json"
+"$MANOMETER" notebook last --results "$results" -o "$work/real/report.ipynb"
+"$MANOMETER" compare last~1 last --results "$results" -o "$work/real/comparison.html"
+
+export CHROMIUM=$chromium
+node_check() {
+    NODE_PATH="$cache/browser/node_modules" node "$root/tests/browser/check.mjs" "$cache/browser" "$@"
+}
+node_check report "$work/fixture/report.html" - "${pictures:+$pictures/fixture}"
+node_check report "$work/real/report.html" "$work/real/export.json" "${pictures:+$pictures/real}"
+node_check comparison "$work/fixture/comparison.html" - "${pictures:+$pictures/comparison}"
+node_check comparison "$work/real/comparison.html" - ""
+
+for kind in fixture real; do
+    echo "the notebook of the $kind run"
+    IPYTHONDIR=$work/ipython JUPYTER_CONFIG_DIR=$work/jupyter MPLCONFIGDIR=$work/matplotlib \
+        "$cache/notebook/bin/python3" -m jupyter nbconvert --to notebook --execute --log-level=ERROR \
+        --output executed.ipynb "$work/$kind/report.ipynb" >"$work/notebook.log" 2>&1 ||
+        { tail -30 "$work/notebook.log" >&2; die "the notebook of the $kind run does not execute"; }
+    "$cache/notebook/bin/python3" tests/browser/notebook_check.py "$work/$kind/executed.ipynb" ${pictures:+"$pictures/$kind"}
+done
+echo "tests/browser: all passed"
