@@ -12,7 +12,14 @@ use crate::core::{Inner, Kernel};
 ///
 /// A buffer moves into an operation and comes back with its result, so that the memory outlives
 /// whatever the kernel still does with it, even when the waiting task has been dropped.
+///
+/// It is one pointer large: it goes through many hands in an operation's life.
 pub struct Buffer {
+    mapping: NonNull<Mapping>,
+}
+
+/// The memory of a buffer.
+struct Mapping {
     start: NonNull<u8>,
     len: usize,
     registered: Option<Registration>,
@@ -24,6 +31,14 @@ struct Registration {
     place: u16,
 }
 
+/// What empty buffers point at, so that they cost nothing. It is never written.
+struct Empty(Mapping);
+
+// SAFETY: nobody ever writes it, and it holds no reference counts.
+unsafe impl Sync for Empty {}
+
+static EMPTY: Empty = Empty(Mapping { start: NonNull::dangling(), len: 0, registered: None });
+
 impl Buffer {
     /// Zeroed memory of `len` bytes on a page boundary.
     ///
@@ -31,18 +46,16 @@ impl Buffer {
     /// When the machine has no memory left, as any allocation does.
     pub fn new(len: usize) -> Buffer {
         if len == 0 {
-            return Buffer { start: NonNull::dangling(), len, registered: None };
+            return Buffer { mapping: NonNull::from(&EMPTY.0) };
         }
         // SAFETY: a new anonymous mapping overlaps nothing.
         let start = unsafe {
             mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
         }
         .unwrap_or_else(|e| panic!("no memory for a buffer of {len} bytes: {e}"));
-        Buffer {
-            start: NonNull::new(start.cast()).expect("a mapping is never at address 0"),
-            len,
-            registered: None,
-        }
+        let start = NonNull::new(start.cast()).expect("a mapping is never at address 0");
+        let mapping = Box::new(Mapping { start, len, registered: None });
+        Buffer { mapping: NonNull::from(Box::leak(mapping)) }
     }
 
     /// The same, registered with the ring where there is one with room and the limit on locked memory allows it.
@@ -51,29 +64,38 @@ impl Buffer {
         if let Kernel::Uring(uring) = &inner.kernel
             && len > 0
         {
-            buffer.registered = uring
-                .register_buffer(buffer.start.as_ptr(), len)
-                .map(|place| Registration { inner: Rc::downgrade(inner), place });
+            let place = uring.register_buffer(buffer.address(0), len);
+            // SAFETY: a buffer that is not empty owns its mapping.
+            unsafe { buffer.mapping.as_mut() }.registered =
+                place.map(|place| Registration { inner: Rc::downgrade(inner), place });
         }
         buffer
+    }
+
+    #[inline]
+    fn mapping(&self) -> &Mapping {
+        // SAFETY: this value owns what it points at, or that is never written.
+        unsafe { self.mapping.as_ref() }
     }
 
     /// True when the kernel knows the buffer beforehand and need not look its pages up again
     /// (`IORING_REGISTER_BUFFERS`).
     pub fn is_registered(&self) -> bool {
-        self.registered.is_some()
+        self.mapping().registered.is_some()
     }
 
     /// The place in the ring's table.
+    #[inline]
     pub(crate) fn place(&self) -> Option<u16> {
-        self.registered.as_ref().map(|registration| registration.place)
+        self.mapping().registered.as_ref().map(|registration| registration.place)
     }
 
     /// The address of `offset`, for the kernel.
+    #[inline]
     pub(crate) fn address(&mut self, offset: usize) -> *mut u8 {
-        debug_assert!(offset <= self.len);
+        debug_assert!(offset <= self.mapping().len);
         // SAFETY: the offset lies within the mapping.
-        unsafe { self.start.as_ptr().add(offset) }
+        unsafe { self.mapping().start.as_ptr().add(offset) }
     }
 }
 
@@ -83,7 +105,7 @@ impl Deref for Buffer {
     #[inline]
     fn deref(&self) -> &[u8] {
         // SAFETY: the mapping is `len` bytes long, initialised by the kernel, and owned by this value.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+        unsafe { std::slice::from_raw_parts(self.mapping().start.as_ptr(), self.mapping().len) }
     }
 }
 
@@ -91,27 +113,30 @@ impl DerefMut for Buffer {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and the borrow is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.mapping().start.as_ptr(), self.mapping().len) }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Some(registration) = self.registered.take()
+        if self.mapping().len == 0 {
+            return;
+        }
+        // SAFETY: what is not empty was made from a box in [`Buffer::new`], and this is its only owner.
+        let mapping = unsafe { Box::from_raw(self.mapping.as_ptr()) };
+        if let Some(registration) = mapping.registered
             && let Some(inner) = registration.inner.upgrade()
             && let Kernel::Uring(uring) = &inner.kernel
         {
             uring.forget_buffer(registration.place);
         }
-        if self.len > 0 {
-            // SAFETY: this value owns the mapping and nothing refers to it any more.
-            let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
-        }
+        // SAFETY: this value owns the mapping and nothing refers to it any more.
+        let _ = unsafe { munmap(mapping.start.as_ptr().cast(), mapping.len) };
     }
 }
 
 impl std::fmt::Debug for Buffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Buffer").field("len", &self.len).field("registered", &self.is_registered()).finish()
+        f.debug_struct("Buffer").field("len", &self.len()).field("registered", &self.is_registered()).finish()
     }
 }

@@ -12,7 +12,7 @@ pub enum Choice {
     Uring,
     /// epoll; files by a pool of threads.
     Epoll,
-    /// io_uring that, with several operations in flight, waits for half of them (16 at most, and for 100 microseconds at
+    /// io_uring that, with several operations in flight, waits for half of them (16 at most, and for 250 microseconds at
     /// most) instead of for the first, or an error. Fewer wake-ups and larger batches cost less processor time, and
     /// add up to that wait to latencies: for the highest rates, not for the truest latencies.
     Batching,

@@ -50,7 +50,7 @@ impl Directory {
 
     async fn open_with(&self, name: Buffer, options: FileOptions, flags: i32) -> (io::Result<File>, Buffer) {
         let directory = self.fd.as_raw_fd();
-        let held = Held { makes_descriptor: true, ..self.held(name) };
+        let held = Held { makes_descriptor: true, rare: true, ..self.held(name) };
         let done = match &self.inner.kernel {
             Kernel::Uring(uring) => {
                 let open = |held: &mut Held| {
@@ -118,7 +118,7 @@ impl Directory {
 
     fn held(&self, name: Buffer) -> Held {
         let directory: Rc<OwnedFd> = Rc::clone(&self.fd);
-        Held { buffer: Some(name), directory: Some(directory), ..Held::default() }
+        Held { buffer: Some(name), directory: Some(directory), rare: true, ..Held::default() }
     }
 }
 

@@ -176,11 +176,11 @@ impl File {
                 Err(e) => self.not_cached(&e),
             }
         }
-        let held = self.held(buffer);
         let done = match &self.inner.kernel {
             Kernel::Uring(uring) => {
-                let make = |held: &mut Held| {
-                    let buffer = of(held);
+                let fill = |held: &mut Held| {
+                    held.file = Some(Rc::clone(&self.open));
+                    let buffer = held.buffer.insert(buffer);
                     let (pointer, len) = (buffer.address(start), len as u32);
                     match buffer.place() {
                         Some(index) => on_file!(self, |fd| {
@@ -189,15 +189,12 @@ impl File {
                         None => on_file!(self, |fd| opcode::Read::new(fd, pointer, len).offset(at).build()),
                     }
                 };
-                match self.open.options.direct {
-                    true => uring.start_direct(&self.inner, held, make).await,
-                    false => uring.start(&self.inner, held, make).await,
-                }
+                uring.start_transfer(&self.inner, self.open.options.direct, fill).await
             }
             _ => {
                 let fd = self.open.fd.as_raw_fd();
                 let read = |held: &mut Held| Call::Read { fd, start: of(held).address(start), len, at };
-                by_thread(&self.inner, held, read).await
+                by_thread(&self.inner, self.held(buffer), read).await
             }
         };
         given_back(done)
@@ -211,11 +208,11 @@ impl File {
         at: u64,
     ) -> (io::Result<usize>, Buffer) {
         let (start, len) = checked(&buffer, &range);
-        let held = self.held(buffer);
         let done = match &self.inner.kernel {
             Kernel::Uring(uring) => {
-                let make = |held: &mut Held| {
-                    let buffer = of(held);
+                let fill = |held: &mut Held| {
+                    held.file = Some(Rc::clone(&self.open));
+                    let buffer = held.buffer.insert(buffer);
                     let (pointer, len) = (buffer.address(start).cast_const(), len as u32);
                     match buffer.place() {
                         Some(index) => on_file!(self, |fd| {
@@ -224,15 +221,12 @@ impl File {
                         None => on_file!(self, |fd| opcode::Write::new(fd, pointer, len).offset(at).build()),
                     }
                 };
-                match self.open.options.direct {
-                    true => uring.start_direct(&self.inner, held, make).await,
-                    false => uring.start(&self.inner, held, make).await,
-                }
+                uring.start_transfer(&self.inner, self.open.options.direct, fill).await
             }
             _ => {
                 let fd = self.open.fd.as_raw_fd();
                 let write = |held: &mut Held| Call::Write { fd, start: of(held).address(start), len, at };
-                by_thread(&self.inner, held, write).await
+                by_thread(&self.inner, self.held(buffer), write).await
             }
         };
         given_back(done)

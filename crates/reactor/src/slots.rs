@@ -12,12 +12,13 @@ use crate::stream::Socket;
 #[derive(Default)]
 pub(crate) struct Held {
     pub(crate) buffer: Option<Buffer>,
-    #[expect(dead_code, reason = "it is held, not read: the descriptor must not be closed and reused")]
+    /// Held, not read: the descriptor must not be closed and reused.
     pub(crate) socket: Option<Rc<Socket>>,
-    #[expect(dead_code, reason = "as the socket")]
     pub(crate) file: Option<Rc<OpenFile>>,
     #[expect(dead_code, reason = "as the socket")]
     pub(crate) directory: Option<Rc<OwnedFd>>,
+    /// There is more than a buffer and a socket or file.
+    pub(crate) rare: bool,
     /// A result that came before the kernel was done with the buffer.
     pub(crate) early_result: Option<i32>,
     /// The result is a new descriptor, to be closed when nobody waits for it any more.
@@ -68,17 +69,25 @@ impl Slots {
     }
 
     pub(crate) fn insert(&mut self, task: u32, held: Held) -> u32 {
+        let index = self.reserve(task);
+        *self.held(index) = held;
+        index
+    }
+
+    /// A slot that holds nothing yet: what it is to hold is put there without being moved twice.
+    #[inline]
+    pub(crate) fn reserve(&mut self, task: u32) -> u32 {
         self.in_flight += 1;
-        let slot = Slot { state: State::Pending { task }, held };
         if self.free == END {
-            self.slots.push(slot);
+            self.slots.push(Slot { state: State::Pending { task }, held: Held::default() });
             return (self.slots.len() - 1) as u32;
         }
         let index = self.free;
-        if let State::Free { next } = self.slots[index as usize].state {
+        let slot = &mut self.slots[index as usize];
+        if let State::Free { next } = slot.state {
             self.free = next;
         }
-        self.slots[index as usize] = slot;
+        slot.state = State::Pending { task };
         index
     }
 
@@ -112,8 +121,7 @@ impl Slots {
         match &mut self.slots[index as usize].state {
             State::Done { result } => {
                 let result = *result;
-                let held = self.release(index);
-                Some((result, held.buffer))
+                Some((result, self.release_buffer(index)))
             }
             State::Pending { task } => {
                 *task = waiter;
@@ -140,6 +148,23 @@ impl Slots {
             }
             State::Free { .. } | State::Abandoned => unreachable!("only the one that waits gives up"),
         }
+    }
+
+    /// Empties a slot, field by field: most hold only a buffer and what it goes to or comes from.
+    #[inline]
+    fn release_buffer(&mut self, index: u32) -> Option<Buffer> {
+        let slot = &mut self.slots[index as usize];
+        slot.state = State::Free { next: self.free };
+        self.free = index;
+        let held = &mut slot.held;
+        held.file = None;
+        held.socket = None;
+        if held.rare {
+            let buffer = held.buffer.take();
+            *held = Held::default();
+            return buffer;
+        }
+        held.buffer.take()
     }
 
     fn release(&mut self, index: u32) -> Held {

@@ -129,7 +129,12 @@ impl Stream {
         match &inner.kernel {
             Kernel::Uring(uring) => {
                 let address: Box<rustix::net::SocketAddrAny> = Box::new(to.into());
-                let held = Held { socket: Some(Rc::clone(&socket)), other: Some(address), ..Held::default() };
+                let held = Held {
+                    socket: Some(Rc::clone(&socket)),
+                    other: Some(address),
+                    rare: true,
+                    ..Held::default()
+                };
                 let (result, _) = uring
                     .start(inner, held, |held| {
                         let address = held
@@ -419,8 +424,12 @@ impl Listener {
     pub async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
         let fd = match &self.inner.kernel {
             Kernel::Uring(uring) => {
-                let held =
-                    Held { socket: Some(Rc::clone(&self.socket)), makes_descriptor: true, ..Held::default() };
+                let held = Held {
+                    socket: Some(Rc::clone(&self.socket)),
+                    makes_descriptor: true,
+                    rare: true,
+                    ..Held::default()
+                };
                 let operation = uring.start(&self.inner, held, |_| {
                     on_socket!(self.socket, |fd| {
                         opcode::Accept::new(fd, std::ptr::null_mut(), std::ptr::null_mut())

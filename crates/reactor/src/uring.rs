@@ -33,7 +33,7 @@ const DRAIN_MS_MAX: u32 = 500;
 
 /// The most completions that are waited for at once, and for how long.
 const BATCH_MAX: usize = 16;
-const BATCH_WAIT_NS: u64 = 100_000;
+const BATCH_WAIT_NS: u64 = 250_000;
 /// Looks at a polled device before the processor is offered to others.
 const POLLS_BEFORE_YIELD: u32 = 64;
 
@@ -132,34 +132,30 @@ impl Uring {
         held: Held,
         make: impl FnOnce(&mut Held) -> squeue::Entry,
     ) -> Operation<'a> {
-        self.start_on(&self.main, inner, held, make)
-    }
-
-    /// The same for a read or write past the page cache: it goes to the ring that polls, if there is one.
-    pub(crate) fn start_direct<'a>(
-        &'a self,
-        inner: &'a Inner,
-        held: Held,
-        make: impl FnOnce(&mut Held) -> squeue::Entry,
-    ) -> Operation<'a> {
-        self.start_on(self.polled.as_ref().unwrap_or(&self.main), inner, held, make)
-    }
-
-    #[inline]
-    fn start_on<'a>(
-        &'a self,
-        ring: &'a Ring,
-        inner: &'a Inner,
-        held: Held,
-        make: impl FnOnce(&mut Held) -> squeue::Entry,
-    ) -> Operation<'a> {
         let mut slots = self.slots.borrow_mut();
         let slot = slots.insert(inner.current(), held);
         let entry = make(slots.held(slot)).user_data(u64::from(slot));
         drop(slots);
+        self.main.push(&entry);
+        Operation { uring: self, inner, slot: Some(slot), cancellable: true }
+    }
+
+    /// Queues a transfer of a file: `fill` puts what is held into its slot and makes the entry. Past the page cache
+    /// (`direct`) it goes to the ring that polls, if there is one.
+    #[inline]
+    pub(crate) fn start_transfer<'a>(
+        &'a self,
+        inner: &'a Inner,
+        direct: bool,
+        fill: impl FnOnce(&mut Held) -> squeue::Entry,
+    ) -> Operation<'a> {
+        let ring = if direct { self.polled.as_ref().unwrap_or(&self.main) } else { &self.main };
+        let mut slots = self.slots.borrow_mut();
+        let slot = slots.reserve(inner.current());
+        let entry = fill(slots.held(slot)).user_data(u64::from(slot));
+        drop(slots);
         ring.push(&entry);
-        let cancellable = std::ptr::eq(ring, &self.main);
-        Operation { uring: self, inner, slot: Some(slot), cancellable }
+        Operation { uring: self, inner, slot: Some(slot), cancellable: std::ptr::eq(ring, &self.main) }
     }
 
     /// Hands over what is queued before the turn is over.

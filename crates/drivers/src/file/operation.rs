@@ -67,30 +67,30 @@ fn check_range(session: &FileSession, op: &Op) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The open file of an operation; opened now when it is not.
+/// The open file of an operation, if it is open.
 #[inline]
-async fn file_of(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
+fn opened(session: &FileSession, op: &Op, write: bool) -> Option<File> {
     match &session.opened {
-        Opened::Directory { cache, .. } => match cache.find(op.object, write) {
-            Some(file) => Ok(file),
-            None => open_file(session, op, write).await,
-        },
-        Opened::Device { reading, .. } if !write => Ok(reading.clone()),
-        Opened::Device { writing, .. } => {
-            if let Some(file) = &*writing.borrow() {
-                return Ok(file.clone());
-            }
-            open_for_writing(session)
-        }
+        Opened::Directory { cache, .. } => cache.find(op.object, write),
+        Opened::Device { reading, .. } if !write => Some(reading.clone()),
+        Opened::Device { writing, .. } => writing.borrow().clone(),
     }
+}
+
+/// The open file of an operation; opened now when it is not.
+macro_rules! file_of {
+    ($session:expr, $op:expr, $write:expr) => {
+        match opened($session, $op, $write) {
+            Some(file) => file,
+            None => open_file($session, $op, $write).await?,
+        }
+    };
 }
 
 #[cold]
 async fn open_file(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
     let options = FileOptions { write, ..options(session) };
-    let Opened::Directory { directory, cache } = &session.opened else {
-        unreachable!("a device is open already")
-    };
+    let Opened::Directory { directory, cache } = &session.opened else { return open_for_writing(session) };
     let (file, name) = directory.open_file(take_name(session, op), options).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     let file = file.map_err(|e| refused(session, op, &e))?;
@@ -135,7 +135,7 @@ fn take_name(session: &FileSession, op: &Op) -> Buffer {
 #[inline]
 pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
-    let file = file_of(session, op, false).await?;
+    let file = file_of!(session, op, false);
     let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(PIECE_MAX) as usize));
     let mut result = Ok(());
     while done.bytes < op.len && result.is_ok() {
@@ -164,7 +164,7 @@ pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> 
 #[inline]
 pub(super) async fn write(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
-    let file = file_of(session, op, true).await?;
+    let file = file_of!(session, op, true);
     let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(PIECE_MAX) as usize));
     let mut result = Ok(());
     while done.bytes < op.len && result.is_ok() {
@@ -249,7 +249,7 @@ pub(super) async fn create(session: &FileSession, op: &Op) -> Result<Done, Fault
 pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     // Whatever the descriptor was opened for: it is the file that is synced. A device is synced as it was written.
     let write = matches!(&session.opened, Opened::Device { writing, .. } if writing.borrow().is_some());
-    let file = file_of(session, op, write).await?;
+    let file = file_of!(session, op, write);
     file.sync(session.config.fdatasync).await.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }
@@ -260,7 +260,7 @@ pub(super) async fn stat(session: &FileSession, op: &Op) -> Result<Done, Fault> 
         session.lanes[op.lane as usize].name.set(Some(name));
         size.map_err(|e| refused(session, op, &e))?;
     } else {
-        let file = file_of(session, op, false).await?;
+        let file = file_of!(session, op, false);
         rustix::fs::fstat(&file).map_err(|e| refused(session, op, &e.into()))?;
         session.reactor.yield_now().await;
     }
@@ -300,7 +300,7 @@ pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> 
 
 pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
-    let file = file_of(session, op, true).await?;
+    let file = file_of!(session, op, true);
     let result = match (&session.opened, &session.config.place) {
         (Opened::Device { block: true, .. }, Place::Device(_)) => {
             file.discard_blocks(op.offset, op.len).await

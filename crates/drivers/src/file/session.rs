@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::pin::pin;
 
 use metrics::{ErrorKind, OpKind};
 use reactor::{Buffer, Directory, File, FileOptions, NAME_BUFFER, Reactor};
@@ -131,7 +132,9 @@ impl Session for FileSession {
             let text = format!("lane {} of a session with {} lanes", op.lane, self.lanes.len());
             return Err(OpError::new(ErrorKind::Local, text));
         }
-        match self.watch.wait(op.lane, self.run(op)).await {
+        // Made in its place: moved, it would be copied whole.
+        let running = pin!(self.run(op));
+        match self.watch.wait(op.lane, running).await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(fault)) => Err(self.error(op, fault)),
             Err(_) => {

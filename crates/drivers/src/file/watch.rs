@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
@@ -48,11 +48,14 @@ impl Watch {
 
     /// Waits for an operation of a lane, but no longer than it may take.
     #[inline]
-    pub(super) async fn wait<F: Future>(&self, lane: u32, operation: F) -> Result<F::Output, Elapsed> {
+    pub(super) async fn wait<F: Future>(
+        &self,
+        lane: u32,
+        mut operation: Pin<&mut F>,
+    ) -> Result<F::Output, Elapsed> {
         let lane = &self.shared.lanes[lane as usize];
         lane.since.set(self.shared.tick.get());
         lane.late.clear();
-        let mut operation = pin!(operation);
         let mut late = pin!(lane.late.wait());
         let result = poll_fn(|context| match operation.as_mut().poll(context) {
             Poll::Ready(value) => Poll::Ready(Ok(value)),
@@ -100,10 +103,10 @@ mod tests {
         reactor.block_on(async {
             for _ in 0..3 {
                 let start = reactor.now();
-                assert!(watch.wait(1, std::future::pending::<()>()).await.is_err());
+                assert!(watch.wait(1, pin!(std::future::pending::<()>())).await.is_err());
                 let waited = Duration::from_nanos(reactor.now() - start);
                 assert!(waited >= limit && waited <= limit + limit / 5, "{waited:?}");
-                assert_eq!(watch.wait(1, reactor.sleep(limit)).await, Ok(()));
+                assert_eq!(watch.wait(1, pin!(reactor.sleep(limit))).await, Ok(()));
             }
         });
     }
