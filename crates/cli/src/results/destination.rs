@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 /// Writes through a buffer, whatever is behind it.
 pub struct Destination {
@@ -25,8 +25,12 @@ impl Destination {
             bail!("--output-file {}: is the results file itself; next: name another file", path.display());
         }
         let file = File::create(path).and_then(|file| Ok((file.try_clone()?, file)));
-        let (file, clone) = file.with_context(|| {
-            format!("--output-file {}: cannot be made; next: name a file where you may write", path.display())
+        let (file, clone) = file.map_err(|error| {
+            // Not as an error of the output: this one has a mend of its own.
+            anyhow!(
+                "--output-file {}: cannot be made: {error}; next: name a file where you may write",
+                path.display()
+            )
         })?;
         Ok(Self { out: BufWriter::new(Box::new(clone)), file: Some(file) })
     }

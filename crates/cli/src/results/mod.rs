@@ -56,8 +56,14 @@ impl ResultsFile {
 /// How a command ended: what it said, and the exit code. A reader that closed the pipe early is content.
 fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
     let Err(error) = outcome else { return 0 };
-    if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-        return 0;
+    if let Some(io) = error.downcast_ref::<io::Error>() {
+        return match io.kind() {
+            io::ErrorKind::BrokenPipe => 0,
+            _ => exit::failure(
+                messages,
+                &format!("the output cannot be written: {io}; next: make room, or write it to another place"),
+            ),
+        };
     }
     match error.downcast_ref::<StoreError>() {
         // What was asked for is not there: wrong input.
