@@ -93,7 +93,7 @@ impl History {
         out
     }
 
-    /// p99 and p50 of each operation.
+    /// p99 and p50 of each operation; the only one stands for all together too.
     pub(crate) fn percentiles(&self) -> Vec<Series<'_>> {
         let mut out = Vec::new();
         for latencies in &self.latencies {
@@ -101,8 +101,13 @@ impl History {
             for (measure, values, judged) in
                 [(Measure::P99Ns, &latencies.p99, judged), (Measure::P50Ns, &latencies.p50, false)]
             {
-                let (op, values) = (Some(latencies.kind), Cow::Borrowed(values.as_slice()));
-                out.push(Series { op, measure, values, grid: &latencies.grid, judged });
+                let values = Cow::Borrowed(values.as_slice());
+                let series =
+                    Series { op: Some(latencies.kind), measure, values, grid: &latencies.grid, judged };
+                if self.latencies.len() == 1 {
+                    out.push(Series { op: None, judged: false, ..series.clone() });
+                }
+                out.push(series);
             }
         }
         out
@@ -131,7 +136,7 @@ impl History {
         }
     }
 
-    /// Mean response time of each operation. A point without operations repeats the one before.
+    /// Mean response time of each operation; the only one stands for all together too. A point without operations repeats the one before.
     pub(crate) fn mean_latencies(&self) -> Vec<Series<'_>> {
         let of = |counts: &Counts| {
             let mut last = 0.0;
@@ -145,17 +150,17 @@ impl History {
                 })
                 .collect()
         };
-        self.counts
-            .iter()
-            .filter(|c| c.waited.iter().any(|w| *w > 0.0))
-            .map(|c| Series {
-                op: Some(c.kind),
-                measure: Measure::MeanNs,
-                values: Cow::Owned(of(c)),
-                grid: &self.grid,
-                judged: self.is_common(c),
-            })
-            .collect()
+        let mut out = Vec::new();
+        let timed: Vec<&Counts> = self.counts.iter().filter(|c| c.waited.iter().any(|w| *w > 0.0)).collect();
+        for counts in &timed {
+            let (op, measure, values) = (Some(counts.kind), Measure::MeanNs, Cow::Owned(of(counts)));
+            let series = Series { op, measure, values, grid: &self.grid, judged: self.is_common(counts) };
+            if timed.len() == 1 {
+                out.push(Series { op: None, judged: false, ..series.clone() });
+            }
+            out.push(series);
+        }
+        out
     }
 
     /// What the shape of a run is judged by: bandwidth when bytes moved, operations a second otherwise.

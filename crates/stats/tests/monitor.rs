@@ -187,7 +187,7 @@ fn the_worst_operation_decides() {
 fn rare_operations_do_not_make_nonsense() {
     // Twelve operations a second: p99 of them is a maximum. It is left out, with a note, but reported.
     let rare = |i: u32| {
-        let tail = if i % 7 == 0 { 9_000_000 } else { 1_000_000 };
+        let tail = if i.is_multiple_of(7) { 9_000_000 } else { 1_000_000 };
         second(i, &[(OpKind::Put, 11, 1_000_000), (OpKind::Get, 1, tail)])
     };
     let mut monitor = Monitor::new(&default_rule(), floors(60.0, 600.0));
@@ -208,7 +208,7 @@ fn rare_operations_do_not_make_nonsense() {
     assert!(series(&monitor.outcome(), Some(OpKind::Put), Measure::P99Ns).estimate.samples >= 30);
     // One in a thousand operations is a sync: it is not judged at all.
     let sync = |i: u32| {
-        let syncs = u64::from(i % 3 == 0);
+        let syncs = u64::from(i.is_multiple_of(3));
         second(i, &[(OpKind::Write, 999, 1_000_000), (OpKind::Commit, syncs, 5_000_000)])
     };
     let mut monitor = Monitor::new(&default_rule(), floors(60.0, 600.0));

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may fail loudly, and these print their tables
 
+mod estimators;
 mod pairs;
 mod rules;
 mod series;
