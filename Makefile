@@ -25,8 +25,9 @@ test: ## Every test that needs no root and no server from outside
 	interop/run.sh python
 
 .PHONY: test-real
-test-real: ## Check against real servers; installs them from Debian and the Go proxy, needs root
+test-real: ## Check against real servers and a real browser; installs them from Debian, Go proxy, npm, PyPI; needs root
 	tests/real/run.sh
+	tests/browser/run.sh
 
 .PHONY: bench
 bench: ## Compare with peers side by side: ratios, spread, goals

@@ -14,7 +14,8 @@ fn main() {
     write("report.html", report::html(&run));
     write("report.ipynb", report::notebook(&run));
     let (a, b) = (fixture::simple("aaaaaaaa", 1.0, 1), fixture::simple("bbbbbbbb", 0.93, 2));
-    let comparison = report::Comparison::of(&a, &b, &report::Choice { threshold: 0.05, ..Default::default() });
+    let comparison =
+        report::Comparison::of(&a, &b, &report::Choice { threshold: 0.05, ..Default::default() });
     write("comparison.html", comparison.html(&a, &b));
     write("comparison.txt", comparison.text(Some(140)));
     write("comparison.md", comparison.markdown());

@@ -9,7 +9,8 @@ use super::matching::{Group, Key};
 use crate::Document;
 
 /// Parts of a planned cell that do not change what is measured, or that make it the same cell.
-const ASIDE: [&str; 8] = ["index", "name", "workload_name", "point", "repetition", "gates", "errors", "study"];
+const ASIDE: [&str; 8] =
+    ["index", "name", "workload_name", "point", "repetition", "gates", "errors", "study"];
 /// Facts that say nothing of what is measured.
 const FLEETING: [&str; 4] = ["hostname", "uptime", "load", "time"];
 /// Beyond so many a list of differences is not read.
@@ -78,7 +79,8 @@ fn plans(groups_a: &BTreeMap<Key, Group<'_>>, groups_b: &BTreeMap<Key, Group<'_>
         let (of_a, of_b) = (of(a), of(b));
         let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
         for name in names {
-            let get = |of: &BTreeMap<String, String>| of.get(name).map_or("(not set)".to_owned(), Clone::clone);
+            let get =
+                |of: &BTreeMap<String, String>| of.get(name).map_or("(not set)".to_owned(), Clone::clone);
             if get(&of_a) != get(&of_b) {
                 *counts.entry(differs(name, &get(&of_a), &get(&of_b))).or_default() += 1;
             }
@@ -149,7 +151,10 @@ fn doubtful(letter: &str, groups: &BTreeMap<Key, Group<'_>>) -> Vec<String> {
             out.push(format!("{letter}: {what}: {}{tail}", names[..names.len().min(3)].join(", ")));
         }
     };
-    cells(&|result| !result.steady.reached, "no steady state, so that the figure depends on when it was taken");
+    cells(
+        &|result| !result.steady.reached,
+        "no steady state, so that the figure depends on when it was taken",
+    );
     cells(&|result| result.verdict.validity == Validity::Invalid, "the result is called INVALID");
     cells(&|result| result.total.failed > 0, "operations failed");
     out

@@ -34,9 +34,12 @@ pub fn html(comparison: &Comparison, a: &Document, b: &Document) -> String {
             let _ = write!(body, "<p class=\"quiet\">Only in {letter}: {}</p>", escape(name));
         }
     }
-    body.push_str("</section><section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>");
+    body.push_str(
+        "</section><section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>",
+    );
     let (groups_a, groups_b) = (groups(a), groups(b));
-    let mut both: Vec<_> = groups_a.iter().filter_map(|(key, a)| Some((key, a, groups_b.get(key)?))).collect();
+    let mut both: Vec<_> =
+        groups_a.iter().filter_map(|(key, a)| Some((key, a, groups_b.get(key)?))).collect();
     both.sort_by_key(|(_, a, _)| a.first);
     for (position, (key, a, b)) in both.into_iter().enumerate() {
         body.push_str(&overlay(position, key, a, b));
@@ -89,7 +92,11 @@ fn row(n: usize, cell: &CellComparison) -> String {
     };
     let mean = |side: &str, of: &[stats::Estimate], value: f64| {
         let paths: Vec<String> = (0..of.len()).map(|r| format!("/cells/{n}/{side}/{r}/mean")).collect();
-        format!("<data value=\"{value}\" data-path=\"{}\">{}</data>", paths.join(" "), escape(&unit.text(value)))
+        format!(
+            "<data value=\"{value}\" data-path=\"{}\">{}</data>",
+            paths.join(" "),
+            escape(&unit.text(value))
+        )
     };
     let badge = match (d.call, d.regression) {
         (Call::Worse, true) => "badge bad",

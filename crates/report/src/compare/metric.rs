@@ -51,7 +51,8 @@ impl Metric {
             Measure::OpsPerS => Some(of.ops_per_s),
             Measure::P99Ns => (of.response.count > 0).then_some(of.p99_ns),
             Measure::P50Ns | Measure::MeanNs => {
-                let same = |series: &&stats::SeriesEstimate| series.op == self.op && series.measure == self.measure;
+                let same =
+                    |series: &&stats::SeriesEstimate| series.op == self.op && series.measure == self.measure;
                 result.steady.series.iter().find(same).map(|series| series.estimate)
             }
         }
@@ -126,7 +127,10 @@ mod tests {
         assert_eq!("iops".parse::<Metric>().unwrap().to_string(), "rate");
         assert_eq!("total.p99".parse::<Metric>().unwrap().to_string(), "p99");
         for text in ["", "p98", "frob.p99", "read.", "read.p99.x"] {
-            assert!(text.parse::<Metric>().unwrap_err().to_string().contains("is no metric; write"), "{text}");
+            assert!(
+                text.parse::<Metric>().unwrap_err().to_string().contains("is no metric; write"),
+                "{text}"
+            );
         }
     }
 }

@@ -120,8 +120,11 @@ impl Comparison {
         let summary = text::summary(&cells, choice.threshold);
         let regressions = cells.iter().filter(|cell| cell.difference.regression).count() as u64;
         let missing = |of: &BTreeMap<Key, Group<'_>>, other: &BTreeMap<Key, Group<'_>>| {
-            let mut names: Vec<_> =
-                of.iter().filter(|(key, _)| !other.contains_key(*key)).map(|(key, group)| (group.first, key.text())).collect();
+            let mut names: Vec<_> = of
+                .iter()
+                .filter(|(key, _)| !other.contains_key(*key))
+                .map(|(key, group)| (group.first, key.text()))
+                .collect();
             names.sort();
             names.into_iter().map(|(_, name)| name).collect()
         };

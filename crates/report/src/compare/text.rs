@@ -24,7 +24,9 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
     };
     let most = |call: Call| {
         extreme(call)
-            .map(|cell| format!("the most {} ({} {})", percent(cell.difference.relative), cell.cell, cell.metric))
+            .map(|cell| {
+                format!("the most {} ({} {})", percent(cell.difference.relative), cell.cell, cell.metric)
+            })
             .unwrap_or_default()
     };
     let of = |n: usize| if total == 1 { String::new() } else { format!(" in {n} of {total} comparisons") };
@@ -33,7 +35,11 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
         parts.push(format!("B is worse than A{}, {}", of(worse), most(Call::Worse)));
     }
     if better > 0 {
-        parts.push(format!("{} better{}, {}", if worse > 0 { "" } else { "B is" }, of(better), most(Call::Better)).trim().to_owned());
+        parts.push(
+            format!("{} better{}, {}", if worse > 0 { "" } else { "B is" }, of(better), most(Call::Better))
+                .trim()
+                .to_owned(),
+        );
     }
     if parts.is_empty() {
         return match total {
@@ -54,7 +60,13 @@ pub fn percent(share: f64) -> String {
     if !value.is_finite() || value.abs() > 1e6 {
         return "?".into();
     }
-    let sign = if value > 0.0 { "+" } else if value < 0.0 { "−" } else { "±" };
+    let sign = if value > 0.0 {
+        "+"
+    } else if value < 0.0 {
+        "−"
+    } else {
+        "±"
+    };
     format!("{sign}{} %", digits(value.abs(), if value.abs() < 1.0 { 2 } else { 3 }))
 }
 
@@ -140,7 +152,11 @@ pub fn text(comparison: &Comparison, width: Option<u16>) -> String {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        let _ = writeln!(out, "\n{}\n", table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n"));
+        let _ = writeln!(
+            out,
+            "\n{}\n",
+            table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+        );
         out.push_str(&legend(comparison));
     }
     for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
@@ -175,7 +191,8 @@ fn cell_text(text: &str) -> String {
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = format!("**{}**\n\n", cell_text(&comparison.summary));
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
-        let _ = writeln!(out, "- {letter}: {} {}, {}", cell_text(&side.id), cell_text(&side.name), side.started);
+        let _ =
+            writeln!(out, "- {letter}: {} {}, {}", cell_text(&side.id), cell_text(&side.name), side.started);
     }
     if !comparison.cells.is_empty() {
         let _ = writeln!(out, "\n| {} |\n|---|---|--:|--:|---|--:|---|", HEADS.join(" | "));

@@ -73,8 +73,7 @@ impl CellBuilder {
             column.end_s -= shift;
         }
         columns.extend(measured.heat.finish());
-        let heat =
-            columns.iter().any(|column| !column.rows.is_empty()).then_some(HeatMap { columns });
+        let heat = columns.iter().any(|column| !column.rows.is_empty()).then_some(HeatMap { columns });
         CellView { record, timelines, heat, curves: curves(&self.window) }
     }
 }

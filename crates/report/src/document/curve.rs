@@ -42,9 +42,8 @@ impl Curve {
             }
         };
         let steps = ((most as f64).log10() * f64::from(POINTS_A_DECADE)).floor() as u32;
-        let mut points: Vec<CurvePoint> = (0..=steps)
-            .map(|step| point(10f64.powf(f64::from(step) / f64::from(POINTS_A_DECADE))))
-            .collect();
+        let mut points: Vec<CurvePoint> =
+            (0..=steps).map(|step| point(10f64.powf(f64::from(step) / f64::from(POINTS_A_DECADE)))).collect();
         // The last point is the longest of all: one in all.
         let longest =
             CurvePoint { one_in: most as f64, service_ns: service.max_ns(), response_ns: response.max_ns() };

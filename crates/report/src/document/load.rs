@@ -45,12 +45,7 @@ impl Document {
     }
 }
 
-fn cell(
-    store: &Store,
-    run: &RunRecord,
-    record: CellRecord,
-    limits: Limits,
-) -> Result<CellView, StoreError> {
+fn cell(store: &Store, run: &RunRecord, record: CellRecord, limits: Limits) -> Result<CellView, StoreError> {
     let index = record.index;
     let trial = match &record.result {
         Some(result) => shown_trial(result),

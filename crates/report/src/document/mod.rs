@@ -49,9 +49,9 @@ impl Document {
 
     /// The cells that measured something, with what the plan says of them.
     pub fn measured(&self) -> impl Iterator<Item = (&experiment::Cell, &CellView, &CellResult)> {
-        self.cells.iter().filter_map(|cell| {
-            Some((self.planned(cell.record.index)?, cell, cell.record.result.as_ref()?))
-        })
+        self.cells
+            .iter()
+            .filter_map(|cell| Some((self.planned(cell.record.index)?, cell, cell.record.result.as_ref()?)))
     }
 }
 

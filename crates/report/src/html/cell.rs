@@ -42,15 +42,21 @@ pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Fig
     let path = format!("/cells/{position}/result");
     out.push_str(&reasons(result));
     out.push_str(&headline(&path, result, figures));
+    let beside = details::latencies_fit_beside(result);
     let _ = write!(
         out,
         "<div class=\"plots\"><div class=\"over-time\">{}</div><div class=\"beside\">{}{}{}</div></div>",
         pictures(position, &name, view, Some(result)),
-        charts::curve(position, &name, &view.curves, result.open_loop.is_some()).map(figure).unwrap_or_default(),
+        charts::curve(position, &name, &view.curves, result.open_loop.is_some())
+            .map(figure)
+            .unwrap_or_default(),
         charts::study(&name, &result.points).map(figure).unwrap_or_default(),
-        details::latencies(&path, result, figures),
+        if beside { details::latencies(&path, result, figures) } else { String::new() },
     );
     out.push_str("<div class=\"details\">");
+    if !beside {
+        out.push_str(&details::latencies(&path, result, figures));
+    }
     out.push_str(&details::operations(&path, result, figures));
     out.push_str(&details::study(&path, result, figures));
     out.push_str(&details::open_loop(&path, result, figures));
@@ -108,7 +114,8 @@ fn reasons(result: &CellResult) -> String {
         let _ = write!(out, "<li>{}</li>", escape(reason));
     }
     if let Some(lost) = &result.steady.lost {
-        let _ = write!(out, "<li>A steady level was left at interval {} of the measurement.</li>", lost.interval);
+        let _ =
+            write!(out, "<li>A steady level was left at interval {} of the measurement.</li>", lost.interval);
     }
     for note in &result.steady.notes {
         let _ = write!(out, "<li class=\"quiet\">{}</li>", escape(note));
@@ -131,13 +138,13 @@ fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     cards.push(("operations", estimate("ops_per_s", Unit::OpsPerS)));
     let response = format!("{total}/response");
     cards.push(("median", (figures.latency(&response, "p50_ns"), String::new())));
-    cards.push(("p99", match result.total.response.count {
-        0 => ("–".into(), String::new()),
-        _ => (
-            figures.latency(&response, "p99_ns"),
-            figures.uncertainty(&format!("{total}/p99_ns"), Unit::Ns).unwrap_or_default(),
-        ),
-    }));
+    cards.push((
+        "p99",
+        match result.total.response.count {
+            0 => ("–".into(), String::new()),
+            _ => (figures.latency(&response, "p99_ns"), figures.p99_uncertainty(&total).unwrap_or_default()),
+        },
+    ));
     cards.push(("p99.9", (figures.latency(&response, "p999_ns"), String::new())));
     cards.push(("failed", (figures.get(&format!("{total}/failed"), Unit::Count), String::new())));
     if result.found_ops_per_s.is_some() {
@@ -171,7 +178,8 @@ fn pictures(position: usize, name: &str, view: &CellView, result: Option<&CellRe
 fn figure(picture: Picture) -> String {
     let mut legend = String::new();
     for (class, name) in &picture.legend {
-        let _ = write!(legend, "<span class=\"key\"><i class=\"{}\"></i>{}</span>", escape(class), escape(name));
+        let _ =
+            write!(legend, "<span class=\"key\"><i class=\"{}\"></i>{}</span>", escape(class), escape(name));
     }
     format!("<figure><figcaption>{} {legend}</figcaption>{}</figure>", escape(&picture.title), picture.svg)
 }

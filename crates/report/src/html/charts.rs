@@ -74,13 +74,20 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
         for regime in &result.steady.regimes {
             let from = f64::from(regime.window.first) * interval_s(view);
             let to = f64::from(regime.window.end) * interval_s(view);
-            chart.level("regime", from, to, most * 1.01, &format!("a stretch with a level of its own, {from} s to {to} s"));
+            chart.level(
+                "regime",
+                from,
+                to,
+                most * 1.01,
+                &format!("a stretch with a level of its own, {from} s to {to} s"),
+            );
         }
         legend.push(("level".into(), "stretches with a level of their own".into()));
     }
     let failed = total.points.iter().filter(|point| point.failed > 0);
-    let marks: Vec<_> =
-        failed.map(|p| (middle(p), format!("{} failed at {:.0} s", Unit::Count.text(p.failed as f64), p.start_s))).collect();
+    let marks: Vec<_> = failed
+        .map(|p| (middle(p), format!("{} failed at {:.0} s", Unit::Count.text(p.failed as f64), p.start_s)))
+        .collect();
     if !marks.is_empty() {
         legend.push(("mark".into(), "operations failed".into()));
     }
@@ -155,7 +162,8 @@ pub fn heat(name: &str, view: &CellView) -> Option<Picture> {
 
 /// Latency by percentile, of all operations together and of each; with a rate, from the actual start too.
 pub fn curve(position: usize, name: &str, curves: &[Curve], open: bool) -> Option<Picture> {
-    let most_counted = curves.iter().filter_map(|curve| curve.points.last()).map(|p| p.one_in).fold(0.0, f64::max);
+    let most_counted =
+        curves.iter().filter_map(|curve| curve.points.last()).map(|p| p.one_in).fold(0.0, f64::max);
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let values = || points().flat_map(|p| [p.response_ns as f64, p.service_ns as f64]).filter(|v| *v > 0.0);
     let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
@@ -193,7 +201,8 @@ pub fn curve(position: usize, name: &str, curves: &[Curve], open: bool) -> Optio
 pub fn study(name: &str, points: &[StudyPoint]) -> Option<Picture> {
     let measured: Vec<_> = points.iter().filter(|point| point.response.count > 0).collect();
     let most_rate = measured.iter().map(|point| point.ops_per_s).fold(0.0, f64::max);
-    let latencies = || measured.iter().flat_map(|p| [p.response.p50_ns, p.response.p99_ns]).map(|ns| ns as f64);
+    let latencies =
+        || measured.iter().flat_map(|p| [p.response.p50_ns, p.response.p99_ns]).map(|ns| ns as f64);
     let (least, most) = (latencies().fold(f64::MAX, f64::min), latencies().fold(0.0, f64::max));
     if measured.is_empty() || most <= 0.0 {
         return None;
@@ -209,10 +218,15 @@ pub fn study(name: &str, points: &[StudyPoint]) -> Option<Picture> {
     );
     let mut in_order = measured.clone();
     in_order.sort_by(|a, b| a.offered_ops_per_s.total_cmp(&b.offered_ops_per_s));
-    for (class, of) in [("p99", (|p| p.response.p99_ns) as fn(&StudyPoint) -> u64), ("p50", |p| p.response.p50_ns)] {
+    for (class, of) in
+        [("p99", (|p| p.response.p99_ns) as fn(&StudyPoint) -> u64), ("p50", |p| p.response.p50_ns)]
+    {
         chart.line(class, in_order.iter().map(|p| (p.ops_per_s, Some(of(p) as f64))));
-        let text = |p: &StudyPoint| format!("{class} {} at {}", Unit::Ns.text(of(p) as f64), Unit::OpsPerS.text(p.ops_per_s));
-        let (held, missed): (Vec<&StudyPoint>, Vec<&StudyPoint>) = in_order.iter().copied().partition(|p| p.held);
+        let text = |p: &StudyPoint| {
+            format!("{class} {} at {}", Unit::Ns.text(of(p) as f64), Unit::OpsPerS.text(p.ops_per_s))
+        };
+        let (held, missed): (Vec<&StudyPoint>, Vec<&StudyPoint>) =
+            in_order.iter().copied().partition(|p| p.held);
         chart.dots(class, held.iter().map(|p| (p.ops_per_s, of(p) as f64, text(p))));
         chart.dots(&format!("{class} open"), missed.iter().map(|p| (p.ops_per_s, of(p) as f64, text(p))));
     }
@@ -229,8 +243,11 @@ pub fn spark(view: &CellView) -> String {
     let ops = counts_operations(view);
     let value = |point: &crate::Point| if ops { point.ops_per_s.mean } else { point.bytes_per_s.mean };
     let each = total.points.len().div_ceil(60);
-    let means: Vec<f64> =
-        total.points.chunks(each).map(|part| part.iter().map(value).sum::<f64>() / part.len() as f64).collect();
+    let means: Vec<f64> = total
+        .points
+        .chunks(each)
+        .map(|part| part.iter().map(value).sum::<f64>() / part.len() as f64)
+        .collect();
     let most = means.iter().copied().fold(0.0, f64::max);
     let mut path = String::new();
     for (index, mean) in means.iter().enumerate() {

@@ -19,7 +19,9 @@ fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     }
     let mut out = format!("<div class=\"scroll\"><table><caption>{}</caption><thead><tr>", escape(caption));
     for head in heads {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", escape(head));
+        // Columns of words stand on the left, as their words do.
+        let left = if ["", "examples", "operation", "kind"].contains(head) { " class=\"left\"" } else { "" };
+        let _ = write!(out, "<th scope=\"col\"{left}>{}</th>", escape(head));
     }
     out.push_str("</tr></thead><tbody>");
     for row in rows {
@@ -41,13 +43,26 @@ fn text(value: &str) -> String {
     format!("<span class=\"text\">{}</span>", escape(value))
 }
 
-/// Where each operation's figures are: all together first.
-fn each_op<'a>(path: &str, result: &'a CellResult) -> Vec<(String, &'a OpResult)> {
-    let mut all = vec![(format!("{path}/total"), &result.total)];
-    if result.ops.len() > 1 {
-        all.extend(result.ops.iter().enumerate().map(|(n, op)| (format!("{path}/ops/{n}"), op)));
+/// Where each operation's figures are, with its name: all together first. A single operation is all there is.
+fn each_op<'a>(path: &str, result: &'a CellResult) -> Vec<(String, &'static str, &'a OpResult)> {
+    let all = (format!("{path}/total"), name_of_all(result), &result.total);
+    let each = result.ops.iter().enumerate().filter(|_| result.ops.len() > 1);
+    std::iter::once(all).chain(each.map(|(n, op)| (format!("{path}/ops/{n}"), op_name(op.op), op))).collect()
+}
+
+fn name_of_all(result: &CellResult) -> &'static str {
+    match result.ops.as_slice() {
+        [only] => op_name(only.op),
+        _ => op_name(None),
     }
-    all
+}
+
+/// Columns of the table of latencies beyond which it does not fit beside the time lines.
+const BESIDE: usize = 3;
+
+/// Whether the table of latencies fits beside the time lines.
+pub fn latencies_fit_beside(result: &CellResult) -> bool {
+    each_op("", result).len() * if result.open_loop.is_some() { 2 } else { 1 } <= BESIDE
 }
 
 /// Percentiles, from the intended start and, with a rate, from the actual one.
@@ -66,8 +81,7 @@ pub fn latencies(path: &str, result: &CellResult, figures: &Figures<'_>) -> Stri
     let open = result.open_loop.is_some();
     let mut heads = vec!["".to_owned()];
     let mut columns = Vec::new();
-    for (at, op) in each_op(path, result) {
-        let name = op_name(op.op);
+    for (at, name, _) in each_op(path, result) {
         heads.push(if open { format!("{name}, response") } else { name.into() });
         columns.push(format!("{at}/response"));
         if open {
@@ -91,10 +105,10 @@ pub fn latencies(path: &str, result: &CellResult, figures: &Figures<'_>) -> Stri
 pub fn operations(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let rows: Vec<Vec<String>> = each_op(path, result)
         .into_iter()
-        .map(|(at, op)| {
+        .map(|(at, name, _)| {
             let count = |name: &str, unit| figures.get(&format!("{at}/{name}"), unit);
             vec![
-                op_name(op.op).into(),
+                name.into(),
                 figures.estimate(&format!("{at}/bytes_per_s"), Unit::BytesPerS),
                 figures.estimate(&format!("{at}/ops_per_s"), Unit::OpsPerS),
                 count("ok", Unit::Count),
@@ -105,7 +119,8 @@ pub fn operations(path: &str, result: &CellResult, figures: &Figures<'_>) -> Str
             ]
         })
         .collect();
-    let heads = ["operation", "throughput", "operations", "ok", "failed", "payload", "messages", "sent again"];
+    let heads =
+        ["operation", "throughput", "operations", "ok", "failed", "payload", "messages", "sent again"];
     table("Operations over the reported window", &heads, &rows)
 }
 
@@ -122,7 +137,7 @@ pub fn open_loop(path: &str, result: &CellResult, figures: &Figures<'_>) -> Stri
         vec!["given up, backlog full".to_owned(), get("shed", Unit::Count)],
         vec!["not begun at the end".to_owned(), get("missed_starts", Unit::Count)],
     ];
-    table("Schedule (open loop, whole measurement)", &["", ""], &rows)
+    table("Schedule of the open loop", &["", ""], &rows)
 }
 
 /// The conditions of the rule.
@@ -202,7 +217,11 @@ pub fn pts(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
 }
 
 fn met(yes: bool) -> String {
-    if yes { "<span class=\"yes\">✓ met</span>".into() } else { "<span class=\"no\">✕ not met</span>".into() }
+    if yes {
+        "<span class=\"yes\">✓ met</span>".into()
+    } else {
+        "<span class=\"no\">✕ not met</span>".into()
+    }
 }
 
 /// What was estimated, with its interval and its drift.
@@ -225,14 +244,15 @@ pub fn series(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
             ]
         })
         .collect();
-    let heads = ["series", "mean ± 95 % interval", "intervals", "worth independent", "drift", "drift at most"];
+    let heads =
+        ["series", "mean ± 95 % interval", "intervals", "worth independent", "drift", "drift at most"];
     table("Confidence", &heads, &rows)
 }
 
 /// The failed operations.
 pub fn errors(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let mut rows = Vec::new();
-    for (at, op) in each_op(path, result) {
+    for (at, name, op) in each_op(path, result) {
         // With several operations their own rows say more than those of all together.
         if op.op.is_none() && result.ops.len() > 1 {
             continue;
@@ -246,7 +266,7 @@ pub fn errors(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
                 .collect();
             rows.push(vec![
                 text(ErrorKind::name(*kind)),
-                text(op_name(op.op)),
+                text(name),
                 figures.get(&format!("{at}/errors/{}", kind.name()), Unit::Count),
                 format!("<span class=\"text\">{}</span>", samples.join("<br>")),
             ]);

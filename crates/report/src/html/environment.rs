@@ -13,7 +13,8 @@ pub fn environment(document: &Document) -> String {
 
 fn plan(document: &Document) -> String {
     let plan = &document.run.plan;
-    let mut out = String::from("<section id=\"plan\" aria-labelledby=\"plan-title\"><h2 id=\"plan-title\">Plan</h2>");
+    let mut out =
+        String::from("<section id=\"plan\" aria-labelledby=\"plan-title\"><h2 id=\"plan-title\">Plan</h2>");
     if let Some(description) = &plan.description {
         let _ = write!(out, "<p class=\"lead\">{}</p>", escape(description));
     }
@@ -31,10 +32,13 @@ fn plan(document: &Document) -> String {
         }
         let mut rows = vec![("target", format!("{} {}", cell.target.name, cell.target.url))];
         rows.extend(words::workload(cell));
-        rows.push(("stages", format!(
-            "warm-up {} s, measured {} to {} s",
-            cell.stages.warm_up_s, cell.stages.measure_at_least_s, cell.stages.measure_at_most_s
-        )));
+        rows.push((
+            "stages",
+            format!(
+                "warm-up {} s, measured {} to {} s",
+                cell.stages.warm_up_s, cell.stages.measure_at_least_s, cell.stages.measure_at_most_s
+            ),
+        ));
         for (name, value) in &cell.target.options {
             rows.push(("option", format!("{name} = {value}")));
         }
@@ -76,7 +80,11 @@ fn facts(document: &Document) -> String {
     out.push_str("<div class=\"columns\">");
     pairs(&mut out, "Run", own.into_iter().filter(|(_, value)| !value.is_empty()));
     if !run.environment.facts.is_empty() {
-        pairs(&mut out, "Client", run.environment.facts.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        pairs(
+            &mut out,
+            "Client",
+            run.environment.facts.iter().map(|(name, value)| (name.as_str(), value.as_str())),
+        );
     }
     out.push_str("</div></section>");
     out
@@ -107,7 +115,10 @@ fn events(document: &Document) -> String {
     out.push_str("</tbody></table></div>");
     let more = document.events.len().saturating_sub(EVENTS);
     if more > 0 {
-        let _ = write!(out, "<p class=\"quiet\">and {more} more, in the results file and in this page's data</p>");
+        let _ = write!(
+            out,
+            "<p class=\"quiet\">and {more} more, in the results file and in this page's data</p>"
+        );
     }
     out.push_str("</section>");
     out

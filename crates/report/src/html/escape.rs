@@ -12,7 +12,9 @@ pub fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => out.push('\u{fffd}'),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {
+                out.push('\u{fffd}')
+            }
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -43,7 +45,10 @@ mod tests {
 
     #[test]
     fn nothing_opens_an_element_or_ends_an_attribute() {
-        assert_eq!(escape("<script>alert('\"&')</script>"), "&lt;script&gt;alert(&#39;&quot;&amp;&#39;)&lt;/script&gt;");
+        assert_eq!(
+            escape("<script>alert('\"&')</script>"),
+            "&lt;script&gt;alert(&#39;&quot;&amp;&#39;)&lt;/script&gt;"
+        );
         assert_eq!(escape("a\u{202e}b\u{0}c\u{1b}[31m"), "a\u{fffd}b\u{fffd}c\u{fffd}[31m");
         assert_eq!(script_safe("\"</script><!--\""), "\"\\u003c/script\\u003e\\u003c!--\"");
     }

@@ -62,6 +62,20 @@ impl<'a> Figures<'a> {
         ))
     }
 
+    /// What is known of how sure an operation's 99th percentile is. Its interval is that of the mean of the intervals'
+    /// own percentiles; where a burst sets these apart from the percentile of all, both are said.
+    pub fn p99_uncertainty(&self, op: &str) -> Option<String> {
+        let at = |field: &str| self.number(&format!("{op}/{field}"));
+        let of_all = at("response/p99_ns");
+        let text = self.uncertainty(&format!("{op}/p99_ns"), Unit::Ns)?;
+        let near = (at("p99_ns/mean") / of_all - 1.0).abs() < 0.1;
+        if near || (at("p99_ns/low")..=at("p99_ns/high")).contains(&of_all) && at("p99_ns/low") > 0.0 {
+            return Some(text);
+        }
+        let mean = self.get(&format!("{op}/p99_ns/mean"), Unit::Ns);
+        Some(format!("<span class=\"pm\">of intervals {mean}</span> {text}"))
+    }
+
     /// The mean of several figures: repetitions of one point.
     pub fn mean(&self, paths: &[String], unit: Unit) -> (f64, String) {
         let values: Vec<f64> = paths.iter().map(|path| self.number(path)).filter(|v| v.is_finite()).collect();

@@ -33,7 +33,9 @@ pub fn matrix(document: &Document, figures: &Figures<'_>) -> String {
     // Only cells of the same workload and target are compared with each other.
     let mut groups: Vec<((&str, &str), Vec<Place<'_>>)> = Vec::new();
     for (position, view) in document.cells.iter().enumerate() {
-        let (Some(cell), Some(_)) = (document.planned(view.record.index), &view.record.result) else { continue };
+        let (Some(cell), Some(_)) = (document.planned(view.record.index), &view.record.result) else {
+            continue;
+        };
         let key = (cell.workload_name.as_str(), cell.target.name.as_str());
         let place = Place { point: &cell.point, position };
         match groups.iter_mut().find(|(other, _)| *other == key) {
@@ -41,7 +43,8 @@ pub fn matrix(document: &Document, figures: &Figures<'_>) -> String {
             None => groups.push((key, vec![place])),
         }
     }
-    let tables: String = groups.iter().map(|((workload, target), places)| group(workload, target, places, figures)).collect();
+    let tables: String =
+        groups.iter().map(|((workload, target), places)| group(workload, target, places, figures)).collect();
     if tables.is_empty() {
         return tables;
     }
@@ -94,7 +97,13 @@ fn group(workload: &str, target: &str, places: &[Place<'_>], figures: &Figures<'
     let across = crossed.remove(wanted.unwrap_or(0));
     let mut out = String::new();
     for (fixed, places) in split(places, &crossed) {
-        let _ = write!(out, "<h3>{} <small>on {}{}</small></h3><div class=\"crosses\">", escape(workload), escape(target), escape(&fixed));
+        let _ = write!(
+            out,
+            "<h3>{} <small>on {}{}</small></h3><div class=\"crosses\">",
+            escape(workload),
+            escape(target),
+            escape(&fixed)
+        );
         for (title, field, unit) in METRICS {
             out.push_str(&cross(title, field, unit, down.as_ref(), &across, &places, figures));
         }
@@ -134,7 +143,9 @@ fn cross(
     let at = |row: &str, column: &str| {
         let matching: Vec<&&Place<'_>> = places
             .iter()
-            .filter(|place| down_name.is_empty() || place.point.get(down_name).is_some_and(|value| value == row))
+            .filter(|place| {
+                down_name.is_empty() || place.point.get(down_name).is_some_and(|value| value == row)
+            })
             .filter(|place| place.point.get(across_name).is_some_and(|value| value == column))
             .collect();
         let paths: Vec<String> =
@@ -153,14 +164,17 @@ fn cross(
     if all.is_empty() {
         return String::new();
     }
-    let (least, most) = (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max));
+    let (least, most) =
+        (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max));
     let shade = |value: f64| match most / least {
         // Over more than a decade equal factors look equal.
         wide if wide > 10.0 => (value / least).ln() / wide.ln(),
         same if same <= 1.0 => 0.0,
         _ => (value - least) / (most - least),
     };
-    let mut out = format!("<div class=\"scroll\"><table class=\"cross\"><caption>{title}</caption><thead><tr><th scope=\"col\" class=\"corner\">");
+    let mut out = format!(
+        "<div class=\"scroll\"><table class=\"cross\"><caption>{title}</caption><thead><tr><th scope=\"col\" class=\"corner\">"
+    );
     let _ = match down_name {
         "" => write!(out, "{}</th>", escape(across_name)),
         name => write!(out, "{} ╲ {}</th>", escape(name), escape(across_name)),
@@ -178,7 +192,10 @@ fn cross(
                 Some(position) => {
                     let step = (shade(value).clamp(0.0, 1.0) * 7.99) as u8;
                     let mark = if steady { "" } else { "<abbr title=\"no steady state\">*</abbr>" };
-                    let _ = write!(out, "<td class=\"s{step}\"><a href=\"#cell-{position}\">{text}</a>{mark}</td>");
+                    let _ = write!(
+                        out,
+                        "<td class=\"s{step}\"><a href=\"#cell-{position}\">{text}</a>{mark}</td>"
+                    );
                 }
             }
         }

@@ -57,7 +57,10 @@ pub fn html(document: &Document) -> String {
     body.push_str("<main>");
     body.push_str(&summary::summary(document, &figures));
     body.push_str(&matrix::matrix(document, &figures));
-    let _ = write!(body, "<section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>");
+    let _ = write!(
+        body,
+        "<section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>"
+    );
     for (position, view) in document.cells.iter().enumerate() {
         body.push_str(&cell::cell(document, position, view, &figures));
     }

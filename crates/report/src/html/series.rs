@@ -21,7 +21,8 @@ pub fn series(document: &Document) -> String {
                 rate.row("failed", "", total.points.iter().map(|p| p.failed as f64));
             }
             rate.end();
-            let mut latency = Entry::new(&mut out, &format!("latency-{position}"), total.points.iter().map(middle));
+            let mut latency =
+                Entry::new(&mut out, &format!("latency-{position}"), total.points.iter().map(middle));
             latency.row("p50", "ns", total.points.iter().map(|p| p.p50_ns.mean));
             latency.row("p99", "ns", total.points.iter().map(|p| p.p99_ns.mean));
             if open {
@@ -31,7 +32,8 @@ pub fn series(document: &Document) -> String {
             latency.end();
         }
         if let Some(curve) = cell.curves.first() {
-            let mut entry = Entry::new(&mut out, &format!("curve-{position}"), curve.points.iter().map(|p| p.one_in));
+            let mut entry =
+                Entry::new(&mut out, &format!("curve-{position}"), curve.points.iter().map(|p| p.one_in));
             for curve in &cell.curves {
                 entry.row(op_name(curve.op), "ns", responses(curve));
             }

@@ -13,10 +13,13 @@ use crate::{CellView, Document};
 /// Title and ways to the sections.
 pub fn header(document: &Document) -> String {
     let run = &document.run;
-    let kernel = run.environment.facts.get("kernel").map(|kernel| format!(" · Linux {kernel}")).unwrap_or_default();
+    let kernel =
+        run.environment.facts.get("kernel").map(|kernel| format!(" · Linux {kernel}")).unwrap_or_default();
     let took = run
         .finished
-        .map(|end| format!(" · took {}", Unit::Seconds.text(end.duration_since(run.started).as_secs_f64().round())))
+        .map(|end| {
+            format!(" · took {}", Unit::Seconds.text(end.duration_since(run.started).as_secs_f64().round()))
+        })
         .unwrap_or_default();
     let options: String = document
         .cells
@@ -41,7 +44,11 @@ pub fn header(document: &Document) -> String {
         words::state(run.state),
         escape(&run.version),
         escape(&kernel),
-        run.plan.description.as_ref().map(|text| format!("<p class=\"lead\">{}</p>", escape(text))).unwrap_or_default(),
+        run.plan
+            .description
+            .as_ref()
+            .map(|text| format!("<p class=\"lead\">{}</p>", escape(text)))
+            .unwrap_or_default(),
         started = run.started,
     )
 }
@@ -63,7 +70,9 @@ struct Totals {
 fn totals(document: &Document) -> Totals {
     let results = || document.cells.iter().filter_map(|cell| cell.record.result.as_ref());
     let count = |keep: &dyn Fn(&CellView) -> bool| document.cells.iter().filter(|cell| keep(cell)).count();
-    let without = |cell: &CellView, states: &[State]| cell.record.result.is_none() && states.contains(&cell.record.state);
+    let without = |cell: &CellView, states: &[State]| {
+        cell.record.result.is_none() && states.contains(&cell.record.state)
+    };
     let gates = || results().flat_map(|result| &result.gates);
     let stages = || results().flat_map(|result| &result.stages);
     Totals {
@@ -83,14 +92,18 @@ fn totals(document: &Document) -> Totals {
 /// The section with the judgement and the table of all cells.
 pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
     let totals = totals(document);
-    let mut out = String::from("<section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>");
-    let targets: BTreeSet<&str> = document.run.plan.cells.iter().map(|cell| cell.target.url.as_str()).collect();
+    let mut out = String::from(
+        "<section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>",
+    );
+    let targets: BTreeSet<&str> =
+        document.run.plan.cells.iter().map(|cell| cell.target.url.as_str()).collect();
     let badge = match totals.worst {
         _ if totals.failed_cells > 0 => "<span class=\"badge bad\">✕ CELLS FAILED</span>",
         Some(worst) => words::badge(worst),
         None => "<span class=\"badge none\">nothing measured</span>",
     };
-    let targets: Vec<String> = targets.into_iter().map(|url| format!("<span class=\"url\">{}</span>", escape(url))).collect();
+    let targets: Vec<String> =
+        targets.into_iter().map(|url| format!("<span class=\"url\">{}</span>", escape(url))).collect();
     let _ = write!(
         out,
         "<p class=\"verdict\">{badge} {} on {}</p>",
@@ -102,12 +115,22 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
         format!("<div{class}><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>")
     };
     out.push_str("<dl class=\"headline\">");
-    out.push_str(&tile("cells measured", totals.measured.to_string(), format!("of {}", document.cells.len()), false));
+    out.push_str(&tile(
+        "cells measured",
+        totals.measured.to_string(),
+        format!("of {}", document.cells.len()),
+        false,
+    ));
     let unsteady = totals.measured - totals.steady;
     out.push_str(&tile("steady", totals.steady.to_string(), format!("of {}", totals.measured), unsteady > 0));
     if totals.gates > 0 {
         let failed = totals.gates - totals.gates_passed;
-        out.push_str(&tile("gates passed", totals.gates_passed.to_string(), format!("of {}", totals.gates), failed > 0));
+        out.push_str(&tile(
+            "gates passed",
+            totals.gates_passed.to_string(),
+            format!("of {}", totals.gates),
+            failed > 0,
+        ));
     }
     out.push_str(&tile(
         "operations failed",
@@ -116,7 +139,12 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
         totals.failed_ops > 0,
     ));
     if totals.bytes > 0 {
-        out.push_str(&tile("payload moved", Unit::Bytes.text(totals.bytes as f64), "all stages".into(), false));
+        out.push_str(&tile(
+            "payload moved",
+            Unit::Bytes.text(totals.bytes as f64),
+            "all stages".into(),
+            false,
+        ));
     }
     out.push_str("</dl>");
     out.push_str(&failed_gates(document, figures));
@@ -126,7 +154,8 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
 }
 
 fn sentence(totals: &Totals, cells: usize) -> String {
-    let plural = |n: usize, one: &str, many: &str| if n == 1 { format!("{n} {one}") } else { format!("{n} {many}") };
+    let plural =
+        |n: usize, one: &str, many: &str| if n == 1 { format!("{n} {one}") } else { format!("{n} {many}") };
     let mut parts = Vec::new();
     if totals.measured > 0 && totals.steady == totals.measured {
         parts.push(match totals.measured {
@@ -135,7 +164,10 @@ fn sentence(totals: &Totals, cells: usize) -> String {
         });
     } else if totals.measured > 0 {
         let unsteady = totals.measured - totals.steady;
-        parts.push(format!("{} measured, {unsteady} without a steady state", plural(totals.measured, "cell", "cells")));
+        parts.push(format!(
+            "{} measured, {unsteady} without a steady state",
+            plural(totals.measured, "cell", "cells")
+        ));
     }
     for (count, text) in [
         (totals.failed_cells, "could not be run"),
@@ -192,7 +224,11 @@ fn cells(document: &Document, figures: &Figures<'_>) -> String {
                 State::Failed => "<span class=\"badge bad\">✕ FAILED</span>".to_owned(),
                 state => format!("<span class=\"badge none\">{}</span>", words::state(state)),
             };
-            let _ = write!(out, "<td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td>{}</td><td data-sort=\"9\">{note}</td></tr>", charts::spark(view));
+            let _ = write!(
+                out,
+                "<td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td>{}</td><td data-sort=\"9\">{note}</td></tr>",
+                charts::spark(view)
+            );
             continue;
         };
         let total = format!("/cells/{position}/result/total");
@@ -201,8 +237,10 @@ fn cells(document: &Document, figures: &Figures<'_>) -> String {
             _ => figures.estimate(&format!("{total}/bytes_per_s"), Unit::BytesPerS),
         };
         let response = format!("{total}/response");
-        let p99 = match figures.uncertainty(&format!("{total}/p99_ns"), Unit::Ns) {
-            Some(pm) if result.total.response.count > 0 => format!("{} {pm}", figures.latency(&response, "p99_ns")),
+        let p99 = match figures.p99_uncertainty(&total) {
+            Some(pm) if result.total.response.count > 0 => {
+                format!("{} {pm}", figures.latency(&response, "p99_ns"))
+            }
             _ => figures.latency(&response, "p99_ns"),
         };
         let steady = if result.steady.reached { "" } else { " <span class=\"badge warn\">not steady</span>" };

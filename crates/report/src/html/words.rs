@@ -60,7 +60,8 @@ pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
         pairs.push(("durability", format!("{name} after {} writes of a lane", load.fsync_every)));
     }
     if load.compressible > 0.0 || load.dedupe > 0.0 {
-        let text = format!("{} compressible, {} duplicates", percent(load.compressible), percent(load.dedupe));
+        let text =
+            format!("{} compressible, {} duplicates", percent(load.compressible), percent(load.dedupe));
         pairs.push(("payload", text));
     }
     let checked = if load.verify { "every read is compared with what was written" } else { "not verified" };
@@ -95,7 +96,9 @@ fn access(access: &Access) -> String {
         Access::Shuffled => "shuffled: every block once a pass".into(),
         Access::Zipf { theta } => format!("zipf, theta {theta}"),
         Access::Pareto { h } => format!("pareto, h {h}"),
-        Access::Hotspot { ops, space } => format!("{} of operations on {} of the space", percent(*ops), percent(*space)),
+        Access::Hotspot { ops, space } => {
+            format!("{} of operations on {} of the space", percent(*ops), percent(*space))
+        }
         Access::Strided { stride_bytes } => format!("every {}", Size(*stride_bytes)),
     }
 }
@@ -135,7 +138,9 @@ fn rule(rule: &SteadyRule) -> String {
 fn study_text(study: &Study) -> String {
     match study {
         Study::Find { goal, .. } => format!("find the highest rate at which {} holds", goal.text),
-        Study::Sweep { rates_ops_per_s, .. } if rates_ops_per_s.is_empty() => "sweep of the rate in equal steps".into(),
+        Study::Sweep { rates_ops_per_s, .. } if rates_ops_per_s.is_empty() => {
+            "sweep of the rate in equal steps".into()
+        }
         Study::Sweep { rates_ops_per_s, .. } => format!("sweep over {} rates", rates_ops_per_s.len()),
     }
 }

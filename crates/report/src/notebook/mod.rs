@@ -24,9 +24,15 @@ pub fn notebook(document: &Document) -> String {
         ),
         hidden("data", &packed(document)),
         code("load", include_str!("load.py")),
-        markdown("summary-title", "## Summary\n\nEach figure is of the reported window, with half of the width of its 95 % interval."),
+        markdown(
+            "summary-title",
+            "## Summary\n\nEach figure is of the reported window, with half of the width of its 95 % interval.",
+        ),
         code("summary", include_str!("summary.py")),
-        markdown("time-title", "## Over time\n\nThe reported window is shaded: green when steady, orange when not."),
+        markdown(
+            "time-title",
+            "## Over time\n\nThe reported window is shaded: green when steady, orange when not.",
+        ),
         code("time", include_str!("time.py")),
         markdown("curves-title", "## Latency by percentile"),
         code("curves", include_str!("curves.py")),
@@ -100,12 +106,14 @@ fn lines(text: &str) -> Vec<&str> {
 /// The data as one statement: JSON, deflated, in base64.
 fn packed(document: &Document) -> String {
     let mut all = data(document);
-    let each = |of: &dyn Fn(&crate::CellView) -> Value| -> Vec<Value> { document.cells.iter().map(of).collect() };
+    let each =
+        |of: &dyn Fn(&crate::CellView) -> Value| -> Vec<Value> { document.cells.iter().map(of).collect() };
     all["timelines"] = each(&|cell| cell.timelines.iter().map(timeline).collect()).into();
     all["curves"] = each(&|cell| cell.curves.iter().map(curve).collect()).into();
     let deflated = miniz_oxide::deflate::compress_to_vec_zlib(all.to_string().as_bytes(), 8);
     let text = STANDARD.encode(deflated);
-    let mut out = String::from("# The run's data: JSON, zlib, base64. The next cell reads it.\nPACKED = \"\"\"\n");
+    let mut out =
+        String::from("# The run's data: JSON, zlib, base64. The next cell reads it.\nPACKED = \"\"\"\n");
     let mut rest = text.as_str();
     while !rest.is_empty() {
         let (line, after) = rest.split_at(LINE.min(rest.len()));
@@ -134,7 +142,8 @@ fn timeline(timeline: &Timeline) -> Value {
 }
 
 fn curve(curve: &Curve) -> Value {
-    let column = |of: &dyn Fn(&crate::CurvePoint) -> f64| -> Vec<f64> { curve.points.iter().map(of).collect() };
+    let column =
+        |of: &dyn Fn(&crate::CurvePoint) -> f64| -> Vec<f64> { curve.points.iter().map(of).collect() };
     json!({
         "op": op_name(curve.op),
         "one_in": column(&|p| p.one_in),

@@ -33,7 +33,13 @@ impl Axis {
         // Times have their own unit, which the step must be round in; the others are decimal anyway.
         let step = nice_step(most / 5.0);
         let high = (most * 1.02 / step).ceil() * step;
-        Self { scale: Scale::Linear, low: 0.0, high, title: title.into(), ticks: steps(0.0, high, step, unit) }
+        Self {
+            scale: Scale::Linear,
+            low: 0.0,
+            high,
+            title: title.into(),
+            ticks: steps(0.0, high, step, unit),
+        }
     }
 
     /// Time, in seconds, exactly from one moment to the other.

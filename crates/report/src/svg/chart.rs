@@ -197,7 +197,8 @@ impl Chart {
         for shade in 0..10 {
             let mut path = String::new();
             for (x0, x1, y0, y1, _) in boxes.iter().filter(|(.., s)| *s == shade) {
-                let (left, right, top, bottom) = (self.at_x(*x0), self.at_x(*x1), self.at_y(*y1), self.at_y(*y0));
+                let (left, right, top, bottom) =
+                    (self.at_x(*x0), self.at_x(*x1), self.at_y(*y1), self.at_y(*y0));
                 path.push('M');
                 coordinate(&mut path, left);
                 path.push(' ');

@@ -1,0 +1,167 @@
+//! Comparisons: their texts, what is matched, what is warned of, and that chance alone is not called a difference.
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+mod fixture;
+
+use report::{Choice, Comparison, Document, Metric};
+use stats::{Call, Estimate};
+
+fn choice(threshold: f64, metrics: &[&str]) -> Choice {
+    let metrics: Vec<Metric> = metrics.iter().map(|text| text.parse().unwrap()).collect();
+    Choice { metrics, threshold }
+}
+
+/// A run of one steady measurement a cell, with figures given by hand.
+fn run(id: &str, figures: &[f64]) -> Document {
+    let mut document = fixture::simple(id, 1.0, 1);
+    let (planned, view) = (document.run.plan.cells[0].clone(), document.cells[0].clone());
+    document.run.plan.cells.clear();
+    document.cells.clear();
+    for (index, figure) in figures.iter().enumerate() {
+        let (mut planned, mut view) = (planned.clone(), view.clone());
+        planned.index = index as u32;
+        planned.point = [("queue_depth".to_owned(), (index + 1).to_string())].into();
+        planned.name = format!("randread queue_depth={}", index + 1);
+        view.record.index = index as u32;
+        let total = &mut view.record.result.as_mut().unwrap().total;
+        total.bytes_per_s = estimate(*figure);
+        document.run.plan.cells.push(planned);
+        document.cells.push(view);
+    }
+    document
+}
+
+/// ± 1 % with 100 independent samples.
+fn estimate(mean: f64) -> Estimate {
+    Estimate {
+        mean,
+        low: mean * 0.99,
+        high: mean * 1.01,
+        deviation: mean * 0.05,
+        samples: 100,
+        effective_samples: 100.0,
+        autocorrelation: 1.0,
+    }
+}
+
+#[test]
+fn a_comparison_reads_well() {
+    let a = run("aaaaaaaa", &[1e9, 2e9, 3e9]);
+    let mut b = run("bbbbbbbb", &[0.9e9, 2.001e9, 3.3e9]);
+    b.run.environment.facts.insert("kernel".into(), "6.18.1".into());
+    b.run.plan.cells.iter_mut().for_each(|cell| cell.workload.file_bytes = 1 << 30);
+    b.cells[1].record.result.as_mut().unwrap().steady.reached = false;
+    let comparison = Comparison::of(&a, &b, &choice(0.05, &[]));
+    insta::assert_snapshot!("text", comparison.text(None));
+    insta::assert_snapshot!("narrow", comparison.text(Some(80)));
+    insta::assert_snapshot!("markdown", comparison.markdown());
+    assert_eq!(comparison.regressions, 1);
+}
+
+#[test]
+fn the_same_is_no_difference() {
+    let a = run("aaaaaaaa", &[1e9, 2e9]);
+    let b = run("bbbbbbbb", &[1.001e9, 1.998e9]);
+    let comparison = Comparison::of(&a, &b, &choice(0.05, &[]));
+    assert!(comparison.cells.iter().all(|cell| cell.difference.call == Call::NoDifference));
+    assert_eq!(comparison.summary, "no difference between A and B in 2 comparisons");
+    assert_eq!(comparison.warnings, Vec::<String>::new());
+}
+
+/// One of many that looks different by chance does not survive; a large difference does.
+#[test]
+fn many_comparisons_are_allowed_for() {
+    let same: Vec<f64> = vec![1e9; 40];
+    let mut other = same.clone();
+    other[7] = 0.983e9;
+    let alone =
+        Comparison::of(&run("aaaaaaaa", &same[7..8]), &run("bbbbbbbb", &other[7..8]), &choice(0.0, &[]));
+    assert_eq!(alone.cells[0].difference.call, Call::Worse, "p = {}", alone.cells[0].difference.p_value);
+    let many = Comparison::of(&run("aaaaaaaa", &same), &run("bbbbbbbb", &other), &choice(0.0, &[]));
+    assert_eq!(many.cells[7].difference.call, Call::NoDifference, "p = {}", many.cells[7].adjusted_p_value);
+    assert!(many.cells[7].adjusted_p_value > many.cells[7].difference.p_value);
+    other[7] = 0.9e9;
+    let many = Comparison::of(&run("aaaaaaaa", &same), &run("bbbbbbbb", &other), &choice(0.05, &[]));
+    assert_eq!(many.cells[7].difference.call, Call::Worse);
+    assert_eq!(many.regressions, 1);
+}
+
+#[test]
+fn repetitions_of_a_point_are_one_sample() {
+    let repeated = |id: &str, figures: &[f64]| {
+        let mut document = run(id, figures);
+        for (n, cell) in document.run.plan.cells.iter_mut().enumerate() {
+            cell.point = [("queue_depth".to_owned(), "1".to_owned())].into();
+            cell.repetition = n as u32 + 1;
+        }
+        document
+    };
+    let a = repeated("aaaaaaaa", &[1.00e9, 1.01e9, 0.99e9]);
+    let b = repeated("bbbbbbbb", &[0.90e9, 0.91e9, 0.89e9]);
+    let comparison = Comparison::of(&a, &b, &choice(0.05, &[]));
+    assert_eq!(comparison.cells.len(), 1);
+    assert_eq!(comparison.cells[0].a.len(), 3);
+    assert!(
+        comparison.cells[0].difference.test.contains("3 and 3 repetitions"),
+        "{}",
+        comparison.cells[0].difference.test
+    );
+    assert_eq!(comparison.cells[0].difference.call, Call::Worse);
+}
+
+#[test]
+fn what_only_one_has_is_listed() {
+    let a = run("aaaaaaaa", &[1e9, 2e9]);
+    let mut b = run("bbbbbbbb", &[1e9, 2e9]);
+    b.run.plan.cells[1].target.name = "other".into();
+    let comparison = Comparison::of(&a, &b, &choice(0.0, &["bandwidth", "p99"]));
+    assert_eq!(comparison.cells.len(), 2);
+    assert_eq!(comparison.only_a, ["randread queue_depth=2 on shelf"]);
+    assert_eq!(comparison.only_b, ["randread queue_depth=2 on other"]);
+    let nothing = Comparison::of(&a, &fixture::document("cccccccc", "none", Vec::new()), &choice(0.0, &[]));
+    assert!(nothing.summary.starts_with("nothing to compare"));
+}
+
+#[test]
+fn where_a_rate_was_given_the_latency_is_compared() {
+    let everything = fixture::everything();
+    let comparison = Comparison::of(&everything, &everything, &choice(0.0, &[]));
+    let metric =
+        |cell: &str| comparison.cells.iter().find(|other| other.cell == cell).unwrap().metric.clone();
+    assert_eq!(metric("oltp"), "p99");
+    assert_eq!(metric("load-curve"), "bandwidth");
+    // A metric that an operation does not have is said to be missing.
+    let writes = Comparison::of(&everything, &everything, &choice(0.0, &["write.p99"]));
+    assert_eq!(writes.cells.len(), 1);
+    assert!(writes.warnings.iter().any(|text| text.contains("write.p99 was not measured in both runs")));
+}
+
+#[test]
+fn a_comparison_follows_its_schema() {
+    let schema = include_str!("../../../schemas/comparison.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let a = run("aaaaaaaa", &[1e9, 2e9]);
+    let json =
+        Comparison::of(&a, &run("bbbbbbbb", &[1e9, 1e9]), &choice(0.05, &["bandwidth", "rate"])).json();
+    let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let mut broken = json.clone();
+    broken["cells"][0]["difference"]["call"] = "great".into();
+    assert!(!validator.is_valid(&broken));
+}
+
+#[test]
+fn a_page_shows_the_figures_and_both_curves() {
+    let a = fixture::simple("aaaaaaaa", 1.0, 1);
+    let mut b = fixture::simple("bbbbbbbb", 0.9, 2);
+    b.run.name = "<script>alert(1)</script>".into();
+    let comparison = Comparison::of(&a, &b, &choice(0.05, &[]));
+    let page = comparison.html(&a, &b);
+    assert_eq!(page.matches("<script").count(), 3);
+    assert_eq!(page.matches("class=\"line side-a\"").count(), 6);
+    assert_eq!(page.matches("class=\"line side-b\"").count(), 6);
+    for cell in &comparison.cells {
+        assert!(page.contains(&format!("<data value=\"{}\"", cell.difference.relative)));
+    }
+}
