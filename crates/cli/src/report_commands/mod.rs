@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use store::{RunRecord, Store, StoreError};
+use store::{RunRecord, Store};
 
-use crate::exit;
 use crate::messages::Messages;
+use crate::results;
 
 /// What was asked for cannot be understood or is not there: exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -31,12 +31,21 @@ pub fn find(store: &Store, text: &str) -> Result<RunRecord> {
     let count = runs.len();
     runs.into_iter().rev().nth(back).ok_or_else(|| {
         let path = store.path().display();
-        Wrong(format!("{path} holds {count} runs, so that there is no {text}; next: `manometer list` shows all")).into()
+        Wrong(format!(
+            "{path} holds {count} runs, so that there is no {text}; next: `manometer list` shows all"
+        ))
+        .into()
     })
 }
 
 /// Where a page or notebook goes: the named file, `-` for standard output, or a file named after the run.
-pub fn write(output: Option<&Path>, run: &RunRecord, end: &str, text: &str, messages: &Messages) -> Result<()> {
+pub fn write(
+    output: Option<&Path>,
+    run: &RunRecord,
+    end: &str,
+    text: &str,
+    messages: &Messages,
+) -> Result<()> {
     if output == Some(Path::new("-")) {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -71,30 +80,16 @@ fn default_name(run: &RunRecord, end: &str) -> PathBuf {
     })
 }
 
-/// The exit code of a command that ended so. A reader that closed the pipe early is content.
+/// The exit code of a command that ended so.
 pub fn ended(outcome: Result<u8>, messages: &Messages) -> u8 {
-    let error = match outcome {
-        Ok(code) => return code,
-        Err(error) => error,
-    };
-    if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-        return 0;
+    match outcome {
+        Ok(code) => code,
+        Err(error) if error.is::<Wrong>() => {
+            messages.error(&error.to_string());
+            2
+        }
+        Err(error) => results::ended(Err(error), messages),
     }
-    let wrong_input = error.downcast_ref::<Wrong>().is_some()
-        || matches!(
-            error.downcast_ref::<StoreError>(),
-            Some(
-                StoreError::Unknown { .. }
-                    | StoreError::Ambiguous { .. }
-                    | StoreError::Missing(_)
-                    | StoreError::Foreign { .. }
-            )
-        );
-    if wrong_input {
-        messages.error(&format!("{error:#}"));
-        return 2;
-    }
-    exit::failure(messages, &format!("{error:#}"))
 }
 
 #[cfg(test)]

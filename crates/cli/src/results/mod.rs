@@ -54,7 +54,7 @@ impl ResultsFile {
 }
 
 /// How a command ended: what it said, and the exit code. A reader that closed the pipe early is content.
-fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
+pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
     let Err(error) = outcome else { return 0 };
     if let Some(io) = error.downcast_ref::<io::Error>() {
         return match io.kind() {
