@@ -12,7 +12,7 @@ use crate::numbers::{mean, median};
 /// No stretch is shorter than this many values.
 pub(crate) const SHORTEST: usize = 5;
 /// Longer series are averaged in batches first: the work grows with the square of what has no change.
-const LONGEST: usize = 2048;
+const LONGEST: usize = 1024;
 /// Penalty in units of `long-run variance · ln n`. Two would be BIC; three because the long-run variance is itself estimated.
 const STRENGTH: f64 = 3.0;
 
