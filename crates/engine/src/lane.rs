@@ -16,6 +16,8 @@ use crate::supervisor::Stop;
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 /// Doublings of the pause: it never exceeds 128 ms.
 const MOST_DOUBLINGS: u32 = 7;
+/// A lane that waits for an intended start looks up so often, for the end may come sooner than was planned.
+const LONGEST_NAP_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
 
 /// What the lanes of a worker share with each other and with nobody else.
 pub(crate) struct Shared<'a> {
@@ -93,10 +95,7 @@ pub(crate) async fn run<S: Session>(
         };
         let intended = shared.pacer.next(now);
         if intended > now {
-            // Up to the end at most, but up to there: the window is as long as it was meant to be.
-            shared.reactor.sleep_until(intended.min(shared.end_ns.get())).await;
-            now = shared.reactor.now();
-            shared.advance(now);
+            now = wait_for(shared, intended).await;
             if now >= shared.end_ns.get() {
                 shared.pacer.given_back(intended, shared.end_ns.get());
                 break;
@@ -134,6 +133,19 @@ pub(crate) async fn run<S: Session>(
         }
     }
     close(shared, session, &mut source).await;
+}
+
+/// Waits for an intended start, or for the end: up to there, so that the window is as long as it was meant to be.
+async fn wait_for(shared: &Shared<'_>, intended: u64) -> u64 {
+    loop {
+        let now = shared.reactor.now();
+        shared.advance(now);
+        let until = intended.min(shared.end_ns.get());
+        if now >= until {
+            return now;
+        }
+        shared.reactor.sleep_until(until.min(now + LONGEST_NAP_NS)).await;
+    }
 }
 
 /// Reads a range that was wrong once more, and keeps what was found; this is no operation of the load.

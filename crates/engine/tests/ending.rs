@@ -1,5 +1,7 @@
 //! Stages that end before their time, by decision or by errors: exactly where it was said, on all workers.
 
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
 mod support;
 
 use drivers::null::NullDriver;
@@ -131,6 +133,24 @@ fn on_virtual_clocks_all_workers_end_with_the_interval_of_the_error() {
     assert_eq!(first.window_ns, intervals.len() as u64 * 1000 * MS);
     let (again, _) = simulate_intervals(config(), &plan);
     assert_eq!((first.total, first.after), (again.total, again.after));
+}
+
+#[test]
+fn lanes_that_wait_for_a_far_start_do_not_hold_up_an_early_end() {
+    // In real time: one start every 1000 s, and an hour for what is in flight; without the early end this hangs.
+    let plan = StagePlan {
+        schedule: Schedule::rate(0.001),
+        lanes_per_worker: 3,
+        window: ms(100_000_000),
+        drain: ms(3_600_000),
+        interval: ms(20),
+        ..plan()
+    };
+    let config = SimConfig { virtual_clock: false, ..SimConfig::default() };
+    let (ended, _) = run_deciding(config, &plan, &Control::new(), |control, interval| {
+        control.finish_after(interval.index + 1);
+    });
+    assert_eq!((ended.offered, ended.missed_starts, ended.total.ok() + ended.after.ok), (1, 0, 1));
 }
 
 #[test]

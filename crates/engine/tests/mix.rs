@@ -1,5 +1,7 @@
 //! What fills, visits and mixes ask for: every byte once, shares as given, places where they belong.
 
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -1,5 +1,7 @@
 //! Open loops against targets whose behaviour is known: what was offered, what waited, and how long.
 
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
 mod support;
 
 use drivers::sim::{Latency, Periodic, SimConfig};

@@ -1,5 +1,7 @@
 //! What is acknowledged is found again, and what is wrong is found at its place.
 
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
 mod support;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,101 @@
+//! A longer run takes no more memory than a short one: the load loop allocates nothing.
+
+mod support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use drivers::sim::{Latency, SimConfig};
+use drivers::{Driver, Sink};
+use engine::{DataSet, Mix, Schedule, Shape, StagePlan, Workload};
+use experiment::{Access, Arrivals, WeightedOp, WeightedSize};
+use metrics::OpKind;
+use support::{MS, ms, plan, run};
+
+/// Counts allocations of this process; the tests of this file are one, so that nothing else runs meanwhile.
+struct Counting;
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations and operations of a run of so many simulated seconds.
+fn cost(driver: &impl Driver, plan: &StagePlan, seconds: u64) -> (u64, u64) {
+    let before = COUNT.load(Ordering::Relaxed);
+    let result = run(driver, &StagePlan { window: ms(1000 * seconds), ..plan.clone() });
+    assert_eq!(result.total.failed(), 0);
+    (COUNT.load(Ordering::Relaxed) - before, result.total.ok())
+}
+
+#[test]
+fn operations_cost_no_allocations() {
+    let mix = |ops: &[(OpKind, f64)], access, verify| {
+        Workload::Mix(Mix {
+            data_set: DataSet::laid_out(
+                Shape::Files { file_bytes: 1 << 20, block_bytes: 4096 },
+                1_000_000_000,
+            ),
+            ops: ops.iter().map(|(op, weight)| WeightedOp { op: *op, weight: *weight }).collect(),
+            access,
+            block_sizes: vec![WeightedSize { bytes: 4096, weight: 1.0 }],
+            fsync_every: 16,
+            verify,
+            generation: 0,
+            seed: 1,
+        })
+    };
+    let readwrite = [(OpKind::Read, 0.7), (OpKind::Write, 0.3)];
+    let churn = [(OpKind::Create, 0.4), (OpKind::Stat, 0.2), (OpKind::Remove, 0.4)];
+    let loads = [
+        mix(&readwrite, Access::Shuffled, false),
+        mix(&readwrite, Access::Random, true),
+        mix(&[(OpKind::Read, 1.0)], Access::Zipf { theta: 0.99 }, false),
+        mix(&churn, Access::Pareto { h: 0.2 }, false),
+    ];
+    let poisson = Arrivals::Poisson { ops_per_s: 20_000.0 };
+    let open = Schedule::Open { arrivals: poisson, backlog_limit: 1000, seed: 1 };
+    let driver =
+        drivers::sim::SimDriver::new(SimConfig { latency: Latency::Fixed(MS), ..SimConfig::default() });
+    for workload in loads {
+        for schedule in [Schedule::Closed, open.clone()] {
+            let plan = StagePlan {
+                lanes_per_worker: 32,
+                sink: Sink::Buffer,
+                schedule,
+                workload: workload.clone(),
+                ..plan()
+            };
+            let (short, few) = cost(&driver, &plan, 2);
+            let (long, many) = cost(&driver, &plan, 6);
+            assert!(many > few + 60_000);
+            // A message between threads now and then; an allocation an operation would be tens of thousands.
+            assert!(
+                long < short + 100,
+                "{} operations more took {} allocations more",
+                many - few,
+                long - short
+            );
+        }
+    }
+}
