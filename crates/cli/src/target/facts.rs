@@ -9,6 +9,13 @@ use super::s3::S3Target;
 
 /// Names and values; what cannot be found out is left out or says why.
 pub(super) fn of(opened: &Opened) -> BTreeMap<String, String> {
+    let mut facts = of_kind(opened);
+    let data = if opened.stays() { "stays after the run" } else { "in a place of the run's own" };
+    facts.insert("data".to_owned(), data.to_owned());
+    facts
+}
+
+fn of_kind(opened: &Opened) -> BTreeMap<String, String> {
     match opened {
         Opened::File(target) => target.driver.facts(),
         Opened::Nfs(target) => nfs(target),

@@ -194,7 +194,7 @@ impl Opened {
     }
 
     /// True when what is there stays after the run: the user named the place, or it is a device.
-    pub fn stays(&self) -> bool {
+    fn stays(&self) -> bool {
         match self {
             Opened::File(target) => target.place.is_kept(),
             Opened::Nfs(target) => target.place.is_kept(),

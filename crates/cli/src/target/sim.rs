@@ -27,7 +27,7 @@ pub(super) fn open(
 ) -> Result<SimTarget, TargetError> {
     let given = Options::new(target, url, &[])?;
     let usual = SimConfig::default();
-    let noise = given.read("noise", |text| share(text))?.filter(|deviation| *deviation > 0.0);
+    let noise = given.read("noise", share)?.filter(|deviation| *deviation > 0.0);
     let config = SimConfig {
         seed: given.number("seed", "a whole number from 0 on")?.unwrap_or(options.seed),
         latency: given.read("latency", latency)?.unwrap_or(usual.latency.clone()),

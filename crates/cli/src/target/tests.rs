@@ -194,6 +194,59 @@ fn files_go_through_a_whole_cycle() {
     opened.remove_all().unwrap();
 }
 
+/// One of each kind of damage, done to the files behind the target's back: each is found, and called what it is.
+#[test]
+fn injected_damage_is_found_and_named() {
+    use std::os::unix::fs::FileExt;
+    let (directory, _, run) = run();
+    let url = format!("file://{}", directory.path().display());
+    let workload = Workload { compressible: 0.0, dedupe: 0.0, ..workload(&HALF_AND_HALF) };
+    let opened = open(&target(&url, &[]), &workload, &options(&run)).unwrap();
+    opened.prepare().unwrap();
+    fill(&opened, &workload, 2);
+    let payload = Payload::new(7);
+    let write = |object: u64, at: u64, data: &[u8]| {
+        let path = opened.directory().unwrap().join(format!("{object:016x}"));
+        std::fs::OpenOptions::new().write(true).open(path).unwrap().write_all_at(data, at).unwrap();
+    };
+    let content = |object: u64, generation: u64, at: u64, len: usize| {
+        let mut data = vec![0; len];
+        payload.fill(object, generation << 48 | at, &mut data);
+        data
+    };
+    let mut flipped = content(1, 2, 5000, 1);
+    flipped[0] ^= 0x20;
+    write(1, 5000, &flipped);
+    write(2, 8192, &content(2, 1, 8192, 4096));
+    write(3, 0, &content(3, 1, 0, 65536));
+    write(4, 16384, &content(5, 2, 4096, 4096));
+    write(6, 32768, &[0; 4096]);
+    write(7, 100, b"somebody else was here");
+    let checked = check(&opened, &workload, Written::uniform(2));
+    // Blocks of 16 KiB, of which file 3 has four.
+    assert_eq!((checked.checked.wrong, checked.checked.right), (9, 8 * 4 - 9), "{:?}", checked.corrupt);
+    let said = |object: u64, text: &str| {
+        let details: Vec<&str> = checked
+            .corrupt
+            .iter()
+            .filter(|range| range.object == object)
+            .map(|range| &*range.detail)
+            .collect();
+        assert!(details.iter().any(|detail| detail.contains(text)), "{object}: {text}: {details:?}");
+    };
+    said(1, "1 bit differs at byte 5000");
+    said(
+        2,
+        "4096 bytes from byte 8192 on are generation 1 of this place instead of 2: a lost write or a stale read",
+    );
+    said(3, "16384 bytes from byte 0 on are generation 1 of this place instead of 2");
+    said(4, "belong to object 0000000000000005 at byte 4096 (generation 2): a misplaced block");
+    said(6, "4096 bytes from byte 32768 on are zeros");
+    said(7, "foreign");
+    assert!(checked.corrupt.iter().all(|range| ![0, 5].contains(&range.object)));
+    opened.remove_all().unwrap();
+}
+
 #[test]
 fn nfs_goes_through_a_whole_cycle() {
     let (directory, _, run) = run();
