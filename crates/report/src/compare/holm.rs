@@ -6,20 +6,12 @@ use stats::Call;
 
 use super::CellComparison;
 
-/// A difference is called one when its adjusted p-value is below this.
-const LEVEL: f64 = 0.05;
-
 /// Adjusts the p-values of all comparisons, and takes back the calls that do not survive it.
 pub fn adjust(cells: &mut [CellComparison]) {
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    order.sort_by(|a, b| cells[*a].difference.p_value.total_cmp(&cells[*b].difference.p_value));
-    let mut most: f64 = 0.0;
-    for (rank, at) in order.into_iter().enumerate() {
-        let factor = (cells.len() - rank) as f64;
-        let cell = &mut cells[at];
-        most = most.max((cell.difference.p_value * factor).min(1.0));
-        cell.adjusted_p_value = most;
-        if most >= LEVEL {
+    let plain: Vec<f64> = cells.iter().map(|cell| cell.difference.p_value).collect();
+    for (cell, adjusted) in cells.iter_mut().zip(stats::holm(&plain)) {
+        cell.adjusted_p_value = adjusted;
+        if adjusted >= stats::SIGNIFICANCE {
             cell.difference.call = Call::NoDifference;
             cell.difference.regression = false;
         }
