@@ -137,7 +137,7 @@ fn verify(
         return Ok(Checked { not_verified: Some(why), ..Checked::default() });
     }
     let data_set = ready.data_set.clone();
-    let block_bytes = load::large_block(data_set.shape().item_bytes());
+    let block_bytes = load::verify_block(cell, data_set.shape().item_bytes());
     let bytes_expected = Some(data_set.bytes());
     let workload = Workload::Check { data_set, block_bytes, written };
     let mut plan = load::mass(cell, workload, opened.reactor(context.reactor), context.seed);

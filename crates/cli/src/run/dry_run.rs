@@ -62,9 +62,14 @@ pub fn text(plan: &Plan) -> String {
         "Time expected: {} for warm-up and measurement; preparation, verification and clean-up come on top\n",
         range(low, high)
     ));
-    let gates = plan.cells.iter().map(|cell| cell.gates.len()).sum::<usize>();
-    if gates > 0 {
-        out.push_str(&format!("Gates: {} decide the exit code\n", count(gates, "condition")));
+    let mut gates: Vec<&str> = Vec::new();
+    for gate in plan.cells.iter().flat_map(|cell| &cell.gates) {
+        if !gates.contains(&gate.text.as_str()) {
+            gates.push(&gate.text);
+        }
+    }
+    if !gates.is_empty() {
+        out.push_str(&format!("Gates: {}\n", gates.join(", ")));
     }
     out.push_str("Nothing was touched.\n");
     out

@@ -309,9 +309,10 @@ fn fill(
         let result = context.stage(&order, &mut |_, _| false)?;
         prepared.ok += result.total.ok();
         // A file that a killed run had made already is no error.
-        let there: u64 = result.total.op(OpKind::Create).map_or(0, |stats| {
-            stats.errors[metrics::ErrorKind::AlreadyExists as usize]
-        });
+        let there: u64 = result
+            .total
+            .op(OpKind::Create)
+            .map_or(0, |stats| stats.errors[metrics::ErrorKind::AlreadyExists as usize]);
         prepared.failed += result.total.failed() - there;
         prepared.bytes += result.total.bytes();
         if result.stopped {

@@ -13,6 +13,8 @@ const DRAIN: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes of one operation that fills or verifies.
 const LARGE_BLOCK: u64 = 1 << 20;
+/// Bytes of one that verifies at least, where the file has so many.
+const LEAST_BLOCK: u64 = 64 << 10;
 /// Threads that fill or verify, at most, unless the cell has more jobs.
 const MASS_WORKERS: u32 = 4;
 /// Operations that each keeps in flight.
@@ -164,6 +166,13 @@ pub fn mass(cell: &Cell, workload: Workload, reactor: reactor::Choice, seed: u64
         connect_timeout: CONNECT,
         error_limit: Some(MASS_ERRORS),
     }
+}
+
+/// Bytes of one operation that verifies what a cell left: small enough to say where something is wrong, large enough
+/// to get through.
+pub fn verify_block(cell: &Cell, item_bytes: u64) -> u64 {
+    let largest = cell.workload.block_sizes.iter().map(|size| size.bytes).max().unwrap_or(0);
+    largest.clamp(LEAST_BLOCK, LARGE_BLOCK).min(item_bytes).max(1)
 }
 
 /// Bytes of one operation that goes over data in files of this size.
