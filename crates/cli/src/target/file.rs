@@ -1,7 +1,9 @@
 //! `file:///directory` and `block:///dev/device`: files of this machine, and block devices as a whole.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where};
 use experiment::{Target, Workload};
 use metrics::OpKind;
@@ -12,6 +14,9 @@ use super::options::Options;
 use super::place::{Entered, Entry, Place};
 use super::url::{TargetUrl, form, wrong};
 use super::{OpenOptions, TargetError};
+
+/// Regular files, used like devices, that this process may overwrite.
+static CLEARED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A directory or a block device.
 pub struct FileTarget {
@@ -144,7 +149,7 @@ fn reactor_of(target: &Target, given: &Options) -> Result<Option<Choice>, Target
 impl FileTarget {
     pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
         if self.is_device() {
-            self.driver.check_device(self.destroy.as_deref())?;
+            self.may_be_written()?;
             self.driver.prepare()?;
             self.check_sizes()?;
             return Ok(Entered::Existing);
@@ -156,7 +161,7 @@ impl FileTarget {
 
     pub(super) fn adopt(&self) -> Result<(), TargetError> {
         if self.is_device() && self.writes {
-            self.driver.check_device(self.destroy.as_deref())?;
+            self.may_be_written()?;
         }
         self.driver.adopt()?;
         self.check_sizes()
@@ -164,6 +169,19 @@ impl FileTarget {
 
     pub(super) fn remove_all(&self) -> Result<(), TargetError> {
         self.place.leave(|| self.driver.remove_all().map(drop))
+    }
+
+    /// Looks what the device holds before it is overwritten. A regular file that is used like a device holds data from
+    /// the first cell on: what was clear to be overwritten once by this process stays so.
+    fn may_be_written(&self) -> Result<(), DriverError> {
+        let path = self.driver.config().place.path();
+        let mut cleared = CLEARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = path.is_file() && cleared.iter().any(|known| known == path);
+        self.driver.check_device(if ours { Some(path) } else { self.destroy.as_deref() })?;
+        if !ours && path.is_file() {
+            cleared.push(path.to_owned());
+        }
+        Ok(())
     }
 
     /// The directory that holds the files.

@@ -194,6 +194,44 @@ fn files_go_through_a_whole_cycle() {
     opened.remove_all().unwrap();
 }
 
+/// A file that is used like a device: nothing is made or removed, and what holds data is left alone.
+#[test]
+fn devices_are_used_as_a_whole() {
+    let (directory, _, run) = run();
+    let path = directory.path().join("device");
+    std::fs::File::create(&path).unwrap().set_len((1 << 20) + 100).unwrap();
+    let device = target(&format!("block://{}?direct=false", path.display()), &[]);
+    let workload = Workload { files: 1, file_bytes: 0, ..workload(&HALF_AND_HALF) };
+    let opened = open(&device, &workload, &options(&run)).unwrap();
+    assert_eq!(opened.shape(&workload), Shape::Device { bytes: 1 << 20 }, "whole blocks");
+    assert!(opened.directory().is_none() && opened.stays());
+    for generation in [1, 2] {
+        assert_eq!(opened.prepare().unwrap(), Entered::Existing);
+        fill(&opened, &workload, generation);
+        let checked = check(&opened, &workload, Written::uniform(generation));
+        assert_eq!((checked.checked.right, checked.checked.wrong), (64, 0), "{:?}", checked.corrupt);
+        // The next cell opens it anew.
+        open(&device, &workload, &options(&run)).unwrap().prepare().unwrap();
+    }
+    opened.remove_all().unwrap();
+    assert!(path.exists() && run.remaining().is_empty());
+    let precious = directory.path().join("precious");
+    std::fs::write(&precious, [1; 8192]).unwrap();
+    let url = format!("block://{}?direct=false", precious.display());
+    let error =
+        open(&target(&url, &[]), &workload, &options(&run)).unwrap().prepare().unwrap_err().to_string();
+    assert!(
+        error.contains("is a file that holds data: nothing was written") && error.contains("--destroy"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&precious).unwrap(), [1; 8192]);
+    let named = OpenOptions { destroy: Some(precious.clone()), ..options(&run) };
+    open(&target(&url, &[]), &workload, &named).unwrap().prepare().unwrap();
+    let large = Workload { file_bytes: 1 << 30, ..workload };
+    let Err(error) = open(&target(&url, &[]), &large, &named) else { panic!("it is not so large") };
+    assert!(error.to_string().contains("1073741824 bytes are to be used"), "{error}");
+}
+
 /// One of each kind of damage, done to the files behind the target's back: each is found, and called what it is.
 #[test]
 fn injected_damage_is_found_and_named() {
