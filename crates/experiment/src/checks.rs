@@ -157,6 +157,16 @@ fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             "write prepare: fill, or keep for data that exists",
         );
     }
+    let own_directory =
+        matches!(kind.scheme, "file" | "nfs" | "s3") && cell.target.option("directory").is_none();
+    if cell.stages.prepare == Prepare::Keep && own_directory {
+        stage_fault(
+            fields,
+            "prepare",
+            format!("target {:?} keeps nothing: its directory is the run's own and empty", cell.target.name),
+            "name a directory that stays, targets: {name: {url: …, directory: bench}}, or write prepare: fill",
+        );
+    }
     if cell.workload.sink == "discard" && !matches!(kind.scheme, "nfs" | "s3") {
         fields.fault(
             "sink",
@@ -190,11 +200,11 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
     if !verify && !stage {
         return;
     }
-    if cell.stages.prepare == Prepare::Keep {
+    if cell.stages.prepare == Prepare::Keep && writes {
         stage_fault(
             fields,
             "prepare",
-            format!("{} cannot verify data that was kept: nobody knows what is in it", fields.what),
+            format!("{} would change data that is kept, and the next run could not verify it", fields.what),
             "write prepare: fill, or verify: false",
         );
     }

@@ -142,7 +142,9 @@ impl Plan {
             if fills {
                 *held = Some(Held { layout: layout.clone(), dirty: false });
             }
-            if has(cell, &[Create, Remove, Delete]) {
+            let overlaid =
+                has(cell, &[Put, Create]) && held.as_ref().is_some_and(|held| held.layout != layout);
+            if overlaid || has(cell, &[Create, Remove, Delete]) {
                 *held = None;
             } else if let Some(held) = held
                 && has(cell, &[Write, Put, OpKind::Trim])

@@ -242,3 +242,6 @@ pub(crate) const TIME: &[Key] =
 
 pub(crate) const ERRORS: &[Key] =
     &[key("stop_cell_after", Count(1), "", "the cell ends after so many errors, and the run goes on")];
+
+#[cfg(test)]
+mod tests;

@@ -122,7 +122,7 @@ fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan>
             cell.repetition = slot.repetition;
             cells.push(cell);
         }
-        if log.count() > ENOUGH {
+        if log.different() > ENOUGH {
             break;
         }
     }

@@ -1,6 +1,6 @@
 //! Where something stands, and the list of faults found so far.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::fault::{Fault, Faults, MOST_FAULTS, hide_passwords, shown_line};
@@ -36,6 +36,8 @@ struct Entry {
 pub(crate) struct Log {
     origins: RefCell<Vec<String>>,
     found: RefCell<Vec<Entry>>,
+    /// How often a fault was noted, the same one at the same place included.
+    noted: Cell<usize>,
 }
 
 impl Log {
@@ -61,14 +63,21 @@ impl Log {
         note: Option<Rc<str>>,
     ) {
         let entry = Entry { place, text: text.into(), mend: mend.into(), note };
+        self.noted.set(self.noted.get() + 1);
         let mut found = self.found.borrow_mut();
         if !found.iter().any(|other| other.place == entry.place && other.text == entry.text) {
             found.push(entry);
         }
     }
 
-    /// How many faults there are.
+    /// How often a fault was noted so far: whether it grows says whether something is wrong with what was just read,
+    /// even if that is known already.
     pub fn count(&self) -> usize {
+        self.noted.get()
+    }
+
+    /// How many different faults there are.
+    pub fn different(&self) -> usize {
         self.found.borrow().len()
     }
 

@@ -66,7 +66,7 @@ fn studies_take_as_long_as_their_trials() {
 fn rates_say_how_much_is_written() {
     let of = |rate: &str| {
         let text = format!(
-            "targets: {{t: 'file:///x'}}
+            "targets: {{t: 'file:///x?directory=d'}}
 workloads: {{w: {{ops: {{read: 50%, write: 50%}}, block_size: {{1KiB: 50%, 3KiB: 50%}}, {rate}}}}}
 steady: none
 stages: {{warm_up: 10s, measure: 90s, prepare: keep}}

@@ -92,8 +92,17 @@ pub const ALL: &[Mistake] = &[
     ),
     Mistake::new(
         "verify-keep",
-        "verifying data that was kept",
-        disk!("    verify: true\nstages: {prepare: keep}\n"),
+        "verified writes to data that is kept",
+        "targets: {disk: {url: file:///mnt/data, directory: bench}}
+workloads:
+  randwrite: {ops: write, verify: true}
+stages: {prepare: keep}
+",
+    ),
+    Mistake::new(
+        "keep-nothing",
+        "keeping data in a directory that does not stay",
+        disk!("stages: {prepare: keep}\n"),
     ),
     Mistake::new(
         "verify-nothing",

@@ -1,0 +1,113 @@
+//! The reference tables of docs/experiments.md are made from the tables that the reader uses.
+
+use super::*;
+use crate::target_options::{KINDS, OptionKind};
+
+const BEGIN: &str = "<!-- reference begin -->\n";
+const END: &str = "<!-- reference end -->\n";
+
+fn form(form: Form) -> String {
+    match form {
+        Form::Text => "text".into(),
+        Form::Flag => "true, false".into(),
+        Form::Count(least) => format!("number from {least}"),
+        Form::Size => "size".into(),
+        Form::Span => "duration".into(),
+        Form::Share => "share".into(),
+        Form::Rate => "rate".into(),
+        Form::Choice(words) => words.join(", "),
+        Form::Named(_) => "see its section".into(),
+    }
+}
+
+fn table(title: &str, about: &str, keys: &[Key]) -> String {
+    let mut out = format!("### {title}\n\n{about}\n\n| key | value | default | what |\n|---|---|---|---|\n");
+    for key in keys {
+        let default = if key.default.is_empty() { "**required**" } else { key.default };
+        out.push_str(&format!("| `{}` | {} | {default} | {} |\n", key.name, form(key.form), key.about));
+    }
+    out.push('\n');
+    out
+}
+
+fn options() -> String {
+    let mut out = String::from("### Options of targets\n\nBesides `url`.\n\n");
+    out.push_str("| kind | option | value | default | what |\n|---|---|---|---|---|\n");
+    for kind in KINDS {
+        for help in kind.options {
+            let value = match help.kind {
+                OptionKind::Flag => "true, false".to_owned(),
+                OptionKind::Count { least } => format!("number from {least}"),
+                OptionKind::Bytes { .. } => "size".to_owned(),
+                OptionKind::Span => "duration".to_owned(),
+                OptionKind::Share => "share".to_owned(),
+                OptionKind::Choice(words) => words.join(", "),
+                OptionKind::Text => "text".to_owned(),
+            };
+            let (scheme, name) = (kind.scheme, help.name);
+            out.push_str(&format!("| {scheme} | `{name}` | {value} | {} | {} |\n", help.default, help.about));
+        }
+    }
+    out.push('\n');
+    out
+}
+
+fn ops() -> String {
+    let mut out = String::from("### Operations of targets\n\n| kind | URL | operations |\n|---|---|---|\n");
+    for kind in KINDS {
+        let ops: Vec<_> = kind.ops.iter().map(|op| op.name()).collect();
+        out.push_str(&format!("| {} | `{}` | {} |\n", kind.scheme, kind.example, ops.join(", ")));
+    }
+    out.push('\n');
+    out
+}
+
+fn reference() -> String {
+    [
+        table("The file", "Keys at the top.", FILE),
+        ops(),
+        options(),
+        table("Workloads", "Keys of each workload, and of `defaults`.", WORKLOAD),
+        table("`find`", "A goal alone, `find: p99 <= 2 ms`, is short for `find: {goal: p99 <= 2 ms}`.", FIND),
+        table("`sweep`", "A list of rates alone is short for `rates`; `auto` takes all defaults.", SWEEP),
+        table("`rate: {ramp: …}`", "The rate changes evenly, then stays.", RAMP),
+        table("`rate: {steps: [{…}, …]}`", "One rate after the other; the last stays.", STEP),
+        table(
+            "`rate: {times: [{…}, …]}`",
+            "Each rate from its moment on, counted from the start of the warm-up.",
+            TIME,
+        ),
+        table("`access: {hotspot: …}`", "A share of the operations goes to a share of the space.", HOTSPOT),
+        table("`matrix`", "Besides the keys that are crossed.", MATRIX),
+        table(
+            "`stages`",
+            "At the top for all workloads, or in a workload, which then wins key by key.",
+            STAGES,
+        ),
+        table("`stages: {measure: …}`", "A duration alone is short for `at_least`.", MEASURE),
+        table("`steady: {default: …}`", "The rule of this program.", STEADY_DEFAULT),
+        table("`steady: {snia: …}`", "The SNIA Performance Test Specification's.", STEADY_SNIA),
+        table("`steady: {storperf: …}`", "StorPerf's, for comparison with its results.", STEADY_STORPERF),
+        table("`steady: {fio: …}`", "fio's `steadystate`.", STEADY_FIO),
+        table(
+            "`errors`",
+            "Or one of the words `continue` and `stop` (the run ends at the first error).",
+            ERRORS,
+        ),
+    ]
+    .concat()
+}
+
+#[test]
+fn the_documentation_has_the_tables_of_the_reader() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let from = text.find(BEGIN).expect("the reference's beginning") + BEGIN.len();
+    let to = text.find(END).expect("the reference's end");
+    let made = reference();
+    if std::env::var_os("MANOMETER_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, format!("{}{made}{}", &text[..from], &text[to..])).unwrap();
+    } else {
+        assert_eq!(&text[from..to], made, "run with MANOMETER_UPDATE_DOCS=1 to write the tables anew");
+    }
+}
