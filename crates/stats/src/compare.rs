@@ -229,34 +229,6 @@ impl std::fmt::Display for Call {
     }
 }
 
-/// Many comparisons in one line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
-    /// Comparisons made.
-    pub compared: usize,
-    /// Better, after the correction.
-    pub better: usize,
-    /// Worse, after the correction.
-    pub worse: usize,
-    /// Regressions that are still significant after the correction.
-    pub regressions: usize,
-}
-
-/// Counts what is left of the calls when it is allowed for that many were made ([`holm`]): with 40 cells and no
-/// difference at all, two would be called different by chance.
-pub fn summary(differences: &[Difference]) -> Summary {
-    let adjusted = holm(&differences.iter().map(|d| d.p_value).collect::<Vec<_>>());
-    let mut out = Summary { compared: differences.len(), ..Summary::default() };
-    for (difference, p_value) in differences.iter().zip(adjusted) {
-        if p_value < SIGNIFICANCE {
-            out.better += usize::from(difference.call == Call::Better);
-            out.worse += usize::from(difference.call == Call::Worse);
-            out.regressions += usize::from(difference.regression);
-        }
-    }
-    out
-}
-
 /// P-values corrected for their number (Holm 1979): the chance of even one false call stays below 5 % when those below
 /// 0.05 are taken. In the order given.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
