@@ -10,7 +10,8 @@ use metrics::{ErrorKind, Histogram, HistogramError, Interval, OpKind, OpStats};
 /// First word of the compressed form: its number, and that counts are packed (`0x10`).
 const COMPRESSED: u32 = 0x1c84_9304 | 0x10;
 
-/// zlib's fastest: a second of a busy target takes some 50 µs, and stronger levels gain a tenth at most.
+/// zlib's fastest. For seconds of 120 to 100 000 operations its strongest level saves 0 to 3 % more, and zstd comes out
+/// between 8 % larger and 6 % smaller, but only this form is what other libraries read.
 const LEVEL: u8 = 1;
 
 /// The bytes that are kept of a histogram.

@@ -66,11 +66,13 @@ pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
         };
     }
     match error.downcast_ref::<StoreError>() {
-        // What was asked for is not there: wrong input.
+        // What was asked for is not there, or cannot be: wrong input.
         Some(
             StoreError::Unknown { .. }
             | StoreError::Ambiguous { .. }
             | StoreError::Missing(_)
+            | StoreError::NoHome
+            | StoreError::Newer { .. }
             | StoreError::Foreign { .. },
         ) => exit::input(messages, &error.to_string()),
         _ => exit::failure(messages, &format!("{error:#}")),

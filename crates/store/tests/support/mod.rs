@@ -346,6 +346,7 @@ pub fn cells() -> Vec<CellRecord> {
     let judged = |validity| CellResult {
         verdict: result(validity).verdict,
         ops: vec![op_result(Some(OpKind::Put))],
+        steady: SteadyOutcome { reached: false, ..minimal.steady.clone() },
         ..minimal.clone()
     };
     vec![

@@ -1,0 +1,92 @@
+//! The checked-in schemas: is a document valid, and does the schema know more than ever comes?
+
+use std::collections::BTreeSet;
+
+use metrics::{ErrorKind, OpKind};
+use serde_json::{Value, json};
+
+fn schema(name: &str) -> Value {
+    let text = match name {
+        "run" => include_str!("../../../../schemas/run.schema.json"),
+        "list" => include_str!("../../../../schemas/list.schema.json"),
+        other => panic!("no schema {other}"),
+    };
+    serde_json::from_str(text).unwrap()
+}
+
+/// The document follows the schema, or one of its definitions.
+pub fn assert_valid(name: &str, definition: Option<&str>, document: &Value) {
+    let mut schema = schema(name);
+    if let Some(definition) = definition {
+        schema = json!({"$defs": schema["$defs"], "$ref": format!("#/$defs/{definition}")});
+    }
+    let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path)).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// Fields of the run's schema that none of the documents has, as `definition/field`.
+pub fn never_seen(documents: &[(Option<&str>, &Value)]) -> BTreeSet<String> {
+    let schema = schema("run");
+    let mut seen = BTreeSet::new();
+    for (definition, document) in documents {
+        match definition {
+            None => walk(&schema, &schema, "", document, &mut seen),
+            Some(name) => walk(&schema, &schema["$defs"][name], name, document, &mut seen),
+        }
+    }
+    let mut all = BTreeSet::new();
+    fields(&schema, "", &mut all);
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        fields(definition, name, &mut all);
+    }
+    all.difference(&seen).cloned().collect()
+}
+
+/// Every field that a schema names outside its definitions.
+fn fields(schema: &Value, at: &str, all: &mut BTreeSet<String>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        all.insert(format!("{at}/{name}"));
+        fields(property, &format!("{at}/{name}"), all);
+    }
+    for alternative in schema["oneOf"].as_array().into_iter().flatten() {
+        fields(alternative, at, all);
+    }
+}
+
+/// Follows a document through the schema and notes each field on the way.
+fn walk(root: &Value, schema: &Value, at: &str, value: &Value, seen: &mut BTreeSet<String>) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.strip_prefix("#/$defs/").unwrap();
+        return walk(root, &root["$defs"][name], name, value, seen);
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        if let Some(inner) = value.get(name) {
+            seen.insert(format!("{at}/{name}"));
+            walk(root, property, &format!("{at}/{name}"), inner, seen);
+        }
+    }
+    for inner in value.as_array().into_iter().flatten() {
+        walk(root, &schema["items"], at, inner, seen);
+    }
+    if schema["additionalProperties"].is_object() {
+        for inner in value.as_object().into_iter().flat_map(|object| object.values()) {
+            walk(root, &schema["additionalProperties"], at, inner, seen);
+        }
+    }
+    let alternatives = [&schema["oneOf"], &schema["anyOf"]].into_iter().flat_map(Value::as_array).flatten();
+    for alternative in alternatives.filter(|_| !value.is_null()) {
+        walk(root, alternative, at, value, seen);
+    }
+}
+
+/// Operations and errors have in the schema the names that the program has.
+pub fn assert_names_are_complete() {
+    let schema = schema("run");
+    let names = |definition: &str| -> Vec<String> {
+        serde_json::from_value(schema["$defs"][definition]["enum"].clone()).unwrap()
+    };
+    assert_eq!(names("OpKind"), OpKind::ALL.iter().map(|op| op.name()).collect::<Vec<_>>());
+    assert_eq!(names("ErrorKind"), ErrorKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>());
+}
