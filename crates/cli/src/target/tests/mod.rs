@@ -1,0 +1,182 @@
+//! Targets as an experiment uses them: opened, prepared, loaded, verified, resumed and removed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use array::{Array, Config, DataAddress};
+use drivers::{Payload, Sink};
+use engine::{Control, Mix, Schedule, StagePlan, StageResult, StopRule, Workload as Load, Written};
+use experiment::{Access, Arrivals, CacheControl, Target, WeightedOp, WeightedSize, Workload};
+use metrics::{ErrorKind, OpKind};
+use provision::{Cancel, Journal, Management, RunId, Secret, Trust, Want, Wanted};
+
+use super::*;
+
+mod cycles;
+mod opening;
+mod places;
+
+fn target(url: &str, options: &[(&str, &str)]) -> Target {
+    let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Target { name: "t".into(), url: url.into(), options }
+}
+
+fn workload(ops: &[(OpKind, f64)]) -> Workload {
+    Workload {
+        ops: ops.iter().map(|(op, weight)| WeightedOp { op: *op, weight: *weight }).collect(),
+        access: Access::Random,
+        block_sizes: vec![WeightedSize { bytes: 4096, weight: 1.0 }],
+        queue_depth: 4,
+        jobs: 2,
+        arrivals: Arrivals::Closed,
+        backlog_limit: 0,
+        fsync_every: 0,
+        fdatasync: false,
+        files: 8,
+        file_bytes: 64 << 10,
+        compressible: 0.5,
+        dedupe: 0.2,
+        verify: true,
+        sink: "buffer".into(),
+        op_timeout_s: 20.0,
+    }
+}
+
+fn options(run: &Run) -> OpenOptions {
+    OpenOptions { run: run.clone(), destroy: None, seed: 7, connect_timeout: Duration::from_secs(20) }
+}
+
+/// A run with a journal of its own, which goes with the directory.
+fn run() -> (tempfile::TempDir, Journal, Run) {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Journal::open(&directory.path().join("journal")).unwrap();
+    let run = journal.begin(&RunId::random()).unwrap();
+    (directory, journal, run)
+}
+
+/// Runs one stage to its end and wants no error of any kind but `expected`.
+fn stage(opened: &Opened, workload: &Workload, load: Load, stop: StopRule, sink: Sink) -> StageResult {
+    let plan = StagePlan {
+        workers: workload.jobs,
+        lanes_per_worker: workload.queue_depth,
+        reactor: opened.reactor(reactor::Choice::Auto),
+        pin: false,
+        ramp: Duration::ZERO,
+        window: Duration::from_secs(60),
+        drain: Duration::from_secs(20),
+        interval: Duration::from_secs(1),
+        schedule: Schedule::Closed,
+        stop,
+        workload: load,
+        payload: Payload::new(7).with(workload.compressible, workload.dedupe),
+        sink,
+        op_timeout: Duration::from_secs(20),
+        connect_timeout: Duration::from_secs(20),
+        error_limit: None,
+    };
+    opened.run_stage(&plan, &Control::new(), &mut |_| {}).unwrap()
+}
+
+fn fill(opened: &Opened, workload: &Workload, generation: u32) {
+    let data_set = opened.data_set(workload);
+    if let Shape::Files { .. } = data_set.shape() {
+        let load = Load::Visit { data_set: data_set.clone(), kind: OpKind::Create };
+        stage(opened, workload, load, StopRule::Exhausted, Sink::Buffer);
+    }
+    let load = Load::Fill { data_set: data_set.clone(), block_bytes: 16 << 10, generation };
+    let filled = stage(opened, workload, load, StopRule::Exhausted, Sink::Buffer);
+    assert_eq!(filled.total.bytes(), data_set.bytes(), "{:?}", filled.error_samples);
+    opened.check_complete(&data_set).unwrap();
+}
+
+fn check(opened: &Opened, workload: &Workload, written: Written) -> StageResult {
+    let load = Load::Check { data_set: opened.data_set(workload), block_bytes: 16 << 10, written };
+    stage(opened, workload, load, StopRule::Exhausted, Sink::Verify)
+}
+
+/// Fill, a mix that verifies what it reads, and everything read once at the end: all right, and every byte of it seen.
+fn cycle(opened: &Opened, workload: &Workload) {
+    assert_eq!(opened.prepare().unwrap(), Entered::New);
+    fill(opened, workload, 1);
+    let data_set = opened.data_set(workload);
+    let checked = check(opened, workload, Written::uniform(1));
+    assert_eq!((checked.checked.wrong, checked.checked.unread), (0, 0), "{:?}", checked.error_samples);
+    assert!(checked.checked.right > 0);
+    // What lies there is not of another generation.
+    let stale = check(opened, workload, Written::uniform(2));
+    assert_eq!(stale.checked.right, 0);
+    let detail = &stale.corrupt.first().expect("what is wrong is named").detail;
+    assert!(detail.contains("generation 1 of this place instead of 2"), "{detail}");
+    let mix = Mix {
+        data_set: data_set.clone(),
+        ops: workload.ops.clone(),
+        access: workload.access,
+        block_sizes: workload.block_sizes.clone(),
+        fsync_every: workload.fsync_every,
+        verify: true,
+        generation: 1,
+        seed: 3,
+    };
+    let mixed = stage(opened, workload, Load::Mix(mix), StopRule::Ops(2000), Sink::Verify);
+    assert_eq!(mixed.total.failed(), 0, "{:?}", mixed.error_samples);
+    for op in &workload.ops {
+        let done = mixed.total.op(op.op).map_or(0, |stats| stats.ok);
+        assert!(done > 100, "{done} of {}", op.op);
+    }
+    let checked = check(opened, workload, mixed.written);
+    assert_eq!((checked.checked.wrong, checked.checked.unread), (0, 0), "{:?}", checked.corrupt);
+    assert!(checked.checked.right > 0);
+}
+
+const HALF_AND_HALF: [(OpKind, f64); 2] = [(OpKind::Read, 0.5), (OpKind::Write, 0.5)];
+
+/// Both protocols of a simulated array, as `manometer check` provisions them.
+struct Provisioned {
+    array: Array,
+    export: String,
+    bucket: String,
+    keys: String,
+}
+
+impl Provisioned {
+    /// With a journal of its own, as if somebody else had made the export and the bucket.
+    fn start(directory: &Path) -> Self {
+        let run = Journal::open(&directory.join("array")).unwrap().begin(&RunId::random()).unwrap();
+        let (a, b) = (fastrand::u8(1..=250), fastrand::u8(0..=250));
+        let ip = std::net::Ipv4Addr::new(127, a, b, 1);
+        let data = vec![DataAddress::new(ip, "data1.eth1", "subnet1")];
+        let array = Array::start(Config { data, ..Config::loopback() }).unwrap();
+        let management = Management {
+            address: array.management_address().to_string(),
+            token: Secret::new(array.token().reveal()),
+            trust: Trust::Fingerprint(array.fingerprint().unwrap().parse().unwrap()),
+            call_timeout: Duration::from_secs(20),
+        };
+        let mut session = provision::Session::open(&management, &run, &Cancel::new()).unwrap();
+        let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+        let made = session.create(&wanted).unwrap();
+        let access = made.bucket.unwrap();
+        let keys = directory.join("keys");
+        let text = format!(
+            "[default]\naws_access_key_id={}\naws_secret_access_key={}\n",
+            access.access_key,
+            access.secret_key.reveal()
+        );
+        std::fs::write(&keys, text).unwrap();
+        std::mem::forget(session);
+        let keys = keys.to_str().unwrap().to_owned();
+        Self { array, export: made.export.unwrap(), bucket: access.bucket, keys }
+    }
+
+    fn nfs(&self) -> Target {
+        let data = &self.array.data()[0];
+        let url = format!("nfs://{}:{}{}?connections=2", data.ip, data.nfs_port, self.export);
+        target(&url, &[("mount_port", &data.mount_port.to_string())])
+    }
+
+    fn s3(&self) -> Target {
+        let data = &self.array.data()[0];
+        let url = format!("s3://{}?endpoint=http://{}:{}", self.bucket, data.ip, data.s3_port);
+        target(&url, &[("credentials_file", &self.keys), ("part_size", "5MiB")])
+    }
+}

@@ -1,0 +1,93 @@
+//! What is opened by which text, and what is said about texts that cannot be right.
+
+use super::*;
+
+#[test]
+fn what_is_wrong_with_a_target_is_one_line() {
+    let (directory, _, run) = run();
+    let here = directory.path().to_str().unwrap();
+    let keys = directory.path().join("keys");
+    std::fs::write(&keys, "[default]\naws_access_key_id=a\naws_secret_access_key=b\n").unwrap();
+    let keys = keys.to_str().unwrap();
+    let s3 = "s3://b?endpoint=http://127.0.0.1:1";
+    for (url, options_given, problem) in [
+        ("file:///no/such/place", &[][..], "there is no such directory"),
+        ("file://host/place", &[], "three slashes"),
+        (&format!("file://{here}"), &[("dircet", "true")], "no option \"dircet\"; did you mean \"direct\"?"),
+        (&format!("file://{here}"), &[("direct", "maybe")], "direct: \"maybe\": write true or false"),
+        (&format!("file://{here}?engine=fast"), &[], "engine: \"fast\": write auto, uring or threads"),
+        (&format!("file://{here}?engine=threads&sqpoll=true"), &[], "threads cannot poll"),
+        (&format!("file://{here}?directory=a/b"), &[], "write one name"),
+        (&format!("file://{here}?fallocate=lots"), &[], "write none or reserve"),
+        ("block:///no/such/device", &[], "/no/such/device"),
+        ("nfs://127.0.0.1", &[], "the export is missing; write nfs://host[:port]/export"),
+        ("nfs:///export", &[], "the host is missing"),
+        ("nfs://127.0.0.1:0/export", &[], "is no port"),
+        ("nfs://[::1/export", &[], "bracket is not closed"),
+        ("nfs://127.0.0.1/export", &[("connections", "0")], "at least 1"),
+        ("nfs://127.0.0.1/export", &[("connections", "few")], "connections: \"few\": write a whole number"),
+        ("nfs://127.0.0.1/export?conections=2", &[], "did you mean \"connections\"?"),
+        ("nfs://127.0.0.1/export?read_size=0", &[], "read_size: \"0\""),
+        ("nfs://me:hunter2@127.0.0.1/export", &[], "a user or password does not belong in a URL"),
+        ("s3://b", &[], "the endpoint is missing; write s3://bucket?endpoint="),
+        ("s3://b/c?endpoint=http://h", &[], "a bucket alone"),
+        ("s3://b?endpoint=h", &[], "no scheme"),
+        ("s3://k:hunter2@b?endpoint=http://h", &[], "AWS_ACCESS_KEY_ID"),
+        ("s3://b?endpoint=http://k:hunter2@h", &[], "keys do not belong in a URL"),
+        (s3, &[("credentials_file", "/no/such/file")], "credentials file /no/such/file"),
+        (s3, &[("credentials_file", keys), ("profile", "other")], "no profile [other]"),
+        (s3, &[("credentials_file", keys), ("part_size", "1MiB")], "parts have at least 5242880 bytes"),
+        (s3, &[("credentials_file", keys), ("signing", "md5")], "\"md5\" is no way to sign payload"),
+        ("null:", &[("latency", "1ms")], "this kind has no options"),
+        ("sim:?latency=fast", &[], "latency: \"fast\": write 1ms"),
+        ("sim:?latecny=1ms", &[], "did you mean \"latency\"?"),
+        ("sim:?stall=10s/1s", &[], "write LENGTH/PERIOD"),
+        ("simm:", &[], "did you mean sim:?"),
+    ] {
+        let Err(error) = open(&target(url, options_given), &workload(&HALF_AND_HALF), &options(&run)) else {
+            panic!("{url} {options_given:?} was opened");
+        };
+        let text = error.to_string();
+        assert!(text.contains(problem), "{url}: {text}");
+        assert!(!text.contains('\n') && !text.contains("hunter2"), "{text}");
+    }
+    assert!(run.remaining().is_empty());
+}
+
+#[test]
+fn options_of_the_file_win_over_those_of_the_url() {
+    let (_directory, _, run) = run();
+    let opened = open(
+        &target("nfs://127.0.0.1/export?connections=2&uid=5", &[("connections", "3")]),
+        &workload(&HALF_AND_HALF),
+        &options(&run),
+    );
+    let Ok(Opened::Nfs(nfs)) = opened else { panic!("an export") };
+    assert_eq!((nfs.driver.config().connections_per_worker, nfs.driver.config().uid), (3, 5));
+}
+
+#[test]
+fn simulated_targets_follow_their_script() {
+    let (_directory, _, run) = run();
+    let workload = workload(&[(OpKind::Read, 1.0)]);
+    let opened = open(&target("sim:?latency=5ms&errors=1/10", &[]), &workload, &options(&run)).unwrap();
+    assert!(opened.virtual_clock() && !opened.uses_page_cache());
+    assert_eq!(opened.facts()["latency"], "5ms");
+    assert_eq!(opened.prepare().unwrap(), Entered::New);
+    let load = Load::Mix(Mix {
+        data_set: opened.data_set(&workload),
+        ops: workload.ops.clone(),
+        access: workload.access,
+        block_sizes: workload.block_sizes.clone(),
+        fsync_every: 0,
+        verify: false,
+        generation: 0,
+        seed: 3,
+    });
+    let result = stage(&opened, &workload, load, StopRule::Ops(1000), Sink::Buffer);
+    assert_eq!((result.total.ok(), result.total.failed()), (900, 100));
+    let reads = result.total.op(OpKind::Read).unwrap();
+    assert_eq!(reads.errors[ErrorKind::ServerFault as usize], 100);
+    let median = reads.service.quantile_ns(0.5) as f64;
+    assert!((median / 5e6 - 1.0).abs() < 0.01, "{median}");
+}
