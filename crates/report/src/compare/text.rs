@@ -22,24 +22,22 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
         let called = cells.iter().filter(|cell| cell.difference.call == call);
         called.max_by(|a, b| a.difference.relative.abs().total_cmp(&b.difference.relative.abs()))
     };
-    let most = |call: Call| {
-        extreme(call)
-            .map(|cell| {
-                format!("the most {} ({} {})", percent(cell.difference.relative), cell.cell, cell.metric)
-            })
-            .unwrap_or_default()
-    };
     let of = |n: usize| if total == 1 { String::new() } else { format!(" in {n} of {total} comparisons") };
+    let most = |call: Call| {
+        let Some(cell) = extreme(call) else { return String::new() };
+        let change = percent(cell.difference.relative);
+        match total {
+            1 => format!(": {change}"),
+            _ => format!(", at the most {change} ({} {})", cell.cell, cell.metric),
+        }
+    };
     let mut parts = Vec::new();
     if worse > 0 {
-        parts.push(format!("B is worse than A{}, {}", of(worse), most(Call::Worse)));
+        parts.push(format!("B is worse than A{}{}", of(worse), most(Call::Worse)));
     }
     if better > 0 {
-        parts.push(
-            format!("{} better{}, {}", if worse > 0 { "" } else { "B is" }, of(better), most(Call::Better))
-                .trim()
-                .to_owned(),
-        );
+        let subject = if worse > 0 { "better" } else { "B is better than A" };
+        parts.push(format!("{subject}{}{}", of(better), most(Call::Better)));
     }
     if parts.is_empty() {
         return match total {

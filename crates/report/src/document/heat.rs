@@ -121,6 +121,8 @@ mod tests {
     }
 
     proptest! {
+        // Each case makes hundreds of histograms.
+        #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn no_operation_gets_lost(latencies in prop::collection::vec(1u64..10_000_000_000, 1..400), limit in 2usize..50) {
             let mut builder = HeatBuilder::new(limit);

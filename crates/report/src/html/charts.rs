@@ -1,8 +1,10 @@
 //! The pictures of a cell.
 
+use std::collections::BTreeMap;
+
 use store::{CellResult, StudyPoint};
 
-use crate::document::{CellView, Curve, HeatMap, Timeline};
+use crate::document::{CellView, Curve, HeatColumn, HeatMap, Timeline};
 use crate::figures::Unit;
 use crate::op_name;
 use crate::svg::{Axis, Chart, Frame};
@@ -74,13 +76,13 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
         for regime in &result.steady.regimes {
             let from = f64::from(regime.window.first) * interval_s(view);
             let to = f64::from(regime.window.end) * interval_s(view);
-            chart.level(
-                "regime",
-                from,
-                to,
-                most * 1.01,
-                &format!("a stretch with a level of its own, {from} s to {to} s"),
-            );
+            let within = |point: &&crate::Point| middle(point) >= from && middle(point) < to;
+            let values: Vec<f64> = total.points.iter().filter(within).map(|point| of(point).mean).collect();
+            if values.is_empty() {
+                continue;
+            }
+            let level = values.iter().sum::<f64>() / values.len() as f64;
+            chart.level("regime", from, to, level, &format!("{} from {from} s to {to} s", unit.text(level)));
         }
         legend.push(("level".into(), "stretches with a level of their own".into()));
     }
@@ -146,18 +148,35 @@ pub fn heat(name: &str, view: &CellView) -> Option<Picture> {
         "Each column is a stretch of time, each row a range of latencies; the darker, the more operations.",
     );
     let most = columns.iter().flat_map(|column| column.rows.values()).copied().max()?;
-    let boxes: Vec<_> = columns
-        .iter()
-        .flat_map(|column| {
-            column.rows.iter().map(move |(row, count)| {
-                let share = (*count as f64).ln_1p() / (most as f64).ln_1p();
-                (column.start_s, column.end_s, edge(*row), edge(row + 1), (share * 9.99) as u8)
-            })
-        })
-        .collect();
+    let boxes = runs(columns, most);
     chart.boxes(&boxes);
     let legend = vec![("scale".to_owned(), format!("1 to {} operations", Unit::Count.text(most as f64)))];
     Some(Picture { svg: chart.finish(), title: "Spread of latencies over time".into(), legend })
+}
+
+/// The boxes of a heat map `(x from, x to, y from, y to, shade)`; neighbours in time of one shade are one box.
+fn runs(columns: &[HeatColumn], most: u64) -> Vec<(f64, f64, f64, f64, u8)> {
+    let edge = crate::document::row_edge_ns;
+    let shade = |count: u64| ((count as f64).ln_1p() / (most as f64).ln_1p() * 9.99) as u8;
+    let mut boxes: Vec<(f64, f64, f64, f64, u8)> = Vec::new();
+    // Per row, the box that ends where the next column begins.
+    let mut open: BTreeMap<u32, usize> = BTreeMap::new();
+    for column in columns {
+        let mut still_open = BTreeMap::new();
+        for (row, count) in &column.rows {
+            let shade = shade(*count);
+            let grown =
+                open.get(row).copied().filter(|at| boxes[*at].4 == shade && boxes[*at].1 == column.start_s);
+            let at = grown.unwrap_or_else(|| {
+                boxes.push((column.start_s, column.end_s, edge(*row), edge(row + 1), shade));
+                boxes.len() - 1
+            });
+            boxes[at].1 = column.end_s;
+            still_open.insert(*row, at);
+        }
+        open = still_open;
+    }
+    boxes
 }
 
 /// Latency by percentile, of all operations together and of each; with a rate, from the actual start too.
@@ -285,5 +304,29 @@ fn spans(chart: &mut Chart, total: &Timeline, result: Option<&CellResult>) {
             false => ("unsteady", "reported: no steady state"),
         };
         chart.span(class, result.window_start_s, result.window_end_s, name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_one_shade_are_one_box() {
+        let column = |start: f64, rows: &[(u32, u64)]| HeatColumn {
+            start_s: start,
+            end_s: start + 1.0,
+            rows: rows.iter().copied().collect(),
+        };
+        // The second row changes its shade, the third pauses.
+        let columns = [
+            column(0.0, &[(8, 1000), (9, 1000), (10, 5)]),
+            column(1.0, &[(8, 1000), (9, 1)]),
+            column(2.0, &[(8, 1000), (10, 5)]),
+        ];
+        let boxes = runs(&columns, 1000);
+        let spans: Vec<(f64, f64)> = boxes.iter().map(|b| (b.0, b.1)).collect();
+        assert_eq!(spans, [(0.0, 3.0), (0.0, 1.0), (0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
+        assert_eq!(boxes[0].4, 9);
     }
 }

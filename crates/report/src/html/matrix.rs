@@ -148,8 +148,16 @@ fn cross(
             })
             .filter(|place| place.point.get(across_name).is_some_and(|value| value == column))
             .collect();
-        let paths: Vec<String> =
-            matching.iter().map(|place| format!("/cells/{}/result/{field}", place.position)).collect();
+        // Where nothing succeeded the stored latency is 0, which is none.
+        let counted = |position: usize| {
+            unit != Unit::Ns
+                || figures.number(&format!("/cells/{position}/result/total/response/count")) > 0.0
+        };
+        let paths: Vec<String> = matching
+            .iter()
+            .filter(|place| counted(place.position))
+            .map(|place| format!("/cells/{}/result/{field}", place.position))
+            .collect();
         let steady = matching
             .iter()
             .all(|place| figures.is_true(&format!("/cells/{}/result/steady/reached", place.position)));

@@ -205,8 +205,8 @@ impl Chart {
                 coordinate(&mut path, top);
                 path.push('H');
                 coordinate(&mut path, right);
-                path.push('V');
-                coordinate(&mut path, bottom);
+                path.push('v');
+                coordinate(&mut path, bottom - top);
                 path.push('H');
                 coordinate(&mut path, left);
                 path.push('z');
