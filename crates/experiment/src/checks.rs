@@ -10,6 +10,9 @@ use crate::target_options::Kind;
 /// Checks a cell that is complete in itself.
 pub(crate) fn cell(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     ops_of_kind(fields, kind, cell);
+    if kind.objects && kind.ranges {
+        one_kind_of_data(fields, cell);
+    }
     blocks(fields, kind, cell);
     commits(fields, kind, cell);
     reads(fields, kind, cell);
@@ -46,6 +49,21 @@ fn ops_of_kind(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             instead => instead.to_owned(),
         };
         fields.fault("ops", format!("{} targets have no {op:?}", kind.scheme, op = op.name()), mend);
+    }
+}
+
+/// A data set is files or objects, and each has its operations.
+fn one_kind_of_data(fields: &Fields<'_>, cell: &Cell) {
+    let of_objects = [Put, Get, Delete];
+    let of_files = [Write, Create, Remove, Commit, Trim];
+    let first =
+        |kinds: &[OpKind]| cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| kinds.contains(op));
+    if let (Some(object), Some(file)) = (first(&of_objects), first(&of_files)) {
+        fields.fault(
+            "ops",
+            format!("{object} is for objects and {file} for files: a workload has one of them"),
+            "write two workloads",
+        );
     }
 }
 
@@ -140,22 +158,25 @@ fn commits(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 /// What is read must be there.
 fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     let imaginary = matches!(kind.scheme, "null" | "sim");
-    if cell.stages.prepare == Prepare::None
-        && !imaginary
-        && has(cell, &[Read, Get, Write, Stat, Remove, Delete])
-    {
-        let op = cell
-            .workload
-            .ops
-            .iter()
-            .map(|weighted| weighted.op)
-            .find(|op| !matches!(op, Put | Create | List));
-        stage_fault(
-            fields,
-            "prepare",
-            format!("without preparation {} finds nothing to {}", fields.what, op.unwrap_or(Read).name()),
-            "write prepare: fill, or keep for data that exists",
-        );
+    let verified = cell.workload.verify || cell.stages.verify;
+    if cell.stages.prepare == Prepare::None && !imaginary {
+        let needs = |op: OpKind| !matches!(op, Put | Create | Remove | Delete | List);
+        let op = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| needs(*op));
+        if let Some(op) = op {
+            stage_fault(
+                fields,
+                "prepare",
+                format!("without preparation {} finds nothing to {op}", fields.what),
+                "write prepare: fill, or keep for data that exists",
+            );
+        } else if verified {
+            stage_fault(
+                fields,
+                "prepare",
+                format!("{} verifies, and without preparation much was never written", fields.what),
+                "write prepare: fill, or verify: false",
+            );
+        }
     }
     let own_directory =
         matches!(kind.scheme, "file" | "nfs" | "s3") && cell.target.option("directory").is_none();
@@ -187,7 +208,8 @@ fn stage_fault(fields: &Fields<'_>, key: &str, text: String, mend: &str) {
 
 /// Content can be compared only where it is known.
 fn verification(fields: &Fields<'_>, cell: &Cell) {
-    let writes = has(cell, &[Write, Put]);
+    // Puts beside deletes make objects of their own and leave the data set alone.
+    let writes = has(cell, &[Write]) || has(cell, &[Put]) && !has(cell, &[Delete]);
     let (verify, stage) = (cell.workload.verify, cell.stages.verify);
     if stage && writes && !verify {
         stage_fault(
@@ -223,11 +245,11 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
             "add reads, or let the verify stage run (stages: {verify: true})",
         );
     }
-    if has(cell, &[Create, Remove, Delete, Trim]) {
+    if has(cell, &[Trim]) {
         fields.fault(
             if fields.has("verify") { "verify" } else { "ops" },
-            "what is created, removed or trimmed during the measurement cannot be verified",
-            "verify a workload without create, remove, delete and trim",
+            "what is trimmed cannot be verified: nobody defines what it holds",
+            "verify a workload without trim",
         );
     }
     if verify && writes {
@@ -240,12 +262,12 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
 fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
     let workload = &cell.workload;
     match workload.access {
-        Access::Sequential | Access::Shuffled | Access::Random => {}
-        Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } | Access::Strided { .. } => {
+        Access::Sequential | Access::Shuffled | Access::Random | Access::Strided { .. } => {}
+        Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => {
             fields.fault(
                 "access",
-                "verified writes cannot repeat or skip blocks: what lies where would not be known",
-                "use access: random, shuffled or sequential, or verify: false",
+                "verified writes can have no favourites: what lies where would not be known",
+                "use access: random, shuffled, sequential or strided, or verify: false",
             );
         }
     }

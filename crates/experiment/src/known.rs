@@ -139,7 +139,7 @@ pub(crate) const STAGES: &[Key] = &[
     key(
         "prepare",
         Choice(PREPARE),
-        "fill; none when ops are only put or create",
+        "fill; none when ops are only put, create, remove or delete and nothing is verified",
         "fill: every byte is written unless an earlier cell left this data set; fill_always: before every cell; \
          keep: what is there is used; none: nothing",
     ),

@@ -21,8 +21,11 @@ pub(super) fn stages(
     let before = reader.log.count();
     let stages = fields.below("stages", "stages", None);
     stages.check_keys(STAGES);
+    let verify_stage = stages.flag("verify", verify);
+    // Such loads make what they use; but what was never written cannot be verified.
+    let own = |op| matches!(op, OpKind::Put | OpKind::Create | OpKind::Remove | OpKind::Delete);
     let made_by_itself =
-        !ops.is_empty() && ops.iter().all(|weighted| matches!(weighted.op, OpKind::Put | OpKind::Create));
+        !verify && !verify_stage && !ops.is_empty() && ops.iter().all(|weighted| own(weighted.op));
     let prepare = match stages.choice("prepare", PREPARE, if made_by_itself { "none" } else { "fill" }) {
         "fill" => Prepare::Fill,
         "fill_always" => Prepare::FillAlways,
@@ -64,7 +67,7 @@ pub(super) fn stages(
         measure_at_least_s: at_least,
         measure_at_least_bytes: measure.size("at_least_bytes", 0),
         measure_at_most_s: at_most,
-        verify: stages.flag("verify", verify),
+        verify: verify_stage,
         clean_up: stages.flag("clean_up", prepare != Prepare::Keep),
     };
     (reader.log.count() == before).then_some(read)

@@ -149,8 +149,8 @@ impl Shape {
     fn of(fields: &Fields<'_>, kind: &Kind, ops: Option<&[crate::plan::WeightedOp]>) -> Self {
         use metrics::OpKind::{Delete, Get, Put};
         let whole = ops.unwrap_or_default().iter().any(|weighted| matches!(weighted.op, Put | Get | Delete));
-        let objects =
-            kind.objects && (!kind.ranges || whole || fields.has("objects") || fields.has("object_size"));
+        // Imaginary targets hold what the operations are about.
+        let objects = kind.objects && (!kind.ranges || whole);
         let (count_key, size_key, other_count, other_size) = if objects {
             ("objects", "object_size", "files", "file_size")
         } else {

@@ -66,11 +66,6 @@ pub const ALL: &[Mistake] = &[
         written!("    verify: true\n    access: {zipf: 1.1}\n"),
     ),
     Mistake::new(
-        "verify-strided",
-        "verified writes in strides",
-        written!("    verify: true\n    access: {strided: 1MiB}\n"),
-    ),
-    Mistake::new(
         "verify-sizes",
         "verified writes of several sizes",
         written!("    verify: true\n    block_size: {4KiB: 60%, 64KiB: 40%}\n"),
@@ -81,9 +76,14 @@ pub const ALL: &[Mistake] = &[
         written!("    verify: true\n    file_size: 64KiB\n    queue_depth: 32\n"),
     ),
     Mistake::new(
-        "verify-remove",
-        "verifying what is removed meanwhile",
-        "targets: {disk: file:///mnt/data}\nworkloads:\n  churn:\n    ops: {read: 50%, remove: 50%}\n    verify: true\n",
+        "verify-trim",
+        "verifying what is trimmed meanwhile",
+        "targets: {disk: file:///mnt/data}\nworkloads:\n  trims:\n    ops: {read: 50%, trim: 50%}\n    verify: true\n",
+    ),
+    Mistake::new(
+        "files-and-objects",
+        "files and objects in one workload",
+        "targets: {t: 'sim:'}\nworkloads: {both: {ops: {write: 50%, put: 50%}}}\n",
     ),
     Mistake::new(
         "verify-stage",
@@ -108,6 +108,11 @@ stages: {prepare: keep}
         "verify-nothing",
         "verifying although nothing is read",
         written!("    verify: true\nstages: {verify: false}\n"),
+    ),
+    Mistake::new(
+        "prepare-verify",
+        "verifying puts without preparation",
+        store!("    ops: put\n    verify: true\nstages: {prepare: none}\n"),
     ),
     Mistake::new("prepare-none", "reading without preparation", disk!("stages: {prepare: none}\n")),
 ];
