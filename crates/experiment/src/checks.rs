@@ -1,6 +1,6 @@
 //! What each part of a cell may be, but not together with another.
 
-use metrics::OpKind::{self, Commit, Create, Delete, Get, List, Put, Read, Remove, Stat, Trim, Write};
+use metrics::OpKind::{self, Commit, Create, Delete, Get, List, Put, Read, Remove, Trim, Write};
 use units::Size;
 
 use crate::plan::{Access, Cell, Prepare};
