@@ -7,8 +7,8 @@
 /// Values in a batch.
 const BATCH: usize = 5;
 
-/// How many values at the beginning do not belong to the steady part. At most three quarters of all: a cut beyond one
-/// half says that the series is too short.
+/// How many values at the beginning do not belong to the steady part. At most three quarters of all: a late
+/// cut says that the series is too short.
 pub(crate) fn cut(values: &[f64]) -> usize {
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(crate::numbers::mean).collect();
     let n = batches.len();
