@@ -2,6 +2,7 @@
 //! time to read it back. `cargo bench -p store` prints the table that docs/results.md quotes.
 
 #![allow(clippy::unwrap_used)] // a benchmark may fail loudly
+#![allow(clippy::print_stdout)] // its table is what it is for
 
 #[path = "../tests/support/mod.rs"]
 mod support;

@@ -94,17 +94,20 @@ fn look(path: &Path) -> Result<Found, StoreError> {
         Ok(facts) if facts.len() == 0 => return Ok(Found::Empty),
         Ok(_) => {}
     }
-    let read = || -> rusqlite::Result<(i32, i64, bool)> {
+    let read = || -> rusqlite::Result<(i32, i64, i64, bool)> {
         let connection = immutable(path)?;
+        let pages = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
         let id = schema::application_id(&connection)?;
-        Ok((id, schema::version(&connection)?, schema::is_blank(&connection)?))
+        Ok((id, schema::version(&connection)?, pages, schema::is_blank(&connection)?))
     };
     match read() {
-        Ok((schema::APPLICATION_ID, found, _)) if found > schema::VERSION => {
+        Ok((schema::APPLICATION_ID, found, ..)) if found > schema::VERSION => {
             Err(StoreError::Newer { path: path.to_path_buf(), found, known: schema::VERSION })
         }
         Ok((schema::APPLICATION_ID, ..)) => Ok(Found::Results),
-        Ok((_, _, true)) => Ok(Found::Empty),
+        // A file shorter than a page looks blank to SQLite, whatever is in it.
+        Ok((_, _, 0, _)) => Err(foreign("something else")),
+        Ok((_, _, _, true)) => Ok(Found::Empty),
         Ok(_) => Err(foreign("a database of another program")),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             Err(foreign("something else"))

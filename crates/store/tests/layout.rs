@@ -76,7 +76,7 @@ fn the_layout_is_that_of_its_version() {
         layout(&last),
         "the layout is not that of version {VERSION} any more: add a migration and a file (see the top of this file)"
     );
-    for version in 1..VERSION {
+    for version in 1..=VERSION {
         let (_directory, path) = copy(version);
         drop(Store::open(&path).unwrap());
         assert_eq!(layout(&path), layout(&fresh), "version {version} brought up to date");
@@ -126,14 +126,28 @@ fn what_belongs_to_others_is_refused_and_left_as_it_is() {
         let path = at(&format!("other-{journal}.sqlite"));
         let connection = Connection::open(&path).unwrap();
         connection.query_row(&format!("PRAGMA journal_mode = {journal}"), [], |_| Ok(())).unwrap();
-        connection.execute_batch("CREATE TABLE runs (id TEXT); PRAGMA user_version = 1").unwrap();
+        connection.execute_batch("CREATE TABLE runs (id TEXT)").unwrap();
+        drop(connection);
+        assert_left_alone(&path, &["database of another program", "--results"]);
+        let connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
         drop(connection);
         assert_left_alone(&path, &["database of another program", "--results"]);
     }
+    // Its tables are in its journal yet; the file itself is blank.
+    let other = Connection::open(at("busy.sqlite")).unwrap();
+    other.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
+    other.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (7)").unwrap();
+    let before = fs::read(at("busy.sqlite-wal")).unwrap();
+    assert!(matches!(Store::open(&at("busy.sqlite")), Err(StoreError::Foreign { .. })));
+    assert!(fs::read(at("busy.sqlite-wal")).unwrap() == before);
+    assert_eq!(other.query_row("SELECT x FROM t", [], |row| row.get(0)), Ok(7));
     fs::write(at("text"), "id,name\n".repeat(1000)).unwrap();
     assert_left_alone(&at("text"), &["not a results file"]);
     fs::write(at("short"), "x").unwrap();
     assert_left_alone(&at("short"), &["not a results file"]);
+    fs::write(at("medium"), "x\n".repeat(1500)).unwrap();
+    assert_left_alone(&at("medium"), &["not a results file"]);
     fs::write(at("zeros"), vec![0; 8192]).unwrap();
     assert_left_alone(&at("zeros"), &["not a results file"]);
     fs::create_dir(at("directory")).unwrap();
