@@ -32,9 +32,37 @@ def all_cases(ours: Ours, servers: Servers) -> list[Case]:
     """Every case, in the order of the design's table."""
     return [
         Case("null, QD 32", "ops", "fio null", 4, ours.null, peers.fio_null),
+        *file_cases(ours),
         *nfs_cases(ours, servers),
         *s3_cases(ours, servers),
         *tcp_cases(ours, servers),
+    ]
+
+
+def file_cases(ours: Ours) -> list[Case]:
+    """One file of 256 MiB; small blocks 32 in flight, large ones 8."""
+
+    def case(name: str, op: str, size: int, direct: bool, flags: str, goal: float | None, reactor: str = "auto") -> Case:
+        unit, depth = ("bytes", 8) if size >= MIB else ("ops", 32)
+        return Case(
+            name,
+            unit,
+            f"fio io_uring {flags}",
+            goal,
+            lambda seconds: ours.file(op, size, depth, direct, reactor, seconds, unit),
+            lambda seconds: peers.fio_file(op, size, depth, direct, flags == "fastest", seconds, unit),
+        )
+
+    small, large = "file random read 4 KiB", "file read 1 MiB"
+    return [
+        case(f"{small}, page cache", "randread", 4096, False, "default", None),
+        case(f"{small}, page cache", "randread", 4096, False, "fastest", 1.1),
+        case(f"{small}, direct", "randread", 4096, True, "default", 1.1),
+        case(f"{small}, direct, batches", "randread", 4096, True, "fastest", 1.1, "uring+batch"),
+        case(f"{small}, direct", "randread", 4096, True, "fastest", None),
+        case(f"{large}, page cache", "read", MIB, False, "default", None),
+        case(f"{large}, page cache", "read", MIB, False, "fastest", 1),
+        case(f"{large}, direct", "read", MIB, True, "fastest", 1),
     ]
 
 

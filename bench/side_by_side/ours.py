@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .measure import Sample, client, sample
-from .peers import objects
+from .peers import FILE_MIB, objects, own_directory
 from .servers import S3, Nfs
 
 
@@ -25,6 +25,13 @@ class Ours:
     def null(self, seconds: float) -> Sample:
         """The load loop over a driver that does nothing."""
         return self._run("null", seconds, "ops", ["--lanes=32"])
+
+    def file(self, op: str, size: int, depth: int, direct: bool, reactor: str, seconds: float, unit: str) -> Sample:
+        """A file of 256 MiB in a directory of its own."""
+        what = [f"--op={op}", f"--block={size}", f"--lanes={depth}", f"--data-mib={FILE_MIB}", f"--reactor={reactor}"]
+        with own_directory() as directory:
+            flags = [f"--directory={directory}", *what, *(["--direct"] if direct else [])]
+            return self._run("file", seconds, unit, flags)
 
     def nfs(self, nfs: Nfs, op: str, size: int, depth: int, sink: str, seconds: float, unit: str) -> Sample:
         """One connection, `depth` ops in flight, files of 64 MiB together."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .measure import Sample, client, sample
@@ -12,6 +15,11 @@ from .presigned import object_of
 from .servers import S3
 
 HERE = Path(__file__).resolve().parent.parent
+MIB = 1 << 20
+# Size of the file that both sides read.
+FILE_MIB = 256
+# What makes fio's io_uring engine fastest: everything registered, no clock, no map of what was read.
+FIO_FASTEST = ["--fixedbufs", "--registerfiles", "--nonvectored=1", "--norandommap", "--gtod_reduce=1"]
 PACKAGES = {"fio": "fio", "iperf3": "iperf3", "/usr/include/nfsc/libnfs.h": "libnfs-dev"}
 
 
@@ -61,6 +69,31 @@ def fio_null(seconds: float) -> Sample:
     elapsed = job["read"]["runtime"] / 1e3
     busy = (job["usr_cpu"] + job["sys_cpu"]) / 100 * elapsed
     return Sample(job["read"]["total_ios"], elapsed, busy, int(job["error"]))
+
+
+@contextmanager
+def own_directory() -> Iterator[Path]:
+    """A directory on a disk that takes `O_DIRECT`; $MANOMETER_BENCH_DIR says which, /var/tmp without it."""
+    where = os.environ.get("MANOMETER_BENCH_DIR", "/var/tmp")
+    with tempfile.TemporaryDirectory(prefix="manometer-bench-", dir=where) as name:
+        yield Path(name)
+
+
+def fio_file(op: str, size: int, depth: int, direct: bool, fastest: bool, seconds: float, what: str) -> Sample:
+    """fio's io_uring engine on a file that is written, and in the page cache, before it is measured."""
+    flags = ["--ioengine=io_uring", f"--iodepth={depth}", f"--rw={op}", f"--bs={size}", f"--direct={int(direct)}"]
+    if fastest:
+        flags += FIO_FASTEST
+        flags += [f"--iodepth_batch_submit={depth // 2}", f"--iodepth_batch_complete_max={depth}"]
+    with own_directory() as directory:
+        (directory / "data").write_bytes(os.urandom(MIB) * FILE_MIB)
+        os.sync()
+        command = ["fio", "--name=file", f"--filename={directory / 'data'}", f"--size={FILE_MIB}m", "--thread", *flags]
+        options = ["--time_based", f"--runtime={seconds}", "--ramp_time=0.5", "--invalidate=0", "--output-format=json"]
+        job = client([*command, *options], seconds)["jobs"][0]
+    read, elapsed = job["read"], job["read"]["runtime"] / 1e3
+    busy = (job["usr_cpu"] + job["sys_cpu"]) / 100 * elapsed
+    return Sample(read["total_ios"] if what == "ops" else read["io_bytes"], elapsed, busy, int(job["error"]))
 
 
 def libnfs(url: str, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
