@@ -17,16 +17,13 @@ const PIECE_MAX: u64 = 64 << 20;
 /// Bytes of directory entries that one list operation fetches.
 const LISTING_BYTES: usize = 128 << 10;
 
-/// Why an operation did not succeed.
-pub(super) struct Fault {
-    pub(super) kind: ErrorKind,
-    pub(super) text: Box<str>,
-}
+/// Why an operation did not succeed. One pointer large: a success that has to make room for more is moved in pieces.
+pub(super) struct Fault(pub(super) Box<(ErrorKind, Box<str>)>);
 
 impl Fault {
     #[cold]
     pub(super) fn new(kind: ErrorKind, text: impl Into<Box<str>>) -> Self {
-        Self { kind, text: text.into() }
+        Self(Box::new((kind, text.into())))
     }
 }
 
@@ -108,7 +105,7 @@ fn open_for_writing(session: &FileSession) -> Result<File, Fault> {
         return Err(Fault::new(ErrorKind::Rejected, text));
     }
     let opened = devices::open(path, session.config.direct, true);
-    let fd = opened.map_err(|e| Fault { kind: e.kind, text: e.detail })?;
+    let fd = opened.map_err(|e| Fault::new(e.kind, e.detail))?;
     let file = device_file(&session.reactor, &session.config, fd, true);
     *writing.borrow_mut() = Some(file.clone());
     Ok(file)
@@ -202,7 +199,8 @@ fn refused_at(session: &FileSession, op: &Op, error: &io::Error, at: u64) -> Fau
     if at == op.offset {
         return fault;
     }
-    Fault::new(fault.kind, format!("at {at}: {}", fault.text))
+    let Fault(fault) = fault;
+    Fault::new(fault.0, format!("at {at}: {}", fault.1))
 }
 
 #[inline]

@@ -121,7 +121,8 @@ impl FileSession {
             Place::Directory(_) if kind != OpKind::List => format!("/{object:016x}"),
             _ => String::new(),
         };
-        OpError::new(fault.kind, format!("{kind}{range}, {path}{file}: {}", fault.text))
+        let (error, text) = *fault.0;
+        OpError::new(error, format!("{kind}{range}, {path}{file}: {text}"))
     }
 }
 
