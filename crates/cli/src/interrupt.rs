@@ -138,11 +138,6 @@ impl Interrupt {
         &self.0.cancel
     }
 
-    /// How many signals came.
-    pub fn count(&self) -> u32 {
-        self.0.count.load(Ordering::SeqCst)
-    }
-
     /// True once a signal came.
     pub fn arrived_already(&self) -> bool {
         self.0.signal.load(Ordering::SeqCst) != 0

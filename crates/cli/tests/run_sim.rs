@@ -35,7 +35,7 @@ fn figures_are_those_of_the_script() {
     assert!(near(result.measured_s, 10.0) && result.window_start_s == 0.0);
     assert_eq!(result.verdict.validity, Validity::Valid, "{:?}", result.verdict);
     assert!(result.gates.len() == 4 && result.gates.iter().all(|gate| gate.passed), "{:?}", result.gates);
-    assert_eq!(json["format"], 1);
+    assert_eq!((&json["schema"], &json["schema_version"]), (&"manometer.run".into(), &1.into()));
     assert_eq!(json["run"]["state"], "finished");
     assert_eq!(json["cells"][0]["result"]["total"]["ok"], result.total.ok);
     for fact in ["kernel", "cpu.usable", "memory.bytes", "reactor", "manometer.version"] {

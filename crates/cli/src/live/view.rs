@@ -146,10 +146,16 @@ fn steady(frame: &mut Frame<'_>, area: Rect, model: &Model) {
         let (mark, colour) = if criterion.met { ("✓", Color::Green) } else { ("·", Color::Yellow) };
         let sign = if criterion.at_most { "≤" } else { "≥" };
         Line::from(vec![
-            Span::styled(format!("{mark} "), Style::new().fg(colour)),
-            Span::raw(format!("{}: ", criterion.name)),
-            Span::styled(criterion.unit.print(criterion.value), Style::new().fg(colour)),
-            Span::raw(format!(" {sign} {}", criterion.unit.print(criterion.limit))),
+            Span::styled(
+                format!(
+                    "{mark} {} {sign} {}",
+                    criterion.unit.print(criterion.value),
+                    criterion.unit.print(criterion.limit)
+                ),
+                Style::new().fg(colour),
+            ),
+            // The name is cut where the room ends; the figures are not.
+            Span::raw(format!("  {}", criterion.name)),
         ])
     });
     frame.render_widget(Paragraph::new(Text::from_iter(lines)).block(framed(title)), area);

@@ -42,12 +42,13 @@ pub struct Begun {
 /// The file cannot be read, or has faults.
 pub fn plan(file: &Path, arguments: &RunArguments) -> Result<Plan, Refusal> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| {
+    let bytes = std::fs::read(file).map_err(|error| {
         Refusal::Usage(format!("{name}: {error}; next: name an experiment file, such as those in examples/"))
     })?;
+    let text = experiment::decode(&name, &bytes).map_err(|faults| Refusal::Faults(faults.to_string()))?;
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings { set: &arguments.set, environment: &environment };
-    experiment::parse(&Source { file: &name, text: &text }, &settings)
+    experiment::parse(&Source { file: &name, text }, &settings)
         .map_err(|faults| Refusal::Faults(faults.to_string()))
 }
 

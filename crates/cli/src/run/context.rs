@@ -99,7 +99,7 @@ impl Context {
         let plan = order.plan;
         let simulated = order.opened.virtual_clock();
         let measuring = order.name == super::MEASURE;
-        let at_most_s = measuring.then(|| plan.window.as_secs_f64());
+        let at_most_s = measuring.then_some(plan.window.as_secs_f64());
         let stage = |name: &str, began_ns: u64, at_most_s: Option<f64>| Stage {
             name: name.to_owned(),
             began_ns,

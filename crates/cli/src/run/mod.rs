@@ -81,7 +81,16 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
     let failure = |error: store::StoreError| Refusal::Failure(error.to_string());
     let record = store.run(&id).map_err(failure)?;
     let cells = store.cells(&id).map_err(failure)?;
-    show(&arguments, destination, &record, &cells, &results, messages);
+    let mut json = Vec::new();
+    crate::results::export::json::write(&store, &record, None, false, &mut json)
+        .map_err(|error| Refusal::Failure(format!("{error:#}")))?;
+    let shown = Shown {
+        json: String::from_utf8_lossy(&json).into_owned(),
+        record: &record,
+        cells: &cells,
+        results: &results,
+    };
+    shown.write(&arguments, destination, messages);
     if let Some(line) = &outcome.failure {
         messages.error(line);
     }
@@ -215,29 +224,31 @@ fn results_flag(arguments: &RunArguments, begun: &Begun) -> String {
     format!(" --results {}", begun.store.path().display())
 }
 
-fn show(
-    arguments: &RunArguments,
-    destination: Option<File>,
-    record: &RunRecord,
-    cells: &[CellRecord],
-    results: &str,
-    messages: &Messages,
-) {
-    let json = || output::json(record, cells);
-    let text = |width| output::text(record, cells, width, results);
-    let mut shown = arguments.output;
-    if let Some(mut file) = destination {
-        let content = match arguments.output {
-            Format::Json => json(),
-            Format::Text => text(None),
-        };
-        if let Err(error) = file.write_all(content.as_bytes()).and_then(|()| file.sync_all()) {
-            messages.error(&format!("--output-file: {error}; the results file has everything"));
+/// What is shown when a run is over.
+struct Shown<'a> {
+    json: String,
+    record: &'a RunRecord,
+    cells: &'a [CellRecord],
+    results: &'a str,
+}
+
+impl Shown<'_> {
+    fn write(self, arguments: &RunArguments, destination: Option<File>, messages: &Messages) {
+        let text = |width| output::text(self.record, self.cells, width, self.results);
+        let mut shown = arguments.output;
+        if let Some(mut file) = destination {
+            let content = match arguments.output {
+                Format::Json => self.json.clone(),
+                Format::Text => text(None),
+            };
+            if let Err(error) = file.write_all(content.as_bytes()).and_then(|()| file.sync_all()) {
+                messages.error(&format!("--output-file: {error}; the results file has everything"));
+            }
+            shown = Format::Text;
         }
-        shown = Format::Text;
+        match shown {
+            Format::Json => print(&self.json),
+            Format::Text => print(&text(messages::terminal_width())),
+        }
     }
-    print(&match shown {
-        Format::Json => json(),
-        Format::Text => text(messages::terminal_width()),
-    });
 }

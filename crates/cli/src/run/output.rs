@@ -1,32 +1,13 @@
-//! What is shown when a run is over: a table for people, or one JSON document.
+//! What is shown when a run is over, for people. Machines get the document that `manometer show --format json` gives.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
-use serde::Serialize;
 use stats::Estimate;
 use store::{CellRecord, CellResult, RunRecord, State, Validity};
 use units::{ByteRate, OpRate, latency};
 
-/// Version of the JSON document.
-const FORMAT: u32 = 1;
 /// Reasons that are shown of each cell.
 const REASONS: usize = 4;
-
-/// A run as machines read it.
-#[derive(Serialize)]
-struct Document<'a> {
-    format: u32,
-    run: &'a RunRecord,
-    cells: &'a [CellRecord],
-}
-
-/// The run as one JSON document.
-pub fn json(run: &RunRecord, cells: &[CellRecord]) -> String {
-    let document = Document { format: FORMAT, run, cells };
-    let mut text = serde_json::to_string_pretty(&document).expect("records are plain data");
-    text.push('\n');
-    text
-}
 
 /// What came of a cell, in one line.
 pub fn in_a_line(record: &CellRecord) -> String {

@@ -179,13 +179,14 @@ impl Trials<'_> {
         let interrupted = measured.interrupted;
         let ended_by_errors = measured.ended_by_errors(self.cell.errors);
         // A rate that held stands for the cell, the highest of them; else the most that was done.
-        let better = self.best.as_ref().is_none_or(|(best, _, best_held)| {
-            let more = point.ops_per_s > best.figures.total.result.ops_per_s.mean;
-            let held = point.held && offered > 0.0;
-            held && (!best_held || more) || !held && !best_held && more
+        let holds = point.held && offered > 0.0;
+        let better = self.best.as_ref().is_none_or(|(best, _, best_holds)| match (holds, *best_holds) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => point.ops_per_s > best.figures.total.result.ops_per_s.mean,
         });
         if better {
-            self.best = Some((measured, arrivals, point.held && offered > 0.0));
+            self.best = Some((measured, arrivals, holds));
         }
         if interrupted {
             return Err(Fault::Interrupted);
