@@ -50,13 +50,24 @@ pub(super) fn ops(fields: &Fields<'_>) -> Option<Vec<WeightedOp>> {
             Some(kinds?.into_iter().zip(weights).map(|(op, weight)| WeightedOp { op, weight }).collect())
         }
         _ => {
-            reader.fault(
-                &node,
-                "a list does not say how often each operation comes",
-                "write {read: 70%, write: 30%}",
-            );
+            let text = "a list does not say how often each operation comes";
+            reader.fault(&node, text, format!("write ops: {}", even_shares(&node)));
             None
         }
+    }
+}
+
+/// A list of operations as a map of even shares.
+fn even_shares(node: &Node) -> String {
+    let Value::List(items) = &node.value else { return "read".into() };
+    match items.as_slice() {
+        [only] => only.text(),
+        items if (2..=5).contains(&items.len()) && 100 % items.len() == 0 => {
+            let each = 100 / items.len();
+            let all: Vec<_> = items.iter().map(|item| format!("{}: {each}%", item.text())).collect();
+            format!("{{{}}}", all.join(", "))
+        }
+        _ => "{read: 70%, write: 30%}".into(),
     }
 }
 
