@@ -16,7 +16,7 @@ build: ## Build the release binary: target/release/manometer
 	$(CARGO) build --release --locked --package manometer
 
 .PHONY: demo
-demo: build ## Check a simulated array on loopback: two healthy subnets, one unreachable address
+demo: build ## Check a simulated array, run a small experiment, leave an HTML report
 	scripts/demo
 
 .PHONY: test
