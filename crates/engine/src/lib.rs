@@ -4,6 +4,10 @@
 //! statistics; its lanes are futures of one kind that share nothing with other threads. There is one load loop
 //! (in `lane.rs`), one [`Schedule`] that says when operations are meant to start and one [`StopRule`].
 //!
+//! What a lane does next comes from its source (`source/`): it fills, visits, checks, or draws from a [`Mix`] by weight and
+//! access pattern (`access/`), in constant memory. Intended starts come from `arrivals.rs`, their queue is `pacer.rs`, and
+//! what must lie where after verified writes is kept in `written/`. `docs/load.md` is the reference of all this.
+//!
 //! What is counted, exactly: an operation belongs to the measured window when its end (the acknowledgement) lies
 //! in `[start + ramp, start + ramp + window)`. What ends before or after is counted apart and shown.
 

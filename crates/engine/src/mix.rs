@@ -50,6 +50,12 @@ impl Mix {
         self.has(OpKind::Create) || self.has(OpKind::Remove) || self.has(OpKind::Delete)
     }
 
+    /// True for operations that need nothing to be there.
+    fn makes_its_own(&self, kind: OpKind) -> bool {
+        let new = kind == OpKind::Put && self.puts_are_new();
+        new || matches!(kind, OpKind::Create | OpKind::Remove | OpKind::Delete | OpKind::List)
+    }
+
     /// How changing content is kept track of.
     pub(crate) fn book_rules(&self) -> Option<Rules> {
         (self.verify && self.overwrites()).then(|| Rules {
@@ -79,7 +85,8 @@ impl Mix {
                 "reads and writes need at least one block size, above zero, with a weight above zero",
             );
         }
-        if self.data_set.objects() == 0 && !self.ops.iter().all(|op| makes_its_own(op.op)) {
+        let empty = self.data_set.objects() == 0 || ranges && self.data_set.bytes() == 0;
+        if empty && !self.ops.iter().all(|op| self.makes_its_own(op.op)) {
             return Some("there is nothing to work on: the data set is empty");
         }
         if !self.data_set.is_laid_out() {
@@ -121,11 +128,6 @@ impl Mix {
             "a verified load that writes needs at least one block or object for each lane: make the data set larger or the queue shorter",
         )
     }
-}
-
-/// Operations that need nothing to be there.
-fn makes_its_own(kind: OpKind) -> bool {
-    matches!(kind, OpKind::Create | OpKind::Remove | OpKind::Delete | OpKind::Put | OpKind::List)
 }
 
 fn access_fault(access: &Access) -> Option<&'static str> {

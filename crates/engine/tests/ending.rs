@@ -35,7 +35,8 @@ fn run_deciding(
 
 #[test]
 fn a_window_that_is_ended_is_as_if_it_had_been_planned_so() {
-    for schedule in [Schedule::Closed, Schedule::rate(2500.0)] {
+    // At the low rate a start is meant for the very moment at which the window turns out to have ended.
+    for schedule in [Schedule::Closed, Schedule::rate(2500.0), Schedule::rate(10.0)] {
         let short = StagePlan { window: ms(7000), schedule: schedule.clone(), ..three_workers() };
         let (planned, planned_intervals) = simulate_intervals(random(), &short);
         let long = StagePlan { schedule, ..three_workers() };

@@ -300,6 +300,32 @@ fn what_may_have_been_made_is_left_to_be_removed() {
 }
 
 #[test]
+fn a_removal_that_failed_is_tried_again_and_one_that_finds_nothing_is_done() {
+    let driver = LogDriver::new(|number, _| match number {
+        1 => Some(ErrorKind::TimedOut),
+        2 => Some(ErrorKind::NotFound),
+        _ => None,
+    });
+    let load = mix(files(1, 1), &[(OpKind::Remove, 1.0)], Access::Random, &[]);
+    let result = run(&driver, &StagePlan { stop: StopRule::Ops(5), workload: Workload::Mix(load), ..plan() });
+    let asked: Vec<_> = driver.asked().iter().map(|op| (op.kind, op.object - (1 << 63))).collect();
+    use OpKind::{Create, Remove};
+    assert_eq!(asked, [(Create, 0), (Remove, 0), (Remove, 0), (Create, 1), (Remove, 1)]);
+    assert_eq!(result.data_set.objects(), 0);
+}
+
+#[test]
+fn a_load_may_begin_with_nothing() {
+    let ops = [(OpKind::Create, 0.5), (OpKind::Remove, 0.3), (OpKind::List, 0.2)];
+    let (asked, _) =
+        ask(Workload::Mix(mix(files(0, 0), &ops, Access::Random, &[])), 1, 2, StopRule::Ops(300));
+    assert!(ops.iter().all(|(kind, _)| count(&asked, *kind) > 30));
+    let ops = [(OpKind::Put, 0.5), (OpKind::Delete, 0.5)];
+    let (asked, _) = ask(Workload::Mix(mix(objects(0), &ops, Access::Random, &[])), 1, 2, StopRule::Ops(300));
+    assert_eq!(asked.len(), 300);
+}
+
+#[test]
 fn mixes_that_make_no_sense_are_refused() {
     let reads = [(OpKind::Read, 1.0)];
     let good = || mix(files(100, 4), &reads, Access::Random, &[(10, 1.0)]);
@@ -311,6 +337,8 @@ fn mixes_that_make_no_sense_are_refused() {
         mix(files(100, 4), &reads, Access::Random, &[]),
         mix(files(100, 4), &reads, Access::Random, &[(0, 1.0)]),
         mix(files(100, 0), &reads, Access::Random, &[(10, 1.0)]),
+        mix(files(0, 4), &reads, Access::Random, &[(10, 1.0)]),
+        mix(objects(0), &[(OpKind::Put, 1.0)], Access::Random, &[]),
         mix(files(100, 4), &[(OpKind::Get, 1.0)], Access::Random, &[]),
         mix(objects(4), &writes, Access::Random, &[(10, 1.0)]),
         mix(

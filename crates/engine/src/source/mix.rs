@@ -114,6 +114,10 @@ impl<'a> Mixer<'a> {
                 let place = stream.next(&plan.items, plan.sizes[size].bytes);
                 Some(self.at(kind, place, self.generation_of(kind)))
             }
+            // Names can be listed where there are none.
+            Aim::Items(_) if plan.items.total() == 0 => {
+                Some(self.at(kind, Place { object: 0, offset: 0, len: 0 }, plan.generation))
+            }
             Aim::Items(picker) => {
                 if !(plan.keeps_book() && kind == OpKind::Get) {
                     let place = plan.items.place(picker.next(&mut self.random));
