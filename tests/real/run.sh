@@ -1,5 +1,6 @@
 #!/bin/bash
 # Checks manometer against real servers: nfs-ganesha, versitygw, and other people's clients.
+# Loop devices and small file systems stand in for disks that fail, are full, or belong to somebody.
 # Installs what is missing (Debian packages; versitygw from the Go proxy; boto3 from PyPI) and needs
 # root, for packages and for the private mounts and network namespaces its servers run in.
 # usage: tests/real/run.sh [PATTERN...]     only scenarios whose name contains a PATTERN
@@ -7,7 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 VERSITYGW=v1.8.0
-PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl)
+PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
+    e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 

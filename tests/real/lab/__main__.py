@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import interop_checks, nfs_checks, path_checks, s3_checks
+from . import file_checks, interop_checks, nfs_checks, path_checks, s3_checks
 from .lab import Lab
 from .report import Report
 
@@ -29,7 +29,11 @@ def main() -> int:
     lab = Lab(given.manometer.resolve(), given.versitygw.resolve())
     report = Report()
     for name, scenario in (
-        nfs_checks.SCENARIOS | s3_checks.SCENARIOS | path_checks.SCENARIOS | interop_checks.SCENARIOS
+        nfs_checks.SCENARIOS
+        | s3_checks.SCENARIOS
+        | path_checks.SCENARIOS
+        | interop_checks.SCENARIOS
+        | file_checks.SCENARIOS
     ).items():
         if not given.patterns or any(pattern in name for pattern in given.patterns):
             with report.scenario(name, SCENARIO_SECONDS):
