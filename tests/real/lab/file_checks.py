@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from .blocks import image, loop, mounted, small_disk, truncate_behind
 from .lab import Lab
 from .manometer import Manometer, Outcome, Run
 from .place import Place
-from .process import run
+from .process import run, wait_until
 from .report import Report, Scenario
 
 # What each tool leaves on a device, and what is said of it.
@@ -36,8 +35,10 @@ def started(lab: Lab) -> Iterator[tuple[Path, Manometer]]:
         yield directory, Manometer(lab.manometer, Place(directory))
 
 
-def start(manometer: Manometer, url: str, workload: str, *flags: str, stages: str = "", extra: str = "") -> Run:
-    """Starts `manometer run` with one cell of two seconds."""
+def start(
+    manometer: Manometer, url: str, workload: str, *flags: str, stages: str = "", extra: str = "", measure: str = "2s"
+) -> Run:
+    """Starts `manometer run` with one cell."""
     directory = manometer.place.directory
     file = directory / "experiment.yaml"
     file.write_text(
@@ -46,7 +47,7 @@ targets:
   here: {{url: "{url}"}}
 workloads:
   load: {{{workload}}}
-stages: {{warm_up: 0s, measure: 2s{stages}}}
+stages: {{warm_up: 0s, measure: {measure}{stages}}}
 steady: none
 {extra}
 """
@@ -157,24 +158,15 @@ def vanished_files(lab: Lab, report: Report) -> None:
         target = directory / "target"
         target.mkdir()
         load = "ops: {read: 50%, stat: 50%}, block_size: 4KiB, queue_depth: 4, files: 16, file_size: 64KiB"
-        going = start(manometer, f"file://{target}", load, stages=", prepare: fill")
-        vanish(target, "0000000000000003")
+        going = start(manometer, f"file://{target}", load, measure="12s")
+        # It tells every few seconds how the measurement goes.
+        wait_until("measuring", lambda: "measure 0:" in going.child.error_text(), 30, going.child)
+        [vanishing] = target.glob("manometer-*/0000000000000003")
+        vanishing.unlink()
         outcome = going.finish()
         report.equal("the run goes on", outcome.code, 0)
         check_errors(report, outcome, "not-found", r"stat, .*/0000000000000003: No such file")
         report.equal("the rest is cleaned up", list(target.iterdir()), [])
-
-
-def vanish(target: Path, name: str) -> None:
-    """Removes one file once all are filled."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        files = list(target.glob("manometer-*/[0-9a-f]*"))
-        if len(files) >= 16 and all(file.stat().st_size == 64 << 10 for file in files):
-            next(file for file in files if file.name == name).unlink()
-            return
-        time.sleep(0.005)
-    raise RuntimeError(f"not all files were filled: {list(target.rglob('*'))}")
 
 
 SCENARIOS: dict[str, Scenario] = {
