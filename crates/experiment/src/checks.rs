@@ -71,12 +71,15 @@ fn one_kind_of_data(fields: &Fields<'_>, cell: &Cell) {
 fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     let workload = &cell.workload;
     if !has(cell, &[Read, Write, Trim]) {
-        if fields.has("block_size") {
-            fields.fault(
-                "block_size",
-                "no operation of this workload has a block size",
-                if kind.objects { "remove it: object_size is the size of put and get" } else { "remove it" },
-            );
+        if fields.own("block_size") {
+            let mend = if fields.crossed("block_size") {
+                "give this workload a matrix of its own, without block_size (matrix: {} crosses nothing)"
+            } else if kind.objects {
+                "remove it: object_size is the size of put and get"
+            } else {
+                "remove it"
+            };
+            fields.fault("block_size", format!("no operation of {} has a block size", fields.what), mend);
         }
         if matches!(workload.access, Access::Strided { .. }) {
             fields.fault(
@@ -137,7 +140,7 @@ fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 
 /// Commits need writes, and a target that has them.
 fn commits(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
-    if cell.workload.fsync_every == 0 {
+    if cell.workload.fsync_every == 0 || !fields.own("fsync_every") {
         return;
     }
     if !kind.ops.contains(&Commit) {
@@ -188,7 +191,7 @@ fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             "name a directory that stays, targets: {name: {url: …, directory: bench}}, or write prepare: fill",
         );
     }
-    if cell.workload.sink == "discard" && !matches!(kind.scheme, "nfs" | "s3") {
+    if cell.workload.sink == "discard" && fields.own("sink") && !matches!(kind.scheme, "nfs" | "s3") {
         fields.fault(
             "sink",
             format!("data of {} targets comes through no socket that could drop it", kind.scheme),

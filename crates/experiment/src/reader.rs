@@ -298,6 +298,17 @@ impl<'r> Fields<'r> {
         }) || self.layers.iter().any(|layer| layer.get(key).is_some())
     }
 
+    /// Whether the matrix gives a key its value.
+    pub fn crossed(&self, key: &str) -> bool {
+        self.reader.point.paths.iter().any(|crossed| crossed.path.strip_prefix(&*self.prefix) == Some(key))
+    }
+
+    /// Whether a key is given in the uppermost layer or by the matrix, not only among the defaults: what defaults say
+    /// need not fit every workload.
+    pub fn own(&self, key: &str) -> bool {
+        self.crossed(key) || self.layers.first().is_some_and(|layer| layer.get(key).is_some())
+    }
+
     /// Where a key stands, for faults about it as a whole.
     pub fn place_of(&self, key: &str) -> Place {
         self.get(key).map_or(self.place, |node| node.place)

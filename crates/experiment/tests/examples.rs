@@ -72,3 +72,29 @@ fn the_largest_matrix_is_read() {
     points.dedup();
     assert_eq!(points.len(), 100_000);
 }
+
+/// Whole files in the guide are right, and so are they with the matrix that the guide adds.
+#[test]
+fn the_files_of_the_guide_are_right() {
+    let guide = std::fs::read_to_string(folder().join("../../docs/experiments.md")).unwrap();
+    let blocks: Vec<&str> =
+        guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let whole: Vec<&&str> =
+        blocks.iter().filter(|text| text.contains("targets:") && text.contains("workloads:")).collect();
+    assert_eq!(whole.len(), 2, "{blocks:?}");
+    let matrix = blocks.iter().find(|text| text.starts_with("matrix:")).unwrap();
+    for (text, cells) in
+        [(whole[0].to_string(), 1), (whole[1].to_string(), 3), (format!("{}{matrix}", whole[1]), 54)]
+    {
+        match parse(&Source { file: "guide.yaml", text: &text }, &Settings::none()) {
+            Ok(plan) => assert_eq!(plan.cells.len(), cells),
+            Err(faults) => panic!("\n{faults}\n{text}"),
+        }
+    }
+    // Every form of a rate that the guide shows.
+    let rates = blocks.iter().find(|text| text.starts_with("rate:")).unwrap();
+    for rate in rates.lines() {
+        let text = format!("targets: {{t: 'null:'}}\nworkloads:\n  w:\n    ops: read\n    {rate}\n");
+        assert!(parse(&Source { file: "guide.yaml", text: &text }, &Settings::none()).is_ok(), "{rate}");
+    }
+}

@@ -374,3 +374,22 @@ stages: {measure: 9s, warm_up: 5s}
         plan.cells.iter().map(|cell| (cell.stages.warm_up_s, cell.stages.measure_at_least_s)).collect();
     assert_eq!(times, [(1.0, 9.0), (1.0, 3.0)]);
 }
+
+/// Defaults are for all workloads; what does not fit one of them is left out there.
+#[test]
+fn defaults_need_not_fit_every_workload() {
+    let plan = plan(
+        "targets: {d: file:///x, s: 's3://b?endpoint=http://h'}
+defaults: {block_size: 64KiB, fsync_every: 8, files: 4, file_size: 1MiB, objects: 5, object_size: 2MiB}
+workloads:
+  read: {target: d, ops: read}
+  write: {target: d, ops: write}
+  stat: {target: d, ops: stat}
+  put: {target: s, ops: put}
+",
+    );
+    let sizes: Vec<_> =
+        plan.cells.iter().map(|cell| (cell.workload.files, cell.workload.file_bytes)).collect();
+    assert_eq!(sizes, [(4, 1 << 20), (4, 1 << 20), (4, 1 << 20), (5, 2 << 20)]);
+    assert_eq!((plan.cells[1].workload.fsync_every, plan.cells[1].workload.block_sizes[0].bytes), (8, 65536));
+}

@@ -157,7 +157,7 @@ impl Shape {
             ("files", "file_size", "objects", "object_size")
         };
         for (key, right) in [(other_count, count_key), (other_size, size_key)] {
-            if fields.has(key) {
+            if fields.own(key) {
                 let things = if objects { "objects" } else { "files" };
                 fields.fault(
                     key,

@@ -25,6 +25,11 @@ pub const ALL: &[Mistake] = &[
         "a block size for put and get",
         store!("    ops: get\n    block_size: 64KiB\n"),
     ),
+    Mistake::new(
+        "block-crossed",
+        "crossing block sizes of a workload without blocks",
+        "targets: {disk: file:///mnt/data}\nworkloads:\n  read: {ops: read}\n  stat: {ops: stat}\nmatrix: {block_size: [4KiB]}\n",
+    ),
     Mistake::new("files-on-s3", "files on S3", store!("    ops: get\n    files: 10\n")),
     Mistake::new("objects-on-files", "objects on files", disk!("    object_size: 8MiB\n")),
     Mistake::new(
