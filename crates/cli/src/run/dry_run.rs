@@ -217,7 +217,14 @@ gates: [errors == 0]
     #[test]
     fn machines_get_everything() {
         let json: serde_json::Value = serde_json::from_str(&json(&plan(NIGHTLY))).unwrap();
-        assert_eq!(json["format"], 1);
+        let schema = include_str!("../../../../schemas/dry-run.schema.json");
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        let errors: Vec<String> = jsonschema::validator_for(&schema)
+            .unwrap()
+            .iter_errors(&json)
+            .map(|error| format!("{}: {error}", error.instance_path))
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
         assert_eq!(json["cells"].as_array().map(Vec::len), Some(6));
         assert_eq!(json["bytes_to_write"]["fill"], 1u64 << 30);
         assert_eq!(json["bytes_to_write"]["whole_devices"], 1);
