@@ -129,7 +129,8 @@ fn where_a_rate_was_given_the_latency_is_compared() {
     let metric =
         |cell: &str| comparison.cells.iter().find(|other| other.cell == cell).unwrap().metric.clone();
     assert_eq!(metric("oltp"), "p99");
-    assert_eq!(metric("load-curve"), "bandwidth");
+    assert_eq!(metric("load-curve"), "rate");
+    assert_eq!(metric("randread block_size=4KiB queue_depth=1"), "bandwidth");
     // A metric that an operation does not have is said to be missing.
     let writes = Comparison::of(&everything, &everything, &choice(0.0, &["write.p99"]));
     assert_eq!(writes.cells.len(), 1);

@@ -200,7 +200,7 @@ fn figures_that_are_not_numbers_are_dashes() {
 
 #[test]
 fn a_hundred_cells_of_an_hour_make_a_file_that_opens_at_once() {
-    let load = fixture::Load { seconds: 3600, ..fixture::Load::of_device(4096, 8, 5) };
+    let load = fixture::Load { seconds: 3600, draws: 50, ..fixture::Load::of_device(4096, 8, 5) };
     let intervals = load.intervals(false);
     let mut document = fixture::document("aaaaaaaa", "large", Vec::new());
     let small = fixture::simple("bbbbbbbb", 1.0, 1);
@@ -240,5 +240,5 @@ fn the_summary_reads_well() {
     let document: Document = fixture::everything();
     let page = html(&document);
     let summary = between(&page, "<p class=\"verdict\">", "</p>")[0];
-    insta::assert_snapshot!(summary, @r#"<span class="badge bad">✕ CELLS FAILED</span> 14 cells measured, 1 without a steady state, 1 cell could not be run on <span class="url">file:///mnt/data</span>"#);
+    insta::assert_snapshot!(summary, @r#"<span class="badge bad">✕ CELLS FAILED</span> 14 cells measured (13 steady, 1 without a steady state), 1 cell could not be run on <span class="url">file:///mnt/data</span>"#);
 }

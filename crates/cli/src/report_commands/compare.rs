@@ -36,7 +36,7 @@ pub struct CompareArguments {
     #[arg(long, value_name = "SHARE")]
     fail_on_regression: Option<Share>,
     /// What is compared: bandwidth, rate, p50, p99 or mean, of one operation if it is named (read.p99); may be
-    /// repeated [default: p99 where a rate was given, else bandwidth, or rate where no bytes moved]
+    /// repeated [default: bandwidth, or rate where no bytes moved; p99 where a rate was given; rate of a search or sweep]
     #[arg(long, value_name = "METRIC")]
     metric: Vec<String>,
     /// How it is written to standard output

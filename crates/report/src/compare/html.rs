@@ -137,7 +137,8 @@ fn overlay(position: usize, key: &Key, a: &Group<'_>, b: &Group<'_>) -> String {
         })
         .collect();
     format!(
-        "<article class=\"cell\" id=\"cell-{position}\"><h3>{}</h3><div class=\"plots\">{pictures}</div></article>",
+        "<article class=\"cell\" id=\"cell-{}\"><h3>{}</h3><div class=\"plots\">{pictures}</div></article>",
+        position + 1,
         escape(&name)
     )
 }

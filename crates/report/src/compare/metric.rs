@@ -28,14 +28,16 @@ pub struct Metric {
 pub struct MetricError(String);
 
 impl Metric {
-    /// What a point is about: where a rate was given, the latency at it; else how much it does.
+    /// What a point is about: of a search or sweep the rate it reached; where a rate was given, the latency at it; else
+    /// how much it does.
     pub(super) fn usual(group: &Group<'_>) -> Self {
         let open = group.results.iter().any(|result| result.open_loop.is_some());
         let bytes = group.results.iter().any(|result| result.total.bytes > 0);
-        let measure = match (open, bytes) {
-            (true, _) => Measure::P99Ns,
-            (false, true) => Measure::BytesPerS,
-            (false, false) => Measure::OpsPerS,
+        let measure = match (group.planned.study.is_some(), open, bytes) {
+            (true, ..) => Measure::OpsPerS,
+            (_, true, _) => Measure::P99Ns,
+            (_, _, true) => Measure::BytesPerS,
+            _ => Measure::OpsPerS,
         };
         Self { op: None, measure }
     }

@@ -1,5 +1,7 @@
 //! Turns a cell's intervals, one after the other, into what is shown of it.
 
+use std::borrow::Cow;
+
 use metrics::{Interval, OpKind, OpStats};
 use store::CellRecord;
 
@@ -90,13 +92,19 @@ fn curves(window: &Interval) -> Vec<Curve> {
     curves
 }
 
-/// All operations of an interval as one.
-fn together(interval: &Interval) -> OpStats {
-    let mut all = OpStats::default();
-    for (_, stats) in &interval.ops {
-        all.merge(stats);
+/// All operations of an interval as one. A single one is lent as it is: histograms are large.
+fn together(interval: &Interval) -> Cow<'_, OpStats> {
+    let mut used = interval.ops.iter().map(|(_, stats)| stats).filter(|stats| !stats.is_empty());
+    match (used.next(), used.next()) {
+        (None, _) => Cow::Owned(OpStats::default()),
+        (Some(only), None) => Cow::Borrowed(only),
+        (Some(first), Some(second)) => {
+            let mut all = first.clone();
+            all.merge(second);
+            used.for_each(|stats| all.merge(stats));
+            Cow::Owned(all)
+        }
     }
-    all
 }
 
 impl Part {
@@ -124,7 +132,7 @@ impl Part {
         let nothing = OpStats::default();
         for (op, line) in &mut self.lines {
             let stats = match op {
-                None => &all,
+                None => &*all,
                 Some(op) => interval.op(*op).unwrap_or(&nothing),
             };
             line.push(Point::of(interval, stats));

@@ -14,12 +14,14 @@ use crate::{CellView, Document};
 pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Figures<'_>) -> String {
     let index = view.record.index;
     let planned = document.planned(index);
-    let name = planned.map_or_else(|| format!("cell {index}"), |cell| cell.name.clone());
+    let name = planned.map_or_else(|| format!("cell {}", index + 1), |cell| cell.name.clone());
     let mut out = format!(
-        "<article class=\"cell\" id=\"cell-{position}\" aria-labelledby=\"cell-title-{position}\">\
-         <h3 id=\"cell-title-{position}\"><span class=\"number\">{index}</span> {}{}</h3>",
+        "<article class=\"cell\" id=\"cell-{number}\" aria-labelledby=\"cell-title-{number}\">\
+         <h3 id=\"cell-title-{number}\"><span class=\"number\">{}</span> {}{}</h3>",
+        index + 1,
         escape(&name),
         badge(view),
+        number = position + 1,
     );
     if let Some(cell) = planned {
         let _ = write!(
@@ -103,7 +105,11 @@ fn reasons(result: &CellResult) -> String {
         Validity::Invalid => "reasons bad",
     };
     let mut out = format!("<ul class=\"{class}\">");
-    let sign = if result.steady.reached { "Steady" } else { "No steady state" };
+    let sign = match (words::judged(result), result.steady.reached) {
+        (false, _) => "Steady state not judged",
+        (true, true) => "Steady",
+        (true, false) => "No steady state",
+    };
     let _ = write!(
         out,
         "<li><strong>{sign}</strong> (rule {}): {}</li>",
@@ -158,7 +164,7 @@ fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     }
     let _ = write!(
         out,
-        "<div><dt>reported window</dt><dd>{} – {}<small>of {}</small></dd></div></dl>",
+        "<div class=\"wide\"><dt>reported window</dt><dd>{} – {}<small>of {}</small></dd></div></dl>",
         figures.get(&format!("{path}/window_start_s"), Unit::Seconds),
         figures.get(&format!("{path}/window_end_s"), Unit::Seconds),
         figures.get(&format!("{path}/measured_s"), Unit::Seconds),

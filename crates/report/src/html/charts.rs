@@ -235,7 +235,9 @@ pub fn study(name: &str, points: &[StudyPoint]) -> Option<Picture> {
         &format!("Latency by throughput, {name}"),
         &format!("{} rates up to {}.", measured.len(), Unit::OpsPerS.text(most_rate)),
     );
-    let mut in_order = measured.clone();
+    // A closed loop's point tells what the target reaches, but belongs to no rate.
+    let mut in_order: Vec<&StudyPoint> =
+        measured.iter().copied().filter(|p| p.offered_ops_per_s > 0.0).collect();
     in_order.sort_by(|a, b| a.offered_ops_per_s.total_cmp(&b.offered_ops_per_s));
     for (class, of) in
         [("p99", (|p| p.response.p99_ns) as fn(&StudyPoint) -> u64), ("p50", |p| p.response.p50_ns)]
@@ -299,9 +301,10 @@ fn spans(chart: &mut Chart, total: &Timeline, result: Option<&CellResult>) {
         chart.span("warm-up", first, 0.0, "warm-up");
     }
     if let Some(result) = result {
-        let (class, name) = match result.steady.reached {
-            true => ("steady", "reported: steady"),
-            false => ("unsteady", "reported: no steady state"),
+        let (class, name) = match (super::words::judged(result), result.steady.reached) {
+            (false, _) => ("unjudged", "reported"),
+            (true, true) => ("steady", "reported: steady"),
+            (true, false) => ("unsteady", "reported: no steady state"),
         };
         chart.span(class, result.window_start_s, result.window_end_s, name);
     }

@@ -231,11 +231,14 @@ pub fn series(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
         .series
         .iter()
         .enumerate()
+        // A single operation is all there is: once is enough.
+        .filter(|(_, series)| result.ops.len() != 1 || series.op.is_none())
         .map(|(n, series)| {
             let at = format!("{path}/steady/series/{n}");
             let (name, unit) = of_measure(series.measure);
+            let op = series.op.map_or_else(|| name_of_all(result), |op| op_name(Some(op)));
             vec![
-                format!("{}, {name}", op_name(series.op)),
+                format!("{op}, {name}"),
                 figures.estimate(&format!("{at}/estimate"), unit),
                 figures.get(&format!("{at}/estimate/samples"), Unit::Count),
                 figures.get(&format!("{at}/estimate/effective_samples"), Unit::Plain),

@@ -107,7 +107,7 @@ fn events(document: &Document) -> String {
         let _ = write!(
             out,
             "<tr><td>{since:.1} s</td><td>{}</td><td><span class=\"text\">{}</span></td><td><span class=\"text\">{}</span></td></tr>",
-            event.cell.map(|cell| cell.to_string()).unwrap_or_default(),
+            event.cell.map(|cell| (cell + 1).to_string()).unwrap_or_default(),
             escape(&event.kind),
             escape(&event.text)
         );

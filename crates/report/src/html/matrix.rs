@@ -200,10 +200,9 @@ fn cross(
                 Some(position) => {
                     let step = (shade(value).clamp(0.0, 1.0) * 7.99) as u8;
                     let mark = if steady { "" } else { "<abbr title=\"no steady state\">*</abbr>" };
-                    let _ = write!(
-                        out,
-                        "<td class=\"s{step}\"><a href=\"#cell-{position}\">{text}</a>{mark}</td>"
-                    );
+                    let number = position + 1;
+                    let _ =
+                        write!(out, "<td class=\"s{step}\"><a href=\"#cell-{number}\">{text}</a>{mark}</td>");
                 }
             }
         }

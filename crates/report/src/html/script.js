@@ -106,7 +106,7 @@
     };
     const follow = () => {
       const found = /^#cell-(\d+)$/.exec(location.hash);
-      if (found && pick.value !== "all") choose(found[1]);
+      if (found && pick.value !== "all") choose(String(found[1] - 1));
       if (found) document.getElementById(`cell-${found[1]}`)?.scrollIntoView();
     };
     pick.addEventListener("change", () => { choose(pick.value); document.getElementById("cells").scrollIntoView(); });

@@ -27,7 +27,7 @@ pub fn header(document: &Document) -> String {
         .enumerate()
         .map(|(position, view)| {
             let name = document.planned(view.record.index).map_or("", |cell| &cell.name);
-            format!("<option value=\"{position}\">{} {}</option>", view.record.index, escape(name))
+            format!("<option value=\"{position}\">{} {}</option>", view.record.index + 1, escape(name))
         })
         .collect();
     format!(
@@ -56,7 +56,9 @@ pub fn header(document: &Document) -> String {
 /// What is counted over all cells.
 struct Totals {
     measured: usize,
+    judged: usize,
     steady: usize,
+    studies: usize,
     failed_cells: usize,
     unfinished: usize,
     pending: usize,
@@ -77,7 +79,9 @@ fn totals(document: &Document) -> Totals {
     let stages = || results().flat_map(|result| &result.stages);
     Totals {
         measured: results().count(),
-        steady: results().filter(|result| result.steady.reached).count(),
+        studies: results().filter(|result| !words::judged(result) && !result.points.is_empty()).count(),
+        judged: results().filter(|result| words::judged(result)).count(),
+        steady: results().filter(|result| words::judged(result) && result.steady.reached).count(),
         failed_cells: count(&|cell| without(cell, &[State::Failed])),
         unfinished: count(&|cell| without(cell, &[State::Running, State::Interrupted])),
         pending: count(&|cell| without(cell, &[State::Pending])),
@@ -121,8 +125,16 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
         format!("of {}", document.cells.len()),
         false,
     ));
-    let unsteady = totals.measured - totals.steady;
-    out.push_str(&tile("steady", totals.steady.to_string(), format!("of {}", totals.measured), unsteady > 0));
+    if totals.judged > 0 {
+        let note = if totals.judged == totals.measured { "" } else { " that a rule judged" };
+        let unsteady = totals.judged > totals.steady;
+        out.push_str(&tile(
+            "steady",
+            totals.steady.to_string(),
+            format!("of {}{note}", totals.judged),
+            unsteady,
+        ));
+    }
     if totals.gates > 0 {
         let failed = totals.gates - totals.gates_passed;
         out.push_str(&tile(
@@ -157,17 +169,26 @@ fn sentence(totals: &Totals, cells: usize) -> String {
     let plural =
         |n: usize, one: &str, many: &str| if n == 1 { format!("{n} {one}") } else { format!("{n} {many}") };
     let mut parts = Vec::new();
-    if totals.measured > 0 && totals.steady == totals.measured {
-        parts.push(match totals.measured {
-            1 => "1 cell measured and steady".to_owned(),
-            n => format!("{n} cells measured, all steady"),
-        });
-    } else if totals.measured > 0 {
-        let unsteady = totals.measured - totals.steady;
-        parts.push(format!(
-            "{} measured, {unsteady} without a steady state",
-            plural(totals.measured, "cell", "cells")
-        ));
+    let unsteady = totals.judged - totals.steady;
+    let without_rule = totals.measured - totals.judged - totals.studies;
+    match (totals.measured, totals.steady) {
+        (0, _) => {}
+        (1, 1) => parts.push("1 cell measured and steady".to_owned()),
+        (n, steady) if steady == n => parts.push(format!("{n} cells measured, all steady")),
+        (n, steady) => {
+            let kinds = [
+                (steady, "steady", "steady"),
+                (unsteady, "without a steady state", "without a steady state"),
+                (without_rule, "without a rule", "without a rule"),
+                (totals.studies, "search or sweep", "searches or sweeps"),
+            ];
+            let kinds: Vec<String> = kinds
+                .into_iter()
+                .filter(|(count, ..)| *count > 0)
+                .map(|(count, one, many)| plural(count, one, many))
+                .collect();
+            parts.push(format!("{} measured ({})", plural(n, "cell", "cells"), kinds.join(", ")));
+        }
     }
     for (count, text) in [
         (totals.failed_cells, "could not be run"),
@@ -191,9 +212,10 @@ fn failed_gates(document: &Document, figures: &Figures<'_>) -> String {
             let unit = spec.map_or(Unit::Plain, |spec| details::gate_unit(spec.metric));
             let _ = write!(
                 out,
-                "<li><strong>Gate failed:</strong> {} measured {} in <a href=\"#cell-{position}\">{}</a></li>",
+                "<li><strong>Gate failed:</strong> {} measured {} in <a href=\"#cell-{}\">{}</a></li>",
                 escape(&gate.text),
                 figures.get(&format!("/cells/{position}/result/gates/{n}/measured"), unit),
+                position + 1,
                 escape(planned.map_or("", |cell| &cell.name)),
             );
         }
@@ -215,9 +237,10 @@ fn cells(document: &Document, figures: &Figures<'_>) -> String {
         let name = document.planned(view.record.index).map_or("", |cell| &cell.name);
         let _ = write!(
             out,
-            "<tr><td data-sort=\"{index}\">{index}</td><th scope=\"row\"><a href=\"#cell-{position}\">{}</a></th>",
+            "<tr><td data-sort=\"{index}\">{index}</td><th scope=\"row\"><a href=\"#cell-{}\">{}</a></th>",
+            position + 1,
             escape(name),
-            index = view.record.index,
+            index = view.record.index + 1,
         );
         let Some(result) = &view.record.result else {
             let note = match view.record.state {

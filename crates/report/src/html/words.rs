@@ -1,7 +1,7 @@
 //! Values of a plan in words.
 
 use experiment::{Access, Arrivals, Cell, Prepare, SteadyRule, Study};
-use store::{State, Validity};
+use store::{CellResult, State, Validity};
 use units::Size;
 
 use crate::figures::{Unit, digits};
@@ -27,6 +27,11 @@ pub fn state(state: State) -> &'static str {
         State::Interrupted => "interrupted",
         State::Failed => "failed",
     }
+}
+
+/// A rule looked at the measurement: without one nobody knows whether it was steady.
+pub fn judged(result: &CellResult) -> bool {
+    result.steady.rule != "none"
 }
 
 /// A validity as a badge: sign and word, so that no colour is needed.
