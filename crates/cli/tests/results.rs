@@ -92,30 +92,31 @@ fn a_run_is_shown_with_all_that_was_found() {
     let text = output(&path, &["show", "last"]);
     for words in [
         "Run aaaabbb2 of every alternative: interrupted, 3 of 7 cells",
-        "Cell 0  mixed block_size=4KiB  VALID",
-        "steady by rule default, reported from 15.0 s to 75.0 s of 75.0 s",
+        "Cell 1  mixed block_size=4KiB  VALID",
+        "  steady by rule default, reported from 15.0 s to 75.0 s of 75.0 s",
+        "  a study, reported from 15.0 s to 75.0 s of 75.0 s",
         "  read     4.1 MB/s  ± 2.0 %  1.0k/s  ± 2.0 %  220 µs  550 µs  ± 2.0 %  660 µs  880 µs       500 µs       3",
         "gate FAILED: read.bandwidth >= 3 GB/s, measured 4.1 MB/s",
         "gate holds: write.p99.9 <= 5 ms, measured 660 µs",
         "errors: 2 timed-out, 1 server-fault; server-fault: EIO at file 3, offset 4096",
         "prepare 12.2 s, 1.00 GiB (every byte was written)",
         "no steady state by rule default",
-        "Cell 4  mixed block_size=64KiB  failed\n  failed: cannot open /mnt/data",
-        "Cell 6  mixed block_size=256KiB  pending",
+        "Cell 5  mixed block_size=64KiB  failed\n  failed: cannot open /mnt/data",
+        "Cell 7  mixed block_size=256KiB  pending",
         "signal: SIGINT: the cell ends",
         "kernel: 6.18.0",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(!text.contains("ünïcode, a\nline"), "texts of the file do not break lines");
-    let one = output(&path, &["show", "aaaa", "--cell", "0"]);
-    assert!(one.contains("Cell 0") && !one.contains("Cell 1"), "{one}");
+    let one = output(&path, &["show", "aaaa", "--cell", "1"]);
+    assert!(one.contains("Cell 1") && !one.contains("Cell 2"), "{one}");
     for words in
         ["cpu.busiest: 0.970", "filesystem: ext4", "at most 3 %", "intervals kept: 1 warm-up, 5 measure"]
     {
         assert!(one.contains(words), "{words}: {one}");
     }
-    let document = json(&output(&path, &["show", "every alternative", "--cell", "4", "--output", "json"]));
+    let document = json(&output(&path, &["show", "every alternative", "--cell", "5", "--output", "json"]));
     schema::assert_valid("run", None, &document);
     assert_eq!(document["cells"].as_array().unwrap().len(), 1);
     assert_eq!(document["cells"][0]["failure"], "cannot open /mnt/data: no such file or directory");
@@ -316,13 +317,13 @@ fn wrong_input_is_one_line_with_a_next_step() {
         2,
         &["no run \"b\"", "aaaabbb2 (every alternative)", "next: "],
     );
-    refused(&manometer(&path, &["show", "last", "--cell", "7"]), 2, &["--cell 7", "cells 0 to 6"]);
+    refused(&manometer(&path, &["show", "last", "--cell", "8"]), 2, &["--cell 8", "cells 1 to 7", "next: "]);
     refused(&manometer(&at("none"), &["list"]), 2, &["no results file", "manometer run"]);
     assert!(!at("none").exists());
     std::fs::write(at("text"), "id,name\n".repeat(100)).unwrap();
     refused(&manometer(&at("text"), &["list"]), 2, &["not a results file", "--results"]);
     let own = path.to_str().unwrap();
-    refused(&manometer(&path, &["export", "last", "--output-file", own]), 1, &["results file itself"]);
+    refused(&manometer(&path, &["export", "last", "--output-file", own]), 2, &["results file itself"]);
     refused(
         &manometer(&path, &["export", "last", "--output-file", "/dev/full"]),
         1,
@@ -330,7 +331,7 @@ fn wrong_input_is_one_line_with_a_next_step() {
     );
     refused(
         &manometer(&path, &["export", "last", "--output-file", "/nonexistent/x"]),
-        1,
+        2,
         &["--output-file", "next: "],
     );
     refused(&manometer(&path, &["forget", "aaaa"]), 2, &["no run \"aaaa\"", "aaaabbb2"]);

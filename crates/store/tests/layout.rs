@@ -196,6 +196,26 @@ fn damage_is_said_in_one_line() {
     assert!(line.contains("next: ") && !line.contains('\n'), "{line}");
 }
 
+/// The first page says how long the file is, and is carried over first.
+#[test]
+fn a_journal_that_was_carried_over_in_part_is_no_damage() {
+    let (directory, path) = copy(VERSION);
+    let writer = Connection::open(&path).unwrap();
+    writer.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
+    writer.execute("UPDATE runs SET plan = plan || printf('%400000s', '')", []).unwrap();
+    let half = directory.path().join("half.sqlite");
+    fs::copy(&path, &half).unwrap();
+    fs::copy(directory.path().join("results.sqlite-wal"), directory.path().join("half.sqlite-wal")).unwrap();
+    writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let (whole, mut cut) = (fs::read(&path).unwrap(), fs::read(&half).unwrap());
+    assert!(whole.len() > cut.len() && whole[..4096] != cut[..4096]);
+    cut[..4096].copy_from_slice(&whole[..4096]);
+    fs::write(&half, cut).unwrap();
+    let store = Store::open_existing(&half).unwrap();
+    assert_eq!(store.run("last").unwrap().plan, run("aaaabbb2", "every alternative").plan);
+    assert_eq!(store.cells("aaaabbb2").unwrap(), cells());
+}
+
 #[test]
 fn records_that_cannot_be_understood_are_damage() {
     let (_directory, path) = copy(VERSION);

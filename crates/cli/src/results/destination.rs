@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
+
+use super::WrongInput;
 
 /// Writes through a buffer, whatever is behind it.
 pub struct Destination {
@@ -22,15 +24,19 @@ impl Destination {
             return Ok(Self { out: BufWriter::new(Box::new(io::stdout().lock())), file: None });
         };
         if super::same_file(path, keep) {
-            bail!("--output-file {}: is the results file itself; next: name another file", path.display());
+            let line = format!(
+                "--output-file {}: is the results file itself; next: name another file",
+                path.display()
+            );
+            return Err(WrongInput(line).into());
         }
         let file = File::create(path).and_then(|file| Ok((file.try_clone()?, file)));
         let (file, clone) = file.map_err(|error| {
             // Not as an error of the output: this one has a mend of its own.
-            anyhow!(
+            WrongInput(format!(
                 "--output-file {}: cannot be made: {error}; next: name a file where you may write",
                 path.display()
-            )
+            ))
         })?;
         Ok(Self { out: BufWriter::new(Box::new(clone)), file: Some(file) })
     }

@@ -53,6 +53,11 @@ impl ResultsFile {
     }
 }
 
+/// An argument that does not fit what is in the file.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct WrongInput(String);
+
 /// How a command ended: what it said, and the exit code. A reader that closed the pipe early is content.
 pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
     let Err(error) = outcome else { return 0 };
@@ -64,6 +69,9 @@ pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
                 &format!("the output cannot be written: {io}; next: make room, or write it to another place"),
             ),
         };
+    }
+    if error.is::<WrongInput>() {
+        return exit::input(messages, &error.to_string());
     }
     match error.downcast_ref::<StoreError>() {
         // What was asked for is not there, or cannot be: wrong input.

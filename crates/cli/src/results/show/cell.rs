@@ -16,7 +16,7 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool) -> String {
         Some(validity) => words::verdict(Some(validity)),
         None => words::state(record.state),
     };
-    let mut out = format!("Cell {}  {}  {judged}\n", record.index, words::plain(name));
+    let mut out = format!("Cell {}  {}  {judged}\n", number(record.index), words::plain(name));
     let mut say = |text: String| {
         let _ = writeln!(out, "  {text}");
     };
@@ -66,18 +66,27 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool) -> String {
     out
 }
 
+/// How people count cells: from 1. Machine output counts from 0, in the order of running too.
+pub fn number(index: u32) -> u64 {
+    u64::from(index) + 1
+}
+
 /// An event in a line.
 pub fn event(event: &Event) -> String {
-    let cell = event.cell.map(|cell| format!(" cell {cell}")).unwrap_or_default();
+    let cell = event.cell.map(|cell| format!(" cell {}", number(cell))).unwrap_or_default();
     format!("  {}{cell} {}: {}\n", words::moment(event.at), event.kind, words::plain(&event.text))
 }
 
 fn steady(result: &CellResult) -> String {
     let steady = &result.steady;
-    let word = if steady.reached { "steady" } else { "no steady state" };
+    let word = match (result.points.is_empty(), steady.rule.as_str(), steady.reached) {
+        (false, ..) => "a study".to_owned(),
+        (true, "none", _) => "not judged".to_owned(),
+        (true, rule, true) => format!("steady by rule {rule}"),
+        (true, rule, false) => format!("no steady state by rule {rule}"),
+    };
     format!(
-        "{word} by rule {}, reported from {} to {} of {}: {}",
-        steady.rule,
+        "{word}, reported from {} to {} of {}: {}",
         words::seconds(result.window_start_s),
         words::seconds(result.window_end_s),
         words::seconds(result.measured_s),

@@ -5,14 +5,13 @@ mod text;
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use store::RunRecord;
 
 use super::destination::Destination;
 use super::export::json;
-use super::{Format, ResultsFile, ended};
-use crate::exit;
+use super::{Format, ResultsFile, WrongInput, ended};
 use crate::messages::Messages;
 
 pub use text::text;
@@ -28,8 +27,8 @@ pub struct ShowArguments {
     run: String,
     #[command(flatten)]
     file: ResultsFile,
-    /// Only this cell, with all that is known of it
-    #[arg(long, value_name = "N")]
+    /// Only this cell, with all that is known of it; the first is 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cell: Option<u32>,
     /// How the run is shown; json follows schemas/run.schema.json
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -38,30 +37,25 @@ pub struct ShowArguments {
 
 /// Shows the run; the process's exit code.
 pub fn run(arguments: &ShowArguments, messages: &Messages) -> u8 {
-    if let Some(cell) = arguments.cell
-        && let Err(error) = has_cell(arguments, cell)
-    {
-        return exit::input(messages, &error.to_string());
-    }
     ended(show(arguments), messages)
-}
-
-fn has_cell(arguments: &ShowArguments, cell: u32) -> Result<()> {
-    let run = arguments.file.open()?.run(&arguments.run)?;
-    match run.plan.cells.len() {
-        cells if (cell as usize) < cells => Ok(()),
-        0 => bail!("--cell {cell}: run {} has no cells", run.id),
-        cells => bail!("--cell {cell}: run {} has cells 0 to {}", run.id, cells - 1),
-    }
 }
 
 fn show(arguments: &ShowArguments) -> Result<()> {
     let store = arguments.file.open()?;
     let run = store.run(&arguments.run)?;
+    let only = arguments.cell.map(|number| number - 1);
+    let cells = run.plan.cells.len();
+    if let Some(number) = arguments.cell.filter(|number| *number as usize > cells) {
+        return Err(WrongInput(match cells {
+            0 => format!("--cell {number}: run {} has no cells; next: leave --cell out", run.id),
+            _ => format!("--cell {number}: run {} has cells 1 to {cells}; next: give one of these", run.id),
+        })
+        .into());
+    }
     let mut out = Destination::open(None, store.path())?;
     match arguments.output {
-        Format::Json => json::write(&store, &run, arguments.cell, false, &mut out)?,
-        Format::Text => out.write_all(text(&store, &run, arguments.cell)?.as_bytes())?,
+        Format::Json => json::write(&store, &run, only, false, &mut out)?,
+        Format::Text => out.write_all(text(&store, &run, only)?.as_bytes())?,
     }
     Ok(out.finish()?)
 }

@@ -1,7 +1,7 @@
 //! A run as text: what it was, its cells one by one, the environment.
 
 use anyhow::Result;
-use store::{CellRecord, RunRecord, State, Store};
+use store::{CellRecord, RunRecord, StageKey, State, Store};
 
 use super::cell;
 use crate::results::words;
@@ -18,16 +18,9 @@ pub fn text(store: &Store, run: &RunRecord, only: Option<u32>) -> Result<String>
         let planned = run.plan.cells.iter().find(|cell| cell.index == record.index);
         out.push_str(&cell::block(record, planned, only.is_some()));
         if only.is_some() {
-            let kept = store.stages(&run.id, record.index)?;
-            let kept: Vec<String> = kept
-                .iter()
-                .map(|key| match key.trial {
-                    0 => format!("{} {}", key.intervals, key.stage),
-                    trial => format!("{} {} (trial {trial})", key.intervals, key.stage),
-                })
-                .collect();
+            let kept = kept(&store.stages(&run.id, record.index)?);
             if !kept.is_empty() {
-                out.push_str(&format!("  intervals kept: {}\n", kept.join(", ")));
+                out.push_str(&format!("  intervals kept: {kept}\n"));
             }
         }
     }
@@ -48,6 +41,25 @@ pub fn text(store: &Store, run: &RunRecord, only: Option<u32>) -> Result<String>
         }
     }
     Ok(out)
+}
+
+/// `12 prepare, 1100 measure (11 trials)`
+fn kept(stages: &[StageKey]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for key in stages {
+        if !names.contains(&key.stage.as_str()) {
+            names.push(&key.stage);
+        }
+    }
+    let texts = names.iter().map(|name| {
+        let of_stage = || stages.iter().filter(|key| key.stage == *name);
+        let intervals: u64 = of_stage().map(|key| u64::from(key.intervals)).sum();
+        match of_stage().count() {
+            1 => format!("{intervals} {name}"),
+            trials => format!("{intervals} {name} ({trials} trials)"),
+        }
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn head(run: &RunRecord, cells: &[CellRecord]) -> String {
