@@ -191,7 +191,7 @@ fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
     let name = cell.map_or("", |cell| cell.name.as_str());
     let mut out = format!("cell {} ({name})\n", record.index + 1);
     for line in lines {
-        out.push_str(&wrapped(&line, width));
+        out.push_str(&wrapped(line.trim_end(), width));
     }
     out
 }
