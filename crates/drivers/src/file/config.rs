@@ -44,9 +44,9 @@ impl std::str::FromStr for Fallocate {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "none" => Ok(Fallocate::None),
-            "allocate" => Ok(Fallocate::Allocate),
+            "reserve" => Ok(Fallocate::Allocate),
             "zero" => Ok(Fallocate::Zero),
-            other => Err(format!("\"{other}\" is no way to allocate: write none, allocate or zero")),
+            other => Err(format!("\"{other}\" is no way to allocate: write none, reserve or zero")),
         }
     }
 }
@@ -55,7 +55,7 @@ impl std::fmt::Display for Fallocate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Fallocate::None => "none",
-            Fallocate::Allocate => "allocate",
+            Fallocate::Allocate => "reserve",
             Fallocate::Zero => "zero",
         })
     }

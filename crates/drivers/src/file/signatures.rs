@@ -151,3 +151,71 @@ fn is_partition_table(start: &[u8]) -> bool {
     let plausible = entries.clone().all(|entry| matches!(entry[0], 0 | 0x80));
     plausible && entries.clone().any(|entry| entry[4] != 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+    use crate::Payload;
+
+    /// An empty device with some bytes at some places.
+    fn device(size: u64, content: &[(u64, &[u8])]) -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(size).unwrap();
+        for (at, bytes) in content {
+            file.write_all_at(bytes, *at).unwrap();
+        }
+        file
+    }
+
+    fn found(size: u64, content: &[(u64, &[u8])]) -> Option<&'static str> {
+        find(&device(size, content), size).unwrap()
+    }
+
+    #[test]
+    fn every_number_is_found_at_its_place_and_not_beside_it() {
+        const SIZE: u64 = 1 << 20;
+        for Magic { name, at, bytes } in TABLE {
+            assert_eq!(found(SIZE, &[(*at, bytes)]), Some(*name));
+            assert_eq!(found(SIZE, &[(*at + 1, bytes)]), None, "{name} one byte off");
+            // A device that ends before is simply too small.
+            assert_eq!(found(*at, &[]), None);
+        }
+        for (name, bytes) in SWAP {
+            assert_eq!(found(SIZE, &[(65_536 - 10, bytes)]), Some(name));
+        }
+        assert_eq!(found(SIZE, &[(512, b"LABELONE"), (536, b"LVM2 001")]), Some("an LVM physical volume"));
+        assert_eq!(found(SIZE, &[(512, b"LABELONE")]), None);
+        assert_eq!(found(SIZE, &[(SIZE - 512, b"EFI PART")]), Some("a partition table (GPT)"));
+        let raid: &[u8] = &[0xFC, 0x4E, 0x2B, 0xA9];
+        assert_eq!(found(SIZE, &[(SIZE - 8192, raid)]), Some("a Linux RAID member"));
+        assert_eq!(found(SIZE, &[(SIZE - 65_536, raid)]), Some("a Linux RAID member"));
+        let uberblock = UBERBLOCK.to_be_bytes();
+        assert_eq!(found(SIZE, &[(0x2_0000 + 7 * 1024, &uberblock)]), Some("a ZFS pool member"));
+    }
+
+    #[test]
+    fn short_numbers_need_something_else_that_fits() {
+        const SIZE: u64 = 1 << 20;
+        let ext: (u64, &[u8]) = (0x438, &[0x53, 0xEF]);
+        assert_eq!(found(SIZE, &[ext]), Some("an ext2, ext3 or ext4 file system"));
+        assert_eq!(found(SIZE, &[ext, (0x44C, &[7])]), None, "no such revision");
+        let boot: (u64, &[u8]) = (510, &[0x55, 0xAA]);
+        assert_eq!(found(SIZE, &[boot]), None, "no partition");
+        assert_eq!(found(SIZE, &[boot, (446 + 4, &[0x83])]), Some("a partition table (MBR)"));
+        assert_eq!(found(SIZE, &[boot, (446, &[0x17, 0, 0, 0, 0x83])]), None, "no such flag");
+    }
+
+    #[test]
+    fn what_we_write_ourselves_is_nothing_to_protect() {
+        for seed in 0..20 {
+            let mut content = vec![0; 1 << 20];
+            Payload::new(seed).fill(0, 0, &mut content);
+            assert_eq!(found(1 << 20, &[(0, &content)]), None);
+        }
+        for size in [0, 1, 511, 512, 4096, 65_536] {
+            assert_eq!(found(size, &[]), None);
+        }
+    }
+}
