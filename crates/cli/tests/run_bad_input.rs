@@ -1,6 +1,6 @@
-#![allow(clippy::unwrap_used)] // a test may fail loudly
-
 //! What cannot be carried out is said in one line, and ends with 2.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod run_support;
 mod support;

@@ -1,6 +1,6 @@
-#![allow(clippy::unwrap_used)] // a test may fail loudly
-
 //! Experiments on files: every byte is written, and whatever is not what was written is found.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod run_support;
 mod support;

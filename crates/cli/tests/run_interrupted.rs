@@ -1,6 +1,6 @@
-#![allow(clippy::unwrap_used)] // a test may fail loudly
-
 //! Signals and kills: what was measured is kept, nothing is left behind, and the run goes on where it was.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod run_support;
 mod support;

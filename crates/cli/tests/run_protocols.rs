@@ -1,6 +1,6 @@
-#![allow(clippy::unwrap_used)] // a test may fail loudly
-
 //! Experiments over NFS and S3, closed and open loop, against the simulated array.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod run_support;
 mod support;

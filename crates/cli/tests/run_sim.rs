@@ -1,6 +1,6 @@
-#![allow(clippy::unwrap_used)] // a test may fail loudly
-
 //! Experiments on scripted targets, whose figures can be computed by hand, through the whole program.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
 
 mod run_support;
 mod support;

@@ -132,24 +132,6 @@ fn carry_out(
     interrupt.leftovers(Some(leftovers(arguments, &begun.run)));
     interrupt.before_leaving(Some(Arc::new(screen::restore)));
     let plan = begun.record.plan.clone();
-    let context_of = |store: store::Store, screen: Screen| -> Result<Context, Refusal> {
-        let recorder = Recorder::new(store, &begun.record.id).map_err(|error| failure(error.to_string()))?;
-        Ok(Context {
-            run: begun.run.clone(),
-            recorder,
-            screen,
-            messages: messages.clone(),
-            interrupt: interrupt.clone(),
-            reactor,
-            destroy: arguments.destroy.clone(),
-            seed: plan.seed,
-            cache_bytes: environment::cache_bytes(),
-        })
-    };
-    begin::try_targets(&plan, &begun.run, arguments)?;
-    if !begun.resumed {
-        begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
-    }
     let model = Model {
         run: begun.record.id.clone(),
         experiment: begun.record.name.clone(),
@@ -159,7 +141,23 @@ fn carry_out(
     };
     let screen = Screen::begin(model, messages, arguments.live)
         .map_err(|error| Refusal::Usage(format!("--live: {error}; next: run without --live")))?;
-    let mut context = context_of(begun.store, screen)?;
+    begin::try_targets(&plan, &begun.run, arguments)?;
+    if !begun.resumed {
+        begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
+    }
+    let recorder =
+        Recorder::new(begun.store, &begun.record.id).map_err(|error| failure(error.to_string()))?;
+    let mut context = Context {
+        run: begun.run,
+        recorder,
+        screen,
+        messages: messages.clone(),
+        interrupt: interrupt.clone(),
+        reactor,
+        destroy: arguments.destroy.clone(),
+        seed: plan.seed,
+        cache_bytes: environment::cache_bytes(),
+    };
     if begun.resumed {
         context.recorder.event(None, "resume", "the run goes on at its first unfinished cell");
     } else {

@@ -88,7 +88,8 @@ pub fn text(run: &RunRecord, cells: &[CellRecord], width: Option<u16>, results: 
         out.push_str(&remarks(run, record, usize::from(width.unwrap_or(100)).clamp(60, 120)));
     }
     out.push_str(&summary(run, cells));
-    out.push_str(&next(run, results));
+    let resumable = cells.iter().any(|record| record.state != State::Finished);
+    out.push_str(&next(run, results, resumable));
     out
 }
 
@@ -299,9 +300,9 @@ fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
 }
 
 /// What to type next.
-fn next(run: &RunRecord, results: &str) -> String {
+fn next(run: &RunRecord, results: &str, resumable: bool) -> String {
     let mut out = format!("Next: manometer report {}{results}\n", run.id);
-    if matches!(run.state, State::Interrupted | State::Failed) {
+    if resumable {
         out.push_str(&format!("      manometer run --resume {}{results}\n", run.id));
     }
     out
