@@ -12,6 +12,9 @@ use crate::tree::{Node, Value};
 /// Parameters that name each other deeper than this go in a circle.
 const DEEPEST: u32 = 16;
 
+/// Parameters that one value may need, those that its parameters need included.
+const MOST_STEPS: u32 = 10_000;
+
 /// The longest text that substitution makes.
 const LONGEST: usize = 64 << 10;
 
@@ -31,6 +34,8 @@ pub(crate) struct Parameters<'a> {
     settings: &'a Settings<'a>,
     log: &'a Log,
     depth: Cell<u32>,
+    /// Parameters looked up for the value at hand.
+    steps: Cell<u32>,
 }
 
 /// A piece of a text with parameters in it.
@@ -72,7 +77,7 @@ impl<'a> Parameters<'a> {
                 from: from.into(),
             });
         }
-        Self { all, settings, log, depth: Cell::new(0) }
+        Self { all, settings, log, depth: Cell::new(0), steps: Cell::new(0) }
     }
 
     pub fn get(&self, name: &str) -> Option<&Parameter> {
@@ -160,6 +165,14 @@ impl<'a> Parameters<'a> {
         }
         if self.depth.get() >= DEEPEST {
             self.log.fault(at, format!("parameter {name:?} is defined by itself"), "break the circle");
+            return None;
+        }
+        if self.depth.get() == 0 {
+            self.steps.set(0);
+        }
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() > MOST_STEPS {
+            self.log.fault(at, "this needs more than 10000 parameters", "use fewer within each other");
             return None;
         }
         self.depth.set(self.depth.get() + 1);

@@ -393,3 +393,16 @@ workloads:
     assert_eq!(sizes, [(4, 1 << 20), (4, 1 << 20), (4, 1 << 20), (5, 2 << 20)]);
     assert_eq!((plan.cells[1].workload.fsync_every, plan.cells[1].workload.block_sizes[0].bytes), (8, 65536));
 }
+
+/// Parameters within parameters within parameters, each ten times, come to an end.
+#[test]
+fn parameters_that_multiply_are_refused() {
+    let mut text =
+        "targets: {d: file:///x}\nworkloads: {w: {ops: read, file_size: '${p0}'}}\nparameters:\n".to_owned();
+    for level in 0..14 {
+        text.push_str(&format!("  p{level}: '{}'\n", format!("${{p{}}}", level + 1).repeat(10)));
+    }
+    text.push_str("  p14: ''\n");
+    let faults = parse(&Source { file: "f", text: &text }, &Settings::none()).unwrap_err();
+    assert!(faults.to_string().contains("more than 10000 parameters"), "{faults}");
+}
