@@ -18,6 +18,8 @@ mod load;
 mod matrix;
 mod measure;
 mod output;
+#[cfg(test)]
+mod output_tests;
 mod recorder;
 mod study;
 mod verdict;
@@ -76,7 +78,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
     let destination = arguments.output_file.as_deref().map(File::create).transpose().map_err(|error| {
         Refusal::Usage(format!("--output-file: {error}: name a file that can be written"))
     })?;
-    let (id, results) = (begun.record.id.clone(), results_flag(&arguments, &begun));
+    let (id, flags) = (begun.record.id.clone(), flags(&arguments, &begun));
     let (outcome, store, left, interrupt) = carry_out(begun, &arguments, messages)?;
     let failure = |error: store::StoreError| Refusal::Failure(error.to_string());
     let record = store.run(&id).map_err(failure)?;
@@ -88,7 +90,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
         json: String::from_utf8_lossy(&json).into_owned(),
         record: &record,
         cells: &cells,
-        results: &results,
+        flags: &flags,
     };
     shown.write(&arguments, destination, messages);
     if let Some(line) = &outcome.failure {
@@ -214,12 +216,15 @@ fn leftovers(arguments: &RunArguments, run: &provision::Run) -> String {
     )
 }
 
-/// What has to be added to other commands so that they find the results.
-fn results_flag(arguments: &RunArguments, begun: &Begun) -> String {
-    if arguments.results.is_none() && begun.record.plan.results.is_none() {
-        return String::new();
+/// What has to be added to other commands so that they find what this run used.
+fn flags(arguments: &RunArguments, begun: &Begun) -> output::Flags {
+    let named = arguments.results.is_some() || begun.record.plan.results.is_some();
+    let results = named.then(|| format!(" --results {}", begun.store.path().display()));
+    let journal = arguments.journal_dir.as_ref();
+    output::Flags {
+        results: results.unwrap_or_default(),
+        journal: journal.map_or_else(String::new, |path| format!(" --journal-dir {}", path.display())),
     }
-    format!(" --results {}", begun.store.path().display())
 }
 
 /// What is shown when a run is over.
@@ -227,12 +232,12 @@ struct Shown<'a> {
     json: String,
     record: &'a RunRecord,
     cells: &'a [CellRecord],
-    results: &'a str,
+    flags: &'a output::Flags,
 }
 
 impl Shown<'_> {
     fn write(self, arguments: &RunArguments, destination: Option<File>, messages: &Messages) {
-        let text = |width| output::text(self.record, self.cells, width, self.results);
+        let text = |width| output::text(self.record, self.cells, width, self.flags);
         let mut shown = arguments.output;
         if let Some(mut file) = destination {
             let content = match arguments.output {

@@ -80,8 +80,17 @@ const COLUMNS: [(&str, bool); 9] = [
 /// Which of them is the verdict.
 const VERDICT: usize = 8;
 
+/// What must be added to commands so that they find what this run used; each begins with a blank or is empty.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// The results file.
+    pub results: String,
+    /// The journal.
+    pub journal: String,
+}
+
 /// The run as people read it; `width` is the terminal's, when there is one.
-pub fn text(run: &RunRecord, cells: &[CellRecord], width: Option<u16>, results: &str) -> String {
+pub fn text(run: &RunRecord, cells: &[CellRecord], width: Option<u16>, flags: &Flags) -> String {
     let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut out = format!("\n{}\n", table(run, cells, colours));
     for record in cells {
@@ -89,7 +98,7 @@ pub fn text(run: &RunRecord, cells: &[CellRecord], width: Option<u16>, results: 
     }
     out.push_str(&summary(run, cells));
     let resumable = cells.iter().any(|record| record.state != State::Finished);
-    out.push_str(&next(run, results, resumable));
+    out.push_str(&next(run, flags, resumable));
     out
 }
 
@@ -266,7 +275,8 @@ fn points(result: &CellResult) -> Vec<String> {
 fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
     let of = |validity: Validity| {
         let judged = |record: &&CellRecord| {
-            record.result.as_ref().is_some_and(|result| result.verdict.validity == validity)
+            let result = record.result.as_ref().filter(|_| record.state == State::Finished);
+            result.is_some_and(|result| result.verdict.validity == validity)
         };
         cells.iter().filter(judged).count()
     };
@@ -300,10 +310,11 @@ fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
 }
 
 /// What to type next.
-fn next(run: &RunRecord, results: &str, resumable: bool) -> String {
+fn next(run: &RunRecord, flags: &Flags, resumable: bool) -> String {
+    let Flags { results, journal } = flags;
     let mut out = format!("Next: manometer report {}{results}\n", run.id);
     if resumable {
-        out.push_str(&format!("      manometer run --resume {}{results}\n", run.id));
+        out.push_str(&format!("      manometer run --resume {}{results}{journal}\n", run.id));
     }
     out
 }

@@ -1,0 +1,155 @@
+//! What is shown when a run is over.
+
+use experiment::{Plan, Settings, Source};
+use jiff::Timestamp;
+use stats::{Estimate, Shape, SteadyOutcome, Window};
+use store::{
+    CellRecord, CellResult, Environment, GateResult, Latency, OpResult, RunRecord, State, Validity, Verdict,
+};
+
+use super::output::{Flags, in_a_line, success, text};
+
+fn plan() -> Plan {
+    let text = "name: night\ntargets: {t: 'null:'}\nworkloads: {w: {ops: read}}\n\
+        matrix: {queue_depth: [1, 2, 4, 8]}\ngates: [read.p99 <= 5 ms, read.rate >= 1k/s]\n";
+    experiment::parse(&Source { file: "night.yaml", text }, &Settings::none())
+        .unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+fn estimate(mean: f64, half: f64) -> Estimate {
+    Estimate {
+        mean,
+        low: mean - half,
+        high: mean + half,
+        deviation: half,
+        samples: 100,
+        effective_samples: 50.0,
+        autocorrelation: 2.0,
+    }
+}
+
+fn result(validity: Validity, passed: bool) -> CellResult {
+    let response = Latency {
+        count: 100_000,
+        min_ns: 100_000,
+        mean_ns: 1.1e6,
+        p50_ns: 1_000_000,
+        p90_ns: 2_000_000,
+        p95_ns: 3_000_000,
+        p99_ns: 7_200_000,
+        p999_ns: 9_000_000,
+        p9999_ns: 10_000_000,
+        max_ns: 11_000_000,
+    };
+    let total = OpResult {
+        op: None,
+        ok: 100_000,
+        failed: 0,
+        errors: Default::default(),
+        bytes: 409_600_000,
+        rpcs: 100_000,
+        retries: 0,
+        bytes_per_s: estimate(4.096e6, 8.2e4),
+        ops_per_s: estimate(1000.0, 20.0),
+        service: response,
+        response,
+        p99_ns: estimate(7.2e6, 1e5),
+    };
+    let gate =
+        |text: &str, measured, limit, passed| GateResult { text: text.into(), measured, limit, passed };
+    CellResult {
+        measured_s: 100.0,
+        window_start_s: 0.0,
+        window_end_s: 100.0,
+        steady: SteadyOutcome {
+            rule: "default".into(),
+            reached: validity != Validity::Invalid,
+            reason: String::new(),
+            window: Window { first: 0, end: 100 },
+            criteria: Vec::new(),
+            series: Vec::new(),
+            shape: Shape::Flat,
+            regimes: Vec::new(),
+            pts: Vec::new(),
+            lost: None,
+            notes: Vec::new(),
+        },
+        ops: Vec::new(),
+        open_loop: None,
+        stages: Vec::new(),
+        gates: vec![
+            gate("read.p99 <= 5 ms", 7.2e6, 5e6, passed),
+            gate("read.rate >= 1k/s", 1000.0, 1000.0, true),
+        ],
+        verdict: Verdict {
+            validity,
+            reasons: match validity {
+                Validity::Valid => Vec::new(),
+                _ => vec!["something that takes more than one line to be said because it goes into every detail of \
+                           what was seen while the cell was measured"
+                    .into()],
+            },
+        },
+        error_samples: Vec::new(),
+        cache: "kept".into(),
+        client: Default::default(),
+        target: Default::default(),
+        points: Vec::new(),
+        found_ops_per_s: None,
+        total,
+    }
+}
+
+fn record(index: u32, state: State, result: Option<CellResult>, failure: Option<&str>) -> CellRecord {
+    CellRecord { index, state, started: None, finished: None, result, failure: failure.map(str::to_owned) }
+}
+
+fn run(state: State) -> RunRecord {
+    RunRecord {
+        id: "abcdefgh".into(),
+        name: "night".into(),
+        started: Timestamp::UNIX_EPOCH,
+        finished: None,
+        state,
+        version: "0".into(),
+        plan: plan(),
+        environment: Environment::default(),
+    }
+}
+
+#[test]
+fn people_see_a_line_a_cell_and_why_some_are_not_good() {
+    let cells = [
+        record(0, State::Finished, Some(result(Validity::Valid, true)), None),
+        record(1, State::Finished, Some(result(Validity::Warn, false)), None),
+        record(2, State::Failed, None, Some("the target is gone")),
+        record(3, State::Pending, None, None),
+    ];
+    let flags = Flags { results: " --results r.sqlite".into(), journal: " --journal-dir j".into() };
+    insta::assert_snapshot!(text(&run(State::Interrupted), &cells, None, &flags));
+}
+
+#[test]
+fn success_needs_every_cell_and_every_gate() {
+    let good = record(0, State::Finished, Some(result(Validity::Invalid, true)), None);
+    assert!(success(&[good.clone()]));
+    assert!(!success(&[
+        good.clone(),
+        record(1, State::Finished, Some(result(Validity::Valid, false)), None)
+    ]));
+    for state in [State::Pending, State::Running, State::Interrupted, State::Failed] {
+        assert!(!success(&[good.clone(), record(1, state, None, None)]), "{state:?}");
+    }
+    let mut corrupt = result(Validity::Invalid, true);
+    let detail = "another place's block".to_owned();
+    corrupt.error_samples.push(store::ErrorSample { kind: metrics::ErrorKind::Corrupt, detail });
+    assert!(!success(&[record(0, State::Finished, Some(corrupt), None)]));
+}
+
+#[test]
+fn a_cell_in_a_line() {
+    let finished = record(0, State::Finished, Some(result(Validity::Valid, false)), None);
+    assert_eq!(in_a_line(&finished), "4.1 MB/s ± 2.0 %, 1.0k/s ± 2.0 %, p99 7.20 ms · VALID · 1 gate failed");
+    assert_eq!(in_a_line(&record(0, State::Failed, None, Some("gone"))), "failed: gone");
+    assert!(in_a_line(&record(0, State::Interrupted, None, None)).starts_with("interrupted"));
+}
