@@ -323,6 +323,13 @@ fn wrong_input_is_one_line_with_a_next_step() {
     std::fs::write(at("text"), "id,name\n".repeat(100)).unwrap();
     refused(&manometer(&at("text"), &["list"]), 2, &["not a results file", "--results"]);
     let own = path.to_str().unwrap();
+    let other = at("other.sqlite");
+    drop(Store::open(&other).unwrap());
+    refused(
+        &manometer(&path, &["export", "last", "--output-file", other.to_str().unwrap()]),
+        2,
+        &["--output-file", "results file"],
+    );
     refused(&manometer(&path, &["export", "last", "--output-file", own]), 2, &["results file itself"]);
     refused(
         &manometer(&path, &["export", "last", "--output-file", "/dev/full"]),

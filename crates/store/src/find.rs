@@ -27,7 +27,8 @@ impl Store {
         numbers.into_iter().map(|number| self.run_of_number(number)).collect()
     }
 
-    /// The run that is meant by an id, the beginning of one, a name, or `last` for the one that began last.
+    /// The run that is meant by an id, the beginning of one, a name, `last` for the one that began last, or `last~1` for
+    /// the one before it.
     ///
     /// # Errors
     /// When no run or more than one is meant (the message lists them), or the file cannot be read.
@@ -45,9 +46,10 @@ impl Store {
         if let Some(number) = one("SELECT number FROM runs WHERE id = ?1", &[text])? {
             return Ok(number);
         }
-        if text == "last" {
-            let newest = one("SELECT number FROM runs ORDER BY started DESC, number DESC LIMIT 1", &[])?;
-            return newest.ok_or_else(|| self.unknown(text));
+        let back = if text == "last" { Some("0") } else { text.strip_prefix("last~") };
+        if let Some(back) = back.filter(|back| back.parse::<u32>().is_ok()) {
+            let nth = "SELECT number FROM runs ORDER BY started DESC, number DESC LIMIT 1 OFFSET CAST(?1 AS INTEGER)";
+            return one(nth, &[back])?.ok_or_else(|| self.unknown(text));
         }
         let meant = || -> rusqlite::Result<Vec<(i64, String, String)>> {
             let mut statement = self.connection.prepare(

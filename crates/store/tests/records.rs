@@ -166,13 +166,15 @@ fn a_run_is_found_by_id_beginning_name_or_last() {
     assert_eq!(id("z").unwrap(), "zzzz2222");
     assert_eq!(id("once").unwrap(), "zzzz2222");
     assert_eq!(id("last").unwrap(), "zzzz2222");
+    assert_eq!(id("last~0").unwrap(), "zzzz2222");
+    assert_eq!(id("last~2").unwrap(), "aaaabbb2");
     for text in ["aaaa", "nightly"] {
         let error = id(text).unwrap_err();
         assert!(matches!(error, StoreError::Ambiguous { .. }));
         let line = error.to_string();
         assert!(line.contains("aaaaccc3 (nightly), aaaabbb2 (nightly)") && !line.contains('\n'), "{line}");
     }
-    for text in ["", "b", "NIGHTLY", "aaaabbb22", "%", "*"] {
+    for text in ["", "b", "last~3", "last~", "last~x", "last~-1", "NIGHTLY", "aaaabbb22", "%", "*"] {
         let error = id(text).unwrap_err();
         assert!(matches!(error, StoreError::Unknown { .. }), "{text}: {error}");
         assert!(error.to_string().contains("zzzz2222 (once)"), "{error}");

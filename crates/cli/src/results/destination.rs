@@ -1,7 +1,7 @@
 //! Where machine output goes: standard output, or a file.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use anyhow::Result;
@@ -30,6 +30,13 @@ impl Destination {
             );
             return Err(WrongInput(line).into());
         }
+        if begins_like_sqlite(path) {
+            let line = format!(
+                "--output-file {}: is a results file or database; next: name another",
+                path.display()
+            );
+            return Err(WrongInput(line).into());
+        }
         let file = File::create(path).and_then(|file| Ok((file.try_clone()?, file)));
         let (file, clone) = file.map_err(|error| {
             // Not as an error of the output: this one has a mend of its own.
@@ -53,6 +60,15 @@ impl Destination {
             _ => Ok(()),
         }
     }
+}
+
+/// Results are not written over by mistake.
+fn begins_like_sqlite(path: &Path) -> bool {
+    let mut head = [0; 15];
+    // Only of a plain file: to open a pipe or device may block, or have effects.
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+        && &head == b"SQLite format 3"
 }
 
 impl Write for Destination {

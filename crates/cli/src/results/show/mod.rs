@@ -22,7 +22,7 @@ pub use text::text;
 /// Exit code: 0 shown, 1 the file cannot be read, 2 wrong usage or no such run.
 #[derive(Args, Debug)]
 pub struct ShowArguments {
-    /// The run: its id, the beginning of one, its name, or `last`
+    /// The run: its id, the beginning of one, its name, `last`, or `last~1` for the one before
     #[arg(value_name = "RUN")]
     run: String,
     #[command(flatten)]
