@@ -123,6 +123,20 @@ fn what_only_one_has_is_listed() {
 }
 
 #[test]
+fn names_do_not_steer_the_terminal() {
+    let mut a = run("aaaaaaaa", &[1e9, 2e9]);
+    a.run.name = "a\u{1b}[2Jb\nc".into();
+    a.run.plan.cells[0].workload_name = "x\u{1b}]0;y\u{7}\nz".into();
+    let text = Comparison::of(&a, &a, &choice(0.0, &[])).text(None);
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with('z') || line.starts_with('c')).count(),
+        1,
+        "{text}"
+    );
+}
+
+#[test]
 fn where_a_rate_was_given_the_latency_is_compared() {
     let everything = fixture::everything();
     let comparison = Comparison::of(&everything, &everything, &choice(0.0, &[]));

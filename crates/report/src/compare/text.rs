@@ -89,11 +89,16 @@ pub fn p_value(p: f64) -> String {
     if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") }
 }
 
+/// A text of one line that does not steer the terminal.
+fn plain(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), " ")
+}
+
 fn row(cell: &CellComparison) -> [String; 7] {
     let unit = cell.of.unit();
     let mark = if cell.steady { "" } else { " (not steady)" };
     [
-        format!("{}{mark}", cell.cell),
+        format!("{}{mark}", plain(&cell.cell)),
         cell.metric.clone(),
         unit.text(cell.a_mean()),
         unit.text(cell.b_mean()),
@@ -126,10 +131,10 @@ pub fn text(comparison: &Comparison, width: Option<u16>) -> String {
         let _ = writeln!(
             out,
             "{letter}: {} {} ({}, manometer {})",
-            side.id,
-            side.name,
+            plain(&side.id),
+            plain(&side.name),
             side.started.strftime("%Y-%m-%d %H:%M:%S UTC"),
-            side.version
+            plain(&side.version)
         );
     }
     if !comparison.cells.is_empty() {
@@ -159,13 +164,13 @@ pub fn text(comparison: &Comparison, width: Option<u16>) -> String {
     }
     for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
         for name in names {
-            let _ = writeln!(out, "only in {letter}: {name}");
+            let _ = writeln!(out, "only in {letter}: {}", plain(name));
         }
     }
     for warning in &comparison.warnings {
-        let _ = writeln!(out, "warning: {warning}");
+        let _ = writeln!(out, "warning: {}", plain(warning));
     }
-    let _ = writeln!(out, "\n{}", comparison.summary);
+    let _ = writeln!(out, "\n{}", plain(&comparison.summary));
     out
 }
 

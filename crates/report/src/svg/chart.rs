@@ -205,8 +205,9 @@ impl Chart {
                 coordinate(&mut path, top);
                 path.push('H');
                 coordinate(&mut path, right);
-                path.push('v');
-                coordinate(&mut path, bottom - top);
+                // Absolute, so that neighbours share their edge to the last digit.
+                path.push('V');
+                coordinate(&mut path, bottom);
                 path.push('H');
                 coordinate(&mut path, left);
                 path.push('z');
