@@ -1,6 +1,6 @@
 //! Whether a data set that was not made by this run is there in full size.
 
-use drivers::DriverError;
+use drivers::{DriverError, Payload};
 use engine::DataSet;
 
 use super::place::PATIENCE;
@@ -29,6 +29,21 @@ pub(super) fn check(opened: &Opened, data_set: &DataSet) -> Result<(), TargetErr
         None => format!("there are {} of {} with {} bytes", found.right, found.items, found.bytes),
     };
     Err(TargetError::Input(format!("the data set is not complete: {what}; prepare it by `prepare: fill`")))
+}
+
+/// How much is read to see of which generation a data set is: enough to meet a block that is no duplicate.
+const BEGINNING: u64 = 256 << 10;
+
+/// The generation of what lies at the beginning of the first file or object; `None` when nothing can be read there, or it
+/// is no data of this payload.
+pub(super) fn held_generation(opened: &Opened, payload: &Payload) -> Option<u32> {
+    let data = match opened {
+        Opened::Null(_) | Opened::Sim(_) => return None,
+        Opened::File(target) => target.beginning(BEGINNING).ok()?,
+        Opened::Nfs(target) => target.driver.beginning(0, BEGINNING as u32, PATIENCE).ok()?,
+        Opened::S3(target) => target.driver.beginning(0, BEGINNING).ok()?,
+    };
+    payload.generation_of(0, 0, &data)
 }
 
 /// What a listing brought so far.

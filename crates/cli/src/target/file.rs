@@ -1,5 +1,6 @@
 //! `file:///directory` and `block:///dev/device`: files of this machine, and block devices as a whole.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -169,6 +170,17 @@ impl FileTarget {
 
     pub(super) fn remove_all(&self) -> Result<(), TargetError> {
         self.place.leave(|| self.driver.remove_all().map(drop))
+    }
+
+    /// The first bytes of the first file, or of the device; at most `len`.
+    pub(super) fn beginning(&self, len: u64) -> std::io::Result<Vec<u8>> {
+        let path = match &self.driver.config().place {
+            Where::Directory(path) => path.join(format!("{:016x}", 0)),
+            Where::Device(path) => path.clone(),
+        };
+        let mut data = Vec::new();
+        std::fs::File::open(path)?.take(len).read_to_end(&mut data)?;
+        Ok(data)
     }
 
     /// Looks what the device holds before it is overwritten. A regular file that is used like a device holds data from

@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drivers::DriverError;
 use drivers::null::NullDriver;
 use drivers::sim::SimDriver;
+use drivers::{DriverError, Payload};
 use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult};
 use experiment::{CacheControl, Target, Workload};
 use metrics::{Interval, OpKind};
@@ -154,6 +154,12 @@ impl Opened {
             Opened::S3(target) => target.remove_all(),
             Opened::Null(_) | Opened::Sim(_) => Ok(()),
         }
+    }
+
+    /// Of which generation the data set is that lies there, as its first bytes say; `None` when nothing of this payload
+    /// lies there. Blocks.
+    pub fn held_generation(&self, payload: &Payload) -> Option<u32> {
+        complete::held_generation(self, payload)
     }
 
     /// Does to the client's caches what is asked, as far as it can be done; what was really done, in words for the

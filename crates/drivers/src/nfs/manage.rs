@@ -9,15 +9,15 @@ use std::time::Duration;
 use metrics::{ErrorKind, OpKind};
 use reactor::{Choice, Reactor};
 use wire::nfs3::{
-    Attributes, CreateOk, DirArgs, FileHandle, MkdirArgs, Name, Outcome, Procedure, ReaddirArgs, ReaddirOk,
-    ReaddirplusArgs, ReaddirplusOk, SetAttributes, Status, Verifier, WccData,
+    Attributes, CreateOk, DirArgs, FileHandle, MkdirArgs, Name, Outcome, Procedure, ReadArgs, ReadOk,
+    ReaddirArgs, ReaddirOk, ReaddirplusArgs, ReaddirplusOk, SetAttributes, Status, Verifier, WccData,
 };
 use wire::xdr::Decode;
 
 use super::caller::Caller;
 use super::connection::LISTING_BYTES;
 use super::dial::{self, Opened, nfs, refused};
-use super::lane::is_ours;
+use super::lane::{is_ours, name_of};
 use super::{NfsConfig, NfsDriver, NfsSession};
 use crate::{DriverError, Op, Payload, Session, Sink, WorkerContext};
 
@@ -59,6 +59,15 @@ impl NfsDriver {
         let config = self.config();
         let (_, directory) = reactor.block_on(open_directory(&reactor, config, limit))?;
         directory.map(drop).ok_or_else(|| dial::not_there(config))
+    }
+
+    /// The first bytes of a file, at most `len` and what one READ brings. No single answer may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When the export cannot be opened, or directory or file are not there.
+    pub fn beginning(&self, object: u64, len: u32, limit: Duration) -> Result<Vec<u8>, DriverError> {
+        let reactor = open_reactor()?;
+        reactor.block_on(beginning(&reactor, self.config(), object, len, limit))
     }
 
     /// What the server allows and what of it is used. No single answer may take longer than `limit`.
@@ -148,6 +157,30 @@ async fn open_directory(
     opened.caller.set_deadline(after(reactor, limit));
     let directory = dial::lookup(&mut opened.caller, config, opened.root, &config.directory).await?;
     Ok((opened, directory))
+}
+
+async fn beginning(
+    reactor: &Reactor,
+    config: &NfsConfig,
+    object: u64,
+    len: u32,
+    limit: Duration,
+) -> Result<Vec<u8>, DriverError> {
+    let (mut opened, directory) = open_directory(reactor, config, limit).await?;
+    let Some(directory) = directory else { return Err(dial::not_there(config)) };
+    let name = name_of(object);
+    let name = std::str::from_utf8(&name).expect("hexadecimal digits");
+    let found = dial::lookup(&mut opened.caller, config, directory, name).await?;
+    let Some(file) = found else { return Err(refused(config, "LOOKUP", Status::NOENT)) };
+    let arguments = ReadArgs { file, offset: 0, count: len.min(opened.read_size) };
+    let read = opened
+        .caller
+        .call(nfs(Procedure::Read), &arguments, |from| {
+            let outcome = Outcome::<ReadOk<'_>, Option<Attributes>>::decode(from)?;
+            Ok(outcome.map(|ok| ok.data.to_vec()))
+        })
+        .await?;
+    read.map_err(|failure| refused(config, "READ", failure.status))
 }
 
 async fn list(

@@ -130,6 +130,19 @@ impl Payload {
         Diagnosis { offset: position & OFFSET_MASK, bytes: bytes as u64, damage }
     }
 
+    /// Of which generation `data` is, which was read from byte `offset` of `object` on, a multiple of 4 KiB: what the first
+    /// block says that can say it. `None` when it is not data of this payload.
+    pub fn generation_of(&self, object: u64, offset: u64, data: &[u8]) -> Option<u32> {
+        let units = (offset..).step_by(UNIT as usize).zip(data.chunks(UNIT as usize));
+        units.into_iter().find_map(|(at, unit)| {
+            let block = unit.get(..BLOCK)?.try_into().ok()?;
+            let (number, from) = invert(&self.keys, block);
+            let position = number.wrapping_mul(BLOCK as u64);
+            let ours = from == object && number >> 60 == 0 && position & OFFSET_MASK == at;
+            ours.then(|| generation(position)).filter(|_| self.verify(object, position, unit).is_ok())
+        })
+    }
+
     /// Where in this run's data `data` comes from, which was read at `position`, and how many bytes of it do.
     fn origin(&self, object: u64, position: u64, data: &[u8]) -> Option<(Damage, usize)> {
         let expected = generation(position);

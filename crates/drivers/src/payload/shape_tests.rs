@@ -157,6 +157,24 @@ fn zeros_and_foreign_data_are_named() {
     }
 }
 
+#[test]
+fn data_says_of_which_generation_it_is() {
+    for payload in shapes() {
+        let data = content(&payload, 3, stream(700, 8192), 64 << 10);
+        let all_duplicates = payload.shape.duplicates_below == 1 << 32;
+        let expected = if all_duplicates { None } else { Some(700) };
+        assert_eq!(payload.generation_of(3, 8192, &data), expected, "{payload:?}");
+        assert_eq!(payload.generation_of(4, 8192, &data), None, "another object's");
+        assert_eq!(payload.generation_of(3, 4096, &data), None, "another place's");
+        assert_eq!(payload.generation_of(3, 8192, &[0; 8192]), None);
+    }
+    let small = Payload::new(8);
+    assert_eq!(small.generation_of(1, 0, &content(&small, 1, stream(5, 0), 100)), Some(5), "a small file");
+    assert_eq!(small.generation_of(1, 0, &content(&small, 1, stream(5, 0), 15)), None, "too little");
+    let repeated = Payload::new(8).with(1.0, 0.0);
+    assert_eq!(repeated.generation_of(1, 0, &content(&repeated, 1, stream(9, 0), 4096)), Some(9));
+}
+
 /// A receive buffer may end anywhere: little data gives a vaguer answer, never a wrong one.
 #[test]
 fn little_data_is_enough_for_a_generation() {

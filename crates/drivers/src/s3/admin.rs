@@ -147,6 +147,19 @@ impl S3Driver {
         })
     }
 
+    /// The first bytes of an object, at most `len`.
+    ///
+    /// # Errors
+    /// What the server said.
+    pub fn beginning(&self, object: u64, len: u64) -> Result<Vec<u8>, DriverError> {
+        self.control("reading from", async |control| {
+            let range = Some((0, len.max(1)));
+            let get = Request { range, ..Request::new("GET", Subject::Object(object)) };
+            control.request(&get, Expect::Document).await?;
+            Ok(std::mem::take(&mut control.lane.document))
+        })
+    }
+
     /// Creates the bucket.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use array::{Array, Config, DataAddress};
-use drivers::{Payload, Sink};
+use drivers::Sink;
 use engine::{Control, Mix, Schedule, StagePlan, StageResult, StopRule, Workload as Load, Written};
 use experiment::{Access, Arrivals, CacheControl, Target, WeightedOp, WeightedSize, Workload};
 use metrics::{ErrorKind, OpKind};

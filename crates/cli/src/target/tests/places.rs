@@ -58,6 +58,9 @@ fn a_resumed_run_enters_the_same_place() {
         assert_eq!(opened.prepare().unwrap(), Entered::New);
         fill(&opened, &workload(ops), 3);
         assert_eq!(opened.prepare().unwrap(), Entered::Existing, "the next cell");
+        let payload = Payload::new(7).with(0.5, 0.2);
+        assert_eq!(opened.held_generation(&payload), Some(3), "{}", target.url);
+        assert_eq!(opened.held_generation(&Payload::new(8)), None, "another run's data");
     }
     drop(run);
     let run = journal.reopen(&id).unwrap();
