@@ -248,6 +248,23 @@ fn interrupted_is_not_steady_but_has_figures() {
     assert!((series(&outcome, None, Measure::OpsPerS).estimate.mean / 1000.0 - 1.0).abs() < 0.02);
 }
 
+/// Between two looks every condition may hold for a moment; that is not a decision.
+#[test]
+fn steady_is_only_said_at_a_look() {
+    let mut early = 0;
+    for shift in 0..40 {
+        let mut monitor = Monitor::new(&default_rule(), floors(60.0, 600.0));
+        let (decision, _) =
+            until(&mut monitor, 80, |i| counted(i, 1000.0 + 40.0 * scatter(i + 1000 * shift)));
+        if decision == Decision::GoOn {
+            let outcome = monitor.outcome();
+            assert!(!outcome.reached && outcome.reason.starts_with("no steady state"), "{}", outcome.reason);
+            early += u32::from(outcome.reason.ends_with("ended before the rule had looked"));
+        }
+    }
+    assert!(early > 0, "none of the measurements was fit to show it");
+}
+
 #[test]
 fn the_other_rules_decide_as_they_are_defined() {
     let steady = |i: u32| counted(i, 1000.0 + 40.0 * scatter(i));

@@ -121,3 +121,11 @@ fn the_slope_test_never_binds() {
         }
     }
 }
+
+#[test]
+fn sample_numbers_round_halves_to_even() {
+    for (seconds, number) in [(0.0, 0), (29.0, 0), (31.0, 1), (90.0, 2), (150.0, 2), (210.0, 4), (-90.0, -2)]
+    {
+        assert_eq!(sample_number(1000.0 + seconds, 1000.0), number, "{seconds}");
+    }
+}
