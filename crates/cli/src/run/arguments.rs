@@ -48,7 +48,8 @@ pub struct RunArguments {
     #[arg(long, help_heading = "While it runs")]
     pub live: bool,
 
-    /// How the kernel is asked for I/O, where the target does not say
+    /// How the kernel is asked for I/O where the target does not say: auto, uring, epoll (threads for files),
+    /// uring+iopoll, uring+sqpoll or uring+iopoll+sqpoll
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Load")]
     pub reactor: reactor::Choice,
     /// Where journals of what must be removed are kept [default: $XDG_STATE_HOME/manometer/journal]
@@ -67,8 +68,8 @@ pub enum Format {
 
 const EXAMPLES: &str = "\
 Examples:
-  manometer run examples/experiments/quick.yaml --dry-run
-  manometer run examples/experiments/quick.yaml --set dir=/mnt/data --live
+  manometer run examples/experiments/quick-local.yaml --dry-run
+  manometer run examples/experiments/quick-local.yaml --set directory=/mnt/data --live
   manometer run --resume last
   manometer report last && manometer compare RUN1 RUN2";
 

@@ -138,7 +138,14 @@ impl Ground {
             None => {
                 let (held, next_generation) = match entered {
                     Entered::New => (None, 0),
-                    Entered::Existing => remembered(context, url)?,
+                    Entered::Existing => match remembered(context, url)? {
+                        // An earlier run, perhaps of the same seed: what is written must differ from what lies there.
+                        (None, 1) => (
+                            None,
+                            held_generation(context, cell, opened).map_or(1, |held| (held + 1) & 0xFFFF),
+                        ),
+                        known => known,
+                    },
                 };
                 if let Some(held) = &held {
                     context.remark(cell, "resume", &format!("the data set is there: {}", held.layout));
@@ -172,10 +179,10 @@ impl Ground {
         match cell.stages.prepare {
             Prepare::None => return Ok(Ready { data_set, content: Content::Other }),
             Prepare::Keep => {
-                // What is there is of an earlier run of the same experiment, unless this run changed it.
+                // What is there is of an earlier run, unless this run changed it, and says itself of which generation.
                 let content = match &place.held {
                     Some(held) if held.layout == layout => held.content.clone(),
-                    _ => Content::Uniform(0),
+                    _ => Content::Uniform(held_generation(context, cell, opened).unwrap_or(0)),
                 };
                 check_size(opened, &data_set)?;
                 place.held = Some(Held { layout, content: content.clone() });
@@ -284,6 +291,11 @@ impl Ground {
     fn place(&mut self, url: &str) -> &mut Place {
         self.places.iter_mut().find(|place| place.url == url).expect("a cell enters its place first")
     }
+}
+
+/// Of which generation the data set is that lies there, if it is of this experiment's payload.
+fn held_generation(context: &Context, cell: &Cell, opened: &Opened) -> Option<u32> {
+    opened.held_generation(&load::payload(cell, context.seed))
 }
 
 fn record(name: &str, seconds: f64) -> StageRecord {
