@@ -23,9 +23,9 @@ use crate::uring::Uring;
 pub(crate) const NO_TASK: u32 = u32::MAX;
 /// Marks the numbers of background tasks.
 const BACKGROUND: u32 = 1 << 31;
-/// Polls between two looks at the kernel and the clock: enough to make both negligible, few enough
-/// that a busy set of lanes delays a completion by microseconds only.
-const POLLS_A_TURN: usize = 128;
+/// Polls, and operations that needed no waiting, between two looks at the kernel and the clock: enough to make both
+/// negligible, few enough that a busy set of lanes delays a completion by microseconds only.
+const WORK_A_TURN: u32 = 128;
 /// Operations that a task may complete without waiting before others get their turn.
 const OPS_WITHOUT_WAITING: u32 = 16;
 
@@ -66,6 +66,8 @@ pub(crate) struct Inner {
     tasks: RefCell<Vec<(u32, TaskSlot)>>,
     free_tasks: RefCell<Vec<u32>>,
     ops_without_waiting: Cell<u32>,
+    /// What was done since the last look at the kernel.
+    work: Cell<u32>,
     /// Threads for calls that block, from the first such call on.
     pool: OnceCell<Rc<Pool>>,
 }
@@ -82,6 +84,7 @@ impl Inner {
             tasks: RefCell::default(),
             free_tasks: RefCell::default(),
             ops_without_waiting: Cell::new(0),
+            work: Cell::new(0),
             pool: OnceCell::new(),
         })
     }
@@ -116,7 +119,14 @@ impl Inner {
 
     /// True when the running task has done enough without waiting and should yield.
     pub(crate) fn should_yield(&self) -> bool {
-        let done = self.ops_without_waiting.get() + 1;
+        self.should_yield_after(1)
+    }
+
+    /// The same for an operation that takes as long as `weight` small ones.
+    #[inline]
+    pub(crate) fn should_yield_after(&self, weight: u32) -> bool {
+        self.work.set(self.work.get().saturating_add(weight));
+        let done = self.ops_without_waiting.get().saturating_add(weight);
         self.ops_without_waiting.set(if done >= OPS_WITHOUT_WAITING { 0 } else { done });
         done >= OPS_WITHOUT_WAITING
     }
@@ -194,8 +204,10 @@ impl Inner {
     pub(crate) fn run(&self, mut poll_foreground: impl FnMut(u32, &mut Context<'_>) -> bool) {
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            for _ in 0..POLLS_A_TURN {
+            self.work.set(0);
+            while self.work.get() < WORK_A_TURN {
                 let Some(task) = self.ready.borrow_mut().pop_front() else { break };
+                self.work.set(self.work.get() + 1);
                 self.current.set(task);
                 self.ops_without_waiting.set(0);
                 if task & BACKGROUND != 0 {

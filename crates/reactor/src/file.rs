@@ -69,6 +69,8 @@ impl Space {
 const USES_BEFORE_REGISTRATION: u32 = 4;
 /// Most reads that go straight to the backend after one that found nothing in the page cache.
 const SKIPS_MAX: u32 = 64;
+/// Bytes that take about as long to copy as a small read takes altogether.
+const HEAVY: usize = 16 << 10;
 /// The longest single transfer: whole pages below the kernel's own limit of 2 GiB (read(2)).
 const TRANSFER_MAX: usize = 1 << 30;
 
@@ -166,8 +168,10 @@ impl File {
     ) -> (io::Result<usize>, Buffer) {
         let (start, len) = checked(&buffer, &range);
         if self.tries_cache() {
-            // In turn with the other tasks, as it would be on a ring.
-            Yield { inner: &self.inner, yielded: false }.await;
+            // A task that always finds what it wants would keep everybody else waiting.
+            if self.inner.should_yield_after(1 + (len / HEAVY) as u32) {
+                Yield { inner: &self.inner, yielded: false }.await;
+            }
             match calls::read_cached(self.open.fd.as_raw_fd(), buffer.address(start), len, at) {
                 Ok(count) => {
                     self.open.next_skip.set(1);
