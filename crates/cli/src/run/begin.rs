@@ -43,7 +43,9 @@ pub struct Begun {
 pub fn plan(file: &Path, arguments: &RunArguments) -> Result<Plan, Refusal> {
     let name = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|error| {
-        Refusal::Usage(format!("{name}: {error}; next: name an experiment file, such as those in examples/experiments"))
+        Refusal::Usage(format!(
+            "{name}: {error}; next: name an experiment file, such as those in examples/experiments"
+        ))
     })?;
     let text = experiment::decode(&name, &bytes).map_err(|faults| Refusal::Faults(faults.to_string()))?;
     let environment = |name: &str| std::env::var(name).ok();
