@@ -7,7 +7,7 @@ pub mod report;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use store::{RunRecord, Store};
 
 use crate::messages::Messages;
@@ -52,12 +52,15 @@ pub fn write(
         return Ok(out.flush()?);
     }
     let path = output.map_or_else(|| default_name(run, end), Path::to_owned);
-    let is_results = std::fs::File::open(&path).is_ok_and(|file| begins_like_sqlite(file));
+    let is_results = std::fs::File::open(&path).is_ok_and(begins_like_sqlite);
     if is_results {
         bail!(Wrong(format!("-o {}: is a results file; next: name another file", path.display())));
     }
-    std::fs::write(&path, text).with_context(|| {
-        format!("{}: cannot be written; next: name a file where you may write with -o FILE", path.display())
+    std::fs::write(&path, text).map_err(|why| {
+        anyhow!(
+            "{}: cannot be written: {why}; next: name a file where you may write with -o FILE",
+            path.display()
+        )
     })?;
     messages.note(&format!("wrote {}", path.display()));
     Ok(())

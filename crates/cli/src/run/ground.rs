@@ -3,22 +3,20 @@
 //! A place (directory, prefix, device) holds one data set at a time. A cell finds it as an earlier cell of the run
 //! left it, if that is exactly what it needs; otherwise every byte is written.
 
-use engine::{DataSet, Shape, Workload, Written};
+use engine::{DataSet, Shape, Written};
 use experiment::{Cell, Prepare, Target};
-use metrics::OpKind;
 use reactor::clock;
 use store::StageRecord;
-use units::Size;
 
-use super::context::{Context, Fault, Order};
+use super::context::{Context, Fault};
+use super::fill::{check_size, fill, record};
 use super::load;
+use super::recall::{DATA_SET, remember, remembered};
 use crate::live::model::Stage;
 use crate::target::{self, Entered, OpenOptions, Opened};
 
 /// How long the first contact with a target may take.
 pub const CONTACT: std::time::Duration = std::time::Duration::from_secs(10);
-/// The kind of the events from which a resumed run learns what a place holds.
-const DATA_SET: &str = "data-set";
 
 /// Every place that the run has made or found so far.
 #[derive(Default)]
@@ -40,9 +38,11 @@ struct Place {
 
 /// A complete data set.
 #[derive(Clone, Debug)]
-struct Held {
-    layout: String,
-    content: Content,
+pub struct Held {
+    /// Its files or objects, in words.
+    pub layout: String,
+    /// What they hold.
+    pub content: Content,
 }
 
 /// What a data set's bytes are.
@@ -296,118 +296,4 @@ impl Ground {
 /// Of which generation the data set is that lies there, if it is of this experiment's payload.
 fn held_generation(context: &Context, cell: &Cell, opened: &Opened) -> Option<u32> {
     opened.held_generation(&load::payload(cell, context.seed))
-}
-
-fn record(name: &str, seconds: f64) -> StageRecord {
-    StageRecord { name: name.to_owned(), seconds, ok: 0, failed: 0, bytes: 0, note: None }
-}
-
-/// Writes every byte of a data set.
-fn fill(
-    context: &mut Context,
-    cell: &Cell,
-    opened: &Opened,
-    data_set: &DataSet,
-    generation: u32,
-) -> Result<StageRecord, Fault> {
-    let mut prepared = record("prepare", 0.0);
-    let reactor = opened.reactor(context.reactor);
-    let mut part = 0;
-    let mut run = |workload: Workload, bytes_expected: u64| -> Result<(), Fault> {
-        let plan = load::mass(cell, workload, reactor, context.seed);
-        let bytes_expected = (bytes_expected > 0).then_some(bytes_expected);
-        let order = Order { cell, opened, name: super::PREPARE, trial: part, plan: &plan, bytes_expected };
-        part += 1;
-        let result = context.stage(&order, &mut |_, _| false)?;
-        prepared.ok += result.total.ok();
-        // A file that a killed run had made already is no error.
-        let there: u64 = result
-            .total
-            .op(OpKind::Create)
-            .map_or(0, |stats| stats.errors[metrics::ErrorKind::AlreadyExists as usize]);
-        prepared.failed += result.total.failed() - there;
-        prepared.bytes += result.total.bytes();
-        if result.stopped {
-            return Err(Fault::Interrupted);
-        }
-        if let Some(error) = context.recorder.failure() {
-            return Err(Fault::Failed(error.to_owned()));
-        }
-        if result.exhausted && result.total.bytes() >= bytes_expected.unwrap_or(0) {
-            return Ok(());
-        }
-        let cause = result.error_samples.first().map_or_else(
-            || "look at the target's health, then run again".to_owned(),
-            |(kind, detail)| format!("{kind}: {detail}"),
-        );
-        Err(Fault::Failed(format!(
-            "prepare wrote only {} of {}: {cause}",
-            Size(result.total.bytes()).rounded(),
-            Size(data_set.bytes()).rounded()
-        )))
-    };
-    // Files that are there in full size are written over: what they held is of another generation.
-    if matches!(data_set.shape(), Shape::Files { .. }) && opened.check_complete(data_set).is_err() {
-        run(Workload::Visit { data_set: data_set.clone(), kind: OpKind::Create }, 0)?;
-    }
-    let block_bytes = load::large_block(data_set.shape().item_bytes());
-    run(Workload::Fill { data_set: data_set.clone(), block_bytes, generation }, data_set.bytes())?;
-    Ok(prepared)
-}
-
-/// Files must have their size, and every byte of them must have been written: a hole is an error.
-fn check_size(opened: &Opened, data_set: &DataSet) -> Result<(), Fault> {
-    opened.check_complete(data_set).map_err(|error| Fault::Failed(error.to_string()))?;
-    super::allocated::check(opened, data_set).map_err(Fault::Failed)
-}
-
-/// Writes into the results what a place holds, for a run that is resumed.
-fn remember(context: &mut Context, url: &str, layout: &str, generation: Option<u32>) {
-    let text = match generation {
-        Some(generation) => format!("{url}: {layout}; complete, generation {generation}"),
-        None => format!("{url}: {layout}; being written"),
-    };
-    context.recorder.event(None, DATA_SET, text);
-}
-
-/// What the interrupted run knew of a place, and the next generation of content there.
-fn remembered(context: &mut Context, url: &str) -> Result<(Option<Held>, u32), Fault> {
-    let events = context.recorder.events()?;
-    let texts: Vec<&str> = events
-        .iter()
-        .filter(|event| event.kind == DATA_SET)
-        .filter_map(|event| event.text.strip_prefix(url)?.strip_prefix(": "))
-        .collect();
-    Ok(recall(&texts))
-}
-
-fn recall(texts: &[&str]) -> (Option<Held>, u32) {
-    let complete = |text: &str| {
-        let (layout, rest) = text.split_once("; complete, generation ")?;
-        Some((layout.to_owned(), rest.parse::<u32>().ok()?))
-    };
-    // Whatever was begun may have used the generation after the last that was completed, and those of its passes.
-    let used = texts.iter().filter_map(|text| complete(text)).map(|(_, generation)| generation).max();
-    let next = used.map_or(1, |generation| (generation + 0x101) & 0xFFFF);
-    let last = texts.last().and_then(|text| complete(text));
-    let held = last.map(|(layout, generation)| Held { layout, content: Content::Uniform(generation) });
-    (held, next)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_data_set_is_used_again_only_when_it_was_complete_last() {
-        let (a, b) = ("4 files of 1 bytes; complete, generation 3", "4 files of 1 bytes; being written");
-        let (held, next) = recall(&[b, a]);
-        assert_eq!(held.as_ref().map(|held| held.layout.as_str()), Some("4 files of 1 bytes"));
-        assert_eq!(held.unwrap().content, Content::Uniform(3));
-        assert!(next > 3);
-        let (held, next) = recall(&[b, a, b]);
-        assert!(held.is_none() && next > 4);
-        assert!(recall(&[a, "removed"]).0.is_none());
-        assert!(recall(&[]).0.is_none());
-    }
 }

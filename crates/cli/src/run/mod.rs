@@ -11,6 +11,7 @@ mod context;
 mod dry_run;
 mod environment;
 pub mod figures;
+mod fill;
 mod gates;
 mod ground;
 mod limits;
@@ -20,6 +21,7 @@ mod measure;
 mod output;
 #[cfg(test)]
 mod output_tests;
+mod recall;
 mod recorder;
 mod study;
 mod verdict;

@@ -132,7 +132,7 @@ fn people_see_a_line_a_cell_and_why_some_are_not_good() {
 #[test]
 fn success_needs_every_cell_and_every_gate() {
     let good = record(0, State::Finished, Some(result(Validity::Invalid, true)), None);
-    assert!(success(&[good.clone()]));
+    assert!(success(std::slice::from_ref(&good)));
     assert!(!success(&[
         good.clone(),
         record(1, State::Finished, Some(result(Validity::Valid, false)), None)
