@@ -1,5 +1,6 @@
 //! Two runs compared, a hundred times and more: equal ones, and one that is 5 % worse.
 
+use experiment::SteadyRule;
 use metrics::Interval;
 use stats::{Better, Call, Decision, Estimate, Floors, Measure, Monitor, Sample, compare};
 
@@ -14,9 +15,12 @@ struct Pair {
     /// Deviation of each run's own level, which no single run shows.
     between: f64,
     repetitions: usize,
+    /// The rule is `none`, and this is the length in seconds.
+    fixed_s: Option<f64>,
     /// p99 is simulated and compared, not throughput.
     latency: bool,
-    /// The least that the share of equal pairs called equal must be.
+    /// The least that the share of equal pairs called equal must be. A hundred pairs scatter by two or three around the
+    /// table's figures of a thousand; where those are near 95 % there is room for it.
     equal: f64,
     /// The least that the share of 5 % slowdowns called worse must be.
     found: f64,
@@ -24,7 +28,12 @@ struct Pair {
 
 /// Simulates one run through the whole monitor and gives what it reports.
 fn run(pair: &Pair, level: f64, seed: u64, interval: &mut Interval) -> Estimate {
-    let mut monitor = Monitor::new(&default_rule(), Floors { seconds: 60.0, bytes: 0, limit_seconds: 600.0 });
+    let mut monitor = match pair.fixed_s {
+        Some(seconds) => {
+            Monitor::new(&SteadyRule::None, Floors { seconds, bytes: 0, limit_seconds: seconds })
+        }
+        None => Monitor::new(&default_rule(), Floors { seconds: 60.0, bytes: 0, limit_seconds: 600.0 }),
+    };
     let mut noise = Noise::new(seed, pair.rho);
     let mut other = Noise::new(seed ^ 0xabcd_ef00, 0.3);
     let level = level * (1.0 + pair.between * crate::series::normal(&mut noise.rng));
@@ -73,21 +82,26 @@ fn pairs() -> Vec<Pair> {
         rho,
         between,
         repetitions,
+        fixed_s: None,
         latency,
         equal,
         found,
     };
     vec![
         pair("throughput, cv 5 %, rho 0.5", 0.05, 0.5, 0.0, 1, false, 0.95, 0.80),
+        Pair {
+            fixed_s: Some(60.0),
+            ..pair("the same, 60 s without a rule", 0.05, 0.5, 0.0, 1, false, 0.95, 0.65)
+        },
         pair("throughput, cv 2 %, rho 0", 0.02, 0.0, 0.0, 1, false, 0.95, 0.95),
         pair("throughput, cv 10 %, rho 0", 0.10, 0.0, 0.0, 1, false, 0.95, 0.65),
-        pair("throughput, cv 10 %, rho 0.5", 0.10, 0.5, 0.0, 1, false, 0.93, 0.60),
-        pair("throughput, cv 5 %, rho 0.9", 0.05, 0.9, 0.0, 1, false, 0.93, 0.45),
+        pair("throughput, cv 10 %, rho 0.5", 0.10, 0.5, 0.0, 1, false, 0.92, 0.60),
+        pair("throughput, cv 5 %, rho 0.9", 0.05, 0.9, 0.0, 1, false, 0.92, 0.45),
         pair("throughput, cv 5 %, rho 0.5, runs differ by 1 %", 0.05, 0.5, 0.01, 1, false, 0.78, 0.78),
         pair("the same, 3 repetitions", 0.05, 0.5, 0.01, 3, false, 0.95, 0.78),
         pair("the same, 5 repetitions", 0.05, 0.5, 0.01, 5, false, 0.94, 0.95),
         pair("p99, cv 5 %, rho 0.5", 0.05, 0.5, 0.0, 1, true, 0.95, 0.80),
-        pair("p99, cv 10 %, rho 0.3", 0.10, 0.3, 0.0, 1, true, 0.93, 0.45),
+        pair("p99, cv 10 %, rho 0.3", 0.10, 0.3, 0.0, 1, true, 0.92, 0.45),
     ]
 }
 
