@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::core::{Inner, Kernel};
 
@@ -48,12 +48,7 @@ impl Buffer {
         if len == 0 {
             return Buffer { mapping: NonNull::from(&EMPTY.0) };
         }
-        // SAFETY: a new anonymous mapping overlaps nothing.
-        let start = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
-        }
-        .unwrap_or_else(|e| panic!("no memory for a buffer of {len} bytes: {e}"));
-        let start = NonNull::new(start.cast()).expect("a mapping is never at address 0");
+        let start = map(len).unwrap_or_else(|e| panic!("no memory for a buffer of {len} bytes: {e}"));
         let mapping = Box::new(Mapping { start, len, registered: None });
         Buffer { mapping: NonNull::from(Box::leak(mapping)) }
     }
@@ -99,6 +94,42 @@ impl Buffer {
     }
 }
 
+/// From this length on a buffer is whole huge pages, where the kernel has them to give: few pieces instead of many single
+/// pages are what a device is told to fill, and what registering pins.
+const LARGE: usize = 1 << 20;
+/// The size of a huge page.
+const HUGE: usize = 2 << 20;
+
+/// New memory of a length, zeroed.
+fn map(len: usize) -> rustix::io::Result<NonNull<u8>> {
+    let anonymous = |len| {
+        // SAFETY: a new anonymous mapping overlaps nothing.
+        unsafe {
+            mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
+        }
+    };
+    let never_null = "a mapping is never at address 0";
+    if len < LARGE {
+        return anonymous(len).map(|start| NonNull::new(start.cast()).expect(never_null));
+    }
+    let pages = len.next_multiple_of(HUGE);
+    let whole = anonymous(pages + HUGE)?.cast::<u8>();
+    let before = whole.align_offset(HUGE);
+    // SAFETY: all of it lies within the mapping, and what is cut off before and behind is not used by anybody.
+    unsafe {
+        let start = whole.add(before);
+        if before > 0 {
+            let _ = munmap(whole.cast(), before);
+        }
+        if before < HUGE {
+            let _ = munmap(start.add(pages).cast(), HUGE - before);
+        }
+        // Where there are none, ordinary pages do.
+        let _ = madvise(start.cast(), pages, Advice::LinuxHugepage);
+        Ok(NonNull::new(start).expect(never_null))
+    }
+}
+
 impl Deref for Buffer {
     type Target = [u8];
 
@@ -130,8 +161,9 @@ impl Drop for Buffer {
         {
             uring.forget_buffer(registration.place);
         }
+        let len = if mapping.len < LARGE { mapping.len } else { mapping.len.next_multiple_of(HUGE) };
         // SAFETY: this value owns the mapping and nothing refers to it any more.
-        let _ = unsafe { munmap(mapping.start.as_ptr().cast(), mapping.len) };
+        let _ = unsafe { munmap(mapping.start.as_ptr().cast(), len) };
     }
 }
 
