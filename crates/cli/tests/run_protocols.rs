@@ -5,9 +5,13 @@
 mod run_support;
 mod support;
 
+use std::time::Duration;
+
+use array::faults::Plan;
 use run_support::Lab;
+use rustix::process::Signal;
 use store::State;
-use support::{Stage, run};
+use support::{Stage, run, start};
 
 #[test]
 fn nfs_and_s3_are_loaded_in_both_loops_verified_and_left_as_they_were() {
@@ -49,6 +53,45 @@ gates: [errors == 0]
         assert_eq!(result.open_loop.is_some(), cell.index % 2 == 1, "cell {}", cell.index);
         assert!(result.total.service.p50_ns <= result.total.response.p50_ns);
     }
+    stage.assert_untouched();
+    lab.assert_clean();
+}
+
+#[test]
+fn the_third_signal_leaves_at_once_and_says_what_is_left() {
+    let mut stage = Stage::plain(1);
+    stage.make_file_system("projects", "*(rw,no_root_squash)");
+    stage.remember();
+    let lab = Lab::new();
+    let text = format!(
+        "
+targets: {{t: {{url: '{}', mount_port: {}}}}}
+workloads: {{w: {{ops: read, block_size: 4KiB, file_size: 64KiB}}}}
+stages: {{warm_up: 0s, measure: {{at_least: 60s, at_most: 60s}}}}
+steady: none
+",
+        stage.nfs_url("projects"),
+        stage.mount_port()
+    );
+    let file = lab.experiment("e.yaml", &text);
+    let running = start(lab.command().arg(file));
+    lab.wait_for_intervals(1);
+    // From now on nobody answers: neither the operations nor the clean-up come to an end soon.
+    let mut faults = Plan::default();
+    faults.add_flag(&format!("{}=drop", stage.ip(0))).unwrap();
+    stage.array.faults().set(faults);
+    for signal in [Signal::INT, Signal::TERM, Signal::INT] {
+        running.signal(signal);
+        // Apart, so that the kernel does not make one of two.
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let ended = running.finish();
+    assert_eq!(ended.code, Some(130), "{ended:#?}");
+    ended.assert_one_line(130, &["left at once", "manometer-", "manometer cleanup"]);
+    stage.array.faults().set(Plan::default());
+    let mut cleanup = std::process::Command::new(env!("CARGO_BIN_EXE_manometer"));
+    let cleaned = run(cleanup.arg("cleanup").arg("--journal-dir").arg(lab.path("journal")));
+    assert_eq!(cleaned.code, Some(0), "{cleaned:#?}");
     stage.assert_untouched();
     lab.assert_clean();
 }

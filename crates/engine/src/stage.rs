@@ -18,7 +18,11 @@ use crate::worker::{self, Report, nanoseconds};
 use crate::{Control, StageError, StagePlan, StageResult};
 
 /// Buffers for intervals that a worker has besides the one it fills.
-const SPARES: usize = 3;
+const LEAST_SPARES: usize = 3;
+/// And at most: an observer that is held up longer misses intervals, which are counted.
+const MOST_SPARES: usize = 30;
+/// For so long an observer may be held up (a disk that takes its results is slow) without missing an interval.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Between the last worker's readiness and the common start: enough for every thread to wake up.
 const LEAD_NS: u64 = 5_000_000;
 /// A last interval is named at least so long before its end, so that all workers know of it by then.
@@ -58,7 +62,7 @@ pub fn run_stage<D: Driver>(
     let signals = Signals::new(plan.error_limit);
     let stop = Stop { control, signals: &signals };
     // Room for all that can be under way at once, so that no worker ever waits to send.
-    let (sender, messages) = sync_channel(plan.workers as usize * (SPARES + 3));
+    let (sender, messages) = sync_channel(plan.workers as usize * (spares(plan) + 3));
     std::thread::scope(|scope| {
         let mut crew = Crew::new(driver.virtual_clock(), plan, stop);
         for worker in 0..plan.workers {
@@ -76,6 +80,12 @@ pub fn run_stage<D: Driver>(
         };
         Ok(add_up(plan, reports, ending))
     })
+}
+
+/// Buffers for intervals that each worker has besides the one it fills: more of them when intervals are short.
+fn spares(plan: &StagePlan) -> usize {
+    let wanted = PATIENCE.as_nanos().div_ceil(plan.interval.as_nanos().max(1));
+    usize::try_from(wanted).unwrap_or(MOST_SPARES).clamp(LEAST_SPARES, MOST_SPARES)
 }
 
 /// The workers' threads, seen from the one that leads them.
@@ -121,9 +131,9 @@ impl<'a> Crew<'a> {
         'a: 'scope,
     {
         let (start, started) = channel();
-        let (empty, empties) = sync_channel(SPARES);
+        let (empty, empties) = sync_channel(spares(self.plan));
         let (see, seen) = channel();
-        for _ in 0..SPARES {
+        for _ in 0..spares(self.plan) {
             empty.try_send(Interval::default()).expect("the channel was made for as many");
         }
         let sender = sender.clone();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use store::{CellRecord, CellResult, Store};
 use tempfile::TempDir;
 
-use crate::support::{Ended, run};
+use crate::support::{Ended, run, wait_until};
 
 /// A directory with a results file, a journal and data.
 pub struct Lab {
@@ -65,6 +65,15 @@ impl Lab {
         let ended = run(self.command().arg(file).args(["--output", "json"]));
         let json = serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:#?}"));
         (ended, json)
+    }
+
+    /// Waits until the first cell of the last run has so many intervals.
+    pub fn wait_for_intervals(&self, count: usize) {
+        wait_until("an interval", || {
+            let Ok(store) = Store::open_existing(&self.path("results.sqlite")) else { return false };
+            let Ok(record) = store.run("last") else { return false };
+            store.intervals(&record.id, 0, "measure", 0, 0..u32::MAX).is_ok_and(|all| all.count() >= count)
+        });
     }
 
     pub fn store(&self) -> Store {
