@@ -12,8 +12,8 @@ pub enum Choice {
     Uring,
     /// epoll; files by a pool of threads.
     Epoll,
-    /// io_uring that, with several operations in flight, waits for half of them (16 at most, and for 250 microseconds at
-    /// most) instead of for the first, or an error. Fewer wake-ups and larger batches cost less processor time, and
+    /// io_uring that, with several operations in flight, waits for three quarters of them (32 at most, and for 250
+    /// microseconds at most) instead of for the first, or an error. Fewer wake-ups and larger batches cost less processor time, and
     /// add up to that wait to latencies: for the highest rates, not for the truest latencies.
     Batching,
     /// io_uring that polls instead of being interrupted, or an error.

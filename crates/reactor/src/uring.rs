@@ -32,7 +32,7 @@ const CANCELLATION: u64 = u64::MAX;
 const DRAIN_MS_MAX: u32 = 500;
 
 /// The most completions that are waited for at once, and for how long.
-const BATCH_MAX: usize = 16;
+const BATCH_MAX: usize = 32;
 const BATCH_WAIT_NS: u64 = 250_000;
 /// Looks at a polled device before the processor is offered to others.
 const POLLS_BEFORE_YIELD: u32 = 64;
@@ -198,9 +198,9 @@ impl Uring {
         }
     }
 
-    /// Waits until half of what is in flight has ended, but not for long; true when anything has.
+    /// Waits until three quarters of what is in flight have ended, but not for long; true when anything has.
     fn wait_for_batch(&self, limit: Option<u64>, ready: &mut impl FnMut(u32)) -> bool {
-        let want = (self.slots.borrow().in_flight() / 2).min(BATCH_MAX);
+        let want = (self.slots.borrow().in_flight() * 3 / 4).min(BATCH_MAX);
         if want < 2 {
             return false;
         }
