@@ -126,11 +126,11 @@ impl Plan {
     fn walk(&self) -> (Vec<CellFigures>, Vec<DataSetFigures>) {
         let mut sets: Vec<DataSetFigures> = Vec::new();
         let mut set_of: HashMap<Layout, usize> = HashMap::new();
-        let mut places: HashMap<&str, Option<Held>> = HashMap::new();
+        let mut places: HashMap<String, Option<Held>> = HashMap::new();
         let mut cells = Vec::new();
         for cell in &self.cells {
             let layout = Layout::of(cell);
-            let held = places.entry(&cell.target.url).or_default();
+            let held = places.entry(cell.target.place()).or_default();
             let usable = held.as_ref().is_some_and(|held| {
                 held.layout == layout && !(held.dirty && (cell.workload.verify || cell.stages.verify))
             });
@@ -184,6 +184,7 @@ struct Held {
 /// All that decides which bytes a data set holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Layout {
+    place: String,
     url: String,
     items: u64,
     item_bytes: u64,
@@ -196,6 +197,7 @@ impl Layout {
     fn of(cell: &Cell) -> Self {
         let workload = &cell.workload;
         Self {
+            place: cell.target.place(),
             url: cell.target.url.clone(),
             items: workload.files,
             item_bytes: workload.file_bytes,

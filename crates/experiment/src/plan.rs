@@ -80,6 +80,14 @@ impl Target {
         };
         self.options.get(name).map(String::as_str).or_else(|| in_url().map(|(_, value)| value))
     }
+
+    /// Which place's data it is: two targets of one URL share a place, unless their `directory` differs.
+    pub fn place(&self) -> String {
+        match self.options.get("directory") {
+            Some(directory) => format!("{} directory {directory}", self.url),
+            None => self.url.clone(),
+        }
+    }
 }
 
 /// What is done to a target.

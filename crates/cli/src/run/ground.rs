@@ -26,7 +26,8 @@ pub struct Ground {
 
 /// One place.
 struct Place {
-    url: String,
+    /// [`Target::place`].
+    name: String,
     /// Enough to open it again when it is to be removed.
     target: Target,
     workload: experiment::Workload,
@@ -125,8 +126,8 @@ impl Ground {
             false => opened.prepare(),
         };
         let entered = entered.map_err(|error| Fault::Failed(error.to_string()))?;
-        let url = &cell.target.url;
-        let at = self.places.iter().position(|place| place.url == *url);
+        let name = &cell.target.place();
+        let at = self.places.iter().position(|place| place.name == *name);
         match at {
             Some(at) => {
                 self.places[at].target = cell.target.clone();
@@ -138,7 +139,7 @@ impl Ground {
             None => {
                 let (held, next_generation) = match entered {
                     Entered::New => (None, 0),
-                    Entered::Existing => match remembered(context, url)? {
+                    Entered::Existing => match remembered(context, name)? {
                         // An earlier run, perhaps of the same seed: what is written must differ from what lies there.
                         (None, 1) => (
                             None,
@@ -151,7 +152,7 @@ impl Ground {
                     context.remark(cell, "resume", &format!("the data set is there: {}", held.layout));
                 }
                 self.places.push(Place {
-                    url: url.clone(),
+                    name: name.clone(),
                     target: cell.target.clone(),
                     workload: cell.workload.clone(),
                     held,
@@ -175,9 +176,16 @@ impl Ground {
     ) -> Result<Ready, Fault> {
         let data_set = opened.data_set(&cell.workload);
         let layout = layout(cell, &data_set);
-        let place = self.place(&cell.target.url);
+        let place = self.place(&cell.target.place());
         match cell.stages.prepare {
-            Prepare::None => return Ok(Ready { data_set, content: Content::Other }),
+            Prepare::None => {
+                if load::writes(cell) && place.held.as_ref().is_some_and(|held| held.layout != layout) {
+                    // What is written lies over a data set of other sizes.
+                    place.held = None;
+                    remember(context, &cell.target.place(), &layout, None);
+                }
+                return Ok(Ready { data_set, content: Content::Other });
+            }
             Prepare::Keep => {
                 // What is there is of an earlier run, unless this run changed it, and says itself of which generation.
                 let content = match &place.held {
@@ -206,7 +214,7 @@ impl Ground {
         let generation = place.next_generation;
         place.next_generation = (generation + 1) & 0xFFFF;
         let differs = place.held.take().is_some_and(|held| held.layout != layout);
-        remember(context, &cell.target.url, &layout, None);
+        remember(context, &cell.target.place(), &layout, None);
         if differs {
             // One data set at a time: the space of the old one is needed, and nothing of it must remain.
             opened.remove_all().map_err(|error| Fault::Failed(error.to_string()))?;
@@ -216,25 +224,25 @@ impl Ground {
         check_size(opened, &data_set)?;
         prepared.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;
         stages.push(prepared);
-        remember(context, &cell.target.url, &layout, Some(generation));
+        remember(context, &cell.target.place(), &layout, Some(generation));
         let content = Content::Uniform(generation);
-        self.place(&cell.target.url).held = Some(Held { layout, content: content.clone() });
+        self.place(&cell.target.place()).held = Some(Held { layout, content: content.clone() });
         Ok(Ready { data_set, content })
     }
 
     /// A load that may change the data set is about to begin: what it holds is not known until it ends well.
     pub fn about_to_change(&mut self, context: &mut Context, cell: &Cell) {
-        if let Some(held) = &mut self.place(&cell.target.url).held {
+        if let Some(held) = &mut self.place(&cell.target.place()).held {
             held.content = Content::Other;
             let layout = held.layout.clone();
-            remember(context, &cell.target.url, &layout, None);
+            remember(context, &cell.target.place(), &layout, None);
         }
     }
 
     /// A load has ended: what the data set holds now.
     pub fn changed(&mut self, context: &mut Context, cell: &Cell, before: &Content, written: &Written) {
-        let url = cell.target.url.clone();
-        let place = self.place(&url);
+        let name = cell.target.place();
+        let place = self.place(&name);
         if load::makes_or_removes(cell) {
             place.held = None;
             return;
@@ -245,7 +253,7 @@ impl Ground {
             if held.content != *before {
                 held.content = before.clone();
                 let layout = held.layout.clone();
-                remember(context, &url, &layout, Some(generation));
+                remember(context, &name, &layout, Some(generation));
             }
         } else if written.is_known() {
             // Passes of this load have used up some generations.
@@ -254,8 +262,8 @@ impl Ground {
     }
 
     /// Removes a place that no later cell needs; what could not be removed stays in the journal.
-    pub fn leave(&mut self, context: &mut Context, url: &str) {
-        let Some(at) = self.places.iter().position(|place| place.url == url) else { return };
+    pub fn leave(&mut self, context: &mut Context, name: &str) {
+        let Some(at) = self.places.iter().position(|place| place.name == name) else { return };
         let place = self.places.swap_remove(at);
         context.screen.model().begin_stage(Stage {
             name: "clean-up".into(),
@@ -268,28 +276,28 @@ impl Ground {
             Err(Fault::Interrupted) => Ok(()),
         };
         match removed {
-            Ok(()) => context.recorder.event(None, DATA_SET, format!("{url}: removed")),
+            Ok(()) => context.recorder.event(None, DATA_SET, format!("{name}: removed")),
             Err(error) => {
                 context.messages.warn(&error);
-                context.recorder.event(None, "warning", format!("{url}: not removed: {error}"));
+                context.recorder.event(None, "warning", format!("{name}: not removed: {error}"));
             }
         }
     }
 
     /// A place stays as it is.
-    pub fn forget(&mut self, url: &str) {
-        self.places.retain(|place| place.url != url);
+    pub fn forget(&mut self, name: &str) {
+        self.places.retain(|place| place.name != name);
     }
 
     /// Removes every place that is left.
     pub fn leave_all(&mut self, context: &mut Context) {
-        while let Some(url) = self.places.last().map(|place| place.url.clone()) {
-            self.leave(context, &url);
+        while let Some(name) = self.places.last().map(|place| place.name.clone()) {
+            self.leave(context, &name);
         }
     }
 
-    fn place(&mut self, url: &str) -> &mut Place {
-        self.places.iter_mut().find(|place| place.url == url).expect("a cell enters its place first")
+    fn place(&mut self, name: &str) -> &mut Place {
+        self.places.iter_mut().find(|place| place.name == name).expect("a cell enters its place first")
     }
 }
 

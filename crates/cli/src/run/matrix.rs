@@ -28,9 +28,9 @@ pub struct Outcome {
 pub fn carry_out(context: &mut Context, plan: &Plan, done: &[u32]) -> Outcome {
     let mut ground = Ground::default();
     let outcome = cells(context, &mut ground, plan, done);
-    for url in urls(plan) {
-        if keeps(plan, &url) {
-            ground.forget(&url);
+    for place in places(plan) {
+        if keeps(plan, &place) {
+            ground.forget(&place);
         }
     }
     ground.leave_all(context);
@@ -54,9 +54,10 @@ fn cells(context: &mut Context, ground: &mut Ground, plan: &Plan, done: &[u32]) 
         }
         let ended = one(context, ground, cell, at);
         let rest = plan.cells[at + 1..].iter().filter(|later| !done.contains(&later.index));
-        let needed = rest.clone().any(|later| later.target.url == cell.target.url);
-        if !needed && !keeps(plan, &cell.target.url) {
-            ground.leave(context, &cell.target.url);
+        let needed = rest.clone().any(|later| later.target.place() == cell.target.place());
+        let place = cell.target.place();
+        if !needed && !keeps(plan, &place) {
+            ground.leave(context, &place);
         }
         if let Some(failure) = context.recorder.failure() {
             return failed(failure.to_owned());
@@ -103,15 +104,15 @@ fn one(context: &mut Context, ground: &mut Ground, cell: &Cell, at: usize) -> En
 }
 
 /// Whether a place's data stays: no cell that uses it removes it.
-fn keeps(plan: &Plan, url: &str) -> bool {
-    !plan.cells.iter().any(|cell| cell.target.url == url && cell.stages.clean_up)
+fn keeps(plan: &Plan, place: &str) -> bool {
+    !plan.cells.iter().any(|cell| cell.target.place() == place && cell.stages.clean_up)
 }
 
-fn urls(plan: &Plan) -> Vec<String> {
-    let mut urls: Vec<String> = plan.cells.iter().map(|cell| cell.target.url.clone()).collect();
-    urls.sort();
-    urls.dedup();
-    urls
+fn places(plan: &Plan) -> Vec<String> {
+    let mut places: Vec<String> = plan.cells.iter().map(|cell| cell.target.place()).collect();
+    places.sort();
+    places.dedup();
+    places
 }
 
 /// The cells for those who watch; `done` ones are over already.

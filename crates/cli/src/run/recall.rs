@@ -7,10 +7,10 @@ use super::ground::{Content, Held};
 pub const DATA_SET: &str = "data-set";
 
 /// Writes into the results what a place holds, for a run that is resumed.
-pub fn remember(context: &mut Context, url: &str, layout: &str, generation: Option<u32>) {
+pub fn remember(context: &mut Context, place: &str, layout: &str, generation: Option<u32>) {
     let text = match generation {
-        Some(generation) => format!("{url}: {layout}; complete, generation {generation}"),
-        None => format!("{url}: {layout}; being written"),
+        Some(generation) => format!("{place}: {layout}; complete, generation {generation}"),
+        None => format!("{place}: {layout}; being written"),
     };
     context.recorder.event(None, DATA_SET, text);
 }
@@ -19,12 +19,12 @@ pub fn remember(context: &mut Context, url: &str, layout: &str, generation: Opti
 ///
 /// # Errors
 /// The results file cannot be read.
-pub fn remembered(context: &mut Context, url: &str) -> Result<(Option<Held>, u32), Fault> {
+pub fn remembered(context: &mut Context, place: &str) -> Result<(Option<Held>, u32), Fault> {
     let events = context.recorder.events()?;
     let texts: Vec<&str> = events
         .iter()
         .filter(|event| event.kind == DATA_SET)
-        .filter_map(|event| event.text.strip_prefix(url)?.strip_prefix(": "))
+        .filter_map(|event| event.text.strip_prefix(place)?.strip_prefix(": "))
         .collect();
     Ok(recall(&texts))
 }
