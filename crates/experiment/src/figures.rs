@@ -148,8 +148,8 @@ impl Plan {
                 *held = None;
             } else if let Some(held) = held
                 && has(cell, &[Write, Put, OpKind::Trim])
-                && !cell.workload.verify
             {
+                // Also after a load that verifies: where it ended is known to it alone.
                 held.dirty = true;
             }
             let at = *set_of.entry(layout).or_insert_with_key(|layout| {
