@@ -28,17 +28,17 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Array(Box<array_command::ArrayArguments>),
     Check(Box<check::arguments::CheckArguments>),
-    Cleanup(cleanup::CleanupArguments),
-    Compare(report_commands::compare::CompareArguments),
-    Notebook(report_commands::notebook::NotebookArguments),
-    Report(report_commands::report::ReportArguments),
     Run(Box<run::arguments::RunArguments>),
-    Export(results::export::ExportArguments),
-    Forget(results::forget::ForgetArguments),
     List(results::list::ListArguments),
     Show(results::show::ShowArguments),
+    Report(report_commands::report::ReportArguments),
+    Compare(report_commands::compare::CompareArguments),
+    Notebook(report_commands::notebook::NotebookArguments),
+    Export(results::export::ExportArguments),
+    Forget(results::forget::ForgetArguments),
+    Cleanup(cleanup::CleanupArguments),
+    Array(Box<array_command::ArrayArguments>),
 }
 
 fn main() -> ExitCode {

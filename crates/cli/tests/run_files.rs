@@ -215,3 +215,31 @@ steady: none
     assert!(failure.contains("127.0.0.1") && !failure.contains('\n'), "{failure}");
     lab.assert_clean();
 }
+
+#[test]
+fn targets_of_one_url_with_directories_of_their_own_do_not_meet() {
+    let lab = Lab::new();
+    let text = "
+targets:
+  one: {url: 'file://DATA', directory: one}
+  two: {url: 'file://DATA', directory: two}
+workloads:
+  small: {target: one, ops: read, files: 2, file_size: 1MiB, verify: true}
+  large: {target: two, ops: read, files: 3, file_size: 2MiB, verify: true}
+stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}, clean_up: false}
+matrix: {repetitions: 2}
+steady: none
+gates: [errors == 0]
+";
+    let ended = lab.run(text);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let sizes = |name: &str| -> Vec<u64> {
+        let files = std::fs::read_dir(lab.data().join(name)).unwrap().map(|entry| entry.unwrap());
+        let ours = files.filter(|file| file.file_name() != ".manometer");
+        ours.map(|file| file.metadata().unwrap().len()).collect()
+    };
+    assert_eq!((sizes("one"), sizes("two")), (vec![1 << 20; 2], vec![2 << 20; 3]));
+    // Each was written once although cells of the other came between.
+    assert_dry_run_says_what_was_written(&lab);
+    assert_eq!(lab.store().run("last").unwrap().plan.bytes_to_write().fill, (2 + 6) << 20);
+}

@@ -26,13 +26,13 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, now_ns: u64) {
     .split(frame.area());
     header(frame, rows[0], model, now_ns);
     if frame.area().width >= WIDE {
-        let columns = Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).split(rows[1]);
+        let columns = Layout::horizontal([Constraint::Percentage(54), Constraint::Min(20)]).split(rows[1]);
         chart::both(frame, columns[0], model);
         side(frame, columns[1], model);
     } else {
         chart::both(frame, rows[1], model);
     }
-    let columns = Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).split(rows[2]);
+    let columns = Layout::horizontal([Constraint::Percentage(54), Constraint::Min(20)]).split(rows[2]);
     matrix(frame, columns[0], model);
     notes(frame, columns[1], model);
     let keys = " q leaves this view, the run goes on · Ctrl-C ends the cell, keeps it and cleans up";
@@ -113,11 +113,11 @@ fn operations(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     });
     let widths = [
         Constraint::Length(6),
-        Constraint::Length(6),
+        Constraint::Length(7),
         Constraint::Length(10),
-        Constraint::Length(8),
-        Constraint::Length(8),
-        Constraint::Length(8),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(7),
         Constraint::Min(3),
     ];
     let title = format!(" {} ", shortened(&model.target, usize::from(area.width).saturating_sub(4)));
