@@ -58,7 +58,10 @@ fn what_was_written_is_read_back() {
     let verify = result.stages.iter().find(|stage| stage.name == "verify").unwrap();
     assert_eq!(
         verify.note.as_deref(),
-        Some("32 blocks right, 0 wrong, 0 unread, 0 uncertain after failed writes")
+        Some(
+            "32 blocks right, 0 wrong, 0 unread, 0 uncertain after failed writes; before: pages of 2 files given \
+             up (sync, posix_fadvise DONTNEED)"
+        )
     );
     assert_eq!(verify.bytes, 2 << 20);
     assert!(result.total.ok > 0 && result.total.failed == 0);
@@ -165,6 +168,7 @@ gates: [errors == 0]
         let verify = result.stages.iter().find(|stage| stage.name == "verify").unwrap();
         let note = verify.note.as_deref().unwrap();
         assert!(note.contains(" blocks right, 0 wrong, 0 unread, 0 uncertain"), "{note}");
+        assert!(note.contains("pages of 3 files given up"), "{note}");
         assert_eq!(verify.bytes, 3 << 20, "everything was read");
     }
     // A load that writes leaves content of many generations: the next cell that verifies has everything written again.

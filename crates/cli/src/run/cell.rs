@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Workload, Written};
-use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
+use experiment::{Arrivals, CacheControl, Cell, ErrorPolicy, SteadyRule};
 use metrics::ErrorKind;
 use stats::SteadyOutcome;
 use store::{CellResult, ErrorSample, StageRecord, State};
@@ -136,6 +136,11 @@ fn verify(
         let why = "what was written could not be followed: nothing was verified".to_owned();
         return Ok(Checked { not_verified: Some(why), ..Checked::default() });
     }
+    // What this client's memory holds would say nothing of the storage.
+    let caches = match opened.uses_page_cache() {
+        true => format!("; before: {}", opened.cache(CacheControl::Invalidate)),
+        false => String::new(),
+    };
     let data_set = ready.data_set.clone();
     let block_bytes = load::verify_block(cell, data_set.shape().item_bytes());
     let bytes_expected = Some(data_set.bytes());
@@ -160,7 +165,7 @@ fn verify(
         failed: result.total.failed(),
         bytes: result.total.bytes(),
         note: Some(format!(
-            "{} blocks right, {} wrong, {} unread, {} uncertain after failed writes",
+            "{} blocks right, {} wrong, {} unread, {} uncertain after failed writes{caches}",
             counts.right, counts.wrong, counts.unread, counts.uncertain
         )),
     };
