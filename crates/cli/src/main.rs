@@ -8,6 +8,7 @@ mod exit;
 mod interrupt;
 mod live;
 mod messages;
+mod moment;
 mod progress;
 mod report_commands;
 mod results;

@@ -2,36 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[allow(dead_code, reason = "shared with tests that also look at sizes")]
+#[path = "../../wire/tests/nfs_codecs/alloc.rs"]
+mod alloc;
+
 use std::time::Duration;
 
 use drivers::file::{FileConfig, FileDriver, Place};
 use drivers::{Driver, Op, Payload, Session, Sink, WorkerContext};
 use metrics::OpKind;
 use reactor::{Choice, Reactor};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged; the counter does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's contract is passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn warm_operations_allocate_nothing() {
@@ -67,7 +47,7 @@ fn warm_operations_allocate_nothing() {
                     session.perform(&op(OpKind::Create, object)).await.unwrap();
                 }
                 let round = async || {
-                    let before = ALLOCATIONS.with(Cell::get);
+                    let before = alloc::calls();
                     for object in 0..3 {
                         for kind in [
                             OpKind::Write,
@@ -80,7 +60,7 @@ fn warm_operations_allocate_nothing() {
                             session.perform(&op(kind, object)).await.unwrap();
                         }
                     }
-                    ALLOCATIONS.with(Cell::get) - before
+                    alloc::calls() - before
                 };
                 for _ in 0..20 {
                     round().await;

@@ -1,35 +1,13 @@
 //! The hot path does not allocate: once its buffers are warm, an operation takes no memory from the allocator.
 
+#[allow(dead_code, reason = "shared with tests that also look at sizes")]
+#[path = "../../wire/tests/nfs_codecs/alloc.rs"]
+mod alloc;
 mod s3_support;
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 use drivers::{Op, Session, Sink};
 use metrics::OpKind;
 use s3_support::{Server, backends, content, context, op, with_session};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged; the counter does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's contract is passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn warm_operations_allocate_nothing() {
@@ -51,11 +29,11 @@ fn warm_operations_allocate_nothing() {
             });
             with_session(choice, server.config(), &context(sink), async |session| {
                 let round = async || {
-                    let before = ALLOCATIONS.with(Cell::get);
+                    let before = alloc::calls();
                     for kind in [OpKind::Put, OpKind::Get, OpKind::Read, OpKind::Stat, OpKind::Delete] {
                         session.perform(&Op { offset: 0, ..op(kind, 1, LEN as u64) }).await.unwrap();
                     }
-                    ALLOCATIONS.with(Cell::get) - before
+                    alloc::calls() - before
                 };
                 for _ in 0..50 {
                     round().await;

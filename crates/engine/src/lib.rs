@@ -16,6 +16,7 @@ mod arrivals;
 mod control;
 mod data_set;
 mod fault;
+mod job;
 mod lane;
 mod merge;
 mod mix;
@@ -35,6 +36,7 @@ mod written;
 
 pub use control::Control;
 pub use data_set::{DataSet, Shape};
+pub use job::{JobFile, JobLoad};
 pub use mix::Mix;
 pub use plan::{Order, Schedule, StagePlan, StopRule, Workload};
 pub use result::{Checked, CorruptRange, Counts, StageError, StageResult};

@@ -6,6 +6,7 @@ mod axis;
 mod checks;
 mod fault;
 mod figures;
+mod job;
 mod known;
 mod matrix;
 mod nearest;
@@ -23,6 +24,7 @@ mod tree;
 
 pub use fault::{Fault, Faults, MOST_FAULTS};
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
+pub use job::*;
 pub use nearest::nearest;
 pub use parse::{decode, parse};
 pub use plan::*;

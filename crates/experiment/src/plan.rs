@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use metrics::OpKind;
 use serde::{Deserialize, Serialize};
 
+use crate::job::{Job, is_default};
+
 /// A whole experiment: cells in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -55,6 +57,29 @@ pub struct Cell {
     /// Not one measurement but several, at different rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<Study>,
+    /// It runs at the same time as the other cells of its group, which stand next to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Group>,
+}
+
+/// Cells that run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// The group's number; groups run one after the other.
+    pub number: u32,
+    /// When this cell ends, the others of the group end too (`exitall`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ends_group: bool,
+    /// And the groups after it are not run (`exit_what=all`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ends_run: bool,
+    /// It begins when that cell (by its index) has ended (`wait_for`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub after_cell: Option<u32>,
+    /// Cells with the same number here are shown as one in fio's output (`group_reporting`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub report: Option<u32>,
 }
 
 /// What is loaded.
@@ -126,6 +151,9 @@ pub struct Workload {
     pub sink: String,
     /// The longest that an operation may take, in seconds.
     pub op_timeout_s: f64,
+    /// One stream a worker over named files, instead of places of their own for the lanes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Job>,
 }
 
 /// An operation and its weight.

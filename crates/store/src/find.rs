@@ -75,9 +75,8 @@ impl Store {
     /// The error for a run that is not there.
     pub(crate) fn unknown(&self, text: &str) -> StoreError {
         let there = || -> rusqlite::Result<Vec<(String, String)>> {
-            let mut statement = self
-                .connection
-                .prepare("SELECT id, name FROM runs ORDER BY started DESC, number DESC LIMIT 7")?;
+            let mut statement =
+                self.connection.prepare("SELECT id, name FROM runs ORDER BY started DESC, number DESC")?;
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
         let candidates = match there() {
@@ -86,7 +85,8 @@ impl Store {
                 "the file holds none; next: make one with `manometer run FILE`".to_owned()
             }
             Ok(there) => format!(
-                "there are {}; next: `manometer list` shows all",
+                "of {} runs there are {}; next: `manometer list` shows all",
+                there.len(),
                 listed(there.iter().map(|(id, name)| (id.as_str(), name.as_str())))
             ),
         };

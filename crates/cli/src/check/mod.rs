@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use drivers::Payload;
 use provision::{Journal, Run, RunId};
-use reactor::{Backend, Reactor, clock};
+use reactor::{Backend, Reactor};
 
 pub use ground::credentials;
 pub use place::{Place, never_made};
@@ -30,6 +30,7 @@ use crate::check::report::{Destination, ReactorFacts, Report};
 use crate::exit;
 use crate::interrupt::{Interrupt, Manner};
 use crate::messages::Messages;
+use crate::moment;
 use arguments::CheckArguments;
 use demo::Demo;
 use ground::Ground;
@@ -60,7 +61,7 @@ pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
 }
 
 fn check(mut request: Request, destination: Destination, messages: &Messages) -> Result<u8> {
-    let started = timestamp();
+    let started = moment::now();
     let demo = match request.source {
         Source::Demo => Some(Demo::start(&mut request)?),
         _ => None,
@@ -89,7 +90,7 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
     let report = Report {
         run_id: run.id().to_string(),
         started,
-        finished: timestamp(),
+        finished: moment::now(),
         settings: request.settings(),
         array,
         reactor,
@@ -168,8 +169,4 @@ fn second_signal(request: &Request, run: &Run) -> String {
 /// The payload of a run is its own, so that nothing left by another can pass for it.
 fn seed(run: &RunId) -> u64 {
     run.as_str().bytes().fold(0, |seed, byte| seed << 8 | u64::from(byte))
-}
-
-fn timestamp() -> jiff::Timestamp {
-    jiff::Timestamp::try_from(clock::wall()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }

@@ -9,9 +9,9 @@ use report::{Choice, Comparison, Document, Metric};
 use store::Store;
 use units::Share;
 
-use super::{Wrong, ended, find, write};
+use super::{ended, write};
 use crate::messages::{Messages, terminal_width};
-use crate::results::ResultsFile;
+use crate::results::{ResultsFile, WrongInput};
 
 /// Compares two runs, cell by cell: the difference with its 95 % interval, and whether it is one.
 ///
@@ -65,7 +65,7 @@ pub fn run(arguments: &CompareArguments, messages: &Messages) -> u8 {
 
 fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
     let metrics: Result<Vec<Metric>, _> = arguments.metric.iter().map(|text| text.parse()).collect();
-    let metrics = metrics.map_err(|error: report::MetricError| Wrong(format!("--metric: {error}")))?;
+    let metrics = metrics.map_err(|error: report::MetricError| WrongInput(format!("--metric: {error}")))?;
     let threshold = arguments.fail_on_regression.map_or(0.0, Share::value);
     let whole = arguments.html.is_some();
     let a = load(&arguments.a, &arguments.file, whole)?;
@@ -85,7 +85,7 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
         out.flush()?;
     }
     if comparison.cells.is_empty() {
-        return Err(Wrong(format!(
+        return Err(WrongInput(format!(
             "{} and {} have no cell in common that both measured; next: compare runs of the same experiment",
             a.run.id, b.run.id
         ))
@@ -101,6 +101,6 @@ fn load(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
         Some((path, run)) if !path.is_empty() => (Store::open_existing(Path::new(path))?, run),
         _ => (file.open()?, text),
     };
-    let run = find(&store, run)?;
+    let run = store.run(run)?;
     Ok(if whole { Document::load(&store, run)? } else { Document::load_records(&store, run)? })
 }

@@ -8,35 +8,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
-use store::{RunRecord, Store};
+use store::RunRecord;
 
 use crate::messages::Messages;
-use crate::results;
-
-/// What was asked for cannot be understood or is not there: exit code 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Wrong(pub String);
-
-/// The run that is meant: as the store understands it, and `last~1` for the one before the last.
-///
-/// # Errors
-/// When there is none, or the file cannot be read.
-pub fn find(store: &Store, text: &str) -> Result<RunRecord> {
-    let Some(back) = text.strip_prefix("last~") else { return Ok(store.run(text)?) };
-    let Ok(back) = back.parse::<usize>() else {
-        return Err(Wrong(format!("{text:?} names no run: write last~1 for the one before the last")).into());
-    };
-    let runs = store.runs()?;
-    let count = runs.len();
-    runs.into_iter().rev().nth(back).ok_or_else(|| {
-        let path = store.path().display();
-        Wrong(format!(
-            "{path} holds {count} runs, so that there is no {text}; next: `manometer list` shows all"
-        ))
-        .into()
-    })
-}
+use crate::results::destination::begins_like_sqlite;
+use crate::results::{self, WrongInput};
 
 /// Where a page or notebook goes: the named file, `-` for standard output, or a file named after the run.
 pub fn write(
@@ -52,9 +28,8 @@ pub fn write(
         return Ok(out.flush()?);
     }
     let path = output.map_or_else(|| default_name(run, end), Path::to_owned);
-    let is_results = std::fs::File::open(&path).is_ok_and(begins_like_sqlite);
-    if is_results {
-        bail!(Wrong(format!("-o {}: is a results file; next: name another file", path.display())));
+    if begins_like_sqlite(&path) {
+        bail!(WrongInput(format!("-o {}: is a results file; next: name another file", path.display())));
     }
     std::fs::write(&path, text).map_err(|why| {
         anyhow!(
@@ -64,12 +39,6 @@ pub fn write(
     })?;
     messages.note(&format!("wrote {}", path.display()));
     Ok(())
-}
-
-/// What is read must not be written over by mistake.
-fn begins_like_sqlite(mut file: std::fs::File) -> bool {
-    let mut head = [0u8; 15];
-    io::Read::read_exact(&mut file, &mut head).is_ok() && &head == b"SQLite format 3"
 }
 
 /// `NAME-ID.html`, with nothing in it that a shell or a file system could mind.
@@ -85,14 +54,7 @@ fn default_name(run: &RunRecord, end: &str) -> PathBuf {
 
 /// The exit code of a command that ended so.
 pub fn ended(outcome: Result<u8>, messages: &Messages) -> u8 {
-    match outcome {
-        Ok(code) => code,
-        Err(error) if error.is::<Wrong>() => {
-            messages.error(&error.to_string());
-            2
-        }
-        Err(error) => results::ended(Err(error), messages),
-    }
+    outcome.unwrap_or_else(|error| results::ended(Err(error), messages))
 }
 
 #[cfg(test)]

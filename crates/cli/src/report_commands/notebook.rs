@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use report::Document;
 
-use super::{ended, find, write};
+use super::{ended, write};
 use crate::messages::Messages;
 use crate::results::ResultsFile;
 
@@ -34,7 +34,7 @@ pub fn run(arguments: &NotebookArguments, messages: &Messages) -> u8 {
 
 fn make(arguments: &NotebookArguments, messages: &Messages) -> Result<u8> {
     let store = arguments.file.open()?;
-    let document = Document::load(&store, find(&store, &arguments.run)?)?;
+    let document = Document::load(&store, store.run(&arguments.run)?)?;
     write(arguments.output.as_deref(), &document.run, "ipynb", &report::notebook(&document), messages)?;
     Ok(0)
 }

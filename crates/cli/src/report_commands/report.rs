@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use report::Document;
 
-use super::{ended, find, write};
+use super::{ended, write};
 use crate::messages::Messages;
 use crate::results::ResultsFile;
 
@@ -37,7 +37,7 @@ pub fn run(arguments: &ReportArguments, messages: &Messages) -> u8 {
 
 fn make(arguments: &ReportArguments, messages: &Messages) -> Result<u8> {
     let store = arguments.file.open()?;
-    let document = Document::load(&store, find(&store, &arguments.run)?)?;
+    let document = Document::load(&store, store.run(&arguments.run)?)?;
     write(arguments.output.as_deref(), &document.run, "html", &report::html(&document), messages)?;
     Ok(0)
 }

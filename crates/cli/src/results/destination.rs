@@ -63,7 +63,7 @@ impl Destination {
 }
 
 /// Results are not written over by mistake.
-fn begins_like_sqlite(path: &Path) -> bool {
+pub fn begins_like_sqlite(path: &Path) -> bool {
     let mut head = [0; 15];
     // Only of a plain file: to open a pipe or device may block, or have effects.
     path.is_file()

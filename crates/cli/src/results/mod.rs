@@ -53,10 +53,10 @@ impl ResultsFile {
     }
 }
 
-/// An argument that does not fit what is in the file.
+/// An argument that cannot be understood, or does not fit what is in the file: exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct WrongInput(String);
+pub struct WrongInput(pub String);
 
 /// How a command ended: what it said, and the exit code. A reader that closed the pipe early is content.
 pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {

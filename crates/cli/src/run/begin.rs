@@ -7,8 +7,8 @@ use provision::{Journal, Run, RunId};
 use store::{CellRecord, RunRecord, State, Store};
 
 use super::arguments::RunArguments;
-use super::recorder::now;
 use crate::messages::Messages;
+use crate::moment::now;
 use crate::target::Opened;
 
 /// Why a run cannot begin.

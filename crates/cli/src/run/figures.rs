@@ -117,8 +117,8 @@ impl Sums {
             retries: stats.retries,
             bytes_per_s: of(Measure::BytesPerS, &series.bytes_per_s, rate(stats.bytes)),
             ops_per_s: of(Measure::OpsPerS, &series.ops_per_s, rate(stats.ok)),
-            service: latency(&stats.service),
-            response: latency(stats.response()),
+            service: Latency::of(&stats.service),
+            response: Latency::of(stats.response()),
             p99_ns: of(Measure::P99Ns, &series.p99_ns, p99),
         };
         Figure { result, response: stats.response().clone() }
@@ -146,25 +146,6 @@ fn estimate(values: &[f64], overall: f64) -> Estimate {
         samples: values.len() as u64,
         effective_samples: values.len() as f64,
         autocorrelation: 1.0,
-    }
-}
-
-/// The percentiles that are kept.
-pub fn latency(histogram: &Histogram) -> Latency {
-    if histogram.count() == 0 {
-        return Latency::default();
-    }
-    Latency {
-        count: histogram.count(),
-        min_ns: histogram.min_ns(),
-        mean_ns: histogram.mean_ns(),
-        p50_ns: histogram.quantile_ns(0.50),
-        p90_ns: histogram.quantile_ns(0.90),
-        p95_ns: histogram.quantile_ns(0.95),
-        p99_ns: histogram.quantile_ns(0.99),
-        p999_ns: histogram.quantile_ns(0.999),
-        p9999_ns: histogram.quantile_ns(0.9999),
-        max_ns: histogram.max_ns(),
     }
 }
 

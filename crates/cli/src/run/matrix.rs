@@ -9,8 +9,8 @@ use super::context::Context;
 use super::ground::Ground;
 use super::load;
 use super::output;
-use super::recorder::now;
 use crate::live::model::CellLine;
+use crate::moment::now;
 
 /// Trials that a search is expected to need.
 const EXPECTED_TRIALS: f64 = 10.0;

@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 use metrics::Interval;
-use reactor::clock;
 use stats::{SteadyOutcome, Window};
 use store::{CellRecord, Event, Store, StoreError, Writer};
 
 use super::figures::{Figures, Sums};
+use crate::moment::now;
 
 /// Writes one run's results. The first failure to write is kept: nothing more is measured then.
 pub struct Recorder {
@@ -14,11 +14,6 @@ pub struct Recorder {
     writer: Writer,
     run: String,
     failure: Option<String>,
-}
-
-/// The moment, for records.
-pub fn now() -> Timestamp {
-    Timestamp::try_from(clock::wall()).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 impl Recorder {

@@ -84,6 +84,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         verify,
         sink: sink.to_owned(),
         op_timeout_s,
+        job: None,
     };
     let cell = Cell {
         index: 0,
@@ -99,6 +100,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         cache: cache?,
         errors: errors?,
         study,
+        group: None,
     };
     checks::cell(&fields, kind, &cell);
     (reader.log.count() == before).then_some(cell)

@@ -139,6 +139,7 @@ fn cell(index: u32) -> Cell {
             verify: true,
             sink: "buffer".into(),
             op_timeout_s: 30.0,
+            job: None,
         },
         stages: Stages {
             prepare: [Prepare::Fill, Prepare::FillAlways, Prepare::Keep, Prepare::None][pick(4)],
@@ -154,6 +155,7 @@ fn cell(index: u32) -> Cell {
         cache: [CacheControl::Keep, CacheControl::Invalidate, CacheControl::Drop][pick(3)],
         errors: [ErrorPolicy::Continue, ErrorPolicy::Stop, ErrorPolicy::StopCellAfter(100)][pick(3)],
         study: studies[pick(studies.len())].clone(),
+        group: None,
     }
 }
 

@@ -47,11 +47,16 @@ pub struct Allocated {
     pub largest: usize,
 }
 
+/// How often this thread has allocated so far.
+pub fn calls() -> usize {
+    CALLS.get()
+}
+
 /// Runs `f` and counts.
 pub fn allocated<T>(f: impl FnOnce() -> T) -> (T, Allocated) {
-    CALLS.set(0);
+    let before = calls();
     LARGEST.set(0);
     let value = f();
-    let seen = Allocated { calls: CALLS.get(), largest: LARGEST.get() };
+    let seen = Allocated { calls: calls() - before, largest: LARGEST.get() };
     (value, seen)
 }

@@ -39,6 +39,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
         verify: true,
         sink: "buffer".into(),
         op_timeout_s: 20.0,
+        job: None,
     }
 }
 

@@ -1,0 +1,146 @@
+//! What is written, and how what is read is compared.
+
+use serde::{Deserialize, Serialize};
+
+use super::is_default;
+
+/// What is written where no check prescribes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Content {
+    /// Fresh bytes that no target can compress or find twice, zeros, or a pattern.
+    #[serde(skip_serializing_if = "is_default")]
+    pub kind: ContentKind,
+    /// Of each `chunk_bytes`, the percentage that compresses to nothing (`buffer_compress_percentage`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub compress_percent: f64,
+    /// 0: the whole block (`buffer_compress_chunk`), in bytes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub chunk_bytes: u64,
+    /// Percentage of blocks that occur elsewhere too (`dedupe_percentage`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub dedupe_percent: f64,
+    /// The repeated blocks are taken from a working set of this percentage of the region (`dedupe_mode=working_set`), instead of
+    /// repeating what was just written.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dedupe_set_percent: Option<f64>,
+}
+
+/// What bytes are made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContentKind {
+    /// A function of seed, file and offset.
+    #[default]
+    Fresh,
+    /// Zeros.
+    Zeros,
+    /// These pieces, repeated from each block's beginning.
+    Pattern(Vec<PatternPiece>),
+}
+
+/// A piece of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PatternPiece {
+    /// Bytes, in hexadecimal digits.
+    Hex(String),
+    /// The block's offset in the file, 8 bytes, little endian (`%o`).
+    Offset,
+}
+
+/// How what is written is marked, and what is read is compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Check {
+    /// The method.
+    pub method: CheckMethod,
+    /// Bytes that have a header each (`verify_interval`); 0: the whole block.
+    #[serde(skip_serializing_if = "is_default")]
+    pub interval_bytes: u64,
+    /// The header lies here in its interval, not at its beginning (`verify_offset`), in bytes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub header_offset: u64,
+    /// What blocks hold around their headers, or with [`CheckMethod::Pattern`] wholly (`verify_pattern`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub pattern: Vec<PatternPiece>,
+    /// After the writes everything is read and compared (`do_verify`).
+    pub after_writes: bool,
+    /// Nothing is written, what an earlier job wrote is compared (`verify_only`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub only: bool,
+    /// The job ends with the first block that differs (`verify_fatal`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub fatal: bool,
+    /// What was written is read after so many writes (`verify_backlog`); 0: at the end.
+    #[serde(skip_serializing_if = "is_default")]
+    pub backlog: u64,
+    /// And so much of it at once (`verify_backlog_batch`); 0: all.
+    #[serde(skip_serializing_if = "is_default")]
+    pub backlog_batch: u64,
+    /// Blocks that differ are kept in files, as read and as expected (`verify_dump`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub dump: bool,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Check {
+            method: CheckMethod::Fresh,
+            interval_bytes: 0,
+            header_offset: 0,
+            pattern: Vec::new(),
+            after_writes: true,
+            only: false,
+            fatal: false,
+            backlog: 0,
+            backlog_batch: 0,
+            dump: false,
+        }
+    }
+}
+
+/// How blocks are marked: fio's verify methods, with its header at the front of each interval, and our own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckMethod {
+    /// Ours: all bytes are a function of seed, file, offset and generation, and are compared.
+    #[default]
+    Fresh,
+    /// A header that only says where the block belongs (`verify=meta`); fio has dropped it.
+    Meta,
+    /// No header: the pattern is compared.
+    Pattern,
+    /// The pattern with a header that holds no sum (`pattern_hdr`).
+    PatternHeader,
+    /// MD5.
+    Md5,
+    /// CRC-64.
+    Crc64,
+    /// CRC-32C (Castagnoli).
+    Crc32c,
+    /// CRC-32 (IEEE 802.3).
+    Crc32,
+    /// CRC-16.
+    Crc16,
+    /// CRC-7.
+    Crc7,
+    /// xxHash, 32 bits.
+    Xxhash,
+    /// SHA-1.
+    Sha1,
+    /// SHA-256.
+    Sha256,
+    /// SHA-512.
+    Sha512,
+    /// SHA3-224.
+    Sha3_224,
+    /// SHA3-256.
+    Sha3_256,
+    /// SHA3-384.
+    Sha3_384,
+    /// SHA3-512.
+    Sha3_512,
+    /// The header alone, no sum.
+    Null,
+}

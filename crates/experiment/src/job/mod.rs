@@ -1,0 +1,153 @@
+//! A job: the load of a worker as one stream of operations over named files, which the lanes share.
+//!
+//! Where a workload without a job gives each lane places of its own, the lanes of a job's worker take the next operation of
+//! one stream, so that a queue depth of 32 means 32 consecutive blocks in flight. A job ends when it has moved its
+//! amount, not only by the clock. This is the meaning of a job in fio's job files (HOWTO of fio 3.33, "Job file
+//! parameters"), and what job files are read into; in an experiment file it is the key `job:` of a workload.
+//!
+//! Everything is a value with a default; only what differs is written in files and results.
+
+mod content;
+mod ending;
+mod files;
+mod logs;
+mod pace;
+mod pattern;
+
+use serde::{Deserialize, Serialize};
+
+pub use content::*;
+pub use ending::*;
+pub use files::*;
+pub use logs::*;
+pub use pace::*;
+pub use pattern::*;
+
+/// One stream of operations for each worker. Directions, weights, queue depth, workers (`jobs`) and the first block size
+/// stand in the [`Workload`](crate::Workload) too, for those who only read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Job {
+    /// The job's name, as it stands in names of files and in output.
+    #[serde(skip_serializing_if = "is_default")]
+    pub name: String,
+    /// Number of the first worker, for names of files, offsets and seeds: a job whose clones are reported one by one is one
+    /// cell a clone.
+    #[serde(skip_serializing_if = "is_default")]
+    pub first_number: u32,
+    /// Of all draws of all workers; each worker mixes its number into it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub seed: u64,
+    /// The files, and how they come to be.
+    #[serde(skip_serializing_if = "is_default")]
+    pub files: JobFiles,
+    /// Which part of them, and how much of it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub region: Region,
+    /// Which operation comes next, and where.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pattern: Pattern,
+    /// Sizes of blocks.
+    pub block_sizes: BlockSizes,
+    /// How the queue is kept full.
+    #[serde(skip_serializing_if = "is_default")]
+    pub queue: Queue,
+    /// When written data is made durable.
+    #[serde(skip_serializing_if = "is_default")]
+    pub commits: Commits,
+    /// Rates and pauses.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pace: Pace,
+    /// What is written.
+    #[serde(skip_serializing_if = "is_default")]
+    pub content: Content,
+    /// Whether, and how, what is read is compared.
+    #[serde(skip_serializing_if = "is_default")]
+    pub check: Option<Check>,
+    /// When the job is over.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ending: Ending,
+    /// Operations that are given, not drawn: a file in fio's iolog format, version 2 or 3.
+    #[serde(skip_serializing_if = "is_default")]
+    pub replay: Option<Replay>,
+    /// Files that are written while it runs.
+    #[serde(skip_serializing_if = "is_default")]
+    pub logs: Logs,
+    /// Cores and memory of the workers.
+    #[serde(skip_serializing_if = "is_default")]
+    pub placement: Placement,
+}
+
+/// A value for each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Directions<T> {
+    /// Of reads.
+    pub read: T,
+    /// Of writes.
+    pub write: T,
+    /// Of trims.
+    pub trim: T,
+}
+
+impl<T: Clone> Directions<T> {
+    /// The same for all.
+    pub fn all(value: T) -> Self {
+        Self { read: value.clone(), write: value.clone(), trim: value }
+    }
+}
+
+/// A size in bytes, or a share of the file or device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Amount {
+    /// Bytes.
+    Bytes(u64),
+    /// Percent of the file's size, 0 to 100.
+    Percent(f64),
+}
+
+impl Default for Amount {
+    fn default() -> Self {
+        Amount::Bytes(0)
+    }
+}
+
+impl Amount {
+    /// In bytes, of something of this size.
+    pub fn of(self, whole_bytes: u64) -> u64 {
+        match self {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Percent(percent) => (whole_bytes as f64 * percent / 100.0) as u64,
+        }
+    }
+}
+
+/// Cores and memory of the workers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Placement {
+    /// Cores on which the workers may run; empty: all that the process may use.
+    #[serde(skip_serializing_if = "is_default")]
+    pub cores: Vec<u32>,
+    /// Each worker gets one of the cores of its own, in turn, instead of all.
+    #[serde(skip_serializing_if = "is_default")]
+    pub split_cores: bool,
+    /// NUMA nodes on whose cores the workers may run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub numa_nodes: Vec<u32>,
+    /// Where memory comes from, as numactl(8) writes it: `default`, `prefer:0`, `bind:0,1`, `interleave:0-3`, `local`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub numa_memory: Option<String>,
+    /// Added to the workers' nice value (nice(2)).
+    #[serde(skip_serializing_if = "is_default")]
+    pub nice: i32,
+    /// I/O priority class and level (ioprio_set(2)).
+    #[serde(skip_serializing_if = "is_default")]
+    pub io_priority: Option<(u8, u8)>,
+}
+
+/// What is not written, because everybody has it.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
