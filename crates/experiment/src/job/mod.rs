@@ -13,6 +13,7 @@ mod files;
 mod logs;
 mod pace;
 mod pattern;
+mod summary;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,7 @@ pub use files::*;
 pub use logs::*;
 pub use pace::*;
 pub use pattern::*;
+pub use summary::WITHOUT_LIMIT_S;
 
 /// One stream of operations for each worker. Directions, weights, queue depth, workers (`jobs`) and the first block size
 /// stand in the [`Workload`](crate::Workload) too, for those who only read.

@@ -1,0 +1,116 @@
+//! What a workload's own fields say when a job says it better: the same facts for those who only read plans.
+
+use metrics::OpKind;
+
+use super::{Amount, Directions, Distribution, Job, SizeChoice};
+use crate::plan::{Access, Arrivals, Prepare, Stages, WeightedOp, WeightedSize, Workload};
+
+/// The longest that a job without a runtime may take, in seconds: ten years, which stands for no limit.
+pub const WITHOUT_LIMIT_S: f64 = 10.0 * 365.0 * 86_400.0;
+
+impl Workload {
+    /// The workload of a job: `queue_depth` lanes a worker, `jobs` workers, `ops` drawn by weight.
+    pub fn of_job(job: Job, ops: Vec<WeightedOp>, queue_depth: u32, jobs: u32, op_timeout_s: f64) -> Self {
+        let files = u64::from(job.files.per_worker());
+        let commits = job.commits;
+        Workload {
+            access: job.access(),
+            block_sizes: job.weighted_sizes(&ops),
+            ops,
+            queue_depth,
+            jobs,
+            arrivals: Arrivals::Closed,
+            backlog_limit: u64::from(queue_depth),
+            fsync_every: commits.fsync_every.max(commits.fdatasync_every),
+            fdatasync: commits.fdatasync_every > 0,
+            files: files * if job.files.names.are_shared() { 1 } else { u64::from(jobs.max(1)) },
+            file_bytes: job.file_bytes(),
+            compressible: (job.content.compress_percent / 100.0).clamp(0.0, 1.0),
+            dedupe: (job.content.dedupe_percent / 100.0).clamp(0.0, 1.0),
+            verify: job.check.is_some(),
+            sink: "buffer".to_owned(),
+            op_timeout_s,
+            job: Some(job),
+        }
+    }
+}
+
+impl Stages {
+    /// The stages around a job that is measured from `ramp_s` seconds after its start on: its files are its own affair.
+    pub fn of_job(job: &Job, ramp_s: f64) -> Self {
+        let limit_s = if job.ending.runtime_s > 0.0 { job.ending.runtime_s } else { WITHOUT_LIMIT_S };
+        Stages {
+            prepare: Prepare::None,
+            warm_up_s: ramp_s,
+            measure_at_least_s: if job.ending.time_based { limit_s } else { 0.0 },
+            measure_at_least_bytes: 0,
+            measure_at_most_s: limit_s,
+            verify: false,
+            clean_up: false,
+        }
+    }
+}
+
+impl Job {
+    fn access(&self) -> Access {
+        if !self.pattern.random {
+            return match (self.pattern.skip, self.block_sizes.sizes.read.least()) {
+                (skip, block) if skip > 0 => Access::Strided { stride_bytes: block + skip.unsigned_abs() },
+                _ => Access::Sequential,
+            };
+        }
+        let Directions { read, write, .. } = &self.pattern.distribution;
+        match if *read == Distribution::Even { write } else { read } {
+            Distribution::Zipf { theta, .. } => Access::Zipf { theta: *theta },
+            Distribution::Pareto { h, .. } => Access::Pareto { h: *h },
+            _ if self.pattern.with_repeats => Access::Random,
+            Distribution::Even => Access::Shuffled,
+            Distribution::Normal { .. } | Distribution::Zoned { .. } => Access::Random,
+        }
+    }
+
+    /// The sizes of all directions; of a range its ends.
+    fn weighted_sizes(&self, ops: &[WeightedOp]) -> Vec<WeightedSize> {
+        let mut all: Vec<WeightedSize> = Vec::new();
+        let mut add = |bytes: u64, weight: f64| match all.iter_mut().find(|size| size.bytes == bytes) {
+            Some(size) => size.weight += weight,
+            None => all.push(WeightedSize { bytes, weight }),
+        };
+        let whole: f64 = ops.iter().filter_map(|op| self.choice_of(op.op).map(|_| op.weight)).sum();
+        for op in ops {
+            let Some(choice) = self.choice_of(op.op) else { continue };
+            let share = op.weight / whole;
+            match choice {
+                SizeChoice::Fixed(bytes) => add(*bytes, share),
+                SizeChoice::Range { least, most } if least == most => add(*least, share),
+                SizeChoice::Range { least, most } => {
+                    add(*least, share / 2.0);
+                    add(*most, share / 2.0);
+                }
+                SizeChoice::Split(sizes) => {
+                    let sum: f64 = sizes.iter().map(|size| size.weight).sum();
+                    sizes.iter().for_each(|size| add(size.bytes, share * size.weight / sum));
+                }
+            }
+        }
+        all
+    }
+
+    /// Sizes of the blocks of an operation; `None` for those that have none.
+    pub fn choice_of(&self, op: OpKind) -> Option<&SizeChoice> {
+        match op {
+            OpKind::Read | OpKind::Get => Some(&self.block_sizes.sizes.read),
+            OpKind::Write | OpKind::Put => Some(&self.block_sizes.sizes.write),
+            OpKind::Trim => Some(&self.block_sizes.sizes.trim),
+            _ => None,
+        }
+    }
+
+    /// Size of each file where the plan knows it; else 0.
+    fn file_bytes(&self) -> u64 {
+        match (self.files.bytes, self.region.size) {
+            (0, Amount::Bytes(bytes)) => bytes / u64::from(self.files.per_worker().max(1)),
+            (bytes, _) => bytes,
+        }
+    }
+}
