@@ -60,7 +60,7 @@ impl fmt::Display for Faults {
 impl std::error::Error for Faults {}
 
 impl Fault {
-    fn write(&self, f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
+    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
         if let Some(origin) = &self.origin {
             writeln!(f, "{origin}: {}", self.text)?;
             writeln!(f, "  = {}", self.mend)?;

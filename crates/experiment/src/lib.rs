@@ -6,6 +6,8 @@ mod axis;
 mod checks;
 mod fault;
 mod figures;
+pub mod fio;
+mod from_node;
 mod job;
 mod known;
 mod matrix;

@@ -1,0 +1,1 @@
+//! What options mean, in terms of plans.

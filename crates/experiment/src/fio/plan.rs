@@ -1,0 +1,1 @@
+//! A script becomes a plan.
