@@ -5,6 +5,7 @@ mod check;
 mod cleanup;
 mod client;
 mod exit;
+mod fio;
 mod interrupt;
 mod live;
 mod messages;

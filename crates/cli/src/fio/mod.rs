@@ -1,0 +1,5 @@
+//! `manometer fio`: runs fio's job files.
+
+#![allow(dead_code)]
+
+pub mod outcome;
