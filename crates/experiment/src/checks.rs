@@ -20,6 +20,33 @@ pub(crate) fn cell(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     own_gates(fields, cell);
 }
 
+/// Checks a cell whose workload is a job.
+pub(crate) fn job(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+    ops_of_kind(fields, kind, cell);
+    own_gates(fields, cell);
+    for size in &cell.workload.block_sizes {
+        if size.bytes == 0 {
+            fields.fault("job", "a block of no bytes moves nothing", "write block sizes above zero");
+        }
+    }
+    let sizes = cell
+        .workload
+        .job
+        .iter()
+        .flat_map(|job| cell.workload.ops.iter().filter_map(|weighted| job.choice_of(weighted.op)));
+    for choice in sizes {
+        let (least, most) = (choice.least(), choice.most());
+        if least > most || least == 0 {
+            let text = format!("block sizes from {} to {} are none", Size(least), Size(most));
+            fields.fault("job", text, "write the least first, above zero");
+        }
+    }
+    let ending = cell.workload.job.as_ref().map(|job| &job.ending);
+    if ending.is_some_and(|ending| ending.time_based && ending.runtime_s <= 0.0) {
+        fields.fault("job", "a job that goes by time needs a runtime", "add ending: {runtime_s: 60}");
+    }
+}
+
 fn has(cell: &Cell, kinds: &[OpKind]) -> bool {
     cell.workload.ops.iter().any(|weighted| kinds.contains(&weighted.op))
 }

@@ -114,6 +114,13 @@ pub(crate) const WORKLOAD: &[Key] = &[
         "where read data goes: into memory, or dropped in the kernel unseen (sockets)",
     ),
     key("op_timeout", Span, "60s", "the longest that an operation may take"),
+    key(
+        "job",
+        Named("job"),
+        "none",
+        "one stream of operations for each job over named files, as fio's jobs are; see the section on jobs",
+    ),
+    key("group", Named("group"), "none", "jobs with the same group number run at the same time"),
     key("find", Named("find"), "none", "a search: the highest rate at which a latency goal holds"),
     key("sweep", Named("sweep"), "none", "a load sweep: one measurement at each of several rates"),
     key(

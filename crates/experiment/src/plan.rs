@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use metrics::OpKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Job, is_default};
@@ -63,7 +64,7 @@ pub struct Cell {
 }
 
 /// Cells that run at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
     /// The group's number; groups run one after the other.
@@ -166,7 +167,7 @@ pub struct WeightedOp {
 }
 
 /// A block size and its weight.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WeightedSize {
     /// In bytes.
     pub bytes: u64,

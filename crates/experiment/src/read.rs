@@ -2,6 +2,7 @@
 
 mod access;
 mod gate;
+mod job;
 mod rate;
 mod rules;
 mod stages;

@@ -3,9 +3,12 @@
 //! [`parse`](crate::parse).
 
 use metrics::OpKind;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::job::Job;
 use crate::known::{self, Form, Key};
+use crate::plan::Group;
 use crate::target_options::{KINDS, OptionHelp, OptionKind};
 
 /// Anything with a parameter in it: what it becomes is known only when it is read.
@@ -23,8 +26,58 @@ pub fn schema() -> Value {
             "What `manometer run` carries out: targets, workloads, and the matrix that crosses their keys."
         ),
     );
-    fields.insert("$defs".into(), definitions());
+    let mut all = definitions();
+    let jobs = all.as_object_mut().expect("an object was made");
+    for (name, schema) in [("job", of_type::<Job>(jobs)), ("group", of_type::<Group>(jobs))] {
+        jobs.insert(name.into(), schema);
+    }
+    fields.insert("$defs".into(), all);
     top
+}
+
+/// The schema of a value with a serde form; the types that it is made of go to the definitions. Numbers may be given
+/// with units, and everything as a parameter.
+fn of_type<T: JsonSchema>(definitions: &mut Map<String, Value>) -> Value {
+    let mut schema = SchemaGenerator::default().into_root_schema_for::<T>().to_value();
+    let fields = schema.as_object_mut().expect("a struct is an object");
+    fields.remove("$schema");
+    fields.remove("title");
+    let parts = fields.remove("$defs");
+    allow_units(&mut schema);
+    for (name, mut part) in
+        parts.iter().flat_map(Value::as_object).flatten().map(|(n, v)| (n.clone(), v.clone()))
+    {
+        allow_units(&mut part);
+        definitions.insert(name, part);
+    }
+    schema
+}
+
+/// A whole number may be written as a size, another number as a duration, a flag as a parameter.
+fn allow_units(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(allow_units),
+        Value::Object(fields) => {
+            let unit = match fields.get("type").and_then(Value::as_str) {
+                Some("integer") => Some("size"),
+                Some("number") => Some("span"),
+                Some("boolean") => Some("flag"),
+                _ => None,
+            };
+            if let Some(unit) = unit {
+                let mut plain = std::mem::take(fields);
+                let about = plain.remove("description");
+                // How a type is laid out in memory says nothing to those who write files.
+                plain.remove("format");
+                plain.remove("default");
+                fields.insert("anyOf".into(), json!([plain, reference(unit)]));
+                fields.extend(about.map(|about| ("description".to_owned(), about)));
+                return;
+            }
+            fields.values_mut().for_each(allow_units);
+        }
+        _ => {}
+    }
 }
 
 /// Everything that is referred to by name.
@@ -214,7 +267,7 @@ fn axes(whole: bool) -> Value {
     if whole {
         properties = known::MATRIX.iter().map(|key| (key.name.to_owned(), property(key))).collect();
     }
-    let crossable = known::WORKLOAD.iter().filter(|key| !matches!(key.name, "stages" | "gates" | "matrix"));
+    let crossable = known::WORKLOAD.iter().filter(|key| !matches!(key.name, "stages" | "gates" | "matrix" | "job" | "group"));
     for key in crossable {
         let items = property(key);
         let list = json!({"type": "array", "minItems": 1, "items": items});

@@ -1,11 +1,12 @@
 //! What is written, and how what is read is compared.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
 /// What is written where no check prescribes it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Content {
     /// Fresh bytes that no target can compress or find twice, zeros, or a pattern.
@@ -27,7 +28,7 @@ pub struct Content {
 }
 
 /// What bytes are made of.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
     /// A function of seed, file and offset.
@@ -40,7 +41,7 @@ pub enum ContentKind {
 }
 
 /// A piece of a pattern.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PatternPiece {
     /// Bytes, in hexadecimal digits.
@@ -50,7 +51,7 @@ pub enum PatternPiece {
 }
 
 /// How what is written is marked, and what is read is compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Check {
     /// The method.
@@ -101,7 +102,7 @@ impl Default for Check {
 }
 
 /// How blocks are marked: fio's verify methods, with its header at the front of each interval, and our own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckMethod {
     /// Ours: all bytes are a function of seed, file, offset and generation, and are compared.

@@ -1,11 +1,12 @@
 //! When a job is over, and what its errors mean.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
 /// When a job is over.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ending {
     /// After this time whatever it has done (`runtime`), in seconds; 0: no limit. The ramp is not part of it.
@@ -35,7 +36,7 @@ pub struct Ending {
 }
 
 /// The deepest queue is looked for at which a share of the operations is fast enough.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyTarget {
     /// So fast (`latency_target`), in seconds.
@@ -50,7 +51,7 @@ pub struct LatencyTarget {
 }
 
 /// What happens when operations fail: after the first error the job is over unless its kind is named here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OnErrors {
     /// Reads that fail are counted and the job goes on.

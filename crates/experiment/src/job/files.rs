@@ -1,11 +1,12 @@
 //! The files of a job: how they are named, how large they are, how they come to be, and which part is used.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Amount, is_default};
 
 /// The files that a job works on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JobFiles {
     /// Their names.
@@ -31,7 +32,7 @@ pub struct JobFiles {
 }
 
 /// How files are named. Paths are relative to the target's directory unless they begin with `/`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileNames {
     /// Directories, of which the n-th worker uses the n-th, in turn; empty: the target's.
@@ -100,7 +101,7 @@ impl JobFiles {
 }
 
 /// Which file comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileService {
     /// One after the other, so many operations each.
@@ -124,7 +125,7 @@ impl Default for FileService {
 }
 
 /// How files come to be before the load, and go after it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Layout {
     /// Files that are missing or too short are made: filled for loads that read or overwrite, otherwise only allocated.
@@ -177,7 +178,7 @@ impl Default for Layout {
 }
 
 /// What is done to a new file's space.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocate {
     /// Nothing.
@@ -194,7 +195,7 @@ pub enum Allocate {
 }
 
 /// Advice to the kernel (posix_fadvise(2)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advice {
     /// Random or sequential, as the pattern is.
@@ -209,7 +210,7 @@ pub enum Advice {
 }
 
 /// Which part of the files is used, and how much is moved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Region {
     /// Where it begins, in each file (`offset`).
@@ -253,7 +254,7 @@ impl Default for Region {
 }
 
 /// So many bytes are moved in a zone, then so many are skipped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Zones {
     /// Moved in a zone before the next is entered (`zonesize`), in bytes.

@@ -1,11 +1,12 @@
 //! Files that are written or read beside the load, in fio's formats.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
 /// Files that are written while a job runs. Names are those of the options; fio's endings are added.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Logs {
     /// Throughput in KiB/s (`write_bw_log`): `NAME_bw.N.log`.
@@ -58,7 +59,7 @@ impl Logs {
 }
 
 /// Operations from a file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Replay {
     /// Files, of which the n-th worker replays the n-th, in turn (`read_iolog=a:b`).

@@ -13,8 +13,10 @@ mod files;
 mod logs;
 mod pace;
 mod pattern;
+mod report;
 mod summary;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use content::*;
@@ -23,11 +25,12 @@ pub use files::*;
 pub use logs::*;
 pub use pace::*;
 pub use pattern::*;
+pub use report::*;
 pub use summary::WITHOUT_LIMIT_S;
 
 /// One stream of operations for each worker. Directions, weights, queue depth, workers (`jobs`) and the first block size
 /// stand in the [`Workload`](crate::Workload) too, for those who only read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
     /// The job's name, as it stands in names of files and in output.
@@ -75,14 +78,18 @@ pub struct Job {
     /// Files that are written while it runs.
     #[serde(skip_serializing_if = "is_default")]
     pub logs: Logs,
+    /// How its figures are shown in fio's shapes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub report: Reporting,
     /// Cores and memory of the workers.
     #[serde(skip_serializing_if = "is_default")]
     pub placement: Placement,
 }
 
 /// A value for each direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(bound = "T: Default + Serialize + JsonSchema")]
 pub struct Directions<T> {
     /// Of reads.
     pub read: T,
@@ -100,7 +107,7 @@ impl<T: Clone> Directions<T> {
 }
 
 /// A size in bytes, or a share of the file or device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amount {
     /// Bytes.
@@ -126,7 +133,7 @@ impl Amount {
 }
 
 /// Cores and memory of the workers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Placement {
     /// Cores on which the workers may run; empty: all that the process may use.

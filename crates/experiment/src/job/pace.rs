@@ -1,11 +1,12 @@
 //! How fast: the queue, rates, pauses, and commits.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Directions, is_default};
 
 /// How the queue is kept full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Queue {
     /// Operations that are handed over together (`iodepth_batch`, `iodepth_batch_submit`); 0 or 1: one by one.
@@ -21,7 +22,7 @@ pub struct Queue {
 }
 
 /// When written data is made durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commits {
     /// An fsync after so many writes of the worker (`fsync`); 0 never.
@@ -45,7 +46,7 @@ pub struct Commits {
 }
 
 /// Rates and pauses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pace {
     /// Of each worker, in each direction.
@@ -69,7 +70,7 @@ pub struct Pace {
 }
 
 /// How much in a second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rate {
     /// Bytes a second.
@@ -79,7 +80,7 @@ pub enum Rate {
 }
 
 /// A pause of the whole worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Think {
     /// How long, in seconds (`thinktime`).

@@ -1,12 +1,13 @@
 //! Which operation comes next, where, and how large it is.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Directions, is_default};
 use crate::WeightedSize;
 
 /// Which operation comes next, and where.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pattern {
     /// In order, or by chance.
@@ -43,7 +44,7 @@ pub struct Pattern {
 }
 
 /// A percentage whose usual value is 100.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Percent(pub f64);
 
@@ -60,7 +61,7 @@ impl Directions<Percent> {
 }
 
 /// How chance is distributed over the region.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// Each block as likely as any other.
@@ -98,7 +99,7 @@ pub enum Distribution {
 }
 
 /// A stretch of the region and its share of the operations.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
     /// Share of the operations, in percent.
@@ -108,7 +109,7 @@ pub struct Zone {
 }
 
 /// Sizes of blocks, for each direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BlockSizes {
     /// The sizes.
@@ -132,7 +133,7 @@ impl Default for BlockSizes {
 }
 
 /// One size, or several.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeChoice {
     /// Always this, in bytes.

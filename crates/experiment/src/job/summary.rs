@@ -24,7 +24,7 @@ impl Workload {
             fsync_every: commits.fsync_every.max(commits.fdatasync_every),
             fdatasync: commits.fdatasync_every > 0,
             files: files * if job.files.names.are_shared() { 1 } else { u64::from(jobs.max(1)) },
-            file_bytes: job.file_bytes(),
+            file_bytes: job.known_file_bytes(),
             compressible: (job.content.compress_percent / 100.0).clamp(0.0, 1.0),
             dedupe: (job.content.dedupe_percent / 100.0).clamp(0.0, 1.0),
             verify: job.check.is_some(),
@@ -107,7 +107,7 @@ impl Job {
     }
 
     /// Size of each file where the plan knows it; else 0.
-    fn file_bytes(&self) -> u64 {
+    fn known_file_bytes(&self) -> u64 {
         match (self.files.bytes, self.region.size) {
             (0, Amount::Bytes(bytes)) => bytes / u64::from(self.files.per_worker().max(1)),
             (bytes, _) => bytes,

@@ -31,6 +31,16 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
 
     let target = target_of(&fields, scene);
     let ops = weights::ops(&fields);
+    let count = |key: &str, least: u64, most: u32| {
+        u32::try_from(fields.integer(key, least, most.into(), least.max(1))).unwrap_or(most)
+    };
+    let (queue_depth, jobs) = (count("queue_depth", 1, 65_536), count("jobs", 1, 4096));
+    if fields.has("job") {
+        return super::job::cell(&fields, &workload.key, target, ops, (queue_depth, jobs));
+    }
+    if fields.own("group") {
+        fields.fault("group", "only jobs run at the same time", "add job: {…}, or remove group");
+    }
     let shape = target.as_ref().map(|(_, kind)| Shape::of(&fields, kind, ops.as_deref()));
     let default_block = shape.as_ref().map_or(4096, |shape| shape.default_block);
     let block_sizes = weights::block_sizes(&fields, default_block);
@@ -39,10 +49,6 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
     let study = study::study(&fields, arrivals.as_ref());
     let (compressible, dedupe) = (fields.share("compressible", 0.0), fields.share("dedupe", 0.0));
     let verify = fields.flag("verify", false);
-    let count = |key: &str, least: u64, most: u32| {
-        u32::try_from(fields.integer(key, least, most.into(), least.max(1))).unwrap_or(most)
-    };
-    let (queue_depth, jobs) = (count("queue_depth", 1, 65_536), count("jobs", 1, 4096));
     let fsync_every = u32::try_from(fields.integer("fsync_every", 0, u32::MAX.into(), 0)).unwrap_or(u32::MAX);
     let backlog_limit = fields.integer("backlog", 1, 100_000_000, 100_000);
     let sink = fields.choice("sink", SINK, "buffer");
@@ -204,7 +210,7 @@ impl Shape {
 }
 
 /// The gates of the workload itself, all of which it must be able to pass.
-fn own_gates(fields: &Fields<'_>) -> Option<Vec<Gate>> {
+pub(super) fn own_gates(fields: &Fields<'_>) -> Option<Vec<Gate>> {
     match fields.get("gates") {
         Some(node) => {
             gates(fields.reader, &node).map(|gates| gates.into_iter().map(|(gate, _)| gate).collect())
