@@ -8,6 +8,7 @@ mod cache;
 mod complete;
 mod facts;
 mod file;
+mod job;
 mod nfs;
 mod options;
 mod place;
@@ -29,6 +30,7 @@ use experiment::{CacheControl, Target, Workload};
 use metrics::{Interval, OpKind};
 use provision::{ProvisionError, Run};
 
+pub use job::LayOut;
 pub use place::Entered;
 use url::TargetUrl;
 

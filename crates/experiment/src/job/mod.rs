@@ -14,6 +14,7 @@ mod logs;
 mod pace;
 mod pattern;
 mod report;
+mod sizes;
 mod summary;
 
 use schemars::JsonSchema;

@@ -1,0 +1,28 @@
+//! How large the files of a job are to be.
+
+use super::{Amount, Job};
+
+impl Job {
+    /// The size that a file is to have, in bytes: as [`JobFiles::bytes`] says, drawn when there is a range, else its part
+    /// of the region's size. `number` is the worker's, counted over all clones. 0 when the size is what is found there.
+    pub fn size_of_file(&self, number: u32, file: u32) -> u64 {
+        let files = &self.files;
+        if files.bytes == 0 {
+            let Amount::Bytes(all) = self.region.size else { return 0 };
+            return all / u64::from(files.per_worker().max(1));
+        }
+        let spread = files.most_bytes.saturating_sub(files.bytes);
+        if spread == 0 {
+            return files.bytes;
+        }
+        // A bijection that mixes well (the finalizer of SplitMix64); the size is a multiple of the smallest block.
+        let mut draw = (self.seed ^ files.object(number, file)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+        draw = (draw ^ (draw >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        draw = (draw ^ (draw >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        draw ^= draw >> 31;
+        let drawn = files.bytes + ((u128::from(draw) * (u128::from(spread) + 1)) >> 64) as u64;
+        let sizes = &self.block_sizes.sizes;
+        let least = sizes.read.least().min(sizes.write.least()).max(1);
+        (drawn - drawn % least).max(files.bytes)
+    }
+}
