@@ -1,8 +1,9 @@
-//! A job's load: what the engine needs besides the plan's job.
+//! A job's load: what the engine needs besides the plan's job, and what it says of it afterwards.
 
 use std::sync::Arc;
 
-use experiment::{Job, WeightedOp};
+use experiment::{Directions, Job, WeightedOp};
+use metrics::{ErrorKind, OpKind};
 
 /// One stream of operations for each worker, which its lanes share.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,16 @@ pub struct JobLoad {
     pub ops: Vec<WeightedOp>,
     /// For each worker its files, as they are when the load begins.
     pub files: Vec<Vec<JobFile>>,
+    /// For each worker the operations that it does, one after the other, instead of drawing them; the n-th worker does the n-th,
+    /// in turn. Empty: they are drawn.
+    pub replay: Vec<Arc<[ReplayOp]>>,
+}
+
+impl JobLoad {
+    /// A load whose operations are drawn.
+    pub fn new(job: Arc<Job>, ops: Vec<WeightedOp>, files: Vec<Vec<JobFile>>) -> Self {
+        JobLoad { job, ops, files, replay: Vec::new() }
+    }
 }
 
 /// A file, or a device, of a job.
@@ -22,4 +33,105 @@ pub struct JobFile {
     pub object: u64,
     /// Its size in bytes; of one that is still to be made, the size that it will have.
     pub bytes: u64,
+    /// Where the part begins that the worker uses, in bytes.
+    pub start: u64,
+    /// How long that part is, in bytes.
+    pub length: u64,
+}
+
+impl JobFile {
+    /// All of a file.
+    pub fn whole(object: u64, bytes: u64) -> Self {
+        JobFile { object, bytes, start: 0, length: bytes }
+    }
+}
+
+/// An operation of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplayOp {
+    /// When it is meant to start, in nanoseconds since the replay began; all 0: as fast as may be.
+    pub at_ns: u64,
+    /// Read, write, trim or commit.
+    pub kind: OpKind,
+    /// Number of the file.
+    pub object: u64,
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes; of commits the kind of commit ([`drivers::Op::len`]).
+    pub len: u64,
+}
+
+/// What a job did besides what is counted of every load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobFacts {
+    /// Operations by how many of their worker were in flight when they started, they included, inside the measured window:
+    /// 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 to 63, 64 and more.
+    pub depths: [u64; 7],
+    /// The queue depth that was found for a latency target, of the worker where it was the least; `None`: none was looked for.
+    pub found_depth: Option<u32>,
+    /// From the first start to the last end of what ended in the measured window, by direction; verification counts as reading.
+    pub spans: Directions<Option<Span>>,
+    /// Failures that the job says are to be overlooked. They are in the counts of failed operations too.
+    pub overlooked: u64,
+    /// Why workers ended early, one each.
+    pub failures: Vec<JobFailure>,
+    /// How often a worker waited for whoever takes the trace.
+    pub trace_waits: u64,
+}
+
+/// A span of time, in nanoseconds since the measured window began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its beginning; what started before the window counts as started with it.
+    pub from_ns: u64,
+    /// Its end.
+    pub until_ns: u64,
+}
+
+/// Why a worker of a job ended early.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobFailure {
+    /// The worker, from 0 within its stage.
+    pub worker: u32,
+    /// What happened.
+    pub reason: Reason,
+    /// One line, for a person.
+    pub detail: String,
+}
+
+/// What ended a worker of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// An operation failed.
+    Failed(OpKind, ErrorKind),
+    /// An operation took longer than it may (`max_latency`).
+    TooSlow,
+    /// A direction was slower over a cycle than it may be (`rate_min`).
+    BelowRate,
+    /// No queue depth keeps the latency that is the target.
+    NoDepth,
+}
+
+impl JobFacts {
+    pub(crate) fn merge(&mut self, other: JobFacts) {
+        for (mine, theirs) in self.depths.iter_mut().zip(other.depths) {
+            *mine += theirs;
+        }
+        self.found_depth = [self.found_depth, other.found_depth].into_iter().flatten().min();
+        for (mine, theirs) in [
+            (&mut self.spans.read, other.spans.read),
+            (&mut self.spans.write, other.spans.write),
+            (&mut self.spans.trim, other.spans.trim),
+        ] {
+            *mine = match (*mine, theirs) {
+                (Some(a), Some(b)) => {
+                    Some(Span { from_ns: a.from_ns.min(b.from_ns), until_ns: a.until_ns.max(b.until_ns) })
+                }
+                (a, b) => a.or(b),
+            };
+        }
+        self.overlooked += other.overlooked;
+        self.failures.extend(other.failures);
+        self.trace_waits += other.trace_waits;
+    }
 }

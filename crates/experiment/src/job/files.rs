@@ -72,7 +72,7 @@ impl FileNames {
 
     /// True when all workers use the same files.
     pub fn are_shared(&self) -> bool {
-        !self.listed.is_empty()
+        (0..self.directories.len().max(2) as u32).all(|number| self.worker_of(number) == 0)
     }
 }
 
@@ -87,14 +87,13 @@ impl JobFiles {
         }
     }
 
-    /// The number by which operations name a file: the same for all workers when they share it. `number` is the worker's,
+    /// The number by which operations name a file: the same for all workers whose file it is. `number` is the worker's,
     /// counted over all clones of the job.
     pub fn object(&self, number: u32, file: u32) -> u64 {
-        let worker = if self.names.are_shared() { 0 } else { number };
-        u64::from(worker) << 32 | u64::from(file)
+        u64::from(self.names.worker_of(number)) << 32 | u64::from(file)
     }
 
-    /// Whose file an operation names: the worker's number (0 when shared) and the file's.
+    /// Whose file an operation names: the number of the first worker that has it, and the file's.
     pub const fn file_of(object: u64) -> (u32, u32) {
         ((object >> 32) as u32, object as u32)
     }

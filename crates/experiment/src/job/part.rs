@@ -1,0 +1,148 @@
+//! Which part of a file a worker uses, and how large the file must be for it.
+
+use super::{Amount, FileNames, Job, SizeChoice};
+
+/// A file as it was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Its size in bytes; 0 when it is missing.
+    pub bytes: u64,
+    /// It cannot grow: a device.
+    pub fixed: bool,
+}
+
+/// The part of a file that a worker uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Where it begins, in bytes.
+    pub start: u64,
+    /// How long it is, in bytes. Blocks are whole: a shorter rest at the end is not used.
+    pub length: u64,
+    /// Size of the file that it takes, in bytes: what there is, or more.
+    pub bytes: u64,
+}
+
+/// Longer than any file: where writes go on until the file system is full.
+pub const UNTIL_FULL: u64 = 1 << 46;
+
+impl Job {
+    /// The part of its `file` that a worker uses, by its number counted over all clones of the job, once it is known what
+    /// is there. The rules are fio's: `offset`, `offset_increment`, `offset_align`, `size`, `nrfiles`, `filesize`,
+    /// `file_append`, `fill_device`. Several workers of one file may need different sizes of it: the largest counts.
+    ///
+    /// # Errors
+    /// The beginning lies behind the end: one line without the file's name.
+    pub fn part(&self, number: u32, file: u32, found: Found) -> Result<Part, String> {
+        let (files, region) = (&self.files, &self.region);
+        let start = self.start(number, found);
+        let behind =
+            |end: u64| format!("it has {end} bytes, and the job begins at {start}: use a smaller offset");
+        let after = |bytes: u64| bytes.checked_sub(start).ok_or_else(|| behind(bytes));
+        let wanted = match region.size {
+            Amount::Bytes(bytes) => bytes / u64::from(files.per_worker()),
+            Amount::Percent(_) => 0,
+        };
+        let grows = |bytes: u64| if region.fill_device && !found.fixed { UNTIL_FULL } else { bytes };
+        let most = files.most_bytes.max(files.bytes);
+        let mut length = if files.bytes == 0 && wanted > 0 {
+            wanted
+        } else if files.bytes == 0 || files.layout.append && found.bytes > 0 {
+            grows(after(found.bytes)?)
+        } else if found.fixed || (files.bytes..=most).contains(&found.bytes) {
+            after(found.bytes)?
+        } else {
+            after(self.drawn_bytes(number, file, files.bytes, most))?
+        };
+        if files.layout.append && !found.fixed {
+            length = match (wanted, files.bytes) {
+                (0, 0) => grows(0),
+                (0, bytes) => bytes,
+                (wanted, _) => wanted,
+            };
+        }
+        if let Amount::Percent(percent) = region.size
+            && percent != 100.0
+        {
+            let whole = start.saturating_add(length);
+            let share = Amount::Percent(percent).of(whole).min(length);
+            length = share - share % self.smallest_block();
+        }
+        if found.fixed {
+            length = length.min(after(found.bytes)?);
+        }
+        let end = start.saturating_add(length);
+        Ok(Part {
+            start,
+            length,
+            bytes: if length == UNTIL_FULL { found.bytes } else { found.bytes.max(end) },
+        })
+    }
+
+    /// Where the part begins.
+    fn start(&self, number: u32, found: Found) -> u64 {
+        let region = &self.region;
+        if self.files.layout.append && !found.fixed {
+            return found.bytes;
+        }
+        let increment = region.offset_increment.of(found.bytes).saturating_mul(u64::from(number));
+        let start = region.offset.of(found.bytes).saturating_add(increment);
+        let align = match (region.offset, region.offset_align) {
+            (Amount::Percent(_), 0) => self.smallest_block(),
+            (_, align) => align.max(1),
+        };
+        start.checked_next_multiple_of(align).unwrap_or(start)
+    }
+
+    /// The smallest block of any direction, in bytes.
+    pub fn smallest_block(&self) -> u64 {
+        let sizes = &self.block_sizes.sizes;
+        let least = [&sizes.read, &sizes.write, &sizes.trim].map(SizeChoice::least);
+        least.into_iter().filter(|bytes| *bytes > 0).min().unwrap_or(1)
+    }
+
+    /// The largest block of any direction, in bytes.
+    pub fn largest_block(&self) -> u64 {
+        let sizes = &self.block_sizes.sizes;
+        [&sizes.read, &sizes.write, &sizes.trim].map(SizeChoice::most).into_iter().max().unwrap_or(1).max(1)
+    }
+
+    /// A file's size from a range: whole blocks, each size as likely as any other, the same in every run.
+    fn drawn_bytes(&self, number: u32, file: u32, least: u64, most: u64) -> u64 {
+        if most <= least {
+            return least;
+        }
+        let block = self.smallest_block();
+        let whose = u64::from(self.files.names.worker_of(number)) << 32 | u64::from(file);
+        let drawn =
+            least + (u128::from(mixed(self.seed ^ mixed(whose))) * u128::from(most - least + 1) >> 64) as u64;
+        (drawn - drawn % block).max(least)
+    }
+}
+
+/// SplitMix64's finisher (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+fn mixed(number: u64) -> u64 {
+    let mut x = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+impl FileNames {
+    /// The number of the first worker that has the same files as the one with this number: workers whose files have the
+    /// same paths share them.
+    pub fn worker_of(&self, number: u32) -> u32 {
+        let listed = !self.listed.is_empty();
+        let own = !listed && (self.format.is_empty() || self.format.contains("$jobnum"));
+        let absolute = listed && self.listed.iter().all(|name| name.starts_with('/'));
+        match self.directories.len() as u32 {
+            _ if own => number,
+            0 | 1 => 0,
+            _ if absolute => 0,
+            several => number % several,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "part_tests.rs"]
+mod tests;
