@@ -3,6 +3,7 @@
 use metrics::OpKind::{self, Commit, Create, Delete, Get, List, Put, Read, Remove, Trim, Write};
 use units::Size;
 
+use crate::place::{Log, Place};
 use crate::plan::{Access, Cell, Prepare};
 use crate::reader::Fields;
 use crate::target_options::Kind;
@@ -44,6 +45,36 @@ pub(crate) fn job(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     let ending = cell.workload.job.as_ref().map(|job| &job.ending);
     if ending.is_some_and(|ending| ending.time_based && ending.runtime_s <= 0.0) {
         fields.fault("job", "a job that goes by time needs a runtime", "add ending: {runtime_s: 60}");
+    }
+}
+
+/// Checks how the groups of an experiment's cells stand to each other; `places` are those of the workloads.
+pub(crate) fn groups(cells: &[Cell], places: &[Place], log: &Log) {
+    if cells.iter().all(|cell| cell.group.is_none()) {
+        return;
+    }
+    let place_of = |at: usize| places.get(at).copied().unwrap_or(Place::START);
+    if cells.len() != places.len() {
+        log.fault(
+            place_of(0),
+            "jobs that run at the same time are not crossed or repeated",
+            "remove the matrix and repetitions, or the groups",
+        );
+        return;
+    }
+    let mut latest = None;
+    for (at, cell) in cells.iter().enumerate() {
+        let number = cell.group.map(|group| group.number);
+        if number.is_some() && number < latest {
+            let text = "a group's jobs stand next to each other, and groups in the order of their numbers";
+            log.fault(place_of(at), text, "move this workload, or give it another group");
+        }
+        latest = latest.max(number);
+        let waits_for = cell.group.and_then(|group| group.after_cell);
+        if waits_for.is_some_and(|other| other as usize >= at) {
+            let text = "a job waits for one that stands before it";
+            log.fault(place_of(at), text, "write after_cell with the number of an earlier workload, from 0");
+        }
     }
 }
 

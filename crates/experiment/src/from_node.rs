@@ -73,18 +73,25 @@ impl de::Error for Wrong {
     }
 
     fn invalid_length(len: usize, expected: &dyn de::Expected) -> Self {
-        Wrong::new(
-            format!("{len} items do not fit here"),
-            format!("write a list that is {expected}").replace("struct", "map"),
-        )
+        Wrong::new(format!("{len} items do not fit here"), format!("write {}", in_words(expected)))
     }
 
     fn invalid_type(unexpected: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Wrong::new(
-            format!("{unexpected} does not fit here"),
-            format!("write {expected}").replace("struct", "a map,"),
-        )
+        let found = match unexpected {
+            de::Unexpected::Str(text) => format!("{text:?}"),
+            de::Unexpected::Seq => "a list".to_owned(),
+            de::Unexpected::Map => "a map".to_owned(),
+            de::Unexpected::Unit => "nothing".to_owned(),
+            other => other.to_string(),
+        };
+        Wrong::new(format!("{found} does not fit here"), format!("write {}", in_words(expected)))
     }
+}
+
+/// What serde expects; the names of types say nothing to those who write files.
+fn in_words(expected: &dyn de::Expected) -> String {
+    let text = expected.to_string();
+    if text.starts_with("struct") { "a map: key: value".to_owned() } else { text }
 }
 
 /// A node as a source of values.

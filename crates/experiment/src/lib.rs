@@ -4,6 +4,7 @@
 
 mod axis;
 mod checks;
+mod convert;
 mod fault;
 mod figures;
 pub mod fio;
@@ -24,6 +25,7 @@ mod source;
 mod target_options;
 mod tree;
 
+pub use convert::convert;
 pub use fault::{Fault, Faults, MOST_FAULTS};
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
 pub use job::*;

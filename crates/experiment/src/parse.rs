@@ -127,6 +127,8 @@ fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan>
         }
     }
     if log.is_clean() {
+        let places: Vec<Place> = workloads.iter().map(|workload| workload.key_place).collect();
+        crate::checks::groups(&cells, &places, log);
         apply_gates(&mut cells, &gates, &reader);
     }
     Some(Plan { name, description, seed, results, cells })

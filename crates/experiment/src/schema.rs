@@ -267,7 +267,9 @@ fn axes(whole: bool) -> Value {
     if whole {
         properties = known::MATRIX.iter().map(|key| (key.name.to_owned(), property(key))).collect();
     }
-    let crossable = known::WORKLOAD.iter().filter(|key| !matches!(key.name, "stages" | "gates" | "matrix" | "job" | "group"));
+    let crossable = known::WORKLOAD
+        .iter()
+        .filter(|key| !matches!(key.name, "stages" | "gates" | "matrix" | "job" | "group"));
     for key in crossable {
         let items = property(key);
         let list = json!({"type": "array", "minItems": 1, "items": items});

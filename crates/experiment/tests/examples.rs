@@ -81,7 +81,7 @@ fn the_files_of_the_guide_are_right() {
         guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let whole: Vec<&&str> =
         blocks.iter().filter(|text| text.contains("targets:") && text.contains("workloads:")).collect();
-    assert_eq!(whole.len(), 2, "{blocks:?}");
+    assert_eq!(whole.len(), 3, "{blocks:?}");
     let matrix = blocks.iter().find(|text| text.starts_with("matrix:")).unwrap();
     for (text, cells) in
         [(whole[0].to_string(), 1), (whole[1].to_string(), 3), (format!("{}{matrix}", whole[1]), 54)]

@@ -28,6 +28,7 @@ macro_rules! store {
 }
 
 mod basics;
+mod jobs;
 mod matrix;
 mod parameters;
 mod rules;
@@ -54,9 +55,18 @@ impl Mistake {
 }
 
 fn all() -> impl Iterator<Item = &'static Mistake> {
-    [basics::ALL, targets::ALL, workloads::ALL, together::ALL, matrix::ALL, rules::ALL, parameters::ALL]
-        .into_iter()
-        .flatten()
+    [
+        basics::ALL,
+        targets::ALL,
+        workloads::ALL,
+        together::ALL,
+        matrix::ALL,
+        rules::ALL,
+        parameters::ALL,
+        jobs::ALL,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn faults(mistake: &Mistake) -> experiment::Faults {
