@@ -83,9 +83,12 @@ fn the_files_of_the_guide_are_right() {
         blocks.iter().filter(|text| text.contains("targets:") && text.contains("workloads:")).collect();
     assert_eq!(whole.len(), 3, "{blocks:?}");
     let matrix = blocks.iter().find(|text| text.starts_with("matrix:")).unwrap();
-    for (text, cells) in
-        [(whole[0].to_string(), 1), (whole[1].to_string(), 3), (format!("{}{matrix}", whole[1]), 54)]
-    {
+    for (text, cells) in [
+        (whole[0].to_string(), 1),
+        (whole[1].to_string(), 3),
+        (format!("{}{matrix}", whole[1]), 54),
+        (whole[2].to_string(), 2),
+    ] {
         match parse(&Source { file: "guide.yaml", text: &text }, &Settings::none()) {
             Ok(plan) => assert_eq!(plan.cells.len(), cells),
             Err(faults) => panic!("\n{faults}\n{text}"),
