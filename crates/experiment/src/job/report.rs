@@ -1,5 +1,7 @@
 //! How a job's figures are shown in fio's shapes. Nothing here changes what is done or measured.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +53,27 @@ pub struct Reporting {
     /// The job is not shown at all (`stats=0`).
     #[serde(skip_serializing_if = "is_default")]
     pub hide: bool,
+    /// Disks' use is not shown (`disk_util=0`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub hide_disks: bool,
+    /// A sample of throughput in bytes is the mean of so many milliseconds (`bwavgtime`); 0: 500.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bandwidth_sample_ms: u32,
+    /// And one in operations (`iopsavgtime`); 0: 500.
+    #[serde(skip_serializing_if = "is_default")]
+    pub operations_sample_ms: u32,
+    /// The engine by the name that the job file gives it (`ioengine`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub engine: String,
+    /// The queue depth that the job file asks for, also where the engine has but one operation in flight (`iodepth`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub depth: u32,
+    /// The job's own options as they were given; secrets are left out.
+    #[serde(skip_serializing_if = "is_default")]
+    pub options: BTreeMap<String, String>,
+    /// Those that it has from global sections.
+    #[serde(skip_serializing_if = "is_default")]
+    pub global_options: BTreeMap<String, String>,
 }
 
 /// Reads, writes and trims one by one, or together.
