@@ -218,7 +218,7 @@ fn commits(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 
 /// What is read must be there.
 fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
-    let imaginary = matches!(kind.scheme, "null" | "sim");
+    let imaginary = matches!(kind.scheme, "null" | "sim" | "tcp");
     let verified = cell.workload.verify || cell.stages.verify;
     if cell.stages.prepare == Prepare::None && !imaginary {
         let needs = |op: OpKind| !matches!(op, Put | Create | Remove | Delete | List);
@@ -249,7 +249,7 @@ fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             "name a directory that stays, targets: {name: {url: …, directory: bench}}, or write prepare: fill",
         );
     }
-    if cell.workload.sink == "discard" && fields.own("sink") && !matches!(kind.scheme, "nfs" | "s3") {
+    if cell.workload.sink == "discard" && fields.own("sink") && !matches!(kind.scheme, "nfs" | "s3" | "tcp") {
         fields.fault(
             "sink",
             format!("data of {} targets comes through no socket that could drop it", kind.scheme),

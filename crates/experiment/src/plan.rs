@@ -89,7 +89,7 @@ pub struct Target {
     /// The target's name in the file.
     pub name: String,
     /// As written: `file:///mnt/data`, `block:///dev/nvme0n1`, `nfs://host/export`, `s3://bucket?endpoint=…`,
-    /// `null:`, `sim:?latency=1ms`. Holds no secret.
+    /// `tcp://host:port`, `null:`, `sim:?latency=1ms`. Holds no secret.
     pub url: String,
     /// Options of the target's kind, by name, as texts: `direct: "true"`, `connections: "4"`, `engine: "uring"`.
     /// Which there are is [`crate::target_options`].

@@ -130,6 +130,12 @@ const NFS: &[OptionHelp] = &[
         "the server's, at most 1MiB",
         "largest WRITE; longer writes are split",
     ),
+    option(
+        "more_urls",
+        Text,
+        "none",
+        "further URLs of the same data, with commas between them; the jobs use one each in turn",
+    ),
     option("mount_port", Count { least: 1 }, "asked of the portmapper", "port of the MOUNT program"),
     option("portmap_port", Count { least: 1 }, "111", "port of the portmapper"),
 ];
@@ -167,9 +173,31 @@ const SIM: &[OptionHelp] = &[
     option("bandwidth", Text, "unlimited", "payload passes a pipe of each job at this rate: 1GB/s"),
     option("stall", Text, "none", "nothing is answered for LENGTH every PERIOD: 1s/10s"),
     option("errors", Text, "none", "one in so many operations fails: 1/1000"),
+    option("slow", Text, "none", "one in so many operations of a job takes so long instead: 70s/1000"),
     option("drift", Text, "none", "latency grows by this share each minute: 1%"),
     option("noise", OptionKind::Share, "0", "latency varies by chance by this share (standard deviation)"),
     option("seed", Count { least: 0 }, "the experiment's", "seed of what is by chance"),
+];
+
+const TCP: &[OptionHelp] = &[
+    option("listen", Flag, "false", "waits for the other side's connection instead of connecting"),
+    option("connections", Count { least: 1 }, "1", "connections of each job; its lanes take turns on them"),
+    option(
+        "port_per_job",
+        Flag,
+        "false",
+        "the first job uses the URL's port, each further one the port after it",
+    ),
+    option("pingpong", Flag, "false", "each block is sent back by the receiver before the next is sent"),
+    option("nodelay", Flag, "true", "TCP_NODELAY: small blocks leave at once"),
+    option(
+        "window_size",
+        Bytes { least: 1 },
+        "the kernel's",
+        "size of the socket's send and receive buffers",
+    ),
+    option("mss", Count { least: 88 }, "the path's", "largest TCP segment, in bytes (TCP_MAXSEG)"),
+    option("ipv6", Flag, "false", "a host name stands for its IPv6 address"),
 ];
 
 /// A kind of target.
@@ -226,6 +254,14 @@ pub(crate) const KINDS: &[Kind] = &[
         objects: true,
         ranges: false,
     },
+    Kind {
+        scheme: "tcp",
+        example: "tcp://host:port",
+        ops: &[Read, Write],
+        options: TCP,
+        objects: false,
+        ranges: true,
+    },
     Kind { scheme: "null", example: "null:", ops: OpKind::ALL, options: &[], objects: true, ranges: true },
     Kind {
         scheme: "sim",
@@ -242,7 +278,7 @@ pub(crate) fn kind(scheme: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.scheme == scheme)
 }
 
-/// Which options targets with this URL scheme (`file`, `block`, `nfs`, `s3`, `null`, `sim`) know; none for others.
+/// Which options targets with this URL scheme (`file`, `block`, `nfs`, `s3`, `tcp`, `null`, `sim`) know; none for others.
 pub fn target_options(kind: &str) -> &'static [OptionHelp] {
     self::kind(kind).map_or(&[], |kind| kind.options)
 }

@@ -40,6 +40,7 @@ pub(super) fn open(
             step_ns: 1_000_000_000,
         }),
         errors: given.read("errors", errors)?.into_iter().collect(),
+        slow: given.read("slow", slow)?,
         ..usual
     };
     let names = experiment::target_options("sim").iter().map(|help| help.name);
@@ -93,6 +94,14 @@ fn errors(text: &str) -> Result<(u64, ErrorKind), String> {
         .ok_or_else(|| form.to_owned())
 }
 
+/// `70s/1000`: one in so many operations takes so long.
+fn slow(text: &str) -> Result<(u64, u64), String> {
+    let form = || "write LENGTH/COUNT, such as 70s/1000: one in so many operations takes so long".to_owned();
+    let (length, every) = text.split_once('/').ok_or_else(form)?;
+    let every = every.trim().parse().ok().filter(|every| *every > 0).ok_or_else(form)?;
+    Ok((every, nanoseconds(length)?))
+}
+
 fn share(text: &str) -> Result<f64, String> {
     text.parse::<Share>().map(Share::value).map_err(|error| error.to_string())
 }
@@ -115,6 +124,7 @@ mod tests {
         assert_eq!(bandwidth("1GB/s"), Ok(1_000_000_000));
         assert_eq!(stall("1s/10s"), Ok(Periodic::new(1_000_000_000, 10_000_000_000)));
         assert_eq!(errors("1/1000"), Ok((1000, ErrorKind::ServerFault)));
+        assert_eq!(slow("70s/1000"), Ok((1000, 70_000_000_000)));
         assert_eq!(drift("6%"), Ok(0.001));
         assert_eq!(drift("-6%"), Ok(-0.001));
     }
@@ -132,6 +142,8 @@ mod tests {
             (stall("10s/10s").map(drop), "1s/10s"),
             (errors("2/1000").map(drop), "1/1000"),
             (errors("1/0").map(drop), "1/1000"),
+            (slow("70s").map(drop), "70s/1000"),
+            (slow("70s/0").map(drop), "70s/1000"),
             (drift("fast").map(drop), "80%"),
         ] {
             let error = result.unwrap_err();

@@ -109,6 +109,9 @@ pub struct SimConfig {
     pub warm_up: Option<WarmUp>,
     /// Every n-th operation of a worker fails so: `(10, Busy)` fails the 10th, the 20th and so on.
     pub errors: Vec<(u64, ErrorKind)>,
+    /// Every n-th operation of a worker takes so many nanoseconds instead: `(1000, 70_000_000_000)` lets the 1000th, the
+    /// 2000th and so on take 70 s.
+    pub slow: Option<(u64, u64)>,
     /// From this operation of a worker on (the first is 0) none is ever answered, not even at its deadline.
     pub hang_from: Option<u64>,
     /// The session cannot be opened.
@@ -131,6 +134,7 @@ impl Default for SimConfig {
             cliff: None,
             warm_up: None,
             errors: Vec::new(),
+            slow: None,
             hang_from: None,
             refuse: None,
             virtual_clock: true,

@@ -102,7 +102,8 @@ impl SimSession {
         let config = &self.config;
         let bytes = op.payload_bytes();
         let latency = config.latency_of.get(&op.kind).unwrap_or(&config.latency);
-        let drawn = self.draw(latency, number);
+        let slow = config.slow.filter(|(every, _)| *every > 0 && (number + 1).is_multiple_of(*every));
+        let drawn = slow.map_or_else(|| self.draw(latency, number), |(_, takes)| takes);
         let factor = self.wear.factor(config, now - self.opened_ns, bytes);
         let latency = factor.map_or(drawn, |factor| (drawn as f64 * factor).round() as u64);
         let answer = self.through_pipe(now, bytes, factor).saturating_add(latency.max(1));

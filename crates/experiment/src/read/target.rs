@@ -186,6 +186,15 @@ fn check_url(reader: &Reader<'_>, node: &Node, url: &str) -> Option<&'static Kin
                 return wrong(format!("{url:?} has no {missing}"), form);
             }
         }
+        "tcp" => {
+            let end = authority.and_then(|authority| authority.rsplit_once(':'));
+            let right = |(host, port): &(&str, &str)| {
+                !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+            };
+            if !end.as_ref().is_some_and(right) {
+                return wrong(format!("{url:?} has no host and port"), form);
+            }
+        }
         "s3" => {
             if authority.unwrap_or("").is_empty() {
                 return wrong(format!("{url:?} has no bucket"), form);
