@@ -145,3 +145,10 @@ fn noise_follows_the_seed() {
     assert_eq!(patient(config(1), 100), patient(config(1), 100));
     assert_ne!(patient(config(1), 100), patient(config(2), 100));
 }
+
+#[test]
+fn one_operation_in_so_many_takes_long() {
+    let config = SimConfig { latency: Latency::Fixed(10), slow: Some((3, 700)), ..SimConfig::default() };
+    let at: Vec<u64> = ends(config, 4).into_iter().map(|(at, _)| at).collect();
+    assert_eq!(at, [10, 20, 720, 730]);
+}
