@@ -95,7 +95,7 @@ def main() -> int:
     lines: list[Line] = []
     failed: list[str] = []
     with chosen_servers(given.servers, bench, manometer) as servers:
-        for case in all_cases(Ours(bench), servers):
+        for case in all_cases(Ours(bench), manometer, servers):
             if given.only.lower() not in f"{case.name} ({case.peer})".lower():
                 continue
             try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from . import peers
+from . import jobs, peers
 from .measure import Sample
 from .ours import Ours
 from .servers import Servers
@@ -28,14 +29,39 @@ class Case:
     per_clock: bool = False
 
 
-def all_cases(ours: Ours, servers: Servers) -> list[Case]:
+def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
     """Every case, in the order of the design's table."""
     return [
         Case("null, QD 32", "ops", "fio null", 4, ours.null, peers.fio_null),
         *file_cases(ours),
+        *job_cases(manometer),
         *nfs_cases(ours, servers),
         *s3_cases(ours, servers),
         *tcp_cases(ours, servers),
+    ]
+
+
+def job_cases(manometer: Path) -> list[Case]:
+    """Job files under both programs, as whole commands."""
+
+    def case(what: str, job: str, unit: str, direct: bool, goal: float | None) -> Case:
+        return Case(
+            f"job file {what}",
+            unit,
+            "fio",
+            goal,
+            lambda seconds: jobs.job_file(jobs.ours(manometer), job, direct, seconds, unit),
+            lambda seconds: jobs.job_file(jobs.fio(), job, direct, seconds, unit),
+        )
+
+    return [
+        case("null", "null", "ops", False, 4),
+        case("randread 4 KiB, page cache", "randread", "ops", False, None),
+        case("randread 4 KiB, page cache, fastest flags", "randread-fastest", "ops", False, 1.1),
+        case("randread 4 KiB, direct", "randread", "ops", True, None),
+        case("randread 4 KiB, direct, fastest flags", "randread-fastest", "ops", True, 1.1),
+        case("read 1 MiB, page cache", "read-1m", "bytes", False, None),
+        case("read 1 MiB, direct", "read-1m", "bytes", True, None),
     ]
 
 

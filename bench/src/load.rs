@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use drivers::{Driver, Payload, Sink};
-use engine::{Control, Schedule, StagePlan, StageResult, StopRule, Workload, run_stage};
+use engine::{Beside, Control, Schedule, StagePlan, StageResult, StopRule, Workload, run_stage};
 
 /// How hard and how long.
 #[derive(Args, Clone)]
@@ -54,6 +54,7 @@ impl Load {
             op_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
             error_limit: None,
+            beside: Beside::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use drivers::sim::{Latency, SimConfig, SimDriver};
 use drivers::{Payload, Sink};
-use engine::{Control, Schedule, StagePlan, StopRule, Workload, run_stage};
+use engine::{Beside, Control, Schedule, StagePlan, StopRule, Workload, run_stage};
 use experiment::Arrivals;
 
 use crate::null::{access, mix};
@@ -69,6 +69,7 @@ pub fn run(args: &Args) -> Result<()> {
         op_timeout: Duration::from_secs(30),
         connect_timeout: Duration::from_secs(5),
         error_limit: None,
+        beside: Beside::default(),
     };
     // Memory once everything is in use, and at the end.
     let (mut early, mut late) = (None, 0);
