@@ -13,5 +13,5 @@ pub mod sim;
 
 pub use payload::{Damage, Diagnosis, Mismatch, Payload};
 pub use seam::{
-    ConnectionFacts, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
+    CommitKind, ConnectionFacts, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
 };

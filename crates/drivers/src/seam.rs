@@ -19,19 +19,24 @@ pub struct Op {
     pub object: u64,
     /// First byte, for reads and writes.
     pub offset: u64,
-    /// Length in bytes, for reads, writes, puts and gets (the object's whole size).
+    /// Length in bytes, for reads, writes, puts and gets (the object's whole size). Of a commit which one it is
+    /// ([`CommitKind`]).
     pub len: u64,
     /// Which of the successive contents of the range is written, or expected: it is part of what the payload is made
-    /// from, so that old data is told from new. Only the low 16 bits count.
+    /// from, so that old data is told from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] expects none.
     pub generation: u32,
 }
 
 impl Op {
+    /// The generation of a read of something that somebody else may have written: blocks are compared with what their
+    /// headers say, but who wrote them, and how often, is not.
+    pub const ANY_GENERATION: u32 = u32::MAX;
+
     /// The position in the payload's stream of this object at which the range begins: what [`Payload::fill`] and
     /// [`Payload::verify`] are asked for. Files of up to 2^48 bytes (256 TiB) fit.
     #[inline]
     pub const fn stream_offset(&self) -> u64 {
-        stream_offset(self.generation, self.offset)
+        (self.generation as u64) << 48 | self.offset
     }
 
     /// The payload that it moves when all of it succeeds, in bytes.
@@ -43,10 +48,50 @@ impl Op {
     }
 }
 
-/// The position in an object's stream of an offset in one generation of it.
-#[inline]
-pub(crate) const fn stream_offset(generation: u32, offset: u64) -> u64 {
-    (generation as u64) << 48 | offset
+/// What a commit is; the engine names it by [`Op::len`]. Targets that know only one commit do that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CommitKind {
+    /// As the target's options say.
+    #[default]
+    Usual,
+    /// fsync(2): the data and all that is known of the file.
+    Full,
+    /// fdatasync(2): the data, and what is needed to read it.
+    Data,
+    /// sync_file_range(2) from the operation's offset to the end of the file, with these flags: 1 waits for what is on its
+    /// way, 2 begins to write, 4 waits for it.
+    Range(u8),
+}
+
+impl CommitKind {
+    /// In all codes but the usual one: no file is so long.
+    const GIVEN: u64 = 1 << 63;
+    /// Codes of ranges: their flags added to this.
+    const RANGES: u64 = Self::GIVEN | 16;
+    const FULL: u64 = Self::GIVEN | 1;
+    const DATA: u64 = Self::GIVEN | 2;
+    const RANGES_END: u64 = Self::RANGES | 7;
+
+    /// The number that stands for it in [`Op::len`].
+    pub const fn code(self) -> u64 {
+        match self {
+            CommitKind::Usual => 0,
+            CommitKind::Full => Self::FULL,
+            CommitKind::Data => Self::DATA,
+            CommitKind::Range(flags) => Self::RANGES + (flags & 7) as u64,
+        }
+    }
+
+    /// What a number stands for. Any other than these, such as the length of a file, is the usual commit.
+    #[inline]
+    pub const fn of(code: u64) -> CommitKind {
+        match code {
+            Self::FULL => CommitKind::Full,
+            Self::DATA => CommitKind::Data,
+            Self::RANGES..=Self::RANGES_END => CommitKind::Range((code - Self::RANGES) as u8),
+            _ => CommitKind::Usual,
+        }
+    }
 }
 
 /// How a successful operation ended.

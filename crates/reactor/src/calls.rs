@@ -15,6 +15,8 @@ pub(crate) enum Call {
     Write { fd: RawFd, start: *const u8, len: usize, at: u64 },
     /// fsync(2), or fdatasync(2).
     Sync { fd: RawFd, data_only: bool },
+    /// sync_file_range(2).
+    SyncRange { fd: RawFd, at: u64, len: u64, flags: u32 },
     /// fallocate(2).
     Allocate { fd: RawFd, mode: i32, at: u64, len: u64 },
     /// `BLKDISCARD` of a block device.
@@ -57,6 +59,9 @@ impl Call {
                 Call::Write { fd, start, len, at } => libc::pwrite64(fd, start.cast(), len, at as i64) as i64,
                 Call::Sync { fd, data_only: true } => libc::fdatasync(fd).into(),
                 Call::Sync { fd, data_only: false } => libc::fsync(fd).into(),
+                Call::SyncRange { fd, at, len, flags } => {
+                    libc::sync_file_range(fd, at as i64, len as i64, flags).into()
+                }
                 Call::Allocate { fd, mode, at, len } => {
                     libc::fallocate64(fd, mode, at as i64, len as i64).into()
                 }

@@ -29,6 +29,22 @@ pub struct FileOptions {
     pub direct: bool,
     /// Tell io_uring the file beforehand once it is used more than a few times (`IORING_REGISTER_FILES`).
     pub register: bool,
+    /// It is made when it is missing (`O_CREAT`).
+    pub create: bool,
+    /// What each write makes durable before it ends.
+    pub durable: Durable,
+}
+
+/// What a write makes durable before it ends (open(2)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durable {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The data and what is needed to read it (`O_DSYNC`).
+    Data,
+    /// And all that is known of the file (`O_SYNC`).
+    All,
 }
 
 impl FileOptions {
@@ -37,10 +53,18 @@ impl FileOptions {
         if self.create_new {
             flags |= libc::O_CREAT | libc::O_EXCL;
         }
+        if self.create {
+            flags |= libc::O_CREAT;
+        }
         if self.direct {
             flags |= libc::O_DIRECT;
         }
         flags
+            | match self.durable {
+                Durable::Nothing => 0,
+                Durable::Data => libc::O_DSYNC,
+                Durable::All => libc::O_SYNC,
+            }
     }
 }
 
@@ -257,6 +281,17 @@ impl File {
             }
         };
         to_result(result).map(drop)
+    }
+
+    /// Writes back what the page cache holds of a range, `len` 0 meaning up to the end (sync_file_range(2)); metadata is
+    /// left. `flags` are the kernel's: 1 waits for what is on its way, 2 begins to write, 4 waits for it.
+    ///
+    /// # Errors
+    /// What the kernel reports: it failed, or this is neither a file nor a device.
+    pub async fn sync_range(&self, at: u64, len: u64, flags: u32) -> io::Result<()> {
+        let held = Held { file: Some(Rc::clone(&self.open)), ..Held::default() };
+        let call = Call::SyncRange { fd: self.open.fd.as_raw_fd(), at, len, flags };
+        to_result(by_thread(&self.inner, held, |_| call).await.0).map(drop)
     }
 
     /// Changes what space the file has (fallocate(2)).

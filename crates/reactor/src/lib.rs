@@ -38,7 +38,7 @@ use std::time::Duration;
 pub use crate::buffer::Buffer;
 pub use crate::choice::{Choice, Polling};
 pub use crate::directory::{Directory, NAME_BUFFER};
-pub use crate::file::{File, FileOptions, Space};
+pub use crate::file::{Durable, File, FileOptions, Space};
 pub use crate::signal::Signal;
 pub use crate::socket::{SocketOptions, TcpInfo};
 pub use crate::stream::{Listener, Stream};

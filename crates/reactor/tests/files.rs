@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use reactor::{Buffer, Choice, FileOptions, NAME_BUFFER, Reactor, Space};
+use reactor::{Buffer, Choice, Durable, FileOptions, NAME_BUFFER, Reactor, Space};
 
 /// Every backend that can do files, the polling ones included: without `O_DIRECT` those use their ordinary ring.
 const CHOICES: [Choice; 6] = [
@@ -33,7 +33,14 @@ fn name(reactor: &Reactor, text: &str) -> Buffer {
     buffer
 }
 
-const NEW: FileOptions = FileOptions { write: true, create_new: true, direct: false, register: true };
+const NEW: FileOptions = FileOptions {
+    write: true,
+    create_new: true,
+    direct: false,
+    register: true,
+    create: false,
+    durable: Durable::Nothing,
+};
 const OLD: FileOptions = FileOptions { create_new: false, ..NEW };
 
 #[test]
@@ -278,4 +285,28 @@ fn direct_reads_bypass_the_cache() {
             assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EINVAL), "not aligned");
         });
     }
+}
+
+#[test]
+fn a_file_is_made_when_it_is_missing_and_kept_when_it_is_there() {
+    on_all(|reactor, place| {
+        reactor.block_on(async {
+            let directory = reactor.directory(place).unwrap();
+            let options = FileOptions { create: true, create_new: false, durable: Durable::Data, ..NEW };
+            for text in [*b"one", *b"two"] {
+                let (file, _) = directory.open_file(name(reactor, "made"), options).await;
+                let file = file.unwrap();
+                let flags = rustix::fs::fcntl_getfl(&file).unwrap();
+                assert_eq!(flags.bits() & libc::O_SYNC as u32, libc::O_DSYNC as u32);
+                let mut buffer = reactor.buffer(3);
+                buffer[..3].copy_from_slice(&text);
+                assert_eq!(file.write_at(buffer, 0..3, 0).await.0.unwrap(), 3);
+                file.sync_range(0, 0, 7).await.unwrap();
+                assert_eq!(std::fs::read(place.join("made")).unwrap(), text);
+            }
+            let missing =
+                directory.open_file(name(reactor, "missing"), FileOptions { create: false, ..options });
+            assert_eq!(missing.await.0.unwrap_err().kind(), std::io::ErrorKind::NotFound);
+        });
+    });
 }

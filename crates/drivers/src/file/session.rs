@@ -198,6 +198,6 @@ async fn open_device(reactor: &Reactor, config: &FileConfig, path: &Path) -> Res
 /// A device's descriptor on the reactor.
 pub(super) fn device_file(reactor: &Reactor, config: &FileConfig, fd: OwnedFd, write: bool) -> File {
     let options =
-        FileOptions { write, direct: config.direct, register: config.registered, create_new: false };
+        FileOptions { write, direct: config.direct, register: config.registered, ..FileOptions::default() };
     reactor.file(fd, options)
 }
