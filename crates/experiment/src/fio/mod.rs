@@ -7,13 +7,16 @@ mod faults;
 mod options;
 mod script;
 mod section;
-mod values;
+pub mod values;
 
 pub mod meaning;
 mod plan;
 
 pub use faults::{Fault, Faults, Warning};
-pub use options::{FioOption, Group, Status, ValueKind, every_option, find_option};
+pub use options::{
+    Argument, Engine, FioOption, Group, Status, ValueKind, document, every_engine, every_option,
+    find_argument, find_engine, find_option,
+};
 pub use plan::*;
 pub use script::{Input, Reading, Script, read};
 pub use section::{Origin, Section, Setting};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::faults::Fault;
-use super::options::FioOption;
-use super::values;
+use super::options::{FioOption, ValueKind};
+use super::values::{self, Triple};
+use crate::Amount;
 
 /// Where something stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,12 +72,132 @@ impl Setting {
         Fault::new(&self.origin, text, mend)
     }
 
-    /// The value as a whole number: suffixes, `0x`, `(1+2)*3k` as fio reads them. Sizes in bytes.
+    /// The value as a whole number: suffixes, `0x`, `(1+2)*3k` as fio reads them. Sizes in bytes. A percentage is its number.
     ///
     /// # Errors
     /// It is none, or it is too large.
     pub fn integer(&self) -> Result<i64, Fault> {
-        self.part(&self.value, values::integer(&self.value, self.kb_base))
+        match values::percent(&self.value) {
+            Ok(Some(percent)) => Ok(percent as i64),
+            _ => self.part(&self.value, values::integer(&self.value, self.kb_base)),
+        }
+    }
+
+    /// The value as a whole number that is not negative.
+    ///
+    /// # Errors
+    /// It is none, or it is too large, or negative.
+    pub fn unsigned(&self) -> Result<u64, Fault> {
+        let number = self.integer()?;
+        u64::try_from(number).map_err(|_| self.fault(self.complaint(&self.value), "it is not negative"))
+    }
+
+    /// The value as yes or no; an option without value says yes.
+    ///
+    /// # Errors
+    /// It is neither 0 nor 1.
+    pub fn flag(&self) -> Result<bool, Fault> {
+        if self.has_value { Ok(self.integer()? != 0) } else { Ok(true) }
+    }
+
+    /// The value as a size in bytes or a percentage.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn amount(&self) -> Result<Amount, Fault> {
+        self.part(&self.value, values::amount(&self.value, self.kb_base))
+    }
+
+    /// The value as whole numbers for reads, writes and trims; `None` where it leaves what was before. A `%` is dropped.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn integers(&self) -> Result<Triple<i64>, Fault> {
+        self.part(&self.value, values::integers(&self.value.replace('%', ""), self.kb_base))
+    }
+
+    /// The value as two sizes in bytes, the smaller first.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn range(&self) -> Result<(u64, u64), Fault> {
+        self.part(&self.value, values::range(&self.value, self.kb_base))
+    }
+
+    /// The value as ranges of sizes for reads, writes and trims; `None` where it leaves what was before.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn ranges(&self) -> Result<Triple<(u64, u64)>, Fault> {
+        self.part(&self.value, values::ranges(&self.value, self.kb_base))
+    }
+
+    /// What a time without a unit is in, in microseconds.
+    fn unit_us(&self) -> u64 {
+        match self.option.kind {
+            ValueKind::Time(unit) | ValueKind::TimeRange(unit) | ValueKind::Times(unit) => unit,
+            _ => 1,
+        }
+    }
+
+    /// The value as a length of time, in seconds.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn seconds(&self) -> Result<f64, Fault> {
+        let us = self.part(&self.value, values::time(&self.value, self.unit_us()))?;
+        Ok(us as f64 / 1e6)
+    }
+
+    /// The value as two lengths of time in seconds, the shorter first.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn seconds_range(&self) -> Result<(f64, f64), Fault> {
+        let (least, most) = self.part(&self.value, values::time_range(&self.value, self.unit_us()))?;
+        Ok((least as f64 / 1e6, most as f64 / 1e6))
+    }
+
+    /// The value as lengths of time in seconds, for reads, writes and trims; `None` where it leaves what was before.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn seconds_each(&self) -> Result<Triple<f64>, Fault> {
+        let us = self.part(&self.value, values::times(&self.value, self.unit_us()))?;
+        Ok(us.map(|time| time.map(|us| us as f64 / 1e6)))
+    }
+
+    /// The value as numbers with colons between them.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn floats(&self) -> Result<Vec<f64>, Fault> {
+        self.part(&self.value, values::floats(&self.value))
+    }
+
+    /// The value as one number.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn float(&self) -> Result<f64, Fault> {
+        Ok(self.floats()?.first().copied().unwrap_or_default())
+    }
+
+    /// The value as a word, and what stands behind its colon: `randread:8` is `randread` and `8`.
+    pub fn word(&self) -> (&str, Option<&str>) {
+        match self.value.split_once(':') {
+            Some((word, rest)) => (word.trim(), Some(rest.trim())),
+            None => (self.value.trim(), None),
+        }
+    }
+
+    /// The value as names with colons between them; `\:` is a colon in a name.
+    pub fn names(&self) -> Vec<String> {
+        values::names(&self.value)
+    }
+
+    fn complaint(&self, text: &str) -> String {
+        format!("{} is not understood: {text:?}", self.option.name)
     }
 
     /// Turns a reading of `text` into a fault of this setting when it failed.
@@ -84,6 +205,6 @@ impl Setting {
     /// # Errors
     /// The reading failed.
     pub fn part<T>(&self, text: &str, read: Result<T, String>) -> Result<T, Fault> {
-        read.map_err(|why| self.fault(format!("{} is not understood: {text:?}", self.option.name), why))
+        read.map_err(|why| self.fault(self.complaint(text), why))
     }
 }

@@ -1,0 +1,81 @@
+//! Files, devices and sizes.
+
+use super::ValueKind::{Amount, Bool, Float, Integer, Range, Text, Word};
+use super::{FioOption, MOST, absent, differs, same};
+
+const NO_ZONES: &str = "zones of devices are not known here";
+
+pub(super) const OPTIONS: &[FioOption] = &[
+    same("directory", &[], Text),
+    same("filename", &[], Text),
+    same("filename_format", &[], Text),
+    differs(
+        "unique_filename",
+        &[],
+        Bool,
+        "accepted without effect: jobs run here, so there is no client whose address could be put before names",
+    ),
+    absent(
+        "opendir",
+        Text,
+        "files are named by the job, a directory is not searched for them",
+        "list them: filename=a:b:c",
+    ),
+    absent(
+        "lockfile",
+        Word(&["none", "exclusive", "readwrite"]),
+        "workers do not lock files against each other",
+        "serialize_overlap=1 keeps the operations of one job apart",
+    )
+    .harmless(&["none"]),
+    same("nrfiles", &["nr_files"], Integer(0, MOST)),
+    same("openfiles", &[], Integer(0, MOST)),
+    same(
+        "file_service_type",
+        &[],
+        Word(&["random", "zipf", "pareto", "normal", "gauss", "roundrobin", "sequential"]),
+    ),
+    absent(
+        "ioscheduler",
+        Text,
+        "it would change a setting of the machine",
+        "write the scheduler's name to /sys/block/DEVICE/queue/scheduler before the run",
+    ),
+    differs(
+        "create_serialize",
+        &[],
+        Bool,
+        "accepted without effect: files are laid out before the load, and that time is not part of it",
+    ),
+    same("create_fsync", &[], Bool),
+    same("create_on_open", &[], Bool),
+    same("create_only", &[], Bool),
+    same("allow_file_create", &[], Bool),
+    same("allow_mounted_write", &[], Bool),
+    same("pre_read", &[], Bool),
+    same("unlink", &[], Bool),
+    same("unlink_each_loop", &[], Bool),
+    absent(
+        "zonemode",
+        Word(&["none", "strided", "zbd"]),
+        NO_ZONES,
+        "rw=read:SKIP leaves holes between operations in order; offset and size choose a part",
+    )
+    .harmless(&["none"]),
+    absent("zonerange", Integer(0, i64::MAX), NO_ZONES, "offset and size choose a part").harmless(&["0"]),
+    absent("zonesize", Integer(0, i64::MAX), NO_ZONES, "offset and size choose a part").harmless(&["0"]),
+    absent("zonecapacity", Integer(0, i64::MAX), NO_ZONES, "leave it out").harmless(&["0"]),
+    absent("zoneskip", Amount, NO_ZONES, "rw=read:SKIP leaves holes between operations in order")
+        .harmless(&["0"]),
+    absent("read_beyond_wp", Bool, NO_ZONES, "leave it out").harmless(&["0"]),
+    absent("max_open_zones", Integer(0, 4096), NO_ZONES, "leave it out").harmless(&["0"]),
+    absent("job_max_open_zones", Integer(0, 4096), NO_ZONES, "leave it out").harmless(&["0"]),
+    absent("ignore_zone_limits", Bool, NO_ZONES, "leave it out").harmless(&["0"]),
+    absent("zone_reset_threshold", Float(0.0, 1.0), NO_ZONES, "leave it out").harmless(&["0"]),
+    absent("zone_reset_frequency", Float(0.0, 1.0), NO_ZONES, "leave it out").harmless(&["0"]),
+    same("size", &[], Amount),
+    same("io_size", &["io_limit"], Amount),
+    same("filesize", &[], Range),
+    same("file_append", &[], Bool),
+    same("fill_device", &["fill_fs"], Bool),
+];

@@ -1,0 +1,86 @@
+//! Which operation comes next, and where.
+
+use super::ValueKind::{Amount, Bool, Flag, Integer, Integers, Text, Word, Words};
+use super::{FioOption, MOST, absent, differs, same};
+
+pub(super) const OPTIONS: &[FioOption] = &[
+    same("direct", &[], Bool),
+    absent(
+        "atomic",
+        Bool,
+        "no Linux file system takes O_ATOMIC, and fio 3.33 has no other way",
+        "direct=1 with sync=dsync makes each write durable",
+    )
+    .harmless(&["0"]),
+    same("buffered", &[], Bool),
+    same(
+        "rw",
+        &["readwrite"],
+        Word(&[
+            "read",
+            "write",
+            "trim",
+            "randread",
+            "randwrite",
+            "randtrim",
+            "rw",
+            "readwrite",
+            "randrw",
+            "trimwrite",
+            "randtrimwrite",
+        ]),
+    ),
+    same("rw_sequencer", &[], Word(&["sequential", "identical"])),
+    same("unified_rw_reporting", &[], Word(&["none", "mixed", "both", "0", "1", "2"])),
+    differs("randrepeat", &[], Bool, "repeats the same order with each run; the order is not fio's"),
+    differs("allrandrepeat", &[], Bool, "repeats everything with each run; the draws are not fio's"),
+    differs("randseed", &[], Integer(i64::MIN, i64::MAX), "the same seed draws another order than in fio"),
+    same("fallocate", &[], Word(&["none", "native", "posix", "keep", "truncate", "0", "1"])),
+    same("fadvise_hint", &[], Word(&["0", "1", "random", "sequential"])),
+    absent(
+        "write_hint",
+        Word(&["none", "short", "medium", "long", "extreme"]),
+        "the kernel is not told how long data will live",
+        "leave it out",
+    )
+    .harmless(&["none"]),
+    same("offset", &["fileoffset"], Amount),
+    same("offset_align", &[], Integer(0, i64::MAX)),
+    same("offset_increment", &[], Amount),
+    same("number_ios", &[], Integer(0, i64::MAX)),
+    same("fsync", &[], Integer(0, MOST)),
+    same("fdatasync", &[], Integer(0, MOST)),
+    absent(
+        "write_barrier",
+        Integer(0, MOST),
+        "Linux has no barrier writes any more",
+        "fdatasync=N makes what was written durable after each N writes",
+    )
+    .harmless(&["0"]),
+    same("sync_file_range", &[], Words(&["wait_before", "write", "wait_after"])),
+    same("overwrite", &[], Bool),
+    same("end_fsync", &[], Bool),
+    same("fsync_on_close", &[], Bool),
+    same("rwmixread", &[], Integer(0, 100)),
+    same("rwmixwrite", &[], Integer(0, 100)),
+    differs(
+        "random_distribution",
+        &[],
+        Text,
+        "the same distributions; which blocks are the favourites of zipf and pareto is drawn from our seed, not as in fio",
+    ),
+    same("percentage_random", &[], Integers(0, 100)),
+    same("norandommap", &[], Flag),
+    differs(
+        "softrandommap",
+        &[],
+        Bool,
+        "accepted without effect: no map is kept that could fail to be allocated",
+    ),
+    differs(
+        "random_generator",
+        &[],
+        Word(&["tausworthe", "lfsr", "tausworthe64"]),
+        "accepted: one generator does what they promise, each block once before any comes again, without a map",
+    ),
+];

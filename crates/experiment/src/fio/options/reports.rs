@@ -1,0 +1,63 @@
+//! Steady state, logs, reports, errors.
+
+use super::ValueKind::{Bool, Flag, Floats, Integer, OptionalText, Text, Time, Word};
+use super::{FioOption, MOST, absent, differs, same};
+
+const SECOND: u64 = 1_000_000;
+
+pub(super) const OPTIONS: &[FioOption] = &[
+    same("steadystate", &["ss"], Word(&["iops", "iops_slope", "bw", "bw_slope"])),
+    same("steadystate_duration", &["ss_dur"], Time(SECOND)),
+    same("steadystate_ramp_time", &["ss_ramp"], Time(SECOND)),
+    same("per_job_logs", &[], Bool),
+    same("group_reporting", &[], Flag),
+    same("new_group", &[], Flag),
+    same("stats", &[], Bool),
+    same("write_bw_log", &[], OptionalText),
+    same("write_lat_log", &[], OptionalText),
+    same("write_hist_log", &[], OptionalText),
+    same("write_iops_log", &[], OptionalText),
+    differs("log_entries", &[], Integer(0, MOST), "accepted: logs are written as they grow"),
+    same("log_avg_msec", &[], Integer(0, MOST)),
+    same("log_hist_msec", &[], Integer(0, MOST)),
+    same("log_hist_coarseness", &[], Integer(0, 6)),
+    same("log_max_value", &[], Bool),
+    same("log_offset", &[], Bool),
+    same("log_prio", &[], Bool),
+    differs("log_compression", &[], Integer(1024, 536_870_912), "accepted: logs do not stay in memory"),
+    differs("log_compression_cpus", &[], Text, "accepted: nothing is compressed"),
+    absent("log_store_compressed", Bool, "logs are written as text", "compress them afterwards: gzip *.log")
+        .harmless(&["0"]),
+    same("log_unix_epoch", &[], Bool),
+    differs("log_alternate_epoch", &[], Bool, "of clocks there is CLOCK_REALTIME, which is fio's default"),
+    absent(
+        "log_alternate_epoch_clock_id",
+        Integer(0, MOST),
+        "times in logs are since the start or since 1970",
+        "log_unix_epoch=1",
+    )
+    .harmless(&["0"]),
+    absent(
+        "block_error_percentiles",
+        Bool,
+        "errors are counted by kind, not by block",
+        "manometer report shows them",
+    )
+    .harmless(&["0"]),
+    same("bwavgtime", &[], Integer(0, MOST)),
+    same("iopsavgtime", &[], Integer(0, MOST)),
+    same("disk_util", &[], Bool),
+    same("disable_lat", &[], Bool),
+    same("disable_clat", &[], Bool),
+    same("disable_slat", &[], Bool),
+    same("disable_bw_measurement", &["disable_bw"], Bool),
+    same("slat_percentiles", &[], Bool),
+    same("clat_percentiles", &[], Bool),
+    same("lat_percentiles", &[], Bool),
+    same("percentile_list", &[], Floats(20, 0.0, 100.0)),
+    same("significant_figures", &[], Integer(1, 10)),
+    same("exitall_on_error", &[], Flag),
+    same("continue_on_error", &[], Word(&["none", "read", "write", "io", "verify", "all", "0", "1"])),
+    same("ignore_error", &[], Text),
+    differs("error_dump", &[], Bool, "accepted: each kind of error is shown once, with its number"),
+];

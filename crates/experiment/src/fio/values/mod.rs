@@ -1,0 +1,12 @@
+//! Values as fio reads them. Everything returns either the value or how to write it.
+
+mod arithmetic;
+mod check;
+mod lists;
+mod number;
+mod time;
+
+pub(super) use check::check;
+pub use lists::{Triple, amount, floats, integers, names, range, ranges, times};
+pub use number::{integer, percent};
+pub use time::{time, time_range};
