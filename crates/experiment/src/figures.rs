@@ -1,6 +1,8 @@
 //! What a plan will cost, as far as the plan alone can say: bytes to be written, time, data sets. Pure; printed by
 //! `--dry-run`.
 
+mod jobs;
+
 use std::collections::HashMap;
 
 use metrics::OpKind::{self, Create, Delete, Put, Remove, Write};
@@ -117,8 +119,12 @@ impl Plan {
     /// Warm-ups and measurements of all cells at least and at most, in seconds. Preparation, verification and
     /// clean-up come on top: how long they take is the target's affair.
     pub fn expected_seconds(&self) -> (f64, f64) {
-        let times = self.cells.iter().map(cell_seconds);
-        times.fold((0.0, 0.0), |(low, high), (l, h)| (low + l, high + h))
+        // Cells of a group run at the same time.
+        let together = self.cells.chunk_by(|a, b| a.group.is_some() && group_of(a) == group_of(b));
+        let times = together.map(|cells| {
+            cells.iter().map(cell_seconds).fold((0.0, 0.0), |(low, high), (l, h)| (l.max(low), h.max(high)))
+        });
+        times.fold((0.0, 0.0), |(low, high), (l, h): (f64, f64)| (low + l, high + h))
     }
 
     /// Goes through the cells as a run does: a place holds one data set at a time, and a cell writes it anew unless an
@@ -165,7 +171,11 @@ impl Plan {
                 name: cell.name.clone(),
                 target: cell.target.name.clone(),
                 fills,
-                prepared_bytes: if fills { set.bytes() } else { 0 },
+                prepared_bytes: match &cell.workload.job {
+                    Some(job) => jobs::laid_out(cell, job),
+                    None if fills => set.bytes(),
+                    None => 0,
+                },
                 low_s,
                 high_s,
             });
@@ -223,8 +233,15 @@ fn has(cell: &Cell, kinds: &[OpKind]) -> bool {
     cell.workload.ops.iter().any(|weighted| kinds.contains(&weighted.op))
 }
 
+fn group_of(cell: &Cell) -> Option<u32> {
+    cell.group.map(|group| group.number)
+}
+
 /// Warm-up and measurement of a cell at least and at most, in seconds.
 fn cell_seconds(cell: &Cell) -> (f64, f64) {
+    if let Some(job) = &cell.workload.job {
+        return jobs::seconds(cell, job);
+    }
     let stages = &cell.stages;
     let trial = |seconds: f64| trial_seconds(cell, seconds);
     match &cell.study {
@@ -277,6 +294,9 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
     let per_op = write_bytes_per_op(cell);
     if per_op == 0.0 {
         return Some((0, 0));
+    }
+    if let Some(job) = &cell.workload.job {
+        return jobs::written(cell, job, write_bytes_share(cell)).map(|bytes| (bytes, bytes));
     }
     if let Some(Study::Sweep { rates_ops_per_s, point_s }) = &cell.study
         && !rates_ops_per_s.is_empty()

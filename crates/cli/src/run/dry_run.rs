@@ -58,8 +58,12 @@ pub fn text(plan: &Plan) -> String {
     }
     out.push_str(&format!("\nTo be written: {}\n", written(&plan.bytes_to_write())));
     let (low, high) = plan.expected_seconds();
+    let by_amount = match plan.jobs_without_limit() {
+        0 => String::new(),
+        jobs => format!("; {} until the amount is moved", count(jobs, "job")),
+    };
     out.push_str(&format!(
-        "Time expected: {} for warm-up and measurement; preparation, verification and clean-up come on top\n",
+        "Time expected: {} for warm-up and measurement; preparation, verification and clean-up come on top{by_amount}\n",
         range(low, high)
     ));
     let mut gates: Vec<&str> = Vec::new();

@@ -117,3 +117,23 @@ fn started_operations_are_the_integral_of_the_rate() {
     assert_eq!(ops_started(&ramp, 5.0), Some(37.5));
     assert_eq!(ops_started(&ramp, 20.0), Some(50.0));
 }
+
+#[test]
+fn jobs_of_a_group_take_as_long_as_the_longest() {
+    let plan = plan(
+        "targets: {disk: file:///mnt/data}
+workloads:
+  a: {ops: read, group: {number: 0}, stages: {warm_up: 5s}, job: {region: {size: {bytes: 1MiB}}, ending: {runtime_s: 60, time_based: true}}}
+  b: {ops: {read: 50%, write: 50%}, jobs: 2, group: {number: 0}, job: {region: {size: {bytes: 2MiB}}, ending: {runtime_s: 100, loops: 3}}}
+  c: {ops: write, group: {number: 1}, job: {region: {size: {bytes: 4MiB}}}}
+",
+    );
+    // a: 65 s; b: up to 100 s; c: nobody knows.
+    assert_eq!(plan.expected_seconds(), (65.0, 100.0));
+    assert_eq!(plan.jobs_without_limit(), 1);
+    let bytes = plan.bytes_to_write();
+    // a reads a file of 1 MiB; b's two workers use a file of 2 MiB each; c makes its own.
+    assert_eq!(bytes.fill, (1 + 4) << 20);
+    // Half of three times 2 MiB by two workers, and 4 MiB.
+    assert_eq!((bytes.load_low, bytes.load_high, bytes.unbounded_cells), (10 << 20, 10 << 20, 0));
+}

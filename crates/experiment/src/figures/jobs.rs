@@ -1,0 +1,54 @@
+//! What jobs will cost, which end by their amount and run at the same time as others.
+
+use metrics::OpKind;
+
+use crate::job::{Amount, Job, WITHOUT_LIMIT_S};
+use crate::plan::{Cell, Plan};
+
+/// Ramp and load of a job at least and at most, in seconds. Of one that ends by its amount alone only the ramp is known.
+pub(super) fn seconds(cell: &Cell, job: &Job) -> (f64, f64) {
+    let ramp_s = cell.stages.warm_up_s;
+    match (job.ending.runtime_s, job.ending.time_based) {
+        (0.0, _) => (ramp_s, ramp_s),
+        (runtime_s, true) => (ramp_s + runtime_s, ramp_s + runtime_s),
+        (runtime_s, false) => (ramp_s, ramp_s + runtime_s),
+    }
+}
+
+/// Bytes that a job writes, or `None` when time or the file system's size decides. `share` is that of writes in the bytes
+/// that are moved.
+pub(super) fn written(cell: &Cell, job: &Job, share: f64) -> Option<u64> {
+    let region = &job.region;
+    let amount = match (region.io_bytes, region.size) {
+        (Amount::Bytes(bytes), _) if bytes > 0 => bytes,
+        (Amount::Bytes(_), Amount::Bytes(bytes)) if bytes > 0 => bytes,
+        _ => return None,
+    };
+    if job.ending.time_based || region.fill_device || region.operations > 0 || job.replay.is_some() {
+        return None;
+    }
+    let loops = u64::from(job.ending.loops.max(1)) * u64::from(cell.workload.jobs);
+    Some((amount.saturating_mul(loops) as f64 * share) as u64)
+}
+
+/// Bytes that are written before a job, when its files are not there: of those that it reads.
+pub(super) fn laid_out(cell: &Cell, job: &Job) -> u64 {
+    let reads = cell.workload.ops.iter().any(|weighted| weighted.op == OpKind::Read);
+    let real = ["file:", "nfs:"].iter().any(|scheme| cell.target.url.starts_with(scheme));
+    if real && job.files.layout.create && (reads || job.files.layout.overwrite) {
+        cell.workload.files.saturating_mul(cell.workload.file_bytes)
+    } else {
+        0
+    }
+}
+
+impl Plan {
+    /// Jobs that end when they have moved their amount, however long that takes.
+    pub fn jobs_without_limit(&self) -> usize {
+        self.cells.iter().filter(|cell| cell.workload.job.is_some() && has_no_limit(cell)).count()
+    }
+}
+
+fn has_no_limit(cell: &Cell) -> bool {
+    cell.stages.measure_at_most_s >= WITHOUT_LIMIT_S
+}
