@@ -24,6 +24,15 @@ impl JobLoad {
     pub fn new(job: Arc<Job>, ops: Vec<WeightedOp>, files: Vec<Vec<JobFile>>) -> Self {
         JobLoad { job, ops, files, replay: Vec::new() }
     }
+
+    /// Starts are intended at given times, so that response time differs from service time.
+    pub(crate) fn has_schedule(&self) -> bool {
+        let rates = &self.job.pace.rates;
+        rates.read.is_some()
+            || rates.write.is_some()
+            || rates.trim.is_some()
+            || self.replay.iter().any(|ops| ops.iter().any(|op| op.at_ns > 0))
+    }
 }
 
 /// A file, or a device, of a job.

@@ -3,14 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use drivers::{Op, OpError, Session};
+use drivers::{Done, Op, OpError, Session};
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
 
 use crate::pacer::Pacer;
 use crate::recorder::Recorder;
-use crate::source::Source;
+use crate::source::{Next, Source};
 use crate::supervisor::Stop;
+use crate::trace::{TraceRecord, Tracer};
 
 /// Pause after the second error in a row of a lane; doubled with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -24,6 +25,8 @@ pub(crate) struct Shared<'a> {
     pub reactor: &'a Reactor,
     pub pacer: Pacer,
     pub recorder: RefCell<Recorder<'a>>,
+    /// The way to whoever writes operations down.
+    pub tracer: Option<RefCell<Tracer>>,
     pub stop: Stop<'a>,
     /// One of several workers on virtual clocks: they meet at the end of each interval.
     pub lockstep: bool,
@@ -89,11 +92,26 @@ pub(crate) async fn run<S: Session>(
     let mut now = shared.reactor.now();
     let mut failures = 0;
     while now < shared.end_ns.get() {
-        let Some(op) = (if budget > 0 { source.peek() } else { None }) else {
-            shared.exhausted.set(shared.exhausted.get() + 1);
-            break;
+        let next = if budget > 0 { source.next(now) } else { Next::Done };
+        let (op, intended) = match next {
+            Next::Op(op) => (op, shared.pacer.next(now)),
+            Next::Late(op, intended) => (op, intended),
+            Next::Wait(until) => {
+                now = wait_for(shared, until).await;
+                continue;
+            }
+            Next::Park => {
+                let until = shared.end_ns.get().min(now + LONGEST_NAP_NS);
+                source.park(shared.reactor, until).await;
+                now = shared.reactor.now();
+                shared.advance(now);
+                continue;
+            }
+            Next::Done => {
+                shared.exhausted.set(shared.exhausted.get() + 1);
+                break;
+            }
         };
-        let intended = shared.pacer.next(now);
         if intended > now {
             now = wait_for(shared, intended).await;
             if now >= shared.end_ns.get() {
@@ -102,22 +120,26 @@ pub(crate) async fn run<S: Session>(
             }
         }
         shared.pacer.begun(intended, now);
-        shared.issued.set(shared.issued.get() + 1);
-        source.begin(&op);
+        let number = shared.issued.get();
+        shared.issued.set(number + 1);
+        source.begin(&op, now);
         let result = session.perform(&op).await;
         let end = shared.reactor.now();
         shared.advance(end);
         budget -= 1;
         let start = std::mem::replace(&mut now, end);
-        shared.recorder.borrow_mut().record(op.kind, intended, start, end, &result);
+        let measured = shared.recorder.borrow_mut().record(&op, intended, start, end, &result);
+        if shared.tracer.is_some() {
+            trace(shared, &op, (number, intended, start, end), measured, &result);
+        }
         match result {
             Ok(_) => {
-                source.finished(&op, None);
+                source.finished(&op, &(start..end), measured, None);
                 failures = 0;
             }
             Err(error) => {
                 let kind = error.kind;
-                source.finished(&op, Some(kind));
+                source.finished(&op, &(start..end), measured, Some(&error));
                 shared.count_error(end);
                 if kind == ErrorKind::Corrupt {
                     // Data that came, but wrong, is no refusal: no pause.
@@ -197,13 +219,44 @@ fn pause(shared: &Shared<'_>, failures: u32, now: u64) -> impl Future<Output = u
 
 /// Commits the file that the lane was writing, after the window, so that what was acknowledged is also durable.
 async fn close<S: Session>(shared: &Shared<'_>, session: &S, source: &mut Source<'_>) {
-    let Some(op) = source.closing() else { return };
-    if shared.stopped.get() {
-        return;
+    while let Some(op) = source.closing() {
+        if shared.stopped.get() {
+            return;
+        }
+        let start = shared.reactor.now();
+        let result = session.perform(&op).await;
+        let end = shared.reactor.now();
+        shared.recorder.borrow_mut().record_closing(start, end, &result);
+        source.closed(result.err().map(|error| error.kind));
+        if !source.closes_more() {
+            return;
+        }
     }
-    let start = shared.reactor.now();
-    let result = session.perform(&op).await;
-    let end = shared.reactor.now();
-    shared.recorder.borrow_mut().record_closing(start, end, &result);
-    source.closed(result.err().map(|error| error.kind));
+}
+
+/// Hands the record of an operation to whoever writes it down.
+fn trace(
+    shared: &Shared<'_>,
+    op: &Op,
+    (number, intended_ns, start_ns, end_ns): (u64, u64, u64, u64),
+    measured: bool,
+    result: &Result<Done, OpError>,
+) {
+    let Some(tracer) = &shared.tracer else { return };
+    let Op { kind, lane, object, offset, len, .. } = *op;
+    let error = result.as_ref().err().map(|error| error.kind);
+    tracer.borrow_mut().add(TraceRecord {
+        worker: 0,
+        lane,
+        number,
+        kind,
+        object,
+        offset,
+        len,
+        intended_ns,
+        start_ns,
+        end_ns,
+        error,
+        measured,
+    });
 }

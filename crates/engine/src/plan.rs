@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
-use experiment::Arrivals;
+use experiment::{Arrivals, Placement};
 use metrics::OpKind;
 
-use crate::{DataSet, Mix, Shape, Written};
+use crate::{DataSet, JobLoad, Mix, Rendezvous, Shape, Trace, Written};
 
 /// One stage: a workload, how hard it is driven, and how long.
 #[derive(Clone, Debug)]
@@ -43,6 +43,22 @@ pub struct StagePlan {
     pub connect_timeout: Duration,
     /// The stage ends itself once so many operations have failed, over all workers; `None`: never.
     pub error_limit: Option<u64>,
+    /// Other stages, and the machine; usually nothing.
+    pub beside: Beside,
+}
+
+/// What a stage has to do with other stages, with who writes down its operations, and with the machine. Nothing by default.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Stages that start at the same instant.
+    pub rendezvous: Option<Rendezvous>,
+    /// The lanes begin so much later than the common start; ramp and window are counted from there. With
+    /// [`Workload::Job`] each worker adds its own share of the job's `start_delay_spread_s`.
+    pub start_delay: Duration,
+    /// Each operation is handed over.
+    pub trace: Option<Trace>,
+    /// Cores and memory of the workers' threads; it goes before [`StagePlan::pin`].
+    pub placement: Option<Placement>,
 }
 
 /// When operations are meant to start.
@@ -152,6 +168,9 @@ pub enum Workload {
     },
     /// The load of an experiment.
     Mix(Mix),
+    /// A job: one stream of operations for each worker, which its lanes share. Goes with [`StopRule::Exhausted`], the window
+    /// being the job's runtime, or with [`StopRule::Window`] when it is to go on until then.
+    Job(JobLoad),
     /// Reads everything once and compares it with what was acknowledged, whatever the stop rule. The plan's sink must
     /// be [`Sink::Verify`].
     Check {

@@ -82,19 +82,19 @@ impl<'a> Recorder<'a> {
         self.cut_ns
     }
 
-    /// Counts one operation at its end. Times are on the worker's clock, in nanoseconds.
+    /// Counts one operation at its end. Times are on the worker's clock, in nanoseconds. True inside the window.
     #[inline]
     pub(crate) fn record(
         &mut self,
-        kind: OpKind,
+        op: &Op,
         intended: u64,
         start: u64,
         end: u64,
         result: &Result<Done, OpError>,
-    ) {
+    ) -> bool {
         debug_assert!(end < self.cut_ns, "the window is advanced before an operation is counted");
         self.last_end_ns = end;
-        let stats = stats_of(&mut self.current, kind, self.open_loop);
+        let stats = stats_of(&mut self.current, op.kind, self.open_loop);
         match result {
             Ok(done) => {
                 stats.ok += 1;
@@ -108,6 +108,7 @@ impl<'a> Recorder<'a> {
             }
             Err(error) => count_error(stats, error, &mut self.measured.samples),
         }
+        self.phase == Phase::Window
     }
 
     /// Keeps the place of data that was not what was written; its number, unless there are enough.

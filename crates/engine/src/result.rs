@@ -4,7 +4,7 @@ use drivers::{DriverError, SessionFacts};
 use metrics::{ErrorKind, Interval, OpStats};
 use reactor::Backend;
 
-use crate::{DataSet, Written};
+use crate::{DataSet, JobFacts, Usage, Written};
 
 /// Operations and bytes, without their latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,6 +133,10 @@ pub struct StageResult {
     pub stopped: bool,
     /// [`StagePlan::error_limit`] ended the stage.
     pub error_limit_reached: bool,
+    /// What a [`crate::Workload::Job`] did besides; empty after others.
+    pub job: JobFacts,
+    /// What the workers' threads used of the processors.
+    pub usage: Usage,
     /// Intervals of a worker that the observer did not see because it was late; they are in the total.
     pub unseen_intervals: u64,
 }

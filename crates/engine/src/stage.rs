@@ -12,6 +12,7 @@ use metrics::Interval;
 
 use crate::merge::Merger;
 use crate::recorder::Ways;
+use crate::rendezvous::Seat;
 use crate::sum::{Ending, add_up};
 use crate::supervisor::{Signals, Stop};
 use crate::worker::{self, Report, nanoseconds};
@@ -52,6 +53,8 @@ pub fn run_stage<D: Driver>(
     control: &Control,
     observer: &mut dyn FnMut(&Interval),
 ) -> Result<StageResult, StageError> {
+    // Given up, whatever goes wrong before the start.
+    let mut seat = Seat::new(plan.beside.rendezvous.clone());
     if let Some(fault) = plan.fault() {
         return Err(StageError::Plan(fault));
     }
@@ -72,7 +75,7 @@ pub fn run_stage<D: Driver>(
             }
         }
         drop(sender);
-        let reports = crew.lead(&messages, observer)?;
+        let reports = crew.lead(&messages, &mut seat, observer)?;
         let ending = Ending {
             unseen: reports.iter().map(|report| u64::from(report.measured.unseen)).sum(),
             stopped: control.is_stopped(),
@@ -165,6 +168,7 @@ impl<'a> Crew<'a> {
     fn lead(
         mut self,
         messages: &Receiver<Message>,
+        seat: &mut Seat,
         observer: &mut dyn FnMut(&Interval),
     ) -> Result<Vec<Report>, StageError> {
         let workers = self.starts.len();
@@ -178,7 +182,7 @@ impl<'a> Crew<'a> {
                 Message::Ready => {
                     ready += 1;
                     if ready == workers && failure.is_none() {
-                        self.start();
+                        self.start(seat);
                     }
                 }
                 Message::Interval(worker, mut interval) => {
@@ -206,8 +210,12 @@ impl<'a> Crew<'a> {
         }
     }
 
-    fn start(&mut self) {
-        let start_ns = reactor::clock::now_ns() + LEAD_NS;
+    fn start(&mut self, seat: &mut Seat) {
+        let stop = self.stop;
+        let common_ns = seat.meet(LEAD_NS, &|| stop.is_set());
+        // Who is stopped while it waits for others begins, and ends, at once.
+        let common_ns = common_ns.unwrap_or_else(reactor::clock::now_ns);
+        let start_ns = common_ns.saturating_add(nanoseconds(self.plan.beside.start_delay));
         self.window_start_ns = start_ns.saturating_add(nanoseconds(self.plan.ramp));
         self.starts.drain(..).for_each(|start| {
             // A worker that is gone has said why.

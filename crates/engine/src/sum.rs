@@ -8,7 +8,7 @@ use crate::samples::Samples;
 use crate::source::Notes;
 use crate::worker::Report;
 use crate::written::Book;
-use crate::{Checked, Counts, DataSet, Shape, StagePlan, StageResult, Workload, Written};
+use crate::{Checked, Counts, DataSet, JobFacts, Shape, StagePlan, StageResult, Usage, Workload, Written};
 
 /// How a stage came to its end, as far as its workers do not say.
 pub(crate) struct Ending {
@@ -40,6 +40,8 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
         sum.corrupt.extend(measured.corrupt);
         add_facts(&mut sum.facts, report.facts);
         samples.merge(measured.samples);
+        sum.job.merge(report.job);
+        sum.usage.add(report.usage);
         notes.extend(report.notes);
         issued += report.issued;
     }
@@ -86,6 +88,8 @@ fn empty(reports: &[Report], ending: Ending) -> StageResult {
         exhausted: reports.iter().all(|report| report.exhausted),
         stopped: ending.stopped,
         error_limit_reached: ending.error_limit_reached,
+        job: JobFacts::default(),
+        usage: Usage::default(),
         unseen_intervals: ending.unseen,
     }
 }

@@ -11,9 +11,10 @@ use reactor::{Backend, Reactor};
 use crate::lane::{self, Shared};
 use crate::pacer::{Pacer, Punctuality};
 use crate::recorder::{Handover, Measured, Recorder, Ways, Window};
-use crate::source::{Notes, Sources};
+use crate::source::{JobState, Notes, Sources};
 use crate::supervisor::{Stop, supervise};
-use crate::{StageError, StagePlan, StopRule, pin};
+use crate::trace::Tracer;
+use crate::{JobFacts, StageError, StagePlan, StopRule, Usage, Workload, pin};
 
 /// A driver keeps its own deadlines; one that overruns them by this much is cut off.
 const CONNECT_GRACE: Duration = Duration::from_millis(500);
@@ -32,6 +33,8 @@ pub(crate) struct Report {
     pub issued: u64,
     pub punctuality: Punctuality,
     pub exhausted: bool,
+    pub job: JobFacts,
+    pub usage: Usage,
     /// When the lanes began, on the clock that all workers share.
     pub started_ns: u64,
 }
@@ -107,8 +110,10 @@ impl<D: Driver> Connected<D> {
     ) -> Report {
         let reactor = &self.reactor;
         let simulated = reactor.backend() == Backend::Simulated;
-        let start_ns = if simulated { reactor.now() } else { start_ns };
-        reactor.block_on(reactor.sleep_until(start_ns));
+        let delay_ns = nanoseconds(plan.beside.start_delay);
+        let start_ns = if simulated { reactor.now() + delay_ns } else { start_ns };
+        let start_ns = start_ns + JobState::own_delay_ns(&plan.workload, worker);
+        reactor.block_on(start(reactor, start_ns, stop));
         let started_ns = reactor.now();
 
         let window_start = start_ns.saturating_add(nanoseconds(plan.ramp));
@@ -120,8 +125,9 @@ impl<D: Driver> Connected<D> {
         let drain_ns = nanoseconds(plan.drain);
         let shared = Shared {
             reactor,
-            recorder: RefCell::new(Recorder::new(window, pacer.is_open(), handover)),
+            recorder: RefCell::new(Recorder::new(window, pacer.is_open() || has_schedule(plan), handover)),
             pacer,
+            tracer: plan.beside.trace.as_ref().map(|way| RefCell::new(Tracer::new(way, worker, start_ns))),
             stop,
             lockstep: simulated && plan.workers > 1,
             end_ns: Cell::new(window_end),
@@ -133,11 +139,12 @@ impl<D: Driver> Connected<D> {
         };
 
         let sources = Sources::new(plan);
+        let job = JobState::of(plan, worker, reactor, (start_ns, window_start));
         let notes: Vec<Notes> =
             (0..plan.lanes_per_worker).map(|lane| sources.notes_of(worker, lane)).collect();
         let lanes = notes.iter().zip(0..).map(|(notes, lane)| {
             let budget = budget_of(plan, worker, lane);
-            lane::run(&shared, &self.session, sources.of(worker, lane, notes), budget)
+            lane::run(&shared, &self.session, sources.of(worker, lane, notes, job.as_ref()), budget)
         });
         reactor.run_lanes(lanes.collect(), supervise(&shared, stop));
 
@@ -146,6 +153,8 @@ impl<D: Driver> Connected<D> {
         // When the workload ran out, the last end is what the window lasted until.
         let end = if exhausted { recorder.last_end() } else { reactor.now() };
         recorder.truncate(end);
+        let mut facts = job.map(JobState::into_facts).unwrap_or_default();
+        facts.trace_waits = shared.tracer.map_or(0, |tracer| tracer.into_inner().finish());
         // A workload that ran out has missed nothing.
         let end_ns = if exhausted { 0 } else { shared.end_ns.get() };
         Report {
@@ -157,9 +166,23 @@ impl<D: Driver> Connected<D> {
             issued: shared.issued.get(),
             punctuality: shared.pacer.settle(end_ns),
             exhausted,
+            job: facts,
+            usage: Usage::of_thread(),
             started_ns: if simulated { 0 } else { started_ns },
         }
     }
+}
+
+/// Waits for the start, unless the stage is stopped before.
+async fn start(reactor: &Reactor, start_ns: u64, stop: Stop<'_>) {
+    while reactor.now() < start_ns && !stop.is_set() {
+        reactor.sleep_until(start_ns.min(reactor.now() + nanoseconds(TICK))).await;
+    }
+}
+
+/// The job intends starts at given times.
+fn has_schedule(plan: &StagePlan) -> bool {
+    matches!(&plan.workload, Workload::Job(load) if load.has_schedule())
 }
 
 /// Most operations that a lane may do.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use array::Faults;
 use array::faults::{Latency, PathRule, Plan};
 use drivers::{Driver, Payload, Sink};
-use engine::{Control, DataSet, Schedule, Shape, StagePlan, StageResult, StopRule, Workload, run_stage};
+use engine::{Beside, Control, DataSet, Schedule, Shape, StagePlan, StageResult, StopRule, Workload, run_stage};
 use metrics::OpKind;
 
 const LANES: u32 = 64;
@@ -82,6 +82,7 @@ fn run(
         op_timeout: Duration::from_secs(30),
         connect_timeout: Duration::from_secs(10),
         error_limit: None,
+        beside: Beside::default(),
     };
     let result = run_stage(driver, &plan, &Control::new(), &mut |_| {}).unwrap();
     assert_eq!(result.total.failed(), 0, "{:?}", result.error_samples);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drivers::{Driver, Payload, Sink};
-use engine::{Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload};
+use engine::{Beside, Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload};
 use metrics::Interval;
 use reactor::clock;
 
@@ -82,7 +82,7 @@ impl Bench {
     fn measure<D: Driver>(&mut self, driver: &D, label: &str, workload: Workload) -> Result<Ran, StageError> {
         let plan = self.plan(workload);
         let control = Control::new();
-        self.interrupt.governs(&control);
+        let _governed = self.interrupt.governs(&control);
         let watch = CpuWatch::start();
         let mut progress = Progress::begin(&self.messages, label, plan.window);
         let mut seconds = Vec::new();
@@ -132,6 +132,7 @@ impl Bench {
             op_timeout: load.op_timeout,
             connect_timeout: load.connect_timeout,
             error_limit: None,
+            beside: Beside::default(),
         }
     }
 }

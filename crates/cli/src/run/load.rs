@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
-use engine::{DataSet, Mix, Schedule, StagePlan, StopRule, Workload};
+use engine::{Beside, DataSet, Mix, Schedule, StagePlan, StopRule, Workload};
 use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, SteadyRule};
 use metrics::OpKind;
 
 /// How long operations in flight are waited for once a measurement is over.
-const DRAIN: Duration = Duration::from_secs(10);
+pub const DRAIN: Duration = Duration::from_secs(10);
 /// How long opening a session may take.
-const CONNECT: Duration = Duration::from_secs(10);
+pub const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes of one operation that fills or verifies.
 const LARGE_BLOCK: u64 = 1 << 20;
 /// Bytes of one that verifies at least, where the file has so many.
@@ -22,7 +22,7 @@ const MASS_LANES: u32 = 8;
 /// Filling and verifying give up after so many errors: something is wrong with the target then.
 const MASS_ERRORS: u64 = 100;
 /// Longer than anything is filled or verified.
-const WITHOUT_LIMIT: Duration = Duration::from_secs(400 * 24 * 3600);
+pub const WITHOUT_LIMIT: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// Length of the intervals, in seconds: a second, or less where the measurement is short, so that there are enough
 /// of them for the rule to judge by.
@@ -38,7 +38,8 @@ pub fn interval_s(measured_s: f64) -> f64 {
 /// Seconds that a measurement lasts at most.
 pub fn limit_s(cell: &Cell) -> f64 {
     match cell.steady {
-        SteadyRule::None => cell.stages.measure_at_least_s,
+        // A job ends when it has done its amount, its runtime being the longest that it may take.
+        SteadyRule::None if cell.workload.job.is_none() => cell.stages.measure_at_least_s,
         _ => cell.stages.measure_at_most_s.max(cell.stages.measure_at_least_s),
     }
 }
@@ -138,6 +139,7 @@ pub fn measure(
         op_timeout,
         connect_timeout: CONNECT,
         error_limit: error_limit(cell.errors),
+        beside: Beside::default(),
     }
 }
 
@@ -165,6 +167,7 @@ pub fn mass(cell: &Cell, workload: Workload, reactor: reactor::Choice, seed: u64
         op_timeout: duration(cell.workload.op_timeout_s),
         connect_timeout: CONNECT,
         error_limit: Some(MASS_ERRORS),
+        beside: Beside::default(),
     }
 }
 
@@ -180,7 +183,8 @@ pub fn large_block(item_bytes: u64) -> u64 {
     LARGE_BLOCK.min(item_bytes).max(1)
 }
 
-fn duration(seconds: f64) -> Duration {
+/// So many seconds; what cannot be said is without limit.
+pub fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(WITHOUT_LIMIT)
 }
 

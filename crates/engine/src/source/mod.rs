@@ -3,15 +3,18 @@
 mod check;
 mod churn;
 mod fill;
+mod job;
 mod mix;
 mod visit;
 mod write;
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 
-use drivers::Op;
+use drivers::{Op, OpError};
 use metrics::{ErrorKind, OpKind};
+use reactor::Reactor;
 
 use crate::data_set::{Extent, Index, MOST_ITEMS, first_object};
 use crate::share::Shares;
@@ -20,6 +23,8 @@ use crate::{Checked, Order, Shape, StagePlan, StopRule, Workload};
 use check::Checker;
 pub(crate) use churn::{Churn, MOST_LANES as MOST_CHURNING_LANES};
 use fill::Filler;
+pub(crate) use job::{JobState, Next};
+use job::JobLane;
 use mix::{MixPlan, Mixer};
 use visit::Visitor;
 use write::{WriteAt, Writer};
@@ -33,6 +38,7 @@ pub(crate) enum Source<'a> {
     Fill(Filler),
     Check(Checker<'a>),
     Mix(Box<Mixer<'a>>),
+    Job(JobLane<'a>),
 }
 
 /// What a lane did to the data set: it outlives the lane, which may be dropped in the middle of an operation.
@@ -81,7 +87,7 @@ impl<'p> Sources<'p> {
                 mix = Some(Rc::new(MixPlan::new(load)));
                 None
             }
-            Workload::Write { .. } | Workload::Repeat { .. } => None,
+            Workload::Write { .. } | Workload::Repeat { .. } | Workload::Job(_) => None,
         };
         Sources { plan, index: index.map(Rc::new), mix }
     }
@@ -99,7 +105,13 @@ impl<'p> Sources<'p> {
     }
 
     /// The operations of a lane; `notes` is where it says what it has done.
-    pub(crate) fn of<'a>(&self, worker: u32, lane: u32, notes: &'a Notes) -> Source<'a> {
+    pub(crate) fn of<'a>(
+        &self,
+        worker: u32,
+        lane: u32,
+        notes: &'a Notes,
+        job: Option<&'a JobState>,
+    ) -> Source<'a> {
         let repeat = self.plan.stop != StopRule::Exhausted;
         let number = self.number(worker, lane);
         match &self.plan.workload {
@@ -145,6 +157,7 @@ impl<'p> Sources<'p> {
                 let plan = Rc::clone(self.mix.as_ref().expect("made for every mix"));
                 Source::Mix(Box::new(Mixer::new(plan, lane, number, self.plan.lanes(), notes)))
             }
+            Workload::Job(_) => Source::Job(JobLane::new(job.expect("made for every job"), lane)),
         }
     }
 
@@ -175,31 +188,50 @@ impl<'p> Sources<'p> {
 }
 
 impl Source<'_> {
-    /// The next operation; `None` when the lane's share is done.
+    /// What the lane is to do next.
     #[inline]
-    pub(crate) fn peek(&mut self) -> Option<Op> {
-        match self {
+    pub(crate) fn next(&mut self, now: u64) -> Next {
+        let op = match self {
             Source::Repeat(op) => Some(*op),
             Source::Visit(visitor) => visitor.peek(),
             Source::Mix(mixer) => mixer.peek(),
             Source::Write(writer) => writer.peek(),
             Source::Fill(filler) => filler.peek(),
             Source::Check(checker) => checker.peek(),
+            Source::Job(lane) => return lane.next(now),
+        };
+        op.map_or(Next::Done, Next::Op)
+    }
+
+    /// Waits until another lane says that there may be something to do, or until a moment.
+    #[cold]
+    pub(crate) async fn park(&mut self, reactor: &Reactor, until_ns: u64) {
+        match self {
+            Source::Job(lane) => lane.park(reactor, until_ns).await,
+            _ => reactor.sleep_until(until_ns).await,
         }
     }
 
     /// Says that the operation begins.
     #[inline]
-    pub(crate) fn begin(&mut self, op: &Op) {
-        if let Source::Mix(mixer) = self {
-            mixer.begin(op);
+    pub(crate) fn begin(&mut self, op: &Op, now: u64) {
+        match self {
+            Source::Mix(mixer) => mixer.begin(op),
+            Source::Job(lane) => lane.begin(now),
+            _ => {}
         }
     }
 
-    /// Says how the operation ended.
+    /// Says how the operation ended, and whether that was inside the measured window.
     #[inline]
-    pub(crate) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {
+    pub(crate) fn finished(&mut self, op: &Op, span: &Range<u64>, measured: bool, error: Option<&OpError>) {
+        if let Source::Job(lane) = self {
+            lane.finished(op, span, measured, error);
+            return;
+        }
+        let error = error.map(|error| error.kind);
         match self {
+            Source::Job(_) => {}
             Source::Repeat(_) => {}
             Source::Visit(visitor) => visitor.finished(),
             Source::Mix(mixer) => mixer.finished(op, error),
@@ -210,12 +242,18 @@ impl Source<'_> {
     }
 
     /// What is to be done when the lane stops in the middle: the commit of the file it was writing.
-    pub(crate) fn closing(&self) -> Option<Op> {
+    pub(crate) fn closing(&mut self) -> Option<Op> {
         match self {
             Source::Write(writer) => writer.closing(),
             Source::Mix(mixer) => mixer.closing(),
+            Source::Job(lane) => lane.closing(),
             Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => None,
         }
+    }
+
+    /// There may be more to be done then.
+    pub(crate) fn closes_more(&self) -> bool {
+        matches!(self, Source::Job(_))
     }
 
     /// Says how that ended.
@@ -223,7 +261,7 @@ impl Source<'_> {
         match self {
             Source::Write(writer) => writer.closed(error),
             Source::Mix(mixer) => mixer.closed(error),
-            Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => {}
+            Source::Job(_) | Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => {}
         }
     }
 }

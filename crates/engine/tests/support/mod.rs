@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use drivers::sim::{SimConfig, SimDriver};
 use drivers::{Done, Driver, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
-use engine::{Control, Schedule, StagePlan, StageResult, StopRule, Workload, run_stage};
+use engine::{Beside, Control, Schedule, StagePlan, StageResult, StopRule, Workload, run_stage};
 use metrics::{ErrorKind, Interval, OpKind};
 use reactor::Reactor;
 
@@ -38,6 +38,7 @@ pub fn plan() -> StagePlan {
         op_timeout: ms(5000),
         connect_timeout: ms(2000),
         error_limit: None,
+        beside: Beside::default(),
     }
 }
 

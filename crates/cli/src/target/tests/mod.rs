@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use array::{Array, Config, DataAddress};
 use drivers::Sink;
-use engine::{Control, Mix, Schedule, StagePlan, StageResult, StopRule, Workload as Load, Written};
+use engine::{Beside, Control, Mix, Schedule, StagePlan, StageResult, StopRule, Workload as Load, Written};
 use experiment::{Access, Arrivals, CacheControl, Target, WeightedOp, WeightedSize, Workload};
 use metrics::{ErrorKind, OpKind};
 use provision::{Cancel, Journal, Management, RunId, Secret, Trust, Want, Wanted};
@@ -74,6 +74,7 @@ fn stage(opened: &Opened, workload: &Workload, load: Load, stop: StopRule, sink:
         op_timeout: Duration::from_secs(20),
         connect_timeout: Duration::from_secs(20),
         error_limit: None,
+        beside: Beside::default(),
     };
     opened.run_stage(&plan, &Control::new(), &mut |_| {}).unwrap()
 }

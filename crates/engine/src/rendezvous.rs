@@ -1,0 +1,133 @@
+//! Several stages, of whatever drivers, that start at one instant.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a stage that waits for others looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Where stages that are to start together wait for each other. Clones are handles to the same.
+///
+/// Give one to the plans of as many [`crate::run_stage`] calls, on threads of their own, as it was made for. A stage that cannot
+/// start, or that is stopped before, holds nobody up. It is used up with the start.
+#[derive(Clone, Debug)]
+pub struct Rendezvous {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Stages that have not come yet.
+    awaited: u32,
+    start_ns: Option<u64>,
+}
+
+impl Rendezvous {
+    /// For so many stages.
+    pub fn new(stages: u32) -> Self {
+        let state = Mutex::new(State { awaited: stages, start_ns: None });
+        Rendezvous { shared: Arc::new(Shared { state, changed: Condvar::new() }) }
+    }
+
+    /// One stage fewer is waited for: for a caller that finds that it does not even come to [`crate::run_stage`], which says so
+    /// itself otherwise.
+    pub fn leave(&self) {
+        drop(self.come(0));
+    }
+
+    /// One has come, or has gone. The last one sets the start: so long after now, in nanoseconds.
+    fn come(&self, lead_ns: u64) -> MutexGuard<'_, State> {
+        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.awaited = state.awaited.saturating_sub(1);
+        if state.awaited == 0 && state.start_ns.is_none() {
+            state.start_ns = Some(reactor::clock::now_ns() + lead_ns);
+            self.shared.changed.notify_all();
+        }
+        state
+    }
+
+    /// Waits for the others: the common start, on the clock of real reactors; `None` when `stopped` says so first.
+    fn meet(&self, lead_ns: u64, stopped: &dyn Fn() -> bool) -> Option<u64> {
+        let mut state = self.come(lead_ns);
+        loop {
+            if let Some(start_ns) = state.start_ns {
+                // Who comes last by leaving gives the others no lead.
+                return Some(start_ns.max(reactor::clock::now_ns()));
+            }
+            if stopped() {
+                return None;
+            }
+            let waited = self.shared.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// A stage's place at a rendezvous, which it gives up when it fails before the start.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    rendezvous: Option<Rendezvous>,
+}
+
+impl Seat {
+    pub(crate) fn new(rendezvous: Option<Rendezvous>) -> Self {
+        Seat { rendezvous }
+    }
+
+    /// The start: at once, with a lead, when there is nobody to wait for; `None` when the stage is to stop.
+    pub(crate) fn meet(&mut self, lead_ns: u64, stopped: &dyn Fn() -> bool) -> Option<u64> {
+        match self.rendezvous.take() {
+            None => Some(reactor::clock::now_ns() + lead_ns),
+            Some(rendezvous) => rendezvous.meet(lead_ns, stopped),
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Some(rendezvous) = self.rendezvous.take() {
+            rendezvous.leave();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_start_at_one_instant() {
+        let rendezvous = Rendezvous::new(3);
+        let starts: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3)
+                .map(|_| {
+                    let mut seat = Seat::new(Some(rendezvous.clone()));
+                    scope.spawn(move || seat.meet(1_000_000_000, &|| false))
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(starts[0].is_some() && starts.iter().all(|start| *start == starts[0]), "{starts:?}");
+    }
+
+    #[test]
+    fn who_fails_holds_nobody_up() {
+        let rendezvous = Rendezvous::new(3);
+        drop(Seat::new(Some(rendezvous.clone())));
+        rendezvous.leave();
+        assert!(Seat::new(Some(rendezvous)).meet(0, &|| false).is_some());
+    }
+
+    #[test]
+    fn who_is_stopped_does_not_wait() {
+        let rendezvous = Rendezvous::new(2);
+        assert_eq!(Seat::new(Some(rendezvous.clone())).meet(0, &|| true), None);
+        assert!(Seat::new(Some(rendezvous)).meet(0, &|| false).is_some(), "the first counts as come");
+    }
+}

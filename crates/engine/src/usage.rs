@@ -1,0 +1,68 @@
+//! What threads use of the processors.
+
+/// What workers' threads used of the processors (getrusage(2)), over their whole life, connecting included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// In the program, in nanoseconds.
+    pub user_ns: u64,
+    /// In the kernel, in nanoseconds.
+    pub system_ns: u64,
+    /// Times that a thread waited.
+    pub voluntary_switches: u64,
+    /// Times that a thread was put off its core.
+    pub involuntary_switches: u64,
+    /// Pages that came from a disk.
+    pub major_faults: u64,
+    /// Pages that did not.
+    pub minor_faults: u64,
+}
+
+impl Usage {
+    /// Of the calling thread until now; nothing where the system does not tell.
+    pub(crate) fn of_thread() -> Usage {
+        let mut raw = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to a whole, writable `rusage`; zeroes are a valid one if the call fails.
+        let raw = unsafe {
+            libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr());
+            raw.assume_init()
+        };
+        let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+        let time = |at: libc::timeval| count(at.tv_sec) * 1_000_000_000 + count(at.tv_usec) * 1000;
+        Usage {
+            user_ns: time(raw.ru_utime),
+            system_ns: time(raw.ru_stime),
+            voluntary_switches: count(raw.ru_nvcsw),
+            involuntary_switches: count(raw.ru_nivcsw),
+            major_faults: count(raw.ru_majflt),
+            minor_faults: count(raw.ru_minflt),
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Usage) {
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+        self.major_faults += other.major_faults;
+        self.minor_faults += other.minor_faults;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_processor_time() {
+        let before = Usage::of_thread();
+        let mut sum = 0u64;
+        while Usage::of_thread().user_ns + Usage::of_thread().system_ns
+            < before.user_ns + before.system_ns + 1_000_000
+        {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        let mut twice = before;
+        twice.add(before);
+        assert_eq!(twice.user_ns, 2 * before.user_ns);
+    }
+}
