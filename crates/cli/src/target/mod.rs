@@ -201,6 +201,12 @@ impl Opened {
         matches!(self, Opened::File(target) if !target.driver.config().direct)
     }
 
+    /// True when the files of a job are laid out right before the job, not before all jobs: what an earlier job of the run
+    /// writes over the network is not written twice.
+    pub fn lays_out_late(&self) -> bool {
+        matches!(self, Opened::Nfs(_))
+    }
+
     /// True when what is there stays after the run: the user named the place, or it is a device.
     fn stays(&self) -> bool {
         match self {
