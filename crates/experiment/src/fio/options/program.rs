@@ -81,9 +81,17 @@ pub(super) const OPTIONS: &[FioOption] = &[
     on_line(Alone, absent("showcmd", Flag, "a job file is shown as an experiment file", "--convert")),
     on_line(Alone, same("readonly", &[], Flag)),
     on_line(Required, same("eta", &[], Text)),
-    on_line(Required, same("eta-interval", &[], Text)),
+    on_line(Required, differs("eta-interval", &[], Text, "accepted: the line is drawn five times a second")),
     on_line(Required, same("eta-newline", &[], Text)),
-    on_line(Required, same("status-interval", &[], Text)),
+    on_line(
+        Required,
+        absent(
+            "status-interval",
+            Text,
+            "figures come when the jobs are over",
+            "the progress line, --live, or write_bw_log in the jobs",
+        ),
+    ),
     on_line(Required, differs("section", &[], Text, "a section that no job file has is an error")),
     on_line(
         Required,
