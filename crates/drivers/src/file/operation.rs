@@ -133,10 +133,12 @@ fn take_name(session: &FileSession, op: &Op) -> Buffer {
 pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let file = file_of!(session, op, false);
-    let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(PIECE_MAX) as usize));
+    // A sum over the whole block is not compared in pieces.
+    let longest = if session.verify && session.payload.whole_blocks() { op.len } else { PIECE_MAX };
+    let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(longest) as usize));
     let mut result = Ok(());
     while done.bytes < op.len && result.is_ok() {
-        let piece = (op.len - done.bytes).min(PIECE_MAX) as usize;
+        let piece = (op.len - done.bytes).min(longest) as usize;
         let mut filled = 0;
         while filled < piece && result.is_ok() {
             let at = op.offset + done.bytes + filled as u64;
@@ -166,7 +168,7 @@ pub(super) async fn write(session: &FileSession, op: &Op) -> Result<Done, Fault>
     let mut result = Ok(());
     while done.bytes < op.len && result.is_ok() {
         let piece = (op.len - done.bytes).min(PIECE_MAX) as usize;
-        session.payload.fill(op.object, op.stream_offset() + done.bytes, &mut buffer[..piece]);
+        session.payload.fill_op(op, done.bytes, &mut buffer[..piece]);
         let mut written = 0;
         while written < piece && result.is_ok() {
             let at = op.offset + done.bytes + written as u64;
@@ -205,11 +207,8 @@ fn refused_at(session: &FileSession, op: &Op, error: &io::Error, at: u64) -> Fau
 
 #[inline]
 fn verify(session: &FileSession, op: &Op, skip: u64, data: &[u8]) -> Result<(), Fault> {
-    let stream = op.stream_offset() + skip;
-    session.payload.verify(op.object, stream, data).map_err(|mismatch| {
-        let found = session.payload.diagnose(op.object, stream, data, mismatch);
-        Fault::new(ErrorKind::Corrupt, format!("not what was written: {found}"))
-    })
+    let found = session.payload.verify_op(op, skip, data);
+    found.map_err(|text| Fault::new(ErrorKind::Corrupt, format!("not what was written: {text}")))
 }
 
 pub(super) async fn create(session: &FileSession, op: &Op) -> Result<Done, Fault> {

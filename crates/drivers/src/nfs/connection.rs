@@ -57,6 +57,11 @@ impl Settings {
     pub(super) fn record_limit(&self) -> usize {
         2 * self.read_size.max(LISTING_BYTES) as usize + 4096
     }
+
+    /// True when what is read is compared only once the operation's whole block is there.
+    pub(super) fn gathers(&self) -> bool {
+        self.sink == Sink::Verify && self.payload.whole_blocks()
+    }
 }
 
 /// Why a connection was given up.

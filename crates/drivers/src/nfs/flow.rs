@@ -6,7 +6,7 @@ use wire::xdr::{DecodeError, padding};
 
 use super::incoming::{Garbage, garbage};
 use super::slots::{Answer, Expect, Piece, Reply, Table};
-use crate::{Diagnosis, Payload};
+use crate::Payload;
 
 /// The payload of a READ reply on its way.
 pub(super) struct Flow {
@@ -19,10 +19,12 @@ pub(super) struct Flow {
     taken: u32,
     padding_left: usize,
     first_byte_ns: u64,
-    /// The first difference; boxed, because it is rare.
-    corrupt: Option<Box<Diagnosis>>,
+    /// What differs first, in words.
+    corrupt: Option<Box<str>>,
     /// What it is compared with, if it is; then every byte that was asked for must be there.
     checked: Option<Payload>,
+    /// It is judged only as a part of its whole block: then it is kept here until its call is settled.
+    gathered: Option<Vec<u8>>,
 }
 
 impl Flow {
@@ -33,8 +35,14 @@ impl Flow {
         head: &ReadHead,
         now_ns: u64,
         checked: Option<Payload>,
+        table: &mut Table,
     ) -> Self {
         let Expect::Read(asked) = expect else { unreachable!("only a READ has a payload") };
+        let gathered = checked.filter(Payload::whole_blocks).map(|_| {
+            let mut kept = std::mem::take(&mut table.slots[slot as usize].gathered);
+            kept.clear();
+            kept
+        });
         Self {
             slot,
             xid,
@@ -47,6 +55,7 @@ impl Flow {
             first_byte_ns: now_ns,
             corrupt: None,
             checked,
+            gathered,
         }
     }
 
@@ -64,11 +73,11 @@ impl Flow {
     #[inline]
     pub(super) fn take(&mut self, data: &[u8]) -> Result<(), DecodeError> {
         let (payload, rest) = data.split_at(self.due().min(data.len()));
-        if let (Some(expected), None) = (self.checked, &self.corrupt) {
-            let (object, at) = (self.asked.object, self.asked.stream_offset() + u64::from(self.taken));
-            if let Err(mismatch) = expected.verify(object, at, payload) {
-                self.corrupt = Some(Box::new(expected.diagnose(object, at, payload, mismatch)));
-            }
+        if let Some(gathered) = &mut self.gathered {
+            gathered.extend_from_slice(payload);
+        } else if let (Some(expected), None) = (&self.checked, &self.corrupt) {
+            let at = self.asked.at() + u64::from(self.taken);
+            self.corrupt = expected.verify_op(&self.asked.op(), at, payload).err();
         }
         self.taken += payload.len() as u32;
         if rest.len() > self.padding_left {
@@ -79,7 +88,7 @@ impl Flow {
     }
 
     /// Judges the payload and settles its call, unless that was given up meanwhile.
-    pub(super) fn finish(self, table: &mut Table) -> Result<(), Garbage> {
+    pub(super) fn finish(mut self, table: &mut Table) -> Result<(), Garbage> {
         if self.taken < self.data_len || self.padding_left > 0 {
             let missing = self.due() + self.padding_left;
             let problem = garbage(format_args!("truncated: the record ends {missing} bytes early"));
@@ -89,6 +98,9 @@ impl Flow {
         match table.current(self.slot, self.xid) {
             Some(slot) => {
                 slot.first_byte_ns = Some(self.first_byte_ns);
+                if let Some(gathered) = self.gathered.take() {
+                    slot.gathered = gathered;
+                }
                 table.settle(self.slot, Some(answer));
             }
             None => table.late_replies += 1,

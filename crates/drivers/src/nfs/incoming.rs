@@ -24,6 +24,7 @@ pub(super) fn garbage(what: impl std::fmt::Display) -> Garbage {
     Garbage(format!("the answer cannot be understood: {what}").into())
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one a connection")]
 enum Phase {
     /// The first bytes of a record, in `head`.
     Head,
@@ -115,7 +116,7 @@ impl Incoming {
         let expect = table.slots[index as usize].expect;
         let failed = match read_head(record, expect) {
             Ok(Head::Payload(head, at)) => {
-                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.checked());
+                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.checked(), table);
                 match flow.take(&record[at..]) {
                     Ok(()) => return flow.finish(table),
                     Err(error) => error,
@@ -165,7 +166,7 @@ impl Incoming {
         }
         match read_head(&self.head, expect) {
             Ok(Head::Payload(head, at)) => {
-                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.checked());
+                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.checked(), table);
                 let gathered = std::mem::take(&mut self.head);
                 let result = flow.take(&gathered[at..]);
                 self.head = gathered;

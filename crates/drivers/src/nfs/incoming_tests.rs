@@ -26,7 +26,14 @@ fn table(reactor: &Reactor) -> Table {
         let slot = &mut table.slots[index as usize];
         slot.message = vec![0; 64];
         slot.expect = match index % 3 {
-            0 => Expect::Read(Piece { object: u64::from(index), offset: 77, len: READ_LEN, generation: 3 }),
+            0 => Expect::Read(Piece {
+                object: u64::from(index),
+                offset: 77,
+                len: READ_LEN,
+                generation: 3,
+                block_offset: 77,
+                block_len: u64::from(READ_LEN),
+            }),
             1 => Expect::Lookup,
             _ => Expect::Commit,
         };
@@ -53,7 +60,7 @@ fn replies(table: &Table, order: &[u32], len: usize) -> Vec<u8> {
         match slot.expect {
             Expect::Read(piece) => {
                 let mut data = vec![0; piece.len as usize];
-                PAYLOAD.fill(piece.object, piece.stream_offset(), &mut data);
+                PAYLOAD.fill_op(&piece.op(), piece.at(), &mut data);
                 let ok = ReadOk { attributes: None, count: piece.len, eof: false, data: &data };
                 Outcome::<ReadOk, Option<Attributes>>::Ok(ok).encode(&mut record);
             }

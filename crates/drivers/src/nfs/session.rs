@@ -43,6 +43,8 @@ pub struct NfsSession {
 #[derive(Default)]
 pub(super) struct Lane {
     pub(super) listing: Cell<LaneListing>,
+    /// A block that comes by several READs and is judged as a whole.
+    pub(super) block: RefCell<Vec<u8>>,
 }
 
 impl NfsSession {

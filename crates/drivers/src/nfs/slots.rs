@@ -3,9 +3,11 @@
 //! A transaction number (XID) is a slot's index in the low bits and the slot's generation in the high ones. A
 //! slot gets a new generation for every call, so a reply to a call that was given up is recognised as late.
 
-use metrics::ErrorKind;
+use metrics::{ErrorKind, OpKind};
 use reactor::Signal;
 use wire::nfs3::{FileHandle, Status, Verifier};
+
+use crate::Op;
 
 /// Bytes reserved for a call without its payload: header, credential, handle and a name fit.
 const MESSAGE_BYTES: usize = 1024;
@@ -20,13 +22,23 @@ pub(super) struct Piece {
     pub(super) len: u32,
     /// Which of the successive contents is written, or expected.
     pub(super) generation: u32,
+    /// The operation's range, of which this is a piece.
+    pub(super) block_offset: u64,
+    pub(super) block_len: u64,
 }
 
 impl Piece {
-    /// Where its payload begins in the object's stream.
+    /// The operation that it is a piece of, as payloads know it.
     #[inline]
-    pub(super) fn stream_offset(&self) -> u64 {
-        crate::seam::stream_offset(self.generation, self.offset)
+    pub(super) fn op(&self) -> Op {
+        let Self { object, generation, block_offset: offset, block_len: len, .. } = *self;
+        Op { kind: OpKind::Read, lane: 0, object, offset, len, generation }
+    }
+
+    /// Where in the operation's range it begins.
+    #[inline]
+    pub(super) fn at(&self) -> u64 {
+        self.offset - self.block_offset
     }
 }
 
@@ -87,6 +99,8 @@ pub(super) struct Slot {
     pub(super) losses: u32,
     pub(super) loss: Option<ErrorKind>,
     pub(super) first_byte_ns: Option<u64>,
+    /// The payload of a READ, when it can be judged only as a part of its whole block.
+    pub(super) gathered: Vec<u8>,
     pub(super) answer: Option<Answer>,
     pub(super) signal: Signal,
 }
@@ -138,6 +152,7 @@ impl Table {
                 losses: 0,
                 loss: None,
                 first_byte_ns: None,
+                gathered: Vec::new(),
                 answer: None,
                 signal: signal(),
             })

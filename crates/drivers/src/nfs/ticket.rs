@@ -40,6 +40,16 @@ impl<'a> Ticket<'a> {
         Some(Ended { answer, sends: slot.sends, first_byte_ns: slot.first_byte_ns })
     }
 
+    /// The payload of a READ that was gathered; it is given back by [`Ticket::return_gathered`], to be used again.
+    pub(super) fn take_gathered(&self) -> Vec<u8> {
+        std::mem::take(&mut self.connection.table.borrow_mut().slots[self.slot as usize].gathered)
+    }
+
+    /// Gives the memory of a gathered payload back.
+    pub(super) fn return_gathered(&self, data: Vec<u8>) {
+        self.connection.table.borrow_mut().slots[self.slot as usize].gathered = data;
+    }
+
     /// Makes the same call once more, under a new transaction number.
     pub(super) fn again(&self) {
         let mut table = self.connection.table.borrow_mut();

@@ -21,7 +21,7 @@ impl<'a> Operation<'a> {
             let piece = self.piece(0, len);
             let ticket = self.begin_piece(self.slot, file, piece, write);
             let reply = self.settle(&ticket, procedure).await?;
-            return self.account(piece, reply);
+            return self.account(piece, reply, &ticket);
         }
         let mut tickets: [Option<(Ticket<'a>, Piece)>; SPLIT_DEPTH] = [const { None }; SPLIT_DEPTH];
         let (mut begun, mut ended) = (0usize, 0usize);
@@ -43,14 +43,14 @@ impl<'a> Operation<'a> {
                 issued += part;
             }
             if begun == ended {
-                return fault.map_or(Ok(()), Err);
+                return fault.map_or_else(|| self.judge_gathered(write), Err);
             }
             // Every call that was begun is waited for, also after a fault: nothing is left behind.
             let oldest = tickets[ended % SPLIT_DEPTH].take();
             let (ticket, piece) = oldest.expect("begun and not ended");
             ended += 1;
             let result = self.settle(&ticket, procedure).await;
-            if let Err(error) = result.and_then(|reply| self.account(piece, reply)) {
+            if let Err(error) = result.and_then(|reply| self.account(piece, reply, &ticket)) {
                 fault.get_or_insert(error);
             }
         }
@@ -59,8 +59,8 @@ impl<'a> Operation<'a> {
     /// A part of the operation's range.
     #[inline]
     fn piece(&self, from: u64, len: u64) -> Piece {
-        let Op { object, offset, generation, .. } = *self.op;
-        Piece { object, offset: offset + from, len: len as u32, generation }
+        let Op { object, offset, generation, len: block_len, .. } = *self.op;
+        Piece { object, offset: offset + from, len: len as u32, generation, block_offset: offset, block_len }
     }
 
     #[inline]
@@ -75,11 +75,14 @@ impl<'a> Operation<'a> {
     }
 
     /// Checks and counts what a READ or WRITE brought.
-    fn account(&mut self, piece: Piece, reply: Reply) -> Result<(), Fault> {
+    fn account(&mut self, piece: Piece, reply: Reply, ticket: &Ticket<'a>) -> Result<(), Fault> {
         match reply {
             Reply::Read { bytes, eof } => {
                 debug_assert!(eof || bytes == piece.len, "checked on arrival");
                 self.done.bytes += u64::from(bytes);
+                if self.connection.settings.gathers() {
+                    self.gather(piece, ticket)?;
+                }
             }
             Reply::Written { bytes, committed, verifier } => {
                 if bytes != piece.len {
@@ -99,5 +102,35 @@ impl<'a> Operation<'a> {
             other => unreachable!("READ or WRITE was answered by {other:?}"),
         }
         Ok(())
+    }
+
+    /// Judges a block that came by one READ; the payload of one of several is put in its place.
+    fn gather(&self, piece: Piece, ticket: &Ticket<'a>) -> Result<(), Fault> {
+        let data = ticket.take_gathered();
+        let result = if u64::from(piece.len) == piece.block_len {
+            self.judge(&data)
+        } else {
+            let mut block = self.session.lanes[self.op.lane as usize].block.borrow_mut();
+            block.resize(piece.block_len as usize, 0);
+            let at = piece.at() as usize;
+            block[at..at + data.len()].copy_from_slice(&data);
+            Ok(())
+        };
+        ticket.return_gathered(data);
+        result
+    }
+
+    /// Judges a block that came by several READs.
+    fn judge_gathered(&self, write: bool) -> Result<(), Fault> {
+        if write || !self.connection.settings.gathers() {
+            return Ok(());
+        }
+        self.judge(&self.session.lanes[self.op.lane as usize].block.borrow())
+    }
+
+    fn judge(&self, data: &[u8]) -> Result<(), Fault> {
+        self.connection.settings.payload.verify_op(self.op, 0, data).map_err(|text| {
+            self.fault(Procedure::Read, ErrorKind::Corrupt, format!("not what was written: {text}"))
+        })
     }
 }

@@ -91,7 +91,7 @@ impl Filling {
     /// Makes as much as fits.
     fn fill(&mut self, connection: &Connection, out: &mut [u8]) -> usize {
         let (data, rest) = out.split_at_mut(out.len().min(self.piece.len as usize));
-        connection.settings.payload.fill(self.piece.object, self.piece.stream_offset(), data);
+        connection.settings.payload.fill_op(&self.piece.op(), self.piece.at(), data);
         self.piece.offset += data.len() as u64;
         self.piece.len -= data.len() as u32;
         if self.piece.len > 0 {

@@ -29,12 +29,17 @@
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+mod body;
 mod diagnosis;
 mod invert;
+mod job;
+mod marks;
+mod pattern;
 mod portable;
 mod shape;
 #[cfg(test)]
 mod shape_tests;
+mod sums;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]
@@ -43,6 +48,7 @@ mod x86;
 use std::sync::OnceLock;
 
 pub use diagnosis::{Damage, Diagnosis};
+use job::Recipe;
 use shape::Shape;
 
 /// Bytes that one counter value makes.
@@ -61,6 +67,8 @@ pub struct Payload {
     seed: u64,
     keys: Keys,
     shape: Shape,
+    /// What a job's blocks hold, if that is something else.
+    recipe: Option<&'static Recipe>,
 }
 
 /// The first byte that differs from what was written.
@@ -108,7 +116,7 @@ impl Payload {
             keys[at] = [split_mix(&mut state), split_mix(&mut state)];
             at += 1;
         }
-        Self { seed, keys, shape: Shape::PLAIN }
+        Self { seed, keys, shape: Shape::PLAIN, recipe: None }
     }
 
     /// The seed it was made from.
@@ -188,6 +196,7 @@ impl std::fmt::Debug for Payload {
         f.debug_struct("Payload")
             .field("seed", &self.seed)
             .field("shape", &self.shape)
+            .field("recipe", &self.recipe)
             .finish_non_exhaustive()
     }
 }

@@ -9,7 +9,6 @@ use super::lane::Lane;
 use super::link::Link;
 use super::request::Request;
 use super::session::S3Session;
-use crate::Diagnosis;
 
 /// Of an error body, this much is read; a longer one costs the connection.
 pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -56,12 +55,12 @@ pub(super) enum Into {
 }
 
 /// A body that was read to its end.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Received {
     pub(super) bytes: u64,
     pub(super) first_byte_ns: Option<u64>,
-    /// The first difference from what was written.
-    pub(super) corrupt: Option<Diagnosis>,
+    /// What differs first from what was written, in words.
+    pub(super) corrupt: Option<Box<str>>,
 }
 
 impl Head {
@@ -215,6 +214,12 @@ impl S3Session {
                 decoder.end()?;
             }
         }
+        if let Into::Verify(Wanted { op, len, .. }) = into
+            && self.context.payload.whole_blocks()
+            && received.bytes == len
+        {
+            received.corrupt = self.context.payload.verify_op(&op, 0, &lane.document).err();
+        }
         Ok(received)
     }
 
@@ -240,12 +245,14 @@ impl S3Session {
                 Err(too_long(len))
             }
             Into::Count { .. } | Into::Kernel { .. } => Ok(()),
-            Into::Verify(Wanted { object, stream, .. }) => {
-                let payload = &self.context.payload;
-                if received.corrupt.is_none()
-                    && let Err(mismatch) = payload.verify(object, stream + at, data)
-                {
-                    received.corrupt = Some(payload.diagnose(object, stream + at, data, mismatch));
+            // It is judged when all of it is there.
+            Into::Verify(_) if self.context.payload.whole_blocks() => {
+                document.extend_from_slice(data);
+                Ok(())
+            }
+            Into::Verify(Wanted { op, .. }) => {
+                if received.corrupt.is_none() {
+                    received.corrupt = self.context.payload.verify_op(&op, at, data).err();
                 }
                 Ok(())
             }

@@ -15,7 +15,7 @@ use super::lane::Lane;
 use super::link::Link;
 use super::request::{Body, Framed, LEAD_BYTES, PIECE_BYTES, Request, SEND_BYTES, write_head};
 use super::session::S3Session;
-use crate::Sink;
+use crate::{Op, Sink};
 
 /// A request is sent again at most this often.
 const MAX_RETRIES: u32 = 3;
@@ -50,11 +50,10 @@ pub(super) enum Expect {
 /// A stretch of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
-    pub(super) object: u64,
+    /// The operation that it is for.
+    pub(super) op: Op,
     /// First byte in the object.
     pub(super) offset: u64,
-    /// The same in the object's stream, with the generation.
-    pub(super) stream: u64,
     pub(super) len: u64,
 }
 

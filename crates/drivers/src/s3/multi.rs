@@ -61,7 +61,7 @@ impl S3Session {
             let len = part_size.min(op.len - offset);
             let request = Request {
                 query: &canonical_query(&[("partNumber", &number.to_string()), ("uploadId", id)]),
-                body: Body::Payload { object: op.object, stream: op.stream_offset() + offset, len },
+                body: Body::Payload { op: *op, from: offset, len },
                 ..Request::new("PUT", subject)
             };
             let answer = self.request(lane, index, &request, Expect::Nothing, counts).await?;

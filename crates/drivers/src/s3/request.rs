@@ -9,7 +9,7 @@ use wire::sigv4::{
 
 use super::config::{PayloadSigning, S3Config};
 use super::failure::Failure;
-use crate::Payload;
+use crate::{Op, Payload};
 
 /// Payload that is generated and sent at once, in bytes: small enough to stay in the processor's cache.
 pub(super) const PIECE_BYTES: usize = 128 * 1024;
@@ -37,11 +37,11 @@ pub(super) enum Body<'a> {
     None,
     /// A document.
     Bytes(&'a [u8]),
-    /// A stretch of an object's payload.
+    /// A stretch of an operation's payload.
     Payload {
-        object: u64,
-        /// Position in the object's stream, with the generation.
-        stream: u64,
+        op: Op,
+        /// Where in the operation's block it begins.
+        from: u64,
         len: u64,
     },
 }
@@ -60,7 +60,7 @@ impl Body<'_> {
         match self {
             Self::None => {}
             Self::Bytes(bytes) => out.copy_from_slice(&bytes[at as usize..][..out.len()]),
-            Self::Payload { object, stream, .. } => payload.fill(*object, stream + at, out),
+            Self::Payload { op, from, .. } => payload.fill_op(op, from + at, out),
         }
     }
 }
@@ -288,6 +288,8 @@ fn write_range(offset: u64, len: u64, out: &mut [u8; 48]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use metrics::OpKind;
+
     use super::*;
     use crate::s3::{Credentials, Secret};
 
@@ -333,7 +335,9 @@ mod tests {
 
     #[test]
     fn payload_is_announced_as_it_is_sent() {
-        let body = Body::Payload { object: 1, stream: 0, len: 2 * PIECE_BYTES as u64 + 7 };
+        let len = 2 * PIECE_BYTES as u64 + 7;
+        let op = Op { kind: OpKind::Put, lane: 0, object: 1, offset: 0, len, generation: 0 };
+        let body = Body::Payload { op, from: 0, len };
         let request = Request { body, ..Request::new("PUT", Subject::Object(1)) };
         let mut config = config(true);
         let plain = head(&config, &request);

@@ -206,19 +206,18 @@ impl S3Session {
     async fn run(&self, op: &Op, index: usize, counts: &Counts) -> Result<Done, Failure> {
         let mut lane = self.take_lane(index);
         let object = Subject::Object(op.object);
-        let stream = op.stream_offset();
         let done = match op.kind {
             OpKind::Put if op.len > self.shared.config.part_size => {
                 self.put_parts(&mut lane, index, op, counts).await
             }
             OpKind::Put => {
-                let body = Body::Payload { object: op.object, stream, len: op.len };
+                let body = Body::Payload { op: *op, from: 0, len: op.len };
                 let request = Request { body, ..Request::new("PUT", object) };
                 let answer = self.request(&mut lane, index, &request, Expect::Nothing, counts).await;
                 answer.map(|_| Done { bytes: op.len, ..Done::default() })
             }
             OpKind::Get => {
-                let wanted = Wanted { object: op.object, offset: 0, stream, len: op.len };
+                let wanted = Wanted { op: *op, offset: 0, len: op.len };
                 let expect = Expect::Payload { wanted, ranged: false };
                 let answer =
                     self.request(&mut lane, index, &Request::new("GET", object), expect, counts).await;
@@ -231,7 +230,7 @@ impl S3Session {
             OpKind::Read if op.len == 0 => Ok(Done::default()),
             OpKind::Read => {
                 let request = Request { range: Some((op.offset, op.len)), ..Request::new("GET", object) };
-                let wanted = Wanted { object: op.object, offset: op.offset, stream, len: op.len };
+                let wanted = Wanted { op: *op, offset: op.offset, len: op.len };
                 let expect = Expect::Payload { wanted, ranged: true };
                 let answer = self.request(&mut lane, index, &request, expect, counts).await;
                 answer.map(|answer| Done {

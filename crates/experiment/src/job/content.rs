@@ -145,3 +145,26 @@ pub enum CheckMethod {
     /// The header alone, no sum.
     Null,
 }
+
+impl CheckMethod {
+    /// Bytes that the header takes at the front of each interval, sum included; 0 when the method has none. As fio 3.33 lays
+    /// it out: 40 bytes, and behind them the sum, for which sha256 and sha512 have more room than their digests need.
+    pub const fn header_bytes(self) -> usize {
+        let sum = match self {
+            CheckMethod::Fresh | CheckMethod::Pattern | CheckMethod::Null => return 0,
+            CheckMethod::Meta | CheckMethod::PatternHeader => 0,
+            CheckMethod::Crc7 => 1,
+            CheckMethod::Crc16 => 2,
+            CheckMethod::Crc32c | CheckMethod::Crc32 | CheckMethod::Xxhash => 4,
+            CheckMethod::Crc64 => 8,
+            CheckMethod::Md5 => 16,
+            CheckMethod::Sha1 => 20,
+            CheckMethod::Sha3_224 => 28,
+            CheckMethod::Sha3_256 => 32,
+            CheckMethod::Sha3_384 => 48,
+            CheckMethod::Sha256 | CheckMethod::Sha3_512 => 64,
+            CheckMethod::Sha512 => 128,
+        };
+        40 + sum
+    }
+}

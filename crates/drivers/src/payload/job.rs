@@ -1,0 +1,142 @@
+//! What the blocks of a job hold, and how they are compared: the payload for a [`Content`] and a [`Check`].
+
+use std::sync::{Mutex, PoisonError};
+
+use experiment::{Check, CheckMethod, Content};
+
+use super::body::Body;
+use super::marks::Marks;
+use super::pattern::Pattern;
+use super::{Mismatch, Payload};
+use crate::Op;
+
+/// What a job's blocks hold beyond what the payload makes by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Recipe {
+    body: Body,
+    marks: Option<Marks>,
+    /// What is read is not looked at (`verify=null`).
+    unseen: bool,
+}
+
+impl Recipe {
+    /// The one of its kind that is kept for the process's life, so that payloads are copied freely. There is one for each
+    /// different content of the jobs of a run, of at most a few hundred bytes.
+    fn kept(self) -> &'static Self {
+        static KEPT: Mutex<Vec<&'static Recipe>> = Mutex::new(Vec::new());
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = kept.iter().find(|recipe| ***recipe == self) {
+            return same;
+        }
+        let recipe: &'static Self = Box::leak(Box::new(self));
+        kept.push(recipe);
+        recipe
+    }
+}
+
+impl Payload {
+    /// The payload of a job: what its content and its check say, of this seed.
+    ///
+    /// A check that marks blocks (all methods but [`CheckMethod::Fresh`], [`CheckMethod::Pattern`] and
+    /// [`CheckMethod::Null`]) overrules the content, as in fio: around the headers is the check's pattern, or fresh bytes.
+    pub fn for_job(seed: u64, content: &Content, check: Option<&Check>) -> Self {
+        let plain = Self::new(seed);
+        let fresh = || plain.with(0.0, content.dedupe_percent / 100.0);
+        let (payload, recipe) = match check {
+            Some(check) if check.method != CheckMethod::Fresh => {
+                let body = Body::of_pattern(Pattern::new(&check.pattern));
+                let recipe =
+                    Recipe { body, marks: Marks::new(check), unseen: check.method == CheckMethod::Null };
+                (plain, recipe)
+            }
+            _ => (fresh(), Recipe { body: Body::new(content), marks: None, unseen: false }),
+        };
+        let usual = recipe.body.is_fresh() && recipe.marks.is_none() && !recipe.unseen;
+        Self { recipe: (!usual).then(|| recipe.kept()), ..payload }
+    }
+
+    /// True when [`Payload::verify_op`] needs an operation's whole block at once, as with sums over it.
+    pub fn whole_blocks(&self) -> bool {
+        self.recipe.is_some_and(|recipe| recipe.marks.is_some() && !recipe.unseen)
+    }
+
+    /// Writes the bytes from `at` of the operation's block on. Any piece is a piece of the whole block, but where blocks
+    /// carry sums a whole block costs less than its pieces.
+    #[inline]
+    pub fn fill_op(&self, op: &Op, at: u64, out: &mut [u8]) {
+        match self.recipe {
+            None => self.fill(op.object, op.stream_offset() + at, out),
+            Some(recipe) => self.fill_by_recipe(recipe, op, at, out),
+        }
+    }
+
+    /// Compares what was read from `at` of the operation's block on with what was written. With
+    /// [`Payload::whole_blocks`] it must be the whole block.
+    ///
+    /// # Errors
+    /// What is wrong, where, in words.
+    #[inline]
+    pub fn verify_op(&self, op: &Op, at: u64, data: &[u8]) -> Result<(), Box<str>> {
+        match self.recipe {
+            None => self
+                .verify(op.object, op.stream_offset() + at, data)
+                .or_else(|found| self.judge_fresh(op, at, data, found)),
+            Some(recipe) => self.verify_by_recipe(recipe, op, at, data),
+        }
+    }
+
+    /// What should have been read where `read` was: where the data says itself who wrote it, with that writer's header.
+    pub fn expected_block(&self, op: &Op, read: &[u8]) -> Vec<u8> {
+        let mut expected = vec![0; read.len()];
+        self.fill_op(op, 0, &mut expected);
+        expected
+    }
+
+    fn fill_by_recipe(&self, recipe: &Recipe, op: &Op, at: u64, out: &mut [u8]) {
+        match &recipe.marks {
+            Some(marks) => marks.fill(self, &recipe.body, op, at, out),
+            None => recipe.body.fill(self, op, at, out),
+        }
+    }
+
+    fn verify_by_recipe(&self, recipe: &Recipe, op: &Op, at: u64, data: &[u8]) -> Result<(), Box<str>> {
+        if recipe.unseen {
+            return Ok(());
+        }
+        if let Some(marks) = &recipe.marks {
+            debug_assert!(at == 0 && data.len() as u64 == op.len, "a sum is over a whole block");
+            return marks.verify(self, &recipe.body, op, data);
+        }
+        let Some(found) = recipe.body.differs(self, op, at, data) else { return Ok(()) };
+        Err(differs(op, at, data, found, |expected| recipe.body.fill(self, op, at, expected)))
+    }
+
+    /// The content of an unknown generation is any that this payload writes there.
+    #[cold]
+    fn judge_fresh(&self, op: &Op, at: u64, data: &[u8], found: Mismatch) -> Result<(), Box<str>> {
+        if op.generation == Op::ANY_GENERATION
+            && let Some(generation) = self.generation_of(op.object, op.offset + at, data)
+        {
+            return self.verify_op(&Op { generation, ..*op }, at, data);
+        }
+        let place = op.stream_offset() + at;
+        Err(self.diagnose(op.object, place, data, found).to_string().into())
+    }
+}
+
+/// Says where data differs from what `fill` makes, how far, and how both begin there.
+#[cold]
+fn differs(op: &Op, at: u64, data: &[u8], found: usize, fill: impl FnOnce(&mut [u8])) -> Box<str> {
+    let mut expected = vec![0; data.len()];
+    fill(&mut expected);
+    let count = data.iter().zip(&expected).filter(|(read, made)| read != made).count();
+    let place = op.offset + at + found as u64;
+    let shown = |bytes: &[u8]| super::marks::hex(&bytes[found..(found + 8).min(bytes.len())]);
+    format!(
+        "{count} bytes differ from byte {place} on (block at {}): expected {}, got {}",
+        op.offset,
+        shown(&expected),
+        shown(data)
+    )
+    .into()
+}

@@ -1,0 +1,418 @@
+//! fio's headers in blocks: written, and compared, bit for bit as fio 3.33 does.
+//!
+//! Each `verify_interval` bytes begin with a header, all of whose numbers are little endian:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0–1 | 0xacca |
+//! | 2–3 | the method |
+//! | 4–7 | bytes of the interval |
+//! | 8–15 | fio: its random seed, 0 with a pattern; ours: of the place, see [`Marks::seed_of`] |
+//! | 16–23 | the interval's offset in the file |
+//! | 24–27, 28–31 | fio: time, seconds and nanoseconds; ours: 0 |
+//! | 32–33 | fio: the thread, from 1; ours: 0 |
+//! | 34–35 | fio: number of the write; ours: the generation |
+//! | 36–39 | CRC-32C of bytes 0 to 35, not inverted |
+//! | 40– | the sum over the rest of the interval ([`super::sums`]) |
+//!
+//! With `verify_offset` the header changes places with the bytes there; the sum goes over the block as it was before.
+
+use experiment::{Check, CheckMethod};
+
+use super::body::Body;
+use super::sums::{self, Sum};
+use super::{Payload, split_mix};
+use crate::Op;
+
+/// Bytes of a header before its sum.
+pub(super) const HEAD_BYTES: usize = 40;
+const MAGIC: u16 = 0xACCA;
+/// The longest header in bytes.
+const HEADER_MAX: usize = HEAD_BYTES + sums::LONGEST;
+/// Bytes of a block that are made at once where only its sum is wanted.
+const STEP: usize = 4096;
+
+/// How blocks are marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marks {
+    method: CheckMethod,
+    /// Bytes that have a header each; 0: the whole block.
+    interval: u64,
+    /// Bytes of a header.
+    header: usize,
+    /// Where in its interval the header lies.
+    place: usize,
+}
+
+/// A header as it was read, or is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Header {
+    method: u16,
+    len: u32,
+    seed: u64,
+    offset: u64,
+    number: u16,
+    sum: [u8; sums::LONGEST],
+}
+
+/// One interval of a block.
+#[derive(Clone, Copy)]
+struct Interval {
+    /// Where in the block it begins.
+    start: u64,
+    len: usize,
+}
+
+impl Marks {
+    /// The marks of a check; `None` when its method has none.
+    ///
+    /// A place that lies inside the header itself is taken as 0: fio destroys its own headers there, and plans refuse it.
+    pub(super) fn new(check: &Check) -> Option<Self> {
+        let header = check.method.header_bytes();
+        let place = usize::try_from(check.header_offset).ok().filter(|place| *place >= header).unwrap_or(0);
+        (header > 0).then_some(Self { method: check.method, interval: check.interval_bytes, header, place })
+    }
+
+    /// Writes the bytes from `at` of the operation's block on.
+    pub(super) fn fill(&self, payload: &Payload, body: &Body, op: &Op, at: u64, out: &mut [u8]) {
+        let mut done = 0;
+        while done < out.len() {
+            let here = at + done as u64;
+            let interval = self.interval(op, here);
+            let from = (here - interval.start) as usize;
+            let len = (interval.len - from).min(out.len() - done);
+            let part = &mut out[done..done + len];
+            if len == interval.len {
+                self.fill_whole(payload, body, op, interval, part);
+            } else {
+                self.fill_piece(payload, body, op, interval, from, part);
+            }
+            done += len;
+        }
+    }
+
+    /// Compares the operation's whole block.
+    pub(super) fn verify(
+        &self,
+        payload: &Payload,
+        body: &Body,
+        op: &Op,
+        data: &[u8],
+    ) -> Result<(), Box<str>> {
+        let mut at = 0;
+        while at < data.len() {
+            let interval = self.interval(op, at as u64);
+            let end = (at + interval.len).min(data.len());
+            if self.is_marked(interval) && end - at == interval.len {
+                self.verify_interval(payload, body, op, interval, &data[at..end])?;
+            }
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// The interval in which a byte of the block lies.
+    fn interval(&self, op: &Op, at: u64) -> Interval {
+        let len = if self.interval == 0 { op.len.max(at + 1) } else { self.interval };
+        let start = at / len * len;
+        let left = op.len.max(at + 1) - start;
+        Interval { start, len: usize::try_from(len.min(left)).unwrap_or(usize::MAX) }
+    }
+
+    /// The end of a block that is too short for a header has none.
+    fn is_marked(&self, interval: Interval) -> bool {
+        self.place + self.header <= interval.len
+    }
+
+    fn fill_whole(&self, payload: &Payload, body: &Body, op: &Op, interval: Interval, out: &mut [u8]) {
+        body.fill(payload, op, interval.start, out);
+        if !self.is_marked(interval) {
+            return;
+        }
+        let mut sum = Sum::new(self.method);
+        sum.update(&out[self.header..]);
+        let header = self.header_of(payload, op, interval, sum).bytes();
+        if self.place > 0 {
+            out.copy_within(self.place..self.place + self.header, 0);
+        }
+        out[self.place..self.place + self.header].copy_from_slice(&header[..self.header]);
+    }
+
+    /// A part of an interval: its header, if any of it is wanted, has a sum over bytes that are made for that alone.
+    fn fill_piece(
+        &self,
+        payload: &Payload,
+        body: &Body,
+        op: &Op,
+        interval: Interval,
+        from: usize,
+        out: &mut [u8],
+    ) {
+        let end = from + out.len();
+        body.fill(payload, op, interval.start + from as u64, out);
+        if !self.is_marked(interval) {
+            return;
+        }
+        if self.place > 0 && from < self.header {
+            let moved = end.min(self.header) - from;
+            body.fill(payload, op, interval.start + (self.place + from) as u64, &mut out[..moved]);
+        }
+        let (first, last) = (self.place.max(from), (self.place + self.header).min(end));
+        if first >= last {
+            return;
+        }
+        let mut sum = Sum::new(self.method);
+        let mut scratch = [0; STEP];
+        let mut at = self.header;
+        while at < interval.len {
+            let piece = &mut scratch[..STEP.min(interval.len - at)];
+            body.fill(payload, op, interval.start + at as u64, piece);
+            sum.update(piece);
+            at += piece.len();
+        }
+        let header = self.header_of(payload, op, interval, sum).bytes();
+        out[first - from..last - from].copy_from_slice(&header[first - self.place..last - self.place]);
+    }
+
+    /// The header that we write.
+    fn header_of(&self, payload: &Payload, op: &Op, interval: Interval, sum: Sum) -> Header {
+        let offset = op.offset + interval.start;
+        Header {
+            method: number_of(self.method),
+            len: interval.len as u32,
+            seed: Self::seed_of(payload, op.object, offset),
+            offset,
+            number: op.generation as u16,
+            sum: sum.finish(),
+        }
+    }
+
+    /// What stands for fio's random seed in our headers: of this run's seed, the file and the offset.
+    fn seed_of(payload: &Payload, object: u64, offset: u64) -> u64 {
+        let mut state = payload.seed() ^ object.rotate_left(17);
+        state = split_mix(&mut state) ^ offset;
+        split_mix(&mut state)
+    }
+
+    fn verify_interval(
+        &self,
+        payload: &Payload,
+        body: &Body,
+        op: &Op,
+        interval: Interval,
+        data: &[u8],
+    ) -> Result<(), Box<str>> {
+        let offset = op.offset + interval.start;
+        let lies = |text: String| -> Box<str> { format!("block at {offset}: {text}").into() };
+        let stored = &data[self.place..self.place + self.header];
+        let header = Header::read(stored).map_err(|text| lies(self.not_a_header(stored, &text)))?;
+        self.judge(payload, op, interval, &header).map_err(lies)?;
+        let mut sum = Sum::new(self.method);
+        let (before, behind) = (self.header, self.place + self.header);
+        if self.place == 0 {
+            sum.update(&data[before..]);
+        } else {
+            sum.update(&data[before..self.place]);
+            sum.update(&data[..self.header]);
+            sum.update(&data[behind..]);
+        }
+        let (len, made) = (sums::len_of(self.method), sum.finish());
+        if made[..len] != header.sum[..len] {
+            let text = format!(
+                "the {:?} over its data is {}, its header says {}",
+                self.method,
+                hex(&made[..len.min(32)]),
+                hex(&header.sum[..len.min(32)])
+            );
+            return Err(lies(text + &self.difference(payload, body, op, interval, &header, data)));
+        }
+        if self.method == CheckMethod::PatternHeader {
+            return self.compare_body(payload, body, op, interval, data).map_err(lies);
+        }
+        Ok(())
+    }
+
+    /// Judges what a header says, as far as it can be known.
+    fn judge(&self, payload: &Payload, op: &Op, interval: Interval, header: &Header) -> Result<(), String> {
+        let offset = op.offset + interval.start;
+        let ours = Self::seed_of(payload, op.object, offset);
+        let (method, len) = (number_of(self.method), interval.len as u32);
+        // fio has a second number for the same sum.
+        let same_method = header.method == method || (method == 5 && header.method == 6);
+        if header.offset != offset {
+            return Err(format!("its header is of byte {}: a misplaced block", header.offset));
+        }
+        if !same_method {
+            return Err(format!(
+                "its header is of method {}, expected {method} ({:?})",
+                header.method, self.method
+            ));
+        }
+        if header.len != len {
+            return Err(format!("its header is of {} bytes, expected {len}", header.len));
+        }
+        if op.generation == Op::ANY_GENERATION {
+            return Ok(());
+        }
+        if header.seed != ours {
+            return Err(format!(
+                "its header is not of this run and file (seed {:016x}, expected {ours:016x}): a lost write or a \
+                 misplaced block",
+                header.seed
+            ));
+        }
+        let (found, expected) = (header.number, op.generation as u16);
+        if found != expected {
+            return Err(format!(
+                "its header is generation {found} of this place instead of {expected}: a lost write or a stale read"
+            ));
+        }
+        Ok(())
+    }
+
+    /// In words, what lies in a header's place.
+    #[cold]
+    fn not_a_header(&self, stored: &[u8], text: &str) -> String {
+        if stored.iter().all(|byte| *byte == 0) {
+            return "zeros in place of its header: never written, or lost".to_owned();
+        }
+        format!("{text} (its header begins with {})", hex(&stored[..16]))
+    }
+
+    /// Where the data differs from what this payload writes, if it wrote it.
+    #[cold]
+    fn difference(
+        &self,
+        payload: &Payload,
+        body: &Body,
+        op: &Op,
+        interval: Interval,
+        header: &Header,
+        data: &[u8],
+    ) -> String {
+        let offset = op.offset + interval.start;
+        if header.seed != Self::seed_of(payload, op.object, offset) && !body.is_fixed() {
+            return String::new();
+        }
+        let op = Op { generation: u32::from(header.number), ..*op };
+        let mut expected = vec![0; data.len()];
+        self.fill_whole(payload, body, &op, interval, &mut expected);
+        let header = self.place..self.place + self.header;
+        let wrong = |at: &usize| data[*at] != expected[*at] && !header.contains(at);
+        let count = (0..data.len()).filter(wrong).count();
+        let Some(first) = (0..data.len()).find(wrong) else {
+            return ": the sum itself is damaged".to_owned();
+        };
+        let end = (first + 8).min(data.len());
+        format!(
+            "; {count} bytes differ from byte {} on: expected {}, got {}",
+            offset + first as u64,
+            hex(&expected[first..end]),
+            hex(&data[first..end])
+        )
+    }
+
+    /// Compares what lies around a header with the pattern.
+    fn compare_body(
+        &self,
+        payload: &Payload,
+        body: &Body,
+        op: &Op,
+        interval: Interval,
+        data: &[u8],
+    ) -> Result<(), String> {
+        let behind = self.place + self.header;
+        let end = self.header.max(behind);
+        // Where the data lies, how long it is, and where in the interval it belongs.
+        let stretches = [
+            (0, if self.place > 0 { self.header } else { 0 }, self.place),
+            (self.header, self.place.saturating_sub(self.header), self.header),
+            (end, data.len() - end, end),
+        ];
+        for (lies, len, belongs) in stretches {
+            let place = interval.start + belongs as u64;
+            if let Some(found) = body.differs(payload, op, place, &data[lies..lies + len]) {
+                let mut expected = vec![0; len];
+                body.fill(payload, op, place, &mut expected);
+                let end = (found + 8).min(len);
+                let at = op.offset + interval.start + (lies + found) as u64;
+                let (made, read) = (hex(&expected[found..end]), hex(&data[lies + found..lies + end]));
+                return Err(format!("not the pattern from byte {at} on: expected {made}, got {read}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Header {
+    fn bytes(&self) -> [u8; HEADER_MAX] {
+        let mut out = [0; HEADER_MAX];
+        out[..2].copy_from_slice(&MAGIC.to_le_bytes());
+        out[2..4].copy_from_slice(&self.method.to_le_bytes());
+        out[4..8].copy_from_slice(&self.len.to_le_bytes());
+        out[8..16].copy_from_slice(&self.seed.to_le_bytes());
+        out[16..24].copy_from_slice(&self.offset.to_le_bytes());
+        out[34..36].copy_from_slice(&self.number.to_le_bytes());
+        let sum = sum_of_head(&out);
+        out[36..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
+        out[HEAD_BYTES..].copy_from_slice(&self.sum);
+        out
+    }
+
+    /// Reads a header, of which at least [`HEAD_BYTES`] are there.
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        let field = |from: usize, to: usize| {
+            bytes[from..to].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
+        };
+        if field(0, 2) != u64::from(MAGIC) {
+            return Err(format!("no header: {:04x} in place of acca", field(0, 2)));
+        }
+        let (made, found) = (sum_of_head(bytes), field(36, 40) as u32);
+        if made != found {
+            return Err(format!("the crc32c of its header is {made:08x}, the header says {found:08x}"));
+        }
+        let mut sum = [0; sums::LONGEST];
+        sum[..bytes.len() - HEAD_BYTES].copy_from_slice(&bytes[HEAD_BYTES..]);
+        Ok(Self {
+            method: field(2, 4) as u16,
+            len: field(4, 8) as u32,
+            seed: field(8, 16),
+            offset: field(16, 24),
+            number: field(34, 36) as u16,
+            sum,
+        })
+    }
+}
+
+/// The CRC-32C of a header's first 36 bytes, not inverted.
+fn sum_of_head(bytes: &[u8]) -> u32 {
+    !(crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &bytes[..36]) as u32)
+}
+
+/// The number of a method in headers.
+fn number_of(method: CheckMethod) -> u16 {
+    match method {
+        CheckMethod::Fresh | CheckMethod::Pattern | CheckMethod::Null => 0,
+        CheckMethod::Meta => 1,
+        CheckMethod::Md5 => 2,
+        CheckMethod::Crc64 => 3,
+        CheckMethod::Crc32 => 4,
+        CheckMethod::Crc32c => 5,
+        CheckMethod::Crc16 => 7,
+        CheckMethod::Crc7 => 8,
+        CheckMethod::Sha256 => 9,
+        CheckMethod::Sha512 => 10,
+        CheckMethod::Sha3_224 => 11,
+        CheckMethod::Sha3_256 => 12,
+        CheckMethod::Sha3_384 => 13,
+        CheckMethod::Sha3_512 => 14,
+        CheckMethod::Xxhash => 15,
+        CheckMethod::Sha1 => 16,
+        CheckMethod::PatternHeader => 17,
+    }
+}
+
+/// Bytes in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
