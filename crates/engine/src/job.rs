@@ -17,12 +17,15 @@ pub struct JobLoad {
     /// For each worker the operations that it does, one after the other, instead of drawing them; the n-th worker does the n-th,
     /// in turn. Empty: they are drawn.
     pub replay: Vec<Arc<[ReplayOp]>>,
+    /// The last block of a file's part may be shorter than the others, so that every byte is moved: files are laid out so.
+    /// Otherwise a rest that is shorter than a block is left out.
+    pub tails: bool,
 }
 
 impl JobLoad {
     /// A load whose operations are drawn.
     pub fn new(job: Arc<Job>, ops: Vec<WeightedOp>, files: Vec<Vec<JobFile>>) -> Self {
-        JobLoad { job, ops, files, replay: Vec::new() }
+        JobLoad { job, ops, files, replay: Vec::new(), tails: false }
     }
 
     /// Starts are intended at given times, so that response time differs from service time.

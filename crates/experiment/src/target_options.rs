@@ -83,6 +83,13 @@ const DIRECTORY: OptionHelp = option(
     "name of the directory (prefix) for data that stays and may be used again; it is never removed",
 );
 
+const SYNC: OptionHelp = option(
+    "sync",
+    Choice(&["none", "dsync", "sync"]),
+    "none",
+    "what each write makes durable before it ends: dsync the data (O_DSYNC), sync all that is known of the file (O_SYNC)",
+);
+
 const FILE: &[OptionHelp] = &[
     DIRECTORY,
     option("direct", Flag, "false", "O_DIRECT: past the page cache; blocks must be multiples of 512 bytes"),
@@ -96,6 +103,7 @@ const FILE: &[OptionHelp] = &[
         "none",
         "reserve: space is reserved before files are filled (every byte is written all the same)",
     ),
+    SYNC,
 ];
 
 const BLOCK: &[OptionHelp] = &[
@@ -104,6 +112,7 @@ const BLOCK: &[OptionHelp] = &[
     IOPOLL,
     SQPOLL,
     REGISTERED,
+    SYNC,
     option("trim", Flag, "false", "the space is discarded (BLKDISCARD) before it is filled"),
 ];
 

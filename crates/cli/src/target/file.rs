@@ -9,12 +9,12 @@ use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where};
 use experiment::{Target, Workload};
 use metrics::OpKind;
 use provision::LocalPlace;
-use reactor::Choice;
+use reactor::{Choice, Durable};
 
 use super::options::Options;
 use super::place::{Entered, Entry, Place};
 use super::url::{TargetUrl, form, wrong};
-use super::{OpenOptions, TargetError};
+use super::{OpenOptions, TargetError, file_job};
 
 /// Regular files, used like devices, that this process may overwrite.
 static CLEARED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -23,13 +23,13 @@ static CLEARED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub struct FileTarget {
     pub(super) driver: FileDriver,
     pub(super) place: Place,
-    destroy: Option<PathBuf>,
+    pub(super) destroy: Option<PathBuf>,
     /// Sizes that must fit the device's alignment.
-    sizes: Vec<u64>,
+    pub(super) sizes: Vec<u64>,
     /// The workload changes what is there.
-    writes: bool,
+    pub(super) writes: bool,
     /// Which interface the options ask for.
-    wanted: Option<Choice>,
+    pub(super) wanted: Option<Choice>,
     /// Bytes of the device that are used; 0 in a directory.
     pub(super) device_bytes: u64,
 }
@@ -47,7 +47,9 @@ pub(super) fn open(
     }
     let path = PathBuf::from(&url.path);
     let device = url.scheme == "block";
-    let (place, config_place) = if device {
+    let (place, config_place) = if let (false, Some(job)) = (device, &workload.job) {
+        (Place::stays(&options.run), file_job::place(target, &given, path, workload, job)?)
+    } else if device {
         (Place::stays(&options.run), Where::Device(path))
     } else {
         directory(target, &given, &path, options)?
@@ -60,6 +62,8 @@ pub(super) fn open(
         fallocate: given.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
         file_bytes: workload.file_bytes,
         trim: given.flag("trim")?.unwrap_or(usual.trim),
+        durable: given.read("sync", durable)?.unwrap_or(usual.durable),
+        open_files: workload.job.as_ref().map_or(usual.open_files, |job| file_job::open_files(job, workload.jobs)),
         ..usual
     };
     let sizes: Vec<u64> = workload
@@ -130,6 +134,15 @@ fn fallocate(text: &str) -> Result<Fallocate, String> {
     }
 }
 
+fn durable(text: &str) -> Result<Durable, String> {
+    match text {
+        "none" => Ok(Durable::Nothing),
+        "dsync" => Ok(Durable::Data),
+        "sync" => Ok(Durable::All),
+        _ => Err("write none, dsync or sync".to_owned()),
+    }
+}
+
 /// The interface that `engine`, `iopoll` and `sqpoll` ask for, if they do.
 fn reactor_of(target: &Target, given: &Options) -> Result<Option<Choice>, TargetError> {
     let engine = given.text("engine").unwrap_or("auto");
@@ -149,6 +162,9 @@ fn reactor_of(target: &Target, given: &Options) -> Result<Option<Choice>, Target
 
 impl FileTarget {
     pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
+        if self.is_named() {
+            return Ok(Entered::Existing);
+        }
         if self.is_device() {
             self.may_be_written()?;
             self.driver.prepare()?;
@@ -161,6 +177,9 @@ impl FileTarget {
     }
 
     pub(super) fn adopt(&self) -> Result<(), TargetError> {
+        if self.is_named() {
+            return Ok(());
+        }
         if self.is_device() && self.writes {
             self.may_be_written()?;
         }
@@ -177,6 +196,7 @@ impl FileTarget {
         let path = match &self.driver.config().place {
             Where::Directory(path) => path.join(format!("{:016x}", 0)),
             Where::Device(path) => path.clone(),
+            Where::Named(_) => self.driver.path_of(0),
         };
         let mut data = Vec::new();
         std::fs::File::open(path)?.take(len).read_to_end(&mut data)?;
@@ -200,12 +220,17 @@ impl FileTarget {
     pub(super) fn directory(&self) -> Option<&Path> {
         match &self.driver.config().place {
             Where::Directory(path) => Some(path),
-            Where::Device(_) => None,
+            Where::Device(_) | Where::Named(_) => None,
         }
     }
 
     pub(super) fn is_device(&self) -> bool {
-        self.directory().is_none()
+        matches!(self.driver.config().place, Where::Device(_))
+    }
+
+    /// True when the files are those of a job, which the user named.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self.driver.config().place, Where::Named(_))
     }
 
     pub(super) fn reactor(&self, wanted: Choice) -> Choice {

@@ -8,6 +8,7 @@ mod cache;
 mod complete;
 mod facts;
 mod file;
+mod file_job;
 mod job;
 mod nfs;
 mod options;
@@ -30,7 +31,7 @@ use experiment::{CacheControl, Target, Workload};
 use metrics::{Interval, OpKind};
 use provision::{ProvisionError, Run};
 
-pub use job::LayOut;
+pub use job::{LaidOut, LayOutStage};
 pub use place::Entered;
 use url::TargetUrl;
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use metrics::ErrorKind;
+use reactor::Durable;
 
+use super::Named;
 use crate::DriverError;
 
 /// Where the bytes lie.
@@ -15,13 +17,16 @@ pub enum Place {
     /// A block device, or a regular file that is used like one. It exists already and keeps its size; there is one,
     /// whatever object an operation names.
     Device(PathBuf),
+    /// Files and devices that the user named, each by a path of its own.
+    Named(Named),
 }
 
 impl Place {
-    /// The path, as it was given.
+    /// The path, as it was given; of named files the directory that their names begin in.
     pub fn path(&self) -> &Path {
         match self {
             Place::Directory(path) | Place::Device(path) => path,
+            Place::Named(named) => &named.directory,
         }
     }
 }
@@ -85,6 +90,8 @@ pub struct FileConfig {
     pub trim: bool,
     /// Files that each worker keeps open; others are opened and closed again as operations need them.
     pub open_files: u32,
+    /// What each write makes durable before it ends (`O_DSYNC`, `O_SYNC`).
+    pub durable: Durable,
 }
 
 /// Files that each worker keeps open unless told otherwise. The customary limit of a process is 1024 at least.
@@ -103,6 +110,7 @@ impl FileConfig {
             file_bytes: 0,
             trim: false,
             open_files: OPEN_FILES,
+            durable: Durable::Nothing,
         }
     }
 

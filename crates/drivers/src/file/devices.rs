@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use metrics::ErrorKind;
+use reactor::Durable;
 use rustix::fs::{CWD, FileType, Mode, OFlags, SeekFrom, fstat, openat, seek};
 
 use super::errors::{kind_of, words};
@@ -12,9 +13,25 @@ use crate::DriverError;
 
 /// Opens a device; for reading only unless it is to be written.
 pub(super) fn open(path: &Path, direct: bool, write: bool) -> Result<OwnedFd, DriverError> {
+    open_durable(path, direct, write, Durable::Nothing)
+}
+
+/// And writes to it are durable before they end.
+pub(super) fn open_durable(
+    path: &Path,
+    direct: bool,
+    write: bool,
+    durable: Durable,
+) -> Result<OwnedFd, DriverError> {
     let mut flags = OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
     flags |= if write { OFlags::RDWR } else { OFlags::RDONLY };
     flags.set(OFlags::DIRECT, direct);
+    let durable = match durable {
+        Durable::Nothing => 0,
+        Durable::Data => libc::O_DSYNC,
+        Durable::All => libc::O_SYNC,
+    };
+    flags |= OFlags::from_bits_retain(durable as u32);
     let fd = match openat(CWD, path, flags, Mode::empty()) {
         Ok(fd) => fd,
         Err(rustix::io::Errno::INVAL) if direct => return Err(no_direct(path)),

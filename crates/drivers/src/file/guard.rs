@@ -47,6 +47,31 @@ pub(super) fn check(path: &Path, destroy: Option<&Path>) -> Result<(), DriverErr
     Err(DriverError::new(ErrorKind::Rejected, text))
 }
 
+/// Lets a device that the user named by its path pass: as [`check`], for any of several that may be overwritten; but one
+/// that is mounted passes only when that is allowed besides. Its number.
+pub(super) fn check_named(path: &Path, destroy: &[PathBuf], mounted_too: bool) -> Result<u64, DriverError> {
+    let wrong =
+        |e: std::io::Error| DriverError::new(kind_of(&e), format!("{}: {}", path.display(), words(&e)));
+    let device = identity(path).map_err(wrong)?;
+    let Identity::Block(number) = device else {
+        let text = format!("{}: it is no block device", path.display());
+        return Err(DriverError::new(ErrorKind::Rejected, text));
+    };
+    if let Some(mounted) = mounted(&Family::of(number))
+        && !mounted_too
+    {
+        let text = format!(
+            "{} {mounted}: nothing was written; unmount it, or say allow_mounted_write=1 in the job and --destroy {}",
+            path.display(),
+            path.display()
+        );
+        return Err(DriverError::new(ErrorKind::Rejected, text));
+    }
+    let named = destroy.iter().find(|named| identity(named).is_ok_and(|named| named == device));
+    check(path, named.or(destroy.first()).map(PathBuf::as_path))?;
+    Ok(number)
+}
+
 /// What speaks against writing, as the rest of a sentence that begins with the path.
 fn found_on(path: &Path, device: Identity) -> Result<Option<String>, DriverError> {
     if let Some(use_) = in_use(device) {

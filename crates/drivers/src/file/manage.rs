@@ -14,14 +14,14 @@ use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, open,
 use super::align::Alignment;
 use super::errors::{kind_of, words};
 use super::names::{MARK, object_of};
-use super::{FileDriver, Place, devices, facts, guard};
+use super::{FileDriver, Named, Place, devices, facts, guard};
 use crate::DriverError;
 
 /// What the mark says, for whoever finds it.
 const MARK_TEXT: &str = "manometer made this directory for a measurement, and removes it with all files in it that have \
                          names of 16 hexadecimal digits\n";
 /// `BLKFLSBUF` and `BLKDISCARD` of linux/fs.h.
-const BLKFLSBUF: libc::Ioctl = 0x1261;
+pub(super) const BLKFLSBUF: libc::Ioctl = 0x1261;
 const BLKDISCARD: libc::Ioctl = 0x1277;
 /// Bytes given up by one request: a large device is given up in steps, so that a signal ends it in time.
 const DISCARD_STEP: u64 = 4 << 30;
@@ -51,6 +51,7 @@ impl FileDriver {
             }
             Place::Device(path) if self.config().trim => self.give_up(path),
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
+            Place::Named(_) => Ok(()),
         }
     }
 
@@ -65,6 +66,7 @@ impl FileDriver {
                 marked(path)
             }
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
+            Place::Named(_) => Ok(()),
         }
     }
 
@@ -107,13 +109,17 @@ impl FileDriver {
         Ok(removed)
     }
 
-    /// Numbers and sizes of the files with our names, in no particular order. Of a device, its size as object 0.
+    /// Numbers and sizes of the files with our names, in no particular order. Of a device, its size as object 0; of named
+    /// files nothing.
     ///
     /// # Errors
     /// When the directory or device cannot be read.
     pub fn files(&self) -> Result<Vec<(u64, u64)>, DriverError> {
         if let Place::Device(_) = &self.config().place {
             return Ok(vec![(0, self.device_size()?)]);
+        }
+        if let Place::Named(_) = &self.config().place {
+            return Ok(Vec::new());
         }
         let mut files = Vec::new();
         self.each_file(|path| {
@@ -164,6 +170,7 @@ impl FileDriver {
                 fadvise(&fd, 0, None, Advice::DontNeed).map_err(|e| failed("device", path, &e.into()))?;
                 Ok("pages of the device given up (fsync, posix_fadvise DONTNEED)".into())
             }
+            Place::Named(_) => Ok("as the job says (invalidate)".into()),
         }
     }
 
@@ -177,7 +184,7 @@ impl FileDriver {
         }
         let found = match &self.config().place {
             Place::Device(path) => Alignment::of(devices::open(path, true, false)?),
-            Place::Directory(path) => {
+            Place::Directory(path) | Place::Named(Named { directory: path, .. }) => {
                 // Before it is made, its parent knows.
                 let there = if path.exists() { path.as_path() } else { path.parent().unwrap_or(path) };
                 let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
@@ -300,6 +307,6 @@ fn not_ours(path: &Path) -> DriverError {
     DriverError::new(ErrorKind::AlreadyExists, text)
 }
 
-fn failed(what: &str, path: &Path, error: &io::Error) -> DriverError {
+pub(super) fn failed(what: &str, path: &Path, error: &io::Error) -> DriverError {
     DriverError::new(kind_of(error), format!("{what} {}: {}", path.display(), words(error)))
 }

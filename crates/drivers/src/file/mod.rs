@@ -1,4 +1,5 @@
-//! The `file:` and `block:` targets: files in a directory of our own, block devices, and files used like devices.
+//! The `file:` and `block:` targets: files in a directory of our own, block devices, files used like devices, and
+//! whatever the user names.
 //!
 //! | operation | in a directory | on a device |
 //! |---|---|---|
@@ -21,7 +22,9 @@ mod devices;
 mod errors;
 mod facts;
 mod guard;
+mod lay_out;
 mod manage;
+mod named;
 mod names;
 mod operation;
 mod session;
@@ -29,12 +32,15 @@ mod signatures;
 mod watch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use reactor::Reactor;
 
 pub use self::align::Alignment;
 pub use self::config::{Fallocate, FileConfig, OPEN_FILES, Place};
+pub use self::lay_out::{FileKind, Fill, Looked};
 pub use self::manage::drop_caches;
+pub use self::named::{Hint, Named};
 pub use self::session::FileSession;
 use crate::{Driver, DriverError, WorkerContext};
 
@@ -44,6 +50,8 @@ pub struct FileDriver {
     config: FileConfig,
     /// The device was looked at and may be written.
     cleared: AtomicBool,
+    /// The numbers of named devices that were looked at and may be written.
+    cleared_devices: Mutex<Vec<u64>>,
 }
 
 impl FileDriver {
@@ -53,7 +61,7 @@ impl FileDriver {
     /// When the configuration makes no sense. Nothing is opened yet.
     pub fn new(config: FileConfig) -> Result<Self, DriverError> {
         config.check()?;
-        Ok(Self { config, cleared: AtomicBool::new(false) })
+        Ok(Self { config, cleared: AtomicBool::new(false), cleared_devices: Mutex::default() })
     }
 
     /// What it was made with.
@@ -61,9 +69,15 @@ impl FileDriver {
         &self.config
     }
 
-    /// True when operations may write: always in a directory of our own, on a device once it was checked.
+    /// True when operations may write: always in a directory of our own and to files that the user named, on a device
+    /// once it was checked.
     pub(self) fn may_write(&self) -> bool {
-        matches!(self.config.place, Place::Directory(_)) || self.cleared.load(Ordering::Relaxed)
+        !matches!(self.config.place, Place::Device(_)) || self.cleared.load(Ordering::Relaxed)
+    }
+
+    /// The numbers of named devices that may be written.
+    pub(self) fn cleared_devices(&self) -> Vec<u64> {
+        self.cleared_devices.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -10,7 +10,7 @@ use super::errors::{advice, kind_of};
 use super::names::{NAME_LEN, name_of};
 use super::session::{FileSession, Opened, device_file};
 use super::{devices, errors};
-use crate::{Done, Op};
+use crate::{CommitKind, Done, Op};
 
 /// The longest range that is moved by one call and held in one buffer; more is done in pieces.
 const PIECE_MAX: u64 = 64 << 20;
@@ -86,11 +86,18 @@ macro_rules! file_of {
 
 #[cold]
 async fn open_file(session: &FileSession, op: &Op, write: bool) -> Result<File, Fault> {
-    let options = FileOptions { write, ..options(session) };
+    let mut options = FileOptions { write, ..options(session) };
     let Opened::Directory { directory, cache } = &session.opened else { return open_for_writing(session) };
-    let (file, name) = directory.open_file(take_name(session, op), options).await;
+    if let Place::Named(named) = &session.config.place {
+        options.write |= named.write;
+        options.create = options.write && named.create;
+    }
+    let (file, name) = directory.open_file(take_name(session, op)?, options).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     let file = file.map_err(|e| refused(session, op, &e))?;
+    if let Place::Named(named) = &session.config.place {
+        named.opened(&file, &session.cleared_devices)?;
+    }
     cache.keep(op.object, &file);
     Ok(file)
 }
@@ -104,7 +111,7 @@ fn open_for_writing(session: &FileSession) -> Result<File, Fault> {
         let text = "nothing is written before the device was checked for what it holds: this is a fault of manometer's";
         return Err(Fault::new(ErrorKind::Rejected, text));
     }
-    let opened = devices::open(path, session.config.direct, true);
+    let opened = devices::open_durable(path, session.config.direct, true, session.config.durable);
     let fd = opened.map_err(|e| Fault::new(e.kind, e.detail))?;
     let file = device_file(&session.reactor, &session.config, fd, true);
     *writing.borrow_mut() = Some(file.clone());
@@ -115,18 +122,23 @@ fn options(session: &FileSession) -> FileOptions {
     FileOptions {
         direct: session.config.direct,
         register: session.config.registered,
+        durable: session.config.durable,
         ..FileOptions::default()
     }
 }
 
 /// The lane's buffer for names, with the object's name in it.
-fn take_name(session: &FileSession, op: &Op) -> Buffer {
+fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
     let kept = session.lanes[op.lane as usize].name.take();
     // It is gone when the lane's last operation timed out: then the kernel still has it.
     let mut buffer = kept.unwrap_or_else(|| session.reactor.buffer(reactor::NAME_BUFFER));
+    if let Place::Named(named) = &session.config.place {
+        named.write_path(op.object, &mut buffer)?;
+        return Ok(buffer);
+    }
     buffer[..NAME_LEN].copy_from_slice(&name_of(op.object));
     buffer[NAME_LEN] = 0;
-    buffer
+    Ok(buffer)
 }
 
 #[inline]
@@ -215,8 +227,9 @@ pub(super) async fn create(session: &FileSession, op: &Op) -> Result<Done, Fault
     let Opened::Directory { directory, cache } = &session.opened else {
         return Err(Fault::new(ErrorKind::Rejected, "a device is not created"));
     };
-    let options = FileOptions { write: true, create_new: true, ..options(session) };
-    let (file, name) = directory.open_file(take_name(session, op), options).await;
+    let named = matches!(session.config.place, Place::Named(_));
+    let options = FileOptions { write: true, create_new: !named, create: named, ..options(session) };
+    let (file, name) = directory.open_file(take_name(session, op)?, options).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     let file = file.map_err(|e| refused(session, op, &e))?;
     let bytes = session.config.file_bytes;
@@ -247,13 +260,19 @@ pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault
     // Whatever the descriptor was opened for: it is the file that is synced. A device is synced as it was written.
     let write = matches!(&session.opened, Opened::Device { writing, .. } if writing.borrow().is_some());
     let file = file_of!(session, op, write);
-    file.sync(session.config.fdatasync).await.map_err(|e| refused(session, op, &e))?;
+    let done = match CommitKind::of(op.len) {
+        CommitKind::Usual => file.sync(session.config.fdatasync).await,
+        CommitKind::Full => file.sync(false).await,
+        CommitKind::Data => file.sync(true).await,
+        CommitKind::Range(flags) => file.sync_range(op.offset, 0, flags.into()).await,
+    };
+    done.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
 }
 
 pub(super) async fn stat(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     if let Opened::Directory { directory, .. } = &session.opened {
-        let (size, name) = directory.size_of(take_name(session, op)).await;
+        let (size, name) = directory.size_of(take_name(session, op)?).await;
         session.lanes[op.lane as usize].name.set(Some(name));
         size.map_err(|e| refused(session, op, &e))?;
     } else {
@@ -269,7 +288,7 @@ pub(super) async fn remove(session: &FileSession, op: &Op) -> Result<Done, Fault
         return Err(Fault::new(ErrorKind::Rejected, "a device is not removed"));
     };
     cache.forget(op.object);
-    let (removed, name) = directory.remove(take_name(session, op)).await;
+    let (removed, name) = directory.remove(take_name(session, op)?).await;
     session.lanes[op.lane as usize].name.set(Some(name));
     removed.map_err(|e| refused(session, op, &e))?;
     Ok(Done { rpcs: 1, ..Done::default() })
@@ -302,6 +321,7 @@ pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> 
         (Opened::Device { block: true, .. }, Place::Device(_)) => {
             file.discard_blocks(op.offset, op.len).await
         }
+        (_, Place::Named(_)) if devices::is_block(&file) => file.discard_blocks(op.offset, op.len).await,
         _ => file.allocate(Space::Punch, op.offset, op.len).await,
     };
     result.map_err(|e| refused(session, op, &e))?;

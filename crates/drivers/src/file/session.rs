@@ -16,7 +16,7 @@ use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
 use super::watch::Watch;
-use super::{FileDriver, devices, facts};
+use super::{FileDriver, devices, facts, named};
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
 /// What a session has open.
@@ -46,6 +46,8 @@ pub struct FileSession {
     /// What offsets and lengths must be multiples of, past the page cache.
     pub(super) alignment: Option<Alignment>,
     pub(super) may_write: bool,
+    /// The numbers of named devices that may be written.
+    pub(super) cleared_devices: Vec<u64>,
     watch: Watch,
     /// Deadline of an operation in seconds, for messages.
     op_timeout_s: f64,
@@ -66,12 +68,14 @@ impl FileSession {
             );
             return Err(DriverError::new(ErrorKind::Rejected, text));
         }
-        if reactor.polls_completions() && facts::polls(config.place.path()) == Some(false) {
+        let one = !matches!(config.place, Place::Named(_));
+        if one && reactor.polls_completions() && facts::polls(config.place.path()) == Some(false) {
             return Err(devices::cannot_be_polled(config.place.path()));
         }
         let (opened, alignment) = match &config.place {
             Place::Directory(path) => open_directory(reactor, &config, path).await?,
             Place::Device(path) => open_device(reactor, &config, path).await?,
+            Place::Named(named) => (named::open(reactor, &config, named)?, None),
         };
         let lanes = context.lanes.max(1) as usize;
         let lane = || {
@@ -87,6 +91,7 @@ impl FileSession {
             verify: context.sink == Sink::Verify,
             alignment: if config.direct { alignment } else { None },
             may_write: driver.may_write(),
+            cleared_devices: driver.cleared_devices(),
             watch: Watch::start(reactor, lanes, context.op_timeout),
             op_timeout_s: context.op_timeout.as_secs_f64(),
             config,
@@ -118,11 +123,12 @@ impl FileSession {
         };
         let path = self.config.place.path().display();
         let file = match &self.config.place {
-            Place::Directory(_) if kind != OpKind::List => format!("/{object:016x}"),
-            _ => String::new(),
+            Place::Directory(_) if kind != OpKind::List => format!("{path}/{object:016x}"),
+            Place::Named(named) => named.path_of(object).display().to_string(),
+            _ => path.to_string(),
         };
         let (error, text) = *fault.0;
-        OpError::new(error, format!("{kind}{range}, {path}{file}: {text}"))
+        OpError::new(error, format!("{kind}{range}, {file}: {text}"))
     }
 }
 

@@ -1,0 +1,362 @@
+//! The files and devices of a job on this machine: opened as it says, laid out, given up by the cache, removed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use drivers::DriverError;
+use drivers::file::{FileConfig, FileDriver, FileKind, Fill, Hint, Looked, Named, Place as Where};
+use engine::{JobFile, JobLoad};
+use experiment::{
+    Advice, Allocate, BlockSizes, Cell, Commits, Directions, FileService, Found, Job, JobFiles, SizeChoice,
+    Target, WeightedOp, Workload,
+};
+use metrics::OpKind;
+
+use super::file::FileTarget;
+use super::job::{LaidOut, LayOutStage, parts};
+use super::options::Options;
+use super::url::wrong;
+use super::{Opened, TargetError};
+
+/// Bytes of one operation that fills or pre-reads.
+const LARGE_BLOCK: u64 = 1 << 20;
+/// Workers that fill or pre-read, at most.
+const PASS_WORKERS: usize = 4;
+/// Descriptors that are not for the files of jobs.
+const OTHER_DESCRIPTORS: u64 = 128;
+
+/// Where the files of a job are, and how they are opened.
+pub(super) fn place(
+    target: &Target,
+    given: &Options,
+    directory: PathBuf,
+    workload: &Workload,
+    job: &Job,
+) -> Result<Where, TargetError> {
+    if !directory.is_dir() {
+        return Err(wrong(&target.url, "there is no such directory; make it, or name one that exists"));
+    }
+    if let Some(name) = given.text("directory") {
+        return Err(given.wrong(
+            "directory",
+            name,
+            "a job names its directories itself (files: names: directories:)",
+        ));
+    }
+    let layout = &job.files.layout;
+    let hint = match (layout.advice, job.pattern.random) {
+        (Advice::None, _) => Hint::None,
+        (Advice::Sequential, _) | (Advice::ByPattern, false) => Hint::Sequential,
+        (Advice::Random, _) | (Advice::ByPattern, true) => Hint::Random,
+    };
+    Ok(Where::Named(Named {
+        directory,
+        job: job.name.clone(),
+        names: job.files.names.clone(),
+        write: changes(workload),
+        create: layout.create,
+        hint,
+    }))
+}
+
+/// Files that each worker keeps open: all of them, or as many as the job says, but no more than the process may.
+pub(super) fn open_files(job: &Job, workers: u32) -> u32 {
+    let most = (most_descriptors().saturating_sub(OTHER_DESCRIPTORS) / u64::from(workers.max(1))).max(4);
+    let wanted = match job.files.open {
+        // Twice as much room as there are files, so that hardly any two compete for a place.
+        0 => u64::from(job.files.per_worker()) * 2,
+        open => u64::from(open),
+    };
+    wanted.clamp(1, most) as u32
+}
+
+/// Descriptors that this process may have (getrlimit(2)).
+fn most_descriptors() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is a place for the answer.
+    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {
+        0 => limit.rlim_cur,
+        _ => 1024,
+    }
+}
+
+/// The workload writes or trims.
+fn changes(workload: &Workload) -> bool {
+    workload.ops.iter().any(|op| op.op != OpKind::Read)
+}
+
+fn has(workload: &Workload, kind: OpKind) -> bool {
+    workload.ops.iter().any(|op| op.op == kind)
+}
+
+/// What is known of a file while the workers are gone through.
+struct Known {
+    looked: Looked,
+    /// Its size as the workers so far need it.
+    bytes: u64,
+}
+
+impl FileTarget {
+    /// See [`Opened::lay_out`].
+    pub(super) fn lay_out(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {
+        let Where::Named(named) = &self.driver.config().place else {
+            return Ok(LaidOut { files: self.as_device(job, cell)?, stages: Vec::new() });
+        };
+        directories_are_there(named)?;
+        let mut known: BTreeMap<u64, Known> = BTreeMap::new();
+        let mut files = parts(job, cell.workload.jobs, |number, file| {
+            let object = job.files.object(number, file);
+            if !known.contains_key(&object) {
+                let looked = self.driver.look(object)?;
+                known.insert(object, Known { looked, bytes: looked.bytes });
+            }
+            let one = &known[&object];
+            let fixed = one.looked.kind == FileKind::Block;
+            let found = Found { bytes: one.bytes, fixed };
+            if one.looked.kind != FileKind::Character
+                && let Ok(part) = job.part(number, file, found)
+                && let Some(one) = known.get_mut(&object)
+            {
+                one.bytes = one.bytes.max(part.bytes);
+            }
+            Ok(found)
+        })?;
+        for file in files.iter_mut().flatten() {
+            file.bytes = file.bytes.max(known[&file.object].bytes);
+        }
+        if changes(&cell.workload) {
+            let devices = known.iter().filter(|(_, one)| one.looked.kind == FileKind::Block);
+            for (object, _) in devices {
+                self.driver.check_named(*object, self.destroy.as_slice(), job.files.layout.mounted_device)?;
+            }
+        }
+        if self.driver.config().direct {
+            self.check_alignment(job, cell, &files, &known)?;
+        }
+        let filled = self.make_files(job, cell, &known)?;
+        let mut stages = Vec::new();
+        if !filled.is_empty() {
+            stages.push(self.stage("lay out", job, OpKind::Write, filled));
+        }
+        if job.files.layout.pre_read {
+            let mut seen = BTreeSet::new();
+            let parts = files
+                .iter()
+                .flatten()
+                .filter(|file| file.length > 0 && seen.insert((file.object, file.start)));
+            let parts: Vec<JobFile> = parts.copied().collect();
+            if !parts.is_empty() {
+                stages.push(self.stage("pre-read", job, OpKind::Read, parts));
+            }
+        }
+        Ok(LaidOut { files, stages })
+    }
+
+    /// A device, or a file used like one, of a `block:` target: the job's only file.
+    fn as_device(&self, job: &Job, cell: &Cell) -> Result<Vec<Vec<JobFile>>, TargetError> {
+        parts(job, cell.workload.jobs, |_, _| Ok(Found { bytes: self.device_bytes, fixed: true }))
+    }
+
+    /// Makes the files that are missing or too short; those that are to be filled.
+    fn make_files(
+        &self,
+        job: &Job,
+        cell: &Cell,
+        known: &BTreeMap<u64, Known>,
+    ) -> Result<Vec<JobFile>, TargetError> {
+        let layout = &job.files.layout;
+        let appends = layout.append;
+        let whole = has(&cell.workload, OpKind::Read)
+            || layout.overwrite && has(&cell.workload, OpKind::Write) && !appends;
+        let kept = appends || !whole && !has(&cell.workload, OpKind::Write);
+        let fill = match layout.allocate {
+            Allocate::None => Fill::None,
+            Allocate::Native => Fill::Reserve,
+            Allocate::Posix => Fill::Posix,
+            Allocate::Keep => Fill::Behind,
+            Allocate::Truncate => Fill::Hole,
+        };
+        let mut filled = Vec::new();
+        let files =
+            known.iter().filter(|(_, one)| matches!(one.looked.kind, FileKind::Missing | FileKind::Regular));
+        for (object, one) in files {
+            let missing = one.looked.kind == FileKind::Missing;
+            if !layout.create && (missing || one.bytes > one.looked.bytes) {
+                return Err(self.may_not_make(*object, one));
+            }
+            if layout.create_on_open || job.region.fill_device && one.bytes == one.looked.bytes {
+                self.driver.make_directories(&self.driver.path_of(*object))?;
+                continue;
+            }
+            if one.bytes > one.looked.bytes {
+                self.driver.make(*object, one.bytes, fill, kept, whole)?;
+                if whole {
+                    filled.push(JobFile::whole(*object, one.bytes));
+                }
+            }
+        }
+        Ok(filled)
+    }
+
+    /// A file that would have to be made, in a job that may not.
+    fn may_not_make(&self, object: u64, one: &Known) -> TargetError {
+        let path = self.driver.path_of(object);
+        let what = match one.looked.kind {
+            FileKind::Missing => "it is missing".to_owned(),
+            _ => format!("it has {} bytes and the job needs {}", one.looked.bytes, one.bytes),
+        };
+        TargetError::Input(format!(
+            "file {}: {what}, and files may not be made (allow_file_create=0): make it, or let the job make it",
+            path.display()
+        ))
+    }
+
+    /// Past the page cache not every size can be read or written: better said now than by every operation.
+    fn check_alignment(
+        &self,
+        job: &Job,
+        cell: &Cell,
+        files: &[Vec<JobFile>],
+        known: &BTreeMap<u64, Known>,
+    ) -> Result<(), TargetError> {
+        let sizes = sizes_of(job, cell);
+        let mut seen = BTreeSet::new();
+        for file in files.iter().flatten() {
+            let looked = known[&file.object].looked;
+            let whose = match looked.kind {
+                FileKind::Missing => self.driver.path_of(file.object).parent().map(Path::to_owned),
+                _ => None,
+            };
+            if looked.kind == FileKind::Character || !seen.insert((looked.device, whose, file.start)) {
+                continue;
+            }
+            let Some(alignment) = self.driver.alignment_at(file.object)? else { continue };
+            let unit = u64::from(alignment.offset_bytes.max(1));
+            let wrong = |what: &str, bytes: u64| {
+                TargetError::Input(format!(
+                    "job {}: {what} of {bytes} bytes, file {}: past the page cache (direct=1) offsets and sizes must be \
+                     multiples of {unit} bytes: choose such ones, or set direct=0",
+                    job.name,
+                    self.driver.path_of(file.object).display()
+                ))
+            };
+            if let Some(size) = sizes.iter().find(|size| !size.is_multiple_of(unit)) {
+                return Err(wrong("a block", *size));
+            }
+            if !file.start.is_multiple_of(unit) {
+                return Err(wrong("an offset", file.start));
+            }
+        }
+        Ok(())
+    }
+
+    /// A stage that moves every byte of these parts once.
+    fn stage(&self, name: &'static str, job: &Job, direction: OpKind, parts: Vec<JobFile>) -> LayOutStage {
+        let bytes = parts.iter().map(|part| part.length).sum();
+        let workers = parts.len().min(PASS_WORKERS);
+        let mut lists: Vec<Vec<JobFile>> = vec![Vec::new(); workers];
+        for (at, part) in parts.into_iter().enumerate() {
+            lists[at % workers].push(part);
+        }
+        let filling = direction == OpKind::Write;
+        let job = Job {
+            name: job.name.clone(),
+            first_number: job.first_number,
+            seed: job.seed,
+            files: JobFiles {
+                names: job.files.names.clone(),
+                service: FileService::Sequential,
+                open: OPEN_WHILE_PASSING,
+                ..JobFiles::default()
+            },
+            block_sizes: BlockSizes {
+                sizes: Directions::all(SizeChoice::Fixed(LARGE_BLOCK)),
+                ..BlockSizes::default()
+            },
+            commits: Commits { at_end: filling && job.files.layout.create_fsync, ..Commits::default() },
+            content: job.content.clone(),
+            ..Job::default()
+        };
+        let ops = vec![WeightedOp { op: direction, weight: 1.0 }];
+        let load = JobLoad { tails: true, ..JobLoad::new(Arc::new(job), ops, lists) };
+        LayOutStage { name, load, bytes, opened: self.for_passing(filling).map(Opened::File) }
+    }
+
+    /// The same files, opened for filling or reading through the page cache; `None` when they are opened so already.
+    fn for_passing(&self, filling: bool) -> Option<FileTarget> {
+        let config = self.driver.config();
+        let Where::Named(named) = &config.place else { return None };
+        let named = Named { write: filling, create: false, hint: Hint::Sequential, ..named.clone() };
+        let config = FileConfig {
+            place: Where::Named(named),
+            direct: false,
+            open_files: OPEN_WHILE_PASSING,
+            durable: reactor::Durable::Nothing,
+            ..config.clone()
+        };
+        let driver = FileDriver::new(config).ok()?;
+        Some(FileTarget {
+            driver,
+            place: self.place.clone(),
+            destroy: self.destroy.clone(),
+            sizes: Vec::new(),
+            writes: filling,
+            wanted: self.wanted,
+            device_bytes: 0,
+        })
+    }
+
+    /// See [`Opened::begin_job`].
+    pub(super) fn begin_job(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+        let layout = &job.files.layout;
+        if !self.is_named() || !layout.invalidate || layout.pre_read {
+            return Ok(());
+        }
+        for file in laid_out.files.iter().flatten() {
+            self.driver.forget_pages(file.object, file.start, file.length)?;
+        }
+        Ok(())
+    }
+
+    /// See [`Opened::finish_job`].
+    pub(super) fn finish_job(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+        let layout = &job.files.layout;
+        if !self.is_named() || !(layout.unlink || layout.unlink_each_loop) {
+            return Ok(());
+        }
+        let mut first: Result<(), DriverError> = Ok(());
+        for file in laid_out.files.iter().flatten() {
+            first = first.and(self.driver.remove_named(file.object));
+        }
+        Ok(first?)
+    }
+}
+
+/// Files that each worker keeps open while it fills or pre-reads: they are gone through one after the other.
+const OPEN_WHILE_PASSING: u32 = 64;
+
+/// The directories that the job names must be there, as those of fio must.
+fn directories_are_there(named: &Named) -> Result<(), TargetError> {
+    let missing = named.names.directories.iter().find(|name| !named.directory.join(name).is_dir());
+    missing.map_or(Ok(()), |name| {
+        Err(TargetError::Input(format!(
+            "directory {name}: there is no such directory: make it, or name one that exists"
+        )))
+    })
+}
+
+/// The sizes of all blocks that the job may use.
+fn sizes_of(job: &Job, cell: &Cell) -> Vec<u64> {
+    let sizes = &job.block_sizes.sizes;
+    let directions =
+        [(OpKind::Read, &sizes.read), (OpKind::Write, &sizes.write), (OpKind::Trim, &sizes.trim)];
+    let used = directions.into_iter().filter(|(kind, _)| has(&cell.workload, *kind));
+    used.flat_map(|(_, choice)| match choice {
+        SizeChoice::Split(sizes) => sizes.iter().map(|size| size.bytes).collect(),
+        _ if job.block_sizes.unaligned => vec![1],
+        // All sizes of a range are multiples of its least, but for the largest.
+        other => vec![other.least(), other.most()],
+    })
+    .collect()
+}
