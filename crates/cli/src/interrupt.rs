@@ -38,13 +38,44 @@ pub enum Manner {
 
 #[derive(Default)]
 struct Parts {
-    control: Option<Control>,
-    /// The control's stage is a measurement that ends well by itself once it sees that a signal came.
-    ends_well: bool,
+    /// The stages under way.
+    governed: Vec<Stage>,
+    /// Number of the next of them.
+    next: u64,
     /// What to say when the second signal comes: what is left, and the command that removes it.
     leftovers: Option<String>,
     /// What to do before a signal ends the process.
     leave: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+/// A stage under way.
+struct Stage {
+    number: u64,
+    control: Control,
+    /// It is a measurement that ends well by itself once it sees that a signal came.
+    ends_well: bool,
+}
+
+/// A stage that a signal reaches until this is dropped.
+pub struct Governed {
+    interrupt: Interrupt,
+    number: u64,
+}
+
+impl Governed {
+    /// From now on the stage ends well by itself when it sees that a signal came: the first does not stop it.
+    pub fn ends_well(&self) {
+        let mut parts = self.interrupt.parts();
+        if let Some(stage) = parts.governed.iter_mut().find(|stage| stage.number == self.number) {
+            stage.ends_well = true;
+        }
+    }
+}
+
+impl Drop for Governed {
+    fn drop(&mut self) {
+        self.interrupt.parts().governed.retain(|stage| stage.number != self.number);
+    }
 }
 
 impl Interrupt {
@@ -98,9 +129,7 @@ impl Interrupt {
             }
             (Manner::Run, 1) => {
                 // A measurement that has begun is worth keeping; anything else is not waited for.
-                if !self.parts().ends_well {
-                    self.stop();
-                }
+                self.stop_unless(|stage| stage.ends_well);
                 messages.note(
                     "interrupted: the cell ends with its interval and is kept, then what was created is removed \
                      (again to stop at once)",
@@ -127,10 +156,16 @@ impl Interrupt {
     }
 
     fn stop(&self) {
-        self.0.cancel.cancel();
-        if let Some(control) = &self.parts().control {
-            control.stop();
+        self.stop_unless(|_| false);
+    }
+
+    /// Stops the stages that do not end well by themselves; management calls are given up unless one is waited for.
+    fn stop_unless(&self, ends_well: impl Fn(&Stage) -> bool) {
+        let parts = self.parts();
+        if !parts.governed.iter().any(&ends_well) {
+            self.0.cancel.cancel();
         }
+        parts.governed.iter().filter(|stage| !ends_well(stage)).for_each(|stage| stage.control.stop());
     }
 
     /// The switch that gives up management calls.
@@ -152,19 +187,17 @@ impl Interrupt {
         }
     }
 
-    /// The next stage can be stopped through `control`; at once, if a signal came already.
-    pub fn governs(&self, control: &Control) {
+    /// The stage that is about to begin can be stopped through `control`; at once, if a signal came already.
+    pub fn governs(&self, control: &Control) -> Governed {
         let mut parts = self.parts();
         if self.arrived_already() {
             control.stop();
         }
-        parts.control = Some(control.clone());
-        parts.ends_well = false;
-    }
-
-    /// From now on the stage ends well by itself when it sees that a signal came: the first does not stop it.
-    pub fn ends_well(&self) {
-        self.parts().ends_well = true;
+        let number = parts.next;
+        parts.next += 1;
+        parts.governed.push(Stage { number, control: control.clone(), ends_well: false });
+        drop(parts);
+        Governed { interrupt: self.clone(), number }
     }
 
     /// What is to be done before a signal ends the process, such as giving the terminal back.

@@ -32,11 +32,11 @@ pub struct CellOutcome {
     pub started: Option<Timestamp>,
     /// From the beginning of its load to its end, verification included, in nanoseconds.
     pub elapsed_ns: u64,
-    /// The load; `None` when it could not be run, or only laid out its files.
+    /// The load, verification included; `None` when it could not be run, or only laid out its files.
     pub load: Option<StageResult>,
-    /// The verification after the load.
+    /// A verification of its own after the load; jobs verify in the course of their load.
     pub verify: Option<StageResult>,
-    /// What its workers used of the processors, load and verification together.
+    /// What its workers used of the processors.
     pub usage: Usage,
     /// Throughput over time.
     pub samples: Samples,

@@ -28,7 +28,11 @@ pub fn shortened(text: &str, most: usize) -> String {
 pub fn line(model: &Model, now_ns: u64) -> String {
     let stage = &model.stage;
     let name = model.cells.get(model.current).map_or("", |cell| cell.name.as_str());
-    let mut parts = vec![format!("cell {}/{} {}", model.current + 1, model.cells.len(), shortened(name, 60))];
+    let all = model.cells.len();
+    let mut parts = vec![match model.running.len() {
+        0 | 1 => format!("cell {}/{all} {}", model.current + 1, shortened(name, 60)),
+        more => format!("{more} cells at once of {all}: {} and others", shortened(name, 60)),
+    }];
     if !stage.name.is_empty() {
         let elapsed = clock(model.stage_elapsed_s(now_ns));
         let simulated = if stage.simulated { " (simulated)" } else { "" };
@@ -96,8 +100,11 @@ mod tests {
         let second = 1_000_000_000;
         let mut model = Model { cells: vec![cell("read 4KiB", 100.0), cell("b", 50.0)], ..Model::default() };
         model.begin_cell(0, "null:", 0);
-        model.begin_stage(Stage { name: "measure".into(), at_most_s: Some(90.0), ..Stage::default() });
-        model.interval(&interval(0, &[(OpKind::Read, 1000, 4096, 1_000_000)]));
+        model.begin_stage(
+            Some(0),
+            Stage { name: "measure".into(), at_most_s: Some(90.0), ..Stage::default() },
+        );
+        model.interval(0, &interval(0, &[(OpKind::Read, 1000, 4096, 1_000_000)]));
         let criterion = Criterion {
             name: "a".into(),
             value: 1.0,

@@ -1,6 +1,7 @@
 //! What there is to see of a run at a moment. The runner writes it, the progress line and the view read it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use metrics::{Interval, OpKind};
 use stats::Criterion;
@@ -22,15 +23,17 @@ pub struct Model {
     pub began_ns: u64,
     /// All cells of the matrix.
     pub cells: Vec<CellLine>,
-    /// The one under way.
+    /// Those under way at the same time; the first of them leads: the stage that is shown is its.
+    pub running: Vec<Running>,
+    /// The one that leads, or led last.
     pub current: usize,
     /// When it began.
     pub cell_began_ns: u64,
     /// What it loads.
     pub target: String,
-    /// What is being done.
+    /// What it does.
     pub stage: Stage,
-    /// The last intervals of the stage, thinned out.
+    /// The last intervals of the stage, thinned out; of all cells under way together.
     pub history: History,
     /// The operations in the last interval.
     pub ops: Vec<OpLine>,
@@ -57,6 +60,18 @@ pub struct CellLine {
     pub expected_s: f64,
     /// How long it took, in seconds, once it ended.
     pub took_s: Option<f64>,
+}
+
+/// A cell under way.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// Its place among all cells.
+    pub cell: usize,
+    began_ns: u64,
+    target: String,
+    stage: Stage,
+    /// Its last interval.
+    last: Option<Arc<Interval>>,
 }
 
 /// A stage under way.
@@ -95,6 +110,12 @@ pub struct OpLine {
     pub max_ns: u64,
     /// Failed in the interval.
     pub failed: u64,
+}
+
+impl OpLine {
+    fn nothing(kind: OpKind) -> Self {
+        OpLine { kind, ops_per_s: 0.0, bytes_per_s: 0.0, p50_ns: 0, p99_ns: 0, max_ns: 0, failed: 0 }
+    }
 }
 
 /// The rule's view of the measurement.
@@ -170,67 +191,126 @@ impl History {
 impl Model {
     /// A cell begins.
     pub fn begin_cell(&mut self, index: usize, target: &str, now_ns: u64) {
-        self.current = index;
-        self.cell_began_ns = now_ns;
-        self.target = target.to_owned();
-        self.failed = 0;
-        self.steady = None;
-        self.limits.clear();
+        if self.running.is_empty() {
+            self.failed = 0;
+        }
+        let target = target.to_owned();
+        self.running.push(Running { cell: index, began_ns: now_ns, target, ..Running::default() });
         if let Some(cell) = self.cells.get_mut(index) {
             cell.state = State::Running;
+        }
+        if self.running.len() == 1 {
+            self.lead();
         }
     }
 
     /// A cell is over.
     pub fn end_cell(&mut self, index: usize, state: State, outcome: String, now_ns: u64) {
-        let took_s = now_ns.saturating_sub(self.cell_began_ns) as f64 / 1e9;
+        let Some(at) = self.running.iter().position(|running| running.cell == index) else { return };
+        let ended = self.running.remove(at);
+        let took_s = now_ns.saturating_sub(ended.began_ns) as f64 / 1e9;
         if let Some(cell) = self.cells.get_mut(index) {
             cell.state = state;
             cell.outcome = outcome;
             cell.took_s = Some(took_s);
         }
+        if at == 0 {
+            self.lead();
+        }
+    }
+
+    /// The first of those under way is shown.
+    fn lead(&mut self) {
         self.stage = Stage::default();
-        self.history = History::default();
-        self.ops.clear();
         self.steady = None;
+        self.limits.clear();
+        if let Some(first) = self.running.first() {
+            self.current = first.cell;
+            self.cell_began_ns = first.began_ns;
+            self.target = first.target.clone();
+            self.stage = first.stage.clone();
+        } else {
+            self.history = History::default();
+            self.ops.clear();
+        }
     }
 
-    /// A stage begins.
-    pub fn begin_stage(&mut self, stage: Stage) {
-        self.stage = stage;
-        self.history = History::default();
-        self.ops.clear();
+    /// True when this is the cell whose stage is shown.
+    pub fn leads(&self, index: usize) -> bool {
+        self.running.first().is_none_or(|first| first.cell == index)
     }
 
-    /// Takes an interval of the stage in.
-    pub fn interval(&mut self, interval: &Interval) {
-        let seconds = interval.length_ns as f64 / 1e9;
-        if seconds <= 0.0 {
+    /// A stage of a cell begins; one of none is shown at once.
+    pub fn begin_stage(&mut self, cell: Option<usize>, stage: Stage) {
+        let running = self.running.iter_mut().find(|running| Some(running.cell) == cell);
+        if let Some(running) = running {
+            running.stage = stage.clone();
+            running.last = None;
+        }
+        if cell.is_none_or(|cell| self.leads(cell)) {
+            self.stage = stage;
+            self.history = History::default();
+            self.ops.clear();
+        }
+    }
+
+    /// Takes an interval of a cell's stage in.
+    pub fn interval(&mut self, cell: usize, interval: &Interval) {
+        if interval.length_ns == 0 {
             return;
         }
-        self.stage.seen_s = (interval.start_ns + interval.length_ns) as f64 / 1e9;
-        self.stage.bytes += interval.bytes();
         self.failed += interval.failed();
-        let all = crate::run::figures::together(interval).unwrap_or_default();
+        let leads = self.leads(cell);
+        if let Some(running) = self.running.iter_mut().find(|running| running.cell == cell) {
+            running.stage.seen_s = (interval.start_ns + interval.length_ns) as f64 / 1e9;
+            running.stage.bytes += interval.bytes();
+            running.last = Some(Arc::new(interval.clone()));
+            if leads {
+                self.stage = running.stage.clone();
+            }
+        } else if self.running.is_empty() {
+            self.stage.bytes += interval.bytes();
+        }
+        if leads {
+            self.show();
+        }
+    }
+
+    /// What all cells under way did in their last intervals, together.
+    fn show(&mut self) {
+        let (mut all, mut lines) = (metrics::OpStats::default(), Vec::<(OpLine, metrics::OpStats)>::new());
+        let (mut ops_per_s, mut bytes_per_s) = (0.0, 0.0);
+        for interval in self.running.iter().filter_map(|running| running.last.as_deref()) {
+            let seconds = interval.length_ns as f64 / 1e9;
+            ops_per_s += interval.ok() as f64 / seconds;
+            bytes_per_s += interval.bytes() as f64 / seconds;
+            for (kind, stats) in interval.ops.iter().filter(|(_, stats)| !stats.is_empty()) {
+                all.merge(stats);
+                let at = lines.iter().position(|(line, _)| line.kind == *kind).unwrap_or_else(|| {
+                    lines.push((OpLine::nothing(*kind), metrics::OpStats::default()));
+                    lines.len() - 1
+                });
+                let (line, sum) = &mut lines[at];
+                line.ops_per_s += stats.ok as f64 / seconds;
+                line.bytes_per_s += stats.bytes as f64 / seconds;
+                line.failed += stats.failed();
+                sum.merge(stats);
+            }
+        }
         self.history.push(Point {
             at_s: self.stage.seen_s,
-            ops_per_s: interval.ok() as f64 / seconds,
-            bytes_per_s: interval.bytes() as f64 / seconds,
+            ops_per_s,
+            bytes_per_s,
             p50_ns: all.response().quantile_ns(0.50) as f64,
             p99_ns: all.response().quantile_ns(0.99) as f64,
         });
-        self.ops.clear();
-        self.ops.extend(interval.ops.iter().filter(|(_, stats)| !stats.is_empty()).map(|(kind, stats)| {
-            OpLine {
-                kind: *kind,
-                ops_per_s: stats.ok as f64 / seconds,
-                bytes_per_s: stats.bytes as f64 / seconds,
-                p50_ns: stats.response().quantile_ns(0.50),
-                p99_ns: stats.response().quantile_ns(0.99),
-                max_ns: stats.response().max_ns(),
-                failed: stats.failed(),
-            }
-        }));
+        let lines = lines.into_iter().map(|(line, stats)| OpLine {
+            p50_ns: stats.response().quantile_ns(0.50),
+            p99_ns: stats.response().quantile_ns(0.99),
+            max_ns: stats.response().max_ns(),
+            ..line
+        });
+        self.ops = lines.collect();
         self.ops.sort_by_key(|op| op.kind);
     }
 
@@ -296,9 +376,10 @@ pub mod tests {
 
     #[test]
     fn history_stays_bounded_and_spans_the_whole_stage() {
-        let mut model = Model::default();
+        let mut model = Model { cells: vec![cell("a", 10.0)], ..Model::default() };
+        model.begin_cell(0, "null:", 0);
         for index in 0..10_000 {
-            model.interval(&interval(index, &[(OpKind::Read, 3, 4096, 1000)]));
+            model.interval(0, &interval(index, &[(OpKind::Read, 3, 4096, 1000)]));
         }
         let points = model.history.points();
         assert!(points.len() <= MOST_POINTS && points.len() > MOST_POINTS / 4, "{}", points.len());
@@ -322,6 +403,25 @@ pub mod tests {
         // Later than expected: soon, not in the past.
         assert_eq!(model.eta_s(30 * second), Some((0.0, 10.0)));
         assert_eq!(model.ended(), 1);
+    }
+
+    #[test]
+    fn cells_at_the_same_time_are_added_up_and_the_next_leads_when_the_first_ends() {
+        let mut model = Model { cells: vec![cell("a", 10.0), cell("b", 10.0)], ..Model::default() };
+        let stage = |name: &str| Stage { name: name.into(), ..Stage::default() };
+        model.begin_cell(0, "null:", 0);
+        model.begin_cell(1, "sim:", 5);
+        model.begin_stage(Some(0), stage("measure"));
+        model.begin_stage(Some(1), stage("warm-up"));
+        model.interval(1, &interval(0, &[(OpKind::Write, 7, 4096, 1000)]));
+        model.interval(0, &interval(0, &[(OpKind::Read, 3, 4096, 1000)]));
+        assert_eq!((model.now().unwrap().ops_per_s, model.ops.len()), (10.0, 2));
+        assert_eq!((model.stage.name.as_str(), model.stage.bytes), ("measure", 3 * 4096));
+        model.end_cell(0, State::Finished, String::new(), 10);
+        assert_eq!((model.stage.name.as_str(), model.current), ("warm-up", 1));
+        assert_eq!(model.target, "sim:");
+        model.end_cell(1, State::Finished, String::new(), 11);
+        assert_eq!((model.stage.name.as_str(), model.ended()), ("", 2));
     }
 
     #[test]

@@ -120,7 +120,12 @@ fn operations(frame: &mut Frame<'_>, area: Rect, model: &Model) {
         Constraint::Length(7),
         Constraint::Min(3),
     ];
-    let title = format!(" {} ", shortened(&model.target, usize::from(area.width).saturating_sub(4)));
+    let others = match model.running.len() {
+        0 | 1 => String::new(),
+        more => format!(" and {} more", more - 1),
+    };
+    let room = usize::from(area.width).saturating_sub(4 + others.len());
+    let title = format!(" {}{others} ", shortened(&model.target, room));
     frame.render_widget(Table::new(rows, widths).header(header).block(framed(title)), area);
 }
 

@@ -30,18 +30,19 @@ fn model() -> Model {
     model.begin_cell(1, "file:///mnt/data", 60 * SECOND);
     model.end_cell(1, State::Failed, "no such directory".into(), 61 * SECOND);
     model.begin_cell(2, "file:///mnt/data", 61 * SECOND);
-    model.begin_stage(Stage {
-        name: "measure".into(),
-        began_ns: 70 * SECOND,
-        at_most_s: Some(120.0),
-        ..Stage::default()
-    });
+    model.begin_stage(
+        Some(2),
+        Stage { name: "measure".into(), began_ns: 70 * SECOND, at_most_s: Some(120.0), ..Stage::default() },
+    );
     for index in 0..40 {
         let reads = 1000 + u64::from(index) * 10;
-        model.interval(&interval(
-            index,
-            &[(OpKind::Read, reads, 4096, 1_000_000), (OpKind::Write, 100, 4096, 5_000_000)],
-        ));
+        model.interval(
+            2,
+            &interval(
+                index,
+                &[(OpKind::Read, reads, 4096, 1_000_000), (OpKind::Write, 100, 4096, 5_000_000)],
+            ),
+        );
     }
     model.steady = Some(Steady {
         rule: "default".into(),

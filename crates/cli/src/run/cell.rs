@@ -1,20 +1,27 @@
 //! One cell from its first contact with the target to its judgement.
 
-use std::collections::BTreeMap;
+use std::sync::Mutex;
 
-use engine::{Workload, Written};
-use experiment::{Arrivals, CacheControl, Cell, ErrorPolicy, SteadyRule};
+use engine::Written;
+use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
+use jiff::Timestamp;
 use metrics::ErrorKind;
+use reactor::clock;
 use stats::SteadyOutcome;
 use store::{CellResult, ErrorSample, StageRecord, State};
 
-use super::context::{Context, Fault, Order};
+use super::context::{Context, Fault};
+use super::facts;
 use super::gates;
-use super::ground::{self, Content, Ground, Ready};
+use super::ground::{self, Ground, Ready};
+use super::job;
 use super::load;
 use super::measure::{Measured, Task, measure};
+use super::outcome;
 use super::study;
+use super::together::{Place, Together};
 use super::verdict::{self, Evidence};
+use super::verify::{Checked, verify};
 use crate::target::Opened;
 
 /// Examples of errors that are kept.
@@ -33,38 +40,130 @@ pub struct Ended {
     pub stops_run: bool,
 }
 
-/// Carries a cell out. Whatever fails becomes part of what is returned.
-pub fn carry_out(context: &mut Context, ground: &mut Ground, cell: &Cell) -> Ended {
-    let ended = |state, failure| Ended { state, result: None, failure, stops_run: false };
-    match attempt(context, ground, cell) {
-        Ok(done) => done,
-        Err(Fault::Interrupted) => ended(State::Interrupted, None),
-        Err(Fault::Failed(failure)) => {
-            Ended { stops_run: cell.errors == ErrorPolicy::Stop, ..ended(State::Failed, Some(failure)) }
+impl Ended {
+    /// A cell that went no further than where this fault came.
+    pub fn early(cell: &Cell, fault: Fault) -> Self {
+        let ended = |state, failure| Ended { state, result: None, failure, stops_run: false };
+        match fault {
+            Fault::Interrupted => ended(State::Interrupted, None),
+            Fault::Failed(failure) => {
+                Ended { stops_run: cell.errors == ErrorPolicy::Stop, ..ended(State::Failed, Some(failure)) }
+            }
         }
     }
 }
 
-fn attempt(context: &mut Context, ground: &mut Ground, cell: &Cell) -> Result<Ended, Fault> {
+/// A cell whose load can begin.
+pub struct Opening {
+    opened: Opened,
+    ready: Ready,
+    stages: Vec<StageRecord>,
+}
+
+/// Contacts the target, and makes what the load works on.
+///
+/// # Errors
+/// It cannot be done, or a signal came.
+pub fn open(context: &Context, ground: &mut Ground, cell: &Cell) -> Result<Opening, Fault> {
     if context.interrupt.arrived_already() {
         return Err(Fault::Interrupted);
     }
     let opened = ground::open(context, &cell.target, &cell.workload, context.draws(cell))?;
     ground.enter(context, cell, &opened)?;
     let mut stages = Vec::new();
-    let ready = ground.make_ready(context, cell, &opened, &mut stages)?;
+    let mut ready = ground.make_ready(context, cell, &opened, &mut stages)?;
+    if let Some(job) = &cell.workload.job
+        && !opened.lays_out_late()
+    {
+        ready.laid_out = job::lay_out(context, cell, job, &opened, &mut stages)?;
+    }
+    Ok(Opening { opened, ready, stages })
+}
+
+/// Carries the load of a cell out, beside those of its group, and all that follows. Whatever fails becomes part of what
+/// is returned.
+pub fn carry_out(
+    context: &Context,
+    ground: &Mutex<Ground>,
+    cell: &Cell,
+    opening: Opening,
+    (together, place): (&Together, Place),
+) -> Ended {
+    let done = attempt(context, ground, cell, opening, (together, place));
+    done.unwrap_or_else(|fault| {
+        let ended = Ended::early(cell, fault);
+        outcome::keep_failure(context, cell, ended.failure.as_deref());
+        ended
+    })
+}
+
+fn attempt(
+    context: &Context,
+    ground: &Mutex<Ground>,
+    cell: &Cell,
+    opening: Opening,
+    (together, place): (&Together, Place),
+) -> Result<Ended, Fault> {
+    let Opening { opened, mut ready, mut stages } = opening;
+    if let Some(job) = &cell.workload.job
+        && opened.lays_out_late()
+    {
+        ready.laid_out = job::lay_out(context, cell, job, &opened, &mut stages)?;
+    }
     let cache = opened.cache(cell.cache);
     if load::writes(cell) {
-        ground.about_to_change(context, cell);
+        ground::lock(ground).about_to_change(context, cell);
     }
-    let mut load = run_load(context, cell, &opened, &ready)?;
-    ground.changed(context, cell, &ready.content, &load.measured.result.written);
+    job::begin(cell, &opened, &ready)?;
+    let begun = Begun { at: crate::moment::now(), at_ns: clock::now_ns() };
+    let mut load = run_load(context, cell, &opened, &ready, (together, place))?;
     stages.append(&mut load.stages);
-    let mut checked = Checked::default();
-    if cell.stages.verify && !load.interrupted {
-        checked = verify(context, cell, &opened, &ready, &load.measured.result.written, &mut stages)?;
+    let written = load.measured.result.written.clone();
+    let checked = after_load(context, cell, &opened, &ready, &load, &written, &mut stages, together);
+    ground::lock(ground).changed(context, cell, &ready.content, &written);
+    job::end(context, cell, &opened, &ready);
+    let ended = assemble(context, cell, &opened, &load, &checked?, stages, cache, begun, together);
+    Ok(ended)
+}
+
+/// What follows the load: the group may end with it, and what was written is verified.
+#[expect(clippy::too_many_arguments, reason = "each is a part of the cell")]
+fn after_load(
+    context: &Context,
+    cell: &Cell,
+    opened: &Opened,
+    ready: &Ready,
+    load: &Load,
+    written: &Written,
+    stages: &mut Vec<StageRecord>,
+    together: &Together,
+) -> Result<Checked, Fault> {
+    let failed = load.measured.result.job.failures.first();
+    let ends = |cell: &Cell| cell.group.is_some_and(|group| group.ends_group || group.ends_run);
+    let errors_end = |cell: &Cell| cell.workload.job.as_ref().is_some_and(|job| job.ending.errors.ends_group);
+    if failed.is_some() && errors_end(cell) {
+        together.close(cell.index);
     }
-    Ok(assemble(context, cell, &opened, load, checked, stages, cache))
+    let checked = if load.interrupted || failed.is_some() || together.closed_by(cell.index).is_some() {
+        Ok(Checked::default())
+    } else if cell.stages.verify {
+        verify(context, cell, opened, ready, written, stages)
+    } else {
+        Ok(Checked::default())
+    };
+    if ends(cell) {
+        together.close(cell.index);
+    }
+    checked
+}
+
+/// When a load began.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    /// On the wall clock.
+    pub at: Timestamp,
+    /// On the reactors' clock.
+    pub at_ns: u64,
 }
 
 /// The load of a cell, measured once or several times.
@@ -78,9 +177,15 @@ struct Load {
     interrupted: bool,
 }
 
-fn run_load(context: &mut Context, cell: &Cell, opened: &Opened, ready: &Ready) -> Result<Load, Fault> {
+fn run_load(
+    context: &Context,
+    cell: &Cell,
+    opened: &Opened,
+    ready: &Ready,
+    (together, mut place): (&Together, Place),
+) -> Result<Load, Fault> {
     let Some(study) = &cell.study else {
-        let measured = measure(context, &Task::of_cell(cell, opened, ready))?;
+        let measured = measure(context, &Task::of_cell(cell, opened, ready), together, &mut place)?;
         return Ok(Load {
             stages: measured.stages(cell.stages.warm_up_s),
             failed: measured.failed(),
@@ -91,7 +196,7 @@ fn run_load(context: &mut Context, cell: &Cell, opened: &Opened, ready: &Ready) 
             measured,
         });
     };
-    let mut found = study::carry_out(context, cell, study, opened, ready)?;
+    let mut found = study::carry_out(context, cell, study, (opened, ready), (together, place))?;
     context.remark(cell, "study", &found.summary);
     let mut stages = found.best.stages(0.0);
     if let Some(stage) = stages.last_mut() {
@@ -110,106 +215,21 @@ fn run_load(context: &mut Context, cell: &Cell, opened: &Opened, ready: &Ready) 
     })
 }
 
-/// What verification found.
-#[derive(Debug, Default)]
-struct Checked {
-    wrong: Vec<String>,
-    not_verified: Option<String>,
-    samples: Vec<(ErrorKind, String)>,
-}
-
-/// Reads everything once and compares it with what was acknowledged.
-fn verify(
-    context: &mut Context,
-    cell: &Cell,
-    opened: &Opened,
-    ready: &Ready,
-    written: &Written,
-    stages: &mut Vec<StageRecord>,
-) -> Result<Checked, Fault> {
-    // Without writes of its own the load left what was there.
-    let written = match (&ready.content, load::writes(cell)) {
-        (Content::Uniform(generation), false) => Written::uniform(*generation),
-        _ => written.clone(),
-    };
-    if !written.is_known() {
-        let why = "what was written could not be followed: nothing was verified".to_owned();
-        return Ok(Checked { not_verified: Some(why), ..Checked::default() });
-    }
-    // What this client's memory holds would say nothing of the storage.
-    let caches = match opened.uses_page_cache() {
-        true => format!("; before: {}", opened.cache(CacheControl::Invalidate)),
-        false => String::new(),
-    };
-    let data_set = ready.data_set.clone();
-    let block_bytes = load::verify_block(cell, data_set.shape().item_bytes());
-    let bytes_expected = Some(data_set.bytes());
-    let workload = Workload::Check { data_set, block_bytes, written };
-    let mut plan = load::mass(cell, workload, opened.reactor(context.reactor), context.seed);
-    // Everything is looked at, however much of it is wrong.
-    plan.error_limit = None;
-    let order = Order { cell, opened, name: super::VERIFY, trial: 0, plan: &plan, bytes_expected };
-    let result = match context.stage(&order, &mut |_, _| false) {
-        Ok(result) => result,
-        Err(Fault::Interrupted) => {
-            let why = "interrupted before what was written was verified".to_owned();
-            return Ok(Checked { not_verified: Some(why), ..Checked::default() });
-        }
-        Err(fault) => return Err(fault),
-    };
-    let counts = result.checked;
-    let mut record = StageRecord {
-        name: super::VERIFY.into(),
-        seconds: result.window_ns as f64 / 1e9,
-        ok: result.total.ok(),
-        failed: result.total.failed(),
-        bytes: result.total.bytes(),
-        note: Some(format!(
-            "{} blocks right, {} wrong, {} unread, {} uncertain after failed writes{caches}",
-            counts.right, counts.wrong, counts.unread, counts.uncertain
-        )),
-    };
-    let mut checked = Checked { samples: result.error_samples.clone(), ..Checked::default() };
-    if counts.wrong > 0 {
-        let places = result.corrupt.iter().map(|range| {
-            format!(
-                "object {:016x}, bytes {} to {}: {}",
-                range.object,
-                range.offset,
-                range.offset + range.len,
-                range.detail
-            )
-        });
-        let first: Vec<String> = places.take(3).collect();
-        checked.wrong.push(format!(
-            "verification: {} blocks do not hold what was written: {}",
-            counts.wrong,
-            first.join("; ")
-        ));
-    }
-    if counts.unread > 0 {
-        checked.wrong.push(format!("verification: {} blocks could not be read", counts.unread));
-    }
-    if result.stopped || !result.exhausted {
-        record.note = Some("ended before its end".into());
-        checked.not_verified = Some("verification was ended before its end".into());
-    }
-    stages.push(record);
-    Ok(checked)
-}
-
+#[expect(clippy::too_many_arguments, reason = "each is a part of the result")]
 fn assemble(
-    context: &mut Context,
+    context: &Context,
     cell: &Cell,
     opened: &Opened,
-    load: Load,
-    checked: Checked,
+    load: &Load,
+    checked: &Checked,
     stages: Vec<StageRecord>,
     cache: String,
+    begun: Begun,
+    together: &Together,
 ) -> Ended {
     let measured = &load.measured;
     let open_loop = measured.open_loop(&load.arrivals);
-    let evidence = evidence(context, cell, opened, &load, &checked);
+    let evidence = evidence(context, cell, opened, load, checked, together);
     let verdict = verdict::judge(cell, &measured.steady, &evidence);
     let mut gate_results = gates::judge(&cell.gates, &measured.figures);
     // Errors are counted wherever they happened.
@@ -219,7 +239,7 @@ fn assemble(
             result.passed = gates::holds(gate.comparison, result.measured, gate.limit);
         }
     }
-    let mut samples = checked.samples;
+    let mut samples = checked.samples.clone();
     samples.extend(measured.result.error_samples.iter().cloned());
     // What is wrong with the data comes first: it is the worst that can be found.
     samples.sort_by_key(|(kind, _)| *kind != ErrorKind::Corrupt);
@@ -241,15 +261,19 @@ fn assemble(
             .map(|(kind, detail)| ErrorSample { kind, detail })
             .collect(),
         cache,
-        client: client(measured),
-        target: target_facts(opened, measured),
-        points: load.points,
+        client: facts::client(measured),
+        target: facts::target(opened, measured),
+        points: load.points.clone(),
         found_ops_per_s: load.found,
     };
+    outcome::keep(context, cell, measured, begun, &result.verdict);
     let (state, failure) = match (errors_ended_it, load.interrupted) {
         (true, _) => (State::Failed, Some(evidence.errors_line())),
         (false, true) => (State::Interrupted, None),
-        (false, false) => (State::Finished, None),
+        (false, false) => match job::failure(measured) {
+            Some(failure) => (State::Failed, Some(failure.text)),
+            None => (State::Finished, None),
+        },
     };
     let stops_run = cell.errors == ErrorPolicy::Stop && (errors_ended_it || load.failed > 0);
     Ended { state, result: Some(result), failure, stops_run }
@@ -264,7 +288,14 @@ fn steady(cell: &Cell, outcome: &SteadyOutcome) -> SteadyOutcome {
     outcome
 }
 
-fn evidence(context: &Context, cell: &Cell, opened: &Opened, load: &Load, checked: &Checked) -> Evidence {
+fn evidence(
+    context: &Context,
+    cell: &Cell,
+    opened: &Opened,
+    load: &Load,
+    checked: &Checked,
+    together: &Together,
+) -> Evidence {
     let measured = &load.measured;
     let result = &measured.result;
     let mut wrong_data = checked.wrong.clone();
@@ -278,6 +309,9 @@ fn evidence(context: &Context, cell: &Cell, opened: &Opened, load: &Load, checke
         wrong_data.push(format!("{corrupt} reads did not give what was written{detail}"));
     }
     let mut doubts = Vec::new();
+    if let Some(other) = together.closed_by(cell.index) {
+        doubts.push(format!("ended before its end, with cell {} of its group", other + 1));
+    }
     if cell.workload.verify && load::writes(cell) && !load.interrupted && !result.written.is_known() {
         doubts.push("what was written could not be followed: reads were not all compared".to_owned());
     }
@@ -310,68 +344,4 @@ fn busiest_worker(measured: &Measured, opened: &Opened) -> Option<f64> {
         return None;
     }
     measured.result.worker_cpu_ns.iter().max().map(|most| *most as f64 / window as f64)
-}
-
-/// The client while it measured.
-fn client(measured: &Measured) -> BTreeMap<String, f64> {
-    let result = &measured.result;
-    let mut client = BTreeMap::new();
-    let mut keep = |name: &str, value: f64| client.insert(name.to_owned(), value);
-    if let Some(busiest) = measured.cores.iter().map(|core| core.busy).reduce(f64::max) {
-        keep("cpu.busiest", busiest);
-        let mean = measured.cores.iter().map(|core| core.busy).sum::<f64>() / measured.cores.len() as f64;
-        keep("cpu.mean", mean);
-        keep("cpu.steal", measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max));
-        let window = result.window_ns.max(1) as f64;
-        let most = result.worker_cpu_ns.iter().max().copied().unwrap_or(0);
-        keep("cpu.workers", most as f64 / window);
-        let all: u64 = result.worker_cpu_ns.iter().sum();
-        keep("cpu.workers.total", all as f64 / window);
-    }
-    keep("in-flight-at-end", result.in_flight_at_end as f64);
-    keep("abandoned", result.abandoned as f64);
-    keep("unseen-intervals", result.unseen_intervals as f64);
-    keep("start-skew.ns", result.start_skew_ns as f64);
-    if !result.facts.connections.is_empty() {
-        let resent: u64 = result.facts.connections.iter().map(|connection| connection.retransmits).sum();
-        keep("net.connections", result.facts.connections.len() as f64);
-        keep("net.retransmits", (resent + result.facts.closed_retransmits) as f64);
-        keep("net.reconnects", result.facts.reconnects as f64);
-        keep("net.late-replies", result.facts.late_replies as f64);
-    }
-    client
-}
-
-/// The target, as its driver knows it.
-fn target_facts(opened: &Opened, measured: &Measured) -> BTreeMap<String, String> {
-    let mut facts = opened.facts();
-    let backend = match measured.result.backend {
-        reactor::Backend::Uring => "io_uring",
-        reactor::Backend::Epoll => "epoll",
-        reactor::Backend::Simulated => "simulated",
-    };
-    facts.insert("reactor".into(), backend.into());
-    if let Some(refusal) = &measured.result.refusal {
-        facts.insert("reactor.refusal".into(), refusal.clone());
-    }
-    if let Some(nic) = measured
-        .result
-        .facts
-        .connections
-        .first()
-        .and_then(|connection| crate::client::nic_of(connection.local.ip()))
-    {
-        facts.insert("nic".into(), nic.name);
-        if let Some(speed) = nic.speed_mbit {
-            facts.insert("nic.speed".into(), format!("{speed} Mbit/s"));
-        }
-        if let Some(mtu) = nic.mtu {
-            facts.insert("nic.mtu".into(), mtu.to_string());
-        }
-    }
-    if let Some((point, mount)) = opened.directory().and_then(super::environment::mount_of) {
-        facts.insert("mount.point".into(), point);
-        facts.insert("mount".into(), mount);
-    }
-    facts
 }

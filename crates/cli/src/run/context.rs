@@ -1,13 +1,17 @@
 //! What all cells of a run share, and the one place where a stage is run.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::{Control, StageError, StagePlan, StageResult};
-use experiment::Cell;
+use experiment::{Cell, WITHOUT_LIMIT_S};
 use metrics::Interval;
 use reactor::clock;
 
+use super::load;
 use super::recorder::Recorder;
+use super::together::Together;
+use crate::fio::outcome::CellOutcome;
 use crate::interrupt::Interrupt;
 use crate::live::model::Stage;
 use crate::live::{Model, Screen};
@@ -18,8 +22,8 @@ use crate::target::Opened;
 pub struct Context {
     /// The journal: what was created and must be removed.
     pub run: provision::Run,
-    /// The results file.
-    pub recorder: Recorder,
+    /// The results file; cells that run at the same time share it.
+    pub recorder: Mutex<Recorder>,
     /// Where people watch.
     pub screen: Screen,
     /// Where people read.
@@ -34,7 +38,14 @@ pub struct Context {
     pub seed: u64,
     /// Memory in which files can be cached, in bytes.
     pub cache_bytes: Option<u64>,
+    /// What jobs found, for output that the results file is not enough for; `None`: nobody asks.
+    pub outcomes: Option<Mutex<Vec<CellOutcome>>>,
+    /// Where every operation of a cell is handed to, by the cell's index.
+    pub traces: Traces,
 }
+
+/// Gives the trace of a cell, if its operations are to be written down.
+pub type Traces = Box<dyn Fn(u32) -> Option<engine::Trace> + Send + Sync>;
 
 /// Why a cell went no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +83,8 @@ pub struct Order<'a> {
     pub trial: u32,
     /// What the engine is to do.
     pub plan: &'a StagePlan,
+    /// The cells beside it; `None` when nothing runs beside this stage.
+    pub together: Option<&'a Together>,
     /// Bytes that it will move in all, when that is known.
     pub bytes_expected: Option<u64>,
 }
@@ -83,13 +96,18 @@ impl Context {
         self.seed.wrapping_add(u64::from(cell.index).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
+    /// The results file.
+    pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs a stage: shows it, keeps its intervals, and lets a signal end it. `each` sees every interval and may change
     /// what is shown; it returns true to end the measurement after that interval.
     ///
     /// # Errors
     /// As [`engine::run_stage`], or a signal came before.
     pub fn stage(
-        &mut self,
+        &self,
         order: &Order<'_>,
         each: &mut dyn FnMut(&Interval, &mut Model) -> bool,
     ) -> Result<StageResult, Fault> {
@@ -97,9 +115,11 @@ impl Context {
             return Err(Fault::Interrupted);
         }
         let plan = order.plan;
+        let cell = order.cell.index as usize;
         let simulated = order.opened.virtual_clock();
         let measuring = order.name == super::MEASURE;
-        let at_most_s = measuring.then_some(plan.window.as_secs_f64());
+        let limited = plan.window < load::WITHOUT_LIMIT && plan.window.as_secs_f64() < WITHOUT_LIMIT_S;
+        let at_most_s = (measuring && limited).then_some(plan.window.as_secs_f64());
         let stage = |name: &str, began_ns: u64, at_most_s: Option<f64>| Stage {
             name: name.to_owned(),
             began_ns,
@@ -113,39 +133,37 @@ impl Context {
             true => ("warm-up", Some(plan.ramp.as_secs_f64())),
             false => (order.name, at_most_s),
         };
-        self.screen.model().begin_stage(stage(first, clock::now_ns(), most));
+        self.screen.model().begin_stage(Some(cell), stage(first, clock::now_ns(), most));
         if measuring || order.trial == 0 {
-            self.recorder.event(Some(order.cell.index), "stage", format!("{first} begins"));
+            self.recorder().event(Some(order.cell.index), "stage", format!("{first} begins"));
         }
 
         let control = Control::new();
-        self.interrupt.governs(&control);
-        let (recorder, screen, interrupt) = (&mut self.recorder, &self.screen, &self.interrupt);
+        let governed = self.interrupt.governs(&control);
+        let _listed = order.together.map(|together| together.lists(order.cell.index, &control));
         let mut seen = false;
         let mut observer = |interval: &Interval| {
-            let kept = recorder.interval(order.cell.index, order.name, order.trial, interval);
-            let mut model = screen.model();
+            let kept = self.recorder().interval(order.cell.index, order.name, order.trial, interval);
+            let mut model = self.screen.model();
             if warming && !seen {
                 let began_ns = clock::now_ns().saturating_sub(interval.length_ns);
-                model.begin_stage(stage(order.name, began_ns, at_most_s));
+                model.begin_stage(Some(cell), stage(order.name, began_ns, at_most_s));
             }
             if measuring && !seen {
-                interrupt.ends_well();
+                governed.ends_well();
             }
             seen = true;
-            model.interval(interval);
-            if each(interval, &mut model) || !kept || (measuring && interrupt.arrived_already()) {
+            model.interval(cell, interval);
+            if each(interval, &mut model) || !kept || (measuring && self.interrupt.arrived_already()) {
                 control.finish_after(interval.index);
             }
         };
-        let result = order.opened.run_stage(plan, &control, &mut observer);
-        self.interrupt.governs(&Control::new());
-        Ok(result?)
+        Ok(order.opened.run_stage(plan, &control, &mut observer)?)
     }
 
     /// Says something about a cell, to people and in the results.
-    pub fn remark(&mut self, cell: &Cell, kind: &str, text: &str) {
-        self.recorder.event(Some(cell.index), kind, text);
+    pub fn remark(&self, cell: &Cell, kind: &str, text: &str) {
+        self.recorder().event(Some(cell.index), kind, text);
         self.messages.note(&format!("cell {} ({}): {text}", cell.index + 1, cell.name));
     }
 }

@@ -20,7 +20,7 @@ pub fn record(name: &str, seconds: f64) -> StageRecord {
 /// # Errors
 /// Not everything could be written, or a signal came.
 pub fn fill(
-    context: &mut Context,
+    context: &Context,
     cell: &Cell,
     opened: &Opened,
     data_set: &DataSet,
@@ -32,7 +32,15 @@ pub fn fill(
     let mut run = |workload: Workload, bytes_expected: u64| -> Result<(), Fault> {
         let plan = load::mass(cell, workload, reactor, context.seed);
         let bytes_expected = (bytes_expected > 0).then_some(bytes_expected);
-        let order = Order { cell, opened, name: super::PREPARE, trial: part, plan: &plan, bytes_expected };
+        let order = Order {
+            cell,
+            opened,
+            name: super::PREPARE,
+            trial: part,
+            plan: &plan,
+            bytes_expected,
+            together: None,
+        };
         part += 1;
         let result = context.stage(&order, &mut |_, _| false)?;
         prepared.ok += result.total.ok();
@@ -46,8 +54,8 @@ pub fn fill(
         if result.stopped {
             return Err(Fault::Interrupted);
         }
-        if let Some(error) = context.recorder.failure() {
-            return Err(Fault::Failed(error.to_owned()));
+        if let Some(error) = context.recorder().failure() {
+            return Err(Fault::Failed(error));
         }
         if result.exhausted && result.total.bytes() >= bytes_expected.unwrap_or(0) {
             return Ok(());

@@ -3,6 +3,8 @@
 //! A place (directory, prefix, device) holds one data set at a time. A cell finds it as an earlier cell of the run
 //! left it, if that is exactly what it needs; otherwise every byte is written.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use engine::{DataSet, Shape, Written};
 use experiment::{Cell, Prepare, Target};
 use reactor::clock;
@@ -13,7 +15,7 @@ use super::fill::{check_size, fill, record};
 use super::load;
 use super::recall::{DATA_SET, remember, remembered};
 use crate::live::model::Stage;
-use crate::target::{self, Entered, OpenOptions, Opened};
+use crate::target::{self, Entered, LaidOut, OpenOptions, Opened};
 
 /// How long the first contact with a target may take.
 pub const CONTACT: std::time::Duration = std::time::Duration::from_secs(10);
@@ -56,12 +58,13 @@ pub enum Content {
 }
 
 /// A data set that a cell can be measured on.
-#[derive(Clone, Debug)]
 pub struct Ready {
     /// Its files or objects.
     pub data_set: DataSet,
     /// What they hold.
     pub content: Content,
+    /// The files of a job, instead.
+    pub laid_out: LaidOut,
 }
 
 impl Ready {
@@ -93,6 +96,11 @@ pub fn open(
     target::open(target, workload, &options).map_err(|error| Fault::Failed(error.to_string()))
 }
 
+/// The places, for one of the cells that run at the same time.
+pub fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
+    ground.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The size and number of files, and all else that decides which bytes they hold, in words.
 fn layout(cell: &Cell, data_set: &DataSet) -> String {
     let kind = match data_set.shape() {
@@ -115,7 +123,7 @@ impl Ground {
     ///
     /// # Errors
     /// The target refuses, or the journal cannot be written.
-    pub fn enter(&mut self, context: &mut Context, cell: &Cell, opened: &Opened) -> Result<(), Fault> {
+    pub fn enter(&mut self, context: &Context, cell: &Cell, opened: &Opened) -> Result<(), Fault> {
         let uses_what_is_there = match cell.stages.prepare {
             Prepare::Keep => true,
             Prepare::None => cell.target.url.starts_with("block:") && !load::writes(cell),
@@ -169,7 +177,7 @@ impl Ground {
     /// It cannot be made, or is not what it should be; a signal came.
     pub fn make_ready(
         &mut self,
-        context: &mut Context,
+        context: &Context,
         cell: &Cell,
         opened: &Opened,
         stages: &mut Vec<StageRecord>,
@@ -184,7 +192,7 @@ impl Ground {
                     place.held = None;
                     remember(context, &cell.target.place(), &layout, None);
                 }
-                return Ok(Ready { data_set, content: Content::Other });
+                return Ok(Ready { data_set, content: Content::Other, laid_out: LaidOut::default() });
             }
             Prepare::Keep => {
                 // What is there is of an earlier run, unless this run changed it, and says itself of which generation.
@@ -194,7 +202,7 @@ impl Ground {
                 };
                 check_size(opened, &data_set)?;
                 place.held = Some(Held { layout, content: content.clone() });
-                return Ok(Ready { data_set, content });
+                return Ok(Ready { data_set, content, laid_out: LaidOut::default() });
             }
             Prepare::Fill => {
                 let usable = place.held.clone().filter(|held| {
@@ -205,7 +213,7 @@ impl Ground {
                 {
                     let note = "the data set is there from an earlier cell".to_owned();
                     stages.push(StageRecord { note: Some(note), ..record("prepare", 0.0) });
-                    return Ok(Ready { data_set, content: held.content });
+                    return Ok(Ready { data_set, content: held.content, laid_out: LaidOut::default() });
                 }
             }
             Prepare::FillAlways => {}
@@ -227,11 +235,11 @@ impl Ground {
         remember(context, &cell.target.place(), &layout, Some(generation));
         let content = Content::Uniform(generation);
         self.place(&cell.target.place()).held = Some(Held { layout, content: content.clone() });
-        Ok(Ready { data_set, content })
+        Ok(Ready { data_set, content, laid_out: LaidOut::default() })
     }
 
     /// A load that may change the data set is about to begin: what it holds is not known until it ends well.
-    pub fn about_to_change(&mut self, context: &mut Context, cell: &Cell) {
+    pub fn about_to_change(&mut self, context: &Context, cell: &Cell) {
         if let Some(held) = &mut self.place(&cell.target.place()).held {
             held.content = Content::Other;
             let layout = held.layout.clone();
@@ -240,7 +248,7 @@ impl Ground {
     }
 
     /// A load has ended: what the data set holds now.
-    pub fn changed(&mut self, context: &mut Context, cell: &Cell, before: &Content, written: &Written) {
+    pub fn changed(&mut self, context: &Context, cell: &Cell, before: &Content, written: &Written) {
         let name = cell.target.place();
         let place = self.place(&name);
         if load::makes_or_removes(cell) {
@@ -262,24 +270,21 @@ impl Ground {
     }
 
     /// Removes a place that no later cell needs; what could not be removed stays in the journal.
-    pub fn leave(&mut self, context: &mut Context, name: &str) {
+    pub fn leave(&mut self, context: &Context, name: &str) {
         let Some(at) = self.places.iter().position(|place| place.name == name) else { return };
         let place = self.places.swap_remove(at);
-        context.screen.model().begin_stage(Stage {
-            name: "clean-up".into(),
-            began_ns: clock::now_ns(),
-            ..Stage::default()
-        });
+        let stage = Stage { name: "clean-up".into(), began_ns: clock::now_ns(), ..Stage::default() };
+        context.screen.model().begin_stage(None, stage);
         let removed = match open(context, &place.target, &place.workload, 0) {
             Ok(opened) => opened.remove_all().map_err(|error| error.to_string()),
             Err(Fault::Failed(error)) => Err(error),
             Err(Fault::Interrupted) => Ok(()),
         };
         match removed {
-            Ok(()) => context.recorder.event(None, DATA_SET, format!("{name}: removed")),
+            Ok(()) => context.recorder().event(None, DATA_SET, format!("{name}: removed")),
             Err(error) => {
                 context.messages.warn(&error);
-                context.recorder.event(None, "warning", format!("{name}: not removed: {error}"));
+                context.recorder().event(None, "warning", format!("{name}: not removed: {error}"));
             }
         }
     }
@@ -290,7 +295,7 @@ impl Ground {
     }
 
     /// Removes every place that is left.
-    pub fn leave_all(&mut self, context: &mut Context) {
+    pub fn leave_all(&mut self, context: &Context) {
         while let Some(name) = self.places.last().map(|place| place.name.clone()) {
             self.leave(context, &name);
         }

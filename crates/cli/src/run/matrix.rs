@@ -1,14 +1,24 @@
-//! The cells of a run, one after the other.
+//! The cells of a run: one after the other, and those of a group at the same time.
+//!
+//! A cell without a group is a group of one. The files of jobs are laid out for all of them, one after the other, before the
+//! first group begins, as in fio; data sets of other cells when their turn comes. Then each cell of a group has a thread that
+//! leads its stages and ends by itself.
 
-use experiment::{Cell, Plan, Study};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use experiment::{Cell, Plan, Study, WITHOUT_LIMIT_S};
+use jiff::Timestamp;
 use reactor::clock;
 use store::{CellRecord, State};
 
-use super::cell::{self, Ended};
-use super::context::Context;
-use super::ground::Ground;
+use super::cell::{self, Ended, Opening};
+use super::context::{Context, Fault};
+use super::ground::{self, Ground};
 use super::load;
+use super::outcome;
 use super::output;
+use super::together::Together;
 use crate::live::model::CellLine;
 use crate::moment::now;
 
@@ -24,70 +34,207 @@ pub struct Outcome {
     pub failure: Option<String>,
 }
 
-/// Carries out all cells that `done` does not hold.
-pub fn carry_out(context: &mut Context, plan: &Plan, done: &[u32]) -> Outcome {
-    let mut ground = Ground::default();
-    let outcome = cells(context, &mut ground, plan, done);
+/// Carries out all cells that `done` does not hold; a group goes as a whole.
+pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> Outcome {
+    let ground = Mutex::new(Ground::default());
+    let groups: Vec<Vec<&Cell>> = groups(plan)
+        .into_iter()
+        .filter(|cells| !cells.iter().all(|cell| done.contains(&cell.index)))
+        .collect();
+    let mut laid_out = Openings::new();
+    let outcome = match lay_out(context, &ground, &groups, &mut laid_out) {
+        Ok(()) => run_groups(context, &ground, plan, &groups, &mut laid_out),
+        Err(outcome) => outcome,
+    };
+    // Cells whose files were laid out and which were not run.
+    for (index, opening) in laid_out {
+        drop(opening);
+        let cell = &plan.cells[index as usize];
+        context.recorder().finish_cell(&CellRecord {
+            index,
+            state: State::Pending,
+            started: None,
+            finished: None,
+            result: None,
+            failure: None,
+        });
+        outcome::keep_failure(context, cell, None);
+    }
+    let mut ground = ground::lock(&ground);
     for place in places(plan) {
         if keeps(plan, &place) {
             ground.forget(&place);
         }
     }
     ground.leave_all(context);
-    context.recorder.finish_run(outcome.state);
-    match context.recorder.failure() {
+    context.recorder().finish_run(outcome.state);
+    match context.recorder().failure() {
         Some(failure) if outcome.failure.is_none() => {
-            Outcome { state: State::Failed, failure: Some(failure.to_owned()) }
+            Outcome { state: State::Failed, failure: Some(failure) }
         }
         _ => outcome,
     }
 }
 
-fn cells(context: &mut Context, ground: &mut Ground, plan: &Plan, done: &[u32]) -> Outcome {
-    let failed = |failure: String| Outcome { state: State::Failed, failure: Some(failure) };
-    for (at, cell) in plan.cells.iter().enumerate() {
-        if done.contains(&cell.index) {
-            continue;
+/// Cells that run at the same time, in order: those with the same group that stand next to each other.
+fn groups(plan: &Plan) -> Vec<Vec<&Cell>> {
+    let same = |a: &Cell, b: &Cell| match (a.group, b.group) {
+        (Some(a), Some(b)) => a.number == b.number,
+        _ => false,
+    };
+    plan.cells.chunk_by(same).map(|cells| cells.iter().collect()).collect()
+}
+
+/// What cells are to be run on, or why they cannot be.
+type Openings = BTreeMap<u32, (Timestamp, Result<Opening, Fault>)>;
+
+/// Lays out the files of all jobs.
+fn lay_out(
+    context: &Context,
+    ground: &Mutex<Ground>,
+    groups: &[Vec<&Cell>],
+    laid_out: &mut Openings,
+) -> Result<(), Outcome> {
+    for cell in groups.iter().flatten().filter(|cell| cell.workload.job.is_some()) {
+        if context.interrupt.arrived_already() {
+            return Err(interrupted(context));
         }
+        laid_out.insert(cell.index, open(context, ground, cell));
+        if let Some(failure) = context.recorder().failure() {
+            return Err(failed(failure));
+        }
+    }
+    Ok(())
+}
+
+fn open(context: &Context, ground: &Mutex<Ground>, cell: &Cell) -> (Timestamp, Result<Opening, Fault>) {
+    let started = now();
+    context.recorder().begin_cell(cell.index, started);
+    (started, cell::open(context, &mut ground::lock(ground), cell))
+}
+
+fn run_groups(
+    context: &Context,
+    ground: &Mutex<Ground>,
+    plan: &Plan,
+    groups: &[Vec<&Cell>],
+    laid_out: &mut Openings,
+) -> Outcome {
+    for (at, cells) in groups.iter().enumerate() {
         if context.interrupt.arrived_already() {
             return interrupted(context);
         }
-        let ended = one(context, ground, cell, at);
-        let rest = plan.cells[at + 1..].iter().filter(|later| !done.contains(&later.index));
-        let needed = rest.clone().any(|later| later.target.place() == cell.target.place());
-        let place = cell.target.place();
-        if !needed && !keeps(plan, &place) {
-            ground.leave(context, &place);
+        let ended = group(context, ground, cells, laid_out);
+        let later = || groups[at + 1..].iter().flatten();
+        for cell in cells {
+            let place = cell.target.place();
+            if !later().any(|later| later.target.place() == place) && !keeps(plan, &place) {
+                ground::lock(ground).leave(context, &place);
+            }
         }
-        if let Some(failure) = context.recorder.failure() {
-            return failed(failure.to_owned());
+        if let Some(failure) = context.recorder().failure() {
+            return failed(failure);
         }
-        if ended.stops_run {
+        if let Some((cell, _)) = ended.iter().find(|(_, ended)| ended.stops_run) {
             return failed(format!(
                 "stopped by `errors: stop` in cell {} ({}); {} cells were not run",
                 cell.index + 1,
                 cell.name,
-                rest.count()
+                later().count()
             ));
         }
-        if ended.state == State::Interrupted {
+        if context.interrupt.arrived_already()
+            && ended.iter().any(|(_, ended)| ended.state == State::Interrupted)
+        {
             return interrupted(context);
+        }
+        let last = cells.iter().find(|cell| cell.group.is_some_and(|group| group.ends_run));
+        if let Some(cell) = last.filter(|_| later().count() > 0) {
+            let text = format!(
+                "cell {} ({}) ends the run: {} cells were not run",
+                cell.index + 1,
+                cell.name,
+                later().count()
+            );
+            context.messages.note(&text);
+            context.recorder().event(None, "end", text);
+            return Outcome { state: State::Finished, failure: None };
         }
     }
     Outcome { state: State::Finished, failure: None }
 }
 
-fn interrupted(context: &mut Context) -> Outcome {
-    let signal = context.interrupt.ended_by().map_or("a signal", |(name, _)| name);
-    context.recorder.event(None, "signal", format!("{signal} ended the run"));
-    Outcome { state: State::Interrupted, failure: None }
+/// Runs the cells of a group at the same time; what became of each.
+fn group<'a>(
+    context: &Context,
+    ground: &Mutex<Ground>,
+    cells: &[&'a Cell],
+    laid_out: &mut Openings,
+) -> Vec<(&'a Cell, Ended)> {
+    let mut openings = Vec::new();
+    for cell in cells {
+        context.screen.model().begin_cell(cell.index as usize, &cell.target.url, clock::now_ns());
+        let opening = laid_out.remove(&cell.index).unwrap_or_else(|| open(context, ground, cell));
+        openings.push((*cell, opening));
+    }
+    let able: Vec<&Cell> =
+        openings.iter().filter(|(_, (_, made))| made.is_ok()).map(|(cell, _)| *cell).collect();
+    let together = Together::new(&able);
+    let (able, together) = (&able, &together);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = openings
+            .into_iter()
+            .map(|(cell, (started, opening))| {
+                let lead = move || {
+                    let ended = match opening {
+                        Ok(opening) => lead(context, ground, cell, opening, (able, together)),
+                        Err(fault) => {
+                            let ended = Ended::early(cell, fault);
+                            outcome::keep_failure(context, cell, ended.failure.as_deref());
+                            ended
+                        }
+                    };
+                    finish(context, cell, started, &ended);
+                    ended
+                };
+                (cell, scope.spawn(lead))
+            })
+            .collect();
+        let joined = threads.into_iter().map(|(cell, thread)| match thread.join() {
+            Ok(ended) => (cell, ended),
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect()
+    })
 }
 
-fn one(context: &mut Context, ground: &mut Ground, cell: &Cell, at: usize) -> Ended {
-    let started = now();
-    context.screen.model().begin_cell(at, &cell.target.url, clock::now_ns());
-    context.recorder.begin_cell(cell.index, started);
-    let ended = cell::carry_out(context, ground, cell);
+/// Waits for a cell's turn and carries it out.
+fn lead(
+    context: &Context,
+    ground: &Mutex<Ground>,
+    cell: &Cell,
+    opening: Opening,
+    (cells, together): (&[&Cell], &Together),
+) -> Ended {
+    let ended = match together.turn(cell, cells, &context.interrupt) {
+        Ok(place) => cell::carry_out(context, ground, cell, opening, (together, place)),
+        Err(fault) => {
+            outcome::keep_failure(context, cell, None);
+            Ended::early(cell, fault)
+        }
+    };
+    together.ended(cell.index);
+    match together.closed_by(cell.index) {
+        Some(other) if ended.result.is_none() && ended.failure.is_none() => {
+            let failure = format!("not begun: cell {} ended the group before", other + 1);
+            Ended { failure: Some(failure), ..ended }
+        }
+        _ => ended,
+    }
+}
+
+/// Writes down and says what became of a cell.
+fn finish(context: &Context, cell: &Cell, started: Timestamp, ended: &Ended) {
     let record = CellRecord {
         index: cell.index,
         state: ended.state,
@@ -96,11 +243,20 @@ fn one(context: &mut Context, ground: &mut Ground, cell: &Cell, at: usize) -> En
         result: ended.result.clone(),
         failure: ended.failure.clone(),
     };
-    context.recorder.finish_cell(&record);
+    context.recorder().finish_cell(&record);
     let line = output::in_a_line(&record);
-    context.screen.model().end_cell(at, ended.state, line.clone(), clock::now_ns());
+    context.screen.model().end_cell(cell.index as usize, ended.state, line.clone(), clock::now_ns());
     context.messages.note(&format!("cell {} ({}): {line}", cell.index + 1, cell.name));
-    ended
+}
+
+fn failed(failure: String) -> Outcome {
+    Outcome { state: State::Failed, failure: Some(failure) }
+}
+
+fn interrupted(context: &Context) -> Outcome {
+    let signal = context.interrupt.ended_by().map_or("a signal", |(name, _)| name);
+    context.recorder().event(None, "signal", format!("{signal} ended the run"));
+    Outcome { state: State::Interrupted, failure: None }
 }
 
 /// Whether a place's data stays: no cell that uses it removes it.
@@ -134,6 +290,10 @@ pub fn lines(plan: &Plan, records: &[CellRecord]) -> Vec<CellLine> {
 /// How long a cell is expected to take, without its preparation, in seconds.
 fn expected_s(cell: &Cell) -> f64 {
     let stages = &cell.stages;
+    // How long a job without a runtime takes is not known.
+    if load::limit_s(cell) >= WITHOUT_LIMIT_S {
+        return 0.0;
+    }
     match &cell.study {
         None => stages.warm_up_s + f64::midpoint(stages.measure_at_least_s, load::limit_s(cell)),
         Some(Study::Find { trial_s, .. }) => EXPECTED_TRIALS * trial_s * 1.25,

@@ -1,6 +1,6 @@
 //! One measurement: load until the rule calls it steady, with the client watched meanwhile.
 
-use engine::StageResult;
+use engine::{StagePlan, StageResult};
 use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
 use reactor::clock;
 use stats::{Decision, Floors, Monitor, SteadyOutcome};
@@ -9,10 +9,14 @@ use store::{OpenLoop, StageRecord};
 use super::context::{Context, Fault, Order};
 use super::figures::Figures;
 use super::ground::Ready;
+use super::job;
 use super::limits::Watch;
 use super::load::{self, Measurement};
 use super::recorder::Span;
+use super::samples::Sampler;
+use super::together::{Place, Together};
 use crate::client::CoreLoad;
+use crate::fio::outcome::Samples;
 use crate::live::model::Steady;
 use crate::target::Opened;
 
@@ -28,6 +32,8 @@ pub struct Measured {
     pub window: Span,
     /// The cores meanwhile; empty on a virtual clock.
     pub cores: Vec<CoreLoad>,
+    /// Throughput of each direction over time.
+    pub samples: Samples,
     /// A signal ended it.
     pub interrupted: bool,
 }
@@ -98,20 +104,19 @@ impl<'a> Task<'a> {
 ///
 /// # Errors
 /// It could not begin, or its results could not be kept; a signal came before anything was measured.
-pub fn measure(context: &mut Context, task: &Task<'_>) -> Result<Measured, Fault> {
+pub fn measure(
+    context: &Context,
+    task: &Task<'_>,
+    together: &Together,
+    place: &mut Place,
+) -> Result<Measured, Fault> {
     let cell = task.cell;
-    let reactor = task.opened.reactor(context.reactor);
-    let (data_set, generation) = (task.ready.data_set.clone(), task.ready.generation());
-    let plan = load::measure(
-        cell,
-        data_set,
-        generation,
-        &task.measurement,
-        reactor,
-        (context.seed, context.draws(cell)),
-    );
+    let mut plan = plan(context, task);
+    plan.beside.rendezvous = place.take();
+    plan.beside.trace = (context.traces)(cell.index);
     let mut monitor = Monitor::new(&task.rule, task.floors);
     let mut watch = (!task.opened.virtual_clock()).then(Watch::start);
+    let mut sampler = Sampler::default();
     let mut span: Option<(u64, u64)> = None;
     let mut decided = false;
     let order = Order {
@@ -121,6 +126,7 @@ pub fn measure(context: &mut Context, task: &Task<'_>) -> Result<Measured, Fault
         trial: task.trial,
         plan: &plan,
         bytes_expected: None,
+        together: Some(together),
     };
     let result = context.stage(&order, &mut |interval, model| {
         let now = clock::now_ns();
@@ -130,31 +136,55 @@ pub fn measure(context: &mut Context, task: &Task<'_>) -> Result<Measured, Fault
         if !decided {
             decided = monitor.push(interval) != Decision::GoOn;
         }
-        let progress = monitor.progress();
-        model.steady = Some(Steady {
-            rule: rule_name(&task.rule).to_owned(),
-            next_look_s: progress.next_look_s,
-            criteria: progress.criteria,
-        });
-        if let Some(watch) = &mut watch {
-            model.limits = watch.look(interval, plan.lanes());
+        sampler.add(interval);
+        if model.leads(cell.index as usize) {
+            let progress = monitor.progress();
+            model.steady = Some(Steady {
+                rule: rule_name(&task.rule).to_owned(),
+                next_look_s: progress.next_look_s,
+                criteria: progress.criteria,
+            });
+            if let Some(watch) = &mut watch {
+                model.limits = watch.look(interval, plan.lanes());
+            }
         }
         decided
     })?;
-    if let Some(error) = context.recorder.failure() {
-        return Err(Fault::Failed(error.to_owned()));
+    // Whoever writes operations down is at the end of them when the plan is gone.
+    drop(plan);
+    if let Some(error) = context.recorder().failure() {
+        return Err(Fault::Failed(error));
     }
-    let interrupted = result.stopped || (context.interrupt.arrived_already() && !decided);
+    let stopped = result.stopped && together.closed_by(cell.index).is_none();
+    let interrupted = stopped || (context.interrupt.arrived_already() && !decided && !result.exhausted);
     if span.is_none() && interrupted {
         return Err(Fault::Interrupted);
     }
     let steady = monitor.outcome();
-    let (figures, window) = context.recorder.figures(cell.index, task.trial, steady.window, Some(&steady))?;
+    let (figures, window) =
+        context.recorder().figures(cell.index, task.trial, steady.window, Some(&steady))?;
     let cores = match (&watch, span) {
         (Some(watch), Some((begun, ended))) => watch.cores().between(begun, ended),
         _ => Vec::new(),
     };
-    Ok(Measured { result, steady, figures, window, cores, interrupted })
+    Ok(Measured { result, steady, figures, window, cores, samples: sampler.samples(), interrupted })
+}
+
+/// What the engine is to do.
+fn plan(context: &Context, task: &Task<'_>) -> StagePlan {
+    let (cell, ready) = (task.cell, task.ready);
+    let reactor = task.opened.reactor(context.reactor);
+    match &cell.workload.job {
+        Some(job) => job::plan(cell, job, ready, &task.measurement, reactor),
+        None => load::measure(
+            cell,
+            ready.data_set.clone(),
+            ready.generation(),
+            &task.measurement,
+            reactor,
+            (context.seed, context.draws(cell)),
+        ),
+    }
 }
 
 /// The rule's name in results.

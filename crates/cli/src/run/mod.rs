@@ -10,27 +10,33 @@ mod cell;
 mod context;
 mod dry_run;
 mod environment;
+mod facts;
 pub mod figures;
 mod fill;
 mod gates;
 mod ground;
+mod job;
 mod limits;
 mod load;
 mod matrix;
 mod measure;
+mod outcome;
 mod output;
 #[cfg(test)]
 mod output_tests;
 mod recall;
 mod recorder;
+mod samples;
 mod study;
+mod together;
 mod verdict;
 #[cfg(test)]
 mod verdict_tests;
+mod verify;
 
 use std::fs::File;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reactor::{Backend, Reactor, clock};
 use store::{CellRecord, RunRecord, State};
@@ -151,9 +157,9 @@ fn carry_out(
     }
     let recorder =
         Recorder::new(begun.store, &begun.record.id).map_err(|error| failure(error.to_string()))?;
-    let mut context = Context {
+    let context = Context {
         run: begun.run,
-        recorder,
+        recorder: Mutex::new(recorder),
         screen,
         messages: messages.clone(),
         interrupt: interrupt.clone(),
@@ -161,9 +167,11 @@ fn carry_out(
         destroy: arguments.destroy.clone(),
         seed: plan.seed,
         cache_bytes: environment::cache_bytes(),
+        outcomes: None,
+        traces: Box::new(|_| None),
     };
     if begun.resumed {
-        context.recorder.event(None, "resume", "the run goes on at its first unfinished cell");
+        context.recorder().event(None, "resume", "the run goes on at its first unfinished cell");
     } else {
         messages.note(&format!(
             "run {} of {}: {} cells",
@@ -174,7 +182,7 @@ fn carry_out(
     }
     let done: Vec<u32> =
         begun.cells.iter().filter(|cell| cell.state == State::Finished).map(|cell| cell.index).collect();
-    let outcome = matrix::carry_out(&mut context, &plan, &done);
+    let outcome = matrix::carry_out(&context, &plan, &done);
     let Context { screen, recorder, run, .. } = context;
     screen.end();
     interrupt.leftovers(None);
@@ -184,7 +192,7 @@ fn carry_out(
     if kept && !remaining.is_empty() {
         messages.note(&format!("kept: {}; `manometer cleanup` removes it", remaining.join(", ")));
     }
-    Ok((outcome, recorder.into_store(), left, interrupt))
+    Ok((outcome, recorder.into_inner().unwrap_or_else(PoisonError::into_inner).into_store(), left, interrupt))
 }
 
 /// Tries the reactor before anything is made, and says so when io_uring is refused.

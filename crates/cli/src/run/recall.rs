@@ -7,20 +7,20 @@ use super::ground::{Content, Held};
 pub const DATA_SET: &str = "data-set";
 
 /// Writes into the results what a place holds, for a run that is resumed.
-pub fn remember(context: &mut Context, place: &str, layout: &str, generation: Option<u32>) {
+pub fn remember(context: &Context, place: &str, layout: &str, generation: Option<u32>) {
     let text = match generation {
         Some(generation) => format!("{place}: {layout}; complete, generation {generation}"),
         None => format!("{place}: {layout}; being written"),
     };
-    context.recorder.event(None, DATA_SET, text);
+    context.recorder().event(None, DATA_SET, text);
 }
 
 /// What the interrupted run knew of a place, and the next generation of content there.
 ///
 /// # Errors
 /// The results file cannot be read.
-pub fn remembered(context: &mut Context, place: &str) -> Result<(Option<Held>, u32), Fault> {
-    let events = context.recorder.events()?;
+pub fn remembered(context: &Context, place: &str) -> Result<(Option<Held>, u32), Fault> {
+    let events = context.recorder().events()?;
     let texts: Vec<&str> = events
         .iter()
         .filter(|event| event.kind == DATA_SET)

@@ -105,8 +105,8 @@ impl Recorder {
     }
 
     /// Why results cannot be written any more, if so.
-    pub fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+    pub fn failure(&self) -> Option<String> {
+        self.failure.clone()
     }
 
     /// The file, once nothing more is written.

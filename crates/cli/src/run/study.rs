@@ -12,6 +12,7 @@ use super::context::{Context, Fault};
 use super::gates;
 use super::ground::Ready;
 use super::measure::{Measured, Task, measure};
+use super::together::{Place, Together};
 use crate::target::Opened;
 
 /// Trials of a search at most: a bracket of a thousand to one is halved to 0.1 % in twenty.
@@ -44,11 +45,11 @@ pub struct Found {
 /// # Errors
 /// Nothing could be measured.
 pub fn carry_out(
-    context: &mut Context,
+    context: &Context,
     cell: &Cell,
     study: &Study,
-    opened: &Opened,
-    ready: &Ready,
+    (opened, ready): (&Opened, &Ready),
+    (together, place): (&Together, Place),
 ) -> Result<Found, Fault> {
     let seconds = match study {
         Study::Find { trial_s, .. } => *trial_s,
@@ -58,8 +59,19 @@ pub fn carry_out(
         Study::Find { goal, .. } => Some(goal),
         Study::Sweep { .. } => None,
     };
-    let mut trials =
-        Trials { context, cell, opened, ready, seconds, goal, made: Vec::new(), best: None, failed: 0 };
+    let mut trials = Trials {
+        context,
+        cell,
+        opened,
+        ready,
+        together,
+        place,
+        seconds,
+        goal,
+        made: Vec::new(),
+        best: None,
+        failed: 0,
+    };
     let outcome = match study {
         Study::Find { from_ops_per_s, to_ops_per_s, tolerance, goal, .. } => {
             trials.find(goal, *from_ops_per_s, *to_ops_per_s, *tolerance)
@@ -79,10 +91,12 @@ pub fn carry_out(
 
 /// The measurements of a study so far.
 struct Trials<'a> {
-    context: &'a mut Context,
+    context: &'a Context,
     cell: &'a Cell,
     opened: &'a Opened,
     ready: &'a Ready,
+    together: &'a Together,
+    place: Place,
     seconds: f64,
     goal: Option<&'a Gate>,
     made: Vec<StudyPoint>,
@@ -160,7 +174,7 @@ impl Trials<'_> {
             _ => 0.0,
         };
         let task = Task::trial(self.cell, self.opened, self.ready, trial, arrivals.clone(), self.seconds);
-        let measured = measure(self.context, &task)?;
+        let measured = measure(self.context, &task, self.together, &mut self.place)?;
         let goal_holds =
             self.goal.is_none_or(|goal| gates::judge_one(goal, gates::of_op(goal, &measured.figures)).passed);
         let kept = offered == 0.0 || keeps(&measured, offered);

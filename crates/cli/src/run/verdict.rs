@@ -115,7 +115,9 @@ fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &Evidence) -> Vec<Stri
 /// What the measurement had to reach and did not.
 fn floors(cell: &Cell, evidence: &Evidence) -> Option<String> {
     let stages = &cell.stages;
-    if cell.study.is_some() || evidence.interrupted || evidence.error_limit_reached {
+    // A job ends when it has done its amount.
+    let job = cell.workload.job.is_some();
+    if job || cell.study.is_some() || evidence.interrupted || evidence.error_limit_reached {
         return None;
     }
     if evidence.bytes < stages.measure_at_least_bytes {

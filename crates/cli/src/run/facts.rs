@@ -1,0 +1,70 @@
+//! What is kept beside a cell's figures: the client while it measured, and the target.
+
+use std::collections::BTreeMap;
+
+use super::measure::Measured;
+use crate::target::Opened;
+
+/// The client while it measured.
+pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
+    let result = &measured.result;
+    let mut client = BTreeMap::new();
+    let mut keep = |name: &str, value: f64| client.insert(name.to_owned(), value);
+    if let Some(busiest) = measured.cores.iter().map(|core| core.busy).reduce(f64::max) {
+        keep("cpu.busiest", busiest);
+        let mean = measured.cores.iter().map(|core| core.busy).sum::<f64>() / measured.cores.len() as f64;
+        keep("cpu.mean", mean);
+        keep("cpu.steal", measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max));
+        let window = result.window_ns.max(1) as f64;
+        let most = result.worker_cpu_ns.iter().max().copied().unwrap_or(0);
+        keep("cpu.workers", most as f64 / window);
+        let all: u64 = result.worker_cpu_ns.iter().sum();
+        keep("cpu.workers.total", all as f64 / window);
+    }
+    keep("in-flight-at-end", result.in_flight_at_end as f64);
+    keep("abandoned", result.abandoned as f64);
+    keep("unseen-intervals", result.unseen_intervals as f64);
+    keep("start-skew.ns", result.start_skew_ns as f64);
+    if !result.facts.connections.is_empty() {
+        let resent: u64 = result.facts.connections.iter().map(|connection| connection.retransmits).sum();
+        keep("net.connections", result.facts.connections.len() as f64);
+        keep("net.retransmits", (resent + result.facts.closed_retransmits) as f64);
+        keep("net.reconnects", result.facts.reconnects as f64);
+        keep("net.late-replies", result.facts.late_replies as f64);
+    }
+    client
+}
+
+/// The target, as its driver knows it.
+pub fn target(opened: &Opened, measured: &Measured) -> BTreeMap<String, String> {
+    let mut facts = opened.facts();
+    let backend = match measured.result.backend {
+        reactor::Backend::Uring => "io_uring",
+        reactor::Backend::Epoll => "epoll",
+        reactor::Backend::Simulated => "simulated",
+    };
+    facts.insert("reactor".into(), backend.into());
+    if let Some(refusal) = &measured.result.refusal {
+        facts.insert("reactor.refusal".into(), refusal.clone());
+    }
+    if let Some(nic) = measured
+        .result
+        .facts
+        .connections
+        .first()
+        .and_then(|connection| crate::client::nic_of(connection.local.ip()))
+    {
+        facts.insert("nic".into(), nic.name);
+        if let Some(speed) = nic.speed_mbit {
+            facts.insert("nic.speed".into(), format!("{speed} Mbit/s"));
+        }
+        if let Some(mtu) = nic.mtu {
+            facts.insert("nic.mtu".into(), mtu.to_string());
+        }
+    }
+    if let Some((point, mount)) = opened.directory().and_then(super::environment::mount_of) {
+        facts.insert("mount.point".into(), point);
+        facts.insert("mount".into(), mount);
+    }
+    facts
+}

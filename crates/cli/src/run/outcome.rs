@@ -1,0 +1,70 @@
+//! What a cell found, kept in memory for those who ask for it.
+
+use std::sync::PoisonError;
+
+use engine::StageResult;
+use experiment::{Cell, SteadyRule};
+use reactor::clock;
+use store::Verdict;
+
+use super::cell::Begun;
+use super::context::Context;
+use super::job;
+use super::measure::Measured;
+use crate::fio::outcome::{CellOutcome, Failure, Samples, Usage};
+
+/// Keeps what a cell found.
+pub fn keep(context: &Context, cell: &Cell, measured: &Measured, begun: Begun, verdict: &Verdict) {
+    let mut usage = Usage::default();
+    add(&mut usage, &measured.result, cell.workload.jobs);
+    put(context, || CellOutcome {
+        started: Some(begun.at),
+        elapsed_ns: clock::now_ns().saturating_sub(begun.at_ns),
+        load: Some(measured.result.clone()),
+        usage,
+        samples: measured.samples.clone(),
+        steady: (cell.steady != SteadyRule::None).then(|| measured.steady.clone()),
+        failure: job::failure(measured),
+        verdict: Some(verdict.clone()),
+        ..nothing(cell)
+    });
+}
+
+/// Keeps why a cell could not be run.
+pub fn keep_failure(context: &Context, cell: &Cell, failure: Option<&str>) {
+    let failure = failure.map(|text| Failure { code: libc::EIO, text: text.to_owned() });
+    put(context, || CellOutcome { failure, ..nothing(cell) });
+}
+
+/// A cell that was not run.
+pub fn nothing(cell: &Cell) -> CellOutcome {
+    CellOutcome {
+        cell: cell.clone(),
+        started: None,
+        elapsed_ns: 0,
+        load: None,
+        verify: None,
+        usage: Usage::default(),
+        samples: Samples::default(),
+        steady: None,
+        failure: None,
+        verdict: None,
+    }
+}
+
+fn put(context: &Context, outcome: impl FnOnce() -> CellOutcome) {
+    if let Some(outcomes) = &context.outcomes {
+        outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome());
+    }
+}
+
+fn add(usage: &mut Usage, result: &StageResult, workers: u32) {
+    let used = &result.usage;
+    usage.user_ns += used.user_ns;
+    usage.system_ns += used.system_ns;
+    usage.voluntary_switches += used.voluntary_switches;
+    usage.involuntary_switches += used.involuntary_switches;
+    usage.major_faults += used.major_faults;
+    usage.minor_faults += used.minor_faults;
+    usage.wall_ns += result.window_ns * u64::from(workers);
+}
