@@ -4,6 +4,7 @@
 //! it ended. It knows no schedule, no histogram and no stop rule; those are the engine's.
 
 pub mod file;
+pub mod net;
 pub mod nfs;
 pub mod null;
 mod payload;

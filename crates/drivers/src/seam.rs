@@ -227,4 +227,10 @@ pub trait Session {
 
     /// What the session knows of its connections now.
     fn facts(&self) -> SessionFacts;
+
+    /// True when the other side has ended the data, as a sender does that closes its connection: an operation that failed
+    /// because of it is no error, and no further one can succeed.
+    fn is_over(&self) -> bool {
+        false
+    }
 }

@@ -198,6 +198,7 @@ const TCP: &[OptionHelp] = &[
         "the first job uses the URL's port, each further one the port after it",
     ),
     option("pingpong", Flag, "false", "each block is sent back by the receiver before the next is sent"),
+    option("repeat", Flag, "false", "every block has the same bytes, made once, as iperf3 sends them"),
     option("nodelay", Flag, "true", "TCP_NODELAY: small blocks leave at once"),
     option(
         "window_size",

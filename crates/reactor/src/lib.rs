@@ -40,7 +40,7 @@ pub use crate::choice::{Choice, Polling};
 pub use crate::directory::{Directory, NAME_BUFFER};
 pub use crate::file::{Durable, File, FileOptions, Space};
 pub use crate::signal::Signal;
-pub use crate::socket::{SocketOptions, TcpInfo};
+pub use crate::socket::{SocketOptions, TcpInfo, listening};
 pub use crate::stream::{Listener, Stream};
 
 use crate::core::{Inner, Kernel, TaskId, Yield};
@@ -289,12 +289,20 @@ impl Reactor {
         matches!(&self.inner.kernel, Kernel::Uring(uring) if uring.polls_completions())
     }
 
-    /// Listens on a TCP address; port 0 takes a free one.
+    /// Listens on a TCP address; port 0 takes a free one. `TCP_NODELAY` is set on what is accepted.
     ///
     /// # Errors
     /// What socket(2), bind(2) and listen(2) report.
     pub fn listen(&self, on: SocketAddr, backlog: u32) -> io::Result<Listener> {
-        Listener::open(&self.inner, on, backlog)
+        self.accept_on(listening(&on, backlog, &SocketOptions::default())?, true)
+    }
+
+    /// Accepts connections on a socket that listens already ([`listening`]), with `TCP_NODELAY` or without.
+    ///
+    /// # Errors
+    /// When there is no I/O here, or no descriptor left.
+    pub fn accept_on(&self, socket: OwnedFd, nodelay: bool) -> io::Result<Listener> {
+        Listener::open(&self.inner, socket, nodelay)
     }
 }
 

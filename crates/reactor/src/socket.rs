@@ -15,6 +15,8 @@ pub struct SocketOptions {
     pub send_buffer_bytes: Option<u32>,
     /// `SO_RCVBUF` in bytes; the kernel's own sizing when absent.
     pub receive_buffer_bytes: Option<u32>,
+    /// Largest segment in bytes (`TCP_MAXSEG`, tcp(7)); the path's when absent.
+    pub segment_bytes: Option<u32>,
     /// The local address to connect from.
     pub bind: Option<SocketAddr>,
     /// Send from user pages without a copy, where the backend is io_uring and the kernel can (Linux 6.0).
@@ -30,6 +32,7 @@ impl Default for SocketOptions {
             nodelay: true,
             send_buffer_bytes: None,
             receive_buffer_bytes: None,
+            segment_bytes: None,
             bind: None,
             zero_copy_send: false,
             reserved_port: false,
@@ -63,18 +66,27 @@ pub(crate) fn new_socket(address: &SocketAddr, nonblocking: bool) -> io::Result<
 pub(crate) fn prepare(to: &SocketAddr, options: &SocketOptions, nonblocking: bool) -> io::Result<OwnedFd> {
     let fd = new_socket(to, nonblocking)?;
     sockopt::set_tcp_nodelay(&fd, options.nodelay)?;
-    if let Some(bytes) = options.send_buffer_bytes {
-        sockopt::set_socket_send_buffer_size(&fd, bytes as usize)?;
-    }
-    if let Some(bytes) = options.receive_buffer_bytes {
-        sockopt::set_socket_recv_buffer_size(&fd, bytes as usize)?;
-    }
+    set_sizes(&fd, options)?;
     match options.bind {
         Some(local) => bind(&fd, &local)?,
         None if options.reserved_port => bind_reserved(&fd, to),
         None => {}
     }
     Ok(fd)
+}
+
+/// Sizes of buffers and segments; what is set on a listening socket, the connections that it accepts have too.
+fn set_sizes(fd: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
+    if let Some(bytes) = options.send_buffer_bytes {
+        sockopt::set_socket_send_buffer_size(fd, bytes as usize)?;
+    }
+    if let Some(bytes) = options.receive_buffer_bytes {
+        sockopt::set_socket_recv_buffer_size(fd, bytes as usize)?;
+    }
+    match options.segment_bytes {
+        Some(bytes) => set_number(fd, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes),
+        None => Ok(()),
+    }
 }
 
 /// Binds to some free port from 1023 down to 512, or leaves the socket as it is where that is not permitted.
@@ -93,10 +105,15 @@ fn bind_reserved(fd: &OwnedFd, to: &SocketAddr) {
     }
 }
 
-/// A listening socket. Port 0 asks for a free port.
-pub(crate) fn listening(on: &SocketAddr, backlog: u32, nonblocking: bool) -> io::Result<OwnedFd> {
-    let fd = new_socket(on, nonblocking)?;
+/// A listening socket, on which reactors of several threads may accept ([`Reactor::accept_on`](crate::Reactor::accept_on)).
+/// Port 0 asks for a free port. Of the options, sizes hold for the connections that are accepted.
+///
+/// # Errors
+/// What socket(2), setsockopt(2), bind(2) and listen(2) report.
+pub fn listening(on: &SocketAddr, backlog: u32, options: &SocketOptions) -> io::Result<OwnedFd> {
+    let fd = new_socket(on, false)?;
     sockopt::set_socket_reuseaddr(&fd, true)?;
+    set_sizes(&fd, options)?;
     if on.is_ipv6() {
         sockopt::set_ipv6_v6only(&fd, true)?;
     }
@@ -142,13 +159,18 @@ pub(crate) fn reset_on_close(fd: &OwnedFd) {
 
 /// Bytes that must be there before the socket counts as readable (`SO_RCVLOWAT`, socket(7)).
 pub(crate) fn set_low_water(fd: &OwnedFd, bytes: u32) -> io::Result<()> {
-    let value = bytes as libc::c_int;
+    set_number(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
+}
+
+/// An option of a socket that is a number.
+fn set_number(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: u32) -> io::Result<()> {
+    let value = value as libc::c_int;
     // SAFETY: the pointer and the length describe `value`.
     let status = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVLOWAT,
+            level,
+            name,
             std::ptr::from_ref(&value).cast(),
             size_of::<libc::c_int>() as libc::socklen_t,
         )

@@ -402,14 +402,16 @@ pub struct Listener {
     socket: Rc<Socket>,
     inner: Rc<Inner>,
     local: SocketAddr,
+    nodelay: bool,
 }
 
 impl Listener {
-    pub(crate) fn open(inner: &Rc<Inner>, on: SocketAddr, backlog: u32) -> io::Result<Listener> {
-        let nonblocking = matches!(inner.kernel, Kernel::Epoll(_));
-        let fd = socket::listening(&on, backlog, nonblocking)?;
+    pub(crate) fn open(inner: &Rc<Inner>, fd: OwnedFd, nodelay: bool) -> io::Result<Listener> {
+        if matches!(inner.kernel, Kernel::Epoll(_)) {
+            rustix::io::ioctl_fionbio(&fd, true)?;
+        }
         let local = socket::local_addr(&fd)?;
-        Ok(Listener { socket: Socket::new(inner, fd)?, inner: Rc::clone(inner), local })
+        Ok(Listener { socket: Socket::new(inner, fd)?, inner: Rc::clone(inner), local, nodelay })
     }
 
     /// Where it listens, with the port that was chosen.
@@ -417,7 +419,7 @@ impl Listener {
         self.local
     }
 
-    /// Waits for the next connection; `TCP_NODELAY` is set on it.
+    /// Waits for the next connection.
     ///
     /// # Errors
     /// What accept(2) reports: a connection that was gone again, or no descriptors left.
@@ -449,7 +451,7 @@ impl Listener {
             }
             Kernel::Simulated(_) => return Err(no_sockets()),
         };
-        rustix::net::sockopt::set_tcp_nodelay(&fd, true)?;
+        rustix::net::sockopt::set_tcp_nodelay(&fd, self.nodelay)?;
         let (local, peer) = (socket::local_addr(&fd)?, socket::peer_addr(&fd)?);
         let socket = Socket::new(&self.inner, fd)?;
         Ok((Stream { socket, inner: Rc::clone(&self.inner), local, peer, zero_copy_send: false }, peer))

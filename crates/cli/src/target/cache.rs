@@ -12,6 +12,7 @@ pub(super) fn control(opened: &Opened, wanted: CacheControl) -> String {
         (_, CacheControl::Keep) => "kept".to_owned(),
         (Opened::Nfs(_), _) => "not possible for nfs: this client has no page cache".to_owned(),
         (Opened::S3(_), _) => "not possible for s3: this client has no cache".to_owned(),
+        (Opened::Net(_), _) => "not possible for tcp: there is no cache".to_owned(),
         (Opened::Null(_) | Opened::Sim(_), _) => "not possible: there is no cache".to_owned(),
         (Opened::File(target), CacheControl::Invalidate) => match target.driver.invalidate() {
             Ok(done) => done,

@@ -11,7 +11,7 @@ pub(super) fn check(opened: &Opened, data_set: &DataSet) -> Result<(), TargetErr
     let mut found =
         Found { items: data_set.objects(), bytes: data_set.shape().item_bytes(), right: 0, wrong: None };
     let listed: Result<(), DriverError> = match opened {
-        Opened::Null(_) | Opened::Sim(_) => return Ok(()),
+        Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => return Ok(()),
         Opened::File(target) if target.is_device() => return Ok(()),
         Opened::File(target) => target
             .driver
@@ -38,7 +38,7 @@ const BEGINNING: u64 = 256 << 10;
 /// is no data of this payload.
 pub(super) fn held_generation(opened: &Opened, payload: &Payload) -> Option<u32> {
     let data = match opened {
-        Opened::Null(_) | Opened::Sim(_) => return None,
+        Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => return None,
         Opened::File(target) => target.beginning(BEGINNING).ok()?,
         Opened::Nfs(target) => target.driver.beginning(0, BEGINNING as u32, PATIENCE).ok()?,
         Opened::S3(target) => target.driver.beginning(0, BEGINNING).ok()?,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Opened;
+use super::net::NetTarget;
 use super::nfs::NfsTarget;
 use super::place::PATIENCE;
 use super::s3::S3Target;
@@ -20,6 +21,7 @@ fn of_kind(opened: &Opened) -> BTreeMap<String, String> {
         Opened::File(target) => target.driver.facts(),
         Opened::Nfs(target) => nfs(target),
         Opened::S3(target) => s3(target),
+        Opened::Net(target) => net(target),
         Opened::Null(_) => named([("target", "null: every operation succeeds at once".to_owned())]),
         Opened::Sim(target) => {
             let script = target.script.iter().map(|(name, value)| (*name, value.clone()));
@@ -30,6 +32,17 @@ fn of_kind(opened: &Opened) -> BTreeMap<String, String> {
 
 fn named<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> BTreeMap<String, String> {
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn net(target: &NetTarget) -> BTreeMap<String, String> {
+    let config = target.driver.config();
+    let role = if config.listen { "listens on" } else { "connects to" };
+    named([
+        ("protocol", "blocks over TCP".to_owned()),
+        (role, config.address.to_string()),
+        ("connections per job", config.connections_per_worker.to_string()),
+        ("pingpong", config.ping_pong.to_string()),
+    ])
 }
 
 fn nfs(target: &NfsTarget) -> BTreeMap<String, String> {

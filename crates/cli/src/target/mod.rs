@@ -10,6 +10,7 @@ mod facts;
 mod file;
 mod file_job;
 mod job;
+mod net;
 mod nfs;
 mod options;
 mod place;
@@ -70,6 +71,8 @@ pub enum Opened {
     Nfs(nfs::NfsTarget),
     /// Over S3.
     S3(s3::S3Target),
+    /// A peer over TCP.
+    Net(net::NetTarget),
     /// Nothing: every operation succeeds at once.
     Null(NullDriver),
     /// A script on a virtual clock.
@@ -84,8 +87,9 @@ pub fn open(target: &Target, workload: &Workload, options: &OpenOptions) -> Resu
     let url = TargetUrl::parse(&target.url)?;
     Ok(match &*url.scheme {
         "file" | "block" => Opened::File(file::open(target, &url, workload, options)?),
-        "nfs" => Opened::Nfs(nfs::open(target, &url, options)?),
+        "nfs" => Opened::Nfs(nfs::open(target, &url, workload, options)?),
         "s3" => Opened::S3(s3::open(target, &url, workload, options)?),
+        "tcp" => Opened::Net(net::open(target, &url, workload)?),
         "null" => {
             options::Options::new(target, &url, &[])?;
             Opened::Null(NullDriver)
@@ -104,7 +108,7 @@ impl Opened {
             Opened::File(target) if target.is_device() => {
                 return Shape::Device { bytes: target.device_bytes };
             }
-            Opened::File(_) | Opened::Nfs(_) => false,
+            Opened::File(_) | Opened::Nfs(_) | Opened::Net(_) => false,
             Opened::Null(_) | Opened::Sim(_) => workload.ops.iter().any(whole),
         };
         if objects {
@@ -129,7 +133,7 @@ impl Opened {
             Opened::File(target) => target.prepare(),
             Opened::Nfs(target) => target.prepare(),
             Opened::S3(target) => target.prepare(),
-            Opened::Null(_) | Opened::Sim(_) => Ok(Entered::New),
+            Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => Ok(Entered::New),
         }
     }
 
@@ -142,7 +146,7 @@ impl Opened {
             Opened::File(target) => target.adopt(),
             Opened::Nfs(target) => target.adopt(),
             Opened::S3(target) => target.adopt(),
-            Opened::Null(_) | Opened::Sim(_) => Ok(()),
+            Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => Ok(()),
         }
     }
 
@@ -155,7 +159,7 @@ impl Opened {
             Opened::File(target) => target.remove_all(),
             Opened::Nfs(target) => target.remove_all(),
             Opened::S3(target) => target.remove_all(),
-            Opened::Null(_) | Opened::Sim(_) => Ok(()),
+            Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => Ok(()),
         }
     }
 
@@ -179,6 +183,14 @@ impl Opened {
     /// True when workers run on a virtual clock, so that a stage takes no time.
     pub fn virtual_clock(&self) -> bool {
         matches!(self, Opened::Sim(_))
+    }
+
+    /// How long a session may take to open, where the target's kind needs another time than is `usual`.
+    pub fn connect_timeout(&self, usual: Duration) -> Duration {
+        match self {
+            Opened::Net(_) => usual.max(net::WAIT),
+            _ => usual,
+        }
     }
 
     /// The reactor that the target's options ask for, else the one that is `wanted`.
@@ -214,7 +226,7 @@ impl Opened {
             Opened::File(target) => target.place.is_kept(),
             Opened::Nfs(target) => target.place.is_kept(),
             Opened::S3(target) => target.place.is_kept(),
-            Opened::Null(_) | Opened::Sim(_) => false,
+            Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => false,
         }
     }
 
@@ -240,6 +252,7 @@ impl Opened {
             Opened::File(target) => engine::run_stage(&target.driver, plan, control, observer),
             Opened::Nfs(target) => engine::run_stage(&target.driver, plan, control, observer),
             Opened::S3(target) => engine::run_stage(&target.driver, plan, control, observer),
+            Opened::Net(target) => engine::run_stage(&target.driver, plan, control, observer),
             Opened::Null(driver) => engine::run_stage(driver, plan, control, observer),
             Opened::Sim(target) => engine::run_stage::<SimDriver>(&target.driver, plan, control, observer),
         }

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
 use std::time::Duration;
 
-use drivers::nfs::{NfsConfig, NfsDriver};
-use experiment::Target;
+use drivers::nfs::{Named, NfsAddress, NfsConfig, NfsDriver};
+use experiment::{Job, Target, Workload};
 use provision::NfsPlace;
 
 use super::options::Options;
@@ -23,14 +23,12 @@ pub struct NfsTarget {
 pub(super) fn open(
     target: &Target,
     url: &TargetUrl,
+    workload: &Workload,
     options: &OpenOptions,
 ) -> Result<NfsTarget, TargetError> {
     let given = Options::new(target, url, &[])?;
-    let (host, port) = authority(&target.url, &url.authority)?;
-    if url.path.is_empty() {
-        return Err(wrong(&target.url, &format!("the export is missing; write {}", form("nfs"))));
-    }
-    let server = address(&target.url, &host)?;
+    let job = workload.job.as_ref();
+    let first = place_in(&target.url, url)?;
     let kept = given.text("directory").map(str::to_owned);
     let directory = kept.clone().unwrap_or_else(|| options.run.id().object_name());
     let port_form = "a port from 1 to 65535";
@@ -44,28 +42,81 @@ pub(super) fn open(
                 .ok_or_else(|| "write 1 to 4294967295 bytes".to_owned())
         })
     };
-    let usual = NfsConfig::new(server, url.path.clone(), directory);
+    let usual = NfsConfig::new(first.server, first.export, directory);
     let config = NfsConfig {
-        nfs_port: port,
+        nfs_port: first.nfs_port,
         mount_port: given.number("mount_port", port_form)?,
         portmap_port: given.number("portmap_port", port_form)?.unwrap_or(usual.portmap_port),
-        uid: given.number("uid", id_form)?.unwrap_or(usual.uid),
-        gid: given.number("gid", id_form)?.unwrap_or(usual.gid),
+        uid: given.number("uid", id_form)?.unwrap_or_else(|| own_id(job, rustix::process::getuid().as_raw())),
+        gid: given.number("gid", id_form)?.unwrap_or_else(|| own_id(job, rustix::process::getgid().as_raw())),
         connections_per_worker: given
             .number("connections", "a whole number from 1 on")?
             .unwrap_or(usual.connections_per_worker),
         stable: given.flag("stable")?.unwrap_or(usual.stable),
         read_size: size("read_size")?,
         write_size: size("write_size")?,
+        more: given.text("more_urls").map_or(Ok(Vec::new()), more)?,
+        named: job.map(|job| Named {
+            job: job.name.clone(),
+            names: job.files.names.clone(),
+            first_number: job.first_number,
+            files: job.files.per_worker(),
+        }),
         ..usual
     };
     let place = match kept {
+        // The files of a job lie where the user named them.
+        _ if job.is_some() => Place::stays(&options.run),
         Some(_) => Place::stays(&options.run),
         None => Place::own(&options.run, Entry::Nfs(place_of(&config))),
     };
     let driver = NfsDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     Ok(NfsTarget { driver, place, contact: options.connect_timeout })
+}
+
+/// The user of the calls when none is given: of jobs that of this process, as libnfs has it; else root.
+fn own_id(job: Option<&Job>, own: u32) -> u32 {
+    if job.is_some() { own } else { 0 }
+}
+
+/// Where a URL says that the export is.
+fn place_in(text: &str, url: &TargetUrl) -> Result<NfsAddress, TargetError> {
+    let (host, nfs_port) = authority(text, &url.authority)?;
+    if url.path.is_empty() {
+        return Err(wrong(text, &format!("the export is missing; write {}", form("nfs"))));
+    }
+    Ok(NfsAddress { server: address(text, &host)?, export: url.path.clone(), nfs_port, mount_port: None })
+}
+
+/// Further URLs, with commas between them.
+fn more(texts: &str) -> Result<Vec<NfsAddress>, TargetError> {
+    let one = |text: &str| {
+        let text = text.trim();
+        let url = TargetUrl::parse(text)?;
+        if url.scheme != "nfs" {
+            return Err(wrong(
+                text,
+                &format!("more_urls takes other URLs of the same kind; write {}", form("nfs")),
+            ));
+        }
+        let mut place = place_in(text, &url)?;
+        for (name, value) in &url.query {
+            match &**name {
+                "mount_port" => {
+                    let port = value.parse().ok().filter(|port| *port > 0);
+                    let problem = || wrong(text, "mount_port: write a port from 1 to 65535");
+                    place.mount_port = Some(port.ok_or_else(problem)?);
+                }
+                _ => {
+                    let problem = format!("\"{name}\" holds for all URLs; give it with the first");
+                    return Err(wrong(text, &problem));
+                }
+            }
+        }
+        Ok(place)
+    };
+    texts.split(',').map(one).collect()
 }
 
 fn place_of(config: &NfsConfig) -> NfsPlace {

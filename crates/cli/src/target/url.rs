@@ -16,11 +16,12 @@ pub(super) struct TargetUrl {
 }
 
 /// A right URL of each kind of target.
-const FORMS: [(&str, &str); 6] = [
+const FORMS: [(&str, &str); 7] = [
     ("file", "file:///directory"),
     ("block", "block:///dev/device"),
     ("nfs", "nfs://host[:port]/export"),
     ("s3", "s3://bucket?endpoint=https://host[:port]"),
+    ("tcp", "tcp://host:port"),
     ("null", "null:"),
     ("sim", "sim:?latency=1ms"),
 ];

@@ -4,7 +4,21 @@ use std::net::IpAddr;
 
 use metrics::ErrorKind;
 
+use super::named::Named;
 use crate::DriverError;
+
+/// Where the same data is to be had too: another address of the server, or another server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NfsAddress {
+    /// The server's address.
+    pub server: IpAddr,
+    /// Path of the export there.
+    pub export: String,
+    /// Port of the NFS program there.
+    pub nfs_port: Option<u16>,
+    /// Port of the MOUNT program there.
+    pub mount_port: Option<u16>,
+}
 
 /// An export of an NFSv3 server, and how to use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +48,10 @@ pub struct NfsConfig {
     pub read_size: Option<u32>,
     /// Largest WRITE in bytes; as `read_size`.
     pub write_size: Option<u32>,
+    /// Further addresses: the workers use the first and these in turn.
+    pub more: Vec<NfsAddress>,
+    /// The files are those of a job, below the export's root, and `directory` is not used.
+    pub named: Option<Named>,
 }
 
 impl NfsConfig {
@@ -53,7 +71,23 @@ impl NfsConfig {
             stable: false,
             read_size: None,
             write_size: None,
+            more: Vec::new(),
+            named: None,
         }
+    }
+
+    /// As the worker with this number uses it: at its address.
+    pub(super) fn of_worker(&self, worker: u32) -> Self {
+        let number = self.named.as_ref().map_or(0, |named| named.first_number) + worker;
+        let turn = number as usize % (1 + self.more.len());
+        let mut config = self.clone();
+        if let Some(address) = turn.checked_sub(1).and_then(|at| self.more.get(at)) {
+            config.server = address.server;
+            config.export.clone_from(&address.export);
+            config.nfs_port = address.nfs_port;
+            config.mount_port = address.mount_port;
+        }
+        config
     }
 
     /// Checks what would otherwise be found out in the middle of things.
@@ -65,8 +99,17 @@ impl NfsConfig {
                 self.export
             ));
         }
+        if let Some(other) = self.more.iter().find(|other| !other.export.starts_with('/')) {
+            return wrong(format!("export \"{}\": a path from / on is needed", other.export));
+        }
         let name = &self.directory;
-        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) || name.len() > 200 {
+        if self.named.is_none()
+            && (name.is_empty()
+                || name == "."
+                || name == ".."
+                || name.contains(['/', '\0'])
+                || name.len() > 200)
+        {
             return wrong(format!(
                 "directory \"{name}\": one name of at most 200 bytes, without \"/\", is needed"
             ));

@@ -6,8 +6,10 @@
 
 use wire::nfs3::{FileHandle, Verifier};
 
-/// Files whose handles are kept.
+/// Files whose handles are kept at least.
 const FILES: usize = 4096;
+/// And at most.
+const MOST_FILES: usize = 1 << 20;
 /// Places that a file may take.
 const WAYS: usize = 4;
 
@@ -65,11 +67,16 @@ pub(super) struct Handles {
     sets: Box<[[Known; WAYS]]>,
     /// Which place of a full set is given up next.
     turn: usize,
+    /// What is left of a hash is the set's number.
+    shift: u32,
 }
 
 impl Handles {
-    pub(super) fn new() -> Self {
-        Self { sets: vec![[FREE; WAYS]; FILES / WAYS].into_boxed_slice(), turn: 0 }
+    /// Room for the files of a session that uses so many; for 4096 at least, for a million at most.
+    pub(super) fn new(files: u32) -> Self {
+        let files = (2 * files as usize).clamp(FILES, MOST_FILES).next_power_of_two();
+        let sets = vec![[FREE; WAYS]; files / WAYS].into_boxed_slice();
+        Self { shift: u64::BITS - sets.len().trailing_zeros(), sets, turn: 0 }
     }
 
     /// The handle of an object's file, if it is known.
@@ -131,21 +138,20 @@ impl Handles {
 
     #[inline]
     fn set(&self, object: u64) -> &[Known; WAYS] {
-        &self.sets[place(object)]
+        &self.sets[self.place(object)]
     }
 
     #[inline]
     fn set_mut(&mut self, object: u64) -> &mut [Known; WAYS] {
-        &mut self.sets[place(object)]
+        &mut self.sets[self.place(object)]
     }
-}
 
-/// The set that an object belongs to. The numbers of files follow each other within a lane, so that consecutive ones go
-/// to different sets; Fibonacci hashing spreads those of different lanes too.
-#[inline]
-fn place(object: u64) -> usize {
-    const SETS_LOG2: u32 = (FILES / WAYS).trailing_zeros();
-    (object.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - SETS_LOG2)) as usize
+    /// The set that an object belongs to. The numbers of files follow each other within a lane, so that consecutive ones
+    /// go to different sets; Fibonacci hashing spreads those of different lanes too.
+    #[inline]
+    fn place(&self, object: u64) -> usize {
+        (object.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    }
 }
 
 #[cfg(test)]
@@ -158,7 +164,7 @@ mod tests {
 
     #[test]
     fn handles_are_found_until_they_are_forgotten() {
-        let mut handles = Handles::new();
+        let mut handles = Handles::new(1);
         assert_eq!(handles.get(0), None, "a free place is no file 0");
         for object in 0..100 {
             handles.insert(object, handle(object));
@@ -174,7 +180,7 @@ mod tests {
     #[test]
     fn the_cache_holds_what_it_says() {
         for spread in [0, 32, 48] {
-            let mut handles = Handles::new();
+            let mut handles = Handles::new(1);
             let object = |n: u64| if spread == 0 { n } else { ((n % 16) << spread) | (n / 16) };
             for n in 0..FILES as u64 / 2 {
                 handles.insert(object(n), handle(n + 1));
@@ -187,7 +193,7 @@ mod tests {
 
     #[test]
     fn more_files_than_places_forget_the_committed_ones_first() {
-        let mut handles = Handles::new();
+        let mut handles = Handles::new(1);
         handles.insert(1, handle(1));
         handles.wrote(1, [1; 8]);
         for object in 2..20_000 {
@@ -199,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_verifier_that_changes_is_noticed_once() {
-        let mut handles = Handles::new();
+        let mut handles = Handles::new(1);
         handles.insert(1, handle(1));
         handles.wrote(1, [1; 8]);
         handles.wrote(1, [1; 8]);
@@ -214,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_commit_that_failed_covers_nothing() {
-        let mut handles = Handles::new();
+        let mut handles = Handles::new(1);
         handles.insert(1, handle(1));
         handles.wrote(1, [1; 8]);
         let taken = handles.take_uncommitted(1);

@@ -115,12 +115,12 @@ impl NfsDriver {
     }
 }
 
-fn open_reactor() -> Result<Reactor, DriverError> {
+pub(super) fn open_reactor() -> Result<Reactor, DriverError> {
     Reactor::open(Choice::Auto)
         .map_err(|e| DriverError::new(ErrorKind::Local, format!("no reactor can be opened: {e}")))
 }
 
-fn after(reactor: &Reactor, limit: Duration) -> u64 {
+pub(super) fn after(reactor: &Reactor, limit: Duration) -> u64 {
     reactor.now() + limit.as_nanos() as u64
 }
 

@@ -20,9 +20,11 @@ mod handles;
 mod incoming;
 #[cfg(test)]
 mod incoming_tests;
+mod job_files;
 mod lane;
 mod manage;
 mod mounting;
+mod named;
 mod operation;
 mod receive;
 mod session;
@@ -31,8 +33,10 @@ mod ticket;
 mod transfer;
 mod transmit;
 
-pub use config::NfsConfig;
+pub use config::{NfsAddress, NfsConfig};
+pub use job_files::{JobPath, Seen};
 pub use manage::Limits;
+pub use named::Named;
 pub use session::NfsSession;
 
 use reactor::Reactor;
@@ -65,6 +69,6 @@ impl Driver for NfsDriver {
     type Session = NfsSession;
 
     async fn connect(&self, reactor: &Reactor, context: &WorkerContext) -> Result<NfsSession, DriverError> {
-        NfsSession::open(reactor, &self.config, context).await
+        NfsSession::open(reactor, &self.config.of_worker(context.worker), context).await
     }
 }

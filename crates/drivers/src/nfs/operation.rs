@@ -9,7 +9,8 @@ use wire::xdr::Encode;
 
 use super::connection::{Connection, LISTING_BYTES};
 use super::errors::{advice, kind_of};
-use super::lane::{LaneListing, name_of};
+use super::lane::LaneListing;
+use super::named::{FileName, split};
 use super::session::NfsSession;
 use super::slots::{Answer, Expect, Reply};
 use super::ticket::Ticket;
@@ -76,7 +77,10 @@ impl<'a> Operation<'a> {
         };
         let file = match fault.procedure {
             Procedure::Readdirplus => String::new(),
-            _ => format!("/{object:016x}"),
+            _ => match &self.session.named {
+                Some(named) => format!("/{}", named.path(*object)),
+                None => format!("/{object:016x}"),
+            },
         };
         let name = fault.procedure.name();
         let detail = format!("{name}{range}, {}{file}: {}", self.session.label, fault.text);
@@ -140,6 +144,7 @@ impl<'a> Operation<'a> {
             };
             if kind == ErrorKind::Stale {
                 self.forget();
+                self.session.directories.forget();
             }
             return Err(Fault { procedure, kind, status, repeated: ended.sends > 1, text });
         }
@@ -161,15 +166,46 @@ impl<'a> Operation<'a> {
     }
 
     async fn look_up(&mut self) -> Result<Opened, Fault> {
-        let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.session.directory, name: Name(&name) };
+        let (directory, name) = self.place().await?;
+        let (file, size) = self.find(directory, name.as_bytes()).await?;
+        self.session.handles.borrow_mut().insert(self.op.object, file);
+        Ok(Opened { file, size, known: false })
+    }
+
+    async fn find(&mut self, directory: FileHandle, name: &[u8]) -> Result<(FileHandle, Option<u64>), Fault> {
+        let place = DirArgs { directory, name: Name(name) };
         match self.call(Procedure::Lookup, Expect::Lookup, &place).await? {
-            Reply::Found { file, size } => {
-                self.session.handles.borrow_mut().insert(self.op.object, file);
-                Ok(Opened { file, size, known: false })
-            }
+            Reply::Found { file, size } => Ok((file, size)),
             other => unreachable!("LOOKUP was answered by {other:?}"),
         }
+    }
+
+    /// The directory of the operation's file, and its name there.
+    async fn place(&mut self) -> Result<(FileHandle, FileName), Fault> {
+        let session = self.session;
+        let Some(named) = &session.named else {
+            return Ok((session.directory, FileName::numbered(self.op.object)));
+        };
+        let path = named.path(self.op.object);
+        let (parent, name) = split(&path);
+        Ok((self.directory(parent).await?, FileName::Named(name.into())))
+    }
+
+    /// A directory below the export's root, by its path.
+    async fn directory(&mut self, path: &str) -> Result<FileHandle, Fault> {
+        let session = self.session;
+        if path.is_empty() {
+            return Ok(session.directory);
+        }
+        if let Some(known) = session.directories.get(path) {
+            return Ok(known);
+        }
+        let mut handle = session.directory;
+        for part in path.split('/') {
+            handle = self.find(handle, part.as_bytes()).await?.0;
+        }
+        session.directories.insert(path, handle);
+        Ok(handle)
     }
 
     /// The file once more, when what was known of it turned out to be stale: it may have been removed and made again
@@ -184,8 +220,8 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn create(&mut self) -> Result<(), Fault> {
-        let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.session.directory, name: Name(&name) };
+        let (directory, name) = self.place().await?;
+        let place = DirArgs { directory, name: Name(name.as_bytes()) };
         let attributes = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
         let arguments = CreateArgs { place, how: CreateHow::Guarded(attributes) };
         self.forget();
@@ -265,8 +301,8 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn remove(&mut self) -> Result<(), Fault> {
-        let name = name_of(self.op.object);
-        let place = DirArgs { directory: self.session.directory, name: Name(&name) };
+        let (directory, name) = self.place().await?;
+        let place = DirArgs { directory, name: Name(name.as_bytes()) };
         self.forget();
         match self.call(Procedure::Remove, Expect::Remove, &place).await {
             // Removed by the first of several sends, whose answer was lost.

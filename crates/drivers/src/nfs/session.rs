@@ -15,6 +15,7 @@ use super::connection::{Connection, Served, Settings};
 use super::dial;
 use super::handles::Handles;
 use super::lane::LaneListing;
+use super::named::{Directories, Named};
 use super::operation::Operation;
 use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
 
@@ -30,7 +31,11 @@ pub struct NfsSession {
     pub(super) lanes: Vec<Lane>,
     /// Handles of the files that any lane met.
     pub(super) handles: RefCell<Handles>,
+    /// Our directory; with files of a job, the export's root.
     pub(super) directory: FileHandle,
+    pub(super) named: Option<Named>,
+    /// Directories in which a job's files lie.
+    pub(super) directories: Directories,
     pub(super) read_size: u32,
     pub(super) write_size: u32,
     pub(super) stable: bool,
@@ -56,8 +61,13 @@ impl NfsSession {
         let started = reactor.now();
         let deadline_ns = started + context.connect_timeout.as_nanos() as u64;
         let mut opened = dial::open(reactor, config, deadline_ns).await?;
-        let found = dial::lookup(&mut opened.caller, config, opened.root, &config.directory).await?;
-        let directory = found.ok_or_else(|| dial::not_there(config))?;
+        let directory = match config.named {
+            Some(_) => opened.root,
+            None => {
+                let found = dial::lookup(&mut opened.caller, config, opened.root, &config.directory).await?;
+                found.ok_or_else(|| dial::not_there(config))?
+            }
+        };
         let count = config.connections_per_worker.min(context.lanes.max(1));
         let settings = Rc::new(Settings {
             remote: opened.remote,
@@ -91,13 +101,18 @@ impl NfsSession {
             reactor: reactor.clone(),
             connections,
             lanes: (0..context.lanes.max(1)).map(|_| Lane::default()).collect(),
-            handles: RefCell::new(Handles::new()),
+            handles: RefCell::new(Handles::new(config.named.as_ref().map_or(0, |named| named.files))),
             directory,
+            named: config.named.clone(),
+            directories: Directories::default(),
             read_size: opened.read_size,
             write_size: opened.write_size,
             stable: config.stable,
             op_timeout_ns: context.op_timeout.as_nanos() as u64,
-            label: format!("{}/{}", config.label().trim_end_matches('/'), config.directory),
+            label: match config.named {
+                Some(_) => config.label().trim_end_matches('/').to_owned(),
+                None => format!("{}/{}", config.label().trim_end_matches('/'), config.directory),
+            },
         })
     }
 

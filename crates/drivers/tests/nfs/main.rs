@@ -9,6 +9,7 @@ mod cycle;
 mod files;
 mod manage;
 mod mounting;
+mod named;
 mod replies;
 mod server;
 mod streams;

@@ -1,0 +1,220 @@
+//! The files of a job before and after the load: looked at, made, removed.
+//!
+//! These block the calling thread on a small reactor of their own.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use metrics::ErrorKind;
+use reactor::Reactor;
+use wire::nfs3::{
+    Attributes, CreateArgs, CreateHow, CreateOk, DirArgs, FileHandle, FileType, LookupOk, MkdirArgs, Name,
+    Outcome, Procedure, SetAttributes, Status, WccData,
+};
+
+use super::caller::Caller;
+use super::dial::{self, Opened, nfs, refused};
+use super::manage::{after, open_reactor};
+use super::named::split;
+use super::{NfsConfig, NfsDriver};
+use crate::DriverError;
+
+/// A file of a job: whose it is, and its path from the export's root on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobPath {
+    /// The worker that uses it, from 0, which decides on the address.
+    pub worker: u32,
+    /// As [`Named::path`](super::Named::path) makes it.
+    pub path: String,
+}
+
+/// What was found at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing; its directory may be missing too.
+    Missing,
+    /// A file of so many bytes.
+    File(u64),
+}
+
+impl NfsDriver {
+    /// Looks at files. No single answer may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When an export cannot be opened, or something that is no file has the name.
+    pub fn look_at(&self, files: &[JobPath], limit: Duration) -> Result<Vec<Seen>, DriverError> {
+        self.each(files, limit, async |walk, path| {
+            let (parent, name) = split(path);
+            let Some(directory) = walk.directory(parent, false).await? else { return Ok(Seen::Missing) };
+            match walk.find(directory, name).await? {
+                None => Ok(Seen::Missing),
+                Some((_, Some(kind), size)) if kind == FileType::Regular => Ok(Seen::File(size)),
+                Some((_, None, size)) => Ok(Seen::File(size)),
+                Some(_) => {
+                    let text = format!(
+                        "{path} in export {} is no file: choose another name, or remove it",
+                        walk.config.label()
+                    );
+                    Err(DriverError::new(ErrorKind::AlreadyExists, text))
+                }
+            }
+        })
+    }
+
+    /// Makes files that are missing, empty, and the directories in which they lie. What exists stays as it is. No single
+    /// answer may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When an export cannot be opened, or a file cannot be made.
+    pub fn make(&self, files: &[JobPath], limit: Duration) -> Result<(), DriverError> {
+        let made = self.each(files, limit, async |walk, path| {
+            let (parent, name) = split(path);
+            let directory = walk.directory(parent, true).await?;
+            let directory =
+                directory.ok_or_else(|| refused(&walk.config, &format!("MKDIR {parent}"), Status::NOENT))?;
+            let attributes = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
+            let place = DirArgs { directory, name: Name(name.as_bytes()) };
+            let arguments = CreateArgs { place, how: CreateHow::Unchecked(attributes) };
+            let made =
+                walk.caller.fetch::<Outcome<CreateOk, WccData>>(nfs(Procedure::Create), &arguments).await?;
+            match made {
+                Ok(_) => Ok(()),
+                // Some servers say so even when nothing was to be checked.
+                Err(failure) if failure.status == Status::EXIST => Ok(()),
+                Err(failure) => Err(refused(&walk.config, &format!("CREATE {path}"), failure.status)),
+            }
+        });
+        made.map(drop)
+    }
+
+    /// Removes files; those that are not there are no error. No single answer may take longer than `limit`.
+    ///
+    /// # Errors
+    /// When an export cannot be opened, or a file cannot be removed.
+    pub fn remove_files(&self, files: &[JobPath], limit: Duration) -> Result<(), DriverError> {
+        let removed = self.each(files, limit, async |walk, path| {
+            let (parent, name) = split(path);
+            let Some(directory) = walk.directory(parent, false).await? else { return Ok(()) };
+            let place = DirArgs { directory, name: Name(name.as_bytes()) };
+            let gone = walk.caller.fetch::<Outcome<WccData, WccData>>(nfs(Procedure::Remove), &place).await?;
+            match gone.map_err(|failure| failure.status) {
+                Ok(_) | Err(Status::NOENT) => Ok(()),
+                Err(status) => Err(refused(&walk.config, &format!("REMOVE {path}"), status)),
+            }
+        });
+        removed.map(drop)
+    }
+
+    /// Does the same with each file, at its worker's address.
+    fn each<T>(
+        &self,
+        files: &[JobPath],
+        limit: Duration,
+        mut step: impl AsyncFnMut(&mut Walk, &str) -> Result<T, DriverError>,
+    ) -> Result<Vec<T>, DriverError> {
+        let reactor = open_reactor()?;
+        reactor.block_on(async {
+            let addresses = 1 + self.config().more.len();
+            let mut walks: Vec<Option<Walk>> = (0..addresses).map(|_| None).collect();
+            let mut results = Vec::with_capacity(files.len());
+            for file in files {
+                let walk = &mut walks[file.worker as usize % addresses];
+                let walk = match walk {
+                    Some(walk) => walk,
+                    None => {
+                        walk.insert(Walk::open(&reactor, self.config().of_worker(file.worker), limit).await?)
+                    }
+                };
+                walk.caller.set_deadline(after(&reactor, limit));
+                results.push(step(walk, &file.path).await?);
+            }
+            Ok(results)
+        })
+    }
+}
+
+/// An export on which paths are walked.
+struct Walk {
+    config: NfsConfig,
+    caller: Caller,
+    root: FileHandle,
+    /// Directories that are there.
+    known: BTreeMap<String, FileHandle>,
+}
+
+impl Walk {
+    async fn open(reactor: &Reactor, config: NfsConfig, limit: Duration) -> Result<Self, DriverError> {
+        let Opened { caller, root, .. } = dial::open(reactor, &config, after(reactor, limit)).await?;
+        Ok(Self { config, caller, root, known: BTreeMap::new() })
+    }
+
+    /// What has this name: its handle, what it is where that is told, and its size.
+    async fn find(
+        &mut self,
+        directory: FileHandle,
+        name: &str,
+    ) -> Result<Option<(FileHandle, Option<FileType>, u64)>, DriverError> {
+        let arguments = DirArgs { directory, name: Name(name.as_bytes()) };
+        let call = nfs(Procedure::Lookup);
+        let found = self.caller.fetch::<Outcome<LookupOk, Option<Attributes>>>(call, &arguments).await?;
+        let found = match found {
+            Ok(found) => found,
+            Err(failure) if failure.status == Status::NOENT => return Ok(None),
+            Err(failure) => return Err(refused(&self.config, &format!("LOOKUP {name}"), failure.status)),
+        };
+        let attributes = match found.attributes {
+            Some(attributes) => Some(attributes),
+            None => {
+                let call = nfs(Procedure::Getattr);
+                let answer = self.caller.fetch::<Outcome<Attributes, ()>>(call, &found.file).await?;
+                answer.ok()
+            }
+        };
+        let size = attributes.as_ref().map_or(0, |attributes| attributes.size);
+        Ok(Some((found.file, attributes.map(|attributes| attributes.kind), size)))
+    }
+
+    /// A directory by its path; made where it is missing and `make` says so, else `None`.
+    async fn directory(&mut self, path: &str, make: bool) -> Result<Option<FileHandle>, DriverError> {
+        if path.is_empty() {
+            return Ok(Some(self.root));
+        }
+        if let Some(known) = self.known.get(path) {
+            return Ok(Some(*known));
+        }
+        let mut handle = self.root;
+        for part in path.split('/') {
+            handle = match self.find(handle, part).await? {
+                Some((found, ..)) => found,
+                None if !make => return Ok(None),
+                None => self.make_directory(handle, part, path).await?,
+            };
+        }
+        self.known.insert(path.to_owned(), handle);
+        Ok(Some(handle))
+    }
+
+    async fn make_directory(
+        &mut self,
+        parent: FileHandle,
+        name: &str,
+        path: &str,
+    ) -> Result<FileHandle, DriverError> {
+        let arguments = MkdirArgs {
+            place: DirArgs { directory: parent, name: Name(name.as_bytes()) },
+            attributes: SetAttributes { mode: Some(0o755), ..SetAttributes::default() },
+        };
+        let made = self.caller.fetch::<Outcome<CreateOk, WccData>>(nfs(Procedure::Mkdir), &arguments).await?;
+        match made {
+            Err(failure) if failure.status != Status::EXIST => {
+                Err(refused(&self.config, &format!("MKDIR {path}"), failure.status))
+            }
+            _ => {
+                let found = self.find(parent, name).await?;
+                found
+                    .map(|(handle, ..)| handle)
+                    .ok_or_else(|| refused(&self.config, &format!("LOOKUP {path}"), Status::NOENT))
+            }
+        }
+    }
+}

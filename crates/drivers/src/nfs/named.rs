@@ -1,0 +1,93 @@
+//! Files that a job names, below the export's root, instead of numbered ones in a directory of ours.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use experiment::{FileNames, JobFiles};
+use wire::nfs3::FileHandle;
+
+use super::lane::name_of;
+
+/// How the files of a job are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The job's name.
+    pub job: String,
+    /// Its names.
+    pub names: FileNames,
+    /// Number of the first worker.
+    pub first_number: u32,
+    /// Files of each worker, so that room is made for their handles.
+    pub files: u32,
+}
+
+impl Named {
+    /// The path of the file that operations name by this number, from the export's root on, without a `/` before it.
+    pub fn path(&self, object: u64) -> String {
+        let (number, file) = JobFiles::file_of(object);
+        let path = self.names.path(&self.job, number, file);
+        let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+        parts.collect::<Vec<_>>().join("/")
+    }
+}
+
+/// The name of a file in its directory.
+pub(super) enum FileName {
+    /// Of an object in our directory.
+    Numbered([u8; 16]),
+    /// Of a job's file.
+    Named(Box<str>),
+}
+
+impl FileName {
+    pub(super) fn numbered(object: u64) -> Self {
+        FileName::Numbered(name_of(object))
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        match self {
+            FileName::Numbered(name) => name,
+            FileName::Named(name) => name.as_bytes(),
+        }
+    }
+}
+
+/// A path in its directory and the name in it.
+pub(super) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// The handles of the directories that were met, by path.
+#[derive(Default)]
+pub(super) struct Directories(RefCell<BTreeMap<String, FileHandle>>);
+
+impl Directories {
+    pub(super) fn get(&self, path: &str) -> Option<FileHandle> {
+        self.0.borrow().get(path).copied()
+    }
+
+    pub(super) fn insert(&self, path: &str, handle: FileHandle) {
+        self.0.borrow_mut().insert(path.to_owned(), handle);
+    }
+
+    /// Forgets all: one may be stale.
+    pub(super) fn forget(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_begin_at_the_root() {
+        let names =
+            FileNames { directories: vec!["/a/".to_owned(), "./b//c".to_owned()], ..FileNames::default() };
+        let named = Named { job: "w".to_owned(), names, first_number: 0, files: 1 };
+        assert_eq!(named.path(0), "a/w.0.0");
+        assert_eq!(named.path((1 << 32) | 5), "b/c/w.1.5");
+        assert_eq!(split("b/c/w.1.5"), ("b/c", "w.1.5"));
+        assert_eq!(split("w"), ("", "w"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Files that a job names: paths below the export's root, several addresses, looking, making, removing.
+
+use std::time::Duration;
+
+use drivers::nfs::{JobPath, Named, NfsAddress, NfsConfig, NfsDriver, Seen};
+use drivers::{Driver, Session, WorkerContext};
+use experiment::FileNames;
+use metrics::{ErrorKind, OpKind};
+use reactor::Reactor;
+use wire::nfs3::Procedure;
+
+use crate::server::Server;
+use crate::support::*;
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Names as a job's `filename_format` makes them, `myfiles.localhost.<worker>.<file>`, in a directory.
+fn named(server: &Server, directory: &str) -> NfsConfig {
+    let names = FileNames {
+        directories: vec![directory.to_owned()],
+        format: "myfiles.$clientuid.$jobnum.$filenum".to_owned(),
+        ..FileNames::default()
+    };
+    let named = Named { job: "w".to_owned(), names, first_number: 0, files: 2 };
+    NfsConfig { named: Some(named), directory: String::new(), ..config(server) }
+}
+
+fn path(worker: u32, path: &str) -> JobPath {
+    JobPath { worker, path: path.to_owned() }
+}
+
+#[test]
+fn files_are_made_where_they_are_named_and_found_again() {
+    let server = Server::start(obedient);
+    let driver = NfsDriver::new(named(&server, "a/b")).unwrap();
+    let files = [path(0, "a/b/myfiles.localhost.0.0"), path(0, "a/b/myfiles.localhost.0.1")];
+    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::Missing, Seen::Missing]);
+    driver.make(&files, LIMIT).unwrap();
+    driver.make(&files, LIMIT).unwrap();
+    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::File(0), Seen::File(0)]);
+
+    on_both(|choice| {
+        let reactor = Reactor::open(choice).unwrap();
+        let session = reactor.block_on(driver.connect(&reactor, &context(2))).unwrap();
+        perform(&reactor, &session, op(OpKind::Write, 0, 1, 4096, 4096)).unwrap();
+        perform(&reactor, &session, op(OpKind::Read, 1, 1, 4096, 4096)).unwrap();
+        perform(&reactor, &session, op(OpKind::Commit, 1, 1, 0, 0)).unwrap();
+        let missing = perform(&reactor, &session, op(OpKind::Read, 0, 5 << 32, 0, 4096)).unwrap_err();
+        assert_eq!(missing.kind, ErrorKind::NotFound);
+        assert!(missing.detail.contains("/export/a/b/myfiles.localhost.5.0: "), "{missing}");
+        let trim = perform(&reactor, &session, op(OpKind::Trim, 0, 1, 0, 4096)).unwrap_err();
+        assert!(trim.detail.contains("NFS has no operation \"trim\""), "{trim}");
+    });
+    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::File(0), Seen::File(8192)]);
+
+    driver.remove_files(&files, LIMIT).unwrap();
+    driver.remove_files(&files, LIMIT).unwrap();
+    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::Missing, Seen::Missing]);
+}
+
+#[test]
+fn what_is_no_file_is_not_taken_for_one() {
+    let server = Server::start(obedient);
+    server.add(1, "x", true, &[]);
+    let driver = NfsDriver::new(named(&server, "")).unwrap();
+    let error = driver.look_at(&[path(0, "x")], LIMIT).unwrap_err().to_string();
+    assert!(error.starts_with("x in export") && error.contains("is no file"), "{error}");
+    assert!(!error.contains('\n'));
+}
+
+#[test]
+fn workers_use_the_addresses_in_turn() {
+    let servers = [Server::start(obedient), Server::start(obedient)];
+    let other = &servers[1];
+    let mut config = named(&servers[0], "");
+    config.more = vec![NfsAddress {
+        server: other.address.ip(),
+        export: "/export".to_owned(),
+        nfs_port: Some(other.address.port()),
+        mount_port: Some(other.address.port()),
+    }];
+    if let Some(named) = &mut config.named {
+        named.first_number = 3;
+    }
+    let driver = NfsDriver::new(config).unwrap();
+    // The clone with the number 3 is the second in turn, the next the first.
+    driver.make(&[path(0, "f"), path(1, "g")], LIMIT).unwrap();
+    let files = |server: &Server| -> Vec<String> {
+        let nodes = server.state.nodes.lock().unwrap();
+        nodes.values().filter(|node| !node.directory).map(|node| node.name.clone()).collect()
+    };
+    assert_eq!([files(&servers[0]), files(&servers[1])], [vec!["g".to_owned()], vec!["f".to_owned()]]);
+    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    for worker in 0..2 {
+        let context = WorkerContext { worker, ..context(1) };
+        let before = servers.each_ref().map(|server| server.count(Procedure::Fsinfo));
+        let session = reactor.block_on(driver.connect(&reactor, &context)).unwrap();
+        let after = servers.each_ref().map(|server| server.count(Procedure::Fsinfo));
+        let asked = [after[0] - before[0], after[1] - before[1]];
+        assert_eq!(asked, if worker == 0 { [0, 1] } else { [1, 0] });
+        assert_eq!(session.facts().connections.len(), 1);
+    }
+}
