@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use experiment::{Check, CheckMethod, Content};
 
 use super::body::Body;
+use super::header::hex;
 use super::marks::Marks;
 use super::pattern::Pattern;
 use super::{Mismatch, Payload};
@@ -131,7 +132,7 @@ fn differs(op: &Op, at: u64, data: &[u8], found: usize, fill: impl FnOnce(&mut [
     fill(&mut expected);
     let count = data.iter().zip(&expected).filter(|(read, made)| read != made).count();
     let place = op.offset + at + found as u64;
-    let shown = |bytes: &[u8]| super::marks::hex(&bytes[found..(found + 8).min(bytes.len())]);
+    let shown = |bytes: &[u8]| hex(&bytes[found..(found + 8).min(bytes.len())]);
     format!(
         "{count} bytes differ from byte {place} on (block at {}): expected {}, got {}",
         op.offset,

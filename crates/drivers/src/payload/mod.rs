@@ -31,6 +31,7 @@
 mod aarch64;
 mod body;
 mod diagnosis;
+mod header;
 mod invert;
 mod job;
 mod marks;

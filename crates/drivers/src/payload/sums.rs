@@ -46,7 +46,7 @@ pub(super) enum Sum {
 
 /// Bytes that a method's sum takes in the header.
 pub(super) const fn len_of(method: CheckMethod) -> usize {
-    method.header_bytes().saturating_sub(super::marks::HEAD_BYTES)
+    method.header_bytes().saturating_sub(super::header::HEAD_BYTES)
 }
 
 impl Sum {

@@ -1,0 +1,111 @@
+//! fio's header: its fields, and where they stand.
+//!
+//! Each `verify_interval` bytes begin with a header, all of whose numbers are little endian:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0–1 | 0xacca |
+//! | 2–3 | the method |
+//! | 4–7 | bytes of the interval |
+//! | 8–15 | fio: its random seed, 0 with a pattern; ours: of the place, see [`super::marks`] |
+//! | 16–23 | the interval's offset in the file |
+//! | 24–27, 28–31 | fio: time, seconds and nanoseconds; ours: 0 |
+//! | 32–33 | fio: the thread, from 1; ours: 0 |
+//! | 34–35 | fio: number of the write; ours: the generation |
+//! | 36–39 | CRC-32C of bytes 0 to 35, not inverted |
+//! | 40– | the sum over the rest of the interval ([`super::sums`]) |
+
+use experiment::CheckMethod;
+
+use super::sums;
+
+/// Bytes of a header before its sum.
+pub(super) const HEAD_BYTES: usize = 40;
+/// The longest header in bytes.
+const HEADER_MAX: usize = HEAD_BYTES + sums::LONGEST;
+const MAGIC: u16 = 0xACCA;
+
+/// A header as it was read, or is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) method: u16,
+    pub(super) len: u32,
+    pub(super) seed: u64,
+    pub(super) offset: u64,
+    pub(super) number: u16,
+    pub(super) sum: [u8; sums::LONGEST],
+}
+
+impl Header {
+    /// As it stands in the block, and zeros behind it.
+    pub(super) fn bytes(&self) -> [u8; HEADER_MAX] {
+        let mut out = [0; HEADER_MAX];
+        out[..2].copy_from_slice(&MAGIC.to_le_bytes());
+        out[2..4].copy_from_slice(&self.method.to_le_bytes());
+        out[4..8].copy_from_slice(&self.len.to_le_bytes());
+        out[8..16].copy_from_slice(&self.seed.to_le_bytes());
+        out[16..24].copy_from_slice(&self.offset.to_le_bytes());
+        out[34..36].copy_from_slice(&self.number.to_le_bytes());
+        let sum = sum_of_head(&out);
+        out[36..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
+        out[HEAD_BYTES..].copy_from_slice(&self.sum);
+        out
+    }
+
+    /// Reads a header, of which at least [`HEAD_BYTES`] are there.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+        let field = |from: usize, to: usize| {
+            bytes[from..to].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
+        };
+        if field(0, 2) != u64::from(MAGIC) {
+            return Err(format!("no header: {:04x} in place of acca", field(0, 2)));
+        }
+        let (made, found) = (sum_of_head(bytes), field(36, 40) as u32);
+        if made != found {
+            return Err(format!("the crc32c of its header is {made:08x}, the header says {found:08x}"));
+        }
+        let mut sum = [0; sums::LONGEST];
+        sum[..bytes.len() - HEAD_BYTES].copy_from_slice(&bytes[HEAD_BYTES..]);
+        Ok(Self {
+            method: field(2, 4) as u16,
+            len: field(4, 8) as u32,
+            seed: field(8, 16),
+            offset: field(16, 24),
+            number: field(34, 36) as u16,
+            sum,
+        })
+    }
+}
+
+/// The CRC-32C of a header's first 36 bytes, not inverted.
+fn sum_of_head(bytes: &[u8]) -> u32 {
+    !(crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &bytes[..36]) as u32)
+}
+
+/// The number of a method in headers.
+pub(super) fn number_of(method: CheckMethod) -> u16 {
+    match method {
+        CheckMethod::Fresh | CheckMethod::Pattern | CheckMethod::Null => 0,
+        CheckMethod::Meta => 1,
+        CheckMethod::Md5 => 2,
+        CheckMethod::Crc64 => 3,
+        CheckMethod::Crc32 => 4,
+        CheckMethod::Crc32c => 5,
+        CheckMethod::Crc16 => 7,
+        CheckMethod::Crc7 => 8,
+        CheckMethod::Sha256 => 9,
+        CheckMethod::Sha512 => 10,
+        CheckMethod::Sha3_224 => 11,
+        CheckMethod::Sha3_256 => 12,
+        CheckMethod::Sha3_384 => 13,
+        CheckMethod::Sha3_512 => 14,
+        CheckMethod::Xxhash => 15,
+        CheckMethod::Sha1 => 16,
+        CheckMethod::PatternHeader => 17,
+    }
+}
+
+/// Bytes in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
