@@ -1,0 +1,78 @@
+//! The table of fio's options is complete, consistent, and is the one in docs.
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use experiment::fio::{
+    Group, Status, ValueKind, document, every_engine, every_option, find_argument, find_option,
+};
+
+fn docs_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fio-options.md")
+}
+
+#[test]
+fn the_checked_in_table_is_up_to_date() {
+    let made = document();
+    if std::env::var_os("MANOMETER_UPDATE_SCHEMA").is_some() {
+        std::fs::write(docs_file(), made).unwrap();
+        return;
+    }
+    let kept = std::fs::read_to_string(docs_file()).unwrap();
+    assert_eq!(kept, made, "run with MANOMETER_UPDATE_SCHEMA=1 to write docs/fio-options.md anew");
+}
+
+#[test]
+fn every_option_of_the_howto_is_in_the_table() {
+    let names = include_str!("data/fio-howto-options.txt");
+    let mut count = 0;
+    for line in names.lines().filter(|line| !line.starts_with('#')) {
+        let mut of_line = line.split(' ');
+        let first = of_line.next().unwrap();
+        let found = |name: &str| match name.strip_prefix("--") {
+            Some(name) => find_argument(name),
+            None => find_option(name).or_else(|| {
+                every_option().find(|option| option.group == Group::Profile && option.name == name)
+            }),
+        };
+        let option = found(first).unwrap_or_else(|| panic!("{first} is not in the table"));
+        for other in of_line {
+            assert_eq!(found(other), Some(option), "{other} and {first} are the same option in fio");
+        }
+        count += 1;
+    }
+    assert!(count > 330, "{count}");
+}
+
+#[test]
+fn names_are_unique_and_notes_say_something() {
+    let mut of_jobs = BTreeSet::new();
+    let mut of_program = BTreeSet::new();
+    for option in every_option() {
+        let names = if matches!(option.group, Group::Program(_)) { &mut of_program } else { &mut of_jobs };
+        for name in std::iter::once(&option.name).chain(option.aliases) {
+            assert!(names.insert(*name), "{name} is there twice");
+        }
+        match option.status {
+            Status::Same => {}
+            Status::Differs(how) => assert!(how.len() > 10, "{}", option.name),
+            Status::Absent { why, instead } => {
+                assert!(why.len() > 10 && instead.len() > 5, "{}", option.name);
+            }
+            Status::Ours(what) => assert!(what.len() > 10, "{}", option.name),
+        }
+        assert!(
+            option.harmless.is_empty() || matches!(option.status, Status::Absent { .. }),
+            "{}",
+            option.name
+        );
+        if let Group::Engine(engines) = option.group {
+            let known = |engine: &&str| every_engine().any(|known| known.name == *engine);
+            assert!(engines.iter().all(known), "{}: {engines:?}", option.name);
+        }
+        if let ValueKind::Integer(least, most) | ValueKind::Integers(least, most) = option.kind {
+            assert!(least < most, "{}", option.name);
+        }
+    }
+}
