@@ -132,7 +132,11 @@ pub fn plan(
             ready.laid_out.files.clone(),
         )),
         payload: Payload::for_job(job.seed, &job.content, job.check.as_ref()),
-        sink: if job.check.is_some() { Sink::Verify } else { Sink::Buffer },
+        sink: match &*workload.sink {
+            _ if job.check.is_some() => Sink::Verify,
+            "discard" => Sink::Discard,
+            _ => Sink::Buffer,
+        },
         op_timeout,
         connect_timeout: CONNECT,
         // The job itself says what its errors mean.

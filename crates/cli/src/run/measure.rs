@@ -174,7 +174,7 @@ pub fn measure(
 fn plan(context: &Context, task: &Task<'_>) -> StagePlan {
     let (cell, ready) = (task.cell, task.ready);
     let reactor = task.opened.reactor(context.reactor);
-    match &cell.workload.job {
+    let plan = match &cell.workload.job {
         Some(job) => job::plan(cell, job, ready, &task.measurement, reactor),
         None => load::measure(
             cell,
@@ -184,7 +184,8 @@ fn plan(context: &Context, task: &Task<'_>) -> StagePlan {
             reactor,
             (context.seed, context.draws(cell)),
         ),
-    }
+    };
+    StagePlan { connect_timeout: task.opened.connect_timeout(plan.connect_timeout), ..plan }
 }
 
 /// The rule's name in results.

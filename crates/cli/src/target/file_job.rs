@@ -259,28 +259,13 @@ impl FileTarget {
         for (at, part) in parts.into_iter().enumerate() {
             lists[at % workers].push(part);
         }
-        let filling = direction == OpKind::Write;
-        let job = Job {
-            name: job.name.clone(),
-            first_number: job.first_number,
-            seed: job.seed,
-            files: JobFiles {
-                names: job.files.names.clone(),
-                service: FileService::Sequential,
-                open: OPEN_WHILE_PASSING,
-                ..JobFiles::default()
-            },
-            block_sizes: BlockSizes {
-                sizes: Directions::all(SizeChoice::Fixed(LARGE_BLOCK)),
-                ..BlockSizes::default()
-            },
-            commits: Commits { at_end: filling && job.files.layout.create_fsync, ..Commits::default() },
-            content: job.content.clone(),
-            ..Job::default()
-        };
-        let ops = vec![WeightedOp { op: direction, weight: 1.0 }];
-        let load = JobLoad { tails: true, ..JobLoad::new(Arc::new(job), ops, lists) };
-        LayOutStage { name, load, bytes, opened: self.for_passing(filling).map(Opened::File) }
+        let load = pass(job, direction, lists);
+        LayOutStage {
+            name,
+            load,
+            bytes,
+            opened: self.for_passing(direction == OpKind::Write).map(Opened::File),
+        }
     }
 
     /// The same files, opened for filling or reading through the page cache; `None` when they are opened so already.
@@ -331,6 +316,33 @@ impl FileTarget {
         }
         Ok(first?)
     }
+}
+
+/// A load that moves every byte of these parts of a job's files once, for each worker its list.
+pub(super) fn pass(job: &Job, direction: OpKind, lists: Vec<Vec<JobFile>>) -> JobLoad {
+    let job = Job {
+        name: job.name.clone(),
+        first_number: job.first_number,
+        seed: job.seed,
+        files: JobFiles {
+            names: job.files.names.clone(),
+            service: FileService::Sequential,
+            open: OPEN_WHILE_PASSING,
+            ..JobFiles::default()
+        },
+        block_sizes: BlockSizes {
+            sizes: Directions::all(SizeChoice::Fixed(LARGE_BLOCK)),
+            ..BlockSizes::default()
+        },
+        commits: Commits {
+            at_end: direction == OpKind::Write && job.files.layout.create_fsync,
+            ..Commits::default()
+        },
+        content: job.content.clone(),
+        ..Job::default()
+    };
+    let ops = vec![WeightedOp { op: direction, weight: 1.0 }];
+    JobLoad { tails: true, ..JobLoad::new(Arc::new(job), ops, lists) }
 }
 
 /// Files that each worker keeps open while it fills or pre-reads: they are gone through one after the other.

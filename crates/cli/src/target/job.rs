@@ -37,6 +37,7 @@ impl Opened {
         let Some(job) = &cell.workload.job else { return Ok(LaidOut::default()) };
         match self {
             Opened::File(target) => target.lay_out(job, cell),
+            Opened::Nfs(target) => target.lay_out(job, &cell.workload),
             _ => Ok(LaidOut { files: as_wanted(job, cell.workload.jobs)?, stages: Vec::new() }),
         }
     }
@@ -61,6 +62,7 @@ impl Opened {
     pub fn finish_job(&self, cell: &Cell, laid_out: &LaidOut) -> Result<(), TargetError> {
         match (self, &cell.workload.job) {
             (Opened::File(target), Some(job)) => target.finish_job(job, laid_out),
+            (Opened::Nfs(target), Some(job)) => target.finish_job(job, laid_out),
             _ => Ok(()),
         }
     }

@@ -12,6 +12,7 @@ mod file_job;
 mod job;
 mod net;
 mod nfs;
+mod nfs_job;
 mod options;
 mod place;
 mod s3;

@@ -73,7 +73,7 @@ impl NetSession {
             links,
             signals: (0..lanes).map(|_| reactor.signal()).collect(),
             manner: Manner {
-                payload: context.payload.clone(),
+                payload: context.payload,
                 sink: context.sink,
                 ping_pong: config.ping_pong,
                 repeat: config.repeat,

@@ -48,7 +48,7 @@ impl NfsDriver {
             let Some(directory) = walk.directory(parent, false).await? else { return Ok(Seen::Missing) };
             match walk.find(directory, name).await? {
                 None => Ok(Seen::Missing),
-                Some((_, Some(kind), size)) if kind == FileType::Regular => Ok(Seen::File(size)),
+                Some((_, Some(FileType::Regular), size)) => Ok(Seen::File(size)),
                 Some((_, None, size)) => Ok(Seen::File(size)),
                 Some(_) => {
                     let text = format!(

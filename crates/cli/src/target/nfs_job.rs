@@ -1,0 +1,134 @@
+//! The files of a job on an export: looked at and made before the load, removed after it.
+
+use std::collections::BTreeMap;
+
+use drivers::nfs::{JobPath, Seen};
+use engine::JobFile;
+use experiment::{Found, Job, Workload};
+use metrics::OpKind;
+
+use super::TargetError;
+use super::file_job::pass;
+use super::job::{LaidOut, LayOutStage, parts};
+use super::nfs::NfsTarget;
+use super::place::PATIENCE;
+
+impl NfsTarget {
+    /// Looks at the files of a job, and makes those that are missing. What a load reads, or overwrites, is to be filled
+    /// by a stage from where it ends.
+    ///
+    /// # Errors
+    /// A file is missing and may not be made; the export cannot be opened, or the file not be made there.
+    pub(super) fn lay_out(&self, job: &Job, workload: &Workload) -> Result<LaidOut, TargetError> {
+        if let Some(op) = workload.ops.iter().map(|weighted| weighted.op).find(|op| *op == OpKind::Trim) {
+            return Err(TargetError::Input(format!(
+                "job {}: NFS version 3 has no {op}; write rw=write, or use a file or a block device",
+                job.name
+            )));
+        }
+        let numbers = job.first_number..job.first_number + workload.jobs;
+        let mut order: Vec<(u64, JobPath)> = Vec::new();
+        for (worker, number) in numbers.enumerate() {
+            for file in 0..job.files.per_worker() {
+                let object = job.files.object(number, file);
+                order.push((object, JobPath { worker: worker as u32, path: self.path_of(job, object) }));
+            }
+        }
+        // With several addresses, a file that workers share is looked at from each: the addresses may be of servers
+        // that share nothing.
+        let addresses = 1 + self.driver.config().more.len() as u32;
+        let key = |(object, file): &(u64, JobPath)| (*object, file.worker % addresses);
+        let mut distinct: BTreeMap<(u64, u32), &JobPath> = BTreeMap::new();
+        for entry in &order {
+            distinct.entry(key(entry)).or_insert(&entry.1);
+        }
+        let paths: Vec<JobPath> = distinct.values().map(|path| (*path).clone()).collect();
+        let seen = self.driver.look_at(&paths, PATIENCE)?;
+        let known: BTreeMap<(u64, u32), Seen> = distinct.keys().copied().zip(seen).collect();
+        let sizes = |at: &(u64, u32)| match known.get(at) {
+            Some(Seen::File(bytes)) => *bytes,
+            _ => 0,
+        };
+        let files = parts(job, workload.jobs, |number, file| {
+            let at = (job.files.object(number, file), (number - job.first_number) % addresses);
+            Ok(Found { bytes: sizes(&at), fixed: false })
+        })?;
+        let missing: Vec<JobPath> = distinct
+            .iter()
+            .filter(|(at, _)| known.get(at) == Some(&Seen::Missing))
+            .map(|(_, path)| (*path).clone())
+            .collect();
+        if let Some(first) = missing.first().filter(|_| !job.files.layout.create) {
+            return Err(TargetError::Input(format!(
+                "job {}: file {} is not there, and allow_file_create=0 lets none be made; make it, or take the option out",
+                job.name, first.path
+            )));
+        }
+        self.driver.make(&missing, PATIENCE)?;
+        let stages =
+            if needs_data(job, workload) { self.filling(job, &files, addresses, &sizes) } else { Vec::new() };
+        Ok(LaidOut { files, stages })
+    }
+
+    /// What fills files from where they end on.
+    fn filling(
+        &self,
+        job: &Job,
+        files: &[Vec<JobFile>],
+        addresses: u32,
+        sizes: &dyn Fn(&(u64, u32)) -> u64,
+    ) -> Vec<LayOutStage> {
+        let mut taken: Vec<(u64, u32)> = Vec::new();
+        let mut bytes = 0;
+        let mut of_worker = |(worker, files): (usize, &Vec<JobFile>)| -> Vec<JobFile> {
+            let mut short = Vec::new();
+            for file in files {
+                let at = (file.object, worker as u32 % addresses);
+                let found = sizes(&at);
+                if found >= file.bytes || taken.contains(&at) {
+                    continue;
+                }
+                taken.push(at);
+                bytes += file.bytes - found;
+                short.push(JobFile { start: found, length: file.bytes - found, ..*file });
+            }
+            short
+        };
+        let short: Vec<Vec<JobFile>> = files.iter().enumerate().map(&mut of_worker).collect();
+        if bytes == 0 {
+            return Vec::new();
+        }
+        let load = pass(job, OpKind::Write, short);
+        vec![LayOutStage { name: "lay out", load, bytes, opened: None }]
+    }
+
+    /// Removes the files of a job that says so.
+    ///
+    /// # Errors
+    /// The first that could not be removed.
+    pub(super) fn finish_job(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+        if !(job.files.layout.unlink || job.files.layout.unlink_each_loop) {
+            return Ok(());
+        }
+        let of_worker = |(worker, files): (usize, &Vec<JobFile>)| -> Vec<JobPath> {
+            let path =
+                |file: &JobFile| JobPath { worker: worker as u32, path: self.path_of(job, file.object) };
+            files.iter().map(path).collect()
+        };
+        let paths: Vec<JobPath> = laid_out.files.iter().enumerate().flat_map(of_worker).collect();
+        Ok(self.driver.remove_files(&paths, PATIENCE)?)
+    }
+
+    fn path_of(&self, job: &Job, object: u64) -> String {
+        match &self.driver.config().named {
+            Some(named) => named.path(object),
+            None => job.name.clone(),
+        }
+    }
+}
+
+/// True when a load may meet data that must be there: it reads, or goes over what is there.
+fn needs_data(job: &Job, workload: &Workload) -> bool {
+    let reads = workload.ops.iter().any(|weighted| weighted.op == OpKind::Read);
+    reads || job.files.layout.overwrite || job.files.layout.pre_read
+}
