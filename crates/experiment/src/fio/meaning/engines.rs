@@ -151,7 +151,9 @@ fn nfs(asked: &Asked<'_>, order: &Order) -> Target {
     if order.trims {
         asked.fault("rw", "ioengine=nfs has no trims", "use rw=write or rw=randwrite");
     }
-    let urls: Vec<&str> = asked.text("nfs_url").unwrap_or("").split_whitespace().collect();
+    // Several stand one behind the other, with commas or blanks between them.
+    let urls = asked.text("nfs_url").unwrap_or("").split_whitespace().map(|url| url.trim_matches(','));
+    let urls: Vec<&str> = urls.filter(|url| !url.is_empty()).collect();
     let given = nfs_target(&urls.join(","), asked.number("nfs_connections"));
     named(asked, "nfs", "nfs_url", given)
 }

@@ -15,12 +15,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
         Bool,
         "accepted without effect: jobs run here, so there is no client whose address could be put before names",
     ),
-    absent(
-        "opendir",
-        Text,
-        "files are named by the job, a directory is not searched for them",
-        "list them: filename=a:b:c",
-    ),
+    same("opendir", &[], Text),
     absent(
         "lockfile",
         Word(&["none", "exclusive", "readwrite"]),
