@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use experiment::fio::{
-    Group, Status, ValueKind, document, every_engine, every_option, find_argument, find_option,
+    Group, Input, Reading, Status, ValueKind, document, every_engine, every_option, find_argument,
+    find_option, read,
 };
 
 fn docs_file() -> PathBuf {
@@ -20,7 +21,7 @@ fn the_checked_in_table_is_up_to_date() {
         return;
     }
     let kept = std::fs::read_to_string(docs_file()).unwrap();
-    assert_eq!(kept, made, "run with MANOMETER_UPDATE_SCHEMA=1 to write docs/fio-options.md anew");
+    assert!(kept == made, "run with MANOMETER_UPDATE_SCHEMA=1 to write docs/fio-options.md anew");
 }
 
 #[test]
@@ -74,5 +75,39 @@ fn names_are_unique_and_notes_say_something() {
         if let ValueKind::Integer(least, most) | ValueKind::Integers(least, most) = option.kind {
             assert!(least < most, "{}", option.name);
         }
+    }
+}
+
+#[test]
+fn what_the_table_promises_has_a_meaning_and_nothing_else_has() {
+    let promised: BTreeSet<&str> = every_option()
+        .filter(|option| option.is_of_jobs() && !matches!(option.status, Status::Absent { .. }))
+        .map(|option| option.name)
+        .collect();
+    let meant: BTreeSet<&str> = experiment::fio::meaning::handled().iter().copied().collect();
+    let without_meaning: Vec<_> = promised.difference(&meant).collect();
+    let not_promised: Vec<_> = meant.difference(&promised).collect();
+    assert!(without_meaning.is_empty(), "without a meaning: {without_meaning:?}");
+    assert!(not_promised.is_empty(), "absent in the table: {not_promised:?}");
+}
+
+#[test]
+fn every_absent_option_is_refused_with_its_reason() {
+    for option in every_option().filter(|option| option.is_of_jobs()) {
+        let Status::Absent { why, instead } = option.status else { continue };
+        let text = format!("[a]\n{}=2\n", option.name);
+        let reading = Reading {
+            environment: &|_| None,
+            include: &|_| Err("there are none".into()),
+            page_bytes: 4096,
+            memory_mib: 1024,
+            cpus: 1,
+            sections: &[],
+            ignore_unsupported: false,
+        };
+        let faults = read(&[Input::File { name: "job", bytes: text.as_bytes() }], &reading).unwrap_err();
+        let told = &faults.faults[0];
+        assert_eq!((told.origin.line, told.mend.as_str()), (2, instead), "{faults}");
+        assert!(told.text.contains(option.name) && told.text.contains(why), "{faults}");
     }
 }

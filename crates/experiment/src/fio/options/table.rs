@@ -57,7 +57,8 @@ jobs on the command line (`--name=a --rw=read --bs=4k`). What differs in the lan
 - An option of an engine that the job does not use is refused, as in fio; on the command line it may stand before
   `--ioengine`.
 - Options are not abbreviated on the command line.
-- Limits: 1 MiB a file, 64 KiB a line, 16 files included in each other, 4096 jobs, 100000 settings in all of them.
+- Limits: 1 MiB a file, 64 KiB a line, 16 files included in each other, 4096 jobs, 200000 settings in all of them
+  together.
 
 ";
 
@@ -81,7 +82,12 @@ fn status(status: &Status) -> (&'static str, String) {
     }
 }
 
+/// With a capital letter and a full stop; names of options and programs keep their letters.
 fn sentence(text: &str) -> String {
+    let word = text.split(' ').next().unwrap_or("");
+    if word == "fio" || !word.chars().all(char::is_alphabetic) {
+        return sentence_from(text);
+    }
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
     sentence_from(&(first + chars.as_str()))
