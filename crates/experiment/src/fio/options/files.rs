@@ -50,18 +50,16 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("pre_read", &[], Bool),
     same("unlink", &[], Bool),
     same("unlink_each_loop", &[], Bool),
-    absent(
+    differs(
         "zonemode",
+        &[],
         Word(&["none", "strided", "zbd"]),
-        NO_ZONES,
-        "rw=read:SKIP leaves holes between operations in order; offset and size choose a part",
-    )
-    .harmless(&["none"]),
-    absent("zonerange", Integer(0, i64::MAX), NO_ZONES, "offset and size choose a part").harmless(&["0"]),
-    absent("zonesize", Integer(0, i64::MAX), NO_ZONES, "offset and size choose a part").harmless(&["0"]),
+        "none and strided; zbd is refused: zones of devices are not known here",
+    ),
+    same("zonerange", &[], Integer(0, i64::MAX)),
+    same("zonesize", &[], Integer(0, i64::MAX)),
     absent("zonecapacity", Integer(0, i64::MAX), NO_ZONES, "leave it out").harmless(&["0"]),
-    absent("zoneskip", Amount, NO_ZONES, "rw=read:SKIP leaves holes between operations in order")
-        .harmless(&["0"]),
+    same("zoneskip", &[], Integer(0, i64::MAX)),
     absent("read_beyond_wp", Bool, NO_ZONES, "leave it out").harmless(&["0"]),
     absent("max_open_zones", Integer(0, 4096), NO_ZONES, "leave it out").harmless(&["0"]),
     absent("job_max_open_zones", Integer(0, 4096), NO_ZONES, "leave it out").harmless(&["0"]),
