@@ -113,8 +113,8 @@ impl Job {
         }
         let block = self.smallest_block();
         let whose = u64::from(self.files.names.worker_of(number)) << 32 | u64::from(file);
-        let drawn =
-            least + (u128::from(mixed(self.seed ^ mixed(whose))) * u128::from(most - least + 1) >> 64) as u64;
+        let drawn = least
+            + ((u128::from(mixed(self.seed ^ mixed(whose))) * u128::from(most - least + 1)) >> 64) as u64;
         (drawn - drawn % block).max(least)
     }
 }
