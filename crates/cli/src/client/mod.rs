@@ -1,10 +1,12 @@
-//! What is known of this client while it makes load: its cores and its network cards. All of it
+//! What is known of this client while it makes load: its cores, its network cards and its disks. All of it
 //! comes from /proc and /sys, which any user may read.
 
 mod cpu;
+mod disks;
 mod nic;
 
 pub use cpu::{CoreLoad, CpuWatch};
+pub use disks::DiskWatch;
 pub use nic::{Nic, nic_of};
 
 /// What the client's hardware did while one phase was measured.

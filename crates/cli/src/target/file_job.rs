@@ -304,6 +304,23 @@ impl FileTarget {
         Ok(())
     }
 
+    /// See [`Opened::devices`]. A few files tell enough: those of a job hardly lie on more devices than there are
+    /// directories and devices.
+    pub(super) fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
+        let of_place = || self.driver.device_number();
+        let mut seen = BTreeSet::new();
+        let mut numbers = BTreeSet::new();
+        for file in laid_out.files.iter().flatten() {
+            let path = self.driver.path_of(file.object);
+            if seen.insert(path.parent().map(Path::to_owned)) || path.starts_with("/dev") {
+                numbers.extend(
+                    self.driver.look(file.object).ok().map(|looked| looked.device).filter(|n| *n != 0),
+                );
+            }
+        }
+        if numbers.is_empty() { of_place().into_iter().collect() } else { numbers }
+    }
+
     /// See [`Opened::finish_job`].
     pub(super) fn finish_job(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
         let layout = &job.files.layout;

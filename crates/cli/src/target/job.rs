@@ -1,6 +1,8 @@
 //! The files of a job on a target: what is done before the load, in which parts the workers use them, and what is done
 //! after it.
 
+use std::collections::BTreeSet;
+
 use engine::{JobFile, JobLoad};
 use experiment::{Cell, Found, Job};
 
@@ -39,6 +41,15 @@ impl Opened {
             Opened::File(target) => target.lay_out(job, cell),
             Opened::Nfs(target) => target.lay_out(job, &cell.workload),
             _ => Ok(LaidOut { files: as_wanted(job, cell.workload.jobs)?, stages: Vec::new() }),
+        }
+    }
+
+    /// The numbers of the devices that a job's files lie on, or are ([`crate::client::DiskWatch`]); none where the target is
+    /// not of this machine.
+    pub fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
+        match self {
+            Opened::File(target) => target.devices(laid_out),
+            _ => BTreeSet::new(),
         }
     }
 

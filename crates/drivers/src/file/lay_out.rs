@@ -93,6 +93,13 @@ impl FileDriver {
         Ok(Looked { kind, bytes, device })
     }
 
+    /// The number of the device that the place lies on, or is; `None` when it is not there.
+    pub fn device_number(&self) -> Option<u64> {
+        let metadata = fs::metadata(self.config().place.path()).ok()?;
+        let block = FileType::from_raw_mode(metadata.st_mode()) == FileType::BlockDevice;
+        Some(if block { metadata.st_rdev() } else { metadata.st_dev() })
+    }
+
     /// Makes a named file anew, with the directories above it, and reserves its space. What was there under its name is
     /// removed, unless it is to be `kept` and grow. `whole` gives it its full size at once, for those who fill it.
     ///

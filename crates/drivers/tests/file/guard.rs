@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use drivers::file::Place;
+use drivers::file::{Hint, Named, Place};
+use experiment::FileNames;
 use metrics::ErrorKind;
 
 use crate::support::{driver, image, place};
@@ -65,19 +66,41 @@ fn what_tools_make_is_recognised() {
     }
 }
 
-#[test]
-fn the_disk_under_the_root_is_refused() {
-    // Whichever device that is; in a container it may not be there at all.
+/// The disk under the root: whichever that is; in a container it may not be there at all.
+fn root_disk() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    let source = mounts.lines().find_map(|line| {
+    mounts.lines().find_map(|line| {
         let (before, after) = line.split_once(" - ")?;
         let device = Path::new(after.split(' ').nth(1)?);
         (before.split(' ').nth(4)? == "/" && device.exists()).then(|| device.to_owned())
-    });
-    if let Some(device) = source {
+    })
+}
+
+#[test]
+fn the_disk_under_the_root_is_refused() {
+    if let Some(device) = root_disk() {
         let refused = refusal(&device, None).unwrap();
         assert!(refused.contains("is mounted at /"), "{refused}");
     }
+}
+
+#[test]
+fn a_mounted_disk_that_a_job_names_takes_two_leaves() {
+    let Some(device) = root_disk() else { return };
+    let names = FileNames { listed: vec![device.to_str().unwrap().to_owned()], ..FileNames::default() };
+    let named = Named {
+        directory: place().path().to_owned(),
+        job: "a".into(),
+        names,
+        write: true,
+        create: true,
+        hint: Hint::None,
+    };
+    let driver = driver(Place::Named(named), |_| {});
+    let refused = driver.check_named(0, &[device.clone()], false).unwrap_err().detail;
+    assert!(refused.contains("allow_mounted_write"), "{refused}");
+    let refused = driver.check_named(0, &[], true).unwrap_err().detail;
+    assert!(refused.contains("--destroy"), "{refused}");
 }
 
 #[test]

@@ -5,5 +5,6 @@
 mod faults;
 mod guard;
 mod manage;
+mod named;
 mod operations;
 mod support;
