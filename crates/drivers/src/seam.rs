@@ -31,6 +31,8 @@ impl Op {
     /// The generation of a read of something that somebody else may have written: blocks are compared with what their
     /// headers say, but who wrote them, and how often, is not.
     pub const ANY_GENERATION: u32 = u32::MAX;
+    /// The generation of a read that is not compared at all, although others are.
+    pub const UNCHECKED: u32 = u32::MAX - 1;
 
     /// The position in the payload's stream of this object at which the range begins: what [`Payload::fill`] and
     /// [`Payload::verify`] are asked for. Files of up to 2^48 bytes (256 TiB) fit.

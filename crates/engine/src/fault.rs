@@ -5,7 +5,7 @@ use experiment::Arrivals;
 use metrics::OpKind;
 
 use crate::source::MOST_CHURNING_LANES;
-use crate::{DataSet, Mix, Schedule, StagePlan, Workload, Written};
+use crate::{DataSet, JobLoad, Mix, Schedule, StagePlan, Workload, Written};
 
 /// Most operations that may wait for a lane, unless any number may: each is remembered.
 const MOST_BACKLOG: u64 = 1 << 24;
@@ -51,11 +51,26 @@ impl StagePlan {
             Workload::Fill { data_set, .. } => fill_fault(data_set),
             Workload::Visit { kind, .. } => visit_fault(*kind),
             Workload::Mix(mix) => self.mix_fault(mix),
+            Workload::Job(load) => self.job_fault(load),
             Workload::Check { data_set, block_bytes, written } => {
                 self.check_fault(data_set, *block_bytes, written)
             }
             _ => None,
         }
+    }
+
+    fn job_fault(&self, load: &JobLoad) -> Option<&'static str> {
+        if load.files.len() != self.workers as usize {
+            return Some("a job needs a list of files for each of its workers");
+        }
+        if self.schedule != Schedule::Closed {
+            return Some("a job brings its own rates: its schedule must be closed");
+        }
+        let compares = load.job.check.as_ref().is_some_and(|check| check.after_writes || check.only);
+        if compares && self.sink != Sink::Verify {
+            return Some("a job with a check compares what it reads: its sink must be verify");
+        }
+        load.fault()
     }
 
     fn mix_fault(&self, mix: &Mix) -> Option<&'static str> {

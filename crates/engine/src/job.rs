@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use experiment::{Directions, Job, WeightedOp};
+use experiment::{Directions, Distribution, Job, WeightedOp};
 use metrics::{ErrorKind, OpKind};
 
 /// One stream of operations for each worker, which its lanes share.
@@ -26,6 +26,42 @@ impl JobLoad {
     /// A load whose operations are drawn.
     pub fn new(job: Arc<Job>, ops: Vec<WeightedOp>, files: Vec<Vec<JobFile>>) -> Self {
         JobLoad { job, ops, files, replay: Vec::new(), tails: false }
+    }
+
+    /// What is wrong with it, if anything.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        if !self.replay.is_empty() {
+            return None;
+        }
+        let kinds = [OpKind::Read, OpKind::Write, OpKind::Trim];
+        let good = |op: &WeightedOp| kinds.contains(&op.op) && op.weight > 0.0 && op.weight.is_finite();
+        if self.ops.is_empty() || !self.ops.iter().all(good) {
+            return Some("a job reads, writes or trims, with weights above zero");
+        }
+        let blocks = &self.job.block_sizes;
+        let choices = [&blocks.sizes.read, &blocks.sizes.write, &blocks.sizes.trim];
+        if choices.into_iter().any(|choice| choice.least() == 0) {
+            return Some("the block sizes must be above zero");
+        }
+        if self.job.region.zones.is_some_and(|zones| zones.bytes == 0 || zones.range == 0) {
+            return Some("zones must be longer than zero");
+        }
+        if self.files.iter().any(Vec::is_empty) {
+            return Some("a job needs at least one file for each worker");
+        }
+        let pattern = &self.job.pattern.distribution;
+        [&pattern.read, &pattern.write, &pattern.trim].into_iter().find_map(|one| match one {
+            Distribution::Zipf { theta, .. } if !(*theta > 0.0 && theta.is_finite()) => {
+                Some("the exponent of a zipf distribution must be above zero")
+            }
+            Distribution::Pareto { h, .. } if !(*h > 0.0 && *h < 1.0) => {
+                Some("the power of a pareto distribution must lie between zero and one")
+            }
+            Distribution::Zoned { zones } if !zones.iter().any(|zone| zone.percent > 0.0) => {
+                Some("some zone must have a share above zero")
+            }
+            _ => None,
+        })
     }
 
     /// Starts are intended at given times, so that response time differs from service time.

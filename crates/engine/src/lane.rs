@@ -122,10 +122,16 @@ pub(crate) async fn run<S: Session>(
         shared.pacer.begun(intended, now);
         let number = shared.issued.get();
         shared.issued.set(number + 1);
-        source.begin(&op, now);
+        source.begin(&op);
         let result = session.perform(&op).await;
         let end = shared.reactor.now();
         shared.advance(end);
+        if result.is_err() && session.is_over() {
+            shared.issued.set(shared.issued.get() - 1);
+            shared.exhausted.set(shared.exhausted.get() + 1);
+            source.is_over();
+            break;
+        }
         budget -= 1;
         let start = std::mem::replace(&mut now, end);
         let measured = shared.recorder.borrow_mut().record(&op, intended, start, end, &result);

@@ -153,7 +153,10 @@ impl<D: Driver> Connected<D> {
         // When the workload ran out, the last end is what the window lasted until.
         let end = if exhausted { recorder.last_end() } else { reactor.now() };
         recorder.truncate(end);
-        let mut facts = job.map(JobState::into_facts).unwrap_or_default();
+        let (mut facts, checked) = job.map(JobState::into_facts).unwrap_or_default();
+        if let Some(note) = notes.first().filter(|_| checked.blocks() > 0) {
+            note.checked.set(checked);
+        }
         facts.trace_waits = shared.tracer.map_or(0, |tracer| tracer.into_inner().finish());
         // A workload that ran out has missed nothing.
         let end_ns = if exhausted { 0 } else { shared.end_ns.get() };

@@ -1,7 +1,7 @@
 //! Which block, file or object comes next: the access patterns, in constant memory.
 
-mod permutation;
-mod popularity;
+pub(crate) mod permutation;
+pub(crate) mod popularity;
 mod turn;
 
 use std::ops::Range;

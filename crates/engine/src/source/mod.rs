@@ -23,8 +23,8 @@ use crate::{Checked, Order, Shape, StagePlan, StopRule, Workload};
 use check::Checker;
 pub(crate) use churn::{Churn, MOST_LANES as MOST_CHURNING_LANES};
 use fill::Filler;
-pub(crate) use job::{JobState, Next};
 use job::JobLane;
+pub(crate) use job::{JobState, Next};
 use mix::{MixPlan, Mixer};
 use visit::Visitor;
 use write::{WriteAt, Writer};
@@ -214,11 +214,17 @@ impl Source<'_> {
 
     /// Says that the operation begins.
     #[inline]
-    pub(crate) fn begin(&mut self, op: &Op, now: u64) {
-        match self {
-            Source::Mix(mixer) => mixer.begin(op),
-            Source::Job(lane) => lane.begin(now),
-            _ => {}
+    pub(crate) fn begin(&mut self, op: &Op) {
+        if let Source::Mix(mixer) = self {
+            mixer.begin(op);
+        }
+    }
+
+    /// The other side has ended the load, which is no error.
+    #[cold]
+    pub(crate) fn is_over(&mut self) {
+        if let Source::Job(lane) = self {
+            lane.is_over();
         }
     }
 

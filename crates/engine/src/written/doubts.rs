@@ -30,6 +30,24 @@ impl Doubts {
         }
     }
 
+    /// Adds a position anywhere.
+    #[cold]
+    pub(crate) fn insert(&mut self, position: u64) {
+        let at = self.ranges.partition_point(|range| range.end < position);
+        match self.ranges.get_mut(at) {
+            Some(range) if range.start <= position + 1 => {
+                *range = range.start.min(position)..range.end.max(position + 1);
+                if self.ranges.get(at + 1).is_some_and(|next| next.start <= self.ranges[at].end) {
+                    self.ranges[at].end = self.ranges.remove(at + 1).end;
+                }
+            }
+            _ => self.ranges.insert(at, position..position + 1),
+        }
+        if self.ranges.len() > MOST {
+            self.join_closest();
+        }
+    }
+
     fn join_closest(&mut self) {
         let gap = |at: &usize| self.ranges[at + 1].start - self.ranges[*at].end;
         if let Some(at) = (0..self.ranges.len() - 1).min_by_key(gap) {
@@ -71,6 +89,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_comes_in_no_order_is_kept_too(positions in prop::collection::vec(0u64..2000, 1..300)) {
+            let mut doubts = Doubts::default();
+            positions.iter().for_each(|position| doubts.insert(*position));
+            prop_assert!(doubts.ranges.len() <= MOST);
+            prop_assert!(positions.iter().all(|position| doubts.contains(*position)));
+            prop_assert!(doubts.ranges.windows(2).all(|pair| pair[0].end < pair[1].start));
+        }
+
         #[test]
         fn nothing_that_was_added_is_ever_forgotten(gaps in prop::collection::vec(1u64..50, 1..400)) {
             let mut doubts = Doubts::default();

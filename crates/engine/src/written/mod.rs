@@ -7,6 +7,7 @@ mod book;
 mod doubts;
 
 pub(crate) use book::{Book, Rules};
+pub(crate) use doubts::Doubts;
 
 use crate::share::Shares;
 

@@ -1,6 +1,7 @@
 //! Plans, and a target that logs what it is asked and answers by a function, on a virtual clock.
 #![allow(dead_code, clippy::unwrap_used, reason = "a test helper of which each file uses a part")]
 
+pub mod jobs;
 pub mod memory;
 
 use std::cell::Cell;

@@ -1,13 +1,39 @@
 //! A job: one stream of operations that the lanes of a worker share.
+//!
+//! `stream.rs` draws the operations: which file (`queue.rs`), which direction, where (`place.rs`, `ground.rs`, `pieces.rs`,
+//! `chance.rs`), how large (`sizes.rs`). It does not know the time, so that a copy of it, taken before a pass, says
+//! afterwards what was written. `state.rs` says when a lane may begin (`pace.rs`, `think.rs`, `batch.rs`, `target.rs`), and
+//! when the job goes on to commits, to reading back, to its next pass, to its end.
+
+mod batch;
+mod chance;
+mod errors;
+mod facts;
+mod ground;
+mod lanes;
+mod least;
+mod pace;
+mod pieces;
+mod place;
+mod queue;
+mod replay;
+mod script;
+mod sizes;
+mod state;
+mod stream;
+mod target;
+mod think;
+mod verify;
 
 use std::cell::RefCell;
 use std::ops::Range;
 
 use drivers::{Op, OpError};
-use metrics::OpKind;
-use reactor::Reactor;
+use reactor::{Backend, Reactor};
 
-use crate::{JobFacts, JobFile, JobLoad, StagePlan, Workload};
+use crate::access::spread;
+use crate::{JobFacts, StagePlan, Workload};
+use state::State;
 
 /// What a lane is to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,91 +53,87 @@ pub(crate) enum Next {
 /// What the lanes of a worker share of its job.
 #[derive(Debug)]
 pub(crate) struct JobState {
-    inner: RefCell<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    files: Vec<JobFile>,
-    kind: OpKind,
-    block: u64,
-    file: usize,
-    offset: u64,
+    state: RefCell<State>,
+    /// Computing, in pauses, takes time only on a real clock.
+    spins: bool,
 }
 
 impl JobState {
+    /// The job of a worker whose lanes begin, and whose window begins, at these times; `None` when the workload is none.
     pub(crate) fn of(
         plan: &StagePlan,
         worker: u32,
-        _reactor: &Reactor,
-        _times: (u64, u64),
+        reactor: &Reactor,
+        (start_ns, window_ns): (u64, u64),
     ) -> Option<JobState> {
-        let Workload::Job(JobLoad { job, ops, files, .. }) = &plan.workload else { return None };
-        let kind = ops.first().map_or(OpKind::Read, |op| op.op);
-        let block = job.block_sizes.sizes.read.least();
-        let files = files[worker as usize].clone();
-        Some(JobState { inner: RefCell::new(Inner { files, kind, block, file: 0, offset: 0 }) })
+        let Workload::Job(load) = &plan.workload else { return None };
+        let state = State::new(load, worker, plan.lanes_per_worker, reactor, (start_ns, window_ns));
+        Some(JobState { state: RefCell::new(state), spins: reactor.backend() != Backend::Simulated })
     }
 
-    pub(crate) fn own_delay_ns(_workload: &Workload, _worker: u32) -> u64 {
-        0
+    /// By how much later than the stage this worker begins.
+    pub(crate) fn own_delay_ns(workload: &Workload, worker: u32) -> u64 {
+        let Workload::Job(load) = workload else { return 0 };
+        let spread_s = load.job.ending.start_delay_spread_s;
+        if spread_s <= 0.0 {
+            return 0;
+        }
+        let number = u64::from(load.job.first_number) + u64::from(worker);
+        let mut random = fastrand::Rng::with_seed(spread(load.job.seed ^ 0x6465_6c61, number));
+        (random.f64() * spread_s * 1e9) as u64
     }
 
-    pub(crate) fn into_facts(self) -> JobFacts {
-        JobFacts::default()
+    pub(crate) fn into_facts(self) -> (JobFacts, crate::Checked) {
+        self.state.into_inner().into_facts()
     }
 }
 
 /// A lane of a job's worker.
 #[derive(Debug)]
 pub(crate) struct JobLane<'a> {
-    state: &'a JobState,
+    job: &'a JobState,
     lane: u32,
 }
 
 impl<'a> JobLane<'a> {
-    pub(crate) fn new(state: &'a JobState, lane: u32) -> Self {
-        JobLane { state, lane }
+    pub(crate) fn new(job: &'a JobState, lane: u32) -> Self {
+        JobLane { job, lane }
     }
 
-    pub(crate) fn next(&mut self, _now: u64) -> Next {
-        let mut inner = self.state.inner.borrow_mut();
-        let inner = &mut *inner;
-        while let Some(file) = inner.files.get(inner.file) {
-            if inner.offset + inner.block <= file.length {
-                let offset = file.start + inner.offset;
-                inner.offset += inner.block;
-                let op = Op {
-                    kind: inner.kind,
-                    lane: self.lane,
-                    object: file.object,
-                    offset,
-                    len: inner.block,
-                    generation: 0,
-                };
-                return Next::Op(op);
+    #[inline]
+    pub(crate) fn next(&mut self, now: u64) -> Next {
+        let mut state = self.job.state.borrow_mut();
+        let next = state.next(self.lane, now);
+        let spin_ns = state.take_spin();
+        if spin_ns > 0 && self.job.spins {
+            let until = reactor::clock::now_ns() + spin_ns;
+            while reactor::clock::now_ns() < until {
+                std::hint::spin_loop();
             }
-            (inner.file, inner.offset) = (inner.file + 1, 0);
         }
-        Next::Done
+        next
     }
 
-    pub(crate) fn begin(&mut self, _now: u64) {}
-
-    pub(crate) fn finished(
-        &mut self,
-        _op: &Op,
-        _span: &Range<u64>,
-        _measured: bool,
-        _error: Option<&OpError>,
-    ) {
+    #[inline]
+    pub(crate) fn finished(&mut self, op: &Op, span: &Range<u64>, measured: bool, error: Option<&OpError>) {
+        self.job.state.borrow_mut().finished(self.lane, op, span, measured, error);
     }
 
+    /// A commit that is still to be made when the window has ended, once nothing is in flight.
     pub(crate) fn closing(&mut self) -> Option<Op> {
-        None
+        self.job.state.borrow_mut().closing(self.lane)
     }
 
+    /// Waits until another lane says that there may be something to do, or until a moment.
     pub(crate) async fn park(&mut self, reactor: &Reactor, until_ns: u64) {
-        reactor.sleep_until(until_ns).await;
+        let signal = self.job.state.borrow().signal_of(self.lane);
+        signal.clear();
+        // Past the deadline the lane looks for itself.
+        let _ = reactor.timeout_at(until_ns, signal.wait()).await;
+    }
+
+    /// The other side has ended the load: that is no error, and nothing more is to be begun.
+    pub(crate) fn is_over(&mut self) {
+        self.job.state.borrow_mut().end();
     }
 }

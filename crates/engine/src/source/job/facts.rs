@@ -1,0 +1,28 @@
+//! What is said of a job afterwards.
+
+use std::ops::Range;
+
+use crate::{JobFacts, Span};
+
+impl JobFacts {
+    /// An operation was begun, so many being in flight with it.
+    #[inline]
+    pub(super) fn begun(&mut self, in_flight: u32) {
+        let bucket = in_flight.max(1).ilog2().min(6);
+        self.depths[bucket as usize] += 1;
+    }
+
+    /// An operation of a direction ended in the window, which begins at `window_ns`.
+    #[inline]
+    pub(super) fn ended(&mut self, direction: usize, span: &Range<u64>, window_ns: u64) {
+        let spans = &mut self.spans;
+        let of = [&mut spans.read, &mut spans.write, &mut spans.trim];
+        let Some(of) = of.into_iter().nth(direction) else { return };
+        let from_ns = span.start.saturating_sub(window_ns);
+        let until_ns = span.end.saturating_sub(window_ns);
+        match of {
+            Some(of) => (of.from_ns, of.until_ns) = (of.from_ns.min(from_ns), of.until_ns.max(until_ns)),
+            None => *of = Some(Span { from_ns, until_ns }),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What files of one length have in common.
+
+use experiment::{Distribution, Pattern};
+
+use super::chance::Chance;
+use super::pieces::Pieces;
+use super::sizes::Sizes;
+use crate::access::spread;
+
+/// How operations by chance find their places in a file, for one length of the part that is used.
+#[derive(Debug)]
+pub(super) struct Ground {
+    pub length: u64,
+    /// Each block once: of one size, or in pieces of several.
+    pub once: Option<Once>,
+    /// Otherwise by chance, for each direction.
+    pub chances: [Chance; 3],
+}
+
+/// Blocks of which each comes once a pass.
+#[derive(Debug)]
+pub(super) enum Once {
+    /// Of one size, in bytes.
+    Blocks(u64),
+    Pieces(Pieces),
+}
+
+impl Once {
+    /// How many there are in so much room from the beginning on.
+    pub(super) fn total(&self, room: u64) -> u64 {
+        match self {
+            Once::Blocks(bytes) => room / bytes,
+            Once::Pieces(pieces) => pieces.total(),
+        }
+    }
+}
+
+/// Sizes and units of all directions.
+#[derive(Debug)]
+pub(super) struct Grain {
+    /// Read, write, trim, and their shares of the operations.
+    pub shares: [f64; 3],
+    pub sizes: [Sizes; 3],
+    /// Offsets by chance are multiples of these.
+    pub units: [u64; 3],
+    /// Sizes are drawn by order instead: the first for operations in order, the second for those by chance.
+    pub by_order: bool,
+    /// The offsets of some direction are asked to be multiples of something else than its size.
+    pub aligned: bool,
+}
+
+impl Grain {
+    /// The sizes of operations by chance of a direction.
+    pub(super) fn by_chance(&self, direction: usize) -> &Sizes {
+        &self.sizes[if self.by_order { 1 } else { direction }]
+    }
+
+    /// The sizes of operations in order.
+    pub(super) fn in_order(&self, direction: usize) -> &Sizes {
+        &self.sizes[if self.by_order { 0 } else { direction }]
+    }
+
+    pub(super) fn most(&self) -> u64 {
+        self.used().map(|direction| self.sizes[direction].most()).max().unwrap_or(1)
+    }
+
+    fn used(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..3).filter(|direction| self.shares[*direction] > 0.0 || self.by_order)
+    }
+
+    /// Each block comes once a pass.
+    pub(super) fn once(&self, pattern: &Pattern) -> bool {
+        let even = [&pattern.distribution.read, &pattern.distribution.write, &pattern.distribution.trim];
+        let even = (0..3).all(|d| self.shares[d] == 0.0 || *even[d] == Distribution::Even);
+        pattern.random && !pattern.with_repeats && even && !self.aligned
+    }
+}
+
+impl Ground {
+    pub(super) fn new(grain: &Grain, pattern: &Pattern, length: u64, seed: u64) -> Self {
+        let distributions =
+            [&pattern.distribution.read, &pattern.distribution.write, &pattern.distribution.trim];
+        let chance = |direction: usize| {
+            let unit = grain.units[direction];
+            let least = grain.by_chance(direction).least();
+            let places = length.checked_sub(least).map_or(0, |room| room / unit + 1);
+            Chance::new(distributions[direction], places, unit, length, spread(seed, direction as u64))
+        };
+        let once = grain.once(pattern).then(|| Self::once(grain, length, seed));
+        Ground { length, once, chances: [chance(0), chance(1), chance(2)] }
+    }
+
+    fn once(grain: &Grain, length: u64, seed: u64) -> Once {
+        let used: Vec<usize> = (0..3).filter(|direction| grain.shares[*direction] > 0.0).collect();
+        let sizes: Vec<&Sizes> = used.iter().map(|direction| grain.by_chance(*direction)).collect();
+        let alike = sizes.windows(2).all(|pair| pair[0] == pair[1]);
+        if let (true, Sizes::Fixed(bytes)) = (alike, sizes[0]) {
+            return Once::Blocks(*bytes);
+        }
+        let unit = used.iter().map(|direction| grain.units[*direction]).min().unwrap_or(1);
+        let total: f64 = used.iter().map(|direction| grain.shares[*direction]).sum();
+        let kinds: Vec<(u64, Option<usize>, f64)> = if alike {
+            sizes[0].listed().into_iter().map(|(len, share)| (len, None, share)).collect()
+        } else {
+            let of = |direction: usize| {
+                let part = grain.shares[direction] / total;
+                let listed = grain.by_chance(direction).listed().into_iter();
+                listed.map(move |(len, share)| (len, Some(direction), part * share))
+            };
+            used.iter().flat_map(|direction| of(*direction)).collect()
+        };
+        Once::Pieces(Pieces::new(&kinds, unit, length, seed))
+    }
+}
