@@ -32,6 +32,7 @@ struct Cli {
 enum Command {
     Check(Box<check::arguments::CheckArguments>),
     Run(Box<run::arguments::RunArguments>),
+    Fio(fio::arguments::FioArguments),
     List(results::list::ListArguments),
     Show(results::show::ShowArguments),
     Report(report_commands::report::ReportArguments),
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Notebook(arguments) => report_commands::notebook::run(&arguments, &messages),
         Command::Report(arguments) => report_commands::report::run(&arguments, &messages),
         Command::Run(arguments) => run::run(*arguments, &messages),
+        Command::Fio(arguments) => fio::run(arguments, &messages),
         Command::Export(arguments) => results::export::run(&arguments, &messages),
         Command::Forget(arguments) => results::forget::run(&arguments, &messages),
         Command::List(arguments) => results::list::run(&arguments, &messages),

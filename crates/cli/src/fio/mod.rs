@@ -1,5 +1,9 @@
 //! `manometer fio`: runs fio's job files.
 
-#![allow(dead_code)]
-
+pub mod arguments;
+mod input;
 pub mod outcome;
+pub mod output;
+mod run;
+
+pub use run::run;

@@ -23,6 +23,20 @@ const DRAW_EVERY: Duration = Duration::from_millis(200);
 /// Without a terminal, a line appears this often.
 const LINE_EVERY_NS: u64 = 5_000_000_000;
 
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Full-screen.
+    Full,
+    /// One line: kept up to date on a terminal, now and then elsewhere.
+    Line {
+        /// Also a line that stays after each such time, in nanoseconds.
+        newline_ns: Option<u64>,
+    },
+    /// Not at all.
+    Nothing,
+}
+
 /// Shows a run until it is dropped.
 pub struct Screen {
     model: Arc<Mutex<Model>>,
@@ -36,19 +50,25 @@ pub fn lock(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
 }
 
 impl Screen {
-    /// Begins to show `model`; full-screen if `live` and standard error is a terminal.
+    /// Begins to show `model`; full-screen only if standard error is a terminal.
     ///
     /// # Errors
     /// The terminal cannot be set up, or no thread be started.
-    pub fn begin(model: Model, messages: &Messages, live: bool) -> std::io::Result<Self> {
+    pub fn begin(model: Model, messages: &Messages, show: Show) -> std::io::Result<Self> {
         let model = Arc::new(Mutex::new(model));
         let over = Arc::new(AtomicBool::new(false));
-        let full = if live { Some(FullScreen::enter(&model, messages)?) } else { None };
+        let full = if show == Show::Full { Some(FullScreen::enter(&model, messages)?) } else { None };
+        let every_ns = match show {
+            Show::Line { newline_ns: Some(every_ns) } => every_ns,
+            _ => LINE_EVERY_NS,
+        };
         let showing = Showing {
             model: Arc::clone(&model),
             messages: messages.clone(),
             over: Arc::clone(&over),
-            next_line_ns: clock::now_ns() + LINE_EVERY_NS,
+            show,
+            every_ns,
+            next_line_ns: clock::now_ns().saturating_add(every_ns),
         };
         let thread = std::thread::Builder::new().name("screen".into()).spawn(move || showing.run(full))?;
         Ok(Self { model, over, thread: Some(thread) })
@@ -84,6 +104,9 @@ struct Showing {
     model: Arc<Mutex<Model>>,
     messages: Messages,
     over: Arc<AtomicBool>,
+    show: Show,
+    /// How often a line appears.
+    every_ns: u64,
     next_line_ns: u64,
 }
 
@@ -92,6 +115,9 @@ impl Showing {
         if let Some(mut full) = full {
             while !self.over.load(Ordering::Relaxed) && full.frame(&self.model) {}
             drop(full);
+        }
+        if self.show == Show::Nothing {
+            return;
         }
         let bar = self.messages.bars().map(|bars| {
             let style = ProgressStyle::with_template("{spinner} {wide_msg}")
@@ -113,16 +139,14 @@ impl Showing {
     fn line(&mut self, bar: Option<&ProgressBar>) {
         let now = clock::now_ns();
         let text = line(&lock(&self.model), now);
-        match bar {
-            Some(bar) => {
-                bar.set_message(text);
-                bar.tick();
-            }
-            None if now >= self.next_line_ns => {
-                self.next_line_ns = now + LINE_EVERY_NS;
-                self.messages.note(&text);
-            }
-            None => {}
+        let stays = bar.is_none() || matches!(self.show, Show::Line { newline_ns: Some(_) });
+        if stays && now >= self.next_line_ns {
+            self.next_line_ns = now.saturating_add(self.every_ns);
+            self.messages.note(&text);
+        }
+        if let Some(bar) = bar {
+            bar.set_message(text);
+            bar.tick();
         }
     }
 }

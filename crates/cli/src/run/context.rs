@@ -1,9 +1,11 @@
 //! What all cells of a run share, and the one place where a stage is run.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::{Control, StageError, StagePlan, StageResult};
+use experiment::fio::meaning::ObjectKey;
 use experiment::{Cell, WITHOUT_LIMIT_S};
 use metrics::Interval;
 use reactor::clock;
@@ -11,7 +13,7 @@ use reactor::clock;
 use super::load;
 use super::recorder::Recorder;
 use super::together::Together;
-use crate::fio::outcome::CellOutcome;
+use crate::fio::outcome::{CellOutcome, DiskUse};
 use crate::interrupt::Interrupt;
 use crate::live::model::Stage;
 use crate::live::{Model, Screen};
@@ -40,8 +42,12 @@ pub struct Context {
     pub cache_bytes: Option<u64>,
     /// What jobs found, for output that the results file is not enough for; `None`: nobody asks.
     pub outcomes: Option<Mutex<Vec<CellOutcome>>>,
+    /// What the disks under the jobs' files did, once the run is over, if outcomes are kept.
+    pub disks: Mutex<Vec<DiskUse>>,
     /// Where every operation of a cell is handed to, by the cell's index.
     pub traces: Traces,
+    /// Access keys of targets, by the targets' names, that stand in no plan.
+    pub keys: BTreeMap<String, ObjectKey>,
 }
 
 /// Gives the trace of a cell, if its operations are to be written down.

@@ -5,7 +5,7 @@
 //! leads its stages and ends by itself.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use experiment::{Cell, Plan, Study, WITHOUT_LIMIT_S};
 use jiff::Timestamp;
@@ -19,6 +19,7 @@ use super::load;
 use super::outcome;
 use super::output;
 use super::together::Together;
+use crate::client::DiskWatch;
 use crate::live::model::CellLine;
 use crate::moment::now;
 
@@ -43,7 +44,14 @@ pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> Outcome {
         .collect();
     let mut laid_out = Openings::new();
     let outcome = match lay_out(context, &ground, &groups, &mut laid_out) {
-        Ok(()) => run_groups(context, &ground, plan, &groups, &mut laid_out),
+        Ok(()) => {
+            let disks = context.outcomes.is_some().then(|| watch(&laid_out));
+            let outcome = run_groups(context, &ground, plan, &groups, &mut laid_out);
+            if let Some(disks) = disks {
+                *context.disks.lock().unwrap_or_else(PoisonError::into_inner) = disks.used();
+            }
+            outcome
+        }
         Err(outcome) => outcome,
     };
     // Cells whose files were laid out and which were not run.
@@ -105,6 +113,12 @@ fn lay_out(
         }
     }
     Ok(())
+}
+
+/// Watches the disks under the files of all jobs.
+fn watch(laid_out: &Openings) -> DiskWatch {
+    let made = laid_out.values().filter_map(|(_, opening)| opening.as_ref().ok());
+    DiskWatch::start(&made.flat_map(Opening::devices).collect())
 }
 
 fn open(context: &Context, ground: &Mutex<Ground>, cell: &Cell) -> (Timestamp, Result<Opening, Fault>) {
@@ -227,7 +241,7 @@ fn lead(
     match together.closed_by(cell.index) {
         Some(other) if ended.result.is_none() && ended.failure.is_none() => {
             let failure = format!("not begun: cell {} ended the group before", other + 1);
-            Ended { failure: Some(failure), ..ended }
+            Ended { state: State::Pending, failure: Some(failure), ..ended }
         }
         _ => ended,
     }

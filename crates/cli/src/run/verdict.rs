@@ -213,12 +213,11 @@ fn cache(cell: &Cell, evidence: &Evidence) -> Option<String> {
     let bytes = cell.workload.files.saturating_mul(cell.workload.file_bytes);
     let memory = evidence.cache_bytes?;
     // Emptied caches stay empty only as long as nothing is read a second time.
-    let once = cell.cache != CacheControl::Keep && evidence.moved <= bytes;
+    let invalidated = cell.workload.job.as_ref().is_some_and(|job| job.files.layout.invalidate);
+    let emptied = cell.cache != CacheControl::Keep || invalidated;
+    let once = emptied && evidence.moved <= bytes;
     (evidence.cacheable && reads && bytes < memory && !once).then(|| {
-        let how = match cell.cache {
-            CacheControl::Keep => "caches were kept",
-            _ => "was read more than once",
-        };
+        let how = if emptied { "was read more than once" } else { "caches were kept" };
         format!(
             "the data set ({}) fits into this client's memory ({}) and {how}: reads may not have reached the \
              storage; use direct: true or more data",

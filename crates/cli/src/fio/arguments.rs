@@ -1,0 +1,169 @@
+//! What the user typed after `manometer fio`. fio's command line is not clap's: it is taken apart by the crate that knows fio's
+//! options; here is the help, and what the options of the program mean together.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use experiment::fio;
+
+use super::output::{Formats, Version};
+use crate::run::Refusal;
+
+/// Runs fio's job files, unchanged, with fio's command line.
+///
+/// A job file becomes an ordinary experiment: each job a cell, jobs that fio runs at the same time a group. It runs as `manometer
+/// run` would run it, is kept in the results file (`manometer report last`), and is shown in manometer's table, or in fio's
+/// shapes with --output-format. Files that a job names are used, overwritten and kept, as by fio.
+///
+/// An option that is not there is an error with its file, its line and the nearest thing that is; docs/fio-options.md lists all.
+///
+/// Exit code: 0 every job ended well, 1 a job failed or data was not what was written, 2 wrong usage or faults in the job
+/// files (nothing was touched), 130 or 143 interrupted.
+#[derive(Args, Debug)]
+#[command(after_help = HELP, override_usage = "manometer fio [OPTIONS] [JOB OPTIONS] [JOBFILE]...")]
+pub struct FioArguments {
+    /// Job files (`-` is standard input), options of this list, and with --name=JOB any option of a job: --rw=read
+    #[arg(value_name = "JOBFILE", allow_hyphen_values = true, trailing_var_arg = true)]
+    pub arguments: Vec<String>,
+}
+
+const HELP: &str = "\
+Jobs on the command line:
+  --name=JOB                begins a job; the options of jobs that follow are its own
+  --OPTION=VALUE            an option of the job, or of all jobs when it stands before the first --name
+  --section=NAME            runs only this section of the job files; may be repeated
+
+Output:
+  --output=FILE             writes the output to a file instead of standard output
+  --output-format=LIST      fio's shapes instead of the table: normal, json, json+, terse; several with commas
+  --minimal                 terse; --append-terse adds it to the others; --terse-version=2..5 [default: 3]
+  --eta=WHEN                the progress line on standard error: always, auto, never; --eta-newline=TIME keeps a line each TIME
+  --live                    watch in a full-screen view; q leaves the view, not the run
+
+Without running anything:
+  --convert                 writes the experiment file that the jobs stand for; `manometer run` on it does the same
+  --parse-only              only says whether the jobs can be run
+  --version, --help
+
+Safety and results:
+  --readonly                refuses jobs that write or trim
+  --destroy=DEVICE          block device that may be overwritten although it holds data
+  --ignore-unsupported      warns of options that are not there instead of refusing them
+  --warnings-fatal          refuses what would be warned of
+  --results=FILE            results file [default: $XDG_DATA_HOME/manometer/results.sqlite]
+  --journal-dir=DIRECTORY   where journals of what must be removed are kept
+  --reactor=KIND            how the kernel is asked for I/O where the job does not say: auto, uring, epoll
+
+Examples:
+  manometer fio job.fio
+  manometer fio --name=a --rw=randread --bs=4k --size=1g --iodepth=32 --ioengine=io_uring --direct=1 --output-format=json
+  manometer fio --convert job.fio > job.yaml && manometer run job.yaml";
+
+/// What the options of the program ask for.
+#[derive(Debug)]
+pub struct Asked {
+    /// The command line, taken apart.
+    pub line: fio::Arguments,
+    /// fio's shapes; `None`: manometer's table.
+    pub formats: Option<Formats>,
+    /// Where the output goes; `None`: standard output.
+    pub output: Option<PathBuf>,
+    /// The progress line.
+    pub progress: Progress,
+}
+
+/// When the progress line is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Unless standard error is of no interest to a person: always, on a terminal kept up to date.
+    Shown {
+        /// A line that stays after each such time, in nanoseconds.
+        newline_ns: Option<u64>,
+    },
+    /// Never.
+    Never,
+}
+
+impl Asked {
+    /// What the command line asks for.
+    ///
+    /// # Errors
+    /// A value that an option cannot have: one line.
+    pub fn of(line: fio::Arguments) -> Result<Self, Refusal> {
+        let formats = formats(&line)?;
+        let progress = progress(&line)?;
+        let output = line.value("output").map(PathBuf::from);
+        Ok(Self { formats, output, progress, line })
+    }
+}
+
+fn formats(line: &fio::Arguments) -> Result<Option<Formats>, Refusal> {
+    let wrong = |text: String| Refusal::Usage(text);
+    let version = match line.value("terse-version") {
+        None => Version::default(),
+        Some(text) => text
+            .parse()
+            .ok()
+            .and_then(Version::from_number)
+            .ok_or_else(|| wrong(format!("--terse-version={text}: it is 2, 3, 4 or 5")))?,
+    };
+    let mut formats = match line.value("output-format") {
+        None => None,
+        Some(list) => Some(Formats::from_list(list, version).map_err(|word| {
+            wrong(format!("--output-format={list}: {word:?} is none of normal, json, json+ and terse"))
+        })?),
+    };
+    if line.has("minimal") {
+        let terse = Formats::from_list("terse", version).map_err(wrong)?;
+        formats = Some(terse);
+    }
+    if line.has("append-terse") {
+        let mut all = formats.unwrap_or(Formats { terse_version: version, ..Formats::default() });
+        all.terse = true;
+        formats = Some(all);
+    }
+    Ok(formats)
+}
+
+fn progress(line: &fio::Arguments) -> Result<Progress, Refusal> {
+    let newline_ns = match line.value("eta-newline") {
+        None => None,
+        Some(text) => {
+            let micros = fio::values::time(text, 1_000_000).map_err(|error| {
+                Refusal::Usage(format!("--eta-newline={text}: {error}; write it as --eta-newline=10s"))
+            })?;
+            Some(micros.max(100_000).saturating_mul(1000))
+        }
+    };
+    match line.value("eta") {
+        None | Some("auto" | "always") => Ok(Progress::Shown { newline_ns }),
+        Some("never") => Ok(Progress::Never),
+        Some(other) => Err(Refusal::Usage(format!("--eta={other}: it is always, auto or never"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(arguments: &[&str]) -> Result<Asked, Refusal> {
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        Asked::of(fio::split_arguments(&arguments).unwrap().0)
+    }
+
+    #[test]
+    fn manometers_table_unless_a_shape_of_fio_is_asked_for() {
+        assert!(asked(&["job.fio"]).unwrap().formats.is_none());
+        let formats = asked(&["--output-format=normal,json+", "job.fio"]).unwrap().formats.unwrap();
+        assert!(formats.normal && formats.json && formats.json_bins && !formats.terse);
+        let formats = asked(&["--minimal"]).unwrap().formats.unwrap();
+        assert!(formats.terse && !formats.normal);
+        let formats = asked(&["--append-terse"]).unwrap().formats.unwrap();
+        assert!(formats.terse && formats.normal);
+        assert!(asked(&["--output-format=xml"]).is_err());
+        assert!(asked(&["--eta=sometimes"]).is_err());
+        assert_eq!(asked(&["--eta=never"]).unwrap().progress, Progress::Never);
+        let shown = Progress::Shown { newline_ns: Some(2_000_000_000) };
+        assert_eq!(asked(&["--eta-newline=2s"]).unwrap().progress, shown);
+    }
+}

@@ -1,0 +1,169 @@
+//! `manometer fio` from its command line to its exit code.
+
+use std::fs::File;
+use std::io::Write;
+
+use clap::CommandFactory;
+use experiment::{Plan, fio};
+
+use super::arguments::{Asked, FioArguments, Progress};
+use super::input::{self, Jobs};
+use super::outcome::Outcome;
+use super::output::{self, Formats, Report};
+use crate::exit;
+use crate::live::screen::Show;
+use crate::messages::{Messages, terminal_width};
+use crate::run::arguments::RunArguments;
+use crate::run::{Carried, Hooks, Refusal, execute_plan, nothing};
+
+/// Runs job files from beginning to end; the process's exit code.
+pub fn run(arguments: FioArguments, messages: &Messages) -> u8 {
+    match attempt(&arguments.arguments, messages) {
+        Ok(code) => code,
+        Err(Refusal::Usage(line)) => exit::input(messages, &line),
+        Err(Refusal::Faults(text)) => {
+            messages.paragraph(&text);
+            2
+        }
+        Err(Refusal::Failure(line)) => exit::failure(messages, &line),
+    }
+}
+
+fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, Refusal> {
+    let (line, warnings) =
+        fio::split_arguments(arguments).map_err(|faults| Refusal::Faults(faults.to_string()))?;
+    if line.has("help") {
+        return Ok(print(&help()));
+    }
+    if line.has("version") {
+        return Ok(print(&format!("manometer-{}\n", env!("CARGO_PKG_VERSION"))));
+    }
+    let asked = Asked::of(line)?;
+    let mut jobs = input::read(&asked.line)?;
+    jobs.warnings.splice(0..0, warnings);
+    for warning in &jobs.warnings {
+        messages.paragraph(&format!("warning: {}", warning.0));
+    }
+    if asked.line.has("parse-only") {
+        return Ok(0);
+    }
+    let mut destination = Destination::open(&asked)?;
+    if asked.line.has("convert") {
+        let text = experiment::convert(&jobs.plan)
+            .ok_or_else(|| Refusal::Failure("the jobs cannot be written as an experiment file".to_owned()))?;
+        return destination.write(text.as_bytes(), messages);
+    }
+    carry_out(&asked, jobs, destination, messages)
+}
+
+fn carry_out(
+    asked: &Asked,
+    jobs: Jobs,
+    mut destination: Destination,
+    messages: &Messages,
+) -> Result<u8, Refusal> {
+    let plan = jobs.plan;
+    let arguments = run_arguments(asked)?;
+    let show = match asked.progress {
+        _ if asked.line.has("live") => Show::Full,
+        Progress::Shown { newline_ns } => Show::Line { newline_ns },
+        Progress::Never => Show::Nothing,
+    };
+    let hooks = Hooks { show, keep: asked.formats.is_some(), keys: jobs.keys, ..Hooks::default() };
+    let started = crate::moment::now();
+    let carried = execute_plan(plan.clone(), &arguments, messages, hooks)?;
+    let finished = crate::moment::now();
+    let written = match asked.formats {
+        None => {
+            let width = terminal_width().filter(|_| destination.0.is_none());
+            destination.write(carried.text(width).as_bytes(), messages)
+        }
+        Some(formats) => {
+            let outcome = outcome(plan, &carried, started, finished);
+            destination.write(&shaped(&outcome, &formats)?, messages)
+        }
+    };
+    carried.say_what_is_wrong(messages);
+    let code = carried.code();
+    let fine = written? == 0;
+    Ok(if code == 0 && !fine { 1 } else { code })
+}
+
+/// What was found, in the order of the plan.
+fn outcome(plan: Plan, carried: &Carried, started: jiff::Timestamp, finished: jiff::Timestamp) -> Outcome {
+    let of = |cell: &experiment::Cell| {
+        let found = carried.found.iter().find(|found| found.cell.index == cell.index);
+        found.cloned().unwrap_or_else(|| nothing(cell))
+    };
+    let cells = plan.cells.iter().map(of).collect();
+    let disks = carried.disks.clone();
+    Outcome { run: carried.record.id.clone(), started, finished, cells, disks, plan }
+}
+
+fn shaped(outcome: &Outcome, formats: &Formats) -> Result<Vec<u8>, Refusal> {
+    let mut text = Vec::new();
+    if formats.normal && !formats.json {
+        text.extend_from_slice(output::prelude(&outcome.plan).as_bytes());
+    }
+    output::write(&Report::of(outcome, false), formats, &mut text)
+        .map_err(|error| Refusal::Failure(format!("the output cannot be made: {error}")))?;
+    Ok(text)
+}
+
+/// The same command line for `manometer run`.
+fn run_arguments(asked: &Asked) -> Result<RunArguments, Refusal> {
+    let line = &asked.line;
+    let reactor = match line.value("reactor") {
+        None => reactor::Choice::Auto,
+        Some(text) => text.parse().map_err(|error| Refusal::Usage(format!("--reactor={text}: {error}")))?,
+    };
+    Ok(RunArguments {
+        reactor,
+        destroy: line.value("destroy").map(Into::into),
+        results: line.value("results").map(Into::into),
+        journal_dir: line.value("journal-dir").map(Into::into),
+        ..RunArguments::plain()
+    })
+}
+
+/// Where the output goes.
+struct Destination(Option<File>);
+
+impl Destination {
+    /// Made before anything runs, so that a name that cannot be written is said at once.
+    fn open(asked: &Asked) -> Result<Self, Refusal> {
+        let file = asked.output.as_ref().map(File::create).transpose().map_err(|error| {
+            let name = asked.output.as_deref().unwrap_or(std::path::Path::new("")).display();
+            Refusal::Usage(format!("--output={name}: {error}; next: name a file that can be written"))
+        })?;
+        Ok(Self(file))
+    }
+
+    /// Writes it all; the exit code.
+    fn write(&mut self, bytes: &[u8], messages: &Messages) -> Result<u8, Refusal> {
+        let Some(file) = &mut self.0 else {
+            let mut out = std::io::stdout().lock();
+            // A reader that closed the pipe early is no error.
+            let _ = out.write_all(bytes).and_then(|()| out.flush());
+            return Ok(0);
+        };
+        if let Err(error) = file.write_all(bytes).and_then(|()| file.sync_all()) {
+            messages.error(&format!("--output: {error}; the results file has everything"));
+            return Ok(1);
+        }
+        Ok(0)
+    }
+}
+
+fn print(text: &str) -> u8 {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    0
+}
+
+/// The same page as `manometer help` would show.
+fn help() -> String {
+    let mut command = crate::Cli::command();
+    let fio = command.find_subcommand_mut("fio").expect("it is one of the commands");
+    fio.render_long_help().to_string()
+}

@@ -1,0 +1,239 @@
+//! Carrying out a run that has begun: signals, the view, the cells, and what is left.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use experiment::Plan;
+use experiment::fio::meaning::ObjectKey;
+use reactor::{Backend, Reactor, clock};
+use store::{CellRecord, RunRecord, State, Store};
+
+use super::arguments::RunArguments;
+use super::begin::{self, Begun, Refusal};
+use super::context::{Context, Traces};
+use super::matrix::{self, Outcome};
+use super::recorder::Recorder;
+use super::{environment, output};
+use crate::fio::outcome::{CellOutcome, DiskUse};
+use crate::interrupt::{Interrupt, Manner};
+use crate::live::screen::Show;
+use crate::live::{Model, Screen, screen};
+use crate::messages::Messages;
+
+/// What a command wants of a run besides its results.
+pub struct Hooks {
+    /// How people watch.
+    pub show: Show,
+    /// What the cells found is kept in memory too.
+    pub keep: bool,
+    /// Where every operation of a cell is handed to.
+    pub traces: Traces,
+    /// Access keys of targets, by the targets' names, that stand in no plan.
+    pub keys: BTreeMap<String, ObjectKey>,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            show: Show::Line { newline_ns: None },
+            keep: false,
+            traces: Box::new(|_| None),
+            keys: BTreeMap::new(),
+        }
+    }
+}
+
+/// A run that is over.
+pub struct Carried {
+    /// The run as it is in the results file.
+    pub record: RunRecord,
+    /// Its cells.
+    pub cells: Vec<CellRecord>,
+    /// The results file.
+    pub store: Store,
+    /// What jobs found, when that was to be kept; in the order in which they ended.
+    pub found: Vec<CellOutcome>,
+    /// What the disks under their files did, likewise.
+    pub disks: Vec<DiskUse>,
+    outcome: Outcome,
+    left: Vec<String>,
+    interrupt: Interrupt,
+    flags: output::Flags,
+}
+
+impl Carried {
+    /// The process's exit code.
+    pub fn code(&self) -> u8 {
+        let fine = self.outcome.state == State::Finished && self.left.is_empty();
+        match self.interrupt.ended_by() {
+            Some((_, code)) => code,
+            None if fine && output::success(&self.cells) => 0,
+            None => 1,
+        }
+    }
+
+    /// The run as people read it.
+    pub fn text(&self, width: Option<u16>) -> String {
+        output::text(&self.record, &self.cells, width, &self.flags)
+    }
+
+    /// Says why it went no further, and what it left behind.
+    pub fn say_what_is_wrong(&self, messages: &Messages) {
+        if let Some(line) = &self.outcome.failure {
+            messages.error(line);
+        }
+        if !self.left.is_empty() {
+            let left = self.left.join(", ");
+            messages.error(&format!("left behind: {left}; next: run `manometer cleanup`"));
+        }
+    }
+}
+
+/// Carries out a new run of a plan.
+///
+/// # Errors
+/// It cannot begin; nothing was touched then.
+pub fn execute_plan(
+    plan: Plan,
+    arguments: &RunArguments,
+    messages: &Messages,
+    hooks: Hooks,
+) -> Result<Carried, Refusal> {
+    execute(begin::new(plan, arguments)?, arguments, messages, hooks)
+}
+
+/// Carries out a run that has begun.
+///
+/// # Errors
+/// It cannot go on; what was measured is in the results file.
+pub fn execute(
+    begun: Begun,
+    arguments: &RunArguments,
+    messages: &Messages,
+    hooks: Hooks,
+) -> Result<Carried, Refusal> {
+    let (id, flags) = (begun.record.id.clone(), flags(arguments, &begun));
+    let (outcome, (found, disks), store, left, interrupt) = carry_out(begun, arguments, messages, hooks)?;
+    let failure = |error: store::StoreError| Refusal::Failure(error.to_string());
+    let record = store.run(&id).map_err(failure)?;
+    let cells = store.cells(&id).map_err(failure)?;
+    Ok(Carried { record, cells, store, found, disks, outcome, left, interrupt, flags })
+}
+
+/// What is left of a run: how it ended, what jobs found, the results file, what it left behind against our will, signals.
+type Rest = (Outcome, (Vec<CellOutcome>, Vec<DiskUse>), Store, Vec<String>, Interrupt);
+
+/// Runs the cells; what came of it, the results file, and what is left behind against our will.
+fn carry_out(
+    mut begun: Begun,
+    arguments: &RunArguments,
+    messages: &Messages,
+    hooks: Hooks,
+) -> Result<Rest, Refusal> {
+    let failure = |text: String| Refusal::Failure(text);
+    let reactor = arguments.reactor;
+    begun.record.environment = environment::capture(&reactor_facts(reactor, messages)?);
+    let interrupt = Interrupt::listen(messages.clone(), Manner::Run)
+        .map_err(|error| failure(format!("signals cannot be caught: {error}")))?;
+    interrupt.leftovers(Some(leftovers(arguments, &begun.run)));
+    interrupt.before_leaving(Some(Arc::new(screen::restore)));
+    let plan = begun.record.plan.clone();
+    let model = Model {
+        run: begun.record.id.clone(),
+        experiment: begun.record.name.clone(),
+        began_ns: clock::now_ns(),
+        cells: matrix::lines(&plan, &begun.cells),
+        ..Model::default()
+    };
+    let screen = Screen::begin(model, messages, hooks.show)
+        .map_err(|error| Refusal::Usage(format!("--live: {error}; next: run without --live")))?;
+    begin::try_targets(&plan, &begun.run, arguments)?;
+    if !begun.resumed {
+        begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
+    }
+    let recorder =
+        Recorder::new(begun.store, &begun.record.id).map_err(|error| failure(error.to_string()))?;
+    let context = Context {
+        run: begun.run,
+        recorder: Mutex::new(recorder),
+        screen,
+        messages: messages.clone(),
+        interrupt: interrupt.clone(),
+        reactor,
+        destroy: arguments.destroy.clone(),
+        seed: plan.seed,
+        cache_bytes: environment::cache_bytes(),
+        outcomes: hooks.keep.then(Mutex::default),
+        disks: Mutex::default(),
+        traces: hooks.traces,
+        keys: hooks.keys,
+    };
+    if begun.resumed {
+        context.recorder().event(None, "resume", "the run goes on at its first unfinished cell");
+    } else {
+        messages.note(&format!(
+            "run {} of {}: {} cells",
+            begun.record.id,
+            begun.record.name,
+            plan.cells.len()
+        ));
+    }
+    let done: Vec<u32> =
+        begun.cells.iter().filter(|cell| cell.state == State::Finished).map(|cell| cell.index).collect();
+    let outcome = matrix::carry_out(&context, &plan, &done);
+    let Context { screen, recorder, run, outcomes, disks, .. } = context;
+    screen.end();
+    interrupt.leftovers(None);
+    let remaining = run.remaining();
+    let kept = plan.cells.iter().any(|cell| !cell.stages.clean_up);
+    let left = if kept { Vec::new() } else { remaining.clone() };
+    if kept && !remaining.is_empty() {
+        messages.note(&format!("kept: {}; `manometer cleanup` removes it", remaining.join(", ")));
+    }
+    let store = recorder.into_inner().unwrap_or_else(PoisonError::into_inner).into_store();
+    let found = outcomes.map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let disks = disks.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok((outcome, (found.unwrap_or_default(), disks), store, left, interrupt))
+}
+
+/// Tries the reactor before anything is made, and says so when io_uring is refused.
+fn reactor_facts(
+    choice: reactor::Choice,
+    messages: &Messages,
+) -> Result<Vec<(&'static str, String)>, Refusal> {
+    let reactor =
+        Reactor::open(choice).map_err(|error| Refusal::Failure(format!("--reactor {choice}: {error}")))?;
+    let backend = match reactor.backend() {
+        Backend::Epoll => "epoll",
+        Backend::Uring | Backend::Simulated => "io_uring",
+    };
+    let mut facts = vec![("reactor", backend.to_owned())];
+    if let Some(reason) = reactor.refusal() {
+        messages.note(&format!("io_uring is refused, epoll and threads are used: {reason}"));
+        facts.push(("reactor.refusal", reason));
+    }
+    Ok(facts)
+}
+
+fn leftovers(arguments: &RunArguments, run: &provision::Run) -> String {
+    let flag = match &arguments.journal_dir {
+        Some(directory) => format!(" --journal-dir {}", directory.display()),
+        None => String::new(),
+    };
+    format!(
+        "whatever is named {} may still exist; next: `manometer cleanup{flag}` removes what the journal {} lists",
+        run.id().object_name(),
+        run.path().display()
+    )
+}
+
+/// What has to be added to other commands so that they find what this run used.
+fn flags(arguments: &RunArguments, begun: &Begun) -> output::Flags {
+    let named = arguments.results.is_some() || begun.record.plan.results.is_some();
+    let results = named.then(|| format!(" --results {}", begun.store.path().display()));
+    let journal = arguments.journal_dir.as_ref();
+    output::Flags {
+        results: results.unwrap_or_default(),
+        journal: journal.map_or_else(String::new, |path| format!(" --journal-dir {}", path.display())),
+    }
+}
