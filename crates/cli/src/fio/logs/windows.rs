@@ -1,0 +1,98 @@
+//! Spans of time of equal length, each filled by several workers, shown when all of them are past it.
+
+use std::collections::BTreeMap;
+
+/// Spans that wait for a worker at most; then the oldest is shown without it.
+const MOST_WAITING: usize = 64;
+
+/// Spans of time with what was counted in each.
+#[derive(Debug)]
+pub(super) struct Windows<T> {
+    length_ns: u64,
+    /// The span in which each worker is.
+    reached: Vec<u64>,
+    waiting: BTreeMap<u64, T>,
+    /// The last moment at which something was counted.
+    last_ns: u64,
+}
+
+/// A span that is complete.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Complete<T> {
+    /// When it ends, in nanoseconds; the last one ends with the last operation.
+    pub end_ns: u64,
+    /// How long it is.
+    pub length_ns: u64,
+    /// What was counted.
+    pub counted: T,
+}
+
+impl<T: Default> Windows<T> {
+    /// Spans of this length, filled by so many workers.
+    pub(super) fn new(length_ms: u64, workers: u32) -> Self {
+        Windows {
+            length_ns: length_ms.max(1) * 1_000_000,
+            reached: vec![0; workers.max(1) as usize],
+            waiting: BTreeMap::new(),
+            last_ns: 0,
+        }
+    }
+
+    /// Where what ended at this moment is counted. A worker's moments never go back.
+    pub(super) fn at(&mut self, worker: u32, end_ns: u64) -> &mut T {
+        let number = end_ns / self.length_ns;
+        if let Some(reached) = self.reached.get_mut(worker as usize) {
+            *reached = (*reached).max(number);
+        }
+        self.last_ns = self.last_ns.max(end_ns);
+        self.waiting.entry(number).or_default()
+    }
+
+    /// The next span that all workers are past; with `all` the next there is.
+    pub(super) fn next(&mut self, all: bool) -> Option<Complete<T>> {
+        let past = self.reached.iter().copied().min().unwrap_or(0);
+        let first = *self.waiting.first_key_value()?.0;
+        if first >= past && self.waiting.len() <= MOST_WAITING && !all {
+            return None;
+        }
+        let counted = self.waiting.remove(&first)?;
+        let start = first * self.length_ns;
+        let last = all && self.waiting.is_empty();
+        let end_ns = if last { self.last_ns.max(start + 1) } else { start + self.length_ns };
+        Some(Complete { end_ns, length_ns: end_ns - start, counted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_shown_when_all_workers_are_past_it() {
+        let mut windows = Windows::<u64>::new(1, 2);
+        *windows.at(0, 500_000) += 1;
+        *windows.at(0, 1_500_000) += 1;
+        assert_eq!(windows.next(false), None);
+        *windows.at(1, 999_999) += 1;
+        *windows.at(1, 2_250_000) += 1;
+        assert_eq!(
+            windows.next(false),
+            Some(Complete { end_ns: 1_000_000, length_ns: 1_000_000, counted: 2 })
+        );
+        assert_eq!(windows.next(false), None);
+        assert_eq!(windows.next(true).map(|span| span.end_ns), Some(2_000_000));
+        // The last one is as long as there was something in it.
+        assert_eq!(windows.next(true), Some(Complete { end_ns: 2_250_000, length_ns: 250_000, counted: 1 }));
+        assert_eq!(windows.next(true), None);
+    }
+
+    #[test]
+    fn a_worker_that_hangs_does_not_make_memory_grow() {
+        let mut windows = Windows::<u64>::new(1, 2);
+        for ms in 0..1_000 {
+            *windows.at(0, ms * 1_000_000) += 1;
+            while windows.next(false).is_some() {}
+            assert!(windows.waiting.len() <= MOST_WAITING);
+        }
+    }
+}
