@@ -216,7 +216,7 @@ impl State {
             }
         }
         let full = self.batches.as_mut().is_some_and(|batches| !batches.may_begin())
-            || self.search.as_mut().is_some_and(|search| !search.may_begin(self.in_flight));
+            || self.search.as_mut().is_some_and(|search| !search.may_begin(now, self.in_flight));
         if full {
             return Some(self.park(lane));
         }

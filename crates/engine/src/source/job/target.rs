@@ -67,13 +67,20 @@ impl Search {
     }
 
     /// An operation may be begun, so many being in flight. After a lower depth was set all of them end first.
-    pub(super) fn may_begin(&mut self, in_flight: u32) -> bool {
-        self.settle &= in_flight > 0;
+    pub(super) fn may_begin(&mut self, now: u64, in_flight: u32) -> bool {
+        if self.settle && in_flight == 0 {
+            self.settle = false;
+            self.window_from_ns = now;
+        }
         !self.settle && in_flight < self.depth
     }
 
     /// An operation has ended.
     pub(super) fn ended(&mut self, now: u64, latency_ns: u64) -> Found {
+        if self.settle {
+            // It was begun at the depth before.
+            return Found::Nothing;
+        }
         self.seen += 1;
         self.slow += u64::from(latency_ns > self.target_ns);
         if now.saturating_sub(self.window_from_ns) < self.window_ns {
@@ -138,9 +145,10 @@ mod tests {
         let target = LatencyTarget { target_s: 1e-3, window_s: 1e-3, percentile: 100.0, run_on: false };
         let mut search = Search::new(&target, most, 0);
         let mut way = vec![1];
-        for window in 1..100 {
+        for window in (1..200).step_by(2) {
             let latency = if search.depth() <= fast { 900_000 } else { 1_100_000 };
-            let found = search.ended(window * WINDOW, latency);
+            search.may_begin(window * WINDOW - 1, 0);
+            let found = search.ended((window + 1) * WINDOW, latency);
             way.push(search.depth());
             if matches!(found, Found::Depth | Found::None) {
                 return (found, way);
