@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import file_checks, interop_checks, nfs_checks, path_checks, s3_checks
+from . import file_checks, fio_checks, interop_checks, nfs_checks, path_checks, s3_checks
 from .lab import Lab
 from .report import Report
 
@@ -34,6 +34,7 @@ def main() -> int:
         | path_checks.SCENARIOS
         | interop_checks.SCENARIOS
         | file_checks.SCENARIOS
+        | fio_checks.SCENARIOS
     ).items():
         if not given.patterns or any(pattern in name for pattern in given.patterns):
             with report.scenario(name, SCENARIO_SECONDS):

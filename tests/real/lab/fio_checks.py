@@ -1,0 +1,108 @@
+"""The same job file under Debian's fio and under `manometer fio`: what both did agrees."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from functools import partial
+from pathlib import Path
+
+from .fio_jobs import Done, JobFile, job_files, work
+from .lab import Lab
+from .report import Report, Scenario
+
+# A share of a random draw is within so many standard deviations of what was asked for.
+SIGMAS = 5
+# With fewer files than these the corpus has lost its comparisons.
+LEAST_COMPARED = 25
+
+
+def beside(job: JobFile, lab: Lab, report: Report) -> None:
+    """One job file under both programs."""
+    with lab.directory() as directory:
+        theirs, ours = (directory / name for name in ("fio", "manometer"))
+        job.prepare(theirs)
+        job.prepare(ours)
+        env = dict(os.environ) | {"HOME": str(directory), "XDG_STATE_HOME": str(directory / "state")}
+        results = f"--results={directory / 'results.sqlite'}"
+        program = {"fio": ["fio"], "manometer": [str(lab.manometer), "fio", results]}
+        listed = job.with_lists() if {"offsets", "places"} & set(job.words) else job.text
+        done = {
+            "fio": work(program["fio"], listed, theirs, env, "figures"),
+            "manometer": work(program["manometer"], listed, ours, env, "figures"),
+        }
+        for name, found in done.items():
+            report.check(f"{name} ends well", found.code == 0, f"{found.code}: {found.errors}")
+        if not (ours / "figures.json").is_file():
+            return
+        report.check("only JSON stands in the output", is_json(ours / "figures.json"))
+        compare(job, done["fio"], done["manometer"], report)
+        if "verify" in job.words:
+            for name, other in (("fio", ours), ("manometer", theirs)):
+                again = work(program[name], job.verify_only(), other, env, "again")
+                writer = "manometer" if name == "fio" else "fio"
+                report.check(f"{name} verifies what {writer} wrote", again.code == 0, again.errors)
+
+
+def compare(job: JobFile, theirs: Done, ours: Done, report: Report) -> None:
+    """All that the job file says is to agree."""
+    for word in job.words:
+        if word == "counts":
+            report.equal("operations", ours.each("total_ios"), theirs.each("total_ios"))
+            report.equal("bytes", ours.each("io_bytes"), theirs.each("io_bytes"))
+        elif word == "bytes":
+            report.equal("bytes", ours.each("io_bytes"), theirs.each("io_bytes"))
+        elif word == "total":
+            report.equal("operations of all directions", ours.total(), theirs.total())
+        elif word.startswith("mix="):
+            for name, done in (("fio", theirs), ("manometer", ours)):
+                mix(name, done, float(word.removeprefix("mix=")) / 100, report)
+        elif word == "offsets":
+            compare_lists("operations and places", ours.lists(), theirs.lists(), report)
+        elif word == "places":
+            compare_lists("places", ours.places(), theirs.places(), report)
+        elif word == "layout":
+            report.equal("files and sizes", ours.layout(), theirs.layout())
+        elif word == "data":
+            report.equal("data", ours.data(), theirs.data())
+        elif word != "verify":
+            report.check(f"{word} is something to compare", False)
+
+
+def compare_lists(what: str, ours: dict, theirs: dict, report: Report) -> None:
+    """The same files, and the same on each; a difference shows its first few."""
+    report.equal(f"files with {what}", sorted(ours), sorted(theirs))
+    for name in sorted(set(ours) & set(theirs)):
+        missing = sorted(theirs[name] - ours[name])[:5]
+        extra = sorted(ours[name] - theirs[name])[:5]
+        report.check(f"{what} on {name}", ours[name] == theirs[name], f"missing {missing}, too many {extra}")
+
+
+def mix(name: str, done: Done, share: float, report: Report) -> None:
+    """Reads are a share of all operations, as far as chance lets them."""
+    for job, ways in done.each("total_ios"):
+        count = sum(ways.values())
+        bound = SIGMAS * math.sqrt(share * (1 - share) / max(count, 1))
+        found = ways["read"] / max(count, 1)
+        report.check(f"{name}'s share of reads of {job}", abs(found - share) <= bound, f"{found} of {count}")
+
+
+def is_json(path: Path) -> bool:
+    """The whole file is one document."""
+    try:
+        json.loads(path.read_text())
+    except ValueError:
+        return False
+    return True
+
+
+def enough(_lab: Lab, report: Report) -> None:
+    """The corpus says of enough job files what is to agree."""
+    count = len(job_files())
+    report.check(f"at least {LEAST_COMPARED} job files are compared", count >= LEAST_COMPARED, count)
+
+
+SCENARIOS: dict[str, Scenario] = {"fio corpus": enough} | {
+    f"fio {job.path.stem}": partial(beside, job) for job in job_files()
+}
