@@ -1,13 +1,13 @@
 //! Streams of bytes over TCP on the reactor, as iperf3 does them: the same bytes from one buffer again and again.
 
-use std::cell::RefCell;
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
-use drivers::{Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
+use drivers::Sink;
+use drivers::net::{NetConfig, NetDriver};
 use engine::Workload;
-use metrics::{ErrorKind, OpKind};
-use reactor::{Buffer, Reactor, SocketOptions, Stream};
+use metrics::OpKind;
+use reactor::{Buffer, Reactor, Stream};
 
 use crate::load::{Load, Measured, measure};
 
@@ -41,50 +41,12 @@ pub struct ReceiveArgs {
     discard: bool,
 }
 
-struct Sender {
-    to: SocketAddr,
-    block: usize,
-}
-
-struct Streams(Vec<(Stream, RefCell<Option<Buffer>>)>);
-
-impl Driver for Sender {
-    type Session = Streams;
-
-    async fn connect(&self, reactor: &Reactor, context: &WorkerContext) -> Result<Streams, DriverError> {
-        let failed = |e| DriverError::new(ErrorKind::ConnectFailed, format!("{}: {e}", self.to));
-        let mut streams = Vec::new();
-        for lane in 0..context.lanes {
-            let stream = reactor.connect(self.to, &SocketOptions::default()).await.map_err(failed)?;
-            let mut buffer = reactor.buffer(self.block);
-            context.payload.fill(u64::from(lane), 0, &mut buffer);
-            streams.push((stream, RefCell::new(Some(buffer))));
-        }
-        Ok(Streams(streams))
-    }
-}
-
-impl Session for Streams {
-    async fn perform(&self, op: &Op) -> Result<Done, OpError> {
-        let (stream, buffer) = &self.0[op.lane as usize];
-        let taken = buffer.borrow_mut().take().expect("a lane does one thing at a time");
-        let (sent, back) = stream.send_all(taken, 0..op.len as usize).await;
-        *buffer.borrow_mut() = Some(back);
-        match sent {
-            Ok(()) => Ok(Done { bytes: op.len, rpcs: 1, ..Done::default() }),
-            Err(e) => Err(OpError::new(ErrorKind::ConnectionLost, e.to_string())),
-        }
-    }
-
-    fn facts(&self) -> SessionFacts {
-        SessionFacts::default()
-    }
-}
-
 /// Sends as much as the receiver takes; what counts is what the kernel has accepted, as with iperf3.
 pub fn send(args: &SendArgs) -> Result<Measured> {
     let workload = Workload::Repeat { kind: OpKind::Write, bytes: args.block };
-    let sender = Sender { to: args.to, block: usize::try_from(args.block)? };
+    // One stream a lane.
+    let config = NetConfig { connections_per_worker: u32::MAX, repeat: true, ..NetConfig::new(args.to) };
+    let sender = NetDriver::new(config).map_err(|error| anyhow::anyhow!("{error}"))?;
     Ok(measure(&sender, &args.load.plan(workload, Sink::Buffer))?.0)
 }
 

@@ -50,12 +50,19 @@ fn nfs(target: &NfsTarget) -> BTreeMap<String, String> {
     let mut facts = named([
         ("protocol", "NFS version 3 over TCP, in user space".to_owned()),
         ("export", config.export.clone()),
-        ("directory", config.directory.clone()),
+        match &config.named {
+            Some(_) => ("files", "named by the job, below the export's root".to_owned()),
+            None => ("directory", config.directory.clone()),
+        },
         ("connections per job", config.connections_per_worker.to_string()),
         ("writes", if config.stable { "FILE_SYNC" } else { "UNSTABLE, made durable by COMMIT" }.to_owned()),
         ("uid", config.uid.to_string()),
         ("gid", config.gid.to_string()),
     ]);
+    if !config.more.is_empty() {
+        let others = config.more.iter().map(|other| format!("{} {}", other.server, other.export));
+        facts.insert("further addresses".to_owned(), others.collect::<Vec<_>>().join(", "));
+    }
     let seen = match target.driver.limits(PATIENCE) {
         Ok(limits) => named([
             ("address", limits.remote.to_string()),
