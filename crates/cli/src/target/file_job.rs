@@ -125,6 +125,14 @@ impl FileTarget {
         for file in files.iter_mut().flatten() {
             file.bytes = file.bytes.max(known[&file.object].bytes);
         }
+        if job.replay.is_none() && files.iter().flatten().all(|file| file.length == 0) {
+            let first = self.driver.path_of(job.files.object(job.first_number, 0));
+            return Err(TargetError::Input(format!(
+                "job {}: {} is missing or empty, and nothing says how large it should be: give the job a size",
+                job.name,
+                first.display()
+            )));
+        }
         if changes(&cell.workload) {
             let devices = known.iter().filter(|(_, one)| one.looked.kind == FileKind::Block);
             for (object, _) in devices {
@@ -324,7 +332,7 @@ impl FileTarget {
     /// See [`Opened::finish_job`].
     pub(super) fn finish_job(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
         let layout = &job.files.layout;
-        if !self.is_named() || !(layout.unlink || layout.unlink_each_loop) {
+        if !self.is_named() || !layout.unlink {
             return Ok(());
         }
         let mut first: Result<(), DriverError> = Ok(());

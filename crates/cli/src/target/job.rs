@@ -37,11 +37,16 @@ impl Opened {
     /// One line: which file, what was tried, what came back, what to do next.
     pub fn lay_out(&self, cell: &Cell) -> Result<LaidOut, TargetError> {
         let Some(job) = &cell.workload.job else { return Ok(LaidOut::default()) };
-        match self {
-            Opened::File(target) => target.lay_out(job, cell),
-            Opened::Nfs(target) => target.lay_out(job, &cell.workload),
-            _ => Ok(LaidOut { files: as_wanted(job, cell.workload.jobs)?, stages: Vec::new() }),
+        let mut laid_out = match self {
+            Opened::File(target) => target.lay_out(job, cell)?,
+            Opened::Nfs(target) => target.lay_out(job, &cell.workload)?,
+            _ => LaidOut { files: as_wanted(job, cell.workload.jobs)?, stages: Vec::new() },
+        };
+        if job.files.layout.create_only {
+            // With nothing to use, the load is over before it begins.
+            laid_out.files.iter_mut().flatten().for_each(|file| file.length = 0);
         }
+        Ok(laid_out)
     }
 
     /// The numbers of the devices that a job's files lie on, or are ([`crate::client::DiskWatch`]); none where the target is

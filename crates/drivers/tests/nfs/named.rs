@@ -14,7 +14,7 @@ use crate::support::*;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Names as a job's `filename_format` makes them, `myfiles.localhost.<worker>.<file>`, in a directory.
+/// Names as a job's `filename_format` makes them, `myfiles..<worker>.<file>`, in a directory.
 fn named(server: &Server, directory: &str) -> NfsConfig {
     let names = FileNames {
         directories: vec![directory.to_owned()],
@@ -33,7 +33,7 @@ fn path(worker: u32, path: &str) -> JobPath {
 fn files_are_made_where_they_are_named_and_found_again() {
     let server = Server::start(obedient);
     let driver = NfsDriver::new(named(&server, "a/b")).unwrap();
-    let files = [path(0, "a/b/myfiles.localhost.0.0"), path(0, "a/b/myfiles.localhost.0.1")];
+    let files = [path(0, "a/b/myfiles..0.0"), path(0, "a/b/myfiles..0.1")];
     assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::Missing, Seen::Missing]);
     driver.make(&files, LIMIT).unwrap();
     driver.make(&files, LIMIT).unwrap();
@@ -47,7 +47,7 @@ fn files_are_made_where_they_are_named_and_found_again() {
         perform(&reactor, &session, op(OpKind::Commit, 1, 1, 0, 0)).unwrap();
         let missing = perform(&reactor, &session, op(OpKind::Read, 0, 5 << 32, 0, 4096)).unwrap_err();
         assert_eq!(missing.kind, ErrorKind::NotFound);
-        assert!(missing.detail.contains("/export/a/b/myfiles.localhost.5.0: "), "{missing}");
+        assert!(missing.detail.contains("/export/a/b/myfiles..5.0: "), "{missing}");
         let trim = perform(&reactor, &session, op(OpKind::Trim, 0, 1, 0, 4096)).unwrap_err();
         assert!(trim.detail.contains("NFS has no operation \"trim\""), "{trim}");
     });

@@ -41,7 +41,8 @@ pub struct FileNames {
     /// The names, the same for all workers. Empty: by `format`.
     #[serde(skip_serializing_if = "is_default")]
     pub listed: Vec<String>,
-    /// With `$jobname`, `$clientuid`, `$jobnum` (number of the worker) and `$filenum`; empty: `$jobname.$jobnum.$filenum`.
+    /// With `$jobname`, `$jobnum` (number of the worker), `$filenum` and `$clientuid`, which is nothing here; empty:
+    /// `$jobname.$jobnum.$filenum`.
     #[serde(skip_serializing_if = "is_default")]
     pub format: String,
 }
@@ -58,7 +59,7 @@ impl FileNames {
                 let format = if self.format.is_empty() { USUAL_FORMAT } else { &self.format };
                 format
                     .replace("$jobname", job)
-                    .replace("$clientuid", "localhost")
+                    .replace("$clientuid", "")
                     .replace("$jobnum", &number.to_string())
                     .replace("$filenum", &file.to_string())
             }
