@@ -2,6 +2,7 @@
 
 pub mod arguments;
 mod input;
+pub mod logs;
 pub mod outcome;
 pub mod output;
 mod run;

@@ -69,7 +69,7 @@ fn carry_out(
         Progress::Shown { newline_ns } => Show::Line { newline_ns },
         Progress::Never => Show::Nothing,
     };
-    let hooks = Hooks { show, keep: asked.formats.is_some(), keys: jobs.keys, ..Hooks::default() };
+    let hooks = Hooks { show, keep: asked.formats.is_some() };
     let started = crate::moment::now();
     let carried = execute_plan(plan.clone(), &arguments, messages, hooks)?;
     let finished = crate::moment::now();

@@ -1,12 +1,10 @@
 //! What all cells of a run share, and the one place where a stage is run.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::{Control, StageError, StagePlan, StageResult};
-use experiment::fio::meaning::ObjectKey;
-use experiment::{Cell, WITHOUT_LIMIT_S};
+use experiment::{Cell, Plan, WITHOUT_LIMIT_S};
 use metrics::Interval;
 use reactor::clock;
 
@@ -44,14 +42,9 @@ pub struct Context {
     pub outcomes: Option<Mutex<Vec<CellOutcome>>>,
     /// What the disks under the jobs' files did, once the run is over, if outcomes are kept.
     pub disks: Mutex<Vec<DiskUse>>,
-    /// Where every operation of a cell is handed to, by the cell's index.
-    pub traces: Traces,
-    /// Access keys of targets, by the targets' names, that stand in no plan.
-    pub keys: BTreeMap<String, ObjectKey>,
+    /// All cells.
+    pub plan: Plan,
 }
-
-/// Gives the trace of a cell, if its operations are to be written down.
-pub type Traces = Box<dyn Fn(u32) -> Option<engine::Trace> + Send + Sync>;
 
 /// Why a cell went no further.
 #[derive(Clone, Debug, PartialEq, Eq)]

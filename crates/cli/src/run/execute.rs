@@ -1,16 +1,14 @@
 //! Carrying out a run that has begun: signals, the view, the cells, and what is left.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use experiment::Plan;
-use experiment::fio::meaning::ObjectKey;
 use reactor::{Backend, Reactor, clock};
 use store::{CellRecord, RunRecord, State, Store};
 
 use super::arguments::RunArguments;
 use super::begin::{self, Begun, Refusal};
-use super::context::{Context, Traces};
+use super::context::Context;
 use super::matrix::{self, Outcome};
 use super::recorder::Recorder;
 use super::{environment, output};
@@ -26,20 +24,11 @@ pub struct Hooks {
     pub show: Show,
     /// What the cells found is kept in memory too.
     pub keep: bool,
-    /// Where every operation of a cell is handed to.
-    pub traces: Traces,
-    /// Access keys of targets, by the targets' names, that stand in no plan.
-    pub keys: BTreeMap<String, ObjectKey>,
 }
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self {
-            show: Show::Line { newline_ns: None },
-            keep: false,
-            traces: Box::new(|_| None),
-            keys: BTreeMap::new(),
-        }
+        Self { show: Show::Line { newline_ns: None }, keep: false }
     }
 }
 
@@ -165,8 +154,7 @@ fn carry_out(
         cache_bytes: environment::cache_bytes(),
         outcomes: hooks.keep.then(Mutex::default),
         disks: Mutex::default(),
-        traces: hooks.traces,
-        keys: hooks.keys,
+        plan: plan.clone(),
     };
     if begun.resumed {
         context.recorder().event(None, "resume", "the run goes on at its first unfinished cell");

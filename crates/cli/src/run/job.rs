@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drivers::{Payload, Sink};
 use engine::{Beside, JobLoad, Reason, Schedule, StagePlan, StopRule, Workload};
-use experiment::{Cell, Job};
+use experiment::{Cell, Job, Placement};
 use metrics::{ErrorKind, OpKind};
 use reactor::clock;
 use store::StageRecord;
@@ -15,6 +15,8 @@ use super::fill::record;
 use super::ground::Ready;
 use super::load::{self, CONNECT, DRAIN, duration};
 use super::measure::Measured;
+use super::replay;
+use crate::fio::logs::{self, LogPlan, Running};
 use crate::fio::outcome::Failure;
 use crate::target::{LaidOut, Opened};
 
@@ -95,6 +97,20 @@ pub fn begin(cell: &Cell, opened: &Opened, ready: &Ready) -> Result<(), Fault> {
     }
 }
 
+/// Opens the logs that a job asks for, and begins to write them.
+///
+/// # Errors
+/// A file cannot be made.
+pub fn logs(context: &Context, cell: &Cell) -> Result<Option<Running>, Fault> {
+    let failed = |error: std::io::Error| Fault::Failed(format!("the job's logs cannot be made: {error}"));
+    let directory = std::env::current_dir().map_err(failed)?;
+    let started_ms = u64::try_from(crate::moment::now().as_millisecond()).unwrap_or(0);
+    match LogPlan::of(&context.plan, cell.index as usize, &directory, started_ms) {
+        Some(plan) => logs::begin(plan).map_err(failed),
+        None => Ok(None),
+    }
+}
+
 /// What is done to the files when the job is over.
 pub fn end(context: &Context, cell: &Cell, opened: &Opened, ready: &Ready) {
     if cell.workload.job.is_some()
@@ -105,32 +121,35 @@ pub fn end(context: &Context, cell: &Cell, opened: &Opened, ready: &Ready) {
 }
 
 /// The load of a job.
+///
+/// # Errors
+/// A file with operations cannot be read.
 pub fn plan(
     cell: &Cell,
     job: &Job,
     ready: &Ready,
     measurement: &load::Measurement,
     reactor: reactor::Choice,
-) -> StagePlan {
+) -> Result<StagePlan, Fault> {
     let workload = &cell.workload;
     let op_timeout = duration(workload.op_timeout_s);
     let window = duration(measurement.limit_s);
-    StagePlan {
+    let load = JobLoad {
+        replay: replay::operations(cell, job).map_err(Fault::Failed)?,
+        ..JobLoad::new(Arc::new(job.clone()), workload.ops.clone(), ready.laid_out.files.clone())
+    };
+    Ok(StagePlan {
         workers: workload.jobs,
         lanes_per_worker: workload.queue_depth,
         reactor,
-        pin: job.placement.cores.is_empty() && job.placement.numa_nodes.is_empty(),
+        pin: true,
         ramp: duration(measurement.warm_up_s),
         window,
         drain: DRAIN.min(op_timeout),
         interval: if measurement.limit_s < SHORT_S { SHORT_INTERVAL.min(window) } else { INTERVAL },
         schedule: Schedule::Closed,
         stop: if job.ending.time_based { StopRule::Window } else { StopRule::Exhausted },
-        workload: Workload::Job(JobLoad::new(
-            Arc::new(job.clone()),
-            workload.ops.clone(),
-            ready.laid_out.files.clone(),
-        )),
+        workload: Workload::Job(load),
         payload: Payload::for_job(job.seed, &job.content, job.check.as_ref()),
         sink: match &*workload.sink {
             _ if job.check.is_some() => Sink::Verify,
@@ -143,10 +162,10 @@ pub fn plan(
         error_limit: None,
         beside: Beside {
             start_delay: duration(job.ending.start_delay_s),
-            placement: Some(job.placement.clone()),
+            placement: (job.placement != Placement::default()).then(|| job.placement.clone()),
             ..Beside::default()
         },
-    }
+    })
 }
 
 /// Why a job ended badly, if it did.

@@ -16,6 +16,7 @@ use super::recorder::Span;
 use super::samples::Sampler;
 use super::together::{Place, Together};
 use crate::client::CoreLoad;
+use crate::fio::logs::Running;
 use crate::fio::outcome::Samples;
 use crate::live::model::Steady;
 use crate::target::Opened;
@@ -111,9 +112,10 @@ pub fn measure(
     place: &mut Place,
 ) -> Result<Measured, Fault> {
     let cell = task.cell;
-    let mut plan = plan(context, task);
+    let mut plan = plan(context, task)?;
     plan.beside.rendezvous = place.take();
-    plan.beside.trace = (context.traces)(cell.index);
+    let logs = job::logs(context, cell)?;
+    plan.beside.trace = logs.as_ref().map(Running::trace);
     let mut monitor = Monitor::new(&task.rule, task.floors);
     let mut watch = (!task.opened.virtual_clock()).then(Watch::start);
     let mut sampler = Sampler::default();
@@ -149,9 +151,12 @@ pub fn measure(
             }
         }
         decided
-    })?;
-    // Whoever writes operations down is at the end of them when the plan is gone.
+    });
+    // The logs are at their end when the plan is gone.
     drop(plan);
+    let logged = logs.map_or(Ok(Vec::new()), Running::finish);
+    let result = result?;
+    logged.map_err(|error| Fault::Failed(format!("the job's logs cannot be written: {error}")))?;
     if let Some(error) = context.recorder().failure() {
         return Err(Fault::Failed(error));
     }
@@ -171,21 +176,22 @@ pub fn measure(
 }
 
 /// What the engine is to do.
-fn plan(context: &Context, task: &Task<'_>) -> StagePlan {
+fn plan(context: &Context, task: &Task<'_>) -> Result<StagePlan, Fault> {
     let (cell, ready) = (task.cell, task.ready);
     let reactor = task.opened.reactor(context.reactor);
     let plan = match &cell.workload.job {
         Some(job) => job::plan(cell, job, ready, &task.measurement, reactor),
-        None => load::measure(
+        None => Ok(load::measure(
             cell,
             ready.data_set.clone(),
             ready.generation(),
             &task.measurement,
             reactor,
             (context.seed, context.draws(cell)),
-        ),
+        )),
     };
-    StagePlan { connect_timeout: task.opened.connect_timeout(plan.connect_timeout), ..plan }
+    let plan = plan?;
+    Ok(StagePlan { connect_timeout: task.opened.connect_timeout(plan.connect_timeout), ..plan })
 }
 
 /// The rule's name in results.
