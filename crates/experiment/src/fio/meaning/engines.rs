@@ -142,8 +142,9 @@ fn files(asked: &Asked<'_>, kind: Kind) -> Target {
     if polled && !is_direct(asked) {
         asked.fault("hipri", "hipri needs direct=1", "add direct=1, or take hipri out");
     }
-    let directory = asked.around.directory.trim_end_matches('/');
-    let url = if directory.is_empty() { "file:///".to_owned() } else { format!("file://{directory}") };
+    // What has a meaning in URLs is written in another way; the root has a name that is no mistake.
+    let directory = asked.around.directory.trim_end_matches('/').replace('%', "%25").replace('?', "%3F");
+    let url = if directory.is_empty() { "file:///.".to_owned() } else { format!("file://{directory}") };
     Target { name: "files".to_owned(), url, options }
 }
 
