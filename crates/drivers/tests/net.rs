@@ -123,6 +123,31 @@ fn a_block_that_ends_early_counts_what_came() {
     peer.join().unwrap();
 }
 
+/// fio's sender closes with eight bytes of its own.
+#[test]
+fn a_farewell_of_fio_is_no_data() {
+    let address = free_port("127.0.0.1:0");
+    let peer = thread::spawn(move || {
+        let mut stream = loop {
+            match TcpStream::connect(address) {
+                Ok(stream) => break stream,
+                Err(_) => thread::yield_now(),
+            }
+        };
+        stream.write_all(&[7; 1000]).unwrap();
+        stream.write_all(b"knil\x89\0\0\0").unwrap();
+    });
+    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let listening = NetConfig { listen: true, ..NetConfig::new(address) };
+    let session = open(&reactor, listening, &context(1, Sink::Buffer)).unwrap();
+    reactor.block_on(async {
+        assert_eq!(session.perform(&op(OpKind::Read, 0, 0, 1000)).await.unwrap().bytes, 1000);
+        assert!(session.perform(&op(OpKind::Read, 0, 1, 1000)).await.is_err());
+        assert!(session.is_over());
+    });
+    peer.join().unwrap();
+}
+
 #[test]
 fn ping_pong_sends_each_block_back() {
     on_both(|choice| {

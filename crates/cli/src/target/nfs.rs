@@ -134,10 +134,16 @@ fn place_of(config: &NfsConfig) -> NfsPlace {
 
 impl NfsTarget {
     pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
+        if self.driver.config().named.is_some() {
+            return Ok(Entered::Existing);
+        }
         self.place.enter(|| self.driver.prepare(self.contact), || self.driver.adopt(self.contact))
     }
 
     pub(super) fn adopt(&self) -> Result<(), TargetError> {
+        if self.driver.config().named.is_some() {
+            return Ok(());
+        }
         Ok(self.driver.adopt(self.contact)?)
     }
 

@@ -15,6 +15,7 @@ use super::*;
 mod cycles;
 mod opening;
 mod places;
+mod remote_jobs;
 
 fn target(url: &str, options: &[(&str, &str)]) -> Target {
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
