@@ -325,5 +325,7 @@ pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> 
         _ => file.allocate(Space::Punch, op.offset, op.len).await,
     };
     result.map_err(|e| refused(session, op, &e))?;
-    Ok(Done { rpcs: 1, ..Done::default() })
+    // Jobs count what they trim, as fio does.
+    let bytes = if matches!(session.config.place, Place::Named(_)) { op.len } else { 0 };
+    Ok(Done { bytes, rpcs: 1, ..Done::default() })
 }
