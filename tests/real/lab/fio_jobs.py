@@ -112,6 +112,16 @@ class Done:
         """Names and sizes of the files."""
         return {str(path.relative_to(self.directory)): path.stat().st_size for path in self._files()}
 
+    def damage(self) -> None:
+        """Changes one byte in the middle of the first file."""
+        path = self._files()[0]
+        with path.open("r+b") as file:
+            middle = path.stat().st_size // 2 + 1000
+            file.seek(middle)
+            byte = file.read(1)
+            file.seek(middle)
+            file.write(bytes([byte[0] ^ 0x10]))
+
     def data(self) -> dict[str, str]:
         """Names of the files, and sums of what is in them."""
         digest = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in self._files()}
