@@ -73,7 +73,11 @@ impl<'a> Task<'a> {
             },
             rule: cell.steady.clone(),
             floors: Floors {
-                seconds: cell.stages.measure_at_least_s,
+                // Without a rule nothing ends a job but its amount and its time.
+                seconds: match (&cell.steady, &cell.workload.job) {
+                    (SteadyRule::None, Some(_)) => limit_s,
+                    _ => cell.stages.measure_at_least_s,
+                },
                 bytes: cell.stages.measure_at_least_bytes,
                 limit_seconds: limit_s,
             },
