@@ -62,6 +62,7 @@ fn carry_out(
     mut destination: Destination,
     messages: &Messages,
 ) -> Result<u8, Refusal> {
+    crate::target::keys::hold(jobs.keys);
     let plan = jobs.plan;
     let arguments = run_arguments(asked)?;
     let show = match asked.progress {

@@ -92,7 +92,10 @@ fn s3(target: &S3Target) -> BTreeMap<String, String> {
         ("protocol", "S3 over HTTP/1.1, a connection for each operation in flight".to_owned()),
         ("endpoint", config.endpoint.to_string()),
         ("bucket", config.bucket.clone()),
-        ("prefix", config.prefix.clone()),
+        match config.blocks {
+            Some(_) => ("objects", "one for each block: NAME_OFFSET_LENGTH".to_owned()),
+            None => ("prefix", config.prefix.clone()),
+        },
         ("region", config.region.clone()),
         ("addressing", if config.path_style { "path" } else { "virtual host" }.to_owned()),
         ("payload signing", signing.to_owned()),

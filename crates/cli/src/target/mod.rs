@@ -10,6 +10,7 @@ mod facts;
 mod file;
 mod file_job;
 mod job;
+pub mod keys;
 mod net;
 mod nfs;
 mod nfs_job;

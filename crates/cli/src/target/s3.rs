@@ -1,5 +1,6 @@
 //! `s3://bucket?endpoint=https://host[:port]`: objects under a prefix of a bucket.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,13 +9,13 @@ use drivers::s3::{
     Credentials, CredentialsError, Endpoint, PayloadSigning, S3Config, S3Driver, TlsConfig, Trust,
     region_from_environment,
 };
-use experiment::{Target, Workload};
+use experiment::{Job, Target, Workload};
 use provision::S3Place;
 
 use super::options::Options;
 use super::place::{Entered, Entry, PATIENCE, Place};
 use super::url::{TargetUrl, form, wrong};
-use super::{OpenOptions, TargetError};
+use super::{OpenOptions, TargetError, keys};
 
 /// A bucket.
 pub struct S3Target {
@@ -41,8 +42,12 @@ pub(super) fn open(
         endpoint.parse().map_err(|error| TargetError::Input(format!("target {}: {error}", target.name)))?;
     let credentials_file = given.text("credentials_file").map(PathBuf::from);
     let profile = given.text("profile").map(str::to_owned);
-    let credentials = credentials(credentials_file.as_ref(), profile.as_deref())
-        .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, keys_missing(&error))))?;
+    let credentials = match keys::of(&target.name) {
+        Some(key) => Credentials::new(key.id, key.secret),
+        None => credentials(credentials_file.as_ref(), profile.as_deref()).map_err(|error| {
+            TargetError::Input(format!("target {}: {}", target.name, keys_missing(&error)))
+        })?,
+    };
     let insecure = given.flag("tls_insecure")?.unwrap_or(false);
     let ca_file = given.text("tls_ca").map(PathBuf::from);
     let trust = match &ca_file {
@@ -66,9 +71,12 @@ pub(super) fn open(
         part_size: given.bytes("part_size")?.unwrap_or(usual.part_size),
         control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s).unwrap_or(PATIENCE).max(PATIENCE),
         retry_seed: options.seed,
+        blocks: workload.job.as_ref().map(|job| names(job, workload.jobs)),
         ..usual
     };
     let place = match kept {
+        // The objects of a job lie where the user named them.
+        _ if workload.job.is_some() => Place::stays(&options.run),
         Some(_) => Place::stays(&options.run),
         None => {
             let entry = S3Place {
@@ -89,6 +97,17 @@ pub(super) fn open(
     let driver = S3Driver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     Ok(S3Target { driver, place })
+}
+
+/// The names of a job's files, below the bucket, by their numbers.
+fn names(job: &Job, workers: u32) -> BTreeMap<u64, String> {
+    let numbers = job.first_number..job.first_number.saturating_add(workers);
+    let files = numbers.flat_map(|number| (0..job.files.per_worker()).map(move |file| (number, file)));
+    let named = files.map(|(number, file)| {
+        let path = job.files.names.path(&job.name, number, file);
+        (job.files.object(number, file), path.trim_start_matches('/').to_owned())
+    });
+    named.collect()
 }
 
 /// The keys: from the file that the options name, else where the AWS tools look.
@@ -118,11 +137,19 @@ impl S3Target {
     pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
         // A prefix needs no making: there is one as soon as there is an object. Whether there is one is asked for.
         let make = || self.driver.check_bucket();
-        self.place.enter(make, || self.driver.adopt())
+        self.place.enter(make, || self.look())
     }
 
     pub(super) fn adopt(&self) -> Result<(), TargetError> {
-        Ok(self.driver.adopt()?)
+        Ok(self.look()?)
+    }
+
+    /// Looks whether our objects are there; a job's need not be, only its bucket.
+    fn look(&self) -> Result<(), DriverError> {
+        match self.driver.config().blocks {
+            Some(_) => self.driver.check_bucket(),
+            None => self.driver.adopt(),
+        }
     }
 
     pub(super) fn remove_all(&self) -> Result<(), TargetError> {

@@ -1,5 +1,6 @@
 //! What the driver must know of its target.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -181,6 +182,9 @@ pub struct S3Config {
     pub control_timeout: Duration,
     /// Seed of the jitter between retries.
     pub retry_seed: u64,
+    /// Each block is an object of its own, as with fio's http engine: a write of a file makes the object
+    /// `NAME_OFFSET_LENGTH`, a read gets it, a trim deletes it. The names of the files, below the bucket, by their numbers.
+    pub blocks: Option<BTreeMap<u64, String>>,
 }
 
 impl S3Config {
@@ -200,6 +204,7 @@ impl S3Config {
             part_size: 64 << 20,
             control_timeout: Duration::from_secs(30),
             retry_seed: 0,
+            blocks: None,
         }
     }
 }

@@ -19,6 +19,7 @@
 
 mod admin;
 mod answer;
+mod blocks;
 mod config;
 mod credentials;
 mod driver;

@@ -25,7 +25,7 @@ impl S3Session {
         op: &Op,
         counts: &Counts,
     ) -> Result<Done, Failure> {
-        let subject = Subject::Object(op.object);
+        let subject = self.shared.addressing.subject(op);
         let part_size = self.shared.config.part_size;
         if op.len.div_ceil(part_size) > u64::from(MAX_PARTS) {
             let detail = format!("{} bytes in parts of {part_size} are more than {MAX_PARTS} parts", op.len);
@@ -52,7 +52,7 @@ impl S3Session {
         id: &str,
         counts: &Counts,
     ) -> Result<(), Failure> {
-        let subject = Subject::Object(op.object);
+        let subject = self.shared.addressing.subject(op);
         let part_size = self.shared.config.part_size;
         let mut parts = Vec::with_capacity(op.len.div_ceil(part_size) as usize);
         let mut offset = 0;

@@ -1,5 +1,8 @@
 //! Requests: what is asked, and the signed head that asks it.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
 use metrics::ErrorKind;
 use wire::checksum::Checksum;
 use wire::http1::RequestWriter;
@@ -27,6 +30,15 @@ pub(super) enum Subject<'a> {
     Bucket,
     /// The object of this number under our prefix.
     Object(u64),
+    /// The object that a block of the file of this number is.
+    Block {
+        /// The file's number.
+        file: u64,
+        /// Where in the file it begins.
+        offset: u64,
+        /// How long it is.
+        len: u64,
+    },
     /// An object by its key.
     Key(&'a str),
 }
@@ -98,6 +110,15 @@ pub(super) struct Addressing {
     object_base: String,
     /// Our prefix, with its slash.
     pub(super) prefix: String,
+    /// Where blocks are objects: the names of the files, and their paths.
+    files: BTreeMap<u64, FileName>,
+}
+
+/// A file whose blocks are objects.
+#[derive(Clone, Debug)]
+struct FileName {
+    key: String,
+    path: String,
 }
 
 impl Addressing {
@@ -115,7 +136,13 @@ impl Addressing {
         let mut object_base = key_base.clone();
         encode_path(&prefix, &mut object_base);
         let bucket = (!config.path_style).then_some(config.bucket.as_str());
-        Self { host: config.endpoint.host_header(bucket), bucket_path, key_base, object_base, prefix }
+        let file = |(number, key): (&u64, &String)| {
+            let mut path = key_base.clone();
+            encode_path(key, &mut path);
+            (*number, FileName { key: key.clone(), path })
+        };
+        let files = config.blocks.iter().flatten().map(file).collect();
+        Self { host: config.endpoint.host_header(bucket), bucket_path, key_base, object_base, prefix, files }
     }
 
     /// Writes the path of a subject.
@@ -131,6 +158,11 @@ impl Addressing {
                 out.push_str(&self.object_base);
                 push_hex16(number, out);
             }
+            Subject::Block { file, offset, len } => {
+                out.push_str(self.files.get(&file).map_or("", |file| &file.path));
+                // A string takes whatever is written to it.
+                let _ = write!(out, "_{offset}_{len}");
+            }
         }
     }
 
@@ -139,6 +171,27 @@ impl Addressing {
         let mut out = self.prefix.clone();
         push_hex16(number, &mut out);
         out
+    }
+
+    /// The key of what an operation is about.
+    pub(super) fn key_of(&self, op: &Op) -> String {
+        match self.files.get(&op.object) {
+            Some(file) => format!("{}_{}_{}", file.key, op.offset, op.len),
+            None => self.key(op.object),
+        }
+    }
+
+    /// What an operation is about.
+    pub(super) fn subject(&self, op: &Op) -> Subject<'static> {
+        match self.by_blocks() {
+            true => Subject::Block { file: op.object, offset: op.offset, len: op.len },
+            false => Subject::Object(op.object),
+        }
+    }
+
+    /// True when each block is an object.
+    pub(super) fn by_blocks(&self) -> bool {
+        !self.files.is_empty()
     }
 }
 
@@ -326,6 +379,14 @@ mod tests {
         assert!(
             host.starts_with("GET /manometer-x%20y/00000000000000ff HTTP/1.1\r\nhost: bu.h:9000\r\n"),
             "{host}"
+        );
+        let mut blocks = config(true);
+        blocks.blocks = Some([(255, "dir/an object".to_owned())].into());
+        let block = Subject::Block { file: 255, offset: 8192, len: 4096 };
+        let head_of_block = head(&blocks, &Request::new("PUT", block));
+        assert!(
+            head_of_block.starts_with("PUT /bu/dir/an%20object_8192_4096 HTTP/1.1\r\n"),
+            "{head_of_block}"
         );
         let bucket = Request::new("HEAD", Subject::Bucket);
         assert!(head(&config(true), &bucket).starts_with("HEAD /bu HTTP"));

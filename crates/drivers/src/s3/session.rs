@@ -16,7 +16,7 @@ use super::exchange::{Counts, Expect, Wanted};
 use super::failure::{Again, Failure};
 use super::lane::Lane;
 use super::link::Link;
-use super::request::{Addressing, Body, Request, Subject};
+use super::request::{Addressing, Body, Request};
 use super::tls_link::TlsLink;
 use crate::{ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
@@ -205,28 +205,11 @@ impl S3Session {
 
     async fn run(&self, op: &Op, index: usize, counts: &Counts) -> Result<Done, Failure> {
         let mut lane = self.take_lane(index);
-        let object = Subject::Object(op.object);
+        let object = self.shared.addressing.subject(op);
         let done = match op.kind {
-            OpKind::Put if op.len > self.shared.config.part_size => {
-                self.put_parts(&mut lane, index, op, counts).await
-            }
-            OpKind::Put => {
-                let body = Body::Payload { op: *op, from: 0, len: op.len };
-                let request = Request { body, ..Request::new("PUT", object) };
-                let answer = self.request(&mut lane, index, &request, Expect::Nothing, counts).await;
-                answer.map(|_| Done { bytes: op.len, ..Done::default() })
-            }
-            OpKind::Get => {
-                let wanted = Wanted { op: *op, offset: 0, len: op.len };
-                let expect = Expect::Payload { wanted, ranged: false };
-                let answer =
-                    self.request(&mut lane, index, &Request::new("GET", object), expect, counts).await;
-                answer.map(|answer| Done {
-                    bytes: op.len,
-                    first_byte_ns: answer.first_byte_ns,
-                    ..Done::default()
-                })
-            }
+            _ if self.shared.addressing.by_blocks() => self.block(&mut lane, index, op, counts).await,
+            OpKind::Put => self.put(&mut lane, index, op, counts).await,
+            OpKind::Get => self.get(&mut lane, index, op, counts).await,
             OpKind::Read if op.len == 0 => Ok(Done::default()),
             OpKind::Read => {
                 let request = Request { range: Some((op.offset, op.len)), ..Request::new("GET", object) };
@@ -263,9 +246,41 @@ impl S3Session {
         done
     }
 
+    /// Writes the operation's whole object.
+    pub(super) async fn put(
+        &self,
+        lane: &mut Lane,
+        index: usize,
+        op: &Op,
+        counts: &Counts,
+    ) -> Result<Done, Failure> {
+        if op.len > self.shared.config.part_size {
+            return self.put_parts(lane, index, op, counts).await;
+        }
+        let body = Body::Payload { op: *op, from: 0, len: op.len };
+        let request = Request { body, ..Request::new("PUT", self.shared.addressing.subject(op)) };
+        self.request(lane, index, &request, Expect::Nothing, counts).await?;
+        Ok(Done { bytes: op.len, ..Done::default() })
+    }
+
+    /// Reads the operation's whole object.
+    pub(super) async fn get(
+        &self,
+        lane: &mut Lane,
+        index: usize,
+        op: &Op,
+        counts: &Counts,
+    ) -> Result<Done, Failure> {
+        let wanted = Wanted { op: *op, offset: 0, len: op.len };
+        let expect = Expect::Payload { wanted, ranged: false };
+        let request = Request::new("GET", self.shared.addressing.subject(op));
+        let answer = self.request(lane, index, &request, expect, counts).await?;
+        Ok(Done { bytes: op.len, first_byte_ns: answer.first_byte_ns, ..Done::default() })
+    }
+
     fn describe(&self, op: &Op, failure: &Failure, counts: &Counts) -> OpError {
         let config = &self.shared.config;
-        let key = self.shared.addressing.key(op.object);
+        let key = self.shared.addressing.key_of(op);
         let mut error = OpError::new(
             failure.kind,
             format!(

@@ -13,6 +13,8 @@ use provision::{Cancel, Journal, Management, RunId, Secret, Trust, Want, Wanted}
 use super::*;
 
 mod cycles;
+mod jobs;
+mod objects;
 mod opening;
 mod places;
 mod remote_jobs;

@@ -1,0 +1,29 @@
+//! Jobs whose blocks are objects.
+
+use experiment::{FileNames, Job, JobFiles, fio::meaning::ObjectKey};
+
+use super::*;
+
+#[test]
+fn keys_of_job_files_open_targets_and_are_nowhere_else() {
+    let (_directory, _, run) = run();
+    let names = FileNames { listed: vec!["/one".into(), "dir/two".into()], ..FileNames::default() };
+    let files = JobFiles { names, ..JobFiles::default() };
+    let job = Job { name: "puts".into(), files, ..Job::default() };
+    let workload = Workload { job: Some(job), ..workload(&[(OpKind::Write, 1.0)]) };
+    let target =
+        Target { name: "s3-of-a-test".into(), ..target("s3://bucket?endpoint=http://127.0.0.1:9", &[]) };
+    let key = ObjectKey { id: "ID".into(), secret: "hush".into() };
+    keys::hold([(target.name.clone(), key)].into());
+    let opened = open(&target, &workload, &options(&run)).unwrap();
+    let Opened::S3(s3) = &opened else { panic!("it is a bucket") };
+    let config = s3.driver.config();
+    assert_eq!((&*config.credentials.access_key, config.credentials.secret_key.reveal()), ("ID", "hush"));
+    let names: Vec<_> = config.blocks.clone().unwrap().into_iter().collect();
+    assert_eq!(names, [(0, "one".to_owned()), (1, "dir/two".to_owned())]);
+    let facts = format!("{:?}", opened.facts());
+    assert!(facts.contains("NAME_OFFSET_LENGTH") && !facts.contains("hush"), "{facts}");
+    assert!(!format!("{config:?}").contains("hush"));
+    // What lies in the bucket is the user's.
+    assert!(opened.stays() && run.remaining().is_empty());
+}
