@@ -80,6 +80,10 @@ impl Stage {
         format!("nfs://{}:{}/{export}", self.ip(0), self.ports[0])
     }
 
+    pub fn nfs_port(&self) -> u16 {
+        self.ports[0]
+    }
+
     pub fn mount_port(&self) -> u16 {
         self.ports[1]
     }
