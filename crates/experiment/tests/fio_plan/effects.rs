@@ -324,7 +324,7 @@ fn what_is_accepted_without_effect_changes_nothing() {
 }
 
 /// Options whose effect other tests look at: several jobs, or engines of the network.
-const ELSEWHERE: [&str; 23] = [
+const ELSEWHERE: [&str; 24] = [
     "stonewall",
     "wait_for",
     "exitall",
@@ -348,6 +348,7 @@ const ELSEWHERE: [&str; 23] = [
     "http_s3_keyid",
     "nfs_url",
     "nfs_connections",
+    "sim_url",
 ];
 
 #[test]

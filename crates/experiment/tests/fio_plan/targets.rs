@@ -33,6 +33,8 @@ fn engines_of_files_are_one_target() {
         assert_eq!(target(options), ("file:///work".to_owned(), expected), "{options}");
     }
     assert_eq!(target("ioengine=null"), ("null:".to_owned(), of(&[])));
+    assert_eq!(target("ioengine=sim; sim_url=sim:?latency=1ms").0, "sim:?latency=1ms");
+    assert_eq!(target("ioengine=sim").0, "sim:");
 }
 
 #[test]

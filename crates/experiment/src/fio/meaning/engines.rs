@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Uring,
     /// Nothing is done.
     Null,
+    /// A script on a clock of its own.
+    Simulated,
     /// A stream to another process.
     Net,
     /// Our NFS client.
@@ -35,7 +37,7 @@ pub(crate) enum Kind {
 pub(crate) const USUAL_ENGINE: &str = "psync";
 
 /// The engines' names.
-const ENGINES: [(&str, Kind); 13] = [
+const ENGINES: [(&str, Kind); 14] = [
     ("psync", Kind::Blocking),
     ("sync", Kind::Blocking),
     ("vsync", Kind::Blocking),
@@ -46,6 +48,7 @@ const ENGINES: [(&str, Kind); 13] = [
     ("posixaio", Kind::Queued),
     ("io_uring", Kind::Uring),
     ("null", Kind::Null),
+    ("sim", Kind::Simulated),
     ("net", Kind::Net),
     ("nfs", Kind::Nfs),
     ("http", Kind::Objects),
@@ -54,7 +57,7 @@ const ENGINES: [(&str, Kind); 13] = [
 impl Kind {
     /// True when it keeps more than one operation in flight by itself.
     pub(crate) fn queues(self) -> bool {
-        matches!(self, Kind::Queued | Kind::Uring | Kind::Null | Kind::Nfs)
+        matches!(self, Kind::Queued | Kind::Uring | Kind::Null | Kind::Simulated | Kind::Nfs)
     }
 
     /// True for files and devices of this machine.
@@ -89,6 +92,11 @@ pub(crate) fn target(
 ) -> Target {
     match kind {
         Kind::Null => Target { name: "null".to_owned(), url: "null:".to_owned(), options: BTreeMap::new() },
+        Kind::Simulated => Target {
+            name: "sim".to_owned(),
+            url: asked.text("sim_url").unwrap_or("sim:").to_owned(),
+            options: BTreeMap::new(),
+        },
         Kind::Net => net(asked, order),
         Kind::Nfs => nfs(asked, order),
         Kind::Objects => objects::target(asked, names, section_number),

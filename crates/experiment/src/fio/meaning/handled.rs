@@ -100,6 +100,7 @@ const HANDLED: &[&str] = &[
     "http_s3_keyid",
     "nfs_url",
     "nfs_connections",
+    "sim_url",
     "iodepth",
     "iodepth_batch",
     "iodepth_batch_complete_min",

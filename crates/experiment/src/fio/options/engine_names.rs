@@ -39,6 +39,12 @@ const ENGINES: &[Engine] = &[
         "reads and writes instead of a mapping, so that errors and latency are those of operations",
     ),
     Engine { name: "null", status: Status::Same },
+    Engine {
+        name: "sim",
+        status: Status::Ours(
+            "a target inside the program on a clock of its own; sim_url says how it answers",
+        ),
+    },
     engine("net", "TCP"),
     engine("nfs", "our own client: several connections, several servers, NFS 3, 4.0 and 4.1"),
     engine("http", "S3 only, with any number of requests in flight"),

@@ -179,6 +179,8 @@ pub(super) const OPTIONS: &[FioOption] = &[
         "connections to each server that a worker opens; 1 unless given",
     )
     .of(NFS),
+    ours("sim_url", Text, "how the simulated target answers, as in an experiment: sim:?latency=1ms")
+        .of(&["sim"]),
     absent("program", Text, NO_ENGINE, "start it beside manometer").of(&["exec"]),
     absent("arguments", Text, NO_ENGINE, "start it beside manometer").of(&["exec"]),
     absent("grace_time", Integer(0, MOST), NO_ENGINE, "start it beside manometer").of(&["exec"]),
