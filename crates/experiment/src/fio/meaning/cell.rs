@@ -71,7 +71,7 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
         block_sizes,
         queue,
         commits: pace::commits(asked),
-        pace: pace::pace(asked),
+        pace: pace::pace(asked, &order),
         content: content::content(asked),
         ending: ending::ending(asked),
         replay,

@@ -1,6 +1,7 @@
 //! The queue, rates, pauses and commits.
 
 use super::asked::{Asked, whole};
+use super::order::Order;
 use crate::job::{Commits, Directions, Pace, Queue, Rate, Think};
 
 const MICROSECOND_S: f64 = 1e-6;
@@ -69,9 +70,9 @@ fn range_commits(asked: &Asked<'_>) -> Option<(u32, u32)> {
 }
 
 /// Rates and pauses.
-pub(crate) fn pace(asked: &Asked<'_>) -> Pace {
+pub(crate) fn pace(asked: &Asked<'_>, order: &Order) -> Pace {
     let rates = rates(asked, "rate", "rate_iops");
-    let least = rates_least(asked);
+    let least = rates_least(asked, order);
     let both = |least: Option<Rate>, rate: Option<Rate>| match (least, rate) {
         (Some(Rate::BytesPerS(least)), Some(Rate::BytesPerS(rate)))
         | (Some(Rate::OpsPerS(least)), Some(Rate::OpsPerS(rate))) => least > rate,
@@ -122,11 +123,17 @@ fn rates(asked: &Asked<'_>, bytes: &'static str, ops: &'static str) -> Direction
     }
 }
 
-fn rates_least(asked: &Asked<'_>) -> Directions<Option<Rate>> {
+/// Least rates, of the directions that there are.
+fn rates_least(asked: &Asked<'_>, order: &Order) -> Directions<Option<Rate>> {
     if !asked.has("rate_min") && !asked.has("rate_iops_min") {
         return Directions::default();
     }
-    rates(asked, "rate_min", "rate_iops_min")
+    let least = rates(asked, "rate_min", "rate_iops_min");
+    Directions {
+        read: least.read.filter(|_| order.reads),
+        write: least.write.filter(|_| order.writes),
+        trim: least.trim.filter(|_| order.trims),
+    }
 }
 
 fn think(asked: &Asked<'_>) -> Option<Think> {
