@@ -18,7 +18,7 @@ fn keys_of_job_files_open_targets_and_are_nowhere_else() {
     let opened = open(&target, &workload, &options(&run)).unwrap();
     let Opened::S3(s3) = &opened else { panic!("it is a bucket") };
     let config = s3.driver.config();
-    assert_eq!((&*config.credentials.access_key, config.credentials.secret_key.reveal()), ("ID", "hush"));
+    assert_eq!(&*config.credentials.access_key, "ID");
     let names: Vec<_> = config.blocks.clone().unwrap().into_iter().collect();
     assert_eq!(names, [(0, "one".to_owned()), (1, "dir/two".to_owned())]);
     let facts = format!("{:?}", opened.facts());
