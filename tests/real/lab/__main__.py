@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import file_checks, fio_checks, interop_checks, nfs_checks, path_checks, plot_checks, s3_checks
+from . import file_checks, fio_checks, fio_remote_checks, interop_checks, nfs_checks, path_checks, plot_checks, s3_checks
 from .lab import Lab
 from .report import Report
 
@@ -35,6 +35,7 @@ def main() -> int:
         | interop_checks.SCENARIOS
         | file_checks.SCENARIOS
         | fio_checks.SCENARIOS
+        | fio_remote_checks.SCENARIOS
         | plot_checks.SCENARIOS
     ).items():
         if not given.patterns or any(pattern in name for pattern in given.patterns):
