@@ -1,0 +1,199 @@
+//! `manometer fio`: its command line, what it refuses, and what comes out.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+mod fio_lab;
+mod support;
+
+use std::io::Write;
+use std::process::Stdio;
+
+use fio_lab::FioLab;
+use support::run;
+
+/// Options of a job without any target.
+const NULL: [&str; 3] = ["--ioengine=null", "--size=64k", "--bs=4k"];
+
+#[test]
+fn a_job_can_stand_on_the_command_line() {
+    let lab = FioLab::new();
+    let forms: [&[&str]; 3] = [
+        &["--name=a", "--rw=read", "--iodepth=4"],
+        &["--name", "a", "--rw", "read", "--iodepth", "4"],
+        &["-name=a", "-rw=read", "-iodepth=4"],
+    ];
+    for form in forms {
+        let arguments: Vec<&str> = form.iter().copied().chain(NULL).collect();
+        let (ended, json) = lab.json(&arguments);
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        assert_eq!(json["jobs"][0]["jobname"], "a");
+        assert_eq!(json["jobs"][0]["read"]["total_ios"], 16, "{form:?}");
+    }
+    let two = ["--ioengine=null", "--size=64k", "--name=a", "--rw=read", "--name=b", "--rw=write", "--bs=8k"];
+    let (_, json) = lab.json(&two);
+    assert_eq!(json["jobs"][0]["read"]["total_ios"], 16);
+    assert_eq!(json["jobs"][1]["write"]["total_ios"], 8);
+}
+
+#[test]
+fn files_sections_and_standard_input() {
+    let lab = FioLab::new();
+    let job = "[global]\nioengine=null\nsize=64k\n[a]\nrw=read\n[b]\nrw=write\n";
+    lab.file("one.fio", job);
+    lab.file("two.fio", "[c]\nioengine=null\nsize=4k\nrw=trim\n");
+    let (_, json) = lab.json(&["one.fio", "two.fio"]);
+    assert_eq!(json["jobs"].as_array().map(Vec::len), Some(3));
+    let (_, json) = lab.json(&["--section=b", "one.fio"]);
+    assert_eq!(json["jobs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(json["jobs"][0]["jobname"], "b");
+    let mut command = lab.command("fio");
+    command.args(["--output-format=json", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(job.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["jobs"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line_and_nothing_is_touched() {
+    let lab = FioLab::new();
+    for (job, words) in [
+        ("[a]\nrw=reed\n", &["job.fio:2", "reed"][..]),
+        ("[a]\nrw=read\nbsize=4k\nsize=1m\n", &["job.fio:3", "bsize"]),
+        ("[a]\nrw=read\nbs=4q\nsize=1m\n", &["job.fio:3", "4q"]),
+        ("rw=read\n", &["job.fio:1"]),
+        ("[a\nrw=read\n", &["job.fio:1"]),
+        ("[a]\nrw=read\nioengine=rbd\nsize=1m\n", &["job.fio:3", "rbd", "map"]),
+        ("[a]\nrw=read\ncuda_io=cufile\nsize=1m\n", &["job.fio:3", "cuda_io"]),
+        ("[a]\nrw=read\nsize=1m\n[b]\nrw=write\niodepth=none\nsize=1m\n", &["job.fio:6", "none"]),
+    ] {
+        let ended = lab.run(job);
+        assert_eq!(ended.code, Some(2), "{job}: {ended:#?}");
+        assert_eq!(ended.stdout, "", "{job}");
+        for word in words {
+            assert!(ended.stderr.contains(word), "{word:?} is missing for {job}: {}", ended.stderr);
+        }
+    }
+    for (arguments, word) in [
+        (&["--bogus=1"][..], "bogus"),
+        (&["missing.fio"], "missing.fio"),
+        (&[], "--name"),
+        (&["--name=a", "--rw=read", "--size=1m", "--client=host"], "fleet"),
+        (&["--name=a", "--rw=read", "--size=1m", "--output-format=xml"], "xml"),
+        (&["--name=a", "--rw=read", "--size=1m", "--eta=maybe"], "maybe"),
+        (&["--name=a", "--rw=write", "--size=1m", "--readonly"], "--readonly"),
+        (&["--name=a", "--rw=read", "--size=1m", "--output=/nowhere/at/all"], "/nowhere/at/all"),
+    ] {
+        let ended = run(lab.command("fio").args(arguments));
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:#?}");
+        assert!(ended.stderr.contains(word), "{word:?} is missing: {}", ended.stderr);
+    }
+    let mut left: Vec<_> = std::fs::read_dir(lab.directory.path()).unwrap().collect();
+    left.retain(|entry| entry.as_ref().unwrap().file_name() != "job.fio");
+    assert!(left.is_empty(), "something was touched: {left:#?}");
+}
+
+#[test]
+fn nothing_but_json_stands_in_json() {
+    let lab = FioLab::new();
+    lab.file(
+        "job.fio",
+        "[odd]\nioengine=null\nrw=read\nsize=64k\ncuda_io=cufile\n\
+         [bad]\nrw=read\nfilename=missing\nsize=4k\nallow_file_create=0\n",
+    );
+    for format in ["json", "json+"] {
+        let format = format!("--output-format={format}");
+        let ended =
+            run(lab.command("fio").args([&format, "--ignore-unsupported", "--eta=always", "job.fio"]));
+        assert_eq!(ended.code, Some(1), "{ended:#?}");
+        let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(json["jobs"].as_array().map(Vec::len), Some(2));
+        assert_ne!(json["jobs"][1]["error"], 0);
+        assert!(ended.stderr.contains("warning: ") && ended.stderr.contains("cuda_io"), "{}", ended.stderr);
+    }
+    let ended = run(lab
+        .command("fio")
+        .args(["--output=out.json", "--output-format=json", "--section=odd"])
+        .args(["--ignore-unsupported", "job.fio"]));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:#?}");
+    let text = std::fs::read_to_string(lab.path("out.json")).unwrap();
+    serde_json::from_str::<serde_json::Value>(&text).unwrap();
+}
+
+#[test]
+fn a_converted_file_does_the_same() {
+    let lab = FioLab::new();
+    lab.file(
+        "job.fio",
+        "[global]\nioengine=psync\nsize=256k\n[a]\nrw=randrw\nrwmixread=70\nbs=4k\nrandseed=7\n\
+         [b]\nstonewall\nrw=write\nbs=16k\nnumjobs=2\ngroup_reporting\nverify=crc32c\n",
+    );
+    let ended = run(lab.command("fio").arg("job.fio"));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let of_fio = lab.cells();
+    let converted = run(lab.command("fio").args(["--convert", "job.fio"]));
+    assert_eq!(converted.code, Some(0), "{converted:#?}");
+    let file = lab.file("job.yaml", &converted.stdout);
+    let ended = run(lab.command("run").arg(file));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let of_run = lab.cells();
+    assert_eq!(of_fio.len(), of_run.len());
+    for (one, other) in of_fio.iter().zip(&of_run) {
+        let (one, other) = (one.result.as_ref().unwrap(), other.result.as_ref().unwrap());
+        let counts = |result: &store::CellResult| -> Vec<_> {
+            result.ops.iter().map(|op| (op.op, op.ok, op.bytes)).collect()
+        };
+        assert_eq!(counts(one), counts(other));
+    }
+}
+
+#[test]
+fn an_operation_of_seventy_seconds_is_reported_as_that() {
+    let lab = FioLab::new();
+    let url = "--sim_url=sim:?latency=1ms&slow=70s/1000";
+    let (ended, json) =
+        lab.json(&["--name=slow", "--ioengine=sim", url, "--rw=randread", "--size=8m", "--bs=4k"]);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let latency = &json["jobs"][0]["read"]["clat_ns"];
+    let nanos = |value: &serde_json::Value| value.as_f64().unwrap();
+    assert_eq!(json["jobs"][0]["read"]["total_ios"], 2048);
+    assert!((nanos(&latency["max"]) - 70e9).abs() < 70e9 * 0.01, "{latency:#}");
+    // Two of 2048: above 99.9 %, below 99.95 %.
+    assert!((nanos(&latency["percentile"]["99.950000"]) - 70e9).abs() < 70e9 * 0.02, "{latency:#}");
+    assert!(nanos(&latency["percentile"]["99.900000"]) < 2e6, "{latency:#}");
+    let p100 = lab.cells()[0].result.as_ref().unwrap().total.response.max_ns;
+    assert!((p100 as f64 - 70e9).abs() < 70e9 * 0.01, "{p100}");
+}
+
+#[test]
+fn results_can_be_listed_shown_and_reported_like_those_of_any_run() {
+    let lab = FioLab::new();
+    let ended =
+        lab.run("[a]\nioengine=null\nrw=read\nsize=1m\n[b]\nstonewall\nioengine=null\nrw=write\nsize=1m\n");
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(ended.stdout.contains("Next: manometer report"), "{}", ended.stdout);
+    for arguments in [&["list"][..], &["show", "last"]] {
+        let ended = run(lab.command(arguments[0]).args(&arguments[1..]));
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:#?}");
+        assert!(ended.stdout.contains("job"), "{arguments:?}: {}", ended.stdout);
+    }
+    let ended = run(lab.command("report").args(["last", "--output", "report.html"]));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(std::fs::metadata(lab.path("report.html")).unwrap().len() > 10_000);
+}
+
+#[test]
+fn help_version_and_a_look_without_running() {
+    let lab = FioLab::new();
+    for arguments in [&["--help"][..], &["-h"], &["--rw=read", "--help"]] {
+        let ended = run(lab.command("fio").args(arguments));
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:#?}");
+        assert!(ended.stdout.contains("--convert"), "{arguments:?}: {}", ended.stdout);
+    }
+    let ended = run(lab.command("fio").arg("--version"));
+    assert_eq!((ended.code, ended.stdout.starts_with("manometer-")), (Some(0), true), "{ended:#?}");
+    let ended = run(lab.command("fio").args(["--parse-only", "--name=a", "--rw=write", "--size=1m"]));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:#?}");
+    assert!(!lab.path("a.0.0").exists() && !lab.path("results.sqlite").exists());
+}
