@@ -61,7 +61,8 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
     if kind == Kind::Null && nothing_to_do(&region, job_files.bytes) && replay.is_none() {
         asked.fault("size", "how much is to be moved is not said", "add size, as in size=1g");
     }
-    let job = Job {
+    let clones = clones(asked);
+    let mut job = Job {
         name: name.to_owned(),
         seed: seed::of(asked, clones_before),
         check: check::check(asked, &order, &block_sizes),
@@ -80,10 +81,11 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
         report: report::report(asked, engine, depth),
         ..Job::default()
     };
+    region::within_files(asked, &mut job, clones);
     let mut stages = Stages::of_job(&job, asked.seconds("ramp_time", 1.0).unwrap_or(0.0));
     let steady = steady::steady(asked, &mut stages);
     let lanes = if kind.queues() || queue.offload { depth } else { 1 };
-    Meaning { job, ops, lanes, clones: clones(asked), target, stages, steady }
+    Meaning { job, ops, lanes, clones, target, stages, steady }
 }
 
 fn depth(asked: &Asked<'_>) -> u32 {

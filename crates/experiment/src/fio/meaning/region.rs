@@ -1,7 +1,7 @@
 //! Which part of the files is used, and how much is moved.
 
 use super::asked::Asked;
-use crate::job::{Amount, JobFiles, Region, Zones};
+use crate::job::{Amount, Found, Job, JobFiles, Region, Zones};
 
 /// The region. `least_block`: the smallest block that is used, in bytes.
 pub(crate) fn region(asked: &Asked<'_>, files: &JobFiles, least_block: u64) -> Region {
@@ -9,17 +9,11 @@ pub(crate) fn region(asked: &Asked<'_>, files: &JobFiles, least_block: u64) -> R
     let aligned = matches!(offset, Amount::Percent(_));
     let size = asked.amount("size").unwrap_or_default();
     let io_bytes = asked.amount("io_size").unwrap_or_default();
-    // Sizes of files make `size` the amount that is moved, which ends with what the files hold.
+    // Sizes of files make `size` the amount that is moved.
     let (size, io_bytes) = match (files.bytes, size, io_bytes) {
-        (0, ..) => (size, io_bytes),
-        (_, Amount::Bytes(_), Amount::Bytes(io)) if io > 0 => (Amount::Bytes(0), io_bytes),
-        (_, Amount::Bytes(_), Amount::Percent(_)) => (Amount::Bytes(0), io_bytes),
-        (bytes, Amount::Bytes(size), _) => {
-            let begin = offset.of(bytes);
-            let all = bytes.saturating_sub(begin).saturating_mul(u64::from(files.per_worker()));
-            (Amount::Bytes(0), Amount::Bytes(if size >= all { 0 } else { size }))
-        }
-        (_, Amount::Percent(_), _) => (size, io_bytes),
+        (1.., Amount::Bytes(bytes), Amount::Bytes(0)) => (Amount::Bytes(0), Amount::Bytes(bytes)),
+        (1.., Amount::Bytes(_), given) => (Amount::Bytes(0), given),
+        _ => (size, io_bytes),
     };
     Region {
         offset,
@@ -71,6 +65,21 @@ fn zones(asked: &Asked<'_>, files: &JobFiles) -> Option<Zones> {
         return None;
     }
     Some(Zones { bytes, range: if range == 0 { bytes } else { range }, skip })
+}
+
+/// Where files have sizes of their own, `size` moves no more than they hold.
+pub(crate) fn within_files(asked: &Asked<'_>, job: &mut Job, clones: u32) {
+    let Amount::Bytes(bytes) = job.region.io_bytes else { return };
+    if job.files.bytes == 0 || asked.has("io_size") || bytes == 0 {
+        return;
+    }
+    let held = |number: u32| -> u64 {
+        let parts = (0..job.files.per_worker()).map(|file| job.part(number, file, Found::default()));
+        parts.map(|part| part.map_or(0, |part| part.length)).sum()
+    };
+    if (0..clones).all(|number| bytes >= held(number)) {
+        job.region.io_bytes = Amount::Bytes(0);
+    }
 }
 
 /// What contradicts: sizes and blocks.
