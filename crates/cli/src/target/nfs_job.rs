@@ -1,6 +1,6 @@
 //! The files of a job on an export: looked at and made before the load, removed after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drivers::nfs::{JobPath, Seen};
 use engine::JobFile;
@@ -65,41 +65,26 @@ impl NfsTarget {
             )));
         }
         self.driver.make(&missing, PATIENCE)?;
-        let stages =
-            if needs_data(job, workload) { self.filling(job, &files, addresses, &sizes) } else { Vec::new() };
-        Ok(LaidOut { files, stages })
-    }
-
-    /// What fills files from where they end on.
-    fn filling(
-        &self,
-        job: &Job,
-        files: &[Vec<JobFile>],
-        addresses: u32,
-        sizes: &dyn Fn(&(u64, u32)) -> u64,
-    ) -> Vec<LayOutStage> {
-        let mut taken: Vec<(u64, u32)> = Vec::new();
-        let mut bytes = 0;
-        let mut of_worker = |(worker, files): (usize, &Vec<JobFile>)| -> Vec<JobFile> {
-            let mut short = Vec::new();
-            for file in files {
-                let at = (file.object, worker as u32 % addresses);
-                let found = sizes(&at);
-                if found >= file.bytes || taken.contains(&at) {
-                    continue;
-                }
-                taken.push(at);
-                bytes += file.bytes - found;
-                short.push(JobFile { start: found, length: file.bytes - found, ..*file });
-            }
-            short
-        };
-        let short: Vec<Vec<JobFile>> = files.iter().enumerate().map(&mut of_worker).collect();
-        if bytes == 0 {
-            return Vec::new();
+        // Several workers of one file may need different sizes of it: the largest counts.
+        let mut needed: BTreeMap<(u64, u32), u64> = BTreeMap::new();
+        for (worker, file) in each(&files) {
+            let bytes = needed.entry((file.object, worker as u32 % addresses)).or_default();
+            *bytes = (*bytes).max(file.bytes);
         }
-        let load = pass(job, OpKind::Write, short);
-        vec![LayOutStage { name: "lay out", load, bytes, opened: None }]
+        let mut stages = Vec::new();
+        if needs_data(job, workload) {
+            let short = once(&files, addresses, |at, file| {
+                let (found, bytes) = (sizes(&at), needed[&at]);
+                let part = JobFile { bytes, start: found, length: bytes.saturating_sub(found), ..*file };
+                (part.length > 0).then_some(part)
+            });
+            stages.extend(stage("lay out", job, OpKind::Write, short));
+        }
+        if job.files.layout.pre_read {
+            let all = once(&files, addresses, |_, file| (file.length > 0).then_some(*file));
+            stages.extend(stage("pre-read", job, OpKind::Read, all));
+        }
+        Ok(LaidOut { files, stages })
     }
 
     /// Removes the files of a job that says so.
@@ -125,6 +110,44 @@ impl NfsTarget {
             None => job.name.clone(),
         }
     }
+}
+
+/// Each file with the number of its worker.
+fn each(files: &[Vec<JobFile>]) -> impl Iterator<Item = (usize, &JobFile)> {
+    files.iter().enumerate().flat_map(|(worker, files)| files.iter().map(move |file| (worker, file)))
+}
+
+/// For each worker what `of` makes of its files; of files that workers share at an address, the first worker's.
+fn once(
+    files: &[Vec<JobFile>],
+    addresses: u32,
+    of: impl Fn((u64, u32), &JobFile) -> Option<JobFile>,
+) -> Vec<Vec<JobFile>> {
+    let mut seen = BTreeSet::new();
+    let mut lists = vec![Vec::new(); files.len()];
+    for (worker, file) in each(files) {
+        let at = (file.object, worker as u32 % addresses);
+        if seen.insert(at) {
+            lists[worker].extend(of(at, file));
+        }
+    }
+    lists
+}
+
+/// A stage that moves every byte of these parts once, each at its worker's address; none when there are none.
+fn stage(
+    name: &'static str,
+    job: &Job,
+    direction: OpKind,
+    mut lists: Vec<Vec<JobFile>>,
+) -> Option<LayOutStage> {
+    let bytes: u64 = lists.iter().flatten().map(|part| part.length).sum();
+    // Workers keep their numbers, by which they have their addresses; one that has nothing to do moves nothing.
+    let idle = lists.iter().flatten().next().map(|part| JobFile { length: 0, ..*part });
+    for list in lists.iter_mut().filter(|list| list.is_empty()) {
+        list.extend(idle);
+    }
+    (bytes > 0).then(|| LayOutStage { name, load: pass(job, direction, lists), bytes, opened: None })
 }
 
 /// True when a load may meet data that must be there: it reads, or goes over what is there.
