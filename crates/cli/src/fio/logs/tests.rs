@@ -114,7 +114,7 @@ fn workers_that_share_a_file_are_added_up() {
     let records = [
         record(0, 0, OpKind::Read, 100),
         record(1, 0, OpKind::Read, 200),
-        record(1, 1, OpKind::Read, 1_000_000),
+        record(1, 1, OpKind::Read, 1_000_001),
     ];
     write(plan(at, logs, 2), &records);
     assert_eq!(read(at, "log_iops.log").lines().next(), Some("1000, 2, 0, 0, 0"));

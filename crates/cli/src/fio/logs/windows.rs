@@ -40,7 +40,8 @@ impl<T: Default> Windows<T> {
 
     /// Where what ended at this moment is counted. A worker's moments never go back.
     pub(super) fn at(&mut self, worker: u32, end_ns: u64) -> &mut T {
-        let number = end_ns / self.length_ns;
+        // What ends with a span belongs to it.
+        let number = end_ns.saturating_sub(1) / self.length_ns;
         if let Some(reached) = self.reached.get_mut(worker as usize) {
             *reached = (*reached).max(number);
         }
@@ -58,7 +59,11 @@ impl<T: Default> Windows<T> {
         let counted = self.waiting.remove(&first)?;
         let start = first * self.length_ns;
         let last = all && self.waiting.is_empty();
-        let end_ns = if last { self.last_ns.max(start + 1) } else { start + self.length_ns };
+        // To whole milliseconds, the unit of the logs.
+        let end_ns = match last {
+            true => self.last_ns.max(start + 1).next_multiple_of(1_000_000).min(start + self.length_ns),
+            false => start + self.length_ns,
+        };
         Some(Complete { end_ns, length_ns: end_ns - start, counted })
     }
 }
@@ -82,7 +87,10 @@ mod tests {
         assert_eq!(windows.next(false), None);
         assert_eq!(windows.next(true).map(|span| span.end_ns), Some(2_000_000));
         // The last one is as long as there was something in it.
-        assert_eq!(windows.next(true), Some(Complete { end_ns: 2_250_000, length_ns: 250_000, counted: 1 }));
+        assert_eq!(
+            windows.next(true),
+            Some(Complete { end_ns: 3_000_000, length_ns: 1_000_000, counted: 1 })
+        );
         assert_eq!(windows.next(true), None);
     }
 
