@@ -219,7 +219,7 @@ fn errors_are_counted_and_end_what_the_policy_says() {
     let ended = lab.run(&format!("{failing}{two}errors: stop\n"));
     let states: Vec<State> = lab.cells().iter().map(|cell| cell.state).collect();
     assert_eq!((ended.code, states), (Some(1), vec![State::Failed, State::Pending]), "{ended:#?}");
-    assert!(ended.stderr.contains("1 cells were not run"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("1 cell was not run"), "{}", ended.stderr);
     assert!(!ended.stdout.contains("panicked") && !ended.stderr.contains("panicked"));
     assert!(
         !lab.cells()[0].result.as_ref().unwrap().error_samples.iter().any(|s| s.kind == ErrorKind::Corrupt)

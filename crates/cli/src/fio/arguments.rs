@@ -29,34 +29,38 @@ pub struct FioArguments {
 
 const HELP: &str = "\
 Jobs on the command line:
-  --name=JOB                begins a job; the options of jobs that follow are its own
-  --OPTION=VALUE            an option of the job, or of all jobs when it stands before the first --name
-  --section=NAME            runs only this section of the job files; may be repeated
+  --name=JOB            begins a job; the options of jobs that follow are its own
+  --OPTION=VALUE        an option of the job; before the first --name, of all jobs
+  --section=NAME        runs only this section of the job files; may be repeated
 
 Output:
-  --output=FILE             writes the output to a file instead of standard output
-  --output-format=LIST      fio's shapes instead of the table: normal, json, json+, terse; several with commas
-  --minimal                 terse; --append-terse adds it to the others; --terse-version=2..5 [default: 3]
-  --eta=WHEN                the progress line on standard error: always, auto, never; --eta-newline=TIME keeps a line each TIME
-  --live                    watch in a full-screen view; q leaves the view, not the run
+  --output=FILE         writes the output to a file instead of standard output
+  --output-format=LIST  fio's shapes instead of the table: normal, json, json+, terse;
+                        several with commas between
+  --minimal             terse; --append-terse adds it, --terse-version=2..5 chooses [default: 3]
+  --eta=WHEN            the progress line on standard error: always, auto, never;
+                        --eta-newline=TIME keeps a line each TIME
+  --live                watch in a full-screen view; q leaves the view, not the run
 
 Without running anything:
-  --convert                 writes the experiment file that the jobs stand for; `manometer run` on it does the same
-  --parse-only              only says whether the jobs can be run
+  --convert             writes the experiment file that the jobs stand for, for `manometer run`
+  --parse-only          only says whether the jobs can be run
   --version, --help
 
 Safety and results:
-  --readonly                refuses jobs that write or trim
-  --destroy=DEVICE          block device that may be overwritten although it holds data
-  --ignore-unsupported      warns of options that are not there instead of refusing them
-  --warnings-fatal          refuses what would be warned of
-  --results=FILE            results file [default: $XDG_DATA_HOME/manometer/results.sqlite]
-  --journal-dir=DIRECTORY   where journals of what must be removed are kept
-  --reactor=KIND            how the kernel is asked for I/O where the job does not say: auto, uring, epoll
+  --readonly            refuses jobs that write or trim
+  --destroy=DEVICE      block device that may be overwritten although it holds data
+  --ignore-unsupported  warns of options that are not there instead of refusing them
+  --warnings-fatal      refuses what would be warned of
+  --results=FILE        results file [default: $XDG_DATA_HOME/manometer/results.sqlite]
+  --journal-dir=DIR     where journals of what must be removed are kept
+  --reactor=KIND        how the kernel is asked for I/O where the job leaves it open: auto,
+                        uring, epoll
 
 Examples:
   manometer fio job.fio
-  manometer fio --name=a --rw=randread --bs=4k --size=1g --iodepth=32 --ioengine=io_uring --direct=1 --output-format=json
+  manometer fio --name=a --rw=randread --bs=4k --size=1g --iodepth=32 --ioengine=io_uring
+  manometer fio --output-format=json --output=out.json --section=read job.fio
   manometer fio --convert job.fio > job.yaml && manometer run job.yaml";
 
 /// What the options of the program ask for.

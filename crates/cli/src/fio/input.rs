@@ -9,7 +9,7 @@ use experiment::fio::{self, Input, Reading, Surroundings, Warning};
 use experiment::{Cell, Plan};
 use metrics::OpKind;
 
-use crate::run::{Refusal, name_files};
+use crate::run::{Refusal, look_at_replays};
 
 /// The largest job file that is read, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -73,9 +73,9 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
         read_file: &|path| bytes_of(path),
         open_directory: &|path| files_below(Path::new(path)),
     };
-    let (mut plan, more) = fio::plan(&script, &around).map_err(faults)?;
+    let (plan, more) = fio::plan(&script, &around).map_err(faults)?;
     warnings.extend(more);
-    name_files(&mut plan).map_err(Refusal::Usage)?;
+    look_at_replays(&plan).map_err(Refusal::Usage)?;
     if line.has("warnings-fatal")
         && let Some(faults) = fio::Faults::of(warnings.iter().map(|warning| warning.0.clone()).collect())
     {

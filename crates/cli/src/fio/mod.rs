@@ -1,6 +1,7 @@
 //! `manometer fio`: runs fio's job files.
 
 pub mod arguments;
+mod eta;
 mod input;
 pub mod logs;
 pub mod outcome;

@@ -28,14 +28,8 @@ pub struct Outcome {
 pub struct CellOutcome {
     /// What was asked for.
     pub cell: Cell,
-    /// When its load began, on the wall clock; `None`: it was not run.
-    pub started: Option<Timestamp>,
-    /// From the beginning of its load to its end, verification included, in nanoseconds.
-    pub elapsed_ns: u64,
     /// The load, verification included; `None` when it could not be run, or only laid out its files.
     pub load: Option<StageResult>,
-    /// A verification of its own after the load; jobs verify in the course of their load.
-    pub verify: Option<StageResult>,
     /// What its workers used of the processors.
     pub usage: Usage,
     /// Throughput over time.

@@ -7,10 +7,12 @@ use clap::CommandFactory;
 use experiment::{Plan, fio};
 
 use super::arguments::{Asked, FioArguments, Progress};
+use super::eta;
 use super::input::{self, Jobs};
 use super::outcome::Outcome;
 use super::output::{self, Formats, Report};
 use crate::exit;
+use crate::live::line;
 use crate::live::screen::Show;
 use crate::messages::{Messages, terminal_width};
 use crate::run::arguments::RunArguments;
@@ -67,7 +69,10 @@ fn carry_out(
     let arguments = run_arguments(asked)?;
     let show = match asked.progress {
         _ if asked.line.has("live") => Show::Full,
-        Progress::Shown { newline_ns } => Show::Line { newline_ns },
+        Progress::Shown { newline_ns } if asked.formats.is_none() => {
+            Show::Line { newline_ns, line: line::line }
+        }
+        Progress::Shown { newline_ns } => Show::Line { newline_ns, line: eta::line },
         Progress::Never => Show::Nothing,
     };
     let hooks = Hooks { show, keep: asked.formats.is_some() };

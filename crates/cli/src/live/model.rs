@@ -60,6 +60,10 @@ pub struct CellLine {
     pub expected_s: f64,
     /// How long it took, in seconds, once it ended.
     pub took_s: Option<f64>,
+    /// Its workers.
+    pub workers: u32,
+    /// What they do, in a letter of fio's progress line: `r` reads by chance, `W` writes in order.
+    pub letter: char,
 }
 
 /// A cell under way.
@@ -371,6 +375,8 @@ pub mod tests {
             outcome: String::new(),
             expected_s,
             took_s: None,
+            workers: 1,
+            letter: 'R',
         }
     }
 

@@ -24,7 +24,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(200);
 const LINE_EVERY_NS: u64 = 5_000_000_000;
 
 /// How a run is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Show {
     /// Full-screen.
     Full,
@@ -32,6 +32,8 @@ pub enum Show {
     Line {
         /// Also a line that stays after each such time, in nanoseconds.
         newline_ns: Option<u64>,
+        /// The line is made so from what there is to see at a moment of the reactors' clock.
+        line: fn(&Model, u64) -> String,
     },
     /// Not at all.
     Nothing,
@@ -57,9 +59,9 @@ impl Screen {
     pub fn begin(model: Model, messages: &Messages, show: Show) -> std::io::Result<Self> {
         let model = Arc::new(Mutex::new(model));
         let over = Arc::new(AtomicBool::new(false));
-        let full = if show == Show::Full { Some(FullScreen::enter(&model, messages)?) } else { None };
+        let full = if matches!(show, Show::Full) { Some(FullScreen::enter(&model, messages)?) } else { None };
         let every_ns = match show {
-            Show::Line { newline_ns: Some(every_ns) } => every_ns,
+            Show::Line { newline_ns: Some(every_ns), .. } => every_ns,
             _ => LINE_EVERY_NS,
         };
         let showing = Showing {
@@ -116,7 +118,7 @@ impl Showing {
             while !self.over.load(Ordering::Relaxed) && full.frame(&self.model) {}
             drop(full);
         }
-        if self.show == Show::Nothing {
+        if matches!(self.show, Show::Nothing) {
             return;
         }
         let bar = self.messages.bars().map(|bars| {
@@ -138,8 +140,12 @@ impl Showing {
 
     fn line(&mut self, bar: Option<&ProgressBar>) {
         let now = clock::now_ns();
-        let text = line(&lock(&self.model), now);
-        let stays = bar.is_none() || matches!(self.show, Show::Line { newline_ns: Some(_) });
+        let made = match self.show {
+            Show::Line { line, .. } => line,
+            Show::Full | Show::Nothing => line,
+        };
+        let text = made(&lock(&self.model), now);
+        let stays = bar.is_none() || matches!(self.show, Show::Line { newline_ns: Some(_), .. });
         if stays && now >= self.next_line_ns {
             self.next_line_ns = now.saturating_add(self.every_ns);
             self.messages.note(&text);

@@ -5,9 +5,7 @@ use std::sync::Mutex;
 
 use engine::Written;
 use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
-use jiff::Timestamp;
 use metrics::ErrorKind;
-use reactor::clock;
 use stats::SteadyOutcome;
 use store::{CellResult, ErrorSample, StageRecord, State};
 
@@ -123,14 +121,13 @@ fn attempt(
         ground::lock(ground).about_to_change(context, cell);
     }
     job::begin(cell, &opened, &ready)?;
-    let begun = Begun { at: crate::moment::now(), at_ns: clock::now_ns() };
     let mut load = run_load(context, cell, &opened, &ready, (together, place))?;
     stages.append(&mut load.stages);
     let written = load.measured.result.written.clone();
     let checked = after_load(context, cell, &opened, &ready, &load, &written, &mut stages, together);
     ground::lock(ground).changed(context, cell, &ready.content, &written);
     job::end(context, cell, &opened, &ready);
-    let ended = assemble(context, cell, &opened, &load, &checked?, stages, cache, begun, together);
+    let ended = assemble(context, cell, &opened, &load, &checked?, stages, cache, together);
     Ok(ended)
 }
 
@@ -163,15 +160,6 @@ fn after_load(
         together.close(cell.index);
     }
     checked
-}
-
-/// When a load began.
-#[derive(Clone, Copy, Debug)]
-pub struct Begun {
-    /// On the wall clock.
-    pub at: Timestamp,
-    /// On the reactors' clock.
-    pub at_ns: u64,
 }
 
 /// The load of a cell, measured once or several times.
@@ -232,7 +220,6 @@ fn assemble(
     checked: &Checked,
     stages: Vec<StageRecord>,
     cache: String,
-    begun: Begun,
     together: &Together,
 ) -> Ended {
     let measured = &load.measured;
@@ -274,7 +261,7 @@ fn assemble(
         points: load.points.clone(),
         found_ops_per_s: load.found,
     };
-    outcome::keep(context, cell, measured, begun, &result.verdict);
+    outcome::keep(context, cell, measured, &result.verdict);
     let (state, failure) = match (errors_ended_it, load.interrupted) {
         (true, _) => (State::Failed, Some(evidence.errors_line())),
         (false, true) => (State::Interrupted, None),

@@ -14,6 +14,7 @@ use super::recorder::Recorder;
 use super::{environment, output};
 use crate::fio::outcome::{CellOutcome, DiskUse};
 use crate::interrupt::{Interrupt, Manner};
+use crate::live::line::line;
 use crate::live::screen::Show;
 use crate::live::{Model, Screen, screen};
 use crate::messages::Messages;
@@ -28,7 +29,7 @@ pub struct Hooks {
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self { show: Show::Line { newline_ns: None }, keep: false }
+        Self { show: Show::Line { newline_ns: None, line }, keep: false }
     }
 }
 
@@ -54,9 +55,11 @@ impl Carried {
     /// The process's exit code.
     pub fn code(&self) -> u8 {
         let fine = self.outcome.state == State::Finished && self.left.is_empty();
+        // In a run that is finished, what is pending was left out because another cell ended its group or the run.
+        let ran = self.cells.iter().filter(|cell| cell.state != State::Pending).cloned();
         match self.interrupt.ended_by() {
             Some((_, code)) => code,
-            None if fine && output::success(&self.cells) => 0,
+            None if fine && output::success(&ran.collect::<Vec<_>>()) => 0,
             None => 1,
         }
     }
@@ -159,12 +162,8 @@ fn carry_out(
     if begun.resumed {
         context.recorder().event(None, "resume", "the run goes on at its first unfinished cell");
     } else {
-        messages.note(&format!(
-            "run {} of {}: {} cells",
-            begun.record.id,
-            begun.record.name,
-            plan.cells.len()
-        ));
+        let cells = output::count(plan.cells.len());
+        messages.note(&format!("run {} of {}: {cells}", begun.record.id, begun.record.name));
     }
     let done: Vec<u32> =
         begun.cells.iter().filter(|cell| cell.state == State::Finished).map(|cell| cell.index).collect();

@@ -4,11 +4,13 @@
 //! first group begins, as in fio; data sets of other cells when their turn comes. Then each cell of a group has a thread that
 //! leads its stages and ends by itself.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use experiment::{Cell, Plan, Study, WITHOUT_LIMIT_S};
+use experiment::{Access, Cell, Plan, Study, WITHOUT_LIMIT_S};
 use jiff::Timestamp;
+use metrics::OpKind;
 use reactor::clock;
 use store::{CellRecord, State};
 
@@ -18,6 +20,7 @@ use super::ground::{self, Ground};
 use super::load;
 use super::outcome;
 use super::output;
+use super::replay;
 use super::together::Together;
 use crate::client::DiskWatch;
 use crate::live::model::CellLine;
@@ -103,7 +106,9 @@ fn lay_out(
     groups: &[Vec<&Cell>],
     laid_out: &mut Openings,
 ) -> Result<(), Outcome> {
-    for cell in groups.iter().flatten().filter(|cell| cell.workload.job.is_some()) {
+    // What is replayed names its files itself, and an earlier job may write it.
+    let early = |cell: &&&Cell| cell.workload.job.is_some() && !replay::replays(cell);
+    for cell in groups.iter().flatten().filter(early) {
         if context.interrupt.arrived_already() {
             return Err(interrupted(context));
         }
@@ -151,10 +156,10 @@ fn run_groups(
         }
         if let Some((cell, _)) = ended.iter().find(|(_, ended)| ended.stops_run) {
             return failed(format!(
-                "stopped by `errors: stop` in cell {} ({}); {} cells were not run",
+                "stopped by `errors: stop` in cell {} ({}); {}",
                 cell.index + 1,
                 cell.name,
-                later().count()
+                left_out(later().count())
             ));
         }
         if context.interrupt.arrived_already()
@@ -165,10 +170,10 @@ fn run_groups(
         let last = cells.iter().find(|cell| cell.group.is_some_and(|group| group.ends_run));
         if let Some(cell) = last.filter(|_| later().count() > 0) {
             let text = format!(
-                "cell {} ({}) ends the run: {} cells were not run",
+                "cell {} ({}) ends the run: {}",
                 cell.index + 1,
                 cell.name,
-                later().count()
+                left_out(later().count())
             );
             context.messages.note(&text);
             context.recorder().event(None, "end", text);
@@ -185,11 +190,25 @@ fn group<'a>(
     cells: &[&'a Cell],
     laid_out: &mut Openings,
 ) -> Vec<(&'a Cell, Ended)> {
+    let named: Vec<(&'a Cell, Result<Cow<'a, Cell>, String>)> = cells
+        .iter()
+        .map(|cell| match replay::replays(cell) {
+            true => (*cell, replay::named(cell).map(Cow::Owned)),
+            false => (*cell, Ok(Cow::Borrowed(*cell))),
+        })
+        .collect();
     let mut openings = Vec::new();
-    for cell in cells {
+    for (cell, named) in &named {
         context.screen.model().begin_cell(cell.index as usize, &cell.target.url, clock::now_ns());
-        let opening = laid_out.remove(&cell.index).unwrap_or_else(|| open(context, ground, cell));
-        openings.push((*cell, opening));
+        let (cell, opening): (&Cell, _) = match named {
+            Ok(cell) => (cell, laid_out.remove(&cell.index).unwrap_or_else(|| open(context, ground, cell))),
+            Err(error) => {
+                let started = now();
+                context.recorder().begin_cell(cell.index, started);
+                (*cell, (started, Err(Fault::Failed(error.clone()))))
+            }
+        };
+        openings.push((cell, opening));
     }
     let able: Vec<&Cell> =
         openings.iter().filter(|(_, (_, made))| made.is_ok()).map(|(cell, _)| *cell).collect();
@@ -211,15 +230,20 @@ fn group<'a>(
                     finish(context, cell, started, &ended);
                     ended
                 };
-                (cell, scope.spawn(lead))
+                scope.spawn(lead)
             })
             .collect();
-        let joined = threads.into_iter().map(|(cell, thread)| match thread.join() {
-            Ok(ended) => (cell, ended),
+        let joined = threads.into_iter().zip(&named).map(|(thread, (cell, _))| match thread.join() {
+            Ok(ended) => (*cell, ended),
             Err(panic) => std::panic::resume_unwind(panic),
         });
         joined.collect()
     })
+}
+
+/// `1 cell was not run`.
+fn left_out(cells: usize) -> String {
+    format!("{} not run", if cells == 1 { "1 cell was".to_owned() } else { format!("{cells} cells were") })
 }
 
 /// Waits for a cell's turn and carries it out.
@@ -296,9 +320,24 @@ pub fn lines(plan: &Plan, records: &[CellRecord]) -> Vec<CellLine> {
             outcome: over.map_or_else(String::new, output::in_a_line),
             expected_s: expected_s(cell),
             took_s: None,
+            workers: cell.workload.jobs,
+            letter: letter(cell),
         }
     });
     cells.collect()
+}
+
+/// What a cell's workers do, as fio's progress line has it.
+fn letter(cell: &Cell) -> char {
+    let does = |kinds: &[OpKind]| cell.workload.ops.iter().any(|op| kinds.contains(&op.op));
+    let letter = match (does(&[OpKind::Read, OpKind::Get]), does(&[OpKind::Write, OpKind::Put])) {
+        (true, true) => 'M',
+        (true, false) => 'R',
+        (false, true) => 'W',
+        (false, false) => 'D',
+    };
+    let in_order = matches!(cell.workload.access, Access::Sequential | Access::Strided { .. });
+    if in_order { letter } else { letter.to_ascii_lowercase() }
 }
 
 /// How long a cell is expected to take, without its preparation, in seconds.

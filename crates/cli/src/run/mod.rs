@@ -9,6 +9,7 @@ mod begin;
 mod cell;
 mod context;
 mod dry_run;
+mod dumps;
 mod environment;
 mod execute;
 mod facts;
@@ -44,8 +45,9 @@ pub use self::begin::Refusal;
 use self::execute::execute;
 pub use self::execute::{Carried, Hooks, execute_plan};
 pub use self::outcome::nothing;
-pub use self::replay::name_files;
+pub use self::replay::look as look_at_replays;
 use crate::exit;
+use crate::live::line::line;
 use crate::live::screen::Show;
 use crate::messages::{self, Messages};
 
@@ -84,7 +86,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
     let destination = arguments.output_file.as_deref().map(File::create).transpose().map_err(|error| {
         Refusal::Usage(format!("--output-file: {error}: name a file that can be written"))
     })?;
-    let show = if arguments.live { Show::Full } else { Show::Line { newline_ns: None } };
+    let show = if arguments.live { Show::Full } else { Show::Line { newline_ns: None, line } };
     let carried = execute(begun, &arguments, messages, Hooks { show, ..Hooks::default() })?;
     let mut json = Vec::new();
     crate::results::export::json::write(&carried.store, &carried.record, None, false, &mut json)

@@ -4,22 +4,18 @@ use std::sync::PoisonError;
 
 use engine::StageResult;
 use experiment::{Cell, SteadyRule};
-use reactor::clock;
 use store::Verdict;
 
-use super::cell::Begun;
 use super::context::Context;
 use super::job;
 use super::measure::Measured;
 use crate::fio::outcome::{CellOutcome, Failure, Samples, Usage};
 
 /// Keeps what a cell found.
-pub fn keep(context: &Context, cell: &Cell, measured: &Measured, begun: Begun, verdict: &Verdict) {
+pub fn keep(context: &Context, cell: &Cell, measured: &Measured, verdict: &Verdict) {
     let mut usage = Usage::default();
     add(&mut usage, &measured.result, cell.workload.jobs);
     put(context, || CellOutcome {
-        started: Some(begun.at),
-        elapsed_ns: clock::now_ns().saturating_sub(begun.at_ns),
         load: Some(measured.result.clone()),
         usage,
         samples: measured.samples.clone(),
@@ -40,10 +36,7 @@ pub fn keep_failure(context: &Context, cell: &Cell, failure: Option<&str>) {
 pub fn nothing(cell: &Cell) -> CellOutcome {
     CellOutcome {
         cell: cell.clone(),
-        started: None,
-        elapsed_ns: 0,
         load: None,
-        verify: None,
         usage: Usage::default(),
         samples: Samples::default(),
         steady: None,

@@ -306,7 +306,12 @@ fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
     } else {
         ""
     };
-    format!("{separator}Run {} ({}), {} cells: {}.\n", run.id, run.name, cells.len(), parts.join(", "))
+    format!("{separator}Run {} ({}), {}: {}.\n", run.id, run.name, count(cells.len()), parts.join(", "))
+}
+
+/// `1 cell`, `2 cells`.
+pub fn count(cells: usize) -> String {
+    if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") }
 }
 
 /// What to type next.
@@ -321,8 +326,7 @@ fn next(run: &RunRecord, flags: &Flags, resumable: bool) -> String {
 
 /// Whether the run did what it was to do: every cell ran, every gate held, nothing that was read was wrong.
 pub fn success(cells: &[CellRecord]) -> bool {
-    // In a run that is finished, what is pending was left out because another cell ended its group or the run.
-    cells.iter().filter(|record| record.state != State::Pending).all(|record| {
+    cells.iter().all(|record| {
         let result = record.result.as_ref();
         record.state == State::Finished
             && result.is_some_and(|result| {

@@ -24,14 +24,34 @@ struct Recorded {
     len: u64,
 }
 
-/// Gives the jobs of a plan that replay something the files that are named in it, and its mix of operations.
+/// Looks at what the jobs of a plan replay, as far as it is there already; an earlier job may still have to write it.
+///
+/// # Errors
+/// As [`named`].
+pub fn look(plan: &Plan) -> Result<(), String> {
+    let is_there = |cell: &&Cell| {
+        let replay = cell.workload.job.as_ref().and_then(|job| job.replay.as_ref());
+        replay.is_some_and(|replay| replay.files.iter().all(|file| std::path::Path::new(file).exists()))
+    };
+    // The first job has nothing before it that could write the file.
+    let first = plan.cells.first().filter(|cell| replays(cell));
+    first.into_iter().chain(plan.cells.iter().filter(is_there)).try_for_each(|cell| named(cell).map(drop))
+}
+
+/// Whether a cell's operations are given by a file.
+pub fn replays(cell: &Cell) -> bool {
+    cell.workload.job.as_ref().is_some_and(|job| job.replay.is_some())
+}
+
+/// The cell with the files that are named in what it replays, and with its mix of operations.
 ///
 /// # Errors
 /// A file that cannot be read, or a line in it that is none: one line.
-pub fn name_files(plan: &mut Plan) -> Result<(), String> {
-    for cell in &mut plan.cells {
-        let Some(job) = &mut cell.workload.job else { continue };
-        let Some(replay) = &job.replay else { continue };
+pub fn named(cell: &Cell) -> Result<Cell, String> {
+    let mut cell = cell.clone();
+    if let Some(job) = &mut cell.workload.job
+        && let Some(replay) = &job.replay
+    {
         let mut names: Vec<String> = Vec::new();
         let (mut counts, mut end) = ([0u64; 3], 0);
         for recorded in recordings(replay)?.iter().flatten() {
@@ -65,13 +85,13 @@ pub fn name_files(plan: &mut Plan) -> Result<(), String> {
         cell.workload.files = job.files.names.listed.len() as u64;
         cell.workload.file_bytes = end;
     }
-    Ok(())
+    Ok(cell)
 }
 
 /// What each worker of a cell replays; nothing where the job draws its operations.
 ///
 /// # Errors
-/// As [`name_files`].
+/// As [`named`].
 pub fn operations(cell: &Cell, job: &Job) -> Result<Vec<Arc<[ReplayOp]>>, String> {
     let Some(replay) = &job.replay else { return Ok(Vec::new()) };
     let recordings = recordings(replay)?;
