@@ -12,7 +12,7 @@ pub mod s3;
 mod seam;
 pub mod sim;
 
-pub use payload::{Damage, Diagnosis, Mismatch, Payload};
+pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};
 pub use seam::{
     CommitKind, ConnectionFacts, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
 };

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use drivers::{Op, Payload};
+use drivers::{Damaged, Op, Payload};
 use experiment::{Check, CheckMethod, Content, PatternPiece};
 use metrics::OpKind;
 use proptest::prelude::*;
@@ -176,8 +176,8 @@ fn damage_is_named() {
     let mut flipped = good.clone();
     flipped[500] ^= 1;
     let text = judged(&op, &flipped);
-    assert!(text.starts_with("block at 8192: the Crc32c over its data is "), "{text}");
-    assert!(text.contains("; 1 bytes differ from byte 8692 on: expected "), "{text}");
+    assert!(text.starts_with("block at 8192: the crc32c over its data is "), "{text}");
+    assert!(text.contains("; 1 byte differs from byte 8692 on: expected "), "{text}");
 
     let text = judged(&Op { offset: 4096, ..op }, &good);
     assert_eq!(&*text, "block at 4096: its header is of byte 8192: a misplaced block");
@@ -206,6 +206,27 @@ fn null_sees_nothing_and_sums_need_whole_blocks() {
     payload.fill_op(&op, 0, &mut block);
     block[300] ^= 1;
     assert!(payload.verify_op(&op, 0, &block).unwrap_err().contains("differs from byte 300 on"));
+}
+
+#[test]
+fn what_differs_is_handed_on() {
+    static KEPT: std::sync::Mutex<Vec<Damaged>> = std::sync::Mutex::new(Vec::new());
+    let keep: &'static (dyn Fn(Damaged) + Send + Sync) = &|damaged| KEPT.lock().unwrap().push(damaged);
+    let marked = Check { interval_bytes: 512, ..check(CheckMethod::Md5, Vec::new()) };
+    for (check, from, len) in [(marked, 512, 512), (check(CheckMethod::Pattern, pattern()), 0, 2048)] {
+        let (payload, op) = (payload(&check).keeping(keep), op(3, 8192, 2048, 7));
+        assert!(payload.whole_blocks());
+        let mut good = vec![0; 2048];
+        payload.fill_op(&op, 0, &mut good);
+        payload.verify_op(&op, 0, &good).unwrap();
+        let mut bad = good.clone();
+        bad[700] ^= 1;
+        payload.verify_op(&op, 0, &bad).unwrap_err();
+        let [kept] = &*std::mem::take(&mut *KEPT.lock().unwrap()) else { panic!("one is kept") };
+        assert_eq!((kept.object, kept.offset), (3, 8192 + from as u64));
+        assert_eq!(kept.received, bad[from..from + len]);
+        assert_eq!(kept.expected, good[from..from + len]);
+    }
 }
 
 fn any_check() -> impl Strategy<Value = Check> {

@@ -82,7 +82,7 @@ fn sums_are_compared_when_the_whole_block_is_there() {
             store.lock().unwrap().objects.get_mut("one_0_1048576").unwrap()[700_000] ^= 4;
             let error = session.perform(&read).await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::Corrupt);
-            assert!(error.detail.contains("1 bytes differ from byte 700000 on"), "{error}");
+            assert!(error.detail.contains("1 byte differs from byte 700000 on"), "{error}");
         });
     }
 }

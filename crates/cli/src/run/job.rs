@@ -150,7 +150,7 @@ pub fn plan(
         schedule: Schedule::Closed,
         stop: if job.ending.time_based { StopRule::Window } else { StopRule::Exhausted },
         workload: Workload::Job(load),
-        payload: Payload::for_job(job.seed, &job.content, job.check.as_ref()),
+        payload: super::dumps::payload(job),
         sink: match &*workload.sink {
             _ if job.check.is_some() => Sink::Verify,
             "discard" => Sink::Discard,

@@ -9,6 +9,7 @@ mod begin;
 mod cell;
 mod context;
 mod dry_run;
+mod dumps;
 mod environment;
 mod execute;
 mod facts;

@@ -109,3 +109,33 @@ pub(super) fn number_of(method: CheckMethod) -> u16 {
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// `1 byte differs`, `2 bytes differ`.
+pub(super) fn differ(bytes: usize) -> String {
+    if bytes == 1 { "1 byte differs".to_owned() } else { format!("{bytes} bytes differ") }
+}
+
+/// A method, as fio names it.
+pub(super) fn name_of(method: CheckMethod) -> &'static str {
+    match method {
+        CheckMethod::Fresh => "content",
+        CheckMethod::Meta => "meta",
+        CheckMethod::Pattern => "pattern",
+        CheckMethod::PatternHeader => "pattern with a header",
+        CheckMethod::Md5 => "md5",
+        CheckMethod::Crc64 => "crc64",
+        CheckMethod::Crc32c => "crc32c",
+        CheckMethod::Crc32 => "crc32",
+        CheckMethod::Crc16 => "crc16",
+        CheckMethod::Crc7 => "crc7",
+        CheckMethod::Xxhash => "xxhash",
+        CheckMethod::Sha1 => "sha1",
+        CheckMethod::Sha256 => "sha256",
+        CheckMethod::Sha512 => "sha512",
+        CheckMethod::Sha3_224 => "sha3-224",
+        CheckMethod::Sha3_256 => "sha3-256",
+        CheckMethod::Sha3_384 => "sha3-384",
+        CheckMethod::Sha3_512 => "sha3-512",
+        CheckMethod::Null => "null",
+    }
+}

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use experiment::{Check, CheckMethod, Content};
 
 use super::body::Body;
-use super::header::hex;
+use super::damaged::{Damaged, Keeper};
+use super::header::{differ, hex};
 use super::marks::Marks;
 use super::pattern::Pattern;
 use super::{Mismatch, Payload};
@@ -18,9 +19,15 @@ pub(super) struct Recipe {
     marks: Option<Marks>,
     /// What is read is not looked at (`verify=null`).
     unseen: bool,
+    /// Who is told of what differs.
+    keeper: Option<Keeper>,
 }
 
 impl Recipe {
+    fn of(body: Body) -> Self {
+        Self { body, marks: None, unseen: false, keeper: None }
+    }
+
     /// The one of its kind that is kept for the process's life, so that payloads are copied freely. There is one for each
     /// different content of the jobs of a run, of at most a few hundred bytes.
     fn kept(self) -> &'static Self {
@@ -46,19 +53,30 @@ impl Payload {
         let (payload, recipe) = match check {
             Some(check) if check.method != CheckMethod::Fresh => {
                 let body = Body::of_pattern(Pattern::new(&check.pattern));
-                let recipe =
-                    Recipe { body, marks: Marks::new(check), unseen: check.method == CheckMethod::Null };
+                let recipe = Recipe {
+                    marks: Marks::new(check),
+                    unseen: check.method == CheckMethod::Null,
+                    ..Recipe::of(body)
+                };
                 (plain, recipe)
             }
-            _ => (fresh(), Recipe { body: Body::new(content), marks: None, unseen: false }),
+            _ => (fresh(), Recipe::of(Body::new(content))),
         };
         let usual = recipe.body.is_fresh() && recipe.marks.is_none() && !recipe.unseen;
         Self { recipe: (!usual).then(|| recipe.kept()), ..payload }
     }
 
+    /// The same, and whatever [`Payload::verify_op`] finds to differ is handed to `keep`, on the thread that found it.
+    #[must_use]
+    pub fn keeping(self, keep: &'static (dyn Fn(Damaged) + Send + Sync)) -> Self {
+        let recipe = self.recipe.cloned().unwrap_or_else(|| Recipe::of(Body::of_pattern(None)));
+        Self { recipe: Some(Recipe { keeper: Some(Keeper(keep)), ..recipe }.kept()), ..self }
+    }
+
     /// True when [`Payload::verify_op`] needs an operation's whole block at once, as with sums over it.
     pub fn whole_blocks(&self) -> bool {
-        self.recipe.is_some_and(|recipe| recipe.marks.is_some() && !recipe.unseen)
+        let whole = |recipe: &Recipe| recipe.marks.is_some() || recipe.keeper.is_some();
+        self.recipe.is_some_and(|recipe| whole(recipe) && !recipe.unseen)
     }
 
     /// Writes the bytes from `at` of the operation's block on. Any piece is a piece of the whole block, but where blocks
@@ -89,13 +107,6 @@ impl Payload {
         }
     }
 
-    /// What should have been read where `read` was: where the data says itself who wrote it, with that writer's header.
-    pub fn expected_block(&self, op: &Op, read: &[u8]) -> Vec<u8> {
-        let mut expected = vec![0; read.len()];
-        self.fill_op(op, 0, &mut expected);
-        expected
-    }
-
     fn fill_by_recipe(&self, recipe: &Recipe, op: &Op, at: u64, out: &mut [u8]) {
         match &recipe.marks {
             Some(marks) => marks.fill(self, &recipe.body, op, at, out),
@@ -109,10 +120,23 @@ impl Payload {
         }
         if let Some(marks) = &recipe.marks {
             debug_assert!(at == 0 && data.len() as u64 == op.len, "a sum is over a whole block");
-            return marks.verify(self, &recipe.body, op, data);
+            return marks.verify(self, &recipe.body, op, data).map_err(|(from, len, text)| {
+                self.keep(recipe, op, from as u64, &data[from..from + len]);
+                text
+            });
         }
         let Some(found) = recipe.body.differs(self, op, at, data) else { return Ok(()) };
+        self.keep(recipe, op, at, data);
         Err(differs(op, at, data, found, |expected| recipe.body.fill(self, op, at, expected)))
+    }
+
+    /// Hands on what differs, when somebody wants it.
+    #[cold]
+    fn keep(&self, recipe: &Recipe, op: &Op, at: u64, data: &[u8]) {
+        let Some(Keeper(keep)) = recipe.keeper else { return };
+        let mut expected = vec![0; data.len()];
+        self.fill_by_recipe(recipe, op, at, &mut expected);
+        keep(Damaged { object: op.object, offset: op.offset + at, received: data.to_vec(), expected });
     }
 
     /// The content of an unknown generation is any that this payload writes there.
@@ -137,7 +161,8 @@ fn differs(op: &Op, at: u64, data: &[u8], found: usize, fill: impl FnOnce(&mut [
     let place = op.offset + at + found as u64;
     let shown = |bytes: &[u8]| hex(&bytes[found..(found + 8).min(bytes.len())]);
     format!(
-        "{count} bytes differ from byte {place} on (block at {}): expected {}, got {}",
+        "{} from byte {place} on (block at {}): expected {}, got {}",
+        differ(count),
         op.offset,
         shown(&expected),
         shown(data)

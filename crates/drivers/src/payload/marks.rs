@@ -5,7 +5,7 @@
 use experiment::{Check, CheckMethod};
 
 use super::body::Body;
-use super::header::{Header, hex, number_of};
+use super::header::{Header, differ, hex, name_of, number_of};
 use super::sums::{self, Sum};
 use super::{Payload, split_mix};
 use crate::Op;
@@ -61,20 +61,22 @@ impl Marks {
         }
     }
 
-    /// Compares the operation's whole block.
+    /// Compares the operation's whole block. An error says where in the block the damaged interval begins, how long it is, and
+    /// what is wrong.
     pub(super) fn verify(
         &self,
         payload: &Payload,
         body: &Body,
         op: &Op,
         data: &[u8],
-    ) -> Result<(), Box<str>> {
+    ) -> Result<(), (usize, usize, Box<str>)> {
         let mut at = 0;
         while at < data.len() {
             let interval = self.interval(op, at as u64);
             let end = (at + interval.len).min(data.len());
             if self.is_marked(interval) && end - at == interval.len {
-                self.verify_interval(payload, body, op, interval, &data[at..end])?;
+                self.verify_interval(payload, body, op, interval, &data[at..end])
+                    .map_err(|text| (at, end - at, text))?;
             }
             at = end;
         }
@@ -190,8 +192,8 @@ impl Marks {
         let (len, made) = (sums::len_of(self.method), sum.finish());
         if made[..len] != header.sum[..len] {
             let text = format!(
-                "the {:?} over its data is {}, its header says {}",
-                self.method,
+                "the {} over its data is {}, its header says {}",
+                name_of(self.method),
                 hex(&made[..len.min(32)]),
                 hex(&header.sum[..len.min(32)])
             );
@@ -225,8 +227,9 @@ impl Marks {
         }
         if !same_method {
             return Err(format!(
-                "its header is of method {}, expected {method} ({:?})",
-                header.method, self.method
+                "its header is of method {}, expected {method} ({})",
+                header.method,
+                name_of(self.method)
             ));
         }
         if header.len != len {
@@ -286,7 +289,8 @@ impl Marks {
         };
         let end = (first + 8).min(data.len());
         format!(
-            "; {count} bytes differ from byte {} on: expected {}, got {}",
+            "; {} from byte {} on: expected {}, got {}",
+            differ(count),
             offset + first as u64,
             hex(&expected[first..end]),
             hex(&data[first..end])

@@ -30,6 +30,7 @@
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
 mod body;
+mod damaged;
 mod diagnosis;
 mod header;
 mod invert;
@@ -48,6 +49,7 @@ mod x86;
 
 use std::sync::OnceLock;
 
+pub use damaged::Damaged;
 pub use diagnosis::{Damage, Diagnosis};
 use job::Recipe;
 use shape::Shape;
