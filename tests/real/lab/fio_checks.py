@@ -8,8 +8,9 @@ import os
 from functools import partial
 from pathlib import Path
 
-from .fio_jobs import Done, JobFile, job_files, work
+from .fio_jobs import DIRECTIONS, Done, JobFile, job_files, work
 from .lab import Lab
+from .process import run
 from .report import Report, Scenario
 
 # A share of a random draw is within so many standard deviations of what was asked for.
@@ -38,8 +39,28 @@ def beside(job: JobFile, lab: Lab, report: Report) -> None:
             return
         report.check("only JSON stands in the output", is_json(ours / "figures.json"))
         compare(job, done["fio"], done["manometer"], report)
+        if {"counts", "layout"} <= set(job.words):
+            by_experiment(job, lab, directory / "experiment", env, done["fio"], report)
         if "verify" in job.words:
             cross_verify(job, program, {"fio": theirs, "manometer": ours}, env, report)
+
+
+def by_experiment(job: JobFile, lab: Lab, place: Path, env: dict[str, str], theirs: Done, report: Report) -> None:
+    """The experiment file that the job file stands for does the same."""
+    job.prepare(place)
+    (place / "job.fio").write_text(job.text)
+    here = ["sh", "-c", 'cd "$0" && exec "$@"', str(place), str(lab.manometer)]
+    (place / "job.yaml").write_text(run([*here, "fio", "--convert", "job.fio"], env=env))
+    results = f"--results={place / 'results.sqlite'}"
+    document = json.loads(run([*here, "run", "job.yaml", results, "--output=json"], env=env))
+    counted = dict.fromkeys(DIRECTIONS, 0)
+    for cell in document["cells"]:
+        for op in cell["result"]["ops"]:
+            if op["op"] in counted:
+                counted[op["op"]] += op["ok"]
+    wanted = {way: sum(ways[way] for _, ways in theirs.each("total_ios")) for way in DIRECTIONS}
+    report.equal("operations of the converted experiment", counted, wanted)
+    report.equal("files and sizes of the converted experiment", Done(0, "", {}, place).layout(), theirs.layout())
 
 
 def cross_verify(

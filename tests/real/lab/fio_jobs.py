@@ -129,7 +129,7 @@ class Done:
 
 
 # Endings of what the harness and logs put beside the jobs' files.
-OURS = {".fio", ".inc", ".ops", ".json", ".out", ".err", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".log", ".state"}
+OURS = {".fio", ".yaml", ".inc", ".ops", ".json", ".out", ".err", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".log", ".state"}
 
 
 def work(command: list[str], text: str, directory: Path, env: dict[str, str], name: str) -> Done:
