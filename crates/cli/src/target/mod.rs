@@ -34,7 +34,7 @@ use experiment::{CacheControl, Target, Workload};
 use metrics::{Interval, OpKind};
 use provision::{ProvisionError, Run};
 
-pub use job::{LaidOut, LayOutStage};
+pub use job::LaidOut;
 pub use place::Entered;
 use url::TargetUrl;
 

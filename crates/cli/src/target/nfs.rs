@@ -1,6 +1,7 @@
 //! `nfs://host[:port]/export`: a directory of files on an export, without mounting it.
 
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::Duration;
 
 use drivers::nfs::{Named, NfsAddress, NfsConfig, NfsDriver};
@@ -56,11 +57,13 @@ pub(super) fn open(
         read_size: size("read_size")?,
         write_size: size("write_size")?,
         more: given.text("more_urls").map_or(Ok(Vec::new()), more)?,
-        named: job.map(|job| Named {
-            job: job.name.clone(),
-            names: job.files.names.clone(),
-            first_number: job.first_number,
-            files: job.files.per_worker(),
+        named: job.map(|job| {
+            Arc::new(Named {
+                job: job.name.clone(),
+                names: job.files.names.clone(),
+                first_number: job.first_number,
+                files: job.files.per_worker(),
+            })
         }),
         ..usual
     };

@@ -1,6 +1,7 @@
 //! What the driver must know of its target.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use metrics::ErrorKind;
 
@@ -51,7 +52,7 @@ pub struct NfsConfig {
     /// Further addresses: the workers use the first and these in turn.
     pub more: Vec<NfsAddress>,
     /// The files are those of a job, below the export's root, and `directory` is not used.
-    pub named: Option<Named>,
+    pub named: Option<Arc<Named>>,
 }
 
 impl NfsConfig {

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
@@ -33,7 +34,7 @@ pub struct NfsSession {
     pub(super) handles: RefCell<Handles>,
     /// Our directory; with files of a job, the export's root.
     pub(super) directory: FileHandle,
-    pub(super) named: Option<Named>,
+    pub(super) named: Option<Arc<Named>>,
     /// Directories in which a job's files lie.
     pub(super) directories: Directories,
     pub(super) read_size: u32,

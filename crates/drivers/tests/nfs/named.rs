@@ -1,5 +1,6 @@
 //! Files that a job names: paths below the export's root, several addresses, looking, making, removing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use drivers::nfs::{JobPath, Named, NfsAddress, NfsConfig, NfsDriver, Seen};
@@ -22,7 +23,7 @@ fn named(server: &Server, directory: &str) -> NfsConfig {
         ..FileNames::default()
     };
     let named = Named { job: "w".to_owned(), names, first_number: 0, files: 2 };
-    NfsConfig { named: Some(named), directory: String::new(), ..config(server) }
+    NfsConfig { named: Some(Arc::new(named)), directory: String::new(), ..config(server) }
 }
 
 fn path(worker: u32, path: &str) -> JobPath {
@@ -79,7 +80,7 @@ fn workers_use_the_addresses_in_turn() {
         nfs_port: Some(other.address.port()),
         mount_port: Some(other.address.port()),
     }];
-    if let Some(named) = &mut config.named {
+    if let Some(named) = config.named.as_mut().and_then(Arc::get_mut) {
         named.first_number = 3;
     }
     let driver = NfsDriver::new(config).unwrap();
