@@ -13,4 +13,5 @@ mod named;
 mod replies;
 mod server;
 mod streams;
+mod sums;
 mod support;
