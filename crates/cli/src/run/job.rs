@@ -180,6 +180,16 @@ pub fn failure(measured: &Measured) -> Option<Failure> {
     })
 }
 
+/// What fio says of a job's end: also of errors that it was told to go on after.
+pub fn fault(measured: &Measured) -> Option<Failure> {
+    let gone_on = || {
+        let (kind, text) = measured.result.error_samples.first()?;
+        let counted = measured.failed() > measured.result.job.overlooked;
+        counted.then(|| Failure { code: code(*kind), text: text.clone() })
+    };
+    failure(measured).or_else(gone_on)
+}
+
 /// The number of errno(3) that is nearest to a kind of error.
 fn code(kind: ErrorKind) -> i32 {
     match kind {

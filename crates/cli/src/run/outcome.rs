@@ -20,7 +20,7 @@ pub fn keep(context: &Context, cell: &Cell, measured: &Measured, verdict: &Verdi
         usage,
         samples: measured.samples.clone(),
         steady: (cell.steady != SteadyRule::None).then(|| measured.steady.clone()),
-        failure: job::failure(measured),
+        failure: job::fault(measured),
         verdict: Some(verdict.clone()),
         ..nothing(cell)
     });
