@@ -99,6 +99,7 @@ fn table() -> Vec<(&'static str, &'static str, Value)> {
         ("unified_rw_reporting=mixed", "report/directions", json!("together")),
         ("unified_rw_reporting=2", "report/directions", json!("both")),
         ("randseed=5", "seed", json!(5)),
+        ("randseed=-1", "seed", json!(u64::MAX)),
         ("randrepeat=0", "seed", json!(4711)),
         ("randrepeat=0; allrandrepeat=1", "seed", json!(0x6D61_6E6F_6D65_7465_u64)),
         ("fallocate=none", "files/layout/allocate", json!("none")),

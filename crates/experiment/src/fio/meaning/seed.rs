@@ -1,6 +1,7 @@
 //! Seeds.
 
 use super::asked::Asked;
+use crate::fio::values;
 
 /// The seed of jobs whose pattern is to be the same in every run (`randrepeat=1`, which is usual).
 pub(crate) const REPEATED_SEED: u64 = 0x6D61_6E6F_6D65_7465;
@@ -11,8 +12,9 @@ pub(crate) fn of(asked: &Asked<'_>, clones_before: u64) -> u64 {
 }
 
 fn base(asked: &Asked<'_>) -> u64 {
-    if let Some(seed) = asked.number("randseed") {
-        return seed;
+    if let Some(setting) = asked.setting("randseed") {
+        let seed = asked.read(setting, &setting.value, |text| values::integer(text, setting.kb_base));
+        return seed.unwrap_or(0).cast_unsigned();
     }
     let repeats = asked.flag_or("randrepeat", true) || asked.flag("allrandrepeat");
     if repeats { REPEATED_SEED } else { asked.around.seed }

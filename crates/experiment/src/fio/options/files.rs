@@ -7,7 +7,7 @@ const NO_ZONES: &str = "zones of devices are not known here";
 
 pub(super) const OPTIONS: &[FioOption] = &[
     same("directory", &[], Text),
-    same("filename", &[], Text),
+    differs("filename", &[], Text, "standard input and output (-) are refused"),
     same("filename_format", &[], Text),
     differs(
         "unique_filename",

@@ -13,7 +13,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     )
     .harmless(&["0"]),
     same("buffered", &[], Bool),
-    same(
+    differs(
         "rw",
         &["readwrite"],
         Word(&[
@@ -29,6 +29,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
             "trimwrite",
             "randtrimwrite",
         ]),
+        "trims of a regular file punch holes, where fio 3.33 refuses them",
     ),
     same("rw_sequencer", &[], Word(&["sequential", "identical"])),
     same("unified_rw_reporting", &[], Word(&["none", "mixed", "both", "0", "1", "2"])),
@@ -48,8 +49,13 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("offset_align", &[], Integer(0, i64::MAX)),
     same("offset_increment", &[], Amount),
     same("number_ios", &[], Integer(0, i64::MAX)),
-    same("fsync", &[], Integer(0, MOST)),
-    same("fdatasync", &[], Integer(0, MOST)),
+    differs(
+        "fsync",
+        &[],
+        Integer(0, MOST),
+        "writes alone are counted; with rw=rw fio commits again after each read behind such a write",
+    ),
+    differs("fdatasync", &[], Integer(0, MOST), "as with fsync"),
     absent(
         "write_barrier",
         Integer(0, MOST),

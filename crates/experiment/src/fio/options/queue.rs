@@ -34,6 +34,11 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("latency_window", &[], Time(MICROSECOND)),
     same("latency_percentile", &[], Float(0.0, 100.0)),
     same("latency_run", &[], Bool),
-    same("max_latency", &[], Times(MICROSECOND)),
+    differs(
+        "max_latency",
+        &[],
+        Times(MICROSECOND),
+        "one limit for all directions; limits that differ are refused",
+    ),
     same("rate_cycle", &["ratecycle"], Integer(0, MOST)),
 ];

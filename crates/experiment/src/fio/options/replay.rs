@@ -46,7 +46,12 @@ pub(super) const OPTIONS: &[FioOption] = &[
     absent("flow_sleep", Integer(0, MOST), NO_FLOW, USE_RATES).harmless(&["0"]),
     same("stonewall", &["wait_for_previous"], Flag),
     same("exitall", &[], Flag),
-    same("exit_what", &[], Word(&["group", "stonewall", "all"])),
+    differs(
+        "exit_what",
+        &[],
+        Word(&["group", "stonewall", "all"]),
+        "a group is all jobs that run at the same time, also behind new_group",
+    ),
     absent(
         "exec_prerun",
         Text,

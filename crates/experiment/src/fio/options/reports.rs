@@ -6,7 +6,12 @@ use super::{FioOption, MOST, absent, differs, same};
 const SECOND: u64 = 1_000_000;
 
 pub(super) const OPTIONS: &[FioOption] = &[
-    same("steadystate", &["ss"], Word(&["iops", "iops_slope", "bw", "bw_slope"])),
+    differs(
+        "steadystate",
+        &["ss"],
+        Word(&["iops", "iops_slope", "bw", "bw_slope"]),
+        "limits are percentages of the mean; ones in operations or bytes are refused",
+    ),
     same("steadystate_duration", &["ss_dur"], Time(SECOND)),
     same("steadystate_ramp_time", &["ss_ramp"], Time(SECOND)),
     same("per_job_logs", &[], Bool),
