@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use experiment::{Directions, Distribution, Job, WeightedOp};
+use drivers::CommitKind;
+use experiment::{Directions, Distribution, Iolog, IologAction, IologOp, Job, WeightedOp};
 use metrics::{ErrorKind, OpKind};
 
 /// One stream of operations for each worker, which its lanes share.
@@ -107,6 +108,22 @@ pub struct ReplayOp {
     pub offset: u64,
     /// Length in bytes; of commits the kind of commit ([`drivers::Op::len`]).
     pub len: u64,
+}
+
+/// The operations of an iolog, on files of these numbers, in the order of its files.
+pub fn replay_ops(log: &Iolog, objects: &[u64]) -> Arc<[ReplayOp]> {
+    let op = |op: &IologOp| {
+        let (kind, len) = match op.action {
+            IologAction::Read => (OpKind::Read, op.len),
+            IologAction::Write => (OpKind::Write, op.len),
+            IologAction::Trim => (OpKind::Trim, op.len),
+            IologAction::Sync => (OpKind::Commit, CommitKind::Full.code()),
+            IologAction::DataSync => (OpKind::Commit, CommitKind::Data.code()),
+        };
+        let object = objects.get(op.file as usize).copied().unwrap_or_default();
+        ReplayOp { at_ns: op.at_ns, kind, object, offset: op.offset, len }
+    };
+    log.ops.iter().map(op).collect()
 }
 
 /// What a job did besides what is counted of every load.

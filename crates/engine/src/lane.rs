@@ -123,9 +123,13 @@ pub(crate) async fn run<S: Session>(
         let number = shared.issued.get();
         shared.issued.set(number + 1);
         source.begin(&op);
-        let result = session.perform(&op).await;
+        let mut result = session.perform(&op).await;
         let end = shared.reactor.now();
         shared.advance(end);
+        if let (OpKind::Trim, Ok(done), Source::Job(_)) = (op.kind, &mut result, &source) {
+            // In jobs trimmed bytes count as moved, whatever the target says of them.
+            done.bytes = op.len;
+        }
         if result.is_err() && session.is_over() {
             shared.issued.set(shared.issued.get() - 1);
             shared.exhausted.set(shared.exhausted.get() + 1);

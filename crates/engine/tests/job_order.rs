@@ -55,6 +55,9 @@ fn holes_and_backwards() {
         job
     };
     assert_eq!(reads(skip(4096), 32 * KIB), [0, 2, 4, 6, 0, 2, 4, 6]);
+    // A block that ends with the region is the last.
+    assert_eq!(reads(skip(8192), 64 * KIB), [0, 3, 6, 9, 12, 15]);
+    assert_eq!((reads(skip(8192), 100 * KIB).len(), reads(skip(8192), 60 * KIB).len()), (9, 15));
     assert_eq!(reads(skip(-8192), 32 * KIB), [0, 6, 5, 4, 3, 2, 1, 0]);
 }
 
@@ -267,7 +270,8 @@ proptest! {
                 prop_assert!(*len <= most && offset - end < most);
                 end = offset + len;
             }
-            prop_assert!(end <= *bytes && (bytes - end < most.max(least)), "{} of {}", end, bytes);
+            // A size that is no multiple of the smallest is followed by a rest of its last unit.
+            prop_assert!(end <= *bytes && bytes - end < most + least, "{} of {}", end, bytes);
         }
     }
 }

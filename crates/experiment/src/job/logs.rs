@@ -76,7 +76,7 @@ pub struct Replay {
     /// And rounded down to multiples of this (`replay_align`), in bytes; 0: no.
     #[serde(skip_serializing_if = "is_default")]
     pub align: u64,
-    /// Times are multiplied by this percentage (`replay_time_scale`); 0: 100.
+    /// It goes at this percentage of the speed in the file (`replay_time_scale`): 50 takes twice the time; 0: 100.
     #[serde(skip_serializing_if = "is_default")]
     pub time_percent: u32,
     /// Kinds that are left out (`replay_skip`): `read`, `write`, `trim`, `sync`.

@@ -10,6 +10,7 @@
 mod content;
 mod ending;
 mod files;
+mod iolog;
 mod logs;
 mod pace;
 mod part;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use content::*;
 pub use ending::*;
 pub use files::*;
+pub use iolog::*;
 pub use logs::*;
 pub use pace::*;
 pub use part::*;

@@ -100,9 +100,11 @@ impl FileState {
         random: &mut fastrand::Rng,
     ) -> Option<Spot> {
         let (base, room) = self.window(rules, ground.length);
-        let mut offset = match self.ends[direction] {
+        let offset = match self.ends[direction] {
             None => 0,
             Some(end) if rules.skip == 0 || end == base => end - base,
+            // As in fio: what ends with the region ends the pass, what would begin behind it begins again.
+            Some(end) if rules.skip > 0 && end - base >= room => return None,
             Some(end) => {
                 let next = (end - base).wrapping_add_signed(rules.skip);
                 match (next < room, rules.skip > 0) {
@@ -112,9 +114,6 @@ impl FileState {
                 }
             }
         };
-        if rules.skip > 0 && offset + sizes.least() > room {
-            offset = 0;
-        }
         let left = room.checked_sub(offset)?;
         let tail = (rules.tails && left > 0).then_some(left);
         let len = sizes.draw(random, left).or(tail)?;
