@@ -243,7 +243,7 @@ fn what_is_wrong_is_told_with_its_place_and_its_mend() {
         ("[a]\n  size = 1.5k\n", "dir/job.fio:2:10: size is not understood: \"1.5k\""),
         ("[a]\nruntime=10min\n", "dir/job.fio:2:9: runtime is not understood: \"10min\""),
         ("[a]\ncgroup=x\n", "dir/job.fio:2:1: cgroup is not supported: control groups"),
-        ("[a]\nzonemode=zbd\n", "dir/job.fio:2:1: zonemode is not supported: zones"),
+        ("[a]\nwrite_hint=long\n", "dir/job.fio:2:1: write_hint is not supported: the kernel"),
     ] {
         let fault = World::default().file(text).unwrap_err();
         assert!(fault.starts_with(told), "{fault}");
@@ -260,7 +260,7 @@ fn what_is_wrong_is_told_with_its_place_and_its_mend() {
 
 #[test]
 fn absent_options_that_ask_for_nothing_pass_and_others_can_be_let_pass() {
-    assert_eq!(shown(&World::default().file("[a]\nzonemode=none\nflow=0\nlockmem=0\n").unwrap()), ["a:"]);
+    assert_eq!(shown(&World::default().file("[a]\nwrite_hint=none\nflow=0\nlockmem=0\n").unwrap()), ["a:"]);
     let lenient = World { ignore_unsupported: true, ..World::default() };
     let text = "[a]\ncgroup=x\nnope=1\nbs=4k\nhipri=1\n";
     let (script, warnings) = lenient.read(&[Input::File { name: "job", bytes: text.as_bytes() }]).unwrap();

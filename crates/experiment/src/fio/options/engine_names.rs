@@ -46,7 +46,7 @@ const ENGINES: &[Engine] = &[
         ),
     },
     engine("net", "TCP"),
-    engine("nfs", "our own client: several connections, several servers, NFS 3, 4.0 and 4.1"),
+    engine("nfs", "our own client of NFSv3: several connections, several servers"),
     engine("http", "S3 only, with any number of requests in flight"),
     no("netsplice", NO_MOVES, "ioengine=net"),
     no("splice", NO_MOVES, "ioengine=psync"),

@@ -20,7 +20,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
         "clocksource",
         &[],
         Word(&["gettimeofday", "clock_gettime", "cpu"]),
-        "accepted without effect: time is always that of clock_gettime(CLOCK_MONOTONIC)",
+        "accepted without effect: time is read from the processor's counter where the kernel trusts it, else with clock_gettime",
     ),
     differs(
         "gtod_reduce",

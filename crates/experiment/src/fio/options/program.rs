@@ -52,12 +52,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     on_line(Alone, differs("help", &["h"], Flag, "manometer's help is printed")),
     on_line(
         Alone,
-        absent(
-            "cpuclock-test",
-            Flag,
-            "time is always that of clock_gettime(CLOCK_MONOTONIC)",
-            "manometer check",
-        ),
+        absent("cpuclock-test", Flag, "the clock is the one that the kernel trusts", "manometer check"),
     ),
     on_line(Optional, absent("crctest", Text, "checksums are not timed", "leave it out")),
     on_line(

@@ -51,7 +51,8 @@ jobs on the command line (`--name=a --rw=read --bs=4k`). What differs in the lan
 - Arithmetic in parentheses, `(1+2)*3k` as in the HOWTO, is always there; Debian's fio is built without it. `/` between
   whole numbers drops the rest.
 - What stands behind a number must be a unit: fio reads `1.5k` as 1 and `10sec` as 10 microseconds, without a word. Here
-  `sec`, `msec` and `usec` are units as the HOWTO says, and the rest is refused.
+  `sec`, `msec` and `usec` are units as the HOWTO says, and the rest is refused. `4ki` is what the HOWTO says, 1000 or 1024
+  each; fio 3.33 takes it for `4k` unless it is written `4kib`.
 - Blanks around `=` are no part of the value. An environment variable that is not set is the empty text, as in fio.
 - `--section=NAME` chooses in every job file, and a name that no file has is an error.
 - An option of an engine that the job does not use is refused, as in fio; on the command line it may stand before
@@ -84,8 +85,8 @@ fn status(status: &Status) -> (&'static str, String) {
 
 /// With a capital letter and a full stop; names of options and programs keep their letters.
 fn sentence(text: &str) -> String {
-    let word = text.split(' ').next().unwrap_or("");
-    if word == "fio" || !word.chars().all(char::is_alphabetic) {
+    let word = text.split(' ').next().unwrap_or("").trim_end_matches([',', ':', ';']);
+    if ["fio", "malloc", "tcp"].contains(&word) || !word.chars().all(char::is_alphabetic) {
         return sentence_from(text);
     }
     let mut chars = text.chars();
