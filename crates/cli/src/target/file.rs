@@ -196,7 +196,8 @@ impl FileTarget {
         let path = match &self.driver.config().place {
             Where::Directory(path) => path.join(format!("{:016x}", 0)),
             Where::Device(path) => path.clone(),
-            Where::Named(_) => self.driver.path_of(0),
+            // What jobs name has no generation.
+            Where::Named(_) => return Err(std::io::ErrorKind::Unsupported.into()),
         };
         let mut data = Vec::new();
         std::fs::File::open(path)?.take(len).read_to_end(&mut data)?;

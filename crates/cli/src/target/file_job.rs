@@ -178,12 +178,13 @@ impl FileTarget {
         let whole = has(&cell.workload, OpKind::Read)
             || layout.overwrite && has(&cell.workload, OpKind::Write) && !appends;
         let kept = appends || !whole && !has(&cell.workload, OpKind::Write);
-        let fill = match layout.allocate {
-            Allocate::None => Fill::None,
-            Allocate::Native => Fill::Reserve,
-            Allocate::Posix => Fill::Posix,
-            Allocate::Keep => Fill::Behind,
-            Allocate::Truncate => Fill::Hole,
+        let fill = match (layout.allocate, whole) {
+            (Allocate::None, _) | (Allocate::Truncate, true) => Fill::None,
+            // What is filled grows as it is filled: when that is interrupted, the next run sees that it is too short.
+            (Allocate::Keep, _) | (Allocate::Native | Allocate::Posix, true) => Fill::Behind,
+            (Allocate::Native, false) => Fill::Reserve,
+            (Allocate::Posix, false) => Fill::Posix,
+            (Allocate::Truncate, false) => Fill::Hole,
         };
         let mut filled = Vec::new();
         let files =
@@ -198,7 +199,7 @@ impl FileTarget {
                 continue;
             }
             if one.bytes > one.looked.bytes {
-                self.driver.make(*object, one.bytes, fill, kept, whole)?;
+                self.driver.make(*object, one.bytes, fill, kept)?;
                 if whole {
                     filled.push(JobFile::whole(*object, one.bytes));
                 }
@@ -371,7 +372,7 @@ pub(super) fn pass(job: &Job, direction: OpKind, lists: Vec<Vec<JobFile>>) -> Jo
 }
 
 /// Files that each worker keeps open while it fills or pre-reads: they are gone through one after the other.
-const OPEN_WHILE_PASSING: u32 = 64;
+const OPEN_WHILE_PASSING: u32 = 16;
 
 /// The directories that the job names must be there, as those of fio must.
 fn directories_are_there(named: &Named) -> Result<(), TargetError> {

@@ -101,18 +101,11 @@ impl FileDriver {
     }
 
     /// Makes a named file anew, with the directories above it, and reserves its space. What was there under its name is
-    /// removed, unless it is to be `kept` and grow. `whole` gives it its full size at once, for those who fill it.
+    /// removed, unless it is to be `kept` and grow.
     ///
     /// # Errors
     /// The directories or the file cannot be made, or there is no space.
-    pub fn make(
-        &self,
-        object: u64,
-        bytes: u64,
-        fill: Fill,
-        kept: bool,
-        whole: bool,
-    ) -> Result<(), DriverError> {
+    pub fn make(&self, object: u64, bytes: u64, fill: Fill, kept: bool) -> Result<(), DriverError> {
         let path = self.path_of(object);
         if !kept {
             match fs::remove_file(&path) {
@@ -126,12 +119,7 @@ impl FileDriver {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
         let fd = openat(CWD, &path, flags, mode).map_err(|e| failed("making", &path, &e.into()))?;
-        reserve(&fd, bytes, fill).map_err(|e| failed(&format!("reserving {bytes} bytes of"), &path, &e))?;
-        if whole {
-            rustix::fs::ftruncate(&fd, bytes)
-                .map_err(|e| failed(&format!("giving {bytes} bytes to"), &path, &e.into()))?;
-        }
-        Ok(())
+        reserve(&fd, bytes, fill).map_err(|e| failed(&format!("reserving {bytes} bytes of"), &path, &e))
     }
 
     /// Makes the directories above a named file that are missing, for this user alone.

@@ -101,12 +101,12 @@ fn files_are_made_with_their_directories_and_as_much_space_as_is_asked_for() {
         (Fill::Behind, 0, true),
         (Fill::Hole, 65_536, false),
     ] {
-        driver.make(0, 65_536, fill, false, false).unwrap();
+        driver.make(0, 65_536, fill, false).unwrap();
         let made = std::fs::metadata(&path).unwrap();
         assert_eq!((made.len(), made.blocks() * 512 >= 65_536), (bytes, held), "{fill:?}");
-        driver.make(0, 4096, Fill::None, false, true).unwrap();
+        driver.make(0, 4096, Fill::Hole, false).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 4096, "made anew");
-        driver.make(0, 8192, Fill::Reserve, true, false).unwrap();
+        driver.make(0, 8192, Fill::Reserve, true).unwrap();
         assert_eq!(driver.look(0).unwrap().bytes, 8192, "kept, and longer");
     }
     let directory = std::fs::metadata(place.path().join("d/e")).unwrap();
