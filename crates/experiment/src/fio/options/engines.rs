@@ -170,13 +170,13 @@ pub(super) const OPTIONS: &[FioOption] = &[
         "nfs_url",
         &[],
         Text,
-        "a URL in libnfs form, or several with blanks between them over which connections are spread",
+        "a URL in libnfs form, or several with commas between them, of which the clones use one each in turn",
     )
     .of(NFS),
     ours(
         "nfs_connections",
         Integer(1, 4096),
-        "connections to each server that a worker opens; 1 unless given",
+        "connections of each clone to the server of its URL; 1 unless given",
     )
     .of(NFS),
     ours("sim_url", Text, "how the simulated target answers, as in an experiment: sim:?latency=1ms")
