@@ -10,10 +10,12 @@ import zlib
 from pathlib import Path
 
 from .lab import Lab
+from .nfs_checks import server
 from .report import Report
 
 TOOLS = Path(sys.executable).parent
 DEPTHS = (1, 4, 16)
+GUIDE = Path(__file__).resolve().parents[3] / "examples" / "jobs" / "nfs-guide.fio"
 
 # Options that fio-plot looks for must stand in the job file, as they must for fio's own output.
 JOB = """
@@ -63,8 +65,8 @@ percentile_list=50:99.9
 """
 
 
-def run(arguments: list[object], directory: Path) -> subprocess.CompletedProcess[str]:
-    """A program in a directory, all that it needs below it."""
+def run(arguments: list[object], directory: Path, more: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """A program in a directory, all that it needs below it, with `more` in its environment."""
     env = os.environ | {
         "HOME": str(directory),
         "XDG_STATE_HOME": str(directory / "state"),
@@ -72,7 +74,12 @@ def run(arguments: list[object], directory: Path) -> subprocess.CompletedProcess
         "MPLBACKEND": "agg",
     }
     return subprocess.run(
-        [str(argument) for argument in arguments], cwd=directory, env=env, text=True, capture_output=True, timeout=120
+        [str(argument) for argument in arguments],
+        cwd=directory,
+        env=env | (more or {}),
+        text=True,
+        capture_output=True,
+        timeout=150,
     )
 
 
@@ -115,9 +122,49 @@ def plots(lab: Lab, report: Report) -> None:
             report.equal(f"fio-plot draws {name}", done.returncode, 0) or print(done.stdout[-2000:], done.stderr[-2000:])
             drawn = picture.is_file() and colours(picture) > 8
             report.check(f"{name}: something is in the picture", drawn, picture)
-            keep = os.environ.get("MANOMETER_PICTURES")
-            if keep and picture.is_file():
-                (Path(keep) / picture.name).write_bytes(picture.read_bytes())
+            keep(picture)
+
+
+def nfs_guide(lab: Lab, report: Report) -> None:
+    """The job of guides to fio's nfs engine, as it stands: ten jobs and their connections write, then read; fio-plot draws it."""
+    with server(lab) as (ganesha, _), lab.directory() as directory:
+        (directory / "json").mkdir()
+        url = f"{ganesha.url()}?nfsport={ganesha.nfs_port}&mountport={ganesha.mount_port}"
+        done = run(
+            [
+                *(lab.manometer, "fio", GUIDE, "--results=results.sqlite", f"--journal-dir={directory / 'journal'}"),
+                *("--output-format=json", "--output=json/guide.json"),
+            ],
+            directory,
+            {"NFS_URL": url},
+        )
+        report.equal("it ends well", (done.returncode, done.stdout), (0, "")) or print(done.stderr[-3000:])
+        names = sorted(path.name for path in ganesha.export.iterdir())
+        # fio's clients have no names: its files have an empty one.
+        report.equal("a file of each job is there, by the format", len([n for n in names if n.startswith("myfiles.")]), 10)
+        jobs = json.loads((directory / "json/guide.json").read_text())["jobs"]
+        # No stonewall parts the two, so that they report as one, as in fio.
+        report.equal("one group reports", [(job["jobname"], job["error"]) for job in jobs], [("write", 0)])
+        for way in ("write", "read"):
+            figures = jobs[0][way]
+            report.check(f"{way} moved data", figures["io_bytes"] > 0, figures["io_bytes"])
+            report.check(f"{way} took ten seconds", abs(figures["runtime"] - 10_000) < 500, figures["runtime"])
+            times = figures["lat_ns"].get("percentile", {})
+            ordered = list(times.values()) == sorted(times.values()) and len(times) == 17
+            report.check(f"{way} has percentiles", ordered, times)
+        picture = directory / "guide.png"
+        common = ["-T", "NFS", "-i", "json", "-r", "write", "-n", "10", "-d", "10", "-f", "write"]
+        done = run([TOOLS / "fio-plot", *common, "-l", "--show-cpu", "-o", picture], directory)
+        report.equal("fio-plot draws it", done.returncode, 0) or print(done.stdout[-2000:], done.stderr[-2000:])
+        report.check("something is in the picture", picture.is_file() and colours(picture) > 8, picture)
+        keep(picture)
+
+
+def keep(picture: Path) -> None:
+    """Copies a picture to where a person wants to look at it."""
+    where = os.environ.get("MANOMETER_PICTURES")
+    if where and picture.is_file():
+        (Path(where) / picture.name).write_bytes(picture.read_bytes())
 
 
 def scripts(lab: Lab, report: Report) -> None:
@@ -192,4 +239,4 @@ def replays(lab: Lab, report: Report) -> None:
             report.equal(f"{name} does every write", found, (256, 1 << 20))
 
 
-SCENARIOS = {"fio-plot": plots, "fio scripts": scripts, "fio shapes": shapes, "fio replay": replays}
+SCENARIOS = {"fio-plot": plots, "fio nfs guide": nfs_guide, "fio scripts": scripts, "fio shapes": shapes, "fio replay": replays}

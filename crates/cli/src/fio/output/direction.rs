@@ -26,7 +26,7 @@ pub struct Direction {
     pub ops: u64,
     /// Operations that moved fewer bytes than they should.
     pub short: u64,
-    /// How long it went on, in nanoseconds; 0 when nothing was done.
+    /// How long it went on, in nanoseconds; 0 when nothing ended well.
     pub runtime_ns: u64,
     /// Latency from the actual start.
     pub service: Histogram,
@@ -47,7 +47,9 @@ impl Direction {
         self.bytes += stats.bytes;
         self.ops += stats.ok;
         self.short += stats.errors[ErrorKind::Length as usize];
-        self.runtime_ns = self.runtime_ns.max(window_ns);
+        if stats.ok > 0 {
+            self.runtime_ns = self.runtime_ns.max(window_ns);
+        }
         self.service.merge(&stats.service);
         self.response.merge(stats.response());
     }
