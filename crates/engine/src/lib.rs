@@ -22,6 +22,7 @@ mod merge;
 mod mix;
 mod pacer;
 mod pin;
+mod placement;
 mod plan;
 mod recorder;
 mod rendezvous;

@@ -188,6 +188,16 @@ pub enum StageError {
         /// Why.
         error: std::io::Error,
     },
+    /// A worker cannot be put where its job wants it.
+    #[error("worker {worker}: {text}: {error}")]
+    Placement {
+        /// The worker.
+        worker: u32,
+        /// What could not be done.
+        text: String,
+        /// Why.
+        error: std::io::Error,
+    },
     /// A worker panicked: a defect of this program.
     #[error("worker {worker} panicked: {message}; this is a defect of manometer")]
     Panicked {

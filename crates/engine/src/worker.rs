@@ -14,7 +14,7 @@ use crate::recorder::{Handover, Measured, Recorder, Ways, Window};
 use crate::source::{JobState, Notes, Sources};
 use crate::supervisor::{Stop, supervise};
 use crate::trace::Tracer;
-use crate::{JobFacts, StageError, StagePlan, StopRule, Usage, Workload, pin};
+use crate::{JobFacts, StageError, StagePlan, StopRule, Usage, Workload, pin, placement};
 
 /// A driver keeps its own deadlines; one that overruns them by this much is cut off.
 const CONNECT_GRACE: Duration = Duration::from_millis(500);
@@ -53,7 +53,13 @@ pub(crate) fn connect<D: Driver>(
     worker: u32,
     stop: Stop<'_>,
 ) -> Result<Connected<D>, StageError> {
-    if plan.pin {
+    if let Some(placement) = &plan.beside.placement {
+        placement::place(placement, worker).map_err(|(text, error)| StageError::Placement {
+            worker,
+            text,
+            error,
+        })?;
+    } else if plan.pin {
         pin::to_core(worker);
     }
     let reactor = if driver.virtual_clock() {

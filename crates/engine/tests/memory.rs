@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use drivers::sim::{Latency, SimConfig};
 use drivers::{Driver, Sink};
 use engine::{DataSet, Mix, Schedule, Shape, StagePlan, Workload};
-use experiment::{Access, Arrivals, WeightedOp, WeightedSize};
+use experiment::{Access, Arrivals, Rate, SizeChoice, WeightedOp, WeightedSize};
 use metrics::OpKind;
 use support::{MS, ms, plan, run};
 
@@ -48,6 +48,11 @@ fn cost(driver: &impl Driver, plan: &StagePlan, seconds: u64) -> (u64, u64) {
     (COUNT.load(Ordering::Relaxed) - before, result.total.ok())
 }
 
+fn split() -> SizeChoice {
+    let size = |bytes, weight| WeightedSize { bytes, weight };
+    SizeChoice::Split(vec![size(4096, 60.0), size(65536, 40.0)])
+}
+
 #[test]
 fn operations_cost_no_allocations() {
     let mix = |ops: &[(OpKind, f64)], access, verify| {
@@ -73,29 +78,39 @@ fn operations_cost_no_allocations() {
         mix(&[(OpKind::Read, 1.0)], Access::Zipf { theta: 0.99 }, false),
         mix(&churn, Access::Pareto { h: 0.2 }, false),
     ];
+    let job = |change: fn(&mut experiment::Job), weights: &[(OpKind, f64)]| {
+        let mut one = support::jobs::random();
+        one.ending.time_based = true;
+        change(&mut one);
+        Workload::Job(support::jobs::load(one, weights, &[1 << 40, 1 << 36]))
+    };
+    let jobs = [
+        job(|_| {}, &[(OpKind::Read, 1.0)]),
+        job(|job| job.pattern.with_repeats = true, &readwrite),
+        job(|job| job.block_sizes = support::jobs::sizes(split()), &readwrite),
+        job(|job| job.pace.rates.read = Some(Rate::OpsPerS(20_000.0)), &[(OpKind::Read, 1.0)]),
+        job(|job| job.queue.batch = 8, &[(OpKind::Read, 1.0)]),
+        job(|job| job.pattern.no_overlap = true, &[(OpKind::Write, 1.0)]),
+        job(|job| (job.pattern.random, job.commits.fsync_every) = (false, 16), &[(OpKind::Write, 1.0)]),
+    ];
     let poisson = Arrivals::Poisson { ops_per_s: 20_000.0 };
     let open = Schedule::Open { arrivals: poisson, backlog_limit: 1000, seed: 1 };
     let driver =
         drivers::sim::SimDriver::new(SimConfig { latency: Latency::Fixed(MS), ..SimConfig::default() });
-    for workload in loads {
-        for schedule in [Schedule::Closed, open.clone()] {
-            let plan = StagePlan {
-                lanes_per_worker: 32,
-                sink: Sink::Buffer,
-                schedule,
-                workload: workload.clone(),
-                ..plan()
-            };
-            let (short, few) = cost(&driver, &plan, 2);
-            let (long, many) = cost(&driver, &plan, 6);
-            assert!(many > few + 60_000);
-            // A message between threads now and then; an allocation an operation would be tens of thousands.
-            assert!(
-                long < short + 100,
-                "{} operations more took {} allocations more",
-                many - few,
-                long - short
-            );
-        }
+    let loads = loads.into_iter().flat_map(|load| [(load.clone(), Schedule::Closed), (load, open.clone())]);
+    let jobs = jobs.into_iter().map(|job| (job, Schedule::Closed));
+    for (workload, schedule) in loads.chain(jobs) {
+        let plan = StagePlan {
+            lanes_per_worker: 32,
+            sink: Sink::Buffer,
+            schedule,
+            workload: workload.clone(),
+            ..plan()
+        };
+        let (short, few) = cost(&driver, &plan, 2);
+        let (long, many) = cost(&driver, &plan, 6);
+        assert!(many > few + 60_000);
+        // A message between threads now and then; an allocation an operation would be tens of thousands.
+        assert!(long < short + 100, "{} operations more took {} allocations more", many - few, long - short);
     }
 }

@@ -6,13 +6,16 @@
 //! when the job goes on to commits, to reading back, to its next pass, to its end.
 
 mod batch;
+mod begin;
 mod chance;
+mod ends;
 mod errors;
 mod facts;
 mod ground;
 mod lanes;
 mod least;
 mod pace;
+mod passes;
 mod pieces;
 mod place;
 mod queue;

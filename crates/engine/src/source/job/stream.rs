@@ -116,7 +116,7 @@ impl StreamPlan {
         let grain = &self.rules.grain;
         let sizes = if grain.by_order { &grain.sizes[..2] } else { &grain.sizes[1..2] };
         let alike = sizes.iter().all(|size| *size == sizes[0] && matches!(size, Sizes::Fixed(_)));
-        let whole = alike && grain.units[1] % sizes[0].least() == 0;
+        let whole = alike && grain.units[1].is_multiple_of(sizes[0].least());
         let in_order = !pattern.random && pattern.skip == 0 && self.rules.zones.is_none();
         let once = grain.once(pattern) && self.run == 1 && self.percent_random[1] >= 100.0;
         !(whole && pattern.skip == 0 || in_order || once)
