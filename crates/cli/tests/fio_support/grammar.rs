@@ -87,6 +87,10 @@ pub fn job_file(random: &mut Random, engine: &str, arithmetic: bool) -> JobFile 
             let _ = writeln!(text, "{line}");
         }
     }
+    if random.one_in(3) {
+        // Jobs of one group would be shown as the first of them.
+        text.push_str("stonewall\ngroup_reporting\n");
+    }
     let mut predictions = Vec::new();
     for number in 0..=random.below(3) {
         predictions.push(job(random, &mut text, &format!("job{number}"), arithmetic));
@@ -135,7 +139,6 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
     }
     if clones > 1 {
         lines.push(format!("numjobs={clones}"));
-        lines.extend(random.one_in(2).then(|| "group_reporting".to_owned()));
     }
     let mut ops = if repeats {
         lines.push("norandommap".to_owned());
@@ -191,9 +194,11 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
     for at in (1..lines.len()).rev() {
         lines.swap(at, random.below(at as u64 + 1) as usize);
     }
-    lines
-        .iter()
-        .for_each(|line| drop(writeln!(text, "{}", line.replacen('=', random.of(&["=", "=", "= "]), 1))));
+    for line in &lines {
+        // fio takes blanks behind the = for a part of some values.
+        let equals = random.of(&["=", "= ", " = "]);
+        let _ = writeln!(text, "{}", line.replacen('=', if arithmetic { equals } else { "=" }, 1));
+    }
     let loose = repeats && left_over > 0;
     predict(name, rw, (ops * clones, (ops + more) * clones), block, mix, loose)
 }
