@@ -222,6 +222,32 @@ fn each_worker_may_have_a_port_of_its_own() {
 }
 
 #[test]
+fn segments_and_windows_are_as_asked_on_both_sides() {
+    on_both(|choice| {
+        let address = free_port("127.0.0.1:0");
+        let sized = NetConfig {
+            segment_bytes: Some(1000),
+            window_bytes: Some(64 << 10),
+            nodelay: false,
+            repeat: true,
+            ..NetConfig::new(address)
+        };
+        let sender = send(sized.clone(), choice, 5);
+        let reactor = Reactor::open(choice).unwrap();
+        let listening = NetConfig { listen: true, ..sized };
+        let session = open(&reactor, listening, &context(1, Sink::Buffer)).unwrap();
+        reactor.block_on(async {
+            for number in 0..5 {
+                session.perform(&op(OpKind::Read, 0, number, BLOCK)).await.unwrap();
+            }
+        });
+        let largest = session.facts().connections[0].mss_bytes;
+        assert!((1..=1000).contains(&largest), "{largest}");
+        assert_eq!(sender.join().unwrap(), 5 * BLOCK);
+    });
+}
+
+#[test]
 fn a_peer_that_is_not_there_is_named_in_one_line() {
     let address = free_port("127.0.0.1:0");
     let reactor = Reactor::open(Choice::Auto).unwrap();

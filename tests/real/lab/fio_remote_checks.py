@@ -18,6 +18,8 @@ GUIDE = Path(__file__).parents[3] / "examples/jobs/nfs-guide.fio"
 CLONES = 10
 CONNECTIONS = 3
 MIB = 1 << 20
+# Headers that the sender writes and the receiver compares.
+VERIFIED = ("--verify=crc32c", "--do_verify=0")
 
 
 def guide(lab: Lab, report: Report) -> None:
@@ -78,8 +80,11 @@ def layout(lab: Lab, report: Report) -> None:
         url = f"{ganesha.url()}?nfsport={ganesha.nfs_port}&mountport={ganesha.mount_port}"
         common = [f"--nfs_url={url}", "--ioengine=nfs", "--bs=64k", "--size=1m", "--results=results.sqlite"]
         fio = [lab.manometer, "fio", "--output-format=json"]
-        written = run([*fio, "--name=w", *common, "--rw=randwrite", "--verify=crc32c", "--filename=a/b/data"], directory)
+        durable = ["--fsync=4", "--end_fsync=1", "--verify=crc32c", "--filename=a/b/data"]
+        written = run([*fio, "--name=w", *common, "--rw=randwrite", *durable], directory)
         report.equal("writes with verification end well", written.returncode, 0) or print(written.stderr)
+        (job,) = json.loads(written.stdout)["jobs"]
+        report.check("commits are counted", job["sync"]["total_ios"] > 0, job["sync"])
         report.equal("the file is where it was named", ganesha.files("/a/b"), {"data": MIB})
         checked = run(
             [*fio, "--name=v", *common, "--rw=read", "--verify=crc32c", "--filename=a/b/data"], directory
@@ -157,6 +162,8 @@ SCENARIOS = {
     "fio net from fio": pair("manometer", "fio", "receiver"),
     "fio net to fio": pair("fio", "manometer", "receiver"),
     "fio net from fio that listens": pair("manometer", "fio", "sender"),
+    "fio net verified from fio": pair("manometer", "fio", "receiver", *VERIFIED),
+    "fio net verified to fio": pair("fio", "manometer", "receiver", *VERIFIED),
     "fio net ping-pong from fio": pair("manometer", "fio", "receiver", "--pingpong=1"),
     "fio net ping-pong to fio": pair("fio", "manometer", "receiver", "--pingpong=1"),
 }
