@@ -97,7 +97,7 @@ fn a_mounted_disk_that_a_job_names_takes_two_leaves() {
         hint: Hint::None,
     };
     let driver = driver(Place::Named(named), |_| {});
-    let refused = driver.check_named(0, &[device.clone()], false).unwrap_err().detail;
+    let refused = driver.check_named(0, std::slice::from_ref(&device), false).unwrap_err().detail;
     assert!(refused.contains("allow_mounted_write"), "{refused}");
     let refused = driver.check_named(0, &[], true).unwrap_err().detail;
     assert!(refused.contains("--destroy"), "{refused}");
