@@ -118,6 +118,8 @@ pub fn measure(
     let cell = task.cell;
     let mut plan = plan(context, task)?;
     plan.beside.rendezvous = place.take();
+    // Each cell would begin to count cores at the first one.
+    plan.pin &= together.is_alone();
     let logs = job::logs(context, cell)?;
     plan.beside.trace = logs.as_ref().map(Running::trace);
     let mut monitor = Monitor::new(&task.rule, task.floors);

@@ -14,6 +14,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// The cells of a group while they run.
 pub struct Together {
+    members: usize,
     rendezvous: Rendezvous,
     state: Mutex<State>,
     changed: Condvar,
@@ -65,6 +66,7 @@ impl Together {
         let open: Vec<u32> = cells.iter().map(|cell| cell.index).collect();
         let at_start = cells.iter().filter(|cell| awaited(cell, cells).is_empty()).count();
         Self {
+            members: cells.len(),
             rendezvous: Rendezvous::new(at_start as u32),
             state: Mutex::new(State { open, ..State::default() }),
             changed: Condvar::new(),
@@ -73,6 +75,11 @@ impl Together {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True for a cell that runs alone.
+    pub fn is_alone(&self) -> bool {
+        self.members == 1
     }
 
     /// Waits until the cell's turn has come: at the group's start, or when the cells that it waits for have ended.
@@ -170,6 +177,7 @@ mod tests {
         let cells: Vec<&Cell> = cells.iter().collect();
         assert_eq!((awaited(cells[1], &cells), awaited(cells[2], &cells)), (vec![0], vec![1]));
         let together = Together::new(&cells);
+        assert!(!together.is_alone() && Together::new(&cells[..1]).is_alone());
         assert_eq!(together.state().open, [0, 1, 2]);
         together.ended(0);
         assert_eq!(together.state().open, [1, 2]);
