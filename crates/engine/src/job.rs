@@ -136,6 +136,9 @@ pub struct JobFacts {
     pub found_depth: Option<u32>,
     /// From the first start to the last end of what ended in the measured window, by direction; verification counts as reading.
     pub spans: Directions<Option<Span>>,
+    /// Of the commits inside the measured window, the whole ones (fsync) between writes; not those of a part, and not those
+    /// at an end.
+    pub fsyncs: u64,
     /// Failures that the job says are to be overlooked. They are in the counts of failed operations too.
     pub overlooked: u64,
     /// Why workers ended early, one each.
@@ -195,6 +198,7 @@ impl JobFacts {
                 (a, b) => a.or(b),
             };
         }
+        self.fsyncs += other.fsyncs;
         self.overlooked += other.overlooked;
         self.failures.extend(other.failures);
         self.trace_waits += other.trace_waits;

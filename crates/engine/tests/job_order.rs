@@ -40,6 +40,10 @@ fn the_amount_may_be_more_or_less_than_the_region() {
     let mut twice = job();
     twice.ending.loops = 2;
     assert_eq!(reads(twice.clone(), 8 * KIB), [0, 1, 0, 1]);
+    // Two passes, and a third for what they left of the amount.
+    twice.region.io_bytes = Amount::Bytes(20 * KIB);
+    assert_eq!(reads(twice.clone(), 8 * KIB), [0, 1, 0, 1, 0, 1]);
+    twice.region.io_bytes = Amount::default();
     twice.region.operations = 3;
     assert_eq!(reads(twice, 16 * KIB), [0, 1, 2, 3, 0, 1]);
     let mut few = job();
@@ -96,6 +100,10 @@ fn commits_follow_so_many_writes_but_not_the_last() {
         ops.iter().filter(|op| op.kind == OpKind::Commit).map(|op| drivers::CommitKind::of(op.len)).collect();
     use drivers::CommitKind::{Data, Full};
     assert_eq!(kinds, [Data, Full, Data]);
+    let mut ending = job();
+    (ending.commits.fsync_every, ending.commits.at_end) = (3, true);
+    let (_, result) = asked_by(&job_plan(load(ending, WRITES, &[32 * KIB]), 1));
+    assert_eq!((result.job.fsyncs, result.total.op(OpKind::Commit).unwrap().ok), (2, 3));
 }
 
 #[test]

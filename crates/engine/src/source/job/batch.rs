@@ -93,33 +93,17 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_begun_when_there_is_room_for_it() {
-        let mut queue = batches(4, 0, 0, 8);
-        assert_eq!(begin_all(&mut queue), 8);
-        (0..3).for_each(|_| queue.ended());
-        assert_eq!(begin_all(&mut queue), 0);
-        queue.ended();
-        assert_eq!(begin_all(&mut queue), 4);
-    }
-
-    #[test]
-    fn endings_are_taken_in_batches() {
-        let mut queue = batches(1, 4, 0, 8);
-        assert_eq!(begin_all(&mut queue), 8);
-        (0..3).for_each(|_| queue.ended());
-        assert_eq!(begin_all(&mut queue), 0);
-        queue.ended();
-        assert_eq!(begin_all(&mut queue), 4);
-    }
-
-    #[test]
-    fn a_full_queue_drains_to_the_low_mark() {
-        let mut queue = batches(1, 0, 2, 8);
-        assert_eq!(begin_all(&mut queue), 8);
-        (0..5).for_each(|_| queue.ended());
-        assert_eq!(begin_all(&mut queue), 0);
-        queue.ended();
-        assert_eq!(begin_all(&mut queue), 6);
+    fn a_full_queue_waits_for_a_batch_of_endings_or_of_room() {
+        // Begun together, taken together, drained to: endings after which nothing is begun yet, and what is begun after
+        // one more.
+        let cases = [(batches(4, 0, 0, 8), 3, 4), (batches(1, 4, 0, 8), 3, 4), (batches(1, 0, 2, 8), 5, 6)];
+        for (mut queue, too_few, begun) in cases {
+            assert_eq!(begin_all(&mut queue), 8);
+            (0..too_few).for_each(|_| queue.ended());
+            assert_eq!(begin_all(&mut queue), 0, "{queue:?}");
+            queue.ended();
+            assert_eq!(begin_all(&mut queue), begun, "{queue:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use drivers::{Op, OpError};
+use drivers::{CommitKind, Op, OpError};
 use metrics::{ErrorKind, OpKind};
 
 use super::errors::Follows;
@@ -27,6 +27,10 @@ impl State {
         let direction = direction_of(op.kind);
         if measured && let Some(direction) = direction {
             self.facts.ended(direction, span, self.window_ns);
+        }
+        let between = under == Under::Commit && !matches!(self.phase, Phase::Commit(_));
+        if measured && between && CommitKind::of(op.len) == CommitKind::Full {
+            self.facts.fsyncs += 1;
         }
         if self.guarded {
             self.guarded_end(lane, under, span, error);
@@ -99,6 +103,10 @@ impl State {
 
     #[cold]
     pub(super) fn failed(&mut self, op: &Op, under: Under, error: &OpError) {
+        if op.kind == OpKind::Remove {
+            // Another worker has removed what they share.
+            return;
+        }
         if let (Under::Load(number), OpKind::Write, Some(follower)) = (under, op.kind, &mut self.follower) {
             follower.doubt(number);
         }

@@ -23,7 +23,9 @@ impl State {
     }
 
     pub(super) fn has_next_pass(&self) -> bool {
-        let left = self.script.limit_bytes.saturating_sub(self.all_bytes.max(self.bytes));
+        // As in fio: passes beyond the loops are for what the loops left of one amount.
+        let amount = self.script.limit_bytes / self.script.loops;
+        let left = amount.saturating_sub(self.all_bytes.max(self.bytes));
         let begun = self.bytes < self.script.limit_bytes && self.ops < self.script.limit_ops;
         let moved = self.all_bytes > self.pass_bytes;
         moved
@@ -45,7 +47,8 @@ impl State {
                 self.phase = match then {
                     Then::Commit => Phase::Commit(0),
                     Then::Back { until, load } => Phase::Back { until, load },
-                    Then::NextPass => self.next_pass(now),
+                    Then::NextPass if self.script.unlinks => Phase::Unlink(0),
+                    Then::NextPass | Then::Unlinked => self.next_pass(now),
                 };
                 self.lanes.wake_all();
                 None
@@ -53,6 +56,15 @@ impl State {
             Phase::Commit(from) => {
                 let Some(op) = self.next_dirty(lane, from) else { return self.pass_ended() };
                 Some(self.launch(lane, op, Under::Commit, now, now))
+            }
+            Phase::Unlink(at) if at < self.dirty.len() => {
+                self.phase = Phase::Unlink(at + 1);
+                let op = self.op(lane, OpKind::Remove, (self.stream.object(at), 0, 0), 0);
+                Some(self.launch(lane, op, Under::Commit, now, now))
+            }
+            Phase::Unlink(_) => {
+                self.phase = Phase::Settle(Then::Unlinked);
+                None
             }
             Phase::Back { until, load } => {
                 let follower = self.follower.as_mut()?;

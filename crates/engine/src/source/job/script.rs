@@ -14,6 +14,8 @@ pub(super) struct Script {
     pub counts: [bool; 3],
     /// Passes over the region at least.
     pub loops: u64,
+    /// The files are removed between two passes.
+    pub unlinks: bool,
     /// More passes follow until the amount is reached.
     pub goes_round: bool,
     /// The largest block.
@@ -86,6 +88,7 @@ impl Script {
             limit_ops,
             counts,
             loops,
+            unlinks: job.files.layout.unlink_each_loop,
             goes_round,
             most: plan.rules.grain.most(),
             commits: job.commits,

@@ -75,6 +75,8 @@ pub(super) enum Phase {
     Settle(Then),
     /// The files that were written are committed, from this one on.
     Commit(usize),
+    /// The files are removed before the next pass makes them again, from this one on.
+    Unlink(usize),
     /// Reads back up to so many writes.
     Back {
         until: u64,
@@ -86,8 +88,13 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Then {
     Commit,
-    Back { until: u64, load: bool },
+    Back {
+        until: u64,
+        load: bool,
+    },
     NextPass,
+    /// The files are removed.
+    Unlinked,
 }
 
 /// What a lane is doing.
