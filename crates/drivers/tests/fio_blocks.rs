@@ -59,7 +59,7 @@ fn with_patterns() -> Vec<Blocks> {
         MARKED.iter().map(|(name, method)| blocks(name, 512, check(*method, pattern()))).collect();
     let of = |method| check(method, pattern());
     all.push(blocks("pattern", 512, of(CheckMethod::Pattern)));
-    all.push(blocks("pattern-odd", 512, check(CheckMethod::Pattern, vec![hex("12345")])));
+    all.push(blocks("pattern-odd", 512, check(CheckMethod::Pattern, vec![hex("fedcb")])));
     all.push(blocks("interval", 1024, Check { interval_bytes: 512, ..of(CheckMethod::Crc32c) }));
     all.push(blocks("offset", 512, Check { header_offset: 200, ..of(CheckMethod::Md5) }));
     let both = Check { interval_bytes: 512, header_offset: 60, ..of(CheckMethod::Xxhash) };

@@ -38,7 +38,7 @@ fn blocks_of_several_calls_are_compared_as_a_whole() {
 
             // A byte in the middle of what the server holds.
             let at = (BLOCK + 77_777) as usize;
-            let mut flip = || {
+            let flip = || {
                 let mut nodes = server.state.nodes.lock().unwrap();
                 let node = nodes.values_mut().find(|node| node.name == format!("{:016x}", 3)).unwrap();
                 node.data[at] ^= 8;
