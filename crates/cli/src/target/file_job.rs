@@ -1,5 +1,6 @@
 //! The files and devices of a job on this machine: opened as it says, laid out, given up by the cache, removed.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -107,9 +108,9 @@ impl FileTarget {
         let mut known: BTreeMap<u64, Known> = BTreeMap::new();
         let mut files = parts(job, cell.workload.jobs, |number, file| {
             let object = job.files.object(number, file);
-            if !known.contains_key(&object) {
+            if let Entry::Vacant(place) = known.entry(object) {
                 let looked = self.driver.look(object)?;
-                known.insert(object, Known { looked, bytes: looked.bytes });
+                place.insert(Known { looked, bytes: looked.bytes });
             }
             let one = &known[&object];
             let fixed = one.looked.kind == FileKind::Block;
