@@ -7,7 +7,7 @@ mod support;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{Ended, run};
 use tempfile::TempDir;
 
@@ -25,7 +25,7 @@ fn fio(job: &str, arguments: &[&str]) -> (Ended, TempDir) {
     (ended, directory)
 }
 
-fn json(job: &str, form: &str) -> Value {
+fn document(job: &str, form: &str) -> Value {
     let (ended, _directory) = fio(job, &[&format!("--output-format={form}")]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.stdout))
@@ -46,7 +46,7 @@ const SLOW: &str = "[slow]\nioengine=sim\nsim_url=sim:?latency=1ms&slow=70s/2000
 
 #[test]
 fn one_operation_of_seventy_seconds_is_one_of_seventy_seconds() {
-    let document = json(&SLOW.replace("size=8m", "size=8000k"), "json+");
+    let document = document(&SLOW.replace("size=8m", "size=8000k"), "json+");
     let read = &document["jobs"][0]["read"];
     assert_eq!(read["total_ios"], 2000, "{read}");
     for latency in [&read["clat_ns"], &read["lat_ns"]] {
@@ -88,7 +88,7 @@ const GROUP: &str = "[global]\nioengine=sim\nsim_url=sim:?latency=1ms\nbs=4k\nsi
 
 #[test]
 fn jobs_of_a_group_are_one_or_each_its_own() {
-    let apart = json(GROUP, "json");
+    let apart = document(GROUP, "json");
     let names = |document: &Value| -> Vec<(String, u64)> {
         let jobs = document["jobs"].as_array().unwrap();
         jobs.iter()
@@ -98,7 +98,7 @@ fn jobs_of_a_group_are_one_or_each_its_own() {
     let named = |name: &str, group| (name.to_owned(), group);
     assert_eq!(names(&apart), [named("reads", 0), named("reads", 0), named("writes", 1), named("writes", 1)]);
     assert_eq!(apart["jobs"][1]["read"]["total_ios"], 100);
-    let together = json(&GROUP.replace("[global]", "[global]\ngroup_reporting"), "json");
+    let together = document(&GROUP.replace("[global]", "[global]\ngroup_reporting"), "json");
     assert_eq!(names(&together), [named("reads", 0), named("writes", 1)]);
     let read = &together["jobs"][0]["read"];
     assert_eq!(
@@ -139,9 +139,9 @@ fn directions_are_shown_apart_together_or_both() {
             .map(|key| (*key).to_owned())
             .collect()
     };
-    assert_eq!(keys(&json(&job("none"), "json")), ["read", "write", "trim", "sync"]);
-    assert_eq!(keys(&json(&job("mixed"), "json")), ["mixed"]);
-    let both = json(&job("both"), "json");
+    assert_eq!(keys(&document(&job("none"), "json")), ["read", "write", "trim", "sync"]);
+    assert_eq!(keys(&document(&job("mixed"), "json")), ["mixed"]);
+    let both = document(&job("both"), "json");
     assert_eq!(keys(&both), ["read", "write", "trim", "sync", "mixed"]);
     assert_eq!(both["jobs"][0]["mixed"]["total_ios"], 2048);
 }
@@ -195,4 +195,38 @@ fn each_operation_has_a_line_without_averages() {
             (10, "1, 1000000, 1, 4096, 0, 0", "10, 1000000, 1, 4096, 36864, 0")
         );
     }
+}
+
+#[test]
+fn a_block_that_differs_is_an_error_with_fios_number() {
+    let write = "[w]\nfilename=data\nsize=64k\nbs=4k\nrw=write\nverify=crc32c\ndo_verify=0\n";
+    let (ended, directory) = fio(write, &["--output-format=json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let mut data = std::fs::read(directory.path().join("data")).unwrap();
+    data[9_000] ^= 1;
+    std::fs::write(directory.path().join("data"), data).unwrap();
+    let read = write.replace("rw=write", "rw=read").replace("do_verify=0", "continue_on_error=verify");
+    let check = |more: &str| {
+        std::fs::write(directory.path().join("job.fio"), read.replace("continue_on_error=verify", more))
+            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
+        command.args(["fio", "job.fio", "--results=results.sqlite", "--output-format=json"]);
+        command.current_dir(directory.path()).env("HOME", directory.path()).stdin(Stdio::null());
+        let ended = run(&mut command);
+        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        serde_json::from_str::<Value>(&ended.stdout).unwrap()["jobs"][0].clone()
+    };
+    // EILSEQ, as fio has it.
+    let goes_on = check("continue_on_error=verify");
+    assert_eq!(
+        (&goes_on["error"], &goes_on["total_err"], &goes_on["first_error"]),
+        (&84.into(), &1.into(), &84.into())
+    );
+    assert_eq!(
+        (&goes_on["read"]["total_ios"], &goes_on["manometer"]["errors"]),
+        (&15.into(), &json!({"corrupt": 1}))
+    );
+    let ends = check("");
+    assert_eq!((&ends["error"], ends.get("total_err")), (&84.into(), None));
+    assert!(ends["manometer"]["failure"].as_str().is_some_and(|text| text.contains("8192")), "{ends}");
 }

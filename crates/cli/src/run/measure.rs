@@ -1,7 +1,7 @@
 //! One measurement: load until the rule calls it steady, with the client watched meanwhile.
 
 use engine::{StagePlan, StageResult};
-use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
+use experiment::{Arrivals, Cell, ErrorPolicy, Reporting, SteadyRule};
 use reactor::clock;
 use stats::{Decision, Floors, Monitor, SteadyOutcome};
 use store::{OpenLoop, StageRecord};
@@ -124,7 +124,8 @@ pub fn measure(
     plan.beside.trace = logs.as_ref().map(Running::trace);
     let mut monitor = Monitor::new(&task.rule, task.floors);
     let mut watch = (!task.opened.virtual_clock()).then(Watch::start);
-    let mut sampler = Sampler::default();
+    let report = cell.workload.job.as_ref().map(|job| &job.report);
+    let mut sampler = Sampler::new(report.unwrap_or(&Reporting::default()));
     let mut span: Option<(u64, u64)> = None;
     let mut decided = false;
     let order = Order {

@@ -58,6 +58,8 @@ pub struct Own {
     pub errors: std::collections::BTreeMap<metrics::ErrorKind, u64>,
     /// Operations that were in flight when the measured window ended, and are in no count.
     pub in_flight_at_end: u64,
+    /// How often a worker waited for the thread that writes the logs.
+    pub log_waits: u64,
 }
 
 /// The entries of a run, in the order of its cells.
@@ -111,6 +113,7 @@ impl Entry {
             }
             entry.add(OpKind::Commit, &stage.closing, 0);
             entry.own.in_flight_at_end += stage.in_flight_at_end;
+            entry.own.log_waits += stage.job.trace_waits;
             entry.depth = stage.job.found_depth.unwrap_or(entry.depth);
             for (mine, theirs) in entry.depths.iter_mut().zip(stage.job.depths) {
                 *mine += theirs;
@@ -235,6 +238,7 @@ impl Own {
             *self.errors.entry(kind).or_default() += count;
         }
         self.in_flight_at_end += other.in_flight_at_end;
+        self.log_waits += other.log_waits;
     }
 }
 

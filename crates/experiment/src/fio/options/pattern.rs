@@ -32,7 +32,12 @@ pub(super) const OPTIONS: &[FioOption] = &[
         "trims of a regular file punch holes, where fio 3.33 refuses them",
     ),
     same("rw_sequencer", &[], Word(&["sequential", "identical"])),
-    same("unified_rw_reporting", &[], Word(&["none", "mixed", "both", "0", "1", "2"])),
+    differs(
+        "unified_rw_reporting",
+        &[],
+        Word(&["none", "mixed", "both", "0", "1", "2"]),
+        "with `both` the text has figures where fio prints zeros",
+    ),
     differs("randrepeat", &[], Bool, "repeats the same order with each run; the order is not fio's"),
     differs("allrandrepeat", &[], Bool, "repeats everything with each run; the draws are not fio's"),
     differs("randseed", &[], Integer(i64::MIN, i64::MAX), "the same seed draws another order than in fio"),

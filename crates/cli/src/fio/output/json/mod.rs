@@ -127,6 +127,7 @@ struct OwnJobPart<'a> {
     failure: Option<&'a str>,
     errors: &'a BTreeMap<ErrorKind, u64>,
     in_flight_at_end: u64,
+    log_waits: u64,
 }
 
 #[derive(Serialize)]
@@ -210,6 +211,7 @@ impl<'a> JobPart<'a> {
                 failure: entry.own.failure.as_deref(),
                 errors: &entry.own.errors,
                 in_flight_at_end: entry.own.in_flight_at_end,
+                log_waits: entry.own.log_waits,
             },
         }
     }
