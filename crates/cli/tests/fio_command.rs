@@ -184,6 +184,29 @@ fn results_can_be_listed_shown_and_reported_like_those_of_any_run() {
 }
 
 #[test]
+fn keys_of_a_job_are_in_no_output_and_no_result() {
+    let lab = FioLab::new();
+    let keys = ["--http_s3_keyid=IDENTITY", "--http_s3_key=SUPERSECRET"];
+    let on_line =
+        ["--name=l", "--ioengine=http", "--http_mode=s3", "--http_host=127.0.0.1:9", "--filename=/b/o"];
+    for arguments in [&["--output-format=json", "--size=4k"][..], &["--output-format=normal", "--size=4k"]] {
+        let ended = run(lab.command("fio").args(arguments).args(on_line).args(keys));
+        // Nobody listens there.
+        assert_eq!(ended.code, Some(1), "{ended:#?}");
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(!said.contains("SUPERSECRET") && !said.contains("IDENTITY"), "{said}");
+    }
+    for entry in std::fs::read_dir(lab.directory.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(!text.contains("SUPERSECRET"), "{}", path.display());
+        }
+    }
+}
+
+#[test]
 fn help_version_and_a_look_without_running() {
     let lab = FioLab::new();
     for arguments in [&["--help"][..], &["-h"], &["--rw=read", "--help"]] {

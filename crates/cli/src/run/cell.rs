@@ -116,7 +116,10 @@ fn attempt(
     {
         ready.laid_out = job::lay_out(context, cell, job, &opened, &mut stages)?;
     }
-    let cache = opened.cache(cell.cache);
+    let cache = match job::gives_up_pages(cell, &opened) {
+        true => "the cached pages of the job's files were given up before the load".to_owned(),
+        false => opened.cache(cell.cache),
+    };
     if load::writes(cell) {
         ground::lock(ground).about_to_change(context, cell);
     }

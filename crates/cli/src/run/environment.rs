@@ -128,9 +128,27 @@ fn limits(root: &Path, facts: &mut Facts) {
     facts.insert("container".into(), if container { "yes" } else { "no" }.into());
 }
 
-/// The command line; of an address with a user in it, the user is left out.
+/// Words in the names of options whose values are secret (`--http_s3_key=…`).
+const SECRET: [&str; 4] = ["key", "pass", "secret", "token"];
+
+/// The command line; secrets are left out, and of an address with a user in it the user.
 fn command_line(arguments: impl Iterator<Item = String>) -> String {
-    arguments.map(|argument| without_user(&argument)).collect::<Vec<_>>().join(" ")
+    let mut secret_follows = false;
+    let shown = arguments.map(|argument| {
+        let hidden = std::mem::take(&mut secret_follows) && !argument.starts_with('-');
+        let name = argument.split('=').next().unwrap_or(&argument);
+        let secret = SECRET.iter().any(|word| name.to_ascii_lowercase().contains(word));
+        let is_option = argument.starts_with('-');
+        match argument.contains('=') {
+            _ if hidden => "…".to_owned(),
+            true if secret => format!("{name}=…"),
+            with_value => {
+                secret_follows = secret && is_option && !with_value;
+                without_user(&argument)
+            }
+        }
+    });
+    shown.collect::<Vec<_>>().join(" ")
 }
 
 /// `scheme://user:password@host` becomes `scheme://…@host`.
@@ -204,6 +222,17 @@ mod tests {
         }
         assert!(cache_bytes().unwrap() > 0);
         assert!(mount_of(Path::new("/")).is_some());
+    }
+
+    #[test]
+    fn secrets_of_the_command_line_are_not_kept() {
+        let line = |text: &str| command_line(text.split(' ').map(str::to_owned));
+        assert_eq!(
+            line("fio --http_s3_key=abc --http_s3_keyid def --bs=4k --name a"),
+            "fio --http_s3_key=… --http_s3_keyid … --bs=4k --name a"
+        );
+        assert_eq!(line("run --set token=abc f.yaml"), "run --set token=… f.yaml");
+        assert_eq!(line("fio /mnt/keys/job.fio"), "fio /mnt/keys/job.fio");
     }
 
     #[test]

@@ -86,6 +86,11 @@ pub fn lay_out(
     Ok(laid_out)
 }
 
+/// Whether pages of a job's files that this machine's memory holds are given up before the load.
+pub fn gives_up_pages(cell: &Cell, opened: &Opened) -> bool {
+    opened.uses_page_cache() && cell.workload.job.as_ref().is_some_and(|job| job.files.layout.invalidate)
+}
+
 /// What is done to the files right before the load.
 ///
 /// # Errors
