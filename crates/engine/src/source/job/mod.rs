@@ -21,6 +21,7 @@ mod place;
 mod queue;
 mod replay;
 mod script;
+mod seen;
 mod sizes;
 mod state;
 mod stream;

@@ -2,7 +2,7 @@
 
 use experiment::{Amount, Commits};
 
-use super::stream::StreamPlan;
+use super::stream::{Overwriting, StreamPlan};
 use crate::{JobFile, JobLoad};
 
 /// How much a worker does, and what it does besides.
@@ -81,7 +81,7 @@ impl Script {
             only: check.is_some_and(|check| check.only),
             backlog: check.filter(|_| back).map_or(0, |check| check.backlog),
             batch: check.map_or(0, |check| check.backlog_batch),
-            in_doubt: framed && plan.may_overlap(&job.pattern),
+            in_doubt: framed && plan.overwriting(&job.pattern) == Overwriting::InPart,
         };
         Script {
             limit_bytes,

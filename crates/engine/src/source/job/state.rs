@@ -13,7 +13,8 @@ use super::least::Least;
 use super::pace::Pace;
 use super::replay::Replaying;
 use super::script::Script;
-use super::stream::{Drawn, Stream};
+use super::seen::Seen;
+use super::stream::{Drawn, Overwriting, Stream};
 use super::target::Search;
 use super::think::Thinker;
 use super::verify::Follower;
@@ -127,6 +128,11 @@ impl State {
         let seed = spread(job.seed, u64::from(job.first_number) + u64::from(worker));
         let pace = &job.pace;
         let checked = script.comparing.back;
+        // What is read back between the writes is read after each of them.
+        let seen = match stream.plan().overwriting(&job.pattern) {
+            Overwriting::Whole(unit) if checked && script.comparing.backlog == 0 => Seen::new(files, unit),
+            _ => None,
+        };
         let thinker = pace.think.as_ref().and_then(|think| Thinker::new(think, start_ns));
         let pacer = Pace::new(&pace.rates, pace.poisson, start_ns, seed, !checked);
         let batches = Batches::new(&job.queue, lanes);
@@ -144,7 +150,7 @@ impl State {
             window_ns,
             policy: Policy::new(&job.ending.errors, fatal, job.region.fill_device),
             phase: Phase::Load,
-            follower: checked.then(|| Follower::new(&stream)),
+            follower: checked.then(|| Follower::new(&stream, seen)),
             lanes: Lanes::new(reactor, lanes),
             under: vec![Under::Nothing; lanes as usize],
             in_flight: 0,

@@ -32,6 +32,16 @@ pub(super) struct Drawn {
     pub len: u64,
 }
 
+/// Whether a pass may write over what it wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Overwriting {
+    Never,
+    /// Whole blocks of so many bytes.
+    Whole(u64),
+    /// Also parts of blocks.
+    InPart,
+}
+
 /// Draws a worker's operations.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
@@ -111,15 +121,19 @@ impl StreamPlan {
         self.mix.iter().map(|(_, direction)| *direction)
     }
 
-    /// What was written may have been written over in part, within a pass.
-    pub(super) fn may_overlap(&self, pattern: &Pattern) -> bool {
+    /// Whether a pass may write over what it wrote.
+    pub(super) fn overwriting(&self, pattern: &Pattern) -> Overwriting {
         let grain = &self.rules.grain;
         let sizes = if grain.by_order { &grain.sizes[..2] } else { &grain.sizes[1..2] };
         let alike = sizes.iter().all(|size| *size == sizes[0] && matches!(size, Sizes::Fixed(_)));
-        let whole = alike && grain.units[1].is_multiple_of(sizes[0].least());
-        let in_order = !pattern.random && pattern.skip == 0 && self.rules.zones.is_none();
+        let whole = alike && grain.units[1].is_multiple_of(sizes[0].least()) && pattern.skip == 0;
+        let in_order = !pattern.random && pattern.skip == 0 && self.rules.zones.is_none() && !self.rewinds;
         let once = grain.once(pattern) && self.run == 1 && self.percent_random[1] >= 100.0;
-        !(whole && pattern.skip == 0 || in_order || once)
+        match (in_order || once, whole) {
+            (true, _) => Overwriting::Never,
+            (false, true) => Overwriting::Whole(sizes[0].least()),
+            (false, false) => Overwriting::InPart,
+        }
     }
 }
 

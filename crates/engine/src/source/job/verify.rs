@@ -1,5 +1,6 @@
 //! Reading back what was written: a copy of the stream, which follows it.
 
+use super::seen::Seen;
 use super::stream::{Drawn, Stream};
 use crate::written::Doubts;
 use metrics::OpKind;
@@ -14,11 +15,13 @@ pub(super) struct Follower {
     pub read: u64,
     /// Numbers of writes that failed, so that their blocks are not judged.
     doubts: Doubts,
+    /// Blocks that were read back, where one may be written several times.
+    seen: Option<Seen>,
 }
 
 impl Follower {
-    pub(super) fn new(stream: &Stream) -> Self {
-        Follower { stream: stream.clone(), written: 0, read: 0, doubts: Doubts::default() }
+    pub(super) fn new(stream: &Stream, seen: Option<Seen>) -> Self {
+        Follower { stream: stream.clone(), written: 0, read: 0, doubts: Doubts::default(), seen }
     }
 
     /// Another pass begins.
@@ -26,6 +29,9 @@ impl Follower {
         self.stream.clone_from(stream);
         (self.written, self.read) = (0, 0);
         self.doubts.clear();
+        if let Some(seen) = &mut self.seen {
+            seen.clear();
+        }
     }
 
     /// A write with this number did not end well.
@@ -44,10 +50,13 @@ impl Follower {
             }
             let number = self.read;
             self.read += 1;
-            if self.doubts.is_empty() || !self.doubts.contains(number) {
+            if !self.doubts.is_empty() && self.doubts.contains(number) {
+                *uncertain += 1;
+                continue;
+            }
+            if self.seen.as_mut().is_none_or(|seen| seen.is_new(drawn.file, drawn.offset)) {
                 return Some(drawn);
             }
-            *uncertain += 1;
         }
         None
     }
