@@ -63,7 +63,10 @@ pub(super) fn open(
         file_bytes: workload.file_bytes,
         trim: given.flag("trim")?.unwrap_or(usual.trim),
         durable: given.read("sync", durable)?.unwrap_or(usual.durable),
-        open_files: workload.job.as_ref().map_or(usual.open_files, |job| file_job::open_files(job, workload.jobs)),
+        open_files: workload
+            .job
+            .as_ref()
+            .map_or(usual.open_files, |job| file_job::open_files(job, workload.jobs)),
         ..usual
     };
     let sizes: Vec<u64> = workload
