@@ -4,11 +4,12 @@
 //! and says what is left. A run's first signal lets the measurement end well, at the end of its interval; the
 //! second ends it at once and cleans up briefly; the third leaves at once.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::Control;
-use provision::Cancel;
+use provision::{Cancel, Run};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::messages::Messages;
@@ -209,4 +210,17 @@ impl Interrupt {
     pub fn leftovers(&self, text: Option<String>) {
         self.parts().leftovers = text;
     }
+}
+
+/// What a run that leaves at once may leave behind, and the command that removes it.
+pub fn what_may_be_left(run: &Run, journal_dir: Option<&Path>) -> String {
+    let flag = match journal_dir {
+        Some(directory) => format!(" --journal-dir {}", directory.display()),
+        None => String::new(),
+    };
+    format!(
+        "whatever is named {} may still exist; next: `manometer cleanup{flag}` removes what the journal {} lists",
+        run.id().object_name(),
+        run.path().display()
+    )
 }

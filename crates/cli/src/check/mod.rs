@@ -28,7 +28,7 @@ pub use targets::no_keys;
 
 use crate::check::report::{Destination, ReactorFacts, Report};
 use crate::exit;
-use crate::interrupt::{Interrupt, Manner};
+use crate::interrupt::{Interrupt, Manner, what_may_be_left};
 use crate::messages::Messages;
 use crate::moment;
 use arguments::CheckArguments;
@@ -70,7 +70,7 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
     let reactor = choose_reactor(request.load.reactor, messages)?;
     let interrupt = Interrupt::listen(messages.clone(), Manner::Check).context("signals cannot be caught")?;
     let run = begin(&request)?;
-    interrupt.leftovers(Some(second_signal(&request, &run)));
+    interrupt.leftovers(Some(what_may_be_left(&run, request.journal_dir.as_deref())));
 
     let ground = match Ground::prepare(&request, &run, &interrupt, messages, &ports) {
         Ok(ground) => ground,
@@ -152,18 +152,6 @@ fn abandon(run: &Run, interrupt: &Interrupt, messages: &Messages, error: anyhow:
 
 fn left_behind_line(remaining: &[String]) -> String {
     format!("left behind: {}; next: run `manometer cleanup`", remaining.join(", "))
-}
-
-fn second_signal(request: &Request, run: &Run) -> String {
-    let flag = match &request.journal_dir {
-        Some(directory) => format!(" --journal-dir {}", directory.display()),
-        None => String::new(),
-    };
-    format!(
-        "whatever is named {} may still exist; next: `manometer cleanup{flag}` removes what the journal {} lists",
-        run.id().object_name(),
-        run.path().display()
-    )
 }
 
 /// The payload of a run is its own, so that nothing left by another can pass for it.

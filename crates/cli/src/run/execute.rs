@@ -13,7 +13,7 @@ use super::matrix::{self, Outcome};
 use super::recorder::Recorder;
 use super::{environment, output};
 use crate::fio::outcome::{CellOutcome, DiskUse};
-use crate::interrupt::{Interrupt, Manner};
+use crate::interrupt::{Interrupt, Manner, what_may_be_left};
 use crate::live::line::line;
 use crate::live::screen::Show;
 use crate::live::{Model, Screen, screen};
@@ -127,7 +127,7 @@ fn carry_out(
     begun.record.environment = environment::capture(&reactor_facts(reactor, messages)?);
     let interrupt = Interrupt::listen(messages.clone(), Manner::Run)
         .map_err(|error| failure(format!("signals cannot be caught: {error}")))?;
-    interrupt.leftovers(Some(leftovers(arguments, &begun.run)));
+    interrupt.leftovers(Some(what_may_be_left(&begun.run, arguments.journal_dir.as_deref())));
     interrupt.before_leaving(Some(Arc::new(screen::restore)));
     let plan = begun.record.plan.clone();
     let model = Model {
@@ -200,18 +200,6 @@ fn reactor_facts(
         facts.push(("reactor.refusal", reason));
     }
     Ok(facts)
-}
-
-fn leftovers(arguments: &RunArguments, run: &provision::Run) -> String {
-    let flag = match &arguments.journal_dir {
-        Some(directory) => format!(" --journal-dir {}", directory.display()),
-        None => String::new(),
-    };
-    format!(
-        "whatever is named {} may still exist; next: `manometer cleanup{flag}` removes what the journal {} lists",
-        run.id().object_name(),
-        run.path().display()
-    )
 }
 
 /// What has to be added to other commands so that they find what this run used.
