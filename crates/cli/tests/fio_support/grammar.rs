@@ -170,6 +170,12 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
             lines.push(format!("loops={loops}"));
             (ops, more) = (ops * loops, more * loops);
         }
+        // For a time, which costs none on the simulated target.
+        3 if arithmetic && !mixed && rw != "trimwrite" => {
+            let rate = 50 + random.below(950);
+            lines.extend(["time_based".to_owned(), "runtime=2s".to_owned(), format!("rate_iops={rate}")]);
+            (ops, more) = (2 * rate - 2, 4);
+        }
         _ => {}
     }
     let writes = !rw.contains("read") || rw == "readwrite";
@@ -180,7 +186,8 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
         ("randseed=7", true),
         ("random_generator=lfsr", by_chance && !repeats && files == 1),
         ("iodepth_batch=2", true),
-        ("rate_iops=20000", !rw.contains("rw") && rw != "trimwrite"),
+        ("rate_iops=20000", !mixed && rw != "trimwrite" && !lines.contains(&"time_based".to_owned())),
+        ("percentage_random=50", by_chance && !repeats && left_over == 0 && files == 1),
     ] {
         if fits && random.one_in(6) {
             lines.push(line.to_owned());
