@@ -25,8 +25,10 @@ pub struct Entry {
     pub report: Reporting,
     /// Reads, writes and trims.
     pub directions: [Direction; direction::COUNT],
-    /// Commits.
+    /// Latencies of all commits.
     pub sync: Histogram,
+    /// Commits that were fsyncs between writes, which is what fio counts.
+    pub syncs: u64,
     /// What the workers used of the processors.
     pub usage: Usage,
     /// Operations by how many were in flight when they started.
@@ -114,6 +116,7 @@ impl Entry {
             entry.add(OpKind::Commit, &stage.closing, 0);
             entry.own.in_flight_at_end += stage.in_flight_at_end;
             entry.own.log_waits += stage.job.trace_waits;
+            entry.syncs += stage.job.fsyncs;
             entry.depth = stage.job.found_depth.unwrap_or(entry.depth);
             for (mine, theirs) in entry.depths.iter_mut().zip(stage.job.depths) {
                 *mine += theirs;
@@ -149,6 +152,7 @@ impl Entry {
             mine.merge(theirs);
         }
         self.sync.merge(&other.sync);
+        self.syncs += other.syncs;
         self.usage.user_ns += other.usage.user_ns;
         self.usage.system_ns += other.usage.system_ns;
         self.usage.voluntary_switches += other.usage.voluntary_switches;

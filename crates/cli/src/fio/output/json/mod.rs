@@ -14,6 +14,7 @@ use serde::Serialize;
 use self::parts::{DirectionPart, Ordered, SyncPart, distribution, keyed};
 use self::style::FioStyle;
 use super::direction::Direction;
+use super::disks;
 use super::entry::{Entry, Steady};
 use super::groups::{self, Group};
 use super::report::{Report, target_numbers};
@@ -183,7 +184,7 @@ impl<'a> JobPart<'a> {
             read: each(0),
             write: each(1),
             trim: each(2),
-            sync: apart.then(|| SyncPart::of(&entry.commits(), bins)),
+            sync: apart.then(|| SyncPart::of(entry.syncs, &entry.commits(), bins)),
             mixed: together.then(|| part(&entry.together(), &group.mixed)),
             job_runtime: entry.usage.wall_ns / 1_000_000,
             usr_cpu,
@@ -238,30 +239,26 @@ fn steady(entry: &Entry) -> Option<SteadyPart> {
 
 /// A disk, and those that it is made of.
 fn disk(disk: &DiskUse) -> Vec<Ordered<Number>> {
-    let whole = |key: &str, value: u64| (key.to_owned(), Number::Whole(value));
     let mut fields = vec![("name".to_owned(), Number::Text(disk.name.clone()))];
-    fields.extend([
-        whole("read_ios", disk.operations[0]),
-        whole("write_ios", disk.operations[1]),
-        whole("read_merges", disk.merged[0]),
-        whole("write_merges", disk.merged[1]),
-        whole("read_ticks", disk.waited_ms[0]),
-        whole("write_ticks", disk.waited_ms[1]),
-        whole("in_queue", disk.queued_ms),
-    ]);
-    fields.push(("util".to_owned(), Number::Real(super::disks::busy_percent(disk))));
+    fields.extend(disk_fields("", "write_merges", disk, disks::busy_percent(disk)));
     if !disk.parts.is_empty() {
-        let sum = super::disks::mean_of_parts(disk);
-        fields.extend([
-            whole("aggr_read_ios", sum.operations[0]),
-            whole("aggr_write_ios", sum.operations[1]),
-            whole("aggr_read_merges", sum.merged[0]),
-            whole("aggr_write_merge", sum.merged[1]),
-            whole("aggr_read_ticks", sum.waited_ms[0]),
-            whole("aggr_write_ticks", sum.waited_ms[1]),
-            whole("aggr_in_queue", sum.queued_ms),
-        ]);
-        fields.push(("aggr_util".to_owned(), Number::Real(super::disks::busiest_percent(disk))));
+        let mean = disks::mean_of_parts(disk);
+        // This one name differs in fio.
+        fields.extend(disk_fields("aggr_", "write_merge", &mean, disks::busiest_percent(disk)));
     }
     std::iter::once(Ordered(fields)).chain(disk.parts.iter().flat_map(self::disk)).collect()
+}
+
+fn disk_fields(prefix: &str, write_merges: &str, disk: &DiskUse, percent: f64) -> Vec<(String, Number)> {
+    let counts = [
+        ("read_ios", disk.operations[0]),
+        ("write_ios", disk.operations[1]),
+        ("read_merges", disk.merged[0]),
+        (write_merges, disk.merged[1]),
+        ("read_ticks", disk.waited_ms[0]),
+        ("write_ticks", disk.waited_ms[1]),
+        ("in_queue", disk.queued_ms),
+    ];
+    let whole = counts.map(|(name, count)| (format!("{prefix}{name}"), Number::Whole(count)));
+    whole.into_iter().chain([(format!("{prefix}util"), Number::Real(percent))]).collect()
 }

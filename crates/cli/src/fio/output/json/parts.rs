@@ -134,9 +134,9 @@ pub struct SyncPart {
 }
 
 impl SyncPart {
-    /// With these latencies.
-    pub fn of(commits: &Latency, bins: bool) -> Self {
-        SyncPart { total_ios: commits.count, lat_ns: LatencyPart::of(commits, bins) }
+    /// So many between writes, and the latencies of all.
+    pub fn of(total_ios: u64, commits: &Latency, bins: bool) -> Self {
+        SyncPart { total_ios, lat_ns: LatencyPart::of(commits, bins) }
     }
 }
 

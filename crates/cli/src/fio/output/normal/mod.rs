@@ -136,13 +136,7 @@ fn work_lines(entry: &Entry) -> Vec<String> {
         format!("     complete  : {batches}"),
         format!(
             "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0",
-            read.ops,
-            write.ops,
-            trim.ops,
-            entry.sync.count(),
-            read.short,
-            write.short,
-            trim.short,
+            read.ops, write.ops, trim.ops, entry.syncs, read.short, write.short, trim.short,
         ),
     ];
     if entry.goes_on {

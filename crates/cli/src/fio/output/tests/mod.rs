@@ -43,6 +43,7 @@ fn files() -> Entry {
         depth: 1,
         depths: [760, 0, 0, 0, 0, 0, 0],
         goes_on: true,
+        syncs: 95,
         report: Reporting {
             description: "reads, writes and commits".to_owned(),
             response: true,
