@@ -254,8 +254,23 @@ impl<'a> Operation<'a> {
         self.range(true).await
     }
 
+    /// A job's file that is written and is not there, as between loops that each begin with none.
+    #[cold]
+    async fn make(&mut self) -> Result<Opened, Fault> {
+        match self.create().await {
+            // Another lane was faster.
+            Err(fault) if fault.status != Some(Status::EXIST) => Err(fault),
+            _ => self.open().await,
+        }
+    }
+
     async fn range(&mut self, write: bool) -> Result<(), Fault> {
-        let opened = self.open().await?;
+        let opened = match self.open().await {
+            Err(fault) if write && fault.status == Some(Status::NOENT) && self.session.named.is_some() => {
+                self.make().await?
+            }
+            opened => opened?,
+        };
         match self.transfer(opened.file, write).await {
             Ok(()) => Ok(()),
             Err(fault) => {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drivers::nfs::{JobPath, Named, NfsAddress, NfsConfig, NfsDriver, Seen};
-use drivers::{Driver, Session, WorkerContext};
+use drivers::nfs::{JobPath, Named, NfsAddress, NfsConfig, NfsDriver, NfsSession, Seen};
+use drivers::{Done, Driver, OpError, Session, WorkerContext};
 use experiment::FileNames;
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
@@ -57,6 +57,39 @@ fn files_are_made_where_they_are_named_and_found_again() {
     driver.remove_files(&files, LIMIT).unwrap();
     driver.remove_files(&files, LIMIT).unwrap();
     assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::Missing, Seen::Missing]);
+}
+
+#[test]
+fn a_file_that_is_written_and_is_not_there_is_made() {
+    let server = Server::start(obedient);
+    let driver = NfsDriver::new(named(&server, "")).unwrap();
+    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let session = reactor.block_on(driver.connect(&reactor, &context(4))).unwrap();
+    for _ in 0..2 {
+        for result in on_all_lanes_of(&reactor, &session, 4, OpKind::Write) {
+            result.unwrap();
+        }
+        perform(&reactor, &session, op(OpKind::Read, 0, 0, 0, 4096)).unwrap();
+        perform(&reactor, &session, op(OpKind::Remove, 0, 0, 0, 0)).unwrap();
+        let gone = perform(&reactor, &session, op(OpKind::Read, 0, 0, 0, 4096)).unwrap_err();
+        assert_eq!(gone.kind, ErrorKind::NotFound);
+    }
+}
+
+/// The same operation on every lane at once, all on one file.
+fn on_all_lanes_of(
+    reactor: &Reactor,
+    session: &NfsSession,
+    lanes: u32,
+    kind: OpKind,
+) -> Vec<Result<Done, OpError>> {
+    let results = std::cell::RefCell::new(Vec::new());
+    let lane = async |lane: u32| {
+        let result = session.perform(&op(kind, lane, 0, u64::from(lane) * 4096, 4096)).await;
+        results.borrow_mut().push(result);
+    };
+    reactor.run_lanes((0..lanes).map(lane).collect(), std::future::pending::<()>());
+    results.into_inner()
 }
 
 #[test]
