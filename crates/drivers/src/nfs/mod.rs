@@ -22,6 +22,7 @@ mod incoming;
 mod incoming_tests;
 mod job_files;
 mod lane;
+mod lookup;
 mod manage;
 mod mounting;
 mod named;

@@ -10,7 +10,6 @@ use wire::xdr::Encode;
 use super::connection::{Connection, LISTING_BYTES};
 use super::errors::{advice, kind_of};
 use super::lane::LaneListing;
-use super::named::{FileName, split};
 use super::session::NfsSession;
 use super::slots::{Answer, Expect, Reply};
 use super::ticket::Ticket;
@@ -24,7 +23,7 @@ const LATER_LAST_NS: u64 = 1_000_000_000;
 pub(super) struct Fault {
     procedure: Procedure,
     kind: ErrorKind,
-    status: Option<Status>,
+    pub(super) status: Option<Status>,
     /// The call was sent more than once, so that its own first execution may be in the way.
     repeated: bool,
     text: Box<str>,
@@ -32,12 +31,12 @@ pub(super) struct Fault {
 
 /// A file that can be worked on.
 #[derive(Clone, Copy)]
-struct Opened {
-    file: FileHandle,
+pub(super) struct Opened {
+    pub(super) file: FileHandle,
     /// Its size, when that came along.
-    size: Option<u64>,
+    pub(super) size: Option<u64>,
     /// The handle is one from before: it may be stale.
-    known: bool,
+    pub(super) known: bool,
 }
 
 /// One operation under way.
@@ -101,7 +100,7 @@ impl<'a> Operation<'a> {
 
     /// A call in the lane's own slot, to its end.
     #[inline]
-    async fn call(
+    pub(super) async fn call(
         &mut self,
         procedure: Procedure,
         expect: Expect,
@@ -157,55 +156,12 @@ impl<'a> Operation<'a> {
 
     /// The operation's file, by a LOOKUP when its handle is not known.
     #[inline]
-    async fn open(&mut self) -> Result<Opened, Fault> {
+    pub(super) async fn open(&mut self) -> Result<Opened, Fault> {
         let known = self.session.handles.borrow().get(self.op.object);
         match known {
             Some(file) => Ok(Opened { file, size: None, known: true }),
             None => self.look_up().await,
         }
-    }
-
-    async fn look_up(&mut self) -> Result<Opened, Fault> {
-        let (directory, name) = self.place().await?;
-        let (file, size) = self.find(directory, name.as_bytes()).await?;
-        self.session.handles.borrow_mut().insert(self.op.object, file);
-        Ok(Opened { file, size, known: false })
-    }
-
-    async fn find(&mut self, directory: FileHandle, name: &[u8]) -> Result<(FileHandle, Option<u64>), Fault> {
-        let place = DirArgs { directory, name: Name(name) };
-        match self.call(Procedure::Lookup, Expect::Lookup, &place).await? {
-            Reply::Found { file, size } => Ok((file, size)),
-            other => unreachable!("LOOKUP was answered by {other:?}"),
-        }
-    }
-
-    /// The directory of the operation's file, and its name there.
-    async fn place(&mut self) -> Result<(FileHandle, FileName), Fault> {
-        let session = self.session;
-        let Some(named) = &session.named else {
-            return Ok((session.directory, FileName::numbered(self.op.object)));
-        };
-        let path = named.path(self.op.object);
-        let (parent, name) = split(&path);
-        Ok((self.directory(parent).await?, FileName::Named(name.into())))
-    }
-
-    /// A directory below the export's root, by its path.
-    async fn directory(&mut self, path: &str) -> Result<FileHandle, Fault> {
-        let session = self.session;
-        if path.is_empty() {
-            return Ok(session.directory);
-        }
-        if let Some(known) = session.directories.get(path) {
-            return Ok(known);
-        }
-        let mut handle = session.directory;
-        for part in path.split('/') {
-            handle = self.find(handle, part.as_bytes()).await?.0;
-        }
-        session.directories.insert(path, handle);
-        Ok(handle)
     }
 
     /// The file once more, when what was known of it turned out to be stale: it may have been removed and made again
@@ -252,16 +208,6 @@ impl<'a> Operation<'a> {
 
     pub(super) async fn write(&mut self) -> Result<(), Fault> {
         self.range(true).await
-    }
-
-    /// A job's file that is written and is not there, as between loops that each begin with none.
-    #[cold]
-    async fn make(&mut self) -> Result<Opened, Fault> {
-        match self.create().await {
-            // Another lane was faster.
-            Err(fault) if fault.status != Some(Status::EXIST) => Err(fault),
-            _ => self.open().await,
-        }
     }
 
     async fn range(&mut self, write: bool) -> Result<(), Fault> {

@@ -1,0 +1,62 @@
+//! From an operation's object to the handle of its file: names in our directory, or a job's paths.
+
+use wire::nfs3::{DirArgs, FileHandle, Name, Procedure, Status};
+
+use super::named::{FileName, split};
+use super::operation::{Fault, Opened, Operation};
+use super::slots::{Expect, Reply};
+
+impl Operation<'_> {
+    pub(super) async fn look_up(&mut self) -> Result<Opened, Fault> {
+        let (directory, name) = self.place().await?;
+        let (file, size) = self.find(directory, name.as_bytes()).await?;
+        self.session.handles.borrow_mut().insert(self.op.object, file);
+        Ok(Opened { file, size, known: false })
+    }
+
+    async fn find(&mut self, directory: FileHandle, name: &[u8]) -> Result<(FileHandle, Option<u64>), Fault> {
+        let place = DirArgs { directory, name: Name(name) };
+        match self.call(Procedure::Lookup, Expect::Lookup, &place).await? {
+            Reply::Found { file, size } => Ok((file, size)),
+            other => unreachable!("LOOKUP was answered by {other:?}"),
+        }
+    }
+
+    /// The directory of the operation's file, and its name there.
+    pub(super) async fn place(&mut self) -> Result<(FileHandle, FileName), Fault> {
+        let session = self.session;
+        let Some(named) = &session.named else {
+            return Ok((session.directory, FileName::numbered(self.op.object)));
+        };
+        let path = named.path(self.op.object);
+        let (parent, name) = split(&path);
+        Ok((self.directory(parent).await?, FileName::Named(name.into())))
+    }
+
+    /// A directory below the export's root, by its path.
+    async fn directory(&mut self, path: &str) -> Result<FileHandle, Fault> {
+        let session = self.session;
+        if path.is_empty() {
+            return Ok(session.directory);
+        }
+        if let Some(known) = session.directories.get(path) {
+            return Ok(known);
+        }
+        let mut handle = session.directory;
+        for part in path.split('/') {
+            handle = self.find(handle, part.as_bytes()).await?.0;
+        }
+        session.directories.insert(path, handle);
+        Ok(handle)
+    }
+
+    /// A job's file that is written and is not there, as between loops that each begin with none.
+    #[cold]
+    pub(super) async fn make(&mut self) -> Result<Opened, Fault> {
+        match self.create().await {
+            // Another lane was faster.
+            Err(fault) if fault.status != Some(Status::EXIST) => Err(fault),
+            _ => self.open().await,
+        }
+    }
+}
