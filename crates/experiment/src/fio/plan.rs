@@ -72,11 +72,12 @@ pub fn plan(script: &Script, around: &Surroundings<'_>) -> Result<(Plan, Vec<War
                 cache: CacheControl::Keep,
                 errors: ErrorPolicy::Continue,
                 study: None,
-                group: Some(group),
+                group: Some(Group { report: group.report.map(|number| number + first / workers), ..group }),
             });
         }
         last_cells.push(cells.len().saturating_sub(1) as u32);
     }
+    leave_out_single_reports(&mut cells);
     let seed = cells.first().and_then(|cell| cell.workload.job.as_ref()).map_or(0, |job| job.seed);
     let mut faults: Vec<Fault> = Vec::new();
     let mut warnings = Vec::new();
@@ -97,6 +98,19 @@ pub fn plan(script: &Script, around: &Surroundings<'_>) -> Result<(Plan, Vec<War
     match Faults::of(faults) {
         Some(faults) => Err(faults),
         None => Ok((Plan { name: name_of(script), description: None, seed, results: None, cells }, warnings)),
+    }
+}
+
+/// What is shown alone needs no number.
+fn leave_out_single_reports(cells: &mut [Cell]) {
+    let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    for group in cells.iter().filter_map(|cell| cell.group) {
+        *counts.entry(group.report).or_default() += 1;
+    }
+    for group in cells.iter_mut().filter_map(|cell| cell.group.as_mut()) {
+        if counts.get(&group.report) == Some(&1) {
+            group.report = None;
+        }
     }
 }
 

@@ -35,6 +35,15 @@ fn group_reporting_joins_what_stands_before_it_in_the_summary() {
     assert_eq!(reports, [None, Some(1), Some(1), Some(2), Some(2)]);
 }
 
+/// As fio 3.33 shows them: three entries, the last one with the clones of `u` in it.
+#[test]
+fn what_is_shown_together_joins_the_last_clone_before_it() {
+    let found = shape(&format!("{GLOBAL}[w]\nnumjobs=3\n[u]\nnumjobs=3\ngroup_reporting\n"));
+    let reports: Vec<(&str, Option<u32>)> = found.iter().map(|cell| (&*cell.0, cell.2)).collect();
+    let expected = [("w clone=0", None), ("w clone=1", None), ("w clone=2", Some(2)), ("u", Some(2))];
+    assert_eq!(reports, expected);
+}
+
 #[test]
 fn clones_are_workers_of_one_cell_or_cells_of_their_own() {
     let plan = plan_of(&format!("{GLOBAL}[a]\nnumjobs=3\ngroup_reporting\n[b]\nnumjobs=2\n"));

@@ -6,7 +6,7 @@ use crate::plan::Group;
 /// Where a section stands among the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The group that each of its cells is in; `after_cell` is set when cells have numbers.
+    /// The group of its first cell; without `group_reporting` each further one has the next number of `report`.
     pub group: Group,
     /// Its clones are workers of one cell.
     pub one_cell: bool,
@@ -30,6 +30,11 @@ pub(crate) fn groups(sections: &[Asked<'_>]) -> Vec<Place> {
             // A job with group_reporting joins what is shown before it in the same summary.
             shown += u32::from(begins || !together);
         }
+        let report = Some(shown);
+        // Each clone of a job without it is shown alone; what follows may join the last.
+        if !together {
+            shown += asked.count("numjobs").unwrap_or(1).saturating_sub(1);
+        }
         let ends_group = asked.flag("exitall");
         let ends_run = match asked.text("exit_what") {
             None | Some("group" | "stonewall") => false,
@@ -41,19 +46,11 @@ pub(crate) fn groups(sections: &[Asked<'_>]) -> Vec<Place> {
             }
         };
         places.push(Place {
-            group: Group { number: running, ends_group, ends_run, after_cell: None, report: Some(shown) },
+            group: Group { number: running, ends_group, ends_run, after_cell: None, report },
             one_cell: together,
             summary: (summary != running).then_some(summary),
             after: waits_for(asked, &sections[..index]),
         });
-    }
-    // What is shown alone needs no number.
-    let numbers: Vec<Option<u32>> = places.iter().map(|place| place.group.report).collect();
-    for place in &mut places {
-        let alone = numbers.iter().filter(|number| **number == place.group.report).count() == 1;
-        if alone {
-            place.group.report = None;
-        }
     }
     places
 }
