@@ -15,9 +15,11 @@ impl JobFacts {
     /// An operation of a direction ended in the window, which begins at `window_ns`.
     #[inline]
     pub(super) fn ended(&mut self, direction: usize, span: &Range<u64>, window_ns: u64) {
-        let spans = &mut self.spans;
-        let of = [&mut spans.read, &mut spans.write, &mut spans.trim];
-        let Some(of) = of.into_iter().nth(direction) else { return };
+        let of = match direction {
+            0 => &mut self.spans.read,
+            1 => &mut self.spans.write,
+            _ => &mut self.spans.trim,
+        };
         let from_ns = span.start.saturating_sub(window_ns);
         let until_ns = span.end.saturating_sub(window_ns);
         match of {

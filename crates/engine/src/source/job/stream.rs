@@ -17,8 +17,14 @@ use crate::{JobFile, JobLoad};
 pub(super) const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Trim];
 
 /// The direction of a kind of operation.
+#[inline]
 pub(super) fn direction_of(kind: OpKind) -> Option<usize> {
-    KINDS.iter().position(|known| *known == kind)
+    match kind {
+        OpKind::Read => Some(0),
+        OpKind::Write => Some(1),
+        OpKind::Trim => Some(2),
+        _ => None,
+    }
 }
 
 /// An operation that was drawn.
