@@ -14,5 +14,6 @@ pub mod sim;
 
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};
 pub use seam::{
-    CommitKind, ConnectionFacts, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
+    CommitKind, ConnectionFacts, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink,
+    WorkerContext,
 };

@@ -5,7 +5,9 @@ use std::time::Duration;
 use array::Faults;
 use array::faults::{Latency, PathRule, Plan};
 use drivers::{Driver, Payload, Sink};
-use engine::{Beside, Control, DataSet, Schedule, Shape, StagePlan, StageResult, StopRule, Workload, run_stage};
+use engine::{
+    Beside, Control, DataSet, Schedule, Shape, StagePlan, StageResult, StopRule, Workload, run_stage,
+};
 use metrics::OpKind;
 
 const LANES: u32 = 64;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use drivers::{Driver, Payload, Sink};
-use engine::{Beside, Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload};
+use engine::{
+    Beside, Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload,
+};
 use metrics::Interval;
 use reactor::clock;
 
