@@ -94,7 +94,10 @@ def only_job(path: Path) -> dict[str, Any]:
 
 
 def blocks(lab: Lab, report: Report, *, receiver: str, sender: str, listens: str, more: tuple[str, ...] = ()) -> None:
-    """One program sends blocks, another receives them; one of them listens."""
+    """One program sends blocks, another receives them; one of them listens.
+
+    Without ping-pong fio's receiver counts blocks that came in parts as whole, and so may close too early.
+    """
     with lab.directory() as directory:
         port = free_port()
         program = {"fio": ["fio"], "manometer": [str(lab.manometer), "fio", f"--results={directory / 'results.sqlite'}"]}
@@ -117,12 +120,8 @@ def blocks(lab: Lab, report: Report, *, receiver: str, sender: str, listens: str
         sent = only_job(directory / "sender.json")["write"]
         received = only_job(directory / "receiver.json")["read"]
         report.equal("blocks and bytes sent", (sent["total_ios"], sent["io_bytes"]), (256, 4 * MIB))
-        if receiver == "manometer" or "--pingpong=1" in more:
-            found = (received["total_ios"], received["io_bytes"])
-            report.equal("blocks and bytes received", found, (256, 4 * MIB))
-        else:
-            # fio takes blocks as they come, and what is short of one it leaves at the end.
-            report.check("bytes received", 0 < received["io_bytes"] <= 4 * MIB, received["io_bytes"])
+        found = (received["total_ios"], received["io_bytes"])
+        report.equal("blocks and bytes received", found, (256, 4 * MIB))
 
 
 def listening(port: int) -> bool:
@@ -141,10 +140,8 @@ SCENARIOS = {
     "fio nfs addresses": addresses,
     "fio nfs files": layout,
     "fio net from fio": pair("manometer", "fio", "receiver"),
-    "fio net to fio": pair("fio", "manometer", "receiver"),
     "fio net from fio that listens": pair("manometer", "fio", "sender"),
     "fio net verified from fio": pair("manometer", "fio", "receiver", *VERIFIED),
-    "fio net verified to fio": pair("fio", "manometer", "receiver", *VERIFIED),
     "fio net ping-pong from fio": pair("manometer", "fio", "receiver", "--pingpong=1"),
     "fio net ping-pong to fio": pair("fio", "manometer", "receiver", "--pingpong=1"),
 }
