@@ -38,7 +38,8 @@ impl Usage {
         }
     }
 
-    pub(crate) fn add(&mut self, other: Usage) {
+    /// Adds what other threads used.
+    pub fn add(&mut self, other: Usage) {
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
         self.voluntary_switches += other.voluntary_switches;

@@ -30,8 +30,6 @@ pub struct CellOutcome {
     pub cell: Cell,
     /// The load, verification included; `None` when it could not be run, or only laid out its files.
     pub load: Option<StageResult>,
-    /// What its workers used of the processors.
-    pub usage: Usage,
     /// Throughput over time.
     pub samples: Samples,
     /// What the rule said (`steadystate`); `None`: there was none.
@@ -49,25 +47,6 @@ pub struct Failure {
     pub code: i32,
     /// One line.
     pub text: String,
-}
-
-/// What threads used of the processors (getrusage(2)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// In the program, in nanoseconds.
-    pub user_ns: u64,
-    /// In the kernel, in nanoseconds.
-    pub system_ns: u64,
-    /// Times that a thread waited.
-    pub voluntary_switches: u64,
-    /// Times that a thread was put off its core.
-    pub involuntary_switches: u64,
-    /// Pages that came from a disk.
-    pub major_faults: u64,
-    /// Pages that did not.
-    pub minor_faults: u64,
-    /// Wall time over which this was used, added up over the workers, in nanoseconds: what percentages refer to.
-    pub wall_ns: u64,
 }
 
 /// Throughput over time, in samples of half a second (fio's usual `bwavgtime` and `iopsavgtime`).

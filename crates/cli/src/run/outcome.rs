@@ -2,22 +2,18 @@
 
 use std::sync::PoisonError;
 
-use engine::StageResult;
 use experiment::{Cell, SteadyRule};
 use store::Verdict;
 
 use super::context::Context;
 use super::job;
 use super::measure::Measured;
-use crate::fio::outcome::{CellOutcome, Failure, Samples, Usage};
+use crate::fio::outcome::{CellOutcome, Failure, Samples};
 
 /// Keeps what a cell found.
 pub fn keep(context: &Context, cell: &Cell, measured: &Measured, verdict: &Verdict) {
-    let mut usage = Usage::default();
-    add(&mut usage, &measured.result, cell.workload.jobs);
     put(context, || CellOutcome {
         load: Some(measured.result.clone()),
-        usage,
         samples: measured.samples.clone(),
         steady: (cell.steady != SteadyRule::None).then(|| measured.steady.clone()),
         failure: job::fault(measured),
@@ -37,7 +33,6 @@ pub fn nothing(cell: &Cell) -> CellOutcome {
     CellOutcome {
         cell: cell.clone(),
         load: None,
-        usage: Usage::default(),
         samples: Samples::default(),
         steady: None,
         failure: None,
@@ -49,15 +44,4 @@ fn put(context: &Context, outcome: impl FnOnce() -> CellOutcome) {
     if let Some(outcomes) = &context.outcomes {
         outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome());
     }
-}
-
-fn add(usage: &mut Usage, result: &StageResult, workers: u32) {
-    let used = &result.usage;
-    usage.user_ns += used.user_ns;
-    usage.system_ns += used.system_ns;
-    usage.voluntary_switches += used.voluntary_switches;
-    usage.involuntary_switches += used.involuntary_switches;
-    usage.major_faults += used.major_faults;
-    usage.minor_faults += used.minor_faults;
-    usage.wall_ns += result.window_ns * u64::from(workers);
 }

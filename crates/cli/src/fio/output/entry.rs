@@ -1,12 +1,13 @@
 //! What fio's output has an entry for: a job, a clone of it, or with `group_reporting` several of them together.
 
+use engine::Usage;
 use experiment::{Cell, LatencyTarget, Reporting, SteadyRule};
 use metrics::{Histogram, OpKind, OpStats};
 use stats::{Measure, SteadyOutcome};
 
 use super::direction::{self, Direction};
 use super::latency::{Latency, Shares, USUAL_PERCENTILES};
-use crate::fio::outcome::{CellOutcome, Failure, Outcome, Usage};
+use crate::fio::outcome::{CellOutcome, Failure, Outcome};
 
 /// An entry.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,8 @@ pub struct Entry {
     pub syncs: u64,
     /// What the workers used of the processors.
     pub usage: Usage,
+    /// Wall time over which they used it, added up over them, in nanoseconds: what percentages refer to.
+    pub wall_ns: u64,
     /// Operations by how many were in flight when they started.
     pub depths: [u64; 7],
     /// The queue depth: as planned, or as found for a latency.
@@ -95,7 +98,6 @@ impl Entry {
             jobs: cell.workload.jobs,
             failure: outcome.failure.clone(),
             options: report.options.clone().into_iter().collect(),
-            usage: outcome.usage,
             depth: if report.depth > 0 { report.depth } else { cell.workload.queue_depth },
             target: job.ending.latency_target,
             steady: outcome.steady.clone().map(|steady| (cell.steady.clone(), steady)),
@@ -114,6 +116,8 @@ impl Entry {
                 entry.add(*kind, stats, stage.window_ns);
             }
             entry.add(OpKind::Commit, &stage.closing, 0);
+            entry.usage = stage.usage;
+            entry.wall_ns = stage.window_ns * u64::from(cell.workload.jobs);
             entry.own.in_flight_at_end += stage.in_flight_at_end;
             entry.own.log_waits += stage.job.trace_waits;
             entry.syncs += stage.job.fsyncs;
@@ -153,13 +157,8 @@ impl Entry {
         }
         self.sync.merge(&other.sync);
         self.syncs += other.syncs;
-        self.usage.user_ns += other.usage.user_ns;
-        self.usage.system_ns += other.usage.system_ns;
-        self.usage.voluntary_switches += other.usage.voluntary_switches;
-        self.usage.involuntary_switches += other.usage.involuntary_switches;
-        self.usage.major_faults += other.usage.major_faults;
-        self.usage.minor_faults += other.usage.minor_faults;
-        self.usage.wall_ns += other.usage.wall_ns;
+        self.usage.add(other.usage);
+        self.wall_ns += other.wall_ns;
         for (mine, theirs) in self.depths.iter_mut().zip(other.depths) {
             *mine += theirs;
         }
@@ -219,8 +218,9 @@ impl Entry {
 
     /// Processor time in the program and in the kernel, in percent of the workers' time.
     pub fn processor_percent(&self) -> [f64; 2] {
-        let Usage { user_ns, system_ns, wall_ns, .. } = self.usage;
-        [user_ns, system_ns].map(|ns| if wall_ns == 0 { 0.0 } else { ns as f64 * 100.0 / wall_ns as f64 })
+        let wall_ns = self.wall_ns;
+        [self.usage.user_ns, self.usage.system_ns]
+            .map(|ns| if wall_ns == 0 { 0.0 } else { ns as f64 * 100.0 / wall_ns as f64 })
     }
 
     /// The error's number; 0: none.

@@ -186,7 +186,7 @@ impl<'a> JobPart<'a> {
             trim: each(2),
             sync: apart.then(|| SyncPart::of(entry.syncs, &entry.commits(), bins)),
             mixed: together.then(|| part(&entry.together(), &group.mixed)),
-            job_runtime: entry.usage.wall_ns / 1_000_000,
+            job_runtime: entry.wall_ns / 1_000_000,
             usr_cpu,
             sys_cpu,
             ctx: entry.usage.voluntary_switches + entry.usage.involuntary_switches,

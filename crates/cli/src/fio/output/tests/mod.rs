@@ -4,6 +4,7 @@ mod json;
 mod normal;
 mod terse;
 
+use engine::Usage;
 use experiment::{Reporting, ShownDirections, SteadyRule};
 use metrics::OpKind;
 use metrics::OpStats;
@@ -12,7 +13,7 @@ use stats::{Criterion, Shape, SteadyOutcome, Unit, Window};
 use super::direction::Direction;
 use super::entry::Entry;
 use super::report::Report;
-use crate::fio::outcome::{DiskUse, Failure, Series, Summary, Usage};
+use crate::fio::outcome::{DiskUse, Failure, Series, Summary};
 
 /// What the sample's jobs would find here: the same options, other figures.
 pub(super) fn sample() -> Report {
@@ -49,13 +50,8 @@ fn files() -> Entry {
             response: true,
             ..Reporting::default()
         },
-        usage: Usage {
-            user_ns: 20_000_000,
-            voluntary_switches: 972,
-            minor_faults: 19,
-            wall_ns: 1_901_000_000,
-            ..Usage::default()
-        },
+        usage: Usage { user_ns: 20_000_000, voluntary_switches: 972, minor_faults: 19, ..Usage::default() },
+        wall_ns: 1_901_000_000,
         steady: Some((
             SteadyRule::Fio { metric: "iops".to_owned(), slope: false, limit: 0.5, window_s: 2.0 },
             steady(),
