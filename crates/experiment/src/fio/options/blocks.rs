@@ -3,10 +3,14 @@
 use super::ValueKind::{Bool, Flag, Integer, Integers, Ranges, Text, Word};
 use super::{FioOption, MOST, absent, differs, same};
 
+const SIZES_AND_MAP: &str = "sizes and shares are kept exactly; where each block comes once, fio cuts blocks short at what was \
+     used before, and so does more operations for the same bytes, or ends early in a mix";
+const REPEATS: &str = "4 KiB at a time, out of 256 that repeat, instead of whole blocks";
+
 pub(super) const OPTIONS: &[FioOption] = &[
     same("bs", &["blocksize"], Integers(1, i64::MAX)),
-    same("bsrange", &["blocksize_range"], Ranges),
-    same("bssplit", &[], Text),
+    differs("bsrange", &["blocksize_range"], Ranges, SIZES_AND_MAP),
+    differs("bssplit", &[], Text, SIZES_AND_MAP),
     same("bs_unaligned", &["blocksize_unaligned"], Flag),
     same("bs_is_seq_rand", &[], Bool),
     same("ba", &["blockalign"], Integers(1, i64::MAX)),
@@ -26,9 +30,9 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("buffer_compress_percentage", &[], Integer(0, 100)),
     same("buffer_compress_chunk", &[], Integer(0, MOST)),
     same("buffer_pattern", &[], Text),
-    same("dedupe_percentage", &[], Integer(0, 100)),
-    same("dedupe_mode", &[], Word(&["repeat", "working_set"])),
-    same("dedupe_working_set_percentage", &[], Integer(0, 100)),
+    differs("dedupe_percentage", &[], Integer(0, 100), REPEATS),
+    differs("dedupe_mode", &[], Word(&["repeat", "working_set"]), REPEATS),
+    differs("dedupe_working_set_percentage", &[], Integer(0, 100), REPEATS),
     absent("dedupe_global", Bool, "each job repeats its own blocks", "one job with numjobs=N shares them")
         .harmless(&["0"]),
     same("invalidate", &[], Bool),

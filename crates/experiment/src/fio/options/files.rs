@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("create_fsync", &[], Bool),
     same("create_on_open", &[], Bool),
     same("create_only", &[], Bool),
-    same("allow_file_create", &[], Bool),
+    differs("allow_file_create", &[], Bool, "a file that is too short is named and kept; fio removes it"),
     same("allow_mounted_write", &[], Bool),
     same("pre_read", &[], Bool),
     same("unlink", &[], Bool),
@@ -68,7 +68,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     absent("zone_reset_frequency", Float(0.0, 1.0), NO_ZONES, "leave it out").harmless(&["0"]),
     same("size", &[], Amount),
     same("io_size", &["io_limit"], Amount),
-    same("filesize", &[], Range),
-    same("file_append", &[], Bool),
+    differs("filesize", &[], Range, "sizes from a range are drawn from our seed, not as in fio"),
+    differs("file_append", &[], Bool, "with loops every loop appends; fio 3.33 ends after the first"),
     same("fill_device", &["fill_fs"], Bool),
 ];

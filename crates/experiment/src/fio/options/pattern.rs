@@ -68,10 +68,20 @@ pub(super) const OPTIONS: &[FioOption] = &[
         "fdatasync=N makes what was written durable after each N writes",
     )
     .harmless(&["0"]),
-    same("sync_file_range", &[], Words(&["wait_before", "write", "wait_after"])),
+    differs(
+        "sync_file_range",
+        &[],
+        Words(&["wait_before", "write", "wait_after"]),
+        "of several files in turn it is the one written last",
+    ),
     same("overwrite", &[], Bool),
     same("end_fsync", &[], Bool),
-    same("fsync_on_close", &[], Bool),
+    differs(
+        "fsync_on_close",
+        &[],
+        Bool,
+        "at the end of each pass; not when openfiles lets another file take its turn",
+    ),
     same("rwmixread", &[], Integer(0, 100)),
     same("rwmixwrite", &[], Integer(0, 100)),
     differs(

@@ -6,6 +6,8 @@ use super::{FioOption, MOST, differs, same};
 const MICROSECOND: u64 = 1;
 const SECOND: u64 = 1_000_000;
 
+const EARLY_RATE: &str = "the first two seconds are judged too; fio 3.33 leaves them out";
+
 pub(super) const OPTIONS: &[FioOption] = &[
     same("iodepth", &[], Integer(1, 65_536)),
     same("iodepth_batch", &["iodepth_batch_submit"], Integer(0, MOST)),
@@ -25,9 +27,9 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("thinktime_blocks_type", &[], Word(&["complete", "issue"])),
     same("thinktime_iotime", &[], Time(SECOND)),
     same("rate", &[], Integers(0, i64::MAX)),
-    same("rate_min", &["ratemin"], Integers(0, i64::MAX)),
+    differs("rate_min", &["ratemin"], Integers(0, i64::MAX), EARLY_RATE),
     same("rate_iops", &[], Integers(0, MOST)),
-    same("rate_iops_min", &[], Integers(0, MOST)),
+    differs("rate_iops_min", &[], Integers(0, MOST), EARLY_RATE),
     same("rate_process", &[], Word(&["linear", "poisson"])),
     same("rate_ignore_thinktime", &[], Bool),
     same("latency_target", &[], Time(MICROSECOND)),
