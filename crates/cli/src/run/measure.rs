@@ -172,7 +172,13 @@ pub fn measure(
     if span.is_none() && interrupted {
         return Err(Fault::Interrupted);
     }
-    let steady = monitor.outcome();
+    let mut steady = monitor.outcome();
+    if result.exhausted && cell.workload.job.is_some() && task.rule == SteadyRule::None {
+        // That is its time: nothing is missing.
+        steady.reached = true;
+        steady.reason = "the job was over when it had moved its amount".to_owned();
+        steady.criteria.clear();
+    }
     let (figures, window) =
         context.recorder().figures(cell.index, task.trial, steady.window, Some(&steady))?;
     let cores = match (&watch, span) {
