@@ -122,11 +122,11 @@ impl Destination {
         Ok(Self { format, file })
     }
 
-    /// Writes the report: to standard output, or to the file and a table to standard output.
+    /// Writes the report: to `out`, standard output, or to the file and a table to `out`.
     ///
     /// # Errors
     /// When it cannot be written. A reader that closed the pipe early is no error.
-    pub fn write(self, report: &Report) -> io::Result<()> {
+    pub fn write(self, report: &Report, out: &mut impl Write) -> io::Result<()> {
         let shown = match self.file {
             None => self.format,
             Some(mut file) => {
@@ -135,7 +135,6 @@ impl Destination {
                 Format::Table
             }
         };
-        let mut out = io::stdout().lock();
         let text = report.render(shown, crate::messages::terminal_width());
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -210,7 +210,9 @@ fn a_file_is_made_before_the_run() {
     let wrong = directory.path().join("no/such/report.json");
     assert!(Destination::open(Format::Json, Some(&wrong)).is_err());
     let path = directory.path().join("report.json");
-    Destination::open(Format::Json, Some(&path)).unwrap().write(&report()).unwrap();
+    let mut shown = Vec::new();
+    Destination::open(Format::Json, Some(&path)).unwrap().write(&report(), &mut shown).unwrap();
+    assert!(String::from_utf8(shown).unwrap().contains("Verdict: "), "people see a table meanwhile");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
 }
