@@ -163,7 +163,9 @@ fn job(random: &mut Random, text: &mut String, name: &str, arithmetic: bool) -> 
         1 if left_over == 0 && files == 1 => {
             let times = 1 + random.below(3 * blocks);
             lines.push(format!("io_size={}", spelled(random, times * block, arithmetic)));
-            ops = times;
+            // Beyond the first pass trims are part of the amount too, and passes are whole (tried with fio 3.33).
+            let whole = blocks * times.div_ceil(2 * blocks);
+            ops = if rw == "trimwrite" && times > blocks { whole } else { times };
         }
         2 => {
             let loops = 2 + random.below(2);
