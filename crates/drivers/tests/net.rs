@@ -100,16 +100,21 @@ fn nothing_but_the_blocks_is_on_the_wire() {
     assert!(seen == expected, "{} bytes came", seen.len());
 }
 
+/// A plain connection to a listener, which may not be there yet.
+fn connected(address: SocketAddr) -> TcpStream {
+    loop {
+        match TcpStream::connect(address) {
+            Ok(stream) => return stream,
+            Err(_) => thread::yield_now(),
+        }
+    }
+}
+
 #[test]
 fn a_block_that_ends_early_counts_what_came() {
     let address = free_port("127.0.0.1:0");
     let peer = thread::spawn(move || {
-        let mut stream = loop {
-            match TcpStream::connect(address) {
-                Ok(stream) => break stream,
-                Err(_) => thread::yield_now(),
-            }
-        };
+        let mut stream = connected(address);
         stream.write_all(&[7; 1500]).unwrap();
     });
     let reactor = Reactor::open(Choice::Auto).unwrap();
@@ -128,12 +133,7 @@ fn a_block_that_ends_early_counts_what_came() {
 fn a_farewell_of_fio_is_no_data() {
     let address = free_port("127.0.0.1:0");
     let peer = thread::spawn(move || {
-        let mut stream = loop {
-            match TcpStream::connect(address) {
-                Ok(stream) => break stream,
-                Err(_) => thread::yield_now(),
-            }
-        };
+        let mut stream = connected(address);
         stream.write_all(&[7; 1000]).unwrap();
         stream.write_all(b"knil\x89\0\0\0").unwrap();
     });

@@ -2,10 +2,14 @@
 //! characters changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case names its seed.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
+mod random;
+
 use std::time::{Duration, Instant};
 
 use experiment::fio::{Input, Reading, every_option, read, split_arguments, values};
 use proptest::prelude::*;
+
+use random::Random;
 
 const FILES: &[&str] = &[
     "; a mix\n[global]\nrw=randrw:8\nrwmixread=70\nbs=4k,8k,\nsize=1m\nioengine=libaio\niodepth=8\n\n[a]\nnumjobs=2\n\
@@ -76,21 +80,6 @@ const WORDS: &[&str] = &[
     "name=x\n",
     "http_s3_key=secret\n",
 ];
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
 
 fn mutated(random: &mut Random) -> Vec<u8> {
     if random.below(10) == 0 {

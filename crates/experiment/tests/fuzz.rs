@@ -2,10 +2,14 @@
 //! and characters changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case names its seed.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
+mod random;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use experiment::{Plan, Settings, Source, decode, parse};
+
+use random::Random;
 
 /// Words that mean something somewhere.
 const WORDS: &[&str] = &[
@@ -95,21 +99,6 @@ const WORDS: &[&str] = &[
     "\u{2028}",
     "\0",
 ];
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
 
 fn examples() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/experiments");
