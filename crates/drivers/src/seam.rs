@@ -177,7 +177,7 @@ pub struct WorkerContext {
 }
 
 /// What is known of one connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ConnectionFacts {
     /// This end.
     pub local: SocketAddr,
@@ -190,7 +190,7 @@ pub struct ConnectionFacts {
 }
 
 /// What a session knows of itself. All counts are since the session began.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SessionFacts {
     /// Open connections.
     pub connections: Vec<ConnectionFacts>,

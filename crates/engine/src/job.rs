@@ -127,7 +127,7 @@ pub fn replay_ops(log: &Iolog, objects: &[u64]) -> Arc<[ReplayOp]> {
 }
 
 /// What a job did besides what is counted of every load.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct JobFacts {
     /// Operations by how many of their worker were in flight when they started, they included, inside the measured window:
     /// 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 to 63, 64 and more.
@@ -148,7 +148,7 @@ pub struct JobFacts {
 }
 
 /// A span of time, in nanoseconds since the measured window began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Span {
     /// Its beginning; what started before the window counts as started with it.
     pub from_ns: u64,
@@ -157,7 +157,7 @@ pub struct Span {
 }
 
 /// Why a worker of a job ended early.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct JobFailure {
     /// The worker, from 0 within its stage.
     pub worker: u32,
@@ -168,7 +168,7 @@ pub struct JobFailure {
 }
 
 /// What ended a worker of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Reason {
     /// An operation failed.
     Failed(OpKind, ErrorKind),

@@ -12,7 +12,34 @@ const LOOK: Duration = Duration::from_millis(20);
 /// start, or that is stopped before, holds nobody up. It is used up with the start.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
-    shared: Arc<Shared>,
+    meeting: Meeting,
+}
+
+#[derive(Clone)]
+enum Meeting {
+    /// Between threads of this process.
+    Here(Arc<Shared>),
+    /// Somebody else says when.
+    Elsewhere(Arc<dyn Gate>),
+}
+
+impl std::fmt::Debug for Meeting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Meeting::Here(shared) => shared.fmt(f),
+            Meeting::Elsewhere(_) => f.write_str("Elsewhere"),
+        }
+    }
+}
+
+/// Who says when a stage starts that others, perhaps on other hosts, start with.
+pub trait Gate: Send + Sync {
+    /// All workers of the stage are ready. Waits for the common start, on the clock of this process's reactors; `None` when
+    /// `stopped` says so first. Called once at most, and not when the stage cannot start.
+    fn meet(&self, stopped: &dyn Fn() -> bool) -> Option<u64>;
+
+    /// The stage does not come.
+    fn leave(&self);
 }
 
 #[derive(Debug)]
@@ -32,27 +59,44 @@ impl Rendezvous {
     /// For so many stages.
     pub fn new(stages: u32) -> Self {
         let state = Mutex::new(State { awaited: stages, start_ns: None });
-        Rendezvous { shared: Arc::new(Shared { state, changed: Condvar::new() }) }
+        Rendezvous { meeting: Meeting::Here(Arc::new(Shared { state, changed: Condvar::new() })) }
+    }
+
+    /// Somebody else says when one stage starts.
+    pub fn at_gate(gate: Arc<dyn Gate>) -> Self {
+        Rendezvous { meeting: Meeting::Elsewhere(gate) }
     }
 
     /// One stage fewer is waited for: for a caller that finds that it does not even come to [`crate::run_stage`], which says so
     /// itself otherwise.
     pub fn leave(&self) {
-        drop(self.come(0));
+        match &self.meeting {
+            Meeting::Here(shared) => drop(shared.come(0)),
+            Meeting::Elsewhere(gate) => gate.leave(),
+        }
     }
 
+    /// Waits for the others: the common start, on the clock of real reactors; `None` when `stopped` says so first.
+    pub fn meet(&self, lead_ns: u64, stopped: &dyn Fn() -> bool) -> Option<u64> {
+        match &self.meeting {
+            Meeting::Here(shared) => shared.meet(lead_ns, stopped),
+            Meeting::Elsewhere(gate) => gate.meet(stopped),
+        }
+    }
+}
+
+impl Shared {
     /// One has come, or has gone. The last one sets the start: so long after now, in nanoseconds.
     fn come(&self, lead_ns: u64) -> MutexGuard<'_, State> {
-        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.awaited = state.awaited.saturating_sub(1);
         if state.awaited == 0 && state.start_ns.is_none() {
             state.start_ns = Some(reactor::clock::now_ns() + lead_ns);
-            self.shared.changed.notify_all();
+            self.changed.notify_all();
         }
         state
     }
 
-    /// Waits for the others: the common start, on the clock of real reactors; `None` when `stopped` says so first.
     fn meet(&self, lead_ns: u64, stopped: &dyn Fn() -> bool) -> Option<u64> {
         let mut state = self.come(lead_ns);
         loop {
@@ -63,7 +107,7 @@ impl Rendezvous {
             if stopped() {
                 return None;
             }
-            let waited = self.shared.changed.wait_timeout(state, LOOK);
+            let waited = self.changed.wait_timeout(state, LOOK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }

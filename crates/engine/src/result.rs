@@ -4,10 +4,12 @@ use drivers::{DriverError, SessionFacts};
 use metrics::{ErrorKind, Interval, OpStats};
 use reactor::Backend;
 
-use crate::{DataSet, JobFacts, Usage, Written};
+use serde::{Deserialize, Serialize};
+
+use crate::{DataSet, JobFacts, Left, Usage, Written};
 
 /// Operations and bytes, without their latencies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Operations that ended well.
     pub ok: u64,
@@ -34,7 +36,7 @@ impl Counts {
 }
 
 /// What became of the blocks of a [`crate::Workload::Check`]; the four counts are all of them, unless the stage was cut short.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// Blocks that hold exactly what was acknowledged.
     pub right: u64,
@@ -62,7 +64,7 @@ impl Checked {
 }
 
 /// A range that did not hold what was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CorruptRange {
     /// Number of the file or object.
     pub object: u64,
@@ -77,7 +79,7 @@ pub struct CorruptRange {
 }
 
 /// What a stage measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StageResult {
     /// Length of the measured window in nanoseconds; shorter than planned when the stage was stopped or the
     /// workload ran out.
@@ -112,9 +114,13 @@ pub struct StageResult {
     /// A few details of each kind of error.
     pub error_samples: Vec<(ErrorKind, String)>,
     /// What a write stage wrote, or what a mix created and did not remove; empty after others.
+    #[serde(skip)]
     pub data_set: DataSet,
     /// Which generation of the content lies where, after a fill or a mix.
+    #[serde(skip)]
     pub written: Written,
+    /// The same, for who does not have it: a stage of another process.
+    pub left: Left,
     /// What a check found.
     pub checked: Checked,
     /// The first ranges that did not hold what was written.
@@ -125,6 +131,8 @@ pub struct StageResult {
     pub refusal: Option<String>,
     /// Processor time of each worker's thread inside the window, in nanoseconds.
     pub worker_cpu_ns: Vec<u64>,
+    /// The first worker's start on the clock of its process's reactors, in nanoseconds.
+    pub started_ns: u64,
     /// Between the first and the last worker's start, in nanoseconds.
     pub start_skew_ns: u64,
     /// Every lane did its share to the end.

@@ -3,7 +3,7 @@
 use metrics::ErrorKind;
 
 /// Examples kept of each kind.
-const MOST: usize = 3;
+pub(crate) const MOST: usize = 3;
 /// Longest example kept, in bytes.
 const LONGEST: usize = 400;
 

@@ -8,7 +8,9 @@ use crate::samples::Samples;
 use crate::source::Notes;
 use crate::worker::Report;
 use crate::written::Book;
-use crate::{Checked, Counts, DataSet, JobFacts, Shape, StagePlan, StageResult, Usage, Workload, Written};
+use crate::{
+    Checked, Counts, DataSet, JobFacts, Left, Shape, StagePlan, StageResult, Usage, Workload, Written,
+};
 
 /// How a stage came to its end, as far as its workers do not say.
 pub(crate) struct Ending {
@@ -56,6 +58,7 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
     }
     sum.data_set = data_set(plan, &notes);
     sum.written = written(plan, notes, sum.exhausted);
+    sum.left = sum.written.left();
     sum
 }
 
@@ -79,11 +82,13 @@ fn empty(reports: &[Report], ending: Ending) -> StageResult {
         error_samples: Vec::new(),
         data_set: DataSet::default(),
         written: Written::unknown(),
+        left: Left::Unknown,
         checked: Checked::default(),
         corrupt: Vec::new(),
         backend: reports[0].backend,
         refusal: reports[0].refusal.clone(),
         worker_cpu_ns: Vec::new(),
+        started_ns: starts().min().unwrap_or(0),
         start_skew_ns: starts().max().unwrap_or(0) - starts().min().unwrap_or(0),
         exhausted: reports.iter().all(|report| report.exhausted),
         stopped: ending.stopped,
@@ -132,4 +137,51 @@ fn add_facts(sum: &mut SessionFacts, facts: SessionFacts) {
     sum.retries += facts.retries;
     sum.late_replies += facts.late_replies;
     sum.closed_retransmits += facts.closed_retransmits;
+}
+
+impl StageResult {
+    /// Adds what the same stage did in another process, from the same start on. Corrupt ranges and examples of errors stay
+    /// bounded; counts that do not fit stay at their limit.
+    pub fn merge(&mut self, other: StageResult) {
+        self.window_ns = self.window_ns.max(other.window_ns);
+        self.total.merge(&other.total);
+        self.total.length_ns = self.window_ns;
+        self.before.merge(other.before);
+        self.after.merge(other.after);
+        for (mine, theirs) in [
+            (&mut self.in_flight_at_end, other.in_flight_at_end),
+            (&mut self.abandoned, other.abandoned),
+            (&mut self.offered, other.offered),
+            (&mut self.shed, other.shed),
+            (&mut self.late_starts, other.late_starts),
+            (&mut self.deepest_backlog, other.deepest_backlog),
+            (&mut self.missed_starts, other.missed_starts),
+            (&mut self.unseen_intervals, other.unseen_intervals),
+        ] {
+            *mine = mine.saturating_add(theirs);
+        }
+        self.closing.merge(&other.closing);
+        self.settled_ns = self.settled_ns.max(other.settled_ns);
+        add_facts(&mut self.facts, other.facts);
+        for (kind, detail) in other.error_samples {
+            if self.error_samples.iter().filter(|(known, _)| *known == kind).count() < crate::samples::MOST {
+                self.error_samples.push((kind, detail));
+            }
+        }
+        self.left = match (self.left, other.left) {
+            (Left::Unknown, _) | (_, Left::Unknown) => Left::Unknown,
+            (mine, theirs) if mine == theirs => mine,
+            _ => Left::Known,
+        };
+        self.checked.merge(other.checked);
+        self.corrupt.extend(other.corrupt);
+        self.corrupt.truncate(MOST_CORRUPT);
+        self.refusal = self.refusal.take().or(other.refusal);
+        self.worker_cpu_ns.extend(other.worker_cpu_ns);
+        self.exhausted &= other.exhausted;
+        self.stopped |= other.stopped;
+        self.error_limit_reached |= other.error_limit_reached;
+        self.job.merge(other.job);
+        self.usage.add(other.usage);
+    }
 }

@@ -1,7 +1,7 @@
 //! What threads use of the processors.
 
 /// What workers' threads used of the processors (getrusage(2)), over their whole life, connecting included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Usage {
     /// In the program, in nanoseconds.
     pub user_ns: u64,

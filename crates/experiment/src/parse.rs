@@ -131,7 +131,7 @@ fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan>
         crate::checks::groups(&cells, &places, log);
         apply_gates(&mut cells, &gates, &reader);
     }
-    Some(Plan { name, description, seed, results, cells })
+    Some(Plan { name, description, seed, results, fleet: None, cells })
 }
 
 /// Says what is wrong with the keys at the top of the file.

@@ -8,6 +8,7 @@ use metrics::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::fleet::Fleet;
 use crate::job::{Job, is_default};
 
 /// A whole experiment: cells in the order in which they run.
@@ -23,6 +24,9 @@ pub struct Plan {
     /// Where the results go unless the command line says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
+    /// The hosts that carry it out; `None`: this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// The cells, in the order in which they run.
     pub cells: Vec<Cell>,
 }
@@ -61,6 +65,9 @@ pub struct Cell {
     /// It runs at the same time as the other cells of its group, which stand next to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
+    /// So many agents of the fleet work on it, the first ones; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<u32>,
 }
 
 /// Cells that run at the same time.

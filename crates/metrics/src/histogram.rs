@@ -3,8 +3,11 @@
 //! The range is fixed so that recording never allocates and never fails; the structure is an
 //! `HdrHistogram` (Tene, <http://hdrhistogram.org>).
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram as Hdr;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use serde::{Deserialize, Serialize};
 
 /// The longest latency kept apart, in nanoseconds (48 hours); longer ones are counted there.
 pub const MAX_NS: u64 = 48 * 3600 * 1_000_000_000;
@@ -107,4 +110,35 @@ impl Histogram {
         out.0.add(&read).map_err(|e| HistogramError(e.to_string()))?;
         Ok(out)
     }
+}
+
+/// The text form is the portable binary form in base64.
+impl Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_empty() {
+            return serializer.serialize_str("");
+        }
+        serializer.serialize_str(&BASE64.encode(self.to_bytes()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        if text.is_empty() {
+            return Ok(Self::new());
+        }
+        let bytes = BASE64.decode(text.as_bytes()).map_err(serde::de::Error::custom)?;
+        if !has_own_bounds(&bytes) {
+            return Err(serde::de::Error::custom("a histogram of other bounds"));
+        }
+        Self::from_bytes(&bytes).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The portable form says its bounds: digits, lowest and highest value, at fixed places. Another histogram may ask for any
+/// amount of memory.
+fn has_own_bounds(bytes: &[u8]) -> bool {
+    const BOUNDS: std::ops::Range<usize> = 12..32;
+    bytes.get(BOUNDS).is_some_and(|given| given == &Histogram::new().to_bytes()[BOUNDS])
 }

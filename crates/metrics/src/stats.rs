@@ -1,5 +1,7 @@
 //! What a worker counts for one kind of operation, and one interval of it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{ErrorKind, Histogram, OpKind};
 
 /// Counters and histograms of one kind of operation over some span of time.
@@ -7,7 +9,7 @@ use crate::{ErrorKind, Histogram, OpKind};
 /// Latency is kept twice: from the actual start (service time) and from the intended start
 /// (response time). In a closed loop the two are the same by definition and only the service
 /// time is recorded; see [`OpStats::response`].
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpStats {
     /// Operations that ended well.
     pub ok: u64,
@@ -48,13 +50,14 @@ impl OpStats {
             merged.merge(other.response());
             self.response = Some(merged);
         }
-        self.ok += other.ok;
+        // What another process says may be anything.
+        self.ok = self.ok.saturating_add(other.ok);
         for (mine, theirs) in self.errors.iter_mut().zip(other.errors) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
-        self.bytes += other.bytes;
-        self.rpcs += other.rpcs;
-        self.retries += other.retries;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.rpcs = self.rpcs.saturating_add(other.rpcs);
+        self.retries = self.retries.saturating_add(other.retries);
         self.service.merge(&other.service);
     }
 
@@ -73,7 +76,7 @@ impl OpStats {
 }
 
 /// One interval (one second, or what is left of the window) of one worker or of all together.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Number of the interval in its stage, from 0.
     pub index: u32,

@@ -47,7 +47,7 @@ use crate::core::{Inner, Kernel, TaskId, Yield};
 use crate::timers::TimerId;
 
 /// The backend in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Backend {
     /// io_uring.
     Uring,

@@ -20,6 +20,7 @@ fn run(id: &str) -> RunRecord {
             description: Some("x".repeat(100_000)),
             seed: 1,
             results: None,
+            fleet: None,
             cells: Vec::new(),
         },
         environment: Environment::default(),

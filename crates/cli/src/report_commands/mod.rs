@@ -74,6 +74,7 @@ mod tests {
                 description: None,
                 seed: 0,
                 results: None,
+                fleet: None,
                 cells: Vec::new(),
             },
             environment: store::Environment::default(),

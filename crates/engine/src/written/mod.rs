@@ -33,7 +33,28 @@ struct Passes {
     books: Vec<Book>,
 }
 
+/// What a stage left in its data set, in short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Left {
+    /// Nothing is known: nothing can be compared.
+    #[default]
+    Unknown,
+    /// All of it is of this generation.
+    Uniform(u32),
+    /// It is known which generation lies where.
+    Known,
+}
+
 impl Written {
+    /// In short.
+    pub fn left(&self) -> Left {
+        match &self.content {
+            Content::Unknown => Left::Unknown,
+            Content::Uniform(generation) => Left::Uniform(*generation),
+            Content::Passes(_) => Left::Known,
+        }
+    }
+
     /// All of it is of one generation.
     pub fn uniform(generation: u32) -> Self {
         Written { content: Content::Uniform(generation) }

@@ -73,6 +73,7 @@ pub fn plan(script: &Script, around: &Surroundings<'_>) -> Result<(Plan, Vec<War
                 errors: ErrorPolicy::Continue,
                 study: None,
                 group: Some(Group { report: group.report.map(|number| number + first / workers), ..group }),
+                agents: None,
             });
         }
         last_cells.push(cells.len().saturating_sub(1) as u32);
@@ -97,7 +98,10 @@ pub fn plan(script: &Script, around: &Surroundings<'_>) -> Result<(Plan, Vec<War
     }
     match Faults::of(faults) {
         Some(faults) => Err(faults),
-        None => Ok((Plan { name: name_of(script), description: None, seed, results: None, cells }, warnings)),
+        None => Ok((
+            Plan { name: name_of(script), description: None, seed, results: None, fleet: None, cells },
+            warnings,
+        )),
     }
 }
 

@@ -80,6 +80,7 @@ pub(super) fn cell(
         errors: errors?,
         study: None,
         group: group.flatten(),
+        agents: None,
     };
     checks::job(fields, kind, &cell);
     (reader.log.count() == before).then_some(cell)

@@ -107,6 +107,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         errors: errors?,
         study,
         group: None,
+        agents: None,
     };
     checks::cell(&fields, kind, &cell);
     (reader.log.count() == before).then_some(cell)

@@ -40,6 +40,7 @@ pub fn run(id: &str, name: &str) -> RunRecord {
             description: Some("Every alternative once; \"quoted\", ünïcode, a\nline break".into()),
             seed: u64::MAX,
             results: Some("results.sqlite".into()),
+            fleet: None,
             cells: (0..CELLS).map(cell).collect(),
         },
         environment: Environment {
@@ -156,6 +157,7 @@ fn cell(index: u32) -> Cell {
         errors: [ErrorPolicy::Continue, ErrorPolicy::Stop, ErrorPolicy::StopCellAfter(100)][pick(3)],
         study: studies[pick(studies.len())].clone(),
         group: None,
+        agents: None,
     }
 }
 

@@ -64,6 +64,7 @@ impl Ground {
             errors: ErrorPolicy::Continue,
             study: None,
             group: None,
+            agents: None,
         }
     }
 

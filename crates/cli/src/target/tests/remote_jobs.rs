@@ -36,6 +36,7 @@ fn cell(target: Target, job: Job, op: OpKind, workers: u32) -> Cell {
         errors: experiment::ErrorPolicy::Continue,
         study: None,
         group: None,
+        agents: None,
     }
 }
 

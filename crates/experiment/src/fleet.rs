@@ -1,0 +1,135 @@
+//! The hosts that carry an experiment out together.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::job::is_default;
+
+/// Hosts, how agents are started on them, and how they share the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fleet {
+    /// How agents are started.
+    pub launcher: Launcher,
+    /// How they share the data.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sharing: Sharing,
+    /// What happens when a host fails.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub on_failure: FailurePolicy,
+    /// Values for `{name}` in targets, by host (or `*` for all others), then by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, BTreeMap<String, String>>,
+    /// The longest that starting all agents may take, in milliseconds.
+    pub start_timeout_ms: u64,
+    /// A host that was not heard of for so long has failed, in milliseconds.
+    pub silence_timeout_ms: u64,
+}
+
+/// How agents are started: with the user's own tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Launcher {
+    /// Processes of this host.
+    Local {
+        /// How many.
+        count: u32,
+    },
+    /// OpenSSH.
+    Ssh {
+        /// `host`, `user@host`, `host:port` or a name of the user's ssh configuration, in order; no name twice.
+        hosts: Vec<String>,
+        /// What is added to the command line of ssh (`-F file`, `-o Option=value`, `-i key`).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
+        /// The agent's path on the hosts; `None`: this very binary is copied there when it is not there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        binary: Option<String>,
+    },
+    /// Slurm's `srun`, one agent a node.
+    Slurm {
+        /// How many nodes; inside an allocation `None` means all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nodes: Option<u32>,
+        /// What is added to the command line of `salloc` or `srun` (`--partition=x`).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
+        /// The agent's path on the nodes; `None`: the same as here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        binary: Option<String>,
+    },
+    /// Pods of an Indexed Job, through `kubectl`.
+    Kubernetes(Box<Pods>),
+    /// Any command whose standard input and output are the agent's: `podman exec -i {host} manometer agent`.
+    Command {
+        /// What `{host}` stands for, one agent each.
+        hosts: Vec<String>,
+        /// The program and its arguments; `{host}` and `{index}` are put in.
+        command: Vec<String>,
+    },
+}
+
+/// Pods in which agents run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pods {
+    /// How many.
+    pub count: u32,
+    /// The container image; it has `manometer` at `/manometer` or on its PATH.
+    pub image: String,
+    /// Kubernetes' namespace; `None`: that of the current context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// kubectl's context; `None`: the current one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Labels that a node must have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+    /// `cpu`, `memory` and others, as requests and limits.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, String>,
+    /// Pods use the network of their node.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub host_network: bool,
+    /// A directory of the node, at the same path in the pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_path: Option<String>,
+    /// A persistent volume claim, and where it is mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<(String, String)>,
+    /// `Always`, `IfNotPresent` or `Never`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_policy: Option<String>,
+    /// Pods may share a node.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub share_nodes: bool,
+}
+
+/// How the hosts of a fleet share the data of a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// Each host has a place (directory, prefix) of its own, with all the files that the workload says.
+    #[default]
+    Own,
+    /// One place for all; each host has files of its own in it, as many as the workload says.
+    Disjoint,
+    /// As `Disjoint`, and every host loads the files of all.
+    Common,
+    /// As `Disjoint`, and a workload that only reads reads the files of the next host: what another wrote, so that no client
+    /// cache helps.
+    Neighbour,
+}
+
+/// What happens when a host fails during a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailurePolicy {
+    /// The run goes on with the others, and says so.
+    #[default]
+    GoOn,
+    /// The cell is repeated with the others.
+    RepeatCell,
+    /// The run stops.
+    Stop,
+}

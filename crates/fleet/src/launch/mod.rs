@@ -1,0 +1,1 @@
+//! Starting agents with the tools that people run already.

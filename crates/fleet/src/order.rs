@@ -1,0 +1,205 @@
+//! What an agent is asked to do, and what it answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use experiment::{Arrivals, CacheControl, Cell, Sharing};
+use serde::{Deserialize, Serialize};
+
+/// Number of an opened target, chosen by the side that leads; the same with every agent.
+pub type SiteId = u32;
+
+/// A target to be opened for a cell, as this agent is to see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The number under which it is asked for from now on.
+    pub site: SiteId,
+    /// The cell, with this host's variables put in.
+    pub cell: Box<Cell>,
+    /// Which part of the data is this agent's.
+    pub part: Part,
+    /// The run whose id names the place.
+    pub run: String,
+    /// This agent makes and removes the place; others only use it.
+    pub owner: bool,
+    /// The experiment's seed: of the payload, the same on all hosts.
+    pub seed: u64,
+    /// Of everything that is drawn: another on each host.
+    pub draws: u64,
+    /// How the kernel is asked for I/O where the target does not say.
+    pub reactor: String,
+    /// The block device that may be overwritten although it holds something.
+    pub destroy: Option<PathBuf>,
+}
+
+/// Which agent this is among those that work on a cell, and how they share its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// From 0.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+    /// How the data is shared.
+    pub sharing: Sharing,
+}
+
+impl Part {
+    /// All of it.
+    pub const WHOLE: Part = Part { index: 0, of: 1, sharing: Sharing::Own };
+}
+
+/// What the side that leads must know of an opened target.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteFacts {
+    /// Stages take no time.
+    pub virtual_clock: bool,
+    /// Reads may come from the host's page cache.
+    pub page_cache: bool,
+    /// Files of a job are laid out right before it.
+    pub lays_out_late: bool,
+    /// What this agent's part of the data set is made of: `files`, `objects`, `device`.
+    pub kind: String,
+    /// How many of them.
+    pub objects: u64,
+    /// Size of each, in bytes.
+    pub item_bytes: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+    /// Memory in which this host can cache files, in bytes.
+    pub cache_bytes: Option<u64>,
+    /// The longest that opening a session may take, in nanoseconds.
+    pub connect_timeout_ns: u64,
+}
+
+/// Something to be done with an opened target, which takes no part in a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Act {
+    /// Make the place, the journal first; or enter it again.
+    Prepare,
+    /// Use the place as it is: it must be there.
+    Adopt,
+    /// Remove the place and all that is in it.
+    RemoveAll,
+    /// See that the data set is there in full size, and without holes when `allocated` is asked for.
+    CheckComplete {
+        /// Space must be allocated for every byte.
+        allocated: bool,
+    },
+    /// Of which generation the data is that lies there.
+    HeldGeneration,
+    /// Do something to the host's caches.
+    Cache(CacheControl),
+    /// What the results must say of the target.
+    Facts,
+    /// Look at the files of a job and make those that are missing.
+    LayOut,
+    /// What is done right before a job.
+    BeginJob,
+    /// What is done right after it.
+    FinishJob,
+    /// Forget the target. Nothing is removed.
+    Close,
+}
+
+/// What came of an opening or an act.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// The target is open.
+    Opened(SiteFacts),
+    /// The place was entered.
+    Entered {
+        /// It was made just now, and holds nothing.
+        new: bool,
+    },
+    /// The generation that lies there, if any of this payload does.
+    Generation(Option<u32>),
+    /// In words for the result.
+    Said(String),
+    /// By name.
+    Facts(BTreeMap<String, String>),
+    /// The files of a job.
+    LaidOut {
+        /// What must move bytes before the load.
+        steps: Vec<LayOutStep>,
+        /// The devices that the files lie on (stat(2)).
+        devices: BTreeSet<u64>,
+    },
+}
+
+/// Files of a job that are filled, or read once, before the load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayOutStep {
+    /// For people: `lay out`, `pre-read`.
+    pub name: String,
+    /// Bytes that it moves.
+    pub bytes: u64,
+}
+
+/// A host says no. One line: what was tried, what came back, what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    /// Something was written wrongly: wrong usage.
+    pub input: bool,
+    /// The stage was stopped before it began: no failure.
+    pub stopped: bool,
+    /// The line.
+    pub text: String,
+}
+
+impl Refusal {
+    /// Something failed.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self { input: false, stopped: false, text: text.into() }
+    }
+}
+
+/// A stage to be run on an opened target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageOrder {
+    /// The target.
+    pub site: SiteId,
+    /// What to do.
+    pub task: StageTask,
+}
+
+/// What a stage does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum StageTask {
+    /// A step of laying out a job's files, by its place in [`Reply::LaidOut`].
+    LayOut {
+        /// Which.
+        step: u32,
+    },
+    /// Make this agent's files, empty.
+    Create,
+    /// Write every byte of this agent's part.
+    Fill {
+        /// The generation of the content.
+        generation: u32,
+    },
+    /// The load of the cell.
+    Measure(Measurement),
+    /// Read this agent's part once and compare it with what was acknowledged.
+    Verify {
+        /// All of this generation; `None`: what the last measurement on this target wrote.
+        content: Option<u32>,
+    },
+}
+
+/// A measurement of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// When operations are meant to start, over all agents.
+    pub arrivals: Arrivals,
+    /// Seconds of load before it.
+    pub warm_up_s: f64,
+    /// Seconds that it lasts at most.
+    pub limit_s: f64,
+    /// The generation of the content that it begins with.
+    pub generation: u32,
+    /// No other cell runs beside it on this host: workers may be bound to cores.
+    pub alone: bool,
+}
