@@ -36,6 +36,7 @@ fn cell(index: u32, name: &str, job: Job, group: Group) -> Cell {
         errors: ErrorPolicy::Stop,
         study: None,
         group: Some(group),
+        agents: None,
     }
 }
 
@@ -129,6 +130,7 @@ fn a_plan_of_jobs_comes_back() {
         description: None,
         seed: 42,
         results: None,
+        fleet: None,
         cells: vec![
             cell(0, "one", full(), group(0)),
             cell(1, "two", Job::default(), later),
@@ -146,7 +148,7 @@ fn names_become_such_as_a_file_may_have() {
     let long = "x".repeat(100);
     let names = ["a b", "a b", "", &long, &long, "é"];
     let cells = names.iter().zip(0..).map(|(name, index)| cell(index, name, full(), group)).collect();
-    let plan = Plan { name: "p".into(), description: None, seed: 1, results: None, cells };
+    let plan = Plan { name: "p".into(), description: None, seed: 1, results: None, fleet: None, cells };
     let text = convert(&plan).unwrap();
     let source = Source { file: "converted.yaml", text: &text };
     let read = parse(&source, &Settings::none()).unwrap_or_else(|faults| panic!("{faults}\n{text}"));
