@@ -84,8 +84,18 @@ impl DataSet {
 
     /// Complete files or objects numbered from 0 on. A device is one, whatever `items` says.
     pub fn laid_out(shape: Shape, items: u64) -> Self {
-        let items = if matches!(shape, Shape::Device { .. }) { 1 } else { items };
-        DataSet::new(shape, vec![Extent { first: 0, existing: items, complete: items, partial_bytes: 0 }])
+        DataSet::laid_out_from(shape, 0, items)
+    }
+
+    /// Complete files or objects numbered from `first` on. A device is one, whatever `items` says, with number 0.
+    pub fn laid_out_from(shape: Shape, first: u64, items: u64) -> Self {
+        let (first, items) = if matches!(shape, Shape::Device { .. }) { (0, 1) } else { (first, items) };
+        DataSet::new(shape, vec![Extent { first, existing: items, complete: items, partial_bytes: 0 }])
+    }
+
+    /// The number of the first file or object; 0 when there is none.
+    pub fn first(&self) -> u64 {
+        self.extents.first().map_or(0, |extent| extent.first)
     }
 
     /// Files or objects, and their sizes.

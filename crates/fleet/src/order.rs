@@ -18,10 +18,13 @@ pub struct Opening {
     pub cell: Box<Cell>,
     /// Which part of the data is this agent's.
     pub part: Part,
-    /// The run whose id names the place.
+    /// This agent's own run id: that of its journal.
     pub run: String,
-    /// This agent makes and removes the place; others only use it.
-    pub owner: bool,
+    /// The id that names the place: its own, when it makes and removes the place; that of another agent, which does, when
+    /// they share one.
+    pub place: String,
+    /// The key of an S3 target, which stands in no plan and no result; `None`: the host has its own.
+    pub key: Option<AccessKey>,
     /// The experiment's seed: of the payload, the same on all hosts.
     pub seed: u64,
     /// Of everything that is drawn: another on each host.
@@ -30,6 +33,21 @@ pub struct Opening {
     pub reactor: String,
     /// The block device that may be overwritten although it holds something.
     pub destroy: Option<PathBuf>,
+}
+
+/// An S3 access key on its way to an agent.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessKey {
+    /// The key's name.
+    pub id: String,
+    /// The secret.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for AccessKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AccessKey").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 /// Which agent this is among those that work on a cell, and how they share its data.
@@ -78,6 +96,8 @@ pub enum Act {
     Prepare,
     /// Use the place as it is: it must be there.
     Adopt,
+    /// Write the place into the journal as one's own: the agent that made it is lost, and it is to be removed.
+    Inherit,
     /// Remove the place and all that is in it.
     RemoveAll,
     /// See that the data set is there in full size, and without holes when `allocated` is asked for.
@@ -192,7 +212,7 @@ pub enum StageTask {
 /// A measurement of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// When operations are meant to start, over all agents.
+    /// When operations are meant to start on this agent.
     pub arrivals: Arrivals,
     /// Seconds of load before it.
     pub warm_up_s: f64,

@@ -4,6 +4,8 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::str::FromStr;
 
+use sha2::{Digest, Sha256};
+
 /// Characters of a run id: no capitals (bucket names), nothing that is mistaken for something else.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 /// Length of a run id.
@@ -27,6 +29,13 @@ impl RunId {
             })
             .collect();
         Self(text)
+    }
+
+    /// The id of one of the agents that carry out this run together: always the same for the same number, so that a run
+    /// that is resumed finds what they made.
+    pub fn of_agent(&self, index: u32) -> Self {
+        let digest = Sha256::digest(format!("{}/{index}", self.0));
+        Self(digest.iter().take(LENGTH).map(|byte| char::from(ALPHABET[usize::from(byte & 31)])).collect())
     }
 
     /// The id as text.
@@ -68,6 +77,8 @@ mod tests {
         assert_ne!(a, b);
         assert_eq!(a.to_string().parse::<RunId>().unwrap(), a);
         assert_eq!(a.object_name(), format!("manometer-{a}"));
+        assert_eq!((a.of_agent(1), a.of_agent(1).as_str().len()), (a.of_agent(1), LENGTH));
+        assert!(a.of_agent(0) != a.of_agent(1) && a.of_agent(0) != b.of_agent(0));
         for bad in ["", "abc", "abcdefg1", "ABCDEFGH", "abcdefghi", "../../ab"] {
             assert!(bad.parse::<RunId>().is_err(), "{bad}");
         }
