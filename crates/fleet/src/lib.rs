@@ -8,12 +8,20 @@
 //! Launchers (`launch/`) start agents with tools that people run already: OpenSSH, Slurm's `srun`, Kubernetes through
 //! `kubectl`, or any command. No port is opened and no daemon stays.
 
+mod clock;
+mod crew;
 mod hand;
 pub mod launch;
 mod order;
 pub mod probe;
+mod sampling;
+mod seen;
 
+pub use clock::ClockFacts;
+pub use crew::{Answers, Crew};
 pub use hand::Hand;
 pub use order::{
-    Act, LayOutStep, Measurement, Opening, Part, Refusal, Reply, SiteFacts, SiteId, StageOrder, StageTask,
+    AccessKey, Act, LayOutStep, Measurement, Opening, Part, Refusal, Reply, SiteFacts, SiteId, StageOrder,
+    StageTask,
 };
+pub use seen::{CrewResult, Event, PartResult, Seen, Trouble};
