@@ -1,5 +1,7 @@
 //! What `parse` is given: the file's text, and what stands outside of it.
 
+use crate::fleet::Launcher;
+
 /// An experiment file's text and the name by which messages call it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -16,17 +18,25 @@ pub struct Settings<'a> {
     pub set: &'a [(String, String)],
     /// Looks up an environment variable: `MANOMETER_SET_name` for parameters, `NAME` for `${env:NAME}`.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
+    /// `--hosts`, `--local` and their like: it takes the place of the file's launcher.
+    pub launcher: Option<&'a Launcher>,
+    /// Reads the file of `hosts: "@file"`; the error is one line.
+    pub read_hosts: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
 impl Settings<'static> {
     /// Nothing is set and the environment is empty.
     pub fn none() -> Self {
-        Self { set: &[], environment: &|_| None }
+        let read_hosts = &|_: &str| Err("no files are read here".to_owned());
+        Self { set: &[], environment: &|_| None, launcher: None, read_hosts }
     }
 }
 
 impl std::fmt::Debug for Settings<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Settings").field("set", &self.set).finish_non_exhaustive()
+        f.debug_struct("Settings")
+            .field("set", &self.set)
+            .field("launcher", &self.launcher)
+            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,9 @@
 //! The kinds of targets: their URLs, the operations they have, the options they know.
 
 use metrics::OpKind::{self, Commit, Create, Delete, Get, List, Put, Read, Remove, Stat, Trim, Write};
+use units::{Share, Size, Span};
+
+use crate::reader::one_of;
 
 /// What the value of an option is; texts in a plan are in the form that is named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,35 @@ pub enum OptionKind {
     Choice(&'static [&'static str]),
     /// Any text.
     Text,
+}
+
+impl OptionKind {
+    /// A value in the form that plans have.
+    ///
+    /// # Errors
+    /// What does not fit, and what to write instead.
+    pub(crate) fn normal(self, text: &str) -> Result<String, String> {
+        let wrong = |error: units::ParseError| error.to_string();
+        match self {
+            OptionKind::Flag if matches!(text, "true" | "false") => Ok(text.to_owned()),
+            OptionKind::Flag => Err(format!("{text:?} is neither true nor false; write true or false")),
+            OptionKind::Count { least } => match text.parse::<u64>() {
+                Ok(count) if count >= least => Ok(count.to_string()),
+                _ => Err(format!("{text:?} does not fit; write a whole number from {least} on")),
+            },
+            OptionKind::Bytes { least } => match text.parse::<Size>().map_err(wrong)?.bytes() {
+                bytes if bytes >= least => Ok(bytes.to_string()),
+                _ => Err(format!("{text:?} is too small; write {} or more", Size(least))),
+            },
+            OptionKind::Span => Ok(text.parse::<Span>().map_err(wrong)?.to_string()),
+            OptionKind::Share => Ok(text.parse::<Share>().map_err(wrong)?.value().to_string()),
+            OptionKind::Choice(words) => match words.iter().find(|word| **word == text) {
+                Some(word) => Ok((*word).to_owned()),
+                None => Err(format!("{text:?} does not fit; write {}", one_of(words))),
+            },
+            OptionKind::Text => Ok(text.to_owned()),
+        }
+    }
 }
 
 /// An option of a kind of target.

@@ -14,7 +14,7 @@ fn plan_with(text: &str, set: &[(&str, &str)], environment: &[(&str, &str)]) -> 
     let environment: BTreeMap<String, String> =
         environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let look_up = |name: &str| environment.get(name).cloned();
-    let settings = Settings { set: &set, environment: &look_up };
+    let settings = Settings { set: &set, environment: &look_up, ..Settings::none() };
     match parse(&Source { file: "/somewhere/nightly.yaml", text }, &settings) {
         Ok(plan) => plan,
         Err(faults) => panic!("\n{faults}\n{text}"),

@@ -49,7 +49,7 @@ pub fn plan(file: &Path, arguments: &RunArguments) -> Result<Plan, Refusal> {
     })?;
     let text = experiment::decode(&name, &bytes).map_err(|faults| Refusal::Faults(faults.to_string()))?;
     let environment = |name: &str| std::env::var(name).ok();
-    let settings = Settings { set: &arguments.set, environment: &environment };
+    let settings = Settings { set: &arguments.set, environment: &environment, ..Settings::none() };
     experiment::parse(&Source { file: &name, text }, &settings)
         .map_err(|faults| Refusal::Faults(faults.to_string()))
 }

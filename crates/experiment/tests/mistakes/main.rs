@@ -76,7 +76,7 @@ fn faults(mistake: &Mistake) -> experiment::Faults {
         "MANOMETER_SET_depth" => Some("deep".to_owned()),
         _ => None,
     };
-    let settings = Settings { set: &set, environment: &environment };
+    let settings = Settings { set: &set, environment: &environment, ..Settings::none() };
     let parsed = parse(&Source { file: "nightly.yaml", text: mistake.file }, &settings);
     parsed
         .err()

@@ -1,5 +1,11 @@
 //! The hosts that carry an experiment out together.
 
+mod hosts;
+mod variables;
+
+pub use hosts::{MOST_HOSTS, bare_host, host_list};
+pub use variables::escape_braces;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +31,60 @@ pub struct Fleet {
     /// A host that was not heard of for so long has failed, in milliseconds.
     pub silence_timeout_ms: u64,
 }
+
+impl Fleet {
+    /// A fleet of which only the launcher was said.
+    pub fn of(launcher: Launcher) -> Self {
+        Fleet {
+            launcher,
+            sharing: Sharing::default(),
+            on_failure: FailurePolicy::default(),
+            variables: BTreeMap::new(),
+            start_timeout_ms: START_TIMEOUT_MS,
+            silence_timeout_ms: SILENCE_TIMEOUT_MS,
+        }
+    }
+
+    /// The names of the hosts in order, as far as they are known before anything is started: those of ssh and of a
+    /// command as written, `local-0` and so on for processes of this host.
+    pub fn host_names(&self) -> Option<Vec<String>> {
+        match &self.launcher {
+            Launcher::Local { count } => Some((0..*count).map(|index| format!("local-{index}")).collect()),
+            Launcher::Ssh { hosts, .. } | Launcher::Command { hosts, .. } => Some(hosts.clone()),
+            Launcher::Slurm { .. } | Launcher::Kubernetes(_) => None,
+        }
+    }
+
+    /// How many hosts there are, where that is known before anything is started.
+    pub fn count(&self) -> Option<u32> {
+        let of = |hosts: &Vec<String>| Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX));
+        match &self.launcher {
+            Launcher::Local { count } => Some(*count),
+            Launcher::Ssh { hosts, .. } | Launcher::Command { hosts, .. } => of(hosts),
+            Launcher::Slurm { nodes, .. } => *nodes,
+            Launcher::Kubernetes(pods) => Some(pods.count),
+        }
+    }
+}
+
+impl Launcher {
+    /// The key of an experiment file, and for people: `hosts`, `local`, `slurm`, `kubernetes`, `command`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Launcher::Local { .. } => "local",
+            Launcher::Ssh { .. } => "hosts",
+            Launcher::Slurm { .. } => "slurm",
+            Launcher::Kubernetes(_) => "kubernetes",
+            Launcher::Command { .. } => "command",
+        }
+    }
+}
+
+/// Starting all agents may take so long unless the file says otherwise, in milliseconds.
+pub(crate) const START_TIMEOUT_MS: u64 = 60_000;
+
+/// A host may be silent for so long unless the file says otherwise, in milliseconds.
+pub(crate) const SILENCE_TIMEOUT_MS: u64 = 15_000;
 
 /// How agents are started: with the user's own tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

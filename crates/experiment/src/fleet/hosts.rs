@@ -1,0 +1,207 @@
+//! Lists of hosts as texts: names with commas, blanks or lines between them, comments, and ranges such as `node[01-16,20]`.
+
+/// More hosts than this are a mistake in a range.
+pub const MOST_HOSTS: usize = 10_000;
+
+/// The longest name of a host, with user and port.
+const LONGEST_NAME: usize = 320;
+
+/// The hosts of a list, in order: `a,b`, `me@node[01-16]:2222`, or the text of a file with a host a line and comments after
+/// `#`. A range keeps its leading zeros, as Slurm and pdsh write them; brackets with a colon in them are an IPv6 address.
+///
+/// # Errors
+/// One line: what is no list of hosts, or which host is in it twice, and what to write instead.
+pub fn host_list(text: &str) -> Result<Vec<String>, String> {
+    let mut hosts: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let line = line.split('#').next().unwrap_or("");
+        for word in words(line)? {
+            check_name(&word)?;
+            expand(&word, &mut hosts)?;
+        }
+    }
+    if hosts.is_empty() {
+        return Err("there are no hosts in it; write such as node1,node2 or node[01-16]".to_owned());
+    }
+    let mut sorted: Vec<&String> = hosts.iter().collect();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("host {:?} is in it twice; name each host once", pair[0]));
+    }
+    Ok(hosts)
+}
+
+/// The name of a host without user and port: `me@node1:2222` is `node1`, `[fd00::1]:22` is `fd00::1`.
+pub fn bare_host(host: &str) -> &str {
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    if let Some((address, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address;
+    }
+    match host.split_once(':') {
+        // Two colons are an IPv6 address without brackets, which has no port.
+        Some((name, port)) if !port.contains(':') => name,
+        _ => host,
+    }
+}
+
+/// The words of a line: commas and blanks part them, but for commas within brackets.
+fn words(line: &str) -> Result<Vec<String>, String> {
+    let mut words = vec![String::new()];
+    let mut within = false;
+    for c in line.chars() {
+        match c {
+            '[' if within => return Err(unclosed(line)),
+            '[' => within = true,
+            ']' if !within => return Err(unclosed(line)),
+            ']' => within = false,
+            _ => {}
+        }
+        if !within && (c == ',' || c.is_whitespace()) {
+            words.push(String::new());
+        } else if let Some(word) = words.last_mut() {
+            word.push(c);
+        }
+    }
+    if within {
+        return Err(unclosed(line));
+    }
+    Ok(words.into_iter().filter(|word| !word.is_empty()).collect())
+}
+
+fn unclosed(line: &str) -> String {
+    format!("the brackets in {:?} do not match; write a range as node[01-16]", shortened(line.trim()))
+}
+
+/// What no host's name has: a dash first would be an option of ssh.
+fn check_name(word: &str) -> Result<(), String> {
+    let shown = shortened(word);
+    let known =
+        |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%' | '[' | ']' | ',');
+    let start = word.rsplit_once('@').map_or(word, |(_, host)| host);
+    if word.starts_with('-') || start.is_empty() || start.starts_with('-') {
+        return Err(format!("{shown:?} is no host; write a name that begins with a letter or a digit"));
+    }
+    if let Some(strange) = word.chars().find(|c| !known(*c)) {
+        return Err(format!(
+            "{shown:?} is no host: {strange:?} is in no host's name; write such as me@node1:22"
+        ));
+    }
+    if word.len() > LONGEST_NAME {
+        return Err(format!("{shown:?} is too long for a host; part hosts by commas"));
+    }
+    Ok(())
+}
+
+/// A word with all its ranges written out.
+fn expand(word: &str, hosts: &mut Vec<String>) -> Result<(), String> {
+    let range = word.match_indices('[').find_map(|(from, _)| {
+        let to = from + word[from..].find(']')?;
+        let inner = &word[from + 1..to];
+        (!inner.contains(':')).then_some((&word[..from], inner, &word[to + 1..]))
+    });
+    let Some((before, inner, after)) = range else {
+        if hosts.len() >= MOST_HOSTS {
+            return Err(format!("there are more than {MOST_HOSTS} hosts in it; check its ranges"));
+        }
+        hosts.push(word.to_owned());
+        return Ok(());
+    };
+    for part in inner.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |digits: &str| {
+            let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            if plain { digits.parse::<u64>().ok() } else { None }
+        };
+        let (Some(from), Some(to)) = (number(first), number(last)) else {
+            return Err(format!(
+                "[{}] is no range of numbers; write such as node[01-16,20]",
+                shortened(inner)
+            ));
+        };
+        if from > to {
+            return Err(format!("[{part}] counts down; write [{last}-{first}]"));
+        }
+        if to - from >= MOST_HOSTS as u64 {
+            return Err(format!("[{part}] makes more than {MOST_HOSTS} hosts; write a shorter range"));
+        }
+        let width = first.len();
+        for number in from..=to {
+            expand(&format!("{before}{number:0width$}{after}"), hosts)?;
+        }
+    }
+    Ok(())
+}
+
+fn shortened(text: &str) -> String {
+    let mut out: String = text.chars().take(60).collect();
+    if out.len() < text.len() {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_ranges_become_hosts() {
+        for (text, hosts) in [
+            ("a", &["a"][..]),
+            ("a,b, c  d", &["a", "b", "c", "d"]),
+            ("# rack 1\na # first\n\nb,c\n", &["a", "b", "c"]),
+            ("node[08-11]", &["node08", "node09", "node10", "node11"]),
+            ("node[1,3-4]:22,x", &["node1:22", "node3:22", "node4:22", "x"]),
+            ("r[1-2]n[1-2]", &["r1n1", "r1n2", "r2n1", "r2n2"]),
+            ("me@[fd00::1]:22,fd00::2", &["me@[fd00::1]:22", "fd00::2"]),
+            ("10.0.0.[1-2]", &["10.0.0.1", "10.0.0.2"]),
+            ("fe80::1%eth0", &["fe80::1%eth0"]),
+        ] {
+            assert_eq!(host_list(text).unwrap(), hosts, "{text}");
+        }
+        assert_eq!(host_list("n[1-10000]").unwrap().len(), MOST_HOSTS);
+    }
+
+    #[test]
+    fn what_is_no_list_is_said_in_one_line() {
+        for (text, said) in [
+            ("", "no hosts"),
+            (" # nobody\n", "no hosts"),
+            ("a,b,a", "\"a\" is in it twice"),
+            ("n[1-3],n2", "\"n2\" is in it twice"),
+            ("n[1-3", "do not match"),
+            ("n1-3]", "do not match"),
+            ("n[[1]]", "do not match"),
+            ("n[3-1]", "write [1-3]"),
+            ("n[a-c]", "no range of numbers"),
+            ("n[]", "no range of numbers"),
+            ("n[1-]", "no range of numbers"),
+            ("n[1-10001]", "more than 10000"),
+            ("n[1-10000],x", "more than 10000"),
+            ("n[1-99999999999999999999]", "no range of numbers"),
+            ("-oProxyCommand=x", "no host"),
+            ("me@-x", "no host"),
+            ("me@", "no host"),
+            ("a;b", "';'"),
+            ("ssh://a", "'/'"),
+        ] {
+            let error = host_list(text).unwrap_err();
+            assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bare_host_has_no_user_and_no_port() {
+        for (host, bare) in [
+            ("a", "a"),
+            ("me@a:22", "a"),
+            ("a.b.c:22", "a.b.c"),
+            ("[fd00::1]:22", "fd00::1"),
+            ("me@[fd00::1]", "fd00::1"),
+            ("fd00::1", "fd00::1"),
+            ("local-0", "local-0"),
+        ] {
+            assert_eq!(bare_host(host), bare);
+        }
+    }
+}
