@@ -1,0 +1,83 @@
+//! The only member, in this process.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engine::{Beside, Control};
+use metrics::Interval;
+
+use crate::hand::Hand;
+use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
+use crate::sampling::Sampling;
+use crate::seen::{CrewResult, PartResult, Seen, Trouble};
+
+/// A hand that is called directly.
+pub(super) struct Here {
+    hand: Arc<dyn Hand>,
+    name: String,
+    /// Sites whose stages take no time.
+    virtual_sites: Mutex<BTreeSet<SiteId>>,
+}
+
+impl Here {
+    pub(super) fn new(hand: Arc<dyn Hand>) -> Self {
+        Here { hand, name: host_name(), virtual_sites: Mutex::default() }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn open(&self, opening: &Opening) -> Result<SiteFacts, Trouble> {
+        let facts = self.hand.open(opening).map_err(Trouble::Refused)?;
+        let mut sites = self.virtual_sites.lock().unwrap_or_else(PoisonError::into_inner);
+        if facts.virtual_clock {
+            sites.insert(opening.site);
+        } else {
+            sites.remove(&opening.site);
+        }
+        Ok(facts)
+    }
+
+    pub(super) fn act(&self, site: SiteId, act: &Act) -> Result<Reply, Trouble> {
+        self.hand.act(site, act).map_err(Trouble::Refused)
+    }
+
+    pub(super) fn run_stage(
+        &self,
+        orders: &[(usize, StageOrder)],
+        beside: Beside,
+        control: &Control,
+        observer: &mut dyn FnMut(Seen<'_>),
+    ) -> Result<CrewResult, Refusal> {
+        let [(0, order)] = orders else {
+            return Err(Refusal::failed("a stage of a crew of one has one order, for member 0"));
+        };
+        let sites = self.virtual_sites.lock().unwrap_or_else(PoisonError::into_inner);
+        let virtual_clock = sites.contains(&order.site);
+        drop(sites);
+        let mut sampling = Sampling::begin(virtual_clock);
+        let mut show = |interval: &Interval| {
+            if let Some(sample) = sampling.look() {
+                observer(Seen::Sample { member: 0, sample: &sample });
+            }
+            observer(Seen::Part { member: 0, interval });
+            observer(Seen::Whole(interval));
+        };
+        let whole = self.hand.run_stage(order, beside, control, &mut show)?;
+        let part = PartResult {
+            member: 0,
+            name: self.name.clone(),
+            result: whole.clone(),
+            started_ns: Some(whole.started_ns),
+            lost: None,
+        };
+        let start_skew_ns = whole.start_skew_ns;
+        Ok(CrewResult { whole, parts: vec![part], start_skew_ns, skew_uncertainty_ns: 0 })
+    }
+}
+
+/// What this host calls itself.
+pub(crate) fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
