@@ -1,0 +1,269 @@
+//! Agents in the pods of an Indexed Job, started and reached by the user's own `kubectl`.
+//!
+//! The Job's pods only wait (`manometer agent --idle`); each agent is started in one of them by `kubectl exec -i`, whose
+//! standard input and output are the pipe. The Job is deleted when the last agent is gone. When this side is killed, the
+//! agents end with their pipes, the pods after a while without an agent, and the Job by its time to live.
+
+mod kubectl;
+mod manifest;
+mod pods;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use experiment::Pods;
+
+use self::kubectl::{Failure, Kubectl};
+use self::pods::{Pod, State};
+use super::deadline::Deadline;
+use super::process::Launched;
+use super::start::start_all;
+use super::{LaunchError, LaunchSettings};
+
+/// The name of the container.
+const AGENT: &str = "agent";
+/// How long a pod that is deleted may take to end, in seconds: agents remove what they made.
+pub(super) const GRACE_S: u64 = 120;
+/// How long pods wait for an agent at least before they end by themselves, in seconds.
+const QUIET_S: u64 = 600;
+/// The longest that one call of kubectl may take.
+const CALL: Duration = Duration::from_secs(30);
+/// How often it is looked how far the pods are.
+const LOOK: Duration = Duration::from_millis(500);
+/// How many of these looks come between two at the events.
+const EVENTS_EVERY: u32 = 10;
+/// The longest that removing the Job may take: the pods' grace, and what Kubernetes needs besides.
+const REMOVAL: Duration = Duration::from_secs(GRACE_S + 60);
+/// How many agents are started at a time.
+const AT_ONCE: usize = 32;
+/// How many characters of the Job's name are drawn.
+const DRAWN: usize = 10;
+
+/// Starts one agent in each of `pods.count` pods.
+///
+/// # Errors
+/// What kubectl said, or why the pods do not run. Nothing stays then.
+pub(super) fn launch(
+    pods: &Pods,
+    settings: &LaunchSettings<'_>,
+    say: &(dyn Fn(&str) + Sync),
+) -> Result<Vec<Launched>, LaunchError> {
+    if pods.count == 0 {
+        return Err(LaunchError::Input("a fleet of 0 pods cannot do anything; ask for 1 or more".to_owned()));
+    }
+    if pods.image.is_empty() {
+        return Err(LaunchError::Input(
+            "Kubernetes needs to know the container image of the pods; give one that holds manometer (`make \
+             container` builds it)"
+                .to_owned(),
+        ));
+    }
+    let name = format!("manometer-{}", drawn());
+    launch_with(Kubectl::new(pods.context.as_deref(), pods.namespace.as_deref()), &name, pods, settings, say)
+}
+
+/// Lower-case letters and digits by chance: two runs do not meet.
+fn drawn() -> String {
+    std::iter::repeat_with(fastrand::alphanumeric).map(|c| c.to_ascii_lowercase()).take(DRAWN).collect()
+}
+
+fn launch_with(
+    kubectl: Kubectl,
+    name: &str,
+    pods: &Pods,
+    settings: &LaunchSettings<'_>,
+    say: &(dyn Fn(&str) + Sync),
+) -> Result<Vec<Launched>, LaunchError> {
+    let deadline = Deadline::after(settings.start_timeout, settings.stop);
+    // The first pod may wait for the last as long as all may take to start.
+    let quiet_s = QUIET_S.max(settings.start_timeout.as_secs() + 60);
+    let manifest = manifest::job(pods, name, quiet_s).to_string();
+    let call = Deadline::after(CALL.min(deadline.left()), settings.stop);
+    let applied = kubectl.run(&["apply", "-f", "-"], Some(manifest), &call);
+    if let Err(Failure::Refused(text)) = applied {
+        return Err(LaunchError::Tool(text));
+    }
+    let job = Job { kubectl, name: name.to_owned(), there: true };
+    let started = applied
+        .map_err(|failure| LaunchError::Tool(failure.text()))
+        .and_then(|_| job.wait(pods.count, settings, &deadline, say).map_err(LaunchError::Tool))
+        .and_then(|running| job.start(&running, settings, &deadline, say));
+    match started {
+        Ok(mut agents) => {
+            let job = Arc::new(job);
+            for agent in &mut agents {
+                agent.process.hold(job.clone());
+            }
+            Ok(agents)
+        }
+        Err(error) => {
+            if let Err(text) = job.remove() {
+                say(&text);
+            }
+            Err(error)
+        }
+    }
+}
+
+/// A Job that is there, and is deleted when this is dropped.
+struct Job {
+    kubectl: Kubectl,
+    name: String,
+    there: bool,
+}
+
+impl Job {
+    /// Waits until all pods run: each one's name and node, by index.
+    fn wait(
+        &self,
+        count: u32,
+        settings: &LaunchSettings<'_>,
+        deadline: &Deadline<'_>,
+        say: &(dyn Fn(&str) + Sync),
+    ) -> Result<Vec<(String, String)>, String> {
+        let label = format!("{}={}", manifest::INSTANCE, self.name);
+        let mut told = Vec::new();
+        let mut warnings = BTreeMap::new();
+        for look in 0u32.. {
+            let call = Deadline::after(CALL.min(deadline.left()), settings.stop);
+            let found = match self.kubectl.get(&["pods", "-l", &label], &call) {
+                Ok(list) => pods::read(&list),
+                Err(failure) => return Err(self.not_in_time(count, deadline, &told, failure.text())),
+            };
+            let running: Vec<(String, String)> = found.iter().filter_map(running).collect();
+            if running.len() == count as usize {
+                return Ok(running);
+            }
+            if look % EVENTS_EVERY == EVENTS_EVERY - 1 {
+                // Not everybody may read events; nothing depends on them.
+                let call = Deadline::after(CALL.min(deadline.left()), settings.stop);
+                if let Ok(events) = self.kubectl.get(&["events", "--field-selector=type=Warning"], &call) {
+                    warnings = pods::warnings(&events, &self.name);
+                }
+            }
+            let (failed, waiting) = self.reasons(&found, &warnings);
+            if !failed.is_empty() {
+                return Err(self.no_agents(&failed));
+            }
+            if waiting != told && look > 0 {
+                say(&format!("{} of {count} pods run; {}", running.len(), shown(&waiting)));
+            }
+            told = waiting;
+            if deadline.over().is_some() {
+                break;
+            }
+            std::thread::sleep(LOOK.min(deadline.left()));
+        }
+        Err(self.not_in_time(count, deadline, &told, String::new()))
+    }
+
+    /// Why pods do not run: those that never will, and those that may.
+    fn reasons(&self, found: &[Pod], warnings: &BTreeMap<String, String>) -> (Vec<String>, Vec<String>) {
+        let failed = found.iter().filter_map(|pod| match &pod.state {
+            State::Failed(why) => Some((pod.name.as_str(), why.as_str())),
+            _ => None,
+        });
+        let waiting = found.iter().filter_map(|pod| match &pod.state {
+            // A warning says more than that a container is being made.
+            State::Waiting(why) => Some((pod.name.as_str(), warnings.get(&pod.name).unwrap_or(why).as_str())),
+            _ => None,
+        });
+        let mut waiting = pods::grouped(waiting);
+        // Where no pod may be made, the Job says why.
+        waiting.extend(warnings.get(&self.name).map(|why| format!("job {}: {why}", self.name)));
+        (pods::grouped(failed), waiting)
+    }
+
+    fn no_agents(&self, reasons: &[String]) -> String {
+        format!("{}; next: mend that, or ask for other pods under fleet:", shown(reasons))
+    }
+
+    fn not_in_time(&self, count: u32, deadline: &Deadline<'_>, reasons: &[String], failure: String) -> String {
+        let Some(why) = deadline.over() else { return failure };
+        let reasons = if reasons.is_empty() { failure } else { shown(reasons) };
+        let reasons = if reasons.is_empty() { "no pod was made".to_owned() } else { reasons };
+        format!("the {count} pods of job {} did not all run {why}: {reasons}", self.name)
+    }
+
+    /// Starts an agent in each pod.
+    fn start(
+        &self,
+        running: &[(String, String)],
+        settings: &LaunchSettings<'_>,
+        deadline: &Deadline<'_>,
+        say: &(dyn Fn(&str) + Sync),
+    ) -> Result<Vec<Launched>, LaunchError> {
+        let names = names(running);
+        start_all(&names, AT_ONCE, |index, name| {
+            let (pod, node) = &running[index];
+            let mut command = self.kubectl.agent(pod, &settings.agent);
+            let mut launched = Launched::spawn(name, &mut command)?;
+            launched.wait_for_output(deadline).map_err(|error| {
+                let by_hand = self.kubectl.shown(&["exec", "-i", pod, "--", "manometer", "agent"]);
+                format!("{error}; next: see that `{by_hand}` answers (it needs the right to create pods/exec)")
+            })?;
+            say(&format!("agent {name}: pod {pod} on node {node}"));
+            Ok(launched)
+        })
+    }
+
+    /// Deletes the Job with its pods and waits until they are gone.
+    fn remove(mut self) -> Result<(), String> {
+        self.delete()
+    }
+
+    fn delete(&mut self) -> Result<(), String> {
+        self.there = false;
+        let arguments = ["delete", "job", &self.name, "--cascade=foreground", "--ignore-not-found"];
+        // No wish of the user's ends this: it has its own limit, and what is left would cost.
+        let deadline = Deadline::after(REMOVAL, &|| false);
+        match self.kubectl.run(&arguments, None, &deadline) {
+            Ok(_) => Ok(()),
+            Err(failure) => Err(format!(
+                "job {} could not be removed: {}; next: run `{}`; without an agent its pods end by themselves",
+                self.name,
+                failure.text(),
+                self.kubectl.shown(&arguments)
+            )),
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if self.there {
+            let _left = self.delete();
+        }
+    }
+}
+
+fn running(pod: &Pod) -> Option<(String, String)> {
+    match &pod.state {
+        State::Running(node) => Some((pod.name.clone(), node.clone())),
+        _ => None,
+    }
+}
+
+/// Agents are named by their nodes, which stay the same from run to run; where pods share one, with their number.
+fn names(running: &[(String, String)]) -> Vec<String> {
+    let on = |node: &str| running.iter().filter(|(_, other)| other == node).count();
+    let name = |(index, (_, node)): (usize, &(String, String))| match on(node) {
+        1 => node.clone(),
+        _ => format!("{node}/{index}"),
+    };
+    running.iter().enumerate().map(name).collect()
+}
+
+/// The first reasons; how many more there are.
+fn shown(reasons: &[String]) -> String {
+    const MOST: usize = 4;
+    let mut text = reasons.iter().take(MOST).cloned().collect::<Vec<_>>().join("; ");
+    if reasons.len() > MOST {
+        text.push_str(&format!("; and {} reasons more", reasons.len() - MOST));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

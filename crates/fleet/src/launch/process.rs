@@ -1,0 +1,252 @@
+//! A process whose standard input and output are an agent's: started, waited for, listened to, ended.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::deadline::Deadline;
+
+/// Lines of an agent's log that are kept, and how long each may be.
+const KEPT_LINES: usize = 12;
+const KEPT_LINE_BYTES: u64 = 1000;
+
+/// How often something that is waited for is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// An agent that was started: where its frames go to and come from, and the process that carries them.
+#[derive(Debug)]
+pub struct Launched {
+    /// The host's name, as results say it.
+    pub name: String,
+    /// To the agent. The agent ends when this is closed.
+    pub input: ChildStdin,
+    /// From the agent: nothing but frames.
+    pub output: ChildStdout,
+    /// What carries both.
+    pub process: AgentProcess,
+}
+
+impl Launched {
+    /// Starts a command in a process group of its own, so that Ctrl-C reaches the side that leads and not its tools.
+    ///
+    /// # Errors
+    /// It cannot be started: one line.
+    pub fn spawn(name: &str, command: &mut Command) -> Result<Launched, String> {
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("{} cannot be started: {error}", command.get_program().display()))?;
+        let mut process = AgentProcess { child, log: Log::default(), held: None };
+        let pipes = (process.child.stdin.take(), process.child.stdout.take(), process.child.stderr.take());
+        let (Some(input), Some(output), Some(errors)) = pipes else {
+            return Err(format!("{} has no pipes", command.get_program().display()));
+        };
+        process.log.follow(errors);
+        Ok(Launched { name: name.to_owned(), input, output, process })
+    }
+
+    /// Waits until the agent says something: the first byte is there to be read.
+    ///
+    /// # Errors
+    /// It ended, the time is over, or `stop` says so: what came back, in one line.
+    pub fn wait_for_output(&mut self, deadline: &Deadline<'_>) -> Result<(), String> {
+        loop {
+            let mut fds = [PollFd::new(&self.output, PollFlags::IN)];
+            let wait = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+            match poll(&mut fds, Some(&wait)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(format!("its output cannot be read: {error}")),
+            }
+            let seen = fds[0].revents();
+            if seen.contains(PollFlags::IN) {
+                return Ok(());
+            }
+            if seen.intersects(PollFlags::HUP | PollFlags::ERR) {
+                return Err(self.process.last_words());
+            }
+            if let Some(why) = deadline.over() {
+                return Err(match self.process.log.last() {
+                    said if said.is_empty() => format!("no answer {why}"),
+                    said => format!("no answer {why}; it last said: {said}"),
+                });
+            }
+        }
+    }
+
+    /// Reads one line, byte by byte so that nothing behind it is taken.
+    ///
+    /// # Errors
+    /// As [`Self::wait_for_output`]; or the line is too long.
+    pub fn read_line(&mut self, deadline: &Deadline<'_>) -> Result<String, String> {
+        let mut line = Vec::new();
+        loop {
+            self.wait_for_output(deadline)?;
+            let mut byte = [0];
+            match self.output.read(&mut byte) {
+                Ok(0) => return Err(self.process.last_words()),
+                Ok(_) if byte[0] == b'\n' => return Ok(String::from_utf8_lossy(&line).into_owned()),
+                Ok(_) => line.push(byte[0]),
+                Err(error) => return Err(format!("its output cannot be read: {error}")),
+            }
+            if line.len() as u64 > KEPT_LINE_BYTES {
+                return Err(
+                    "it printed a very long line where one of an agent's start was expected".to_owned()
+                );
+            }
+        }
+    }
+}
+
+/// The process behind an agent. Dropping it ends it at once.
+#[derive(Debug)]
+pub struct AgentProcess {
+    child: Child,
+    log: Log,
+    /// What must stay while the agent lives, and goes with the last agent that holds it.
+    held: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl AgentProcess {
+    /// Its process id on this host.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Keeps something until the agent is gone.
+    pub fn hold(&mut self, held: Arc<dyn Any + Send + Sync>) {
+        self.held = Some(held);
+    }
+
+    /// Whether it has ended.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Waits for its end; when the time is over it is asked to end, and after as much time again made to.
+    pub fn end(&mut self, patience: Duration) -> Option<ExitStatus> {
+        if let Some(status) = self.wait(patience) {
+            return Some(status);
+        }
+        self.signal(Signal::TERM);
+        if let Some(status) = self.wait(patience) {
+            return Some(status);
+        }
+        self.kill();
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Ends it and its children at once.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        let _gone = self.child.wait();
+    }
+
+    /// The last lines of its log and how it ended, in one line: why there is no agent any more.
+    pub fn last_words(&mut self) -> String {
+        let status = self.wait(Duration::from_secs(1));
+        // What it wrote before its end may still be on its way.
+        self.log.wait_for_end(Duration::from_millis(500));
+        let how = match status {
+            Some(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("ended with exit code {code}"),
+                (None, Some(signal)) => format!("ended by signal {signal}"),
+                (None, None) => "ended".to_owned(),
+            },
+            None => "closed its output".to_owned(),
+        };
+        match self.log.last() {
+            said if said.is_empty() => format!("{how} without a word"),
+            said => format!("{how}: {said}"),
+        }
+    }
+
+    fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let deadline = Deadline::after(patience, &|| false);
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if deadline.over().is_none() => std::thread::sleep(LOOK),
+                _ => return None,
+            }
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        // A process that was waited for has no number any more.
+        if self.child.try_wait().ok().flatten().is_none()
+            && let Some(group) = Pid::from_raw(self.child.id() as i32)
+        {
+            let _gone = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for AgentProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The end of an agent's standard error.
+#[derive(Clone, Debug, Default)]
+struct Log(Arc<(Mutex<Kept>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    lines: VecDeque<String>,
+    ended: bool,
+}
+
+impl Log {
+    /// Reads on until the end, in a thread of its own; only the last lines are kept.
+    fn follow(&self, errors: ChildStderr) {
+        let log = self.clone();
+        let reading = move || {
+            let mut reader = BufReader::new(errors);
+            let mut line = Vec::new();
+            while reader.by_ref().take(KEPT_LINE_BYTES).read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+                let text = printable(&String::from_utf8_lossy(&line));
+                if !text.is_empty() {
+                    let mut kept = log.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+                    if kept.lines.len() == KEPT_LINES {
+                        kept.lines.pop_front();
+                    }
+                    kept.lines.push_back(text);
+                }
+                line.clear();
+            }
+            log.0.0.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
+            log.0.1.notify_all();
+        };
+        let thread = std::thread::Builder::new().name("agent-log".to_owned()).stack_size(128 << 10);
+        // Without a thread the log is closed: the agent's lines are lost, nothing else.
+        if thread.spawn(reading).is_err() {
+            self.0.0.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
+        }
+    }
+
+    fn last(&self) -> String {
+        let kept = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.lines.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")
+    }
+
+    fn wait_for_end(&self, patience: Duration) {
+        let kept = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _waited = self.0.1.wait_timeout_while(kept, patience, |kept| !kept.ended);
+    }
+}
+
+/// Text of another host without what would move a terminal's cursor.
+pub(crate) fn printable(text: &str) -> String {
+    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,107 @@
+//! Launchers against small programs that stand in for agents and tools.
+
+use std::io::{Read, Write};
+
+use super::*;
+
+const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
+
+fn quiet() -> Say {
+    Arc::new(|_| {})
+}
+
+fn settings() -> LaunchSettings<'static> {
+    LaunchSettings::new("1.2.3", Duration::from_secs(20), NEVER)
+}
+
+fn command(hosts: &[&str], words: &[&str]) -> Launcher {
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    Launcher::Command { hosts: owned(hosts), command: owned(words) }
+}
+
+/// What an agent that echoes says to a line.
+fn ask(launched: &mut Launched, line: &str) -> String {
+    launched.input.write_all(format!("{line}\n").as_bytes()).unwrap();
+    let deadline = Deadline::after(Duration::from_secs(20), NEVER);
+    launched.read_line(&deadline).unwrap()
+}
+
+#[test]
+fn agents_of_this_host_are_processes_of_the_program() {
+    let mut settings = settings();
+    settings.program = "/bin/sh".into();
+    settings.agent = vec!["-c".to_owned(), "echo ready; exec cat".to_owned()];
+    let mut agents = launch(&Launcher::Local { count: 3 }, &settings, &quiet()).unwrap();
+    assert_eq!(agents.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["local-0", "local-1", "local-2"]);
+    for agent in &mut agents {
+        let deadline = Deadline::after(Duration::from_secs(20), NEVER);
+        assert_eq!(agent.read_line(&deadline).unwrap(), "ready");
+        let said = agent.name.clone();
+        assert_eq!(ask(agent, &said), said);
+    }
+    // An agent ends when its input is closed, and not before.
+    let Launched { input, mut output, mut process, .. } = agents.remove(0);
+    assert!(process.ended().is_none());
+    drop(input);
+    assert_eq!(output.read(&mut [0; 1]).unwrap(), 0);
+    assert!(process.end(Duration::from_secs(20)).unwrap().success());
+}
+
+#[test]
+fn host_and_index_are_put_into_the_command_without_a_shell() {
+    let launcher = command(
+        &["a b", "$HOME;true"],
+        &["/bin/sh", "-c", "echo \"$1 $2\"; exec cat", "sh", "at-{host}", "{index}{index}"],
+    );
+    let mut agents = launch(&launcher, &settings(), &quiet()).unwrap();
+    let deadline = Deadline::after(Duration::from_secs(20), NEVER);
+    assert_eq!(agents[0].read_line(&deadline).unwrap(), "at-a b 00");
+    assert_eq!(agents[1].read_line(&deadline).unwrap(), "at-$HOME;true 11");
+}
+
+#[test]
+fn a_host_that_does_not_start_is_named_with_what_it_said() {
+    let launcher = command(
+        &["good", "bad"],
+        &[
+            "/bin/sh",
+            "-c",
+            "test $1 = good && echo ready && exec cat; echo no such container >&2; exit 3",
+            "sh",
+            "{host}",
+        ],
+    );
+    let error = launch(&launcher, &settings(), &quiet()).unwrap_err();
+    let lines = error.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("bad: `/bin/sh"), "{lines:?}");
+    assert!(lines[0].contains("ended with exit code 3: no such container; next: "), "{lines:?}");
+}
+
+#[test]
+fn an_agent_that_says_nothing_is_ended_at_the_deadline() {
+    let mut settings = settings();
+    settings.start_timeout = Duration::from_millis(200);
+    let launcher = command(&["slow"], &["/bin/sh", "-c", "echo looking >&2; exec sleep 1000", "{host}"]);
+    let error = launch(&launcher, &settings, &quiet()).unwrap_err().to_string();
+    assert!(error.contains("no answer within 0.2 s; it last said: looking"), "{error}");
+}
+
+#[test]
+fn the_user_can_end_a_start() {
+    let stop = || true;
+    let settings = LaunchSettings::new("1.2.3", Duration::from_secs(1000), &stop);
+    let launcher = command(&["slow"], &["/bin/sleep", "1000", "{host}"]);
+    let error = launch(&launcher, &settings, &quiet()).unwrap_err().to_string();
+    assert!(error.contains("interrupted") || error.contains("invalid time interval"), "{error}");
+}
+
+#[test]
+fn a_template_that_names_no_host_starts_one_agent_at_most() {
+    let error = launch(&command(&["a", "b"], &["cat"]), &settings(), &quiet()).unwrap_err();
+    assert!(matches!(error, LaunchError::Input(_)), "{error}");
+    assert!(launch(&command(&["a"], &[]), &settings(), &quiet()).is_err());
+    assert!(launch(&Launcher::Local { count: 0 }, &settings(), &quiet()).is_err());
+    let error = launch(&command(&["a"], &["/nonexistent/tool"]), &settings(), &quiet()).unwrap_err();
+    assert!(error.to_string().starts_with("a: /nonexistent/tool cannot be started: "), "{error}");
+}
