@@ -7,6 +7,7 @@
 
 mod autocorrelation;
 mod bootstrap;
+mod calibration;
 mod change;
 mod compare;
 mod drift;
@@ -14,6 +15,7 @@ mod estimate;
 mod history;
 mod monitor;
 mod mser;
+mod network;
 mod numbers;
 mod outcome;
 mod rule;
@@ -24,7 +26,9 @@ mod simulation;
 pub mod storperf;
 
 pub use bootstrap::percentile;
+pub use calibration::*;
 pub use compare::*;
 pub use estimate::estimate;
 pub use monitor::*;
+pub use network::*;
 pub use outcome::*;

@@ -24,6 +24,7 @@
 //! a machine that loses power at most the last few ([`SYNC_EVERY`]), and never what [`Store`] itself wrote: cells,
 //! results, runs. Either way the file is whole.
 
+mod calibration;
 mod encode;
 mod error;
 mod file;
@@ -41,6 +42,7 @@ mod summary;
 mod tests;
 mod writer;
 
+pub use calibration::{CalibrationError, calibration_path, load_calibration, save_calibration};
 pub use encode::{pack_histogram, unpack_histogram};
 pub use error::StoreError;
 pub use file::default_path;
