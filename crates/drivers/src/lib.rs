@@ -3,17 +3,20 @@
 //! A driver turns an operation into requests of its protocol, on the reactor's sockets, and says how
 //! it ended. It knows no schedule, no histogram and no stop rule; those are the engine's.
 
+pub mod connections;
 pub mod file;
+pub mod interfaces;
 pub mod net;
 pub mod nfs;
 pub mod null;
+pub mod paths;
 mod payload;
 pub mod s3;
 mod seam;
 pub mod sim;
 
+pub use connections::{ConnectionFacts, ConnectionNow};
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};
 pub use seam::{
-    CommitKind, ConnectionFacts, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink,
-    WorkerContext,
+    CommitKind, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
 };

@@ -1,12 +1,11 @@
 //! The seam between the engine and the protocols.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use metrics::{ErrorKind, OpKind};
+use metrics::{ErrorKind, OpKind, PathFacts};
 use reactor::Reactor;
 
-use crate::Payload;
+use crate::{ConnectionFacts, Payload};
 
 /// One operation, as the engine asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,19 +175,6 @@ pub struct WorkerContext {
     pub connect_timeout: Duration,
 }
 
-/// What is known of one connection.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct ConnectionFacts {
-    /// This end.
-    pub local: SocketAddr,
-    /// The other end.
-    pub remote: SocketAddr,
-    /// Maximum segment size in use, in bytes (`TCP_INFO`); 0 when unknown.
-    pub mss_bytes: u32,
-    /// Segments retransmitted since the connection was made.
-    pub retransmits: u64,
-}
-
 /// What a session knows of itself. All counts are since the session began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SessionFacts {
@@ -202,6 +188,9 @@ pub struct SessionFacts {
     pub late_replies: u64,
     /// Segments retransmitted on connections that are closed already.
     pub closed_retransmits: u64,
+    /// What the connections carried that are closed already, by path.
+    #[serde(default)]
+    pub closed_paths: Vec<PathFacts>,
 }
 
 /// Opens sessions on one target. Shared by all workers.

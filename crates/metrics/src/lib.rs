@@ -4,10 +4,12 @@
 
 mod histogram;
 mod kind;
+mod path;
 mod stats;
 #[cfg(test)]
 mod tests;
 
 pub use histogram::{Histogram, HistogramError};
 pub use kind::{ErrorKind, OpKind};
+pub use path::PathFacts;
 pub use stats::{Interval, OpStats};

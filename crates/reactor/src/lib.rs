@@ -15,12 +15,14 @@ mod directory;
 mod discard;
 mod epoll;
 mod file;
+pub mod live;
 mod pool;
 mod ring;
 mod signal;
 mod slots;
 mod socket;
 mod stream;
+mod tcp_info;
 mod timers;
 mod uring;
 
@@ -40,8 +42,9 @@ pub use crate::choice::{Choice, Polling};
 pub use crate::directory::{Directory, NAME_BUFFER};
 pub use crate::file::{Durable, File, FileOptions, Space};
 pub use crate::signal::Signal;
-pub use crate::socket::{SocketOptions, TcpInfo, listening};
+pub use crate::socket::{Device, SocketOptions, listening};
 pub use crate::stream::{Listener, Stream};
+pub use crate::tcp_info::{Limit, TcpInfo};
 
 use crate::core::{Inner, Kernel, TaskId, Yield};
 use crate::timers::TimerId;

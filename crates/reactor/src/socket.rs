@@ -2,9 +2,63 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, listen, socket_with, sockopt};
+
+/// A network interface by its name, of at most 15 bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Device([u8; libc::IFNAMSIZ]);
+
+impl Device {
+    /// `None` when no interface can have this name.
+    pub fn new(name: &str) -> Option<Device> {
+        let mut bytes = [0; libc::IFNAMSIZ];
+        let fits = !name.is_empty() && name.len() < bytes.len() && !name.contains('\0');
+        fits.then(|| {
+            bytes[..name.len()].copy_from_slice(name.as_bytes());
+            Device(bytes)
+        })
+    }
+
+    /// Looks whether sockets may be bound to it: before Linux 5.7 that needs `CAP_NET_RAW`.
+    ///
+    /// # Errors
+    /// What setsockopt(2) reports.
+    pub fn probe(&self) -> io::Result<()> {
+        let flags = SocketFlags::CLOEXEC;
+        let fd = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
+        self.bind(&fd)
+    }
+
+    /// `SO_BINDTODEVICE` (socket(7)): packets leave and arrive by this interface only.
+    fn bind(&self, fd: &OwnedFd) -> io::Result<()> {
+        // SAFETY: the pointer and the length describe the name.
+        let status = unsafe {
+            libc::setsockopt(
+                fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_BINDTODEVICE,
+                self.0.as_ptr().cast(),
+                self.0.len() as libc::socklen_t,
+            )
+        };
+        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl std::fmt::Display for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        f.write_str(&String::from_utf8_lossy(&self.0[..end]))
+    }
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Device({self})")
+    }
+}
 
 /// How a connection is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +71,10 @@ pub struct SocketOptions {
     pub receive_buffer_bytes: Option<u32>,
     /// Largest segment in bytes (`TCP_MAXSEG`, tcp(7)); the path's when absent.
     pub segment_bytes: Option<u32>,
-    /// The local address to connect from.
+    /// The local address to connect from; port 0 takes any, or a reserved one where that is asked for.
     pub bind: Option<SocketAddr>,
+    /// The network interface that packets must leave and arrive by.
+    pub device: Option<Device>,
     /// Send from user pages without a copy, where the backend is io_uring and the kernel can (Linux 6.0).
     /// Whether this pays depends on the card: on loopback it is slower than a copy.
     pub zero_copy_send: bool,
@@ -34,21 +90,11 @@ impl Default for SocketOptions {
             receive_buffer_bytes: None,
             segment_bytes: None,
             bind: None,
+            device: None,
             zero_copy_send: false,
             reserved_port: false,
         }
     }
-}
-
-/// What the kernel says of a connection (`TCP_INFO`, tcp(7)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpInfo {
-    /// Maximum segment size towards the peer, in bytes.
-    pub mss_bytes: u32,
-    /// Segments sent again since the connection was made.
-    pub retransmits: u64,
-    /// Smoothed round-trip time in microseconds.
-    pub rtt_us: u32,
 }
 
 pub(crate) fn family(address: &SocketAddr) -> AddressFamily {
@@ -67,10 +113,19 @@ pub(crate) fn prepare(to: &SocketAddr, options: &SocketOptions, nonblocking: boo
     let fd = new_socket(to, nonblocking)?;
     sockopt::set_tcp_nodelay(&fd, options.nodelay)?;
     set_sizes(&fd, options)?;
-    match options.bind {
-        Some(local) => bind(&fd, &local)?,
-        None if options.reserved_port => bind_reserved(&fd, to),
-        None => {}
+    if let Some(device) = &options.device {
+        device.bind(&fd)?;
+    }
+    if options.reserved_port && bind_reserved(&fd, to, options.bind) {
+        return Ok(fd);
+    }
+    if let Some(local) = options.bind {
+        if local.port() == 0 {
+            // The port is chosen when the peer is known, so that there are as many for each peer (ip(7)). Kernels that
+            // cannot do it choose one now.
+            let _ = set_number(&fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1);
+        }
+        bind(&fd, &local)?;
     }
     Ok(fd)
 }
@@ -89,20 +144,28 @@ fn set_sizes(fd: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
     }
 }
 
-/// Binds to some free port from 1023 down to 512, or leaves the socket as it is where that is not permitted.
-fn bind_reserved(fd: &OwnedFd, to: &SocketAddr) {
+/// Binds to some free port from 1023 down to 512 of the local address; false when that is not permitted, or the address
+/// is not to be had, or it names a port itself.
+fn bind_reserved(fd: &OwnedFd, to: &SocketAddr, local: Option<SocketAddr>) -> bool {
     let any =
         if to.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+    if local.is_some_and(|local| local.port() > 0) {
+        return false;
+    }
+    let from = local.map_or(any, |local| local.ip());
     // Start at a place that differs between processes and calls, so that they do not collide again and again.
     let start = (crate::clock::now_ns() / 1000 + u64::from(std::process::id())) % 512;
     for step in 0..512 {
         let port = 1023 - ((start + step) % 512) as u16;
-        match bind(fd, &SocketAddr::new(any, port)) {
-            Ok(()) => return,
-            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => return,
+        match bind(fd, &SocketAddr::new(from, port)) {
+            Ok(()) => return true,
+            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM | rustix::io::Errno::ADDRNOTAVAIL) => {
+                return false;
+            }
             Err(_) => {}
         }
     }
+    false
 }
 
 /// A listening socket, on which reactors of several threads may accept ([`Reactor::accept_on`](crate::Reactor::accept_on)).
@@ -130,27 +193,6 @@ pub(crate) fn local_addr(fd: &OwnedFd) -> io::Result<SocketAddr> {
 pub(crate) fn peer_addr(fd: &OwnedFd) -> io::Result<SocketAddr> {
     let peer = rustix::net::getpeername(fd)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
     SocketAddr::try_from(peer).map_err(|_| io::Error::other("not an internet address"))
-}
-
-pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> Option<TcpInfo> {
-    // SAFETY: all-zero is a valid value of this plain structure.
-    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the pointer and the length describe `info`.
-    let status = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            std::ptr::from_mut(&mut info).cast(),
-            &mut len,
-        )
-    };
-    (status == 0).then(|| TcpInfo {
-        mss_bytes: info.tcpi_snd_mss,
-        retransmits: u64::from(info.tcpi_total_retrans),
-        rtt_us: info.tcpi_rtt,
-    })
 }
 
 pub(crate) fn reset_on_close(fd: &OwnedFd) {

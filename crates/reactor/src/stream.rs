@@ -1,11 +1,11 @@
 //! TCP connections and listeners on either backend.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::{Rc, Weak};
 
 use io_uring::{opcode, squeue, types};
@@ -13,8 +13,10 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
 use crate::core::{Inner, Kernel, Yield};
 use crate::epoll::Direction;
+use crate::live::{ConnectionName, Shown};
 use crate::slots::Held;
-use crate::socket::{self, SocketOptions, TcpInfo};
+use crate::socket::{self, SocketOptions};
+use crate::tcp_info::{self, TcpInfo};
 use crate::uring::to_result;
 use crate::{Buffer, discard};
 
@@ -26,6 +28,8 @@ pub(crate) struct Socket {
     inner: Weak<Inner>,
     /// Bytes that must have arrived before a waiting receive is woken (`SO_RCVLOWAT`).
     low_water: Cell<u32>,
+    /// Its place in the list of connections that other threads may look at.
+    shown: OnceCell<Shown>,
 }
 
 impl Socket {
@@ -35,7 +39,13 @@ impl Socket {
             Kernel::Epoll(epoll) => Some(epoll.watch(&fd)?),
             Kernel::Simulated(_) => return Err(no_sockets()),
         };
-        Ok(Rc::new(Socket { fd, place, inner: Rc::downgrade(inner), low_water: Cell::new(1) }))
+        Ok(Rc::new(Socket {
+            fd,
+            place,
+            inner: Rc::downgrade(inner),
+            low_water: Cell::new(1),
+            shown: OnceCell::new(),
+        }))
     }
 
     /// Lets a waiting receive sleep until so many bytes are there, the stream ends, or the socket's buffer is full.
@@ -53,6 +63,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        // Nobody may ask about a descriptor that is closed.
+        drop(self.shown.take());
         let (Some(inner), Some(place)) = (self.inner.upgrade(), self.place) else { return };
         match &inner.kernel {
             Kernel::Uring(uring) => uring.forget_file(place),
@@ -387,7 +399,18 @@ impl Stream {
 
     /// What the kernel says of the connection.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
-        socket::tcp_info(self.socket.fd.as_fd())
+        tcp_info::of(self.socket.fd.as_raw_fd())
+    }
+
+    /// Its congestion control (`TCP_CONGESTION`, tcp(7)), such as `cubic`.
+    pub fn congestion_control(&self) -> Option<String> {
+        tcp_info::congestion_control(self.socket.fd.as_raw_fd())
+    }
+
+    /// Says whose connection it is, once: from then on other threads may look at it ([`crate::live::connections`]).
+    pub fn name(&self, name: ConnectionName) {
+        let shown = || Shown::new(self.socket.fd.as_raw_fd(), name, self.local, self.peer);
+        self.socket.shown.get_or_init(shown);
     }
 }
 

@@ -11,12 +11,12 @@ mod session;
 pub use config::NetConfig;
 pub use session::NetSession;
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
 use metrics::ErrorKind;
-use reactor::{Reactor, SocketOptions};
+use reactor::Reactor;
 
 use crate::{Driver, DriverError, WorkerContext};
 
@@ -46,14 +46,33 @@ impl NetDriver {
         &self.config
     }
 
+    /// Listens from now on, before any session is opened: connections that come wait for the sessions. Where it listens,
+    /// with the port that was chosen when the configuration says 0; `None` when it does not listen, or each worker does on
+    /// a port of its own.
+    ///
+    /// # Errors
+    /// The address is not of this machine, or the port is taken.
+    pub fn bind(&self) -> Result<Option<SocketAddr>, DriverError> {
+        if !self.config.listen || self.config.port_per_worker {
+            return Ok(None);
+        }
+        let listener = TcpListener::from(self.listening(0)?);
+        let address =
+            listener.local_addr().map_err(|error| self.cannot_listen(self.config.address, &error))?;
+        Ok(Some(address))
+    }
+
+    fn cannot_listen(&self, on: SocketAddr, error: &std::io::Error) -> DriverError {
+        let text =
+            format!("cannot listen on {on}: {error}; choose a free port and an address of this machine");
+        DriverError::new(ErrorKind::Local, text)
+    }
+
     /// The socket on which a worker waits for its connections.
-    fn listening(&self, worker: u32, options: &SocketOptions) -> Result<OwnedFd, DriverError> {
+    fn listening(&self, worker: u32) -> Result<OwnedFd, DriverError> {
         let on = self.config.address_of(worker)?;
-        let failed = |error: std::io::Error| {
-            let text =
-                format!("cannot listen on {on}: {error}; choose a free port and an address of this machine");
-            DriverError::new(ErrorKind::Local, text)
-        };
+        let options = &self.config.options();
+        let failed = |error: std::io::Error| self.cannot_listen(on, &error);
         if self.config.port_per_worker {
             return reactor::listening(&on, BACKLOG, options).map_err(failed);
         }

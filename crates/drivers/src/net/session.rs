@@ -8,7 +8,9 @@ use reactor::{Reactor, Signal, SocketOptions, Stream};
 
 use super::NetDriver;
 use super::link::{Link, Manner};
-use crate::{ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
+use crate::{
+    ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext, connections,
+};
 
 /// Wait before a listener that is not there yet is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -32,19 +34,12 @@ impl NetSession {
         let config = driver.config();
         let lanes = context.lanes.max(1);
         let count = config.connections_per_worker.min(lanes);
-        let options = SocketOptions {
-            nodelay: config.nodelay,
-            send_buffer_bytes: config.window_bytes,
-            receive_buffer_bytes: config.window_bytes,
-            segment_bytes: config.segment_bytes,
-            ..SocketOptions::default()
-        };
         let address = config.address_of(context.worker)?;
         let deadline_ns = reactor.now() + context.connect_timeout.as_nanos() as u64;
         let seconds = context.connect_timeout.as_secs_f64();
         let mut links = Vec::new();
         if config.listen {
-            let socket = driver.listening(context.worker, &options)?;
+            let socket = driver.listening(context.worker)?;
             let failed =
                 |text: String| DriverError::new(ErrorKind::ConnectFailed, format!("{address}: {text}"));
             let listener =
@@ -63,10 +58,14 @@ impl NetSession {
                 }
             }
         } else {
-            while links.len() < count as usize {
-                let stream = connect(reactor, address, &options, deadline_ns, seconds).await?;
+            for number in 0..count {
+                let (remote, options) = config.way(context.worker, (number, count), config.options())?;
+                let stream = connect(reactor, remote, &options, deadline_ns, seconds).await?;
                 links.push(Link::new(reactor, stream, lanes as usize));
             }
+        }
+        for (number, link) in links.iter().enumerate() {
+            connections::show(&link.stream, "tcp", context.worker, number);
         }
         Ok(Self {
             reactor: reactor.clone(),
@@ -139,16 +138,8 @@ impl Session for NetSession {
     }
 
     fn facts(&self) -> SessionFacts {
-        let fact = |link: &Link| {
-            let info = link.stream.tcp_info().unwrap_or_default();
-            ConnectionFacts {
-                local: link.stream.local_addr(),
-                remote: link.stream.peer_addr(),
-                mss_bytes: info.mss_bytes,
-                retransmits: info.retransmits,
-            }
-        };
-        SessionFacts { connections: self.links.iter().map(fact).collect(), ..SessionFacts::default() }
+        let connections = self.links.iter().map(|link| ConnectionFacts::of(&link.stream)).collect();
+        SessionFacts { connections, ..SessionFacts::default() }
     }
 }
 

@@ -64,9 +64,10 @@ impl Caller {
         credential: &[u8],
         deadline_ns: u64,
     ) -> Result<Self, Failed> {
+        let from = options.bind.map(|local| format!(" from {}", local.ip())).unwrap_or_default();
         let peer = match export {
-            Some(export) => format!("{peer} at {to}, export {export}"),
-            None => format!("{peer} at {to}"),
+            Some(export) => format!("{peer} at {to}{from}, export {export}"),
+            None => format!("{peer} at {to}{from}"),
         };
         let started = reactor.now();
         let failed = |cause: String, unanswered| {

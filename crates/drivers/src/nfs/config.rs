@@ -4,9 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use metrics::ErrorKind;
+use reactor::SocketOptions;
 
 use super::named::Named;
 use crate::DriverError;
+use crate::paths::{DataAddress, Paths};
 
 /// Where the same data is to be had too: another address of the server, or another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +53,11 @@ pub struct NfsConfig {
     pub write_size: Option<u32>,
     /// Further addresses: the workers use the first and these in turn.
     pub more: Vec<NfsAddress>,
+    /// Addresses of the same server through which the same export is reached: connections are spread over these, and
+    /// `server` is not used. Not together with `more`.
+    pub addresses: Vec<DataAddress>,
+    /// Where connections leave this machine.
+    pub paths: Paths,
     /// The files are those of a job, below the export's root, and `directory` is not used.
     pub named: Option<Arc<Named>>,
 }
@@ -73,6 +80,8 @@ impl NfsConfig {
             read_size: None,
             write_size: None,
             more: Vec::new(),
+            addresses: Vec::new(),
+            paths: Paths::default(),
             named: None,
         }
     }
@@ -91,6 +100,25 @@ impl NfsConfig {
         config
     }
 
+    /// As connection `number`, counted over all workers, uses it: at its address, with the options of its socket.
+    pub(super) fn at(&self, number: u64) -> (Self, SocketOptions) {
+        let (source, address) = self.paths.of(number, self.addresses.len());
+        let mut config = self.clone();
+        if let Some(address) = self.addresses.get(address) {
+            config.server = address.ip;
+            config.nfs_port = address.port.or(config.nfs_port);
+        }
+        // Servers may demand a reserved port.
+        let usual = SocketOptions { reserved_port: true, ..SocketOptions::default() };
+        (config, Paths::options(source, usual))
+    }
+
+    /// Number of a worker's first connection over all workers, when each has `count`.
+    pub(super) fn first_connection(&self, worker: u32, count: u32) -> u64 {
+        let number = self.named.as_ref().map_or(0, |named| named.first_number) + worker;
+        u64::from(number) * u64::from(count)
+    }
+
     /// Checks what would otherwise be found out in the middle of things.
     pub(super) fn check(&self) -> Result<(), DriverError> {
         let wrong = |what: String| Err(DriverError::new(ErrorKind::Rejected, what));
@@ -102,6 +130,11 @@ impl NfsConfig {
         }
         if let Some(other) = self.more.iter().find(|other| !other.export.starts_with('/')) {
             return wrong(format!("export \"{}\": a path from / on is needed", other.export));
+        }
+        if !self.more.is_empty() && !self.addresses.is_empty() {
+            return wrong(
+                "addresses and further URLs exclude each other: addresses are of one export, URLs name exports".into(),
+            );
         }
         let name = &self.directory;
         if self.named.is_none()

@@ -14,13 +14,13 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metrics::ErrorKind;
+use metrics::{ErrorKind, PathFacts};
 use reactor::{Reactor, Signal, SocketOptions, Stream, Task};
 
 use super::slots::{Answer, Expect, Table};
 use super::ticket::Ticket;
 use super::{receive, transmit};
-use crate::{ConnectionFacts, Payload, Sink};
+use crate::{ConnectionFacts, Payload, Sink, connections};
 
 /// How often a call is sent again because its connection was lost.
 pub(super) const LOSSES_MAX: u32 = 8;
@@ -35,8 +35,8 @@ pub(super) const LISTING_BYTES: u32 = 64 * 1024;
 
 /// What all connections of a session have in common.
 pub(super) struct Settings {
-    pub(super) remote: SocketAddr,
-    pub(super) options: SocketOptions,
+    /// Number of the worker.
+    pub(super) worker: u32,
     pub(super) payload: Payload,
     pub(super) sink: Sink,
     pub(super) op_timeout: Duration,
@@ -64,6 +64,13 @@ impl Settings {
     }
 }
 
+/// From where to where a connection is made, each time.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) remote: SocketAddr,
+    pub(super) options: SocketOptions,
+}
+
 /// Why a connection was given up.
 pub(super) struct Loss {
     /// As what it counts for the calls that were on it; `None` when they are merely late.
@@ -75,6 +82,9 @@ pub(super) struct Loss {
 pub(super) struct Connection {
     pub(super) reactor: Reactor,
     pub(super) settings: Rc<Settings>,
+    /// Number within its worker.
+    pub(super) number: usize,
+    pub(super) way: Way,
     pub(super) table: RefCell<Table>,
     /// Calls to send: slot and transaction number.
     pub(super) queue: RefCell<VecDeque<(u32, u32)>>,
@@ -89,7 +99,8 @@ pub(super) struct Connection {
     pub(super) last_loss: RefCell<Box<str>>,
     pub(super) reconnects: Cell<u64>,
     pub(super) retries: Cell<u64>,
-    pub(super) closed_retransmits: Cell<u64>,
+    /// What earlier connections carried.
+    pub(super) closed: RefCell<Vec<PathFacts>>,
 }
 
 /// A connection and the tasks that serve it; they end when this is dropped.
@@ -107,12 +118,22 @@ impl Drop for Served {
 }
 
 impl Served {
-    /// Serves `stream`, which has nothing outstanding, with calls of `lanes` lanes.
-    pub(super) fn start(reactor: &Reactor, settings: &Rc<Settings>, stream: Stream, lanes: u32) -> Self {
+    /// Serves `stream`, which is connection `number` of its worker, came this way and has nothing outstanding, with calls
+    /// of `lanes` lanes.
+    pub(super) fn start(
+        reactor: &Reactor,
+        settings: &Rc<Settings>,
+        (number, way): (usize, Way),
+        stream: Stream,
+        lanes: u32,
+    ) -> Self {
+        connections::show(&stream, "nfs", settings.worker, number);
         let table = Table::new(lanes, SPARE_SLOTS, LARGE_READ, || reactor.signal());
         let connection = Rc::new(Connection {
             reactor: reactor.clone(),
             settings: Rc::clone(settings),
+            number,
+            way,
             queue: RefCell::new(VecDeque::with_capacity(2 * table.slots.len())),
             table: RefCell::new(table),
             transmit_wake: reactor.signal(),
@@ -123,7 +144,7 @@ impl Served {
             last_loss: RefCell::default(),
             reconnects: Cell::new(0),
             retries: Cell::new(0),
-            closed_retransmits: Cell::new(0),
+            closed: RefCell::default(),
         });
         let tasks = vec![
             reactor.spawn(transmit::run(Rc::clone(&connection))),
@@ -180,8 +201,7 @@ impl Connection {
     pub(super) fn lose(&self, loss: Loss) {
         if let Some(stream) = self.stream.borrow_mut().take() {
             stream.shutdown();
-            let sent_again = stream.tcp_info().map_or(0, |info| info.retransmits);
-            self.closed_retransmits.set(self.closed_retransmits.get() + sent_again);
+            connections::note_closed(&mut self.closed.borrow_mut(), &stream);
         }
         self.epoch.set(self.epoch.get() + 1);
         self.queue.borrow_mut().clear();
@@ -206,6 +226,7 @@ impl Connection {
 
     /// Puts a new connection in place and all that waits on it.
     pub(super) fn restore(&self, stream: Stream) {
+        connections::show(&stream, "nfs", self.settings.worker, self.number);
         *self.stream.borrow_mut() = Some(stream);
         self.reconnects.set(self.reconnects.get() + 1);
         self.last_received_ns.set(self.reactor.now());
@@ -261,13 +282,7 @@ impl Connection {
     pub(super) fn facts(&self) -> Option<ConnectionFacts> {
         let stream = self.stream.borrow();
         let stream = stream.as_ref()?;
-        let info = stream.tcp_info().unwrap_or_default();
-        Some(ConnectionFacts {
-            local: stream.local_addr(),
-            remote: stream.peer_addr(),
-            mss_bytes: info.mss_bytes,
-            retransmits: info.retransmits,
-        })
+        Some(ConnectionFacts::of(stream))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use metrics::ErrorKind;
-use reactor::{Reactor, SocketOptions};
+use reactor::Reactor;
 use wire::nfs3::{
     self, Attributes, DirArgs, FileHandle, FsinfoOk, LookupOk, Name, Outcome, Procedure, Status,
 };
@@ -12,6 +12,7 @@ use wire::xdr::Encode;
 
 use super::caller::{Caller, Target};
 use super::config::NfsConfig;
+use super::connection::Way;
 use super::errors::{advice, kind_of};
 use super::mounting;
 use crate::DriverError;
@@ -22,17 +23,13 @@ const SIZE_MAX: u32 = 1 << 20;
 /// An export that was opened, with a connection that has nothing outstanding.
 pub(super) struct Opened {
     pub(super) caller: Caller,
-    pub(super) remote: SocketAddr,
+    /// How it was reached.
+    pub(super) way: Way,
     pub(super) root: FileHandle,
     pub(super) server_read_max: u32,
     pub(super) server_write_max: u32,
     pub(super) read_size: u32,
     pub(super) write_size: u32,
-}
-
-/// The socket options of every connection: small calls leave at once, from a reserved port where permitted.
-pub(super) fn options() -> SocketOptions {
-    SocketOptions { reserved_port: true, ..SocketOptions::default() }
 }
 
 /// The body of our `AUTH_SYS` credential.
@@ -61,17 +58,19 @@ pub(super) fn nfs(procedure: Procedure) -> Target {
     }
 }
 
-/// Opens the export within `deadline_ns`.
+/// Opens the export within `deadline_ns`, as connection `number` over all workers does.
 pub(super) async fn open(
     reactor: &Reactor,
     config: &NfsConfig,
+    number: u64,
     deadline_ns: u64,
 ) -> Result<Opened, DriverError> {
+    let (config, options) = &config.at(number);
     let credential = credential(config);
-    let (root, nfs_port) = mounting::mount(reactor, config, &credential, deadline_ns).await?;
-    let remote = SocketAddr::new(config.server, nfs_port);
+    let (root, nfs_port) = mounting::mount(reactor, config, options, &credential, deadline_ns).await?;
+    let way = Way { remote: SocketAddr::new(config.server, nfs_port), options: *options };
     let peer = ("NFS server", Some(&*config.export));
-    let mut caller = Caller::connect(reactor, remote, &options(), peer, &credential, deadline_ns).await?;
+    let mut caller = Caller::connect(reactor, way.remote, options, peer, &credential, deadline_ns).await?;
     let fsinfo = caller
         .fetch::<Outcome<FsinfoOk, Option<Attributes>>>(nfs(Procedure::Fsinfo), &root)
         .await?
@@ -82,7 +81,7 @@ pub(super) async fn open(
     };
     Ok(Opened {
         caller,
-        remote,
+        way,
         root,
         server_read_max: fsinfo.read_max,
         server_write_max: fsinfo.write_max,

@@ -144,7 +144,7 @@ struct Walk {
 
 impl Walk {
     async fn open(reactor: &Reactor, config: NfsConfig, limit: Duration) -> Result<Self, DriverError> {
-        let Opened { caller, root, .. } = dial::open(reactor, &config, after(reactor, limit)).await?;
+        let Opened { caller, root, .. } = dial::open(reactor, &config, 0, after(reactor, limit)).await?;
         Ok(Self { config, caller, root, known: BTreeMap::new() })
     }
 

@@ -76,9 +76,9 @@ impl NfsDriver {
     /// When the export cannot be opened.
     pub fn limits(&self, limit: Duration) -> Result<Limits, DriverError> {
         let reactor = open_reactor()?;
-        let opened = reactor.block_on(dial::open(&reactor, self.config(), after(&reactor, limit)))?;
+        let opened = reactor.block_on(dial::open(&reactor, self.config(), 0, after(&reactor, limit)))?;
         Ok(Limits {
-            remote: opened.remote,
+            remote: opened.way.remote,
             read_max: opened.server_read_max,
             write_max: opened.server_write_max,
             read_size: opened.read_size,
@@ -125,7 +125,7 @@ pub(super) fn after(reactor: &Reactor, limit: Duration) -> u64 {
 }
 
 async fn make_directory(reactor: &Reactor, config: &NfsConfig, limit: Duration) -> Result<(), DriverError> {
-    let Opened { mut caller, root, .. } = dial::open(reactor, config, after(reactor, limit)).await?;
+    let Opened { mut caller, root, .. } = dial::open(reactor, config, 0, after(reactor, limit)).await?;
     caller.set_deadline(after(reactor, limit));
     let arguments = MkdirArgs {
         place: DirArgs { directory: root, name: Name(config.directory.as_bytes()) },
@@ -153,7 +153,7 @@ async fn open_directory(
     config: &NfsConfig,
     limit: Duration,
 ) -> Result<(Opened, Option<FileHandle>), DriverError> {
-    let mut opened = dial::open(reactor, config, after(reactor, limit)).await?;
+    let mut opened = dial::open(reactor, config, 0, after(reactor, limit)).await?;
     opened.caller.set_deadline(after(reactor, limit));
     let directory = dial::lookup(&mut opened.caller, config, opened.root, &config.directory).await?;
     Ok((opened, directory))

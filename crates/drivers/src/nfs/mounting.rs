@@ -12,7 +12,6 @@ use wire::xdr::Decode;
 
 use super::caller::{Caller, Failed, Target, no_answer};
 use super::config::NfsConfig;
-use super::dial::options;
 use super::errors::kind_of_mount;
 use crate::DriverError;
 
@@ -32,18 +31,19 @@ struct Ports {
 pub(super) async fn mount(
     reactor: &Reactor,
     config: &NfsConfig,
+    options: &SocketOptions,
     credential: &[u8],
     deadline_ns: u64,
 ) -> Result<(FileHandle, u16), DriverError> {
     let started = reactor.now();
-    let ports = find_ports(reactor, config, deadline_ns).await?;
+    let ports = find_ports(reactor, config, options, deadline_ns).await?;
     let mut attempts = Vec::new();
     for (index, port) in ports.mount.iter().enumerate() {
         // Each attempt gets its share of what is left.
         let now = reactor.now();
         let share = deadline_ns.saturating_sub(now) / (ports.mount.len() - index) as u64;
         let at = SocketAddr::new(config.server, *port);
-        match mount_at(reactor, config, at, credential, now + share).await {
+        match mount_at(reactor, config, (at, options), credential, now + share).await {
             Ok(root) => return Ok((root, ports.nfs)),
             // Another program on a guessed port says so, or hangs up; the service itself gives its reason.
             Err(failed)
@@ -86,7 +86,12 @@ fn nobody_helps(
     DriverError::new(ErrorKind::ConnectFailed, text)
 }
 
-async fn find_ports(reactor: &Reactor, config: &NfsConfig, deadline_ns: u64) -> Result<Ports, DriverError> {
+async fn find_ports(
+    reactor: &Reactor,
+    config: &NfsConfig,
+    options: &SocketOptions,
+    deadline_ns: u64,
+) -> Result<Ports, DriverError> {
     if let (Some(nfs), Some(mount)) = (config.nfs_port, config.mount_port) {
         return Ok(Ports { nfs, mount: vec![mount], guessed: None });
     }
@@ -99,7 +104,7 @@ async fn find_ports(reactor: &Reactor, config: &NfsConfig, deadline_ns: u64) -> 
     let now = reactor.now();
     let portmap_deadline = now + deadline_ns.saturating_sub(now) / 3;
     let at = SocketAddr::new(config.server, config.portmap_port);
-    let plain = SocketOptions::default();
+    let plain = SocketOptions { reserved_port: false, ..*options };
     let connected = Caller::connect(reactor, at, &plain, ("portmapper", None), &[], portmap_deadline).await;
     let mut caller = match connected {
         Ok(caller) => caller,
@@ -163,13 +168,13 @@ async fn registered_port(caller: &mut Caller, program: u32, version: u32) -> Res
 async fn mount_at(
     reactor: &Reactor,
     config: &NfsConfig,
-    at: SocketAddr,
+    (at, options): (SocketAddr, &SocketOptions),
     credential: &[u8],
     deadline_ns: u64,
 ) -> Result<FileHandle, Failed> {
     let call = |procedure, name| Target { program: mount::PROGRAM, version: mount::VERSION, procedure, name };
     let peer = ("MOUNT service", Some(&*config.export));
-    let mut caller = Caller::connect(reactor, at, &options(), peer, credential, deadline_ns).await?;
+    let mut caller = Caller::connect(reactor, at, options, peer, credential, deadline_ns).await?;
     let path = DirPath(config.export.as_bytes());
     let result = caller.fetch::<MountResult>(call(mount::PROC_MNT, "MNT"), &path).await?;
     let root = judge(config, result).map_err(|error| Failed {

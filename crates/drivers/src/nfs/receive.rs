@@ -56,7 +56,7 @@ async fn connect(connection: &Connection) -> Result<Stream, Box<str>> {
     let settings = &connection.settings;
     let limit = settings.connect_timeout.min(settings.op_timeout);
     let end = connection.reactor.now() + limit.as_nanos() as u64;
-    let attempt = connection.reactor.connect(settings.remote, &settings.options);
+    let attempt = connection.reactor.connect(connection.way.remote, &connection.way.options);
     match connection.reactor.timeout_at(end, attempt).await {
         Ok(Ok(stream)) => Ok(stream),
         Ok(Err(e)) => Err(format!("the connection was lost and cannot be made again: {e}").into()),

@@ -1,6 +1,7 @@
 //! A worker's session: its connections, its lanes, and what it knows of the export.
 
 use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use wire::xdr::Encode;
 
 use super::caller::no_answer;
 use super::config::NfsConfig;
-use super::connection::{Connection, Served, Settings};
+use super::connection::{Connection, Served, Settings, Way};
 use super::dial;
 use super::handles::Handles;
 use super::lane::LaneListing;
@@ -61,7 +62,9 @@ impl NfsSession {
     ) -> Result<Self, DriverError> {
         let started = reactor.now();
         let deadline_ns = started + context.connect_timeout.as_nanos() as u64;
-        let mut opened = dial::open(reactor, config, deadline_ns).await?;
+        let count = config.connections_per_worker.min(context.lanes.max(1));
+        let first = config.first_connection(context.worker, count);
+        let mut opened = dial::open(reactor, config, first, deadline_ns).await?;
         let directory = match config.named {
             Some(_) => opened.root,
             None => {
@@ -69,10 +72,8 @@ impl NfsSession {
                 found.ok_or_else(|| dial::not_there(config))?
             }
         };
-        let count = config.connections_per_worker.min(context.lanes.max(1));
         let settings = Rc::new(Settings {
-            remote: opened.remote,
-            options: dial::options(),
+            worker: context.worker,
             payload: context.payload,
             sink: context.sink,
             op_timeout: context.op_timeout,
@@ -83,12 +84,18 @@ impl NfsSession {
             template: template(&dial::credential(config)),
         });
         let lanes_each = context.lanes.max(1).div_ceil(count);
-        let mut connections =
-            vec![Served::start(reactor, &settings, opened.caller.into_stream(), lanes_each)];
-        for _ in 1..count {
-            let attempt = reactor.connect(opened.remote, &settings.options);
+        let begin =
+            |number: usize, way, stream| Served::start(reactor, &settings, (number, way), stream, lanes_each);
+        let mut connections = vec![begin(0, opened.way, opened.caller.into_stream())];
+        for number in 1..count as usize {
+            let (place, options) = config.at(first + number as u64);
+            let port = if config.addresses.is_empty() { None } else { place.nfs_port };
+            let port = port.unwrap_or(opened.way.remote.port());
+            let way = Way { remote: SocketAddr::new(place.server, port), options };
+            let attempt = reactor.connect(way.remote, &way.options);
             let failed = |text: String| {
-                let text = format!("NFS server at {}: {text}", opened.remote);
+                let from = options.bind.map(|local| format!(" from {}", local.ip())).unwrap_or_default();
+                let text = format!("NFS server at {}{from}: {text}", way.remote);
                 DriverError::new(ErrorKind::ConnectFailed, text)
             };
             let stream = match reactor.timeout_at(deadline_ns, attempt).await {
@@ -96,7 +103,7 @@ impl NfsSession {
                 Ok(Err(e)) => return Err(failed(format!("cannot connect: {e}"))),
                 Err(_) => return Err(failed(no_answer(started, deadline_ns))),
             };
-            connections.push(Served::start(reactor, &settings, stream, lanes_each));
+            connections.push(begin(number, way, stream));
         }
         Ok(Self {
             reactor: reactor.clone(),
@@ -165,7 +172,9 @@ impl Session for NfsSession {
             facts.reconnects += connection.reconnects.get();
             facts.retries += connection.retries.get();
             facts.late_replies += connection.table.borrow().late_replies;
-            facts.closed_retransmits += connection.closed_retransmits.get();
+            let closed = connection.closed.borrow();
+            facts.closed_retransmits += closed.iter().map(|path| path.retransmits).sum::<u64>();
+            facts.closed_paths.extend(closed.iter().cloned());
         }
         facts
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use wire::checksum::ChecksumKind;
 
 use super::{Credentials, TlsConfig};
+use crate::paths::Paths;
 
 /// Scheme, host and port of an S3 service, as in `https://s3.example.org:9000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +163,10 @@ pub struct S3Config {
     pub endpoint: Endpoint,
     /// Connect here instead of where the host name leads, for example to one data address of an array.
     pub connect_to: Option<SocketAddr>,
+    /// Connect to these instead, each connection to one of them, evenly.
+    pub addresses: Vec<SocketAddr>,
+    /// Where connections leave this machine.
+    pub paths: Paths,
     /// The bucket.
     pub bucket: String,
     /// What our keys begin with, without its final slash; never empty, so that nothing else is ever removed.
@@ -194,6 +199,8 @@ impl S3Config {
         Self {
             endpoint,
             connect_to: None,
+            addresses: Vec::new(),
+            paths: Paths::default(),
             bucket: bucket.to_owned(),
             prefix: prefix.to_owned(),
             region: "us-east-1".to_owned(),

@@ -64,6 +64,7 @@ impl S3Driver {
         }
         let endpoint = &config.endpoint;
         let addresses = match config.connect_to {
+            _ if !config.addresses.is_empty() => config.addresses.clone(),
             Some(address) => vec![address],
             None => {
                 let resolved = (endpoint.host.as_str(), endpoint.port).to_socket_addrs();
@@ -74,9 +75,13 @@ impl S3Driver {
                     );
                     DriverError::new(ErrorKind::ConnectFailed, detail)
                 };
-                let addresses: Vec<_> = resolved.map_err(|error| unknown(error.to_string()))?.collect();
+                let mut addresses: Vec<_> = resolved.map_err(|error| unknown(error.to_string()))?.collect();
+                // A connection from an address of one kind cannot go to one of the other.
+                if let Some(source) = config.paths.sources.first() {
+                    addresses.retain(|address| address.is_ipv6() == source.address.is_ipv6());
+                }
                 if addresses.is_empty() {
-                    return Err(unknown("no address".to_owned()));
+                    return Err(unknown("no address, or none of the kind of the local ones".to_owned()));
                 }
                 addresses
             }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use metrics::{ErrorKind, OpKind};
+use metrics::{ErrorKind, OpKind, PathFacts};
 use reactor::{Reactor, SocketOptions, Stream, clock};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -18,7 +18,10 @@ use super::lane::Lane;
 use super::link::Link;
 use super::request::{Addressing, Body, Request};
 use super::tls_link::TlsLink;
-use crate::{ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
+use crate::paths::{Paths, Source};
+use crate::{
+    ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext, connections,
+};
 
 /// What all sessions of a driver share.
 pub(super) struct Shared {
@@ -58,7 +61,8 @@ pub struct S3Session {
     opened: Box<[Cell<bool>]>,
     pub(super) retries: Cell<u64>,
     reconnects: Cell<u64>,
-    closed_retransmits: Cell<u64>,
+    /// What earlier connections carried.
+    closed: RefCell<Vec<PathFacts>>,
     random: Cell<u64>,
 }
 
@@ -89,7 +93,7 @@ impl S3Session {
             opened: (0..lanes).map(|_| Cell::new(false)).collect(),
             retries: Cell::new(0),
             reconnects: Cell::new(0),
-            closed_retransmits: Cell::new(0),
+            closed: RefCell::default(),
             random: Cell::new(config.retry_seed ^ u64::from(context.worker) << 32),
             context: context.clone(),
             shared,
@@ -106,10 +110,12 @@ impl S3Session {
     async fn open_lane(&self, index: usize) -> Result<(), DriverError> {
         let mut lane = Box::new(Lane::default());
         let link = self.connect(index).await.map_err(|failure| {
-            let address = self.shared.addresses[0];
+            let (source, at) = self.way(index);
+            let address = self.shared.addresses[at];
+            let from = source.map(|source| format!(" from {}", source.address)).unwrap_or_default();
             DriverError::new(
                 failure.kind,
-                format!("S3 endpoint {} at {address}: {}", self.shared.config.endpoint, failure.detail),
+                format!("S3 endpoint {} at {address}{from}: {}", self.shared.config.endpoint, failure.detail),
             )
         })?;
         lane.link = Some(link);
@@ -127,6 +133,7 @@ impl S3Session {
         let deadline = self.reactor.now().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
         match self.reactor.timeout_at(deadline, self.connect_somewhere(index)).await {
             Ok(Ok(link)) => {
+                connections::show(link.stream(), "s3", self.context.worker, index);
                 self.streams.borrow_mut()[index] = Some(link.stream().clone());
                 Ok(link)
             }
@@ -138,14 +145,23 @@ impl S3Session {
         }
     }
 
+    /// The local end of a lane's connection, and the number of the server's address.
+    fn way(&self, index: usize) -> (Option<&Source>, usize) {
+        let number = u64::from(self.context.worker) * self.lanes.len() as u64 + index as u64;
+        self.shared.config.paths.of(number, self.shared.addresses.len())
+    }
+
     async fn connect_somewhere(&self, index: usize) -> Result<Link, Failure> {
         let addresses = &self.shared.addresses;
-        // A name with several addresses has its lanes spread over them.
-        let first = index + self.context.worker as usize;
+        let config = &self.shared.config;
+        let (source, first) = self.way(index);
+        let options = Paths::options(source, SocketOptions::default());
+        // Of the addresses of a name any will do; addresses that were asked for each get their share, or fail.
+        let turns = if config.addresses.is_empty() { addresses.len() } else { 1 };
         let mut failure = None;
-        for turn in 0..addresses.len() {
+        for turn in 0..turns {
             let address = addresses[(first + turn) % addresses.len()];
-            let stream = match self.reactor.connect(address, &SocketOptions::default()).await {
+            let stream = match self.reactor.connect(address, &options).await {
                 Ok(stream) => stream,
                 Err(error) => {
                     failure = Some(Failure::unreachable(&error));
@@ -162,8 +178,7 @@ impl S3Session {
     /// Notes what is to be known of a connection that is given up.
     fn note_closed(&self, index: usize) {
         if let Some(stream) = self.streams.borrow_mut()[index].take() {
-            let retransmits = stream.tcp_info().map_or(0, |info| info.retransmits);
-            self.closed_retransmits.set(self.closed_retransmits.get() + retransmits);
+            connections::note_closed(&mut self.closed.borrow_mut(), &stream);
         }
     }
 
@@ -316,21 +331,14 @@ impl Session for S3Session {
     }
 
     fn facts(&self) -> SessionFacts {
-        let facts = |stream: &Stream| {
-            let info = stream.tcp_info().unwrap_or_default();
-            ConnectionFacts {
-                local: stream.local_addr(),
-                remote: stream.peer_addr(),
-                mss_bytes: info.mss_bytes,
-                retransmits: info.retransmits,
-            }
-        };
+        let closed = self.closed.borrow();
         SessionFacts {
-            connections: self.streams.borrow().iter().flatten().map(facts).collect(),
+            connections: self.streams.borrow().iter().flatten().map(ConnectionFacts::of).collect(),
             reconnects: self.reconnects.get(),
             retries: self.retries.get(),
             late_replies: 0,
-            closed_retransmits: self.closed_retransmits.get(),
+            closed_retransmits: closed.iter().map(|path| path.retransmits).sum(),
+            closed_paths: closed.clone(),
         }
     }
 }

@@ -1,0 +1,188 @@
+//! What is known of connections: each one's facts, all of the process while they work, and what each path carried.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use metrics::PathFacts;
+use reactor::live::ConnectionName;
+use reactor::{Stream, TcpInfo};
+use serde::{Deserialize, Serialize};
+
+use crate::SessionFacts;
+
+/// What is known of one connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionFacts {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Maximum segment size in use, in bytes (`TCP_INFO`); 0 when unknown.
+    pub mss_bytes: u32,
+    /// Segments retransmitted since the connection was made.
+    pub retransmits: u64,
+    /// All that the kernel says of it, since the connection was made.
+    #[serde(default)]
+    pub tcp: TcpInfo,
+    /// Its congestion control, such as `cubic`; empty when unknown.
+    #[serde(default)]
+    pub congestion_control: String,
+}
+
+impl ConnectionFacts {
+    /// What the kernel says of a connection now.
+    pub fn of(stream: &Stream) -> Self {
+        let tcp = stream.tcp_info().unwrap_or_default();
+        let congestion_control = stream.congestion_control().unwrap_or_default();
+        Self::new(stream.local_addr(), stream.peer_addr(), tcp, congestion_control)
+    }
+
+    fn new(local: SocketAddr, remote: SocketAddr, tcp: TcpInfo, congestion_control: String) -> Self {
+        let (mss_bytes, retransmits) = (tcp.mss_bytes, tcp.retransmits);
+        Self { local, remote, mss_bytes, retransmits, tcp, congestion_control }
+    }
+}
+
+/// A connection of this process as it is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionNow {
+    /// Unique within the process: two looks at the same id are at the same connection, and its counts may be subtracted
+    /// ([`TcpInfo::since`]).
+    pub id: u64,
+    /// `nfs`, `s3` or `tcp`.
+    pub protocol: String,
+    /// Number of its worker, from 0.
+    pub worker: u32,
+    /// Number within its worker, from 0.
+    pub number: u32,
+    /// When the kernel was asked, in nanoseconds of [`reactor::clock::now_ns`].
+    pub at_ns: u64,
+    /// What it said; counts are since the connection was made.
+    pub facts: ConnectionFacts,
+}
+
+/// Every connection of this process's sessions that is open now, in the order in which they were made. Called from any
+/// thread; no worker is asked or held up, and each connection costs about a microsecond.
+pub fn watch() -> Vec<ConnectionNow> {
+    let now = |live: reactor::live::LiveConnection| ConnectionNow {
+        id: live.id,
+        protocol: live.name.protocol.to_owned(),
+        worker: live.name.worker,
+        number: live.name.number,
+        at_ns: live.at_ns,
+        facts: ConnectionFacts::new(live.local, live.remote, live.info, live.congestion_control.to_string()),
+    };
+    reactor::live::connections().into_iter().map(now).collect()
+}
+
+/// Lets other threads look at a connection ([`watch`]), as number `number` of worker `worker`.
+pub(crate) fn show(stream: &Stream, protocol: &'static str, worker: u32, number: usize) {
+    stream.name(ConnectionName { protocol, worker, number: number as u32 });
+}
+
+/// The connections of a session by path: by local address and the server's. Counts are since the session began, those
+/// of connections that were closed included. Interfaces are not looked up ([`crate::interfaces`]).
+pub fn paths(facts: &SessionFacts) -> Vec<PathFacts> {
+    let mut sums: BTreeMap<(IpAddr, SocketAddr), PathFacts> = BTreeMap::new();
+    let open = facts.connections.iter().map(path_of);
+    for path in open.chain(facts.closed_paths.iter().cloned()) {
+        let sum =
+            sums.entry((path.local, path.remote)).or_insert_with(|| PathFacts::new(path.local, path.remote));
+        sum.merge(&path);
+    }
+    sums.into_values().collect()
+}
+
+/// What the paths carried between two looks at the same session: counts are differences, all else is of the later.
+pub fn paths_between(earlier: &SessionFacts, later: &SessionFacts) -> Vec<PathFacts> {
+    let before = paths(earlier);
+    let mut after = paths(later);
+    for path in &mut after {
+        let Some(old) = before.iter().find(|old| old.is_same_path(path)) else { continue };
+        path.closed = path.closed.saturating_sub(old.closed);
+        path.bytes_sent = path.bytes_sent.saturating_sub(old.bytes_sent);
+        path.bytes_received = path.bytes_received.saturating_sub(old.bytes_received);
+        path.retransmits = path.retransmits.saturating_sub(old.retransmits);
+        path.bytes_resent = path.bytes_resent.saturating_sub(old.bytes_resent);
+        path.busy_us = path.busy_us.saturating_sub(old.busy_us);
+        path.window_limited_us = path.window_limited_us.saturating_sub(old.window_limited_us);
+        path.buffer_limited_us = path.buffer_limited_us.saturating_sub(old.buffer_limited_us);
+    }
+    after
+}
+
+/// A path with one open connection.
+fn path_of(facts: &ConnectionFacts) -> PathFacts {
+    let tcp = &facts.tcp;
+    PathFacts {
+        connections: 1,
+        bytes_sent: tcp.bytes_acknowledged,
+        bytes_received: tcp.bytes_received,
+        retransmits: tcp.retransmits,
+        bytes_resent: tcp.bytes_resent,
+        rtt_us: tcp.rtt_us,
+        rtt_max_us: tcp.rtt_us,
+        rtt_min_us: tcp.min_rtt_us,
+        mss_bytes: tcp.mss_bytes,
+        path_mtu_bytes: tcp.path_mtu_bytes,
+        congestion_window_segments: tcp.congestion_window_segments,
+        busy_us: tcp.busy_us,
+        window_limited_us: tcp.window_limited_us,
+        buffer_limited_us: tcp.buffer_limited_us,
+        congestion_control: facts.congestion_control.clone(),
+        ..PathFacts::new(facts.local.ip(), facts.remote)
+    }
+}
+
+/// The most paths of which closed connections are kept apart: beyond it a configuration has gone astray.
+const MOST_CLOSED_PATHS: usize = 4096;
+
+/// Adds a connection that is being closed to what is kept of its path.
+pub(crate) fn note_closed(closed: &mut Vec<PathFacts>, stream: &Stream) {
+    let facts = ConnectionFacts::of(stream);
+    let path = PathFacts { connections: 0, closed: 1, ..path_of(&facts) };
+    if let Some(known) = closed.iter_mut().find(|known| known.is_same_path(&path)) {
+        known.merge(&path);
+    } else if closed.len() < MOST_CLOSED_PATHS {
+        closed.push(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection(local: &str, remote: &str, sent: u64) -> ConnectionFacts {
+        let tcp = TcpInfo { bytes_acknowledged: sent, rtt_us: 10, busy_us: sent, ..TcpInfo::default() };
+        ConnectionFacts::new(local.parse().unwrap(), remote.parse().unwrap(), tcp, "cubic".to_owned())
+    }
+
+    #[test]
+    fn connections_are_added_up_by_path_over_the_window() {
+        let earlier = SessionFacts {
+            connections: vec![
+                connection("10.0.0.1:1000", "10.0.0.9:2049", 100),
+                connection("10.0.0.1:1001", "10.0.0.9:2049", 50),
+                connection("10.0.1.1:1002", "10.0.1.9:2049", 7),
+            ],
+            ..SessionFacts::default()
+        };
+        let mut later = SessionFacts {
+            connections: vec![
+                connection("10.0.0.1:1000", "10.0.0.9:2049", 1100),
+                connection("10.0.1.1:1002", "10.0.1.9:2049", 17),
+            ],
+            ..SessionFacts::default()
+        };
+        // The second of the first path was lost after 70 bytes.
+        let lost = path_of(&connection("10.0.0.1:1001", "10.0.0.9:2049", 70));
+        later.closed_paths.push(PathFacts { connections: 0, closed: 1, ..lost });
+        let paths = paths_between(&earlier, &later);
+        let figures: Vec<(String, u64, u32, u32)> = paths
+            .iter()
+            .map(|path| (path.remote.ip().to_string(), path.bytes_sent, path.connections, path.closed))
+            .collect();
+        assert_eq!(figures, [("10.0.0.9".to_owned(), 1020, 1, 1), ("10.0.1.9".to_owned(), 10, 1, 0)]);
+        assert_eq!((paths[0].rtt_us, &*paths[0].congestion_control), (10, "cubic"));
+    }
+}

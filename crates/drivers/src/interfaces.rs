@@ -1,0 +1,121 @@
+//! The network interfaces of this machine and their addresses.
+
+use std::ffi::CStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+
+/// An address of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterfaceAddress {
+    /// The interface's name, such as `eth0`.
+    pub interface: String,
+    /// The address.
+    pub address: IpAddr,
+}
+
+/// Every address of this machine, interfaces in the kernel's order (getifaddrs(3)); empty when it cannot be told.
+pub fn addresses() -> Vec<InterfaceAddress> {
+    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: the answer is written to `list`, which is freed below exactly once.
+    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut at = list.cast_const();
+    // SAFETY: every entry of the list, its name and its address live until freeifaddrs(3).
+    while let Some(entry) = unsafe { at.as_ref() } {
+        at = entry.ifa_next;
+        // SAFETY: as above; an interface without an address has a null pointer.
+        let Some(address) = (unsafe { address_of(entry.ifa_addr) }) else { continue };
+        // SAFETY: as above.
+        let interface = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
+        found.push(InterfaceAddress { interface, address });
+    }
+    // SAFETY: it came from getifaddrs(3).
+    unsafe { libc::freeifaddrs(list) };
+    found
+}
+
+/// The interface that has this address.
+pub fn interface_of(wanted: IpAddr) -> Option<String> {
+    let wanted = wanted.to_canonical();
+    if wanted.is_loopback() {
+        // All of 127.0.0.0/8 is there, listed or not.
+        return Some("lo".to_owned());
+    }
+    addresses().into_iter().find(|known| known.address == wanted).map(|known| known.interface)
+}
+
+/// Fills in which interfaces the paths leave by.
+pub fn name_interfaces(paths: &mut [metrics::PathFacts]) {
+    let known = addresses();
+    for path in paths {
+        let local = path.local.to_canonical();
+        path.interface = match known.iter().find(|known| known.address == local) {
+            Some(found) => Some(found.interface.clone()),
+            None if local.is_loopback() => Some("lo".to_owned()),
+            None => None,
+        };
+    }
+}
+
+/// True when connections can be made from this address.
+pub fn is_own(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
+/// The NUMA node that an interface's card hangs on (/sys/class/net/NAME/device/numa_node).
+///
+/// # Errors
+/// In words: there is no such interface, no card behind it, or the machine knows no nodes.
+pub fn numa_node(interface: &str) -> Result<u32, String> {
+    let card = format!("/sys/class/net/{interface}");
+    if interface.contains('/') || !std::path::Path::new(&card).exists() {
+        return Err(format!("there is no network interface {interface}"));
+    }
+    let text = std::fs::read_to_string(format!("{card}/device/numa_node"))
+        .map_err(|_| format!("the interface {interface} has no card of its own"))?;
+    // -1: the firmware does not say.
+    text.trim()
+        .parse()
+        .map_err(|_| format!("the machine does not say on which NUMA node the card of {interface} is"))
+}
+
+/// # Safety
+/// The pointer is null or points to a socket address of its family's size.
+unsafe fn address_of(pointer: *const libc::sockaddr) -> Option<IpAddr> {
+    // SAFETY: the caller vouches for it.
+    let family = i32::from(unsafe { pointer.as_ref() }?.sa_family);
+    match family {
+        libc::AF_INET => {
+            // SAFETY: an address of this family is this structure.
+            let address = unsafe { pointer.cast::<libc::sockaddr_in>().read_unaligned() };
+            Some(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)).into())
+        }
+        libc::AF_INET6 => {
+            // SAFETY: an address of this family is this structure.
+            let address = unsafe { pointer.cast::<libc::sockaddr_in6>().read_unaligned() };
+            Some(Ipv6Addr::from(address.sin6_addr.s6_addr).into())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_found() {
+        let own = addresses();
+        let loopback = own.iter().find(|known| known.address == IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap();
+        assert_eq!(interface_of("127.0.0.9".parse().unwrap()).unwrap(), loopback.interface);
+        assert!(is_own("127.0.0.7".parse().unwrap()) && !is_own("192.0.2.1".parse().unwrap()));
+    }
+
+    #[test]
+    fn an_interface_without_a_card_has_no_node() {
+        assert!(numa_node("lo").unwrap_err().contains("no card"));
+        assert!(numa_node("no-such-0").unwrap_err().contains("no network interface no-such-0"));
+        assert!(numa_node("../lo").is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! Connections of this process as other threads may look at them: their worker's thread is not asked and never waits.
+//!
+//! A connection that was named ([`Stream::name`](crate::Stream::name)) is in one list until it is closed. The list is
+//! locked when connections come and go and when somebody looks, never when bytes move; a descriptor is held for the one system
+//! call that asks about it, and never duplicated, which would keep the connection open.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::TcpInfo;
+use crate::tcp_info;
+
+/// Whose connection it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionName {
+    /// The protocol on it: `nfs`, `s3`, `tcp`.
+    pub protocol: &'static str,
+    /// Number of the worker, from 0.
+    pub worker: u32,
+    /// Number of the connection within its worker, from 0.
+    pub number: u32,
+}
+
+/// A connection as it is now.
+#[derive(Clone, Debug)]
+pub struct LiveConnection {
+    /// Unique within the process: another connection, even between the same addresses, has another.
+    pub id: u64,
+    /// Whose it is.
+    pub name: ConnectionName,
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Congestion control in use, such as `cubic`; empty when unknown.
+    pub congestion_control: Arc<str>,
+    /// When the kernel was asked ([`crate::clock::now_ns`]).
+    pub at_ns: u64,
+    /// What it said.
+    pub info: TcpInfo,
+    /// Bytes that arrived and were not read.
+    pub unread_bytes: u32,
+}
+
+struct Entry {
+    name: ConnectionName,
+    local: SocketAddr,
+    remote: SocketAddr,
+    congestion_control: Arc<str>,
+    /// Open for as long as it stands here.
+    fd: Mutex<Option<RawFd>>,
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+static LIVE: Mutex<BTreeMap<u64, Arc<Entry>>> = Mutex::new(BTreeMap::new());
+
+/// A connection's place in the list, which it leaves when this is dropped: before its descriptor is closed.
+pub(crate) struct Shown {
+    id: u64,
+    entry: Arc<Entry>,
+}
+
+impl Shown {
+    /// Puts an open descriptor into the list.
+    pub(crate) fn new(fd: RawFd, name: ConnectionName, local: SocketAddr, remote: SocketAddr) -> Shown {
+        let congestion_control = tcp_info::congestion_control(fd).unwrap_or_default().into();
+        let fd = Mutex::new(Some(fd));
+        let entry = Arc::new(Entry { name, local, remote, congestion_control, fd });
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        lock(&LIVE).insert(id, Arc::clone(&entry));
+        Shown { id, entry }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        // Whoever looks at it this very moment is waited for: one system call.
+        *lock(&self.entry.fd) = None;
+        lock(&LIVE).remove(&self.id);
+    }
+}
+
+/// Every named connection that is open now, in the order in which they were made: about a microsecond each.
+pub fn connections() -> Vec<LiveConnection> {
+    let entries: Vec<(u64, Arc<Entry>)> =
+        lock(&LIVE).iter().map(|(id, entry)| (*id, Arc::clone(entry))).collect();
+    let seen = entries.into_iter().filter_map(|(id, entry)| {
+        let (info, unread_bytes) = {
+            let held = lock(&entry.fd);
+            let fd = (*held)?;
+            (tcp_info::of(fd)?, tcp_info::unread_bytes(fd))
+        };
+        Some(LiveConnection {
+            id,
+            name: entry.name,
+            local: entry.local,
+            remote: entry.remote,
+            congestion_control: Arc::clone(&entry.congestion_control),
+            at_ns: crate::clock::now_ns(),
+            info,
+            unread_bytes,
+        })
+    });
+    seen.collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
