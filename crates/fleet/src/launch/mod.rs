@@ -3,10 +3,14 @@
 //! Whatever the tool, an agent is a process of this host whose standard input and output are the pipe. It is given back
 //! once it has said its first byte, so that a tool that starts and never gets there is found here, with what it printed.
 
+mod askpass;
 mod command;
+mod copy;
 mod deadline;
 mod local;
 mod process;
+mod slurm;
+mod ssh;
 mod start;
 
 use std::path::PathBuf;
@@ -16,6 +20,7 @@ use std::time::Duration;
 use experiment::Launcher;
 use provision::Secret;
 
+pub use askpass::askpass;
 pub use deadline::Deadline;
 pub use process::{AgentProcess, Launched};
 
@@ -34,6 +39,8 @@ pub struct LaunchSettings<'a> {
     pub password: Option<Secret>,
     /// The longest that starting all agents may take.
     pub start_timeout: Duration,
+    /// A directory in which ssh, srun and the like are looked for; `None`: those on the PATH.
+    pub tools: Option<PathBuf>,
     /// Says that the user wants no agents any more.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
@@ -47,9 +54,14 @@ impl<'a> LaunchSettings<'a> {
             agent: vec!["agent".to_owned()],
             version: version.to_owned(),
             password: None,
+            tools: None,
             start_timeout,
             stop,
         }
+    }
+
+    fn tool(&self, name: &str) -> PathBuf {
+        self.tools.as_ref().map_or_else(|| PathBuf::from(name), |directory| directory.join(name))
     }
 }
 
@@ -98,12 +110,19 @@ fn lines(failures: &[HostFailure]) -> Vec<String> {
 pub fn launch(
     launcher: &Launcher,
     settings: &LaunchSettings<'_>,
-    _say: &Say,
+    say: &Say,
 ) -> Result<Vec<Launched>, LaunchError> {
     match launcher {
         Launcher::Local { count } => local::launch(*count, settings),
         Launcher::Command { hosts, command } => command::launch(hosts, command, settings),
-        Launcher::Ssh { .. } | Launcher::Slurm { .. } | Launcher::Kubernetes(_) => {
+        Launcher::Ssh { hosts, options, binary } => {
+            ssh::launch(&ssh::Ssh { hosts, options, binary: binary.as_deref() }, settings, say)
+        }
+        Launcher::Slurm { nodes, options, binary } => {
+            let slurm = slurm::Slurm { nodes: *nodes, options, binary: binary.as_deref() };
+            slurm::launch(&slurm, slurm::within(), settings, say)
+        }
+        Launcher::Kubernetes(_) => {
             Err(LaunchError::Input("this launcher is not part of this program".to_owned()))
         }
     }

@@ -137,12 +137,17 @@ impl AgentProcess {
         if let Some(status) = self.wait(patience) {
             return Some(status);
         }
-        self.signal(Signal::TERM);
+        self.terminate();
         if let Some(status) = self.wait(patience) {
             return Some(status);
         }
         self.kill();
         self.child.try_wait().ok().flatten()
+    }
+
+    /// Asks it and its children to end.
+    pub fn terminate(&mut self) {
+        self.signal(Signal::TERM);
     }
 
     /// Ends it and its children at once.

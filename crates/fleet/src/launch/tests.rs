@@ -105,3 +105,38 @@ fn a_template_that_names_no_host_starts_one_agent_at_most() {
     let error = launch(&command(&["a"], &["/nonexistent/tool"]), &settings(), &quiet()).unwrap_err();
     assert!(error.to_string().starts_with("a: /nonexistent/tool cannot be started: "), "{error}");
 }
+
+/// A directory of programs that stand in for tools, and a program that stands in for the agent.
+struct Bench {
+    directory: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self { directory: tempfile::tempdir().unwrap() };
+        bench.program("agent", "echo ready; exec cat");
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn program(&self, name: &str, text: &str) {
+        // A program that this process has open for writing cannot be run by a child that another test just forked.
+        let new = self.path(&format!("{name}.new"));
+        std::fs::write(&new, format!("#!/bin/sh\n{text}\n")).unwrap();
+        let made = std::process::Command::new("install").arg("-m755").arg(&new).arg(self.path(name)).status();
+        assert!(made.unwrap().success());
+    }
+
+    fn settings(&self) -> LaunchSettings<'static> {
+        let mut settings = settings();
+        settings.tools = Some(self.directory.path().to_owned());
+        settings.program = self.path("agent");
+        settings
+    }
+}
+
+mod slurm;
+mod ssh;

@@ -1,0 +1,241 @@
+//! A password on its way to ssh: never in arguments, environment, files or logs.
+//!
+//! ssh runs the program that `SSH_ASKPASS` names, which is this program again. It finds in its environment where a socket
+//! is, in a directory that only this user can enter, and gets the password there: once the other side has seen by the
+//! kernel's word (`SO_PEERCRED`) that it is the same user's and the child of an ssh that was started for this fleet. The
+//! ssh of a jump host is no such child, so that the password of the hosts is not told to it.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use provision::Secret;
+
+/// Says where the socket is. Not a secret: only this user's processes of the right parent get an answer there.
+const SOCKET_VARIABLE: &str = "MANOMETER_ASKPASS_SOCKET";
+
+/// The longest question that is read, and answer.
+const MOST_BYTES: u64 = 4096;
+
+/// How long each side waits for the other.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What ssh is to be told when it asks. The directory and the socket go when this is dropped.
+#[derive(Debug)]
+pub(super) struct Askpass {
+    directory: PathBuf,
+    /// The program that ssh runs: this one.
+    program: PathBuf,
+    allowed: Arc<Mutex<HashSet<u32>>>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Askpass {
+    /// Begins to answer.
+    ///
+    /// # Errors
+    /// There is no place for the socket: one line.
+    pub(super) fn begin(password: Secret, program: &Path) -> Result<Askpass, String> {
+        let directory = private_directory()?;
+        let cannot = |error: std::io::Error| {
+            let _gone = std::fs::remove_dir_all(&directory);
+            format!(
+                "the socket for ssh's password questions cannot be made in {}: {error}",
+                directory.display()
+            )
+        };
+        let listener = UnixListener::bind(socket_in(&directory)).map_err(cannot)?;
+        listener.set_nonblocking(true).map_err(cannot)?;
+        let allowed = Arc::new(Mutex::new(HashSet::new()));
+        let ended = Arc::new(AtomicBool::new(false));
+        let (known, over) = (allowed.clone(), ended.clone());
+        let thread = std::thread::Builder::new()
+            .name("askpass".to_owned())
+            .spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    match listener.accept() {
+                        Ok((stream, _)) => answer(stream, &password, &known),
+                        Err(_) => std::thread::sleep(Duration::from_millis(20)),
+                    }
+                }
+            })
+            .map_err(cannot)?;
+        // The link below /proc leads to the very program that runs, also from another process.
+        let program = match program.to_str() {
+            Some("/proc/self/exe") => PathBuf::from(format!("/proc/{}/exe", std::process::id())),
+            _ => program.to_owned(),
+        };
+        Ok(Askpass { directory, program, allowed, ended, thread: Some(thread) })
+    }
+
+    /// Makes a command of ssh ask here.
+    pub(super) fn equip(&self, command: &mut Command) {
+        command
+            .env("SSH_ASKPASS", &self.program)
+            .env("SSH_ASKPASS_REQUIRE", "force")
+            .env(SOCKET_VARIABLE, socket_in(&self.directory));
+    }
+
+    /// Lets the children of this process have the password.
+    pub(super) fn allow(&self, ssh: u32) {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(ssh);
+    }
+}
+
+impl Drop for Askpass {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+        let _gone = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn socket_in(directory: &Path) -> PathBuf {
+    directory.join("askpass")
+}
+
+/// A new directory that only this user can enter.
+fn private_directory() -> Result<PathBuf, String> {
+    let parent = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let parents = parent.into_iter().chain([std::env::temp_dir()]);
+    let mut last = String::new();
+    for parent in parents {
+        let directory = parent.join(format!("manometer-{:016x}", fastrand::u64(..)));
+        match std::fs::DirBuilder::new().mode(0o700).create(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(error) => last = format!("{}: {error}", parent.display()),
+        }
+    }
+    Err(format!("no directory for the socket of ssh's password questions can be made in {last}; set TMPDIR"))
+}
+
+/// Answers one question, if the one who asks may.
+fn answer(mut stream: UnixStream, password: &Secret, allowed: &Mutex<HashSet<u32>>) {
+    let patient = stream.set_nonblocking(false).is_ok()
+        && stream.set_read_timeout(Some(PATIENCE)).is_ok()
+        && stream.set_write_timeout(Some(PATIENCE)).is_ok();
+    let mut question = String::new();
+    if !patient || !may_ask(&stream, allowed) {
+        return;
+    }
+    if (&stream).take(MOST_BYTES).read_to_string(&mut question).is_ok() && asks_for_password(&question) {
+        let _closed = stream.write_all(password.reveal().as_bytes());
+    }
+}
+
+fn may_ask(stream: &UnixStream, allowed: &Mutex<HashSet<u32>>) -> bool {
+    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
+    if peer.uid != rustix::process::getuid() {
+        return false;
+    }
+    let parent = parent_of(peer.pid.as_raw_nonzero().get());
+    parent.is_some_and(|parent| allowed.lock().unwrap_or_else(PoisonError::into_inner).contains(&parent))
+}
+
+/// The parent of a process (proc(5): the second field behind the name in brackets).
+fn parent_of(process: i32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    status.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Whether ssh asks for a password to log in with: not for a yes to a host's key, not for a key's passphrase, and not for
+/// a new password because the old one is over.
+fn asks_for_password(question: &str) -> bool {
+    let question = question.trim().to_lowercase();
+    let other = ["yes/no", "passphrase", "new password", "retype", "current", "old password", "one-time"];
+    question.contains("password")
+        && question.ends_with(':')
+        && !other.iter().any(|word| question.contains(word))
+}
+
+/// What this program does when ssh runs it to ask: `None` when it was not started so. To be called before anything else.
+pub fn askpass() -> Option<ExitCode> {
+    let socket = std::env::var_os(SOCKET_VARIABLE)?;
+    std::env::var_os("SSH_ASKPASS")?;
+    let mut arguments = std::env::args_os().skip(1);
+    let (question, None) = (arguments.next()?, arguments.next()) else { return None };
+    let said = fetch(&PathBuf::from(socket), &question);
+    let told = match &said {
+        Ok(answer) => std::io::stdout().write_all(answer.as_bytes()).and_then(|()| std::io::stdout().flush()),
+        Err(text) => std::io::stderr().write_all(text.as_bytes()),
+    };
+    Some(if said.is_ok() && told.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn fetch(socket: &Path, question: &OsString) -> Result<String, String> {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = UnixStream::connect(socket)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(question.to_string_lossy().as_bytes())?;
+        stream.shutdown(std::net::Shutdown::Write)?;
+        let mut answer = String::new();
+        stream.take(MOST_BYTES).read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    match ask() {
+        Ok(answer) if !answer.is_empty() => Ok(format!("{answer}\n")),
+        _ => Err(format!(
+            "manometer does not answer: {}\n",
+            question.to_string_lossy().trim().replace('\n', " ")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn only_questions_for_the_login_password_are_answered() {
+        for question in ["me@node1's password: ", "(me@node1) Password: ", "Password for me@EXAMPLE.ORG:"] {
+            assert!(asks_for_password(question), "{question}");
+        }
+        for question in [
+            "The authenticity of host … can't be established.\nAre you sure you want to continue connecting \
+             (yes/no/[fingerprint])? ",
+            "Please type 'yes', 'no' or the fingerprint: ",
+            "Enter passphrase for key '/x/password': ",
+            "(me@node1) Verification code: ",
+            "New password: ",
+            "Retype new password: ",
+            "(me@node1) Current password: ",
+            "password",
+            "",
+        ] {
+            assert!(!asks_for_password(question), "{question}");
+        }
+    }
+
+    #[test]
+    fn the_password_is_told_to_children_of_the_right_process_only() {
+        let askpass = Askpass::begin(Secret::new("s3cret"), Path::new("/x")).unwrap();
+        let mode = std::fs::metadata(&askpass.directory).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        let socket = socket_in(&askpass.directory);
+        let question = OsString::from("me@a's password: ");
+        // This process is the child of whoever runs the tests.
+        let refused = fetch(&socket, &question).unwrap_err();
+        assert_eq!(refused, "manometer does not answer: me@a's password:\n");
+        askpass.allow(std::os::unix::process::parent_id());
+        assert_eq!(fetch(&socket, &question).unwrap(), "s3cret\n");
+        assert!(fetch(&socket, &OsString::from("Are you sure (yes/no)? ")).is_err());
+        let directory = askpass.directory.clone();
+        assert!(!format!("{askpass:?}").contains("s3cret"));
+        drop(askpass);
+        assert!(!directory.exists());
+        assert!(fetch(&socket, &question).is_err());
+    }
+}

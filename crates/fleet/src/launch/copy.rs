@@ -1,0 +1,227 @@
+//! This program on a host where it is not yet: copied through the very ssh that runs it, and its hash looked at there.
+//!
+//! One login does all: a small script for `sh` says whether the right program is there, takes it from its standard input
+//! when it is not, and becomes the agent. Its lines carry a number drawn for this start, so that whatever the host's shell
+//! prints at a login is not taken for them.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sha2::{Digest, Sha256};
+
+use super::deadline::Deadline;
+use super::process::{Launched, printable};
+
+/// Lines of something else that are read over before the script's.
+const MOST_OTHER_LINES: usize = 1000;
+
+/// The agent's program: here to be copied, or there already.
+pub(super) struct Program {
+    /// Its path on the hosts; empty: below the user's cache directory there.
+    there: String,
+    here: PathBuf,
+    version: String,
+    sha256: String,
+    bytes: u64,
+    /// What begins the script's lines.
+    mark: String,
+}
+
+impl Program {
+    /// A program of this host, to be copied to others.
+    ///
+    /// # Errors
+    /// It cannot be read: one line.
+    pub(super) fn here(path: &Path, version: &str) -> Result<Program, String> {
+        let cannot = |error| format!("the program to be copied, {}, cannot be read: {error}", path.display());
+        let mut file = File::open(path).map_err(cannot)?;
+        let (mut hash, mut bytes) = (Sha256::new(), 0);
+        let mut part = vec![0; 1 << 20];
+        loop {
+            let n = file.read(&mut part).map_err(cannot)?;
+            if n == 0 {
+                break;
+            }
+            hash.update(&part[..n]);
+            bytes += n as u64;
+        }
+        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
+        Ok(Program {
+            there: String::new(),
+            here: path.to_owned(),
+            version: version.chars().map(plain).collect(),
+            sha256,
+            bytes,
+            mark: mark(),
+        })
+    }
+
+    /// A program that the hosts have.
+    pub(super) fn there(path: &str) -> Program {
+        let (here, version, sha256) = (PathBuf::new(), String::new(), String::new());
+        Program { there: path.to_owned(), here, version, sha256, bytes: 0, mark: mark() }
+    }
+}
+
+fn mark() -> String {
+    format!("manometer-{:016x}", fastrand::u64(..))
+}
+
+/// What runs on the host. `$1` mark, `$2` version, `$3` SHA-256, `$4` bytes, `$5` path or nothing, then the agent's
+/// arguments. It has no single quote, backslash, exclamation mark or newline, so that it passes through any login shell
+/// (also csh and fish) within single quotes.
+///
+/// Programs that nobody has used for a week go. A copy has a name of its own until its hash was seen, and then takes its
+/// place at once: hosts that share a home directory, and fleets that start together, do not disturb each other.
+const SCRIPT: &str = "m=$1; v=$2; h=$3; z=$4; b=$5; shift 5; umask 077; \
+say() { echo \"$m $*\"; }; \
+sum() { if command -v sha256sum >/dev/null 2>&1; then sha256sum; \
+elif command -v shasum >/dev/null 2>&1; then shasum -a 256; \
+elif command -v openssl >/dev/null 2>&1; then openssl dgst -sha256 -r; else cat >/dev/null; echo none; fi; }; \
+holds() { s=$(sum <\"$1\"); s=${s%% *}; test \"$s\" = \"$h\"; }; \
+say machine \"$(uname -sm)\"; \
+if test -n \"$b\"; then command -v \"$b\" >/dev/null 2>&1 || { say absent \"$b\"; exit 1; }; \
+else c=${XDG_CACHE_HOME:-$HOME/.cache}/manometer; d=$c/agent-$v-$h; b=$d/manometer; t=$d/new.$m.$$; \
+mkdir -p \"$d\" && touch \"$d\" || { say cannot make \"$d\"; exit 1; }; \
+find \"$c\" -maxdepth 1 -type d -name \"agent-*\" -mtime +7 -exec rm -rf {} + 2>/dev/null; \
+find \"$d\" -name \"new.*\" -mtime +0 -exec rm -f {} + 2>/dev/null; \
+if test -x \"$b\" && holds \"$b\"; then say have; \
+else clean() { rm -f \"$t\"; }; trap clean EXIT; trap \"exit 1\" HUP INT TERM; \
+say need; head -c \"$z\" >\"$t\" || { clean; say cannot write \"$t\"; exit 1; }; \
+holds \"$t\" || { clean; say wrong \"$s\"; exit 1; }; \
+chmod 755 \"$t\" && mv -f \"$t\" \"$b\" || { clean; say cannot keep \"$b\"; exit 1; }; \
+trap - EXIT HUP INT TERM; say copied; fi; fi; \
+say ready; exec \"$b\" \"$@\"";
+
+/// The command for the host's login shell, whichever that is.
+pub(super) fn remote_command(program: &Program, agent: &[String]) -> String {
+    let bytes = program.bytes.to_string();
+    let given = [&program.mark, &program.version, &program.sha256, &bytes, &program.there];
+    let words = given.into_iter().chain(agent).map(|word| quoted(word));
+    let words: Vec<String> = words.collect();
+    format!("exec /bin/sh -c {} manometer {}", quoted(SCRIPT), words.join(" "))
+}
+
+/// A word as every login shell reads it back.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\"'\"'"))
+}
+
+/// Sees the script through until the agent has said its first byte; `true` when the program was copied.
+///
+/// # Errors
+/// What came back, in one line.
+pub(super) fn begin(
+    launched: &mut Launched,
+    program: &Program,
+    deadline: &Deadline<'_>,
+) -> Result<bool, String> {
+    let (mut copied, mut others) = (false, 0);
+    loop {
+        let line = launched.read_line(deadline)?;
+        let Some(said) = line.strip_prefix(&program.mark) else {
+            others += 1;
+            if others > MOST_OTHER_LINES {
+                return Err("its login prints without end".to_owned());
+            }
+            continue;
+        };
+        let (word, rest) = said.trim().split_once(' ').unwrap_or((said.trim(), ""));
+        let rest = printable(rest);
+        match word {
+            "machine" if program.there.is_empty() && rest != machine() => {
+                return Err(format!(
+                    "it is another kind of machine: {rest}, and this program is for {}",
+                    machine()
+                ));
+            }
+            "machine" | "have" => {}
+            "need" => send(launched, program, deadline)?,
+            "copied" => copied = true,
+            "ready" => {
+                launched.wait_for_output(deadline)?;
+                return Ok(copied);
+            }
+            "wrong" if rest == "none" => {
+                return Err(
+                    "it has none of sha256sum, shasum and openssl to see what was copied; install one, \
+                            or install manometer there and give its path with --agent-binary"
+                        .to_owned(),
+                );
+            }
+            "wrong" => {
+                return Err(format!(
+                    "what was copied there has the SHA-256 {rest}, not {}; the copy was removed; is its disk full or \
+                     faulty?",
+                    program.sha256
+                ));
+            }
+            "absent" => return Err(format!("there is no {rest}: command not found")),
+            _ => return Err(format!("the host {word} {rest}: {}", launched.process.last_words())),
+        }
+    }
+}
+
+/// The kernel and processor of this host, as `uname -sm` says them.
+fn machine() -> String {
+    let name = rustix::system::uname();
+    format!("{} {}", name.sysname().to_string_lossy(), name.machine().to_string_lossy())
+}
+
+/// Writes the program into the agent's input, never waiting beyond the deadline. Ends early when the host says something:
+/// then it has a reason to want no more.
+fn send(launched: &mut Launched, program: &Program, deadline: &Deadline<'_>) -> Result<(), String> {
+    let cannot = |error: std::io::Error| format!("sending the program failed: {error}");
+    rustix::io::ioctl_fionbio(&launched.input, true).map_err(|error| cannot(error.into()))?;
+    let mut file = File::open(&program.here).map_err(cannot)?;
+    let mut part = vec![0; 1 << 18];
+    loop {
+        let n = file.read(&mut part).map_err(cannot)?;
+        if n == 0 {
+            break;
+        }
+        let mut rest = &part[..n];
+        while !rest.is_empty() {
+            match launched.input.write(rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    if heard(launched) {
+                        return Ok(());
+                    }
+                    if let Some(why) = deadline.over() {
+                        return Err(format!(
+                            "the program was not copied there {why}; give a longer start_timeout"
+                        ));
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                // The script has ended: what it said is read next.
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+                Err(error) => return Err(cannot(error)),
+            }
+        }
+    }
+    rustix::io::ioctl_fionbio(&launched.input, false).map_err(|error| cannot(error.into()))
+}
+
+/// Waits until more can be written, or the host has said something: then `true`.
+fn heard(launched: &Launched) -> bool {
+    let mut fds =
+        [PollFd::new(&launched.input, PollFlags::OUT), PollFd::new(&launched.output, PollFlags::IN)];
+    let wait = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    poll(&mut fds, Some(&wait)).is_ok() && !fds[1].revents().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_passes_through_any_shell() {
+        assert!(!SCRIPT.contains(['\'', '\\', '!', '\n']), "{SCRIPT}");
+        assert_eq!(quoted("it's"), "'it'\"'\"'s'");
+    }
+}

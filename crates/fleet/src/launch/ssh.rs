@@ -1,0 +1,216 @@
+//! Agents behind OpenSSH, as the user has set it up: configuration, keys, agents, jump hosts and known hosts are ssh's.
+
+use std::process::Command;
+use std::time::Duration;
+
+use super::askpass::Askpass;
+use super::copy::{self, Program};
+use super::deadline::Deadline;
+use super::process::Launched;
+use super::start::start_all;
+use super::{LaunchError, LaunchSettings, Say};
+
+/// How many logins are under way at a time: many go through one jump host, and sshd turns strangers away beyond 10
+/// (`MaxStartups`).
+const AT_ONCE: usize = 8;
+
+/// How often a login is tried that sshd turned away before it began.
+const TRIES: usize = 4;
+
+/// What `experiment::Launcher::Ssh` says.
+pub(super) struct Ssh<'a> {
+    pub(super) hosts: &'a [String],
+    pub(super) options: &'a [String],
+    /// The agent's path on the hosts; `None`: this program is copied.
+    pub(super) binary: Option<&'a str>,
+}
+
+pub(super) fn launch(
+    ssh: &Ssh<'_>,
+    settings: &LaunchSettings<'_>,
+    say: &Say,
+) -> Result<Vec<Launched>, LaunchError> {
+    let destinations = ssh.hosts.iter().map(|host| Destination::of(host)).collect::<Result<Vec<_>, _>>();
+    let destinations = destinations.map_err(LaunchError::Input)?;
+    let program = match ssh.binary {
+        Some(path) => Program::there(path),
+        None => Program::here(&settings.program, &settings.version).map_err(LaunchError::Tool)?,
+    };
+    let askpass = match &settings.password {
+        Some(password) => {
+            Some(Askpass::begin(password.clone(), &settings.program).map_err(LaunchError::Tool)?)
+        }
+        None => None,
+    };
+    let deadline = Deadline::after(settings.start_timeout, settings.stop);
+    start_all(ssh.hosts, AT_ONCE, |index, host| {
+        let attempt = || -> Result<Launched, String> {
+            let mut command = command(&destinations[index], ssh.options, askpass.is_some(), settings);
+            command.arg(copy::remote_command(&program, &settings.agent));
+            if let Some(askpass) = &askpass {
+                askpass.equip(&mut command);
+            }
+            let mut launched = Launched::spawn(host, &mut command)?;
+            if let Some(askpass) = &askpass {
+                askpass.allow(launched.process.id());
+            }
+            if copy::begin(&mut launched, &program, &deadline)? {
+                say(&format!("{host}: copied this program there"));
+            }
+            Ok(launched)
+        };
+        let mut tried = attempt();
+        for again in 1..TRIES {
+            match &tried {
+                Err(text) if turned_away(text) && deadline.over().is_none() => {
+                    std::thread::sleep(Duration::from_millis(500 * again as u64).min(deadline.left()));
+                    tried = attempt();
+                }
+                _ => break,
+            }
+        }
+        tried.map_err(|text| format!("{text}; next: {}", advice(&text, host)))
+    })
+}
+
+/// ssh without what it is to do on the host. The user's options come first: ssh takes the first value of each.
+fn command(to: &Destination, options: &[String], password: bool, settings: &LaunchSettings<'_>) -> Command {
+    let mut command = Command::new(settings.tool("ssh"));
+    command.args(options).args(["-T", "-x", "-a"]);
+    let seconds = (settings.start_timeout.as_secs() * 2 / 3).max(1);
+    let fixed = [
+        // Without a password nothing is ever asked; with one it is asked for once, not guessed three times.
+        if password { "BatchMode=no" } else { "BatchMode=yes" }.to_owned(),
+        "NumberOfPasswordPrompts=1".to_owned(),
+        format!("ConnectTimeout={seconds}"),
+        // A link that is gone is noticed within 15 s.
+        "ServerAliveInterval=5".to_owned(),
+        "ServerAliveCountMax=3".to_owned(),
+        // An existing master may be used; a new one would outlive the run.
+        "ControlMaster=no".to_owned(),
+        "ClearAllForwardings=yes".to_owned(),
+        "RemoteCommand=none".to_owned(),
+        "PermitLocalCommand=no".to_owned(),
+    ];
+    for option in fixed {
+        command.arg("-o").arg(option);
+    }
+    if let Some(port) = to.port {
+        command.arg("-p").arg(port.to_string());
+    }
+    command.arg("--").arg(&to.name);
+    command
+}
+
+/// Where ssh connects to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Destination {
+    /// `host` or `user@host`, as ssh takes it.
+    name: String,
+    /// The port, when it was written.
+    port: Option<u16>,
+}
+
+impl Destination {
+    /// `host`, `user@host`, `host:port`, `[v6]:port` or `v6`.
+    fn of(host: &str) -> Result<Destination, String> {
+        let (user, place) = match host.rsplit_once('@') {
+            Some((user, place)) => (Some(user), place),
+            None => (None, host),
+        };
+        let (name, port) = if let Some(rest) = place.strip_prefix('[') {
+            let (address, behind) = rest
+                .split_once(']')
+                .ok_or_else(|| format!("{host:?}: the bracket of the address is not closed"))?;
+            match behind.strip_prefix(':') {
+                Some(port) => (address, Some(port)),
+                None if behind.is_empty() => (address, None),
+                None => return Err(format!("{host:?}: write a port as [address]:port")),
+            }
+        } else {
+            match place.split_once(':') {
+                Some((name, port)) if !port.contains(':') => (name, Some(port)),
+                _ => (place, None),
+            }
+        };
+        let strange = |text: &str| text.chars().any(|c| c.is_whitespace() || c.is_control());
+        if name.is_empty()
+            || name.starts_with('-')
+            || host.starts_with('-')
+            || strange(host)
+            || user == Some("")
+        {
+            return Err(format!(
+                "{host:?} is no host for ssh; write host, user@host, host:port or [address]:port"
+            ));
+        }
+        let port = port.map(|port| match port.parse::<u16>() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(format!("{host:?}: {port:?} is no port; write a number from 1 to 65535")),
+        });
+        let name = user.map_or_else(|| name.to_owned(), |user| format!("{user}@{name}"));
+        Ok(Destination { name, port: port.transpose()? })
+    }
+}
+
+/// sshd closed the connection before a login began: too many at once.
+fn turned_away(text: &str) -> bool {
+    ["kex_exchange_identification", "Exceeded MaxStartups", "Connection reset by peer"]
+        .iter()
+        .any(|sign| text.contains(sign))
+}
+
+fn advice(text: &str, host: &str) -> String {
+    let known = [
+        (
+            "Host key verification failed",
+            "connect once by hand and answer ssh's question about the host's key",
+        ),
+        ("Permission denied", "load a key into your ssh agent, or give --ssh-password-file"),
+        ("does not answer:", "load a key into your ssh agent for what it asks"),
+        ("Could not resolve hostname", "check the host's name"),
+        ("is another kind of machine", "install manometer there and give its path with --agent-binary"),
+        ("GLIBC", "install a manometer made for that system there, and give its path with --agent-binary"),
+        ("command not found", "give the path of manometer on the hosts with --agent-binary"),
+    ];
+    match known.iter().find(|(sign, _)| text.contains(sign)) {
+        Some((_, advice)) => (*advice).to_owned(),
+        None => format!("try by hand: ssh {host} true"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_read_as_people_write_them() {
+        for (host, name, port) in [
+            ("node1", "node1", None),
+            ("me@node1", "me@node1", None),
+            ("node1:2222", "node1", Some(2222)),
+            ("me@node1:2222", "me@node1", Some(2222)),
+            ("[fd00::1]:22", "fd00::1", Some(22)),
+            ("me@[fd00::1]", "me@fd00::1", None),
+            ("fd00::1", "fd00::1", None),
+            ("me@example.org@node1", "me@example.org@node1", None),
+        ] {
+            assert_eq!(Destination::of(host).unwrap(), Destination { name: name.to_owned(), port }, "{host}");
+        }
+        for host in [
+            "",
+            "-oProxyCommand=x",
+            "me@-x",
+            "a b",
+            "a:0",
+            "a:x",
+            "a:99999",
+            "[fd00::1",
+            "[::1]22",
+            "@a",
+            "a\n",
+        ] {
+            assert!(Destination::of(host).is_err(), "{host}");
+        }
+    }
+}
