@@ -106,7 +106,7 @@ fn reach(name: &str, parameters: &Parameters<'_>) -> Option<Reach> {
         return Some(Reach::Parameter);
     }
     let path = |path: &str| Some(Reach::Path(path.into()));
-    let crossable = |key: &Key| !matches!(key.name, "stages" | "gates" | "matrix");
+    let crossable = |key: &Key| !matches!(key.name, "stages" | "gates" | "matrix" | "scale");
     if WORKLOAD.iter().any(|key| key.name == name && crossable(key)) {
         return path(name);
     }

@@ -7,6 +7,7 @@ use crate::axis::{Axis, Reach, axes};
 use crate::known::ORDER;
 use crate::parameters::Parameters;
 use crate::place::{Log, Place};
+use crate::read::{self, Hosts};
 use crate::reader::{Crossed, Fields, Point, Reader};
 use crate::tree::{Entry, Node};
 
@@ -34,7 +35,13 @@ pub(crate) struct Slot {
 
 impl Matrix {
     /// Reads the file's matrix and those of workloads.
-    pub fn read(root: &Node, workloads: &[Entry], parameters: &Parameters<'_>, log: &Log) -> Option<Self> {
+    pub fn read(
+        root: &Node,
+        workloads: &[Entry],
+        parameters: &Parameters<'_>,
+        hosts: &Hosts<'_>,
+        log: &Log,
+    ) -> Option<Self> {
         let before = log.count();
         let none = Point::default();
         let reader = Reader { log, parameters, point: &none };
@@ -47,15 +54,25 @@ impl Matrix {
             log.fault(misplaced.place, "defaults have no matrix", "write the matrix at the top of the file");
         }
         let common = axes(&reader, node.as_ref(), true);
+        let defaults = root.get("defaults");
+        let all = [defaults.and_then(|defaults| defaults.get("scale")), root.get("scale")];
         let axes = workloads
             .iter()
-            .map(|workload| match workload.node.get("matrix") {
-                Some(own) => {
-                    // A fault if it is no map.
-                    Fields::new(&reader, "matrix", "matrix.", own.place, [own.clone()]);
-                    axes(&reader, Some(own), false)
+            .map(|workload| {
+                let crossed = match workload.node.get("matrix") {
+                    Some(own) => {
+                        // A fault if it is no map.
+                        Fields::new(&reader, "matrix", "matrix.", own.place, [own.clone()]);
+                        axes(&reader, Some(own), false)
+                    }
+                    None => common.clone(),
+                };
+                let scale = workload.node.get("scale").or_else(|| all.into_iter().flatten().next());
+                match scale {
+                    // Outermost: another number of agents needs another data set.
+                    Some(node) => together(&reader, read::scale(&reader, node, hosts), crossed),
+                    None => crossed,
                 }
-                None => common.clone(),
             })
             .collect();
         let matrix = Self { axes, shuffled: order == "shuffled", repetitions, place };
@@ -155,6 +172,19 @@ impl Matrix {
         }
         (point, name, texts)
     }
+}
+
+/// The axes of a scale and those of a matrix.
+fn together(reader: &Reader<'_>, mut scale: Vec<Axis>, crossed: Vec<Axis>) -> Vec<Axis> {
+    for axis in crossed {
+        if scale.iter().any(|other| other.reach == axis.reach) {
+            let text = format!("scale crosses {:?} already", axis.name);
+            reader.log.fault(axis.key_place, text, "cross it once");
+        } else {
+            scale.push(axis);
+        }
+    }
+    scale
 }
 
 /// A small generator of pseudo-random numbers (Steele, Lea, Flood 2014), so that the order depends on the seed alone

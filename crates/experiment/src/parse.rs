@@ -7,7 +7,7 @@ use crate::nearest::hint;
 use crate::parameters::Parameters;
 use crate::place::{Log, Place};
 use crate::plan::{Cell, Gate, Plan};
-use crate::read::{self, Scene};
+use crate::read::{self, Hosts, Scene};
 use crate::reader::{Fields, Point, Reader, one_of};
 use crate::set;
 use crate::source::{Settings, Source};
@@ -86,13 +86,23 @@ fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan>
     check_top(&root, log);
     let targets = named(&root, "targets", "target", log);
     let workloads = named(&root, "workloads", "workload", log);
-    let matrix = Matrix::read(&root, &workloads, &parameters, log);
+    let none = Point::default();
+    let reader = Reader { log, parameters: &parameters, point: &none };
+    let fleet = read::fleet(&reader, root.get("fleet"), settings);
+    let (hosts, wrong) = Hosts::new(fleet.as_ref());
+    if let Some(text) = wrong {
+        log.fault(root.get("fleet").map_or(Place::START, |node| node.place), text, "shorten its variables");
+    }
+    let matrix = if root.get("fleet").is_some() && fleet.is_none() {
+        // What follows from a fleet that cannot be read is no fault of its own.
+        return None;
+    } else {
+        Matrix::read(&root, &workloads, &parameters, &hosts, log)
+    };
     let crossed = matrix.as_ref().map(Matrix::parameters).unwrap_or_default();
     parameters.check_used(&root, &crossed);
 
-    let none = Point::default();
-    let reader = Reader { log, parameters: &parameters, point: &none };
-    let scene = Scene { root: &root, targets: &targets };
+    let scene = Scene { root: &root, targets: &targets, hosts: &hosts };
     if crossed.is_empty() {
         // With crossed parameters a target may be whole only in its cells.
         read::check_targets(&reader, &scene);
@@ -131,7 +141,7 @@ fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan>
         crate::checks::groups(&cells, &places, log);
         apply_gates(&mut cells, &gates, &reader);
     }
-    Some(Plan { name, description, seed, results, fleet: None, cells })
+    Some(Plan { name, description, seed, results, fleet, cells })
 }
 
 /// Says what is wrong with the keys at the top of the file.

@@ -1,17 +1,25 @@
 //! From the tree to values: one module for each part of a cell.
 
 mod access;
+mod fleet;
 mod gate;
+mod hosts;
 mod job;
+mod launchers;
 mod rate;
 mod rules;
+mod scale;
 mod stages;
 mod study;
 mod target;
+mod url;
 mod weights;
 mod workload;
 
+pub(crate) use fleet::fleet;
 pub(crate) use gate::gate;
+pub(crate) use hosts::Hosts;
 pub(crate) use rules::shortest;
+pub(crate) use scale::axes as scale;
 pub(crate) use target::check_targets;
 pub(crate) use workload::{Scene, cell, gates};

@@ -2,6 +2,8 @@
 //! that complete and check YAML. What only the whole file can tell (shares that add up, names that exist) it leaves to
 //! [`parse`](crate::parse).
 
+mod fleet;
+
 use metrics::OpKind;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -28,6 +30,7 @@ pub fn schema() -> Value {
     );
     let mut all = definitions();
     let jobs = all.as_object_mut().expect("an object was made");
+    jobs.extend(fleet::definitions());
     for (name, schema) in [("job", of_type::<Job>(jobs)), ("group", of_type::<Group>(jobs))] {
         jobs.insert(name.into(), schema);
     }
@@ -257,6 +260,9 @@ fn option(help: &OptionHelp, kinds: &[&str]) -> Value {
         OptionKind::Choice(words) => choice(words),
         OptionKind::Text => reference("text"),
     };
+    if help.kind != OptionKind::Text {
+        out = json!({"anyOf": [out, reference("variable")]});
+    }
     out["description"] = json!(format!("{}: {} (default: {})", kinds.join(", "), help.about, help.default));
     out
 }
@@ -269,7 +275,7 @@ fn axes(whole: bool) -> Value {
     }
     let crossable = known::WORKLOAD
         .iter()
-        .filter(|key| !matches!(key.name, "stages" | "gates" | "matrix" | "job" | "group"));
+        .filter(|key| !matches!(key.name, "stages" | "gates" | "matrix" | "scale" | "job" | "group"));
     for key in crossable {
         let items = property(key);
         let list = json!({"type": "array", "minItems": 1, "items": items});

@@ -31,8 +31,10 @@ pub fn host_list(text: &str) -> Result<Vec<String>, String> {
     Ok(hosts)
 }
 
-/// The name of a host without user and port: `me@node1:2222` is `node1`, `[fd00::1]:22` is `fd00::1`.
+/// The name of a host without user and port: `me@node1:2222` is `node1`, `[fd00::1]:22` is `fd00::1`. Of several agents on
+/// one node (`node1/0`) it is the node.
 pub fn bare_host(host: &str) -> &str {
+    let host = host.split('/').next().unwrap_or(host);
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     if let Some((address, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return address;
@@ -200,6 +202,7 @@ mod tests {
             ("me@[fd00::1]", "fd00::1"),
             ("fd00::1", "fd00::1"),
             ("local-0", "local-0"),
+            ("node1/2", "node1"),
         ] {
             assert_eq!(bare_host(host), bare);
         }

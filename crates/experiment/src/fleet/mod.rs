@@ -5,6 +5,7 @@ mod variables;
 
 pub use hosts::{MOST_HOSTS, bare_host, host_list};
 pub use variables::escape_braces;
+pub(crate) use variables::{ALWAYS, BRACES, Piece, fill_in, pieces};
 
 use std::collections::BTreeMap;
 
@@ -179,6 +180,29 @@ pub enum Sharing {
     /// As `Disjoint`, and a workload that only reads reads the files of the next host: what another wrote, so that no client
     /// cache helps.
     Neighbour,
+}
+
+impl Sharing {
+    /// The word of experiment files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Sharing::Own => "own",
+            Sharing::Disjoint => "disjoint",
+            Sharing::Common => "common",
+            Sharing::Neighbour => "neighbour",
+        }
+    }
+}
+
+impl FailurePolicy {
+    /// The word of experiment files.
+    pub fn word(self) -> &'static str {
+        match self {
+            FailurePolicy::GoOn => "go_on",
+            FailurePolicy::RepeatCell => "repeat_cell",
+            FailurePolicy::Stop => "stop",
+        }
+    }
 }
 
 /// What happens when a host fails during a run.

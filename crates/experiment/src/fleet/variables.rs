@@ -26,7 +26,7 @@ impl Fleet {
     /// A target as a host is to open it.
     pub(crate) fn target_for(&self, target: &Target, host: &str, index: u32) -> Result<Target, String> {
         let values = self.values_of(host, index)?;
-        let put_in = |text: &str| put_in(text, &values, host);
+        let put_in = |text: &str| fill_in(text, &values, host);
         let url = put_in(&target.url)?;
         let known = url.split_once(':').map_or(&[][..], |(scheme, _)| target_options(scheme));
         let mut options = BTreeMap::new();
@@ -53,7 +53,7 @@ impl Fleet {
         let tables = ["*", bare, host].into_iter().filter_map(|name| self.variables.get(name));
         for (name, text) in tables.flatten() {
             // A value may hold the host, but no other value: there are no circles.
-            values.insert(name.clone(), put_in(text, &always, host)?);
+            values.insert(name.clone(), fill_in(text, &always, host)?);
         }
         values.extend(always);
         Ok(values)
@@ -117,7 +117,8 @@ pub(crate) enum Piece {
 /// What to do about a brace that stands alone.
 pub(crate) const BRACES: &str = "write {name}, or double every brace that is none: {{ and }}";
 
-fn put_in(text: &str, values: &BTreeMap<String, String>, host: &str) -> Result<String, String> {
+/// A text with a host's values in it; an error has its mend behind `; `.
+pub(crate) fn fill_in(text: &str, values: &BTreeMap<String, String>, host: &str) -> Result<String, String> {
     let mut out = String::new();
     for piece in pieces(text).map_err(|wrong| format!("{wrong} in {text:?}; {BRACES}"))? {
         match piece {

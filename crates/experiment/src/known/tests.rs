@@ -23,7 +23,11 @@ fn form(form: Form) -> String {
 fn table(title: &str, about: &str, keys: &[Key]) -> String {
     let mut out = format!("### {title}\n\n{about}\n\n| key | value | default | what |\n|---|---|---|---|\n");
     for key in keys {
-        let default = if key.default.is_empty() { "**required**" } else { key.default };
+        let default = match key.default {
+            "" if LAUNCHERS.contains(&key.name) && keys.len() == FLEET.len() => "**one of these**",
+            "" => "**required**",
+            default => default,
+        };
         out.push_str(&format!("| `{}` | {} | {default} | {} |\n", key.name, form(key.form), key.about));
     }
     out.push('\n');
@@ -65,6 +69,16 @@ fn ops() -> String {
 fn reference() -> String {
     [
         table("The file", "Keys at the top.", FILE),
+        table("`fleet`", "[fleet.md](fleet.md) explains them.", FLEET),
+        table("`fleet: {slurm: …}`", "A number alone is short for `nodes`.", SLURM),
+        table("`fleet: {kubernetes: …}`", "An Indexed Job, made and removed by `kubectl`.", KUBERNETES),
+        table("`fleet: {kubernetes: {claim: …}}`", "A persistent volume claim that is there already.", CLAIM),
+        table(
+            "`fleet: {command: …}`",
+            "A list of arguments, or a text that is parted at its blanks; `{host}` and `{index}` are put in.",
+            COMMAND,
+        ),
+        table("`scale`", "A list of numbers alone, or `doubling`, is short for `agents`.", SCALE),
         ops(),
         options(),
         table("Workloads", "Keys of each workload, and of `defaults`.", WORKLOAD),

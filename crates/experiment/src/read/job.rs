@@ -35,7 +35,7 @@ pub(super) fn cell(
     name: &str,
     target: Option<(Target, &'static Kind)>,
     ops: Option<Vec<WeightedOp>>,
-    (queue_depth, jobs): (u32, u32),
+    (queue_depth, jobs, agents): (u32, u32, Option<u32>),
 ) -> Option<Cell> {
     let reader = fields.reader;
     let before = reader.log.count();
@@ -80,7 +80,7 @@ pub(super) fn cell(
         errors: errors?,
         study: None,
         group: group.flatten(),
-        agents: None,
+        agents,
     };
     checks::job(fields, kind, &cell);
     (reader.log.count() == before).then_some(cell)

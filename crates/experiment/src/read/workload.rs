@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::hosts::Hosts;
 use super::{access, rate, rules, stages, study, target, weights};
 use crate::checks;
 use crate::known::{SHARED, SINK, WORKLOAD};
@@ -15,6 +16,7 @@ use crate::tree::{Entry, Node, Value};
 pub(crate) struct Scene<'a> {
     pub root: &'a Node,
     pub targets: &'a [Entry],
+    pub hosts: &'a Hosts<'a>,
 }
 
 /// Reads one cell; its index, name and point are filled in by the caller. `None` when anything is wrong with it.
@@ -35,8 +37,9 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         u32::try_from(fields.integer(key, least, most.into(), least.max(1))).unwrap_or(most)
     };
     let (queue_depth, jobs) = (count("queue_depth", 1, 65_536), count("jobs", 1, 4096));
+    let agents = scene.hosts.agents(&fields);
     if fields.has("job") {
-        return super::job::cell(&fields, &workload.key, target, ops, (queue_depth, jobs));
+        return super::job::cell(&fields, &workload.key, target, ops, (queue_depth, jobs, agents));
     }
     if fields.own("group") {
         fields.fault("group", "only jobs run at the same time", "add job: {…}, or remove group");
@@ -107,9 +110,10 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         errors: errors?,
         study,
         group: None,
-        agents: None,
+        agents,
     };
     checks::cell(&fields, kind, &cell);
+    scene.hosts.check(&fields, kind, checks::writes(&cell), verify || cell.stages.verify);
     (reader.log.count() == before).then_some(cell)
 }
 
@@ -144,7 +148,7 @@ fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static
             }
         },
     };
-    target::target(reader, entry)
+    target::target(reader, scene.hosts, entry)
 }
 
 /// How much data there is.

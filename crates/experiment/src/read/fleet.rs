@@ -1,0 +1,273 @@
+//! The section `fleet`: hosts, how agents are started on them, how they share the work.
+
+use std::collections::BTreeMap;
+
+use crate::fleet::{
+    ALWAYS, BRACES, FailurePolicy, Fleet, Launcher, Piece, SILENCE_TIMEOUT_MS, START_TIMEOUT_MS, Sharing,
+    bare_host, host_list, pieces,
+};
+use crate::known::{FLEET, LAUNCHERS, ON_HOST_FAILURE, SHARING};
+use crate::nearest::hint;
+use crate::place::Place;
+use crate::reader::{Fields, Reader, one_of};
+use crate::source::Settings;
+use crate::tree::Node;
+
+/// The longest that anything of a fleet may take, in seconds.
+const LONGEST_S: f64 = 86_400.0;
+
+/// The fleet of the file, with the launcher of the command line; `None` without either, or when something is wrong.
+pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Settings<'_>) -> Option<Fleet> {
+    let before = reader.log.count();
+    let Some(node) = node else { return settings.launcher.cloned().map(Fleet::of) };
+    let fields = Fields::new(reader, "fleet", "fleet.", node.place, [node.clone()]);
+    fields.check_keys(FLEET);
+    let own = launcher(&fields, settings);
+    let given = fields.entries().any(|entry| LAUNCHERS.contains(&&*entry.key));
+    let launcher = settings.launcher.cloned().or(own);
+    if launcher.is_none() && !given && reader.log.count() == before {
+        reader.log.fault(
+            node.place,
+            "fleet does not say how its agents are started",
+            "write hosts: [node1, node2], local: 4, slurm, kubernetes or command, or give --hosts",
+        );
+    }
+    let millis = |key: &str, default_ms: u64| {
+        let seconds = fields.seconds(key, default_ms as f64 / 1000.0);
+        if !(1.0..=LONGEST_S).contains(&seconds) {
+            fields.fault(key, format!("{key} does not fit"), "write a duration from 1s to 1d");
+        }
+        (seconds * 1000.0) as u64
+    };
+    let (start_timeout_ms, silence_timeout_ms) =
+        (millis("start_timeout", START_TIMEOUT_MS), millis("silence_timeout", SILENCE_TIMEOUT_MS));
+    let sharing = match fields.choice("sharing", SHARING, "own") {
+        "disjoint" => Sharing::Disjoint,
+        "common" => Sharing::Common,
+        "neighbour" => Sharing::Neighbour,
+        _ => Sharing::Own,
+    };
+    let on_failure = match fields.choice("on_host_failure", ON_HOST_FAILURE, "go_on") {
+        "repeat_cell" => FailurePolicy::RepeatCell,
+        "stop" => FailurePolicy::Stop,
+        _ => FailurePolicy::GoOn,
+    };
+    let mut fleet = Fleet {
+        launcher: launcher?,
+        sharing,
+        on_failure,
+        variables: BTreeMap::new(),
+        start_timeout_ms,
+        silence_timeout_ms,
+    };
+    // The hosts of the command line may be a few of those that the file knows.
+    let known = if settings.launcher.is_none() { fleet.host_names() } else { None };
+    fleet.variables = variables(&fields, known.as_deref());
+    (reader.log.count() == before).then_some(fleet)
+}
+
+/// How agents are started, when the file says it once.
+fn launcher(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Launcher> {
+    let given: Vec<_> = fields.entries().filter(|entry| LAUNCHERS.contains(&&*entry.key)).collect();
+    if let [first, second, ..] = given.as_slice() {
+        fields.reader.log.fault(
+            second.key_place,
+            format!("fleet has both {} and {}", first.key, second.key),
+            format!("write one of {}", one_of(LAUNCHERS)),
+        );
+        return None;
+    }
+    let word = &*given.first()?.key;
+    for key in ["ssh_options", "binary"].into_iter().filter(|key| word != "hosts" && fields.has(key)) {
+        let mend = match (key, word) {
+            ("binary", "slurm") => "write slurm: {binary: …}",
+            _ => "remove it; it goes with hosts",
+        };
+        fields.fault(key, format!("{key} is nothing for {word}"), mend);
+    }
+    match word {
+        "hosts" => Some(Launcher::Ssh {
+            hosts: hosts(fields, settings)?,
+            options: arguments(fields, "ssh_options")?,
+            binary: path(fields, "binary"),
+        }),
+        "local" => {
+            let most = crate::fleet::MOST_HOSTS as u64;
+            let count = fields.integer("local", 1, most, 1);
+            Some(Launcher::Local { count: u32::try_from(count).unwrap_or(1) })
+        }
+        "slurm" => super::launchers::slurm(fields),
+        "kubernetes" => super::launchers::kubernetes(fields),
+        _ => super::launchers::command(fields, settings),
+    }
+}
+
+/// The hosts of a list or text, or of the file that `@file` names.
+pub(super) fn hosts(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Vec<String>> {
+    let reader = fields.reader;
+    let node = fields.get("hosts")?;
+    let items = reader.list(&node)?;
+    let mut texts = Vec::new();
+    for item in &items {
+        let text = reader.text(item, "write a host's name, a range such as node[01-16], or \"@file\"")?;
+        let (text, from) = match text.strip_prefix('@') {
+            Some(file) => match (settings.read_hosts)(file) {
+                Ok(text) => (text, format!("{file}: ")),
+                Err(wrong) => {
+                    reader.fault(item, wrong, "write hosts: \"@file\" with a file that has a host a line");
+                    return None;
+                }
+            },
+            None => (text, String::new()),
+        };
+        if let Err(wrong) = host_list(&text) {
+            let (text, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, "write such as node1,node2"));
+            reader.fault(item, format!("{from}{text}"), mend);
+            return None;
+        }
+        texts.push(text);
+    }
+    match host_list(&texts.join("\n")) {
+        Ok(hosts) => Some(hosts),
+        Err(wrong) => {
+            let (text, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, "write such as node1,node2"));
+            reader.fault(&node, text, mend);
+            None
+        }
+    }
+}
+
+/// Arguments of a command line: a list, or a text that is parted at its blanks.
+pub(super) fn arguments(fields: &Fields<'_>, key: &str) -> Option<Vec<String>> {
+    let reader = fields.reader;
+    let Some(node) = fields.get(key) else { return (!fields.has(key)).then(Vec::new) };
+    let list = matches!(node.value, crate::tree::Value::List(_));
+    let mut all = Vec::new();
+    for item in reader.list(&node)? {
+        let text = reader.text(&item, "write an argument, or several in a list")?;
+        if list {
+            all.push(text);
+        } else {
+            all.extend(text.split_whitespace().map(str::to_owned));
+        }
+    }
+    let words = ["password=", "token=", "secret="];
+    let hidden = |text: &String| {
+        let lower = text.to_ascii_lowercase();
+        // ssh's own switches of that name hold no password.
+        !lower.contains("authentication=") && words.iter().any(|word| lower.contains(word))
+    };
+    let sshpass = all.windows(2).any(|pair| pair[0].ends_with("sshpass") && pair[1].starts_with("-p"));
+    if sshpass || all.iter().any(hidden) {
+        reader.fault(
+            &node,
+            "a command line must hold no password: plans are stored with the results, and everybody sees it",
+            "use keys or an agent of ssh, or run with --ask-password",
+        );
+        return None;
+    }
+    Some(all)
+}
+
+/// A path on the hosts.
+pub(super) fn path(fields: &Fields<'_>, key: &str) -> Option<String> {
+    let node = fields.get(key)?;
+    let text = fields.reader.text(&node, "write an absolute path")?;
+    if !text.starts_with('/') {
+        fields.reader.fault(&node, format!("{text:?} is no absolute path"), "begin it with /");
+        return None;
+    }
+    Some(text)
+}
+
+/// Values by name.
+pub(super) fn texts(fields: &Fields<'_>, key: &str) -> BTreeMap<String, String> {
+    if !fields.has(key) {
+        return BTreeMap::new();
+    }
+    let below = fields.below(key, key, None);
+    let text = |node: &Node| fields.reader.text(node, "write a text");
+    below.entries().filter_map(|entry| Some((entry.key.to_string(), text(&entry.node)?))).collect()
+}
+
+/// The table of variables, with its ranges of hosts written out. `hosts` are those that there are.
+fn variables(fields: &Fields<'_>, hosts: Option<&[String]>) -> BTreeMap<String, BTreeMap<String, String>> {
+    let reader = fields.reader;
+    let mut all: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    if !fields.has("variables") {
+        return all;
+    }
+    let tables = fields.below("variables", "variables", None);
+    for table in tables.entries() {
+        let wrong = |text: String, mend: String| reader.log.fault(table.key_place, text, mend);
+        let names = match &*table.key {
+            "*" => vec!["*".to_owned()],
+            key => match host_list(key) {
+                Ok(names) => names,
+                Err(text) => {
+                    let (text, mend) = text.rsplit_once("; ").unwrap_or((&text, "write a host's name"));
+                    wrong(text.to_owned(), mend.to_owned());
+                    continue;
+                }
+            },
+        };
+        let unknown = |name: &&String| {
+            *name != "*" && hosts.is_some_and(|all| !all.iter().any(|h| h == *name || bare_host(h) == **name))
+        };
+        if let Some(name) = names.iter().find(unknown) {
+            let known = hosts.unwrap_or_default().iter().take(16).map(String::as_str);
+            wrong(format!("the fleet has no host {name:?}"), hint(name, known));
+            continue;
+        }
+        let what = format!("the table of {:?}", table.key);
+        let values = Fields::new(reader, what, "", table.key_place, [table.node.clone()]);
+        for entry in values.entries() {
+            if let Some(value) = value(reader, &entry.key, entry.key_place, &entry.node) {
+                for name in &names {
+                    all.entry(name.clone()).or_default().insert(entry.key.to_string(), value.clone());
+                }
+            }
+        }
+    }
+    all
+}
+
+/// A value of a table.
+fn value(reader: &Reader<'_>, name: &str, place: Place, node: &Node) -> Option<String> {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if ALWAYS.contains(&name) {
+        reader.log.fault(place, format!("every host has a {name:?} already"), "give it another name");
+        return None;
+    }
+    if name.is_empty() || name.len() > 64 || !name.chars().all(good) {
+        let mend = "use up to 64 letters, digits and _";
+        reader.log.fault(place, format!("{name:?} is no name of a variable"), mend);
+        return None;
+    }
+    let lower = name.to_ascii_lowercase();
+    if ["secret", "password", "token", "access_key"].iter().any(|word| lower.contains(word)) {
+        reader.log.fault(
+            place,
+            format!("{name} looks like a secret, and a plan is stored with the results"),
+            "leave it out: S3 keys are read from the AWS_… environment or from credentials_file",
+        );
+        return None;
+    }
+    let text = reader.text(node, "write a value")?;
+    match pieces(&text) {
+        Err(wrong) => reader.fault(node, format!("{wrong} in {text:?}"), BRACES),
+        Ok(pieces) => {
+            let named = pieces.iter().find_map(|piece| match piece {
+                Piece::Name(name) if !ALWAYS.contains(&&**name) => Some(name),
+                _ => None,
+            });
+            let Some(named) = named else { return Some(text) };
+            reader.fault(
+                node,
+                format!("{{{named}}} does not fit into another variable"),
+                "only {host} and {index} stand in values of variables",
+            );
+        }
+    }
+    None
+}

@@ -1,0 +1,209 @@
+//! What each host of the fleet makes of a target with variables, checked when the file is read: nothing of it may fail
+//! hours later on one of a hundred hosts.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+
+use super::target::option;
+use super::url::check_url;
+use crate::fleet::{BRACES, Fleet, Piece, Sharing, escape_braces, fill_in, pieces};
+use crate::nearest::hint;
+use crate::reader::{Fields, Reader};
+use crate::target_options::{Kind, OptionHelp};
+use crate::tree::{Node, Value};
+
+/// The hosts of the fleet with their variables; none without a fleet.
+pub(crate) struct Hosts<'f> {
+    /// The fleet, if there is one.
+    pub fleet: Option<&'f Fleet>,
+    /// Name and values of each host; of a stand-in where the names are not known before the start.
+    each: Vec<(String, BTreeMap<String, String>)>,
+    /// Texts that were right for all hosts: cells share their targets.
+    right: RefCell<HashSet<String>>,
+}
+
+impl<'f> Hosts<'f> {
+    /// All hosts, and what is wrong with the values of one of them.
+    pub fn new(fleet: Option<&'f Fleet>) -> (Self, Option<String>) {
+        let mut each = Vec::new();
+        let mut wrong = None;
+        if let Some(fleet) = fleet {
+            let names = fleet.host_names().unwrap_or_else(|| vec!["node".to_owned()]);
+            for (name, index) in names.into_iter().zip(0..) {
+                match fleet.values_of(&name, index) {
+                    Ok(values) => each.push((name, values)),
+                    Err(text) => wrong = wrong.or(Some(text)),
+                }
+            }
+            if fleet.host_names().is_none()
+                && let Some((_, values)) = each.first_mut()
+            {
+                // Any host may be the one that has a table of its own.
+                for (name, value) in fleet.variables.values().flatten() {
+                    values.entry(name.clone()).or_insert_with(|| value.clone());
+                }
+            }
+        }
+        (Self { fleet, each, right: RefCell::default() }, wrong)
+    }
+
+    /// A target's URL as the plan has it, and its kind: whole without a fleet; with one it keeps its variables.
+    pub fn url(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<(String, &'static Kind)> {
+        let check = |url: &str| match check_url(url) {
+            Ok(kind) => Some(kind),
+            Err((text, mend)) => {
+                reader.fault(node, text, mend);
+                None
+            }
+        };
+        let Some(plain) = self.without_names(reader, node, text)? else {
+            if text.split(':').next().is_some_and(|scheme| scheme.contains('{')) {
+                reader.fault(
+                    node,
+                    "the kind of a target is the same on all hosts",
+                    "begin with it, such as nfs://{address}/export",
+                );
+                return None;
+            }
+            let mut kind = None;
+            for (host, whole) in self.whole(reader, node, text)? {
+                match check_url(&whole) {
+                    Ok(known) => kind = Some(known),
+                    Err((text, mend)) => {
+                        reader.fault(node, format!("for host {host:?}: {text}"), mend);
+                        return None;
+                    }
+                }
+            }
+            let scheme = text.split(':').next().unwrap_or("");
+            let kind = kind.or_else(|| crate::target_options::kind(scheme))?;
+            return Some((text.to_owned(), kind));
+        };
+        let kind = check(&plain)?;
+        Some((if self.fleet.is_some() { text.to_owned() } else { plain }, kind))
+    }
+
+    /// An option's value as the plan has it.
+    pub fn option(&self, reader: &Reader<'_>, node: &Node, help: &OptionHelp) -> Option<String> {
+        let Value::Scalar(text) = &node.value else { return option(reader, node, help) };
+        let text = text.trim();
+        if !text.contains(['{', '}']) {
+            return option(reader, node, help);
+        }
+        if let Some(plain) = self.without_names(reader, node, text)? {
+            let node = Node { value: Value::Scalar(plain.into()), ..node.clone() };
+            let value = option(reader, &node, help)?;
+            return Some(if self.fleet.is_some() { escape_braces(&value) } else { value });
+        }
+        for (host, whole) in self.whole(reader, node, text)? {
+            if let Err(wrong) = help.kind.normal(&whole) {
+                let (text, mend) = wrong.split_once("; ").unwrap_or((&wrong, "write another value"));
+                reader.fault(node, format!("for host {host:?}: {text}"), mend);
+                return None;
+            }
+        }
+        Some(text.to_owned())
+    }
+
+    /// The text itself when it names no variables; what it must not name is a fault.
+    fn without_names(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<Option<String>> {
+        let pieces = match pieces(text) {
+            Ok(pieces) => pieces,
+            Err(wrong) => {
+                reader.fault(node, format!("{wrong} in {text:?}"), BRACES);
+                return None;
+            }
+        };
+        let mut plain = String::new();
+        let mut named = false;
+        for piece in pieces {
+            match (piece, self.fleet) {
+                (Piece::Plain(text), _) => plain.push_str(&text),
+                (Piece::Name(name), None) => {
+                    reader.fault(
+                        node,
+                        format!("{{{name}}} is another on each host, and there is no fleet"),
+                        format!("add fleet: {{hosts: …}}, or write {{{{{name}}}}} for a name with braces"),
+                    );
+                    return None;
+                }
+                (Piece::Name(name), Some(fleet)) => {
+                    let names = fleet.variable_names();
+                    if !names.contains(&name.as_str()) {
+                        let mend =
+                            format!("{} Or add it to fleet: {{variables: …}}", hint(&name, names.clone()));
+                        reader.fault(node, format!("hosts have no variable {name:?}"), mend);
+                        return None;
+                    }
+                    named = true;
+                }
+            }
+        }
+        Some((!named).then_some(plain))
+    }
+
+    /// The text for each host; none when it was found right before.
+    fn whole(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<Vec<(String, String)>> {
+        if !self.right.borrow_mut().insert(text.to_owned()) {
+            return Some(Vec::new());
+        }
+        let mut all = Vec::new();
+        for (host, values) in &self.each {
+            match fill_in(text, values, host) {
+                Ok(whole) => all.push((host.clone(), whole)),
+                Err(wrong) => {
+                    let (text, mend) = wrong.split_once("; ").unwrap_or((&wrong, BRACES));
+                    let mend = format!("{mend}; give all hosts one: fleet: {{variables: {{\"*\": {{…}}}}}}");
+                    reader.fault(node, text, mend);
+                    return None;
+                }
+            }
+        }
+        Some(all)
+    }
+
+    /// How many hosts work on a cell: the number that `agents` gives; `None` means all.
+    pub fn agents(&self, fields: &Fields<'_>) -> Option<u32> {
+        let node = fields.get("agents")?;
+        if matches!(&node.value, Value::Scalar(text) if text.trim() == "all") {
+            return None;
+        }
+        let most = crate::fleet::MOST_HOSTS as u64;
+        let agents = u32::try_from(fields.reader.integer(&node, 1, most)?).ok()?;
+        let Some(fleet) = self.fleet else {
+            fields.fault(
+                "agents",
+                "there is no fleet, so there are no agents",
+                "add fleet: {hosts: …}, or give --hosts or --local on the command line",
+            );
+            return None;
+        };
+        match fleet.count() {
+            Some(count) if agents > count => {
+                let text = format!("{agents} agents are more than the fleet's {count}");
+                fields.fault("agents", text, format!("write a number up to {count}, or all"));
+            }
+            _ => {}
+        }
+        Some(agents)
+    }
+
+    /// What a fleet cannot do with a workload.
+    pub fn check(&self, fields: &Fields<'_>, kind: &Kind, writes: bool, verify: bool) {
+        let Some(fleet) = self.fleet.filter(|fleet| fleet.sharing != Sharing::Own) else { return };
+        let word = fleet.sharing.word();
+        if kind.scheme == "block" {
+            fields.fault(
+                "target",
+                format!("hosts cannot share a block device as sharing: {word} says"),
+                "write sharing: own, with a device of each host; several hosts share files or objects",
+            );
+        } else if fleet.sharing == Sharing::Common && writes && verify {
+            fields.fault(
+                "verify",
+                "what all hosts write in one place cannot be verified: whose write was the last is not known",
+                "write sharing: disjoint, or verify: false",
+            );
+        }
+    }
+}
