@@ -76,7 +76,9 @@ fn others(proc: &Path) -> io::Result<Vec<i32>> {
     let own = std::process::id() as i32;
     let mut pids = Vec::new();
     for entry in std::fs::read_dir(proc)? {
-        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
         // One that is gone meanwhile has no `stat`.
         let Ok(stat) = std::fs::read_to_string(proc.join(pid.to_string()).join("stat")) else { continue };
         // proc(5): the state follows the name, which is in brackets and may itself hold some.
@@ -113,8 +115,7 @@ impl Signals {
             tv_nsec: libc::c_long::from(longest.subsec_nanos() as i32),
         };
         // SAFETY: both pointers are to values that live across the call; no information is asked for.
-        let signal =
-            unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const time) };
+        let signal = unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const time) };
         if signal >= 0 {
             return Ok(true);
         }

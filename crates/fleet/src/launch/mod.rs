@@ -7,6 +7,8 @@ mod askpass;
 mod command;
 mod copy;
 mod deadline;
+mod idle;
+mod kubernetes;
 mod local;
 mod process;
 mod slurm;
@@ -22,6 +24,7 @@ use provision::Secret;
 
 pub use askpass::askpass;
 pub use deadline::Deadline;
+pub use idle::idle;
 pub use process::{AgentProcess, Launched};
 
 /// Where a launcher tells people what it waits for, and afterwards what it could not give back.

@@ -50,11 +50,7 @@ impl Kubectl {
         Self::with_program("kubectl".into(), context, namespace)
     }
 
-    pub(super) fn with_program(
-        program: OsString,
-        context: Option<&str>,
-        namespace: Option<&str>,
-    ) -> Self {
+    pub(super) fn with_program(program: OsString, context: Option<&str>, namespace: Option<&str>) -> Self {
         let context = context.map(|context| format!("--context={context}"));
         let namespace = namespace.map(|namespace| format!("--namespace={namespace}"));
         Self { program, place: context.into_iter().chain(namespace).collect() }
@@ -117,7 +113,8 @@ impl Kubectl {
 
     /// Asks for objects.
     pub(super) fn get(&self, arguments: &[&str], deadline: &Deadline<'_>) -> Result<Value, Failure> {
-        let words: Vec<&str> = ["get"].into_iter().chain(arguments.iter().copied()).chain(["-o", "json"]).collect();
+        let words: Vec<&str> =
+            ["get"].into_iter().chain(arguments.iter().copied()).chain(["-o", "json"]).collect();
         let answer = self.run(&words, None, deadline)?;
         serde_json::from_slice(&answer)
             .map_err(|error| Failure::Refused(format!("{} answered no JSON: {error}", self.shown(&words))))

@@ -19,7 +19,7 @@ use self::pods::{Pod, State};
 use super::deadline::Deadline;
 use super::process::Launched;
 use super::start::start_all;
-use super::{LaunchError, LaunchSettings};
+use super::{LaunchError, LaunchSettings, Say};
 
 /// The name of the container.
 const AGENT: &str = "agent";
@@ -31,8 +31,10 @@ const QUIET_S: u64 = 600;
 const CALL: Duration = Duration::from_secs(30);
 /// How often it is looked how far the pods are.
 const LOOK: Duration = Duration::from_millis(500);
-/// How many of these looks come between two at the events.
+/// How many of these looks come for one at the events; then people hear what is waited for.
 const EVENTS_EVERY: u32 = 10;
+/// How many questions in a row may bring no answer: a server may be restarted meanwhile.
+const UNANSWERED: u32 = 5;
 /// The longest that removing the Job may take: the pods' grace, and what Kubernetes needs besides.
 const REMOVAL: Duration = Duration::from_secs(GRACE_S + 60);
 /// How many agents are started at a time.
@@ -47,7 +49,7 @@ const DRAWN: usize = 10;
 pub(super) fn launch(
     pods: &Pods,
     settings: &LaunchSettings<'_>,
-    say: &(dyn Fn(&str) + Sync),
+    say: &Say,
 ) -> Result<Vec<Launched>, LaunchError> {
     if pods.count == 0 {
         return Err(LaunchError::Input("a fleet of 0 pods cannot do anything; ask for 1 or more".to_owned()));
@@ -73,7 +75,7 @@ fn launch_with(
     name: &str,
     pods: &Pods,
     settings: &LaunchSettings<'_>,
-    say: &(dyn Fn(&str) + Sync),
+    say: &Say,
 ) -> Result<Vec<Launched>, LaunchError> {
     let deadline = Deadline::after(settings.start_timeout, settings.stop);
     // The first pod may wait for the last as long as all may take to start.
@@ -84,11 +86,11 @@ fn launch_with(
     if let Err(Failure::Refused(text)) = applied {
         return Err(LaunchError::Tool(text));
     }
-    let job = Job { kubectl, name: name.to_owned(), there: true };
+    let mut job = Job { kubectl, name: name.to_owned(), there: true, say: say.clone() };
     let started = applied
         .map_err(|failure| LaunchError::Tool(failure.text()))
-        .and_then(|_| job.wait(pods.count, settings, &deadline, say).map_err(LaunchError::Tool))
-        .and_then(|running| job.start(&running, settings, &deadline, say));
+        .and_then(|_| job.wait(pods.count, settings, &deadline).map_err(LaunchError::Tool))
+        .and_then(|running| job.start(&running, settings, &deadline));
     match started {
         Ok(mut agents) => {
             let job = Arc::new(job);
@@ -98,9 +100,7 @@ fn launch_with(
             Ok(agents)
         }
         Err(error) => {
-            if let Err(text) = job.remove() {
-                say(&text);
-            }
+            job.delete();
             Err(error)
         }
     }
@@ -111,6 +111,7 @@ struct Job {
     kubectl: Kubectl,
     name: String,
     there: bool,
+    say: Say,
 }
 
 impl Job {
@@ -120,70 +121,63 @@ impl Job {
         count: u32,
         settings: &LaunchSettings<'_>,
         deadline: &Deadline<'_>,
-        say: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<(String, String)>, String> {
         let label = format!("{}={}", manifest::INSTANCE, self.name);
-        let mut told = Vec::new();
-        let mut warnings = BTreeMap::new();
-        for look in 0u32.. {
-            let call = Deadline::after(CALL.min(deadline.left()), settings.stop);
-            let found = match self.kubectl.get(&["pods", "-l", &label], &call) {
-                Ok(list) => pods::read(&list),
-                Err(failure) => return Err(self.not_in_time(count, deadline, &told, failure.text())),
-            };
+        let (mut found, mut told, mut unanswered) = (Vec::new(), Vec::new(), 0);
+        let mut look = 0u32;
+        let why = loop {
+            // One question too many is better than one that is cut off by the end of all waiting.
+            match self.kubectl.get(&["pods", "-l", &label], &Deadline::after(CALL, settings.stop)) {
+                Ok(list) => (found, unanswered) = (pods::read(&list), 0),
+                Err(failure) => {
+                    unanswered += 1;
+                    if unanswered >= UNANSWERED {
+                        return Err(failure.text());
+                    }
+                }
+            }
             let running: Vec<(String, String)> = found.iter().filter_map(running).collect();
             if running.len() == count as usize {
                 return Ok(running);
             }
-            if look % EVENTS_EVERY == EVENTS_EVERY - 1 {
-                // Not everybody may read events; nothing depends on them.
-                let call = Deadline::after(CALL.min(deadline.left()), settings.stop);
-                if let Ok(events) = self.kubectl.get(&["events", "--field-selector=type=Warning"], &call) {
-                    warnings = pods::warnings(&events, &self.name);
+            let failed = failed(&found);
+            if !failed.is_empty() {
+                return Err(format!("{}; next: mend that, or ask for other pods", shown(&failed)));
+            }
+            if let Some(why) = deadline.over() {
+                break why;
+            }
+            look += 1;
+            if look.is_multiple_of(EVENTS_EVERY) {
+                let reasons = self.waiting(&found, settings);
+                if reasons != told {
+                    (self.say)(&format!("{} of {count} pods run; {}", running.len(), shown(&reasons)));
+                    told = reasons;
                 }
             }
-            let (failed, waiting) = self.reasons(&found, &warnings);
-            if !failed.is_empty() {
-                return Err(self.no_agents(&failed));
-            }
-            if waiting != told && look > 0 {
-                say(&format!("{} of {count} pods run; {}", running.len(), shown(&waiting)));
-            }
-            told = waiting;
-            if deadline.over().is_some() {
-                break;
-            }
             std::thread::sleep(LOOK.min(deadline.left()));
-        }
-        Err(self.not_in_time(count, deadline, &told, String::new()))
+        };
+        let reasons = shown(&self.waiting(&found, settings));
+        Err(format!("the {count} pods of job {} did not all run {why}: {reasons}", self.name))
     }
 
-    /// Why pods do not run: those that never will, and those that may.
-    fn reasons(&self, found: &[Pod], warnings: &BTreeMap<String, String>) -> (Vec<String>, Vec<String>) {
-        let failed = found.iter().filter_map(|pod| match &pod.state {
-            State::Failed(why) => Some((pod.name.as_str(), why.as_str())),
-            _ => None,
-        });
-        let waiting = found.iter().filter_map(|pod| match &pod.state {
+    /// Why pods do not run yet. Where none may be made, the warnings about the Job say why.
+    fn waiting(&self, found: &[Pod], settings: &LaunchSettings<'_>) -> Vec<String> {
+        // Not everybody may read events; nothing depends on them.
+        let warnings = self
+            .kubectl
+            .get(&["events", "--field-selector=type=Warning"], &Deadline::after(CALL, settings.stop))
+            .map_or_else(|_| BTreeMap::new(), |events| pods::warnings(&events, &self.name));
+        let mut reasons = pods::grouped(found.iter().filter_map(|pod| match &pod.state {
             // A warning says more than that a container is being made.
             State::Waiting(why) => Some((pod.name.as_str(), warnings.get(&pod.name).unwrap_or(why).as_str())),
             _ => None,
-        });
-        let mut waiting = pods::grouped(waiting);
-        // Where no pod may be made, the Job says why.
-        waiting.extend(warnings.get(&self.name).map(|why| format!("job {}: {why}", self.name)));
-        (pods::grouped(failed), waiting)
-    }
-
-    fn no_agents(&self, reasons: &[String]) -> String {
-        format!("{}; next: mend that, or ask for other pods under fleet:", shown(reasons))
-    }
-
-    fn not_in_time(&self, count: u32, deadline: &Deadline<'_>, reasons: &[String], failure: String) -> String {
-        let Some(why) = deadline.over() else { return failure };
-        let reasons = if reasons.is_empty() { failure } else { shown(reasons) };
-        let reasons = if reasons.is_empty() { "no pod was made".to_owned() } else { reasons };
-        format!("the {count} pods of job {} did not all run {why}: {reasons}", self.name)
+        }));
+        reasons.extend(warnings.get(&self.name).map(|why| format!("job {}: {why}", self.name)));
+        if reasons.is_empty() {
+            reasons.push("there are fewer pods than were asked for".to_owned());
+        }
+        reasons
     }
 
     /// Starts an agent in each pod.
@@ -192,7 +186,6 @@ impl Job {
         running: &[(String, String)],
         settings: &LaunchSettings<'_>,
         deadline: &Deadline<'_>,
-        say: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Launched>, LaunchError> {
         let names = names(running);
         start_all(&names, AT_ONCE, |index, name| {
@@ -201,40 +194,37 @@ impl Job {
             let mut launched = Launched::spawn(name, &mut command)?;
             launched.wait_for_output(deadline).map_err(|error| {
                 let by_hand = self.kubectl.shown(&["exec", "-i", pod, "--", "manometer", "agent"]);
-                format!("{error}; next: see that `{by_hand}` answers (it needs the right to create pods/exec)")
+                format!(
+                    "{error}; next: see that `{by_hand}` answers (it needs the right to create pods/exec)"
+                )
             })?;
-            say(&format!("agent {name}: pod {pod} on node {node}"));
+            (self.say)(&format!("agent {name}: pod {pod} on node {node}"));
             Ok(launched)
         })
     }
 
-    /// Deletes the Job with its pods and waits until they are gone.
-    fn remove(mut self) -> Result<(), String> {
-        self.delete()
-    }
-
-    fn delete(&mut self) -> Result<(), String> {
-        self.there = false;
+    /// Deletes the Job with its pods and waits until they are gone; says what could not be removed.
+    fn delete(&mut self) {
+        if !std::mem::take(&mut self.there) {
+            return;
+        }
         let arguments = ["delete", "job", &self.name, "--cascade=foreground", "--ignore-not-found"];
         // No wish of the user's ends this: it has its own limit, and what is left would cost.
         let deadline = Deadline::after(REMOVAL, &|| false);
-        match self.kubectl.run(&arguments, None, &deadline) {
-            Ok(_) => Ok(()),
-            Err(failure) => Err(format!(
+        if let Err(failure) = self.kubectl.run(&arguments, None, &deadline) {
+            (self.say)(&format!(
                 "job {} could not be removed: {}; next: run `{}`; without an agent its pods end by themselves",
                 self.name,
                 failure.text(),
                 self.kubectl.shown(&arguments)
-            )),
+            ));
         }
     }
 }
 
 impl Drop for Job {
     fn drop(&mut self) {
-        if self.there {
-            let _left = self.delete();
-        }
+        self.delete();
     }
 }
 
@@ -243,6 +233,14 @@ fn running(pod: &Pod) -> Option<(String, String)> {
         State::Running(node) => Some((pod.name.clone(), node.clone())),
         _ => None,
     }
+}
+
+/// Why pods will never run.
+fn failed(found: &[Pod]) -> Vec<String> {
+    pods::grouped(found.iter().filter_map(|pod| match &pod.state {
+        State::Failed(why) => Some((pod.name.as_str(), why.as_str())),
+        _ => None,
+    }))
 }
 
 /// Agents are named by their nodes, which stay the same from run to run; where pods share one, with their number.

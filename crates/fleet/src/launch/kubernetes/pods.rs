@@ -34,7 +34,8 @@ pub(super) fn read(list: &Value) -> Vec<Pod> {
     let mut pods: BTreeMap<u32, Pod> = BTreeMap::new();
     for item in list["items"].as_array().into_iter().flatten() {
         let Some(pod) = pod(item) else { continue };
-        let better = |old: &Pod| matches!(pod.state, State::Running(_)) && !matches!(old.state, State::Running(_));
+        let better =
+            |old: &Pod| matches!(pod.state, State::Running(_)) && !matches!(old.state, State::Running(_));
         if pods.get(&pod.index).is_none_or(better) {
             pods.insert(pod.index, pod);
         }
@@ -76,7 +77,8 @@ fn waiting(status: &Value, container: &Value) -> State {
         return if FINAL.contains(&name) { State::Failed(text) } else { State::Waiting(text) };
     }
     let conditions = status["conditions"].as_array().into_iter().flatten();
-    let unscheduled = |condition: &&Value| condition["type"] == "PodScheduled" && condition["status"] == "False";
+    let unscheduled =
+        |condition: &&Value| condition["type"] == "PodScheduled" && condition["status"] == "False";
     let text = conditions.clone().find(unscheduled).and_then(reason);
     State::Waiting(text.unwrap_or_else(|| "Pending".to_owned()))
 }
@@ -196,11 +198,12 @@ mod tests {
 
     #[test]
     fn the_last_warning_about_each_object_is_kept() {
-        let event = |name: &str, when: &str, text: &str| {
-            json!({"involvedObject": {"name": name}, "lastTimestamp": when, "reason": "FailedMount", "message": text})
-        };
+        let event = |name: &str, when: &str, text: &str| json!({"involvedObject": {"name": name}, "lastTimestamp": when, "reason": "FailedMount", "message": text});
         let events = json!({"items": [event("m-0-x", "2", "new"), event("m-0-x", "1", "old"), event("other", "3", "no")]});
-        assert_eq!(warnings(&events, "m"), BTreeMap::from([("m-0-x".to_owned(), "FailedMount: new".to_owned())]));
+        assert_eq!(
+            warnings(&events, "m"),
+            BTreeMap::from([("m-0-x".to_owned(), "FailedMount: new".to_owned())])
+        );
     }
 
     #[test]
