@@ -49,13 +49,14 @@ impl Control {
     }
 
     /// The interval that was named by [`Control::finish_after`].
-    pub(crate) fn last_interval(&self) -> Option<u32> {
+    pub fn last_interval(&self) -> Option<u32> {
         let last = self.state.last.load(Ordering::Relaxed);
         (last != NEVER).then_some(last)
     }
 
-    /// A new stage begins.
-    pub(crate) fn begin(&self) {
+    /// A new stage begins: no interval is to be the last. For whoever leads a stage of other processes; [`crate::run_stage`] does so
+    /// itself.
+    pub fn begin(&self) {
         self.state.last.store(NEVER, Ordering::Relaxed);
     }
 

@@ -183,7 +183,7 @@ pub enum Reason {
 impl JobFacts {
     pub(crate) fn merge(&mut self, other: JobFacts) {
         for (mine, theirs) in self.depths.iter_mut().zip(other.depths) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
         self.found_depth = [self.found_depth, other.found_depth].into_iter().flatten().min();
         for (mine, theirs) in [
@@ -198,9 +198,9 @@ impl JobFacts {
                 (a, b) => a.or(b),
             };
         }
-        self.fsyncs += other.fsyncs;
-        self.overlooked += other.overlooked;
+        self.fsyncs = self.fsyncs.saturating_add(other.fsyncs);
+        self.overlooked = self.overlooked.saturating_add(other.overlooked);
         self.failures.extend(other.failures);
-        self.trace_waits += other.trace_waits;
+        self.trace_waits = self.trace_waits.saturating_add(other.trace_waits);
     }
 }

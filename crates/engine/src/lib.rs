@@ -41,6 +41,7 @@ mod written;
 pub use control::Control;
 pub use data_set::{DataSet, Shape};
 pub use job::{JobFacts, JobFailure, JobFile, JobLoad, Reason, ReplayOp, Span, replay_ops};
+pub use merge::Merger;
 pub use mix::Mix;
 pub use plan::{Beside, Order, Schedule, StagePlan, StopRule, Workload};
 pub use rendezvous::{Gate, Rendezvous};

@@ -1,11 +1,12 @@
-//! Intervals of all workers become one: each is shown when every worker has handed its part over.
+//! Intervals of several workers, or hosts, become one: each is shown when all have handed their parts over.
 
 use std::collections::VecDeque;
 
 use metrics::Interval;
 
-/// Waits for the parts of each interval and shows the whole.
-pub(crate) struct Merger {
+/// Waits for the parts of each interval and shows the whole, in order. Its memory grows with how far the parts are apart.
+#[derive(Debug)]
+pub struct Merger {
     /// Number of the interval that each worker hands over next; `u32::MAX` when it hands over no more.
     next: Vec<u32>,
     /// Incomplete intervals in order; the first has the lowest number.
@@ -15,13 +16,14 @@ pub(crate) struct Merger {
 }
 
 impl Merger {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// For so many workers.
+    pub fn new(workers: usize) -> Self {
         Merger { next: vec![0; workers], waiting: VecDeque::new(), spare: Vec::new() }
     }
 
-    /// Adds a worker's part, and shows what is complete by it.
-    pub(crate) fn add(&mut self, worker: u32, part: &Interval, observer: &mut dyn FnMut(&Interval)) {
-        self.next[worker as usize] = part.index + 1;
+    /// Adds a worker's part, and shows what is complete by it. A worker hands its parts over in order; it may leave some out.
+    pub fn add(&mut self, worker: u32, part: &Interval, observer: &mut dyn FnMut(&Interval)) {
+        self.next[worker as usize] = part.index.saturating_add(1);
         let at = self.waiting.partition_point(|waiting| waiting.index < part.index);
         if self.waiting.get(at).is_none_or(|waiting| waiting.index != part.index) {
             let mut whole = self.spare.pop().unwrap_or_default();
@@ -34,8 +36,22 @@ impl Merger {
         self.show(observer);
     }
 
+    /// Intervals that are not complete.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Shows the first that is not complete with the parts that are there. What comes for it later is not to be added.
+    pub fn show_first(&mut self, observer: &mut dyn FnMut(&Interval)) {
+        let Some(first) = self.waiting.front().map(|waiting| waiting.index) else { return };
+        for next in &mut self.next {
+            *next = (*next).max(first + 1);
+        }
+        self.show(observer);
+    }
+
     /// A worker hands over no more.
-    pub(crate) fn finish(&mut self, worker: u32, observer: &mut dyn FnMut(&Interval)) {
+    pub fn finish(&mut self, worker: u32, observer: &mut dyn FnMut(&Interval)) {
         self.next[worker as usize] = u32::MAX;
         self.show(observer);
     }
@@ -73,6 +89,19 @@ mod tests {
         }
         // Worker 1 left out its interval 1: it is shown with what there is.
         assert_eq!(seen, [(0, 0, 11), (1, 10, 2), (2, 20, 33)]);
+    }
+
+    #[test]
+    fn nobody_need_be_waited_for_for_ever() {
+        let mut seen = Vec::new();
+        let mut merger = Merger::new(2);
+        for index in 0..3 {
+            merger.add(0, &part(index, 1), &mut |i| seen.push((i.index, i.ok())));
+        }
+        assert_eq!((seen.len(), merger.waiting()), (0, 3));
+        merger.show_first(&mut |i| seen.push((i.index, i.ok())));
+        merger.add(1, &part(1, 10), &mut |i| seen.push((i.index, i.ok())));
+        assert_eq!(seen, [(0, 1), (1, 11)]);
     }
 
     #[test]

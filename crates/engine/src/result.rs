@@ -28,10 +28,10 @@ impl Counts {
     }
 
     pub(crate) fn merge(&mut self, other: Counts) {
-        self.ok += other.ok;
-        self.failed += other.failed;
-        self.timed_out += other.timed_out;
-        self.bytes += other.bytes;
+        self.ok = self.ok.saturating_add(other.ok);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.timed_out = self.timed_out.saturating_add(other.timed_out);
+        self.bytes = self.bytes.saturating_add(other.bytes);
     }
 }
 
@@ -56,10 +56,10 @@ impl Checked {
     }
 
     pub(crate) fn merge(&mut self, other: Checked) {
-        self.right += other.right;
-        self.wrong += other.wrong;
-        self.unread += other.unread;
-        self.uncertain += other.uncertain;
+        self.right = self.right.saturating_add(other.right);
+        self.wrong = self.wrong.saturating_add(other.wrong);
+        self.unread = self.unread.saturating_add(other.unread);
+        self.uncertain = self.uncertain.saturating_add(other.uncertain);
     }
 }
 
@@ -153,6 +153,44 @@ impl StageResult {
     /// Payload bytes a second over the window.
     pub fn bytes_per_s(&self) -> f64 {
         per_second(self.total.bytes(), self.window_ns)
+    }
+
+    /// What is known of a stage of which only intervals came, and no result.
+    pub fn of_intervals(total: Interval) -> Self {
+        let window_ns = total.length_ns;
+        StageResult {
+            window_ns,
+            total,
+            before: Counts::default(),
+            after: Counts::default(),
+            in_flight_at_end: 0,
+            abandoned: 0,
+            offered: 0,
+            shed: 0,
+            late_starts: 0,
+            deepest_backlog: 0,
+            missed_starts: 0,
+            closing: OpStats::default(),
+            settled_ns: 0,
+            facts: SessionFacts::default(),
+            error_samples: Vec::new(),
+            data_set: DataSet::default(),
+            written: Written::unknown(),
+            left: Left::Unknown,
+            checked: Checked::default(),
+            corrupt: Vec::new(),
+            backend: Backend::Simulated,
+            refusal: None,
+            worker_cpu_ns: Vec::new(),
+            started_ns: 0,
+            start_skew_ns: 0,
+            exhausted: false,
+            stopped: false,
+            error_limit_reached: false,
+            job: JobFacts::default(),
+            usage: Usage::default(),
+            unseen_intervals: 0,
+        }
     }
 
     /// Successful operations a second over the window.

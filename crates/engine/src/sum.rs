@@ -133,10 +133,10 @@ fn written(plan: &StagePlan, notes: Vec<Notes>, exhausted: bool) -> Written {
 
 fn add_facts(sum: &mut SessionFacts, facts: SessionFacts) {
     sum.connections.extend(facts.connections);
-    sum.reconnects += facts.reconnects;
-    sum.retries += facts.retries;
-    sum.late_replies += facts.late_replies;
-    sum.closed_retransmits += facts.closed_retransmits;
+    sum.reconnects = sum.reconnects.saturating_add(facts.reconnects);
+    sum.retries = sum.retries.saturating_add(facts.retries);
+    sum.late_replies = sum.late_replies.saturating_add(facts.late_replies);
+    sum.closed_retransmits = sum.closed_retransmits.saturating_add(facts.closed_retransmits);
 }
 
 impl StageResult {

@@ -40,12 +40,12 @@ impl Usage {
 
     /// Adds what other threads used.
     pub fn add(&mut self, other: Usage) {
-        self.user_ns += other.user_ns;
-        self.system_ns += other.system_ns;
-        self.voluntary_switches += other.voluntary_switches;
-        self.involuntary_switches += other.involuntary_switches;
-        self.major_faults += other.major_faults;
-        self.minor_faults += other.minor_faults;
+        self.user_ns = self.user_ns.saturating_add(other.user_ns);
+        self.system_ns = self.system_ns.saturating_add(other.system_ns);
+        self.voluntary_switches = self.voluntary_switches.saturating_add(other.voluntary_switches);
+        self.involuntary_switches = self.involuntary_switches.saturating_add(other.involuntary_switches);
+        self.major_faults = self.major_faults.saturating_add(other.major_faults);
+        self.minor_faults = self.minor_faults.saturating_add(other.minor_faults);
     }
 }
 

@@ -136,9 +136,14 @@ impl<'de> Deserialize<'de> for Histogram {
     }
 }
 
-/// The portable form says its bounds: digits, lowest and highest value, at fixed places. Another histogram may ask for any
-/// amount of memory.
+/// The portable form says its length and its bounds (digits, lowest and highest value) at fixed places. Other ones may ask for
+/// any amount of memory.
 fn has_own_bounds(bytes: &[u8]) -> bool {
+    const HEADER: usize = 40;
+    const LENGTH: std::ops::Range<usize> = 4..8;
     const BOUNDS: std::ops::Range<usize> = 12..32;
-    bytes.get(BOUNDS).is_some_and(|given| given == &Histogram::new().to_bytes()[BOUNDS])
+    static OWN: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    let own = OWN.get_or_init(|| Histogram::new().to_bytes());
+    let length = bytes.len().checked_sub(HEADER).and_then(|length| u32::try_from(length).ok());
+    length.is_some_and(|length| bytes[LENGTH] == length.to_be_bytes() && bytes[BOUNDS] == own[BOUNDS])
 }

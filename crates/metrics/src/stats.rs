@@ -1,6 +1,7 @@
 //! What a worker counts for one kind of operation, and one interval of it.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{ErrorKind, Histogram, OpKind};
 
@@ -85,7 +86,32 @@ pub struct Interval {
     /// Length in nanoseconds.
     pub length_ns: u64,
     /// What was counted, by kind of operation. A kind that did not occur is absent or empty.
+    #[serde(deserialize_with = "once_each")]
     pub ops: Vec<(OpKind, OpStats)>,
+}
+
+/// Each kind at most once: what another process says may ask for a histogram as often as it likes.
+fn once_each<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(OpKind, OpStats)>, D::Error> {
+    struct Once;
+    impl<'de> Visitor<'de> for Once {
+        type Value = Vec<(OpKind, OpStats)>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("statistics of each kind of operation, once")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut ops: Self::Value = Vec::new();
+            while let Some((kind, stats)) = list.next_element()? {
+                if ops.iter().any(|(known, _)| *known == kind) {
+                    return Err(serde::de::Error::custom(format_args!("{kind} is there twice")));
+                }
+                ops.push((kind, stats));
+            }
+            Ok(ops)
+        }
+    }
+    deserializer.deserialize_seq(Once)
 }
 
 impl Interval {
