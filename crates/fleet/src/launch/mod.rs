@@ -125,9 +125,7 @@ pub fn launch(
             let slurm = slurm::Slurm { nodes: *nodes, options, binary: binary.as_deref() };
             slurm::launch(&slurm, slurm::within(), settings, say)
         }
-        Launcher::Kubernetes(_) => {
-            Err(LaunchError::Input("this launcher is not part of this program".to_owned()))
-        }
+        Launcher::Kubernetes(pods) => kubernetes::launch(pods, settings, say),
     }
 }
 

@@ -46,11 +46,7 @@ impl Failure {
 }
 
 impl Kubectl {
-    pub(super) fn new(context: Option<&str>, namespace: Option<&str>) -> Self {
-        Self::with_program("kubectl".into(), context, namespace)
-    }
-
-    pub(super) fn with_program(program: OsString, context: Option<&str>, namespace: Option<&str>) -> Self {
+    pub(super) fn new(program: OsString, context: Option<&str>, namespace: Option<&str>) -> Self {
         let context = context.map(|context| format!("--context={context}"));
         let namespace = namespace.map(|namespace| format!("--namespace={namespace}"));
         Self { program, place: context.into_iter().chain(namespace).collect() }

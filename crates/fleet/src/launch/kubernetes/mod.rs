@@ -62,7 +62,9 @@ pub(super) fn launch(
         ));
     }
     let name = format!("manometer-{}", drawn());
-    launch_with(Kubectl::new(pods.context.as_deref(), pods.namespace.as_deref()), &name, pods, settings, say)
+    let program = settings.tool("kubectl").into();
+    let kubectl = Kubectl::new(program, pods.context.as_deref(), pods.namespace.as_deref());
+    launch_with(kubectl, &name, pods, settings, say)
 }
 
 /// Lower-case letters and digits by chance: two runs do not meet.

@@ -85,7 +85,7 @@ exit 9
         until_told: bool,
     ) -> (Result<Vec<Launched>, LaunchError>, Vec<String>) {
         let said = Arc::new(Mutex::new(Vec::new()));
-        let kubectl = Kubectl::with_program(
+        let kubectl = Kubectl::new(
             self.0.path().join("kubectl").into(),
             pods.context.as_deref(),
             pods.namespace.as_deref(),
@@ -213,7 +213,7 @@ fn what_cannot_be_removed_is_told_with_the_command_that_removes_it() {
 fn an_interrupted_start_leaves_nothing() {
     let fake = Fake::new();
     fake.answer(&[("n1", waiting("ContainerCreating"))]);
-    let kubectl = Kubectl::with_program(fake.0.path().join("kubectl").into(), None, None);
+    let kubectl = Kubectl::new(fake.0.path().join("kubectl").into(), None, None);
     let looks = std::sync::atomic::AtomicU32::new(0);
     let stop = || looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 20;
     let settings = LaunchSettings::new("1.2.3", Duration::from_secs(600), &stop);
@@ -224,7 +224,7 @@ fn an_interrupted_start_leaves_nothing() {
 
 #[test]
 fn a_program_that_is_not_there_is_said() {
-    let kubectl = Kubectl::with_program("/nonexistent/kubectl".into(), None, None);
+    let kubectl = Kubectl::new("/nonexistent/kubectl".into(), None, None);
     let text = failure(launch_with(kubectl, "m", &pods(1), &settings(5), &silent()));
     assert!(text.starts_with("kubectl cannot be run"), "{text}");
     let none = launch(&pods(0), &settings(5), &silent());
