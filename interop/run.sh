@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs foreign clients against the simulated array: `interop/run.sh python`, `interop/run.sh go` or
-# `interop/run.sh libnfs`.
+# `interop/run.sh libnfs`; `interop/run.sh kubernetes` reads our manifests with Kubernetes' own types.
 #
 # Does its own set-up under target/interop. The program under test is built, unless MANOMETER names one.
 # Ends with a code other than 0 when anything fails; nothing is skipped.
@@ -10,7 +10,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
 usage() {
-    echo "usage: interop/run.sh python|go|libnfs" >&2
+    echo "usage: interop/run.sh python|go|kubernetes|libnfs" >&2
     exit 2
 }
 [ $# -eq 1 ] || usage
@@ -42,13 +42,24 @@ run_python() {
     exec "$venv/bin/python" -B -m pytest -q -W ignore -p no:cacheprovider --strict-markers interop/python
 }
 
-run_go() {
+need_go() {
     command -v go >/dev/null || {
         echo "interop: Go is not installed; next: install it (Debian: apt-get install golang-go) or run 'interop/run.sh python'" >&2
         exit 1
     }
+}
+
+run_go() {
+    need_go
     (cd interop/go && go build -buildvcs=false -mod=readonly -o "$work/" ./...)
     exec python3 -B interop/go/run.py "$work/minio" "$work/awssdk"
+}
+
+# What the launcher applies (kept beside its tests), and the examples.
+run_kubernetes() {
+    need_go
+    (cd interop/kubernetes && go build -buildvcs=false -mod=readonly -o "$work/kubernetes" .)
+    exec "$work/kubernetes" crates/fleet/tests/kubernetes/*.json examples/kubernetes/*.yaml
 }
 
 # In a network of its own, where port 111 is free: the tools ask no other portmapper. That needs root.
@@ -63,6 +74,7 @@ run_libnfs() {
 case $1 in
     python) run_python ;;
     go) run_go ;;
+    kubernetes) run_kubernetes ;;
     libnfs) run_libnfs ;;
     *) usage ;;
 esac

@@ -28,8 +28,16 @@ def go_clients(lab: Lab, report: Report) -> None:
     suite(lab, report, "go")
 
 
+def kubernetes_manifests(lab: Lab, report: Report) -> None:
+    suite(lab, report, "kubernetes")
+
+
 def libnfs_clients(lab: Lab, report: Report) -> None:
     suite(lab, report, "libnfs")
 
 
-SCENARIOS = {"interop go": go_clients, "interop libnfs": libnfs_clients}
+SCENARIOS = {
+    "interop go": go_clients,
+    "interop kubernetes": kubernetes_manifests,
+    "interop libnfs": libnfs_clients,
+}
