@@ -34,8 +34,10 @@ pub struct CellFigures {
     pub target: String,
     /// Whether the data set must be written before this cell.
     pub fills: bool,
-    /// Bytes that its preparation writes; 0 when an earlier cell left what it needs.
+    /// Bytes that its preparation writes on all its hosts; 0 when an earlier cell left what it needs.
     pub prepared_bytes: u64,
+    /// Hosts that work on it; `None`, and bytes are those of one, where their number is not known before the start.
+    pub hosts: Option<u32>,
     /// Warm-up and measurement at least, in seconds.
     pub low_s: f64,
     /// Warm-up and measurement at most, in seconds.
@@ -64,12 +66,14 @@ pub struct DataSetFigures {
     pub target: String,
     /// The target's URL.
     pub url: String,
-    /// Files or objects.
+    /// Files or objects of each host.
     pub items: u64,
     /// Size of each in bytes; 0 for a whole block device.
     pub item_bytes: u64,
     /// They are objects.
     pub objects: bool,
+    /// Hosts that have so much each; `None` where their number is not known before the start.
+    pub hosts: Option<u32>,
     /// How many cells use it.
     pub cells: u32,
     /// How often it is written in full.
@@ -77,9 +81,9 @@ pub struct DataSetFigures {
 }
 
 impl DataSetFigures {
-    /// The size of all, in bytes; 0 for a whole block device.
+    /// The size of all on all hosts (on one where their number is not known), in bytes; 0 for a whole block device.
     pub fn bytes(&self) -> u64 {
-        self.items.saturating_mul(self.item_bytes)
+        self.items.saturating_mul(self.item_bytes).saturating_mul(self.hosts.unwrap_or(1).into())
     }
 }
 
@@ -99,7 +103,9 @@ impl Plan {
         let mut bytes = BytesToWrite::default();
         for (cell, figures) in self.cells.iter().zip(self.cell_figures()) {
             bytes.fill = bytes.fill.saturating_add(figures.prepared_bytes);
-            bytes.whole_devices += u32::from(figures.fills && cell.workload.file_bytes == 0);
+            if figures.fills && cell.workload.file_bytes == 0 {
+                bytes.whole_devices = bytes.whole_devices.saturating_add(figures.hosts.unwrap_or(1));
+            }
             match written(cell, &figures) {
                 Some((low, high)) => {
                     bytes.load_low = bytes.load_low.saturating_add(low);
@@ -135,7 +141,8 @@ impl Plan {
         let mut places: HashMap<String, Option<Held>> = HashMap::new();
         let mut cells = Vec::new();
         for cell in &self.cells {
-            let layout = Layout::of(cell);
+            let hosts = self.hosts_of(cell);
+            let layout = Layout::of(cell, hosts);
             let held = places.entry(cell.target.place()).or_default();
             let usable = held.as_ref().is_some_and(|held| {
                 held.layout == layout && !(held.dirty && (cell.workload.verify || cell.stages.verify))
@@ -172,10 +179,11 @@ impl Plan {
                 target: cell.target.name.clone(),
                 fills,
                 prepared_bytes: match &cell.workload.job {
-                    Some(job) => jobs::laid_out(cell, job),
+                    Some(job) => jobs::laid_out(cell, job).saturating_mul(hosts.unwrap_or(1).into()),
                     None if fills => set.bytes(),
                     None => 0,
                 },
+                hosts,
                 low_s,
                 high_s,
             });
@@ -199,12 +207,14 @@ struct Layout {
     items: u64,
     item_bytes: u64,
     objects: bool,
+    /// Another number of hosts has another data set.
+    hosts: Option<u32>,
     /// Compressible and dedupe as bits, so that layouts can be looked up.
     payload: (u64, u64),
 }
 
 impl Layout {
-    fn of(cell: &Cell) -> Self {
+    fn of(cell: &Cell, hosts: Option<u32>) -> Self {
         let workload = &cell.workload;
         Self {
             place: cell.target.place(),
@@ -212,6 +222,7 @@ impl Layout {
             items: workload.files,
             item_bytes: workload.file_bytes,
             objects: cell.target.url.starts_with("s3:") || has(cell, &[Put, OpKind::Get, Delete]),
+            hosts,
             payload: (workload.compressible.to_bits(), workload.dedupe.to_bits()),
         }
     }
@@ -223,6 +234,7 @@ impl Layout {
             items: self.items,
             item_bytes: self.item_bytes,
             objects: self.objects,
+            hosts: self.hosts,
             cells: 0,
             fills: 0,
         }
@@ -296,7 +308,10 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
         return Some((0, 0));
     }
     if let Some(job) = &cell.workload.job {
-        return jobs::written(cell, job, write_bytes_share(cell)).map(|bytes| (bytes, bytes));
+        // What a job moves is each host's; a rate is that of all together.
+        let bytes = jobs::written(cell, job, write_bytes_share(cell))?;
+        let bytes = bytes.saturating_mul(figures.hosts.unwrap_or(1).into());
+        return Some((bytes, bytes));
     }
     if let Some(Study::Sweep { rates_ops_per_s, point_s }) = &cell.study
         && !rates_ops_per_s.is_empty()

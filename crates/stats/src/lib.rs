@@ -19,6 +19,7 @@ mod network;
 mod numbers;
 mod outcome;
 mod rule;
+mod scale;
 mod series;
 mod shape;
 #[cfg(test)]
@@ -32,3 +33,4 @@ pub use estimate::estimate;
 pub use monitor::*;
 pub use network::*;
 pub use outcome::*;
+pub use scale::*;

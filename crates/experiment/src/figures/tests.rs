@@ -137,3 +137,45 @@ workloads:
     // Half of three times 2 MiB by two workers, and 4 MiB.
     assert_eq!((bytes.load_low, bytes.load_high, bytes.unbounded_cells), (10 << 20, 10 << 20, 0));
 }
+
+#[test]
+fn bytes_are_those_of_all_hosts_and_rates_too() {
+    let of = |fleet: &str| {
+        plan(&format!(
+            "fleet: {fleet}
+targets: {{disk: file:///mnt/data, dev: 'block:///dev/x'}}
+workloads:
+  read: {{target: disk, ops: read, files: 4, file_size: 1MiB}}
+  paced: {{target: disk, ops: write, rate: 100/s, files: 4, file_size: 1MiB}}
+  raw: {{target: dev, ops: write, agents: 2}}
+steady: none
+stages: {{warm_up: 0s, measure: 10s}}
+"
+        ))
+    };
+    let three = of("{local: 3}");
+    let bytes = three.bytes_to_write();
+    // Three hosts fill 4 MiB each; the rate is that of all; two hosts have a device.
+    assert_eq!((bytes.fill, bytes.load_low, bytes.whole_devices), (12 << 20, 100 * 10 * 4096, 2));
+    assert_eq!(three.data_sets()[0].bytes(), 12 << 20);
+    let hosts: Vec<_> = three.cell_figures().iter().map(|cell| cell.hosts).collect();
+    assert_eq!(hosts, [Some(3), Some(3), Some(2)]);
+    // Of an allocation nobody knows how many nodes it has: what is said is of one.
+    let slurm = of("{slurm: {}}");
+    assert_eq!((slurm.bytes_to_write().fill, slurm.data_sets()[0].hosts), (4 << 20, None));
+}
+
+#[test]
+fn another_number_of_hosts_has_another_data_set() {
+    let plan = plan(
+        "fleet: {local: 4}
+targets: {disk: file:///mnt/data}
+workloads: {read: {ops: read, files: 1, file_size: 1MiB}}
+scale: doubling
+matrix: {queue_depth: [1, 2]}
+",
+    );
+    let fills: Vec<_> = plan.cell_figures().iter().map(|cell| cell.fills).collect();
+    assert_eq!(fills, [true, false, true, false, true, false]);
+    assert_eq!(plan.bytes_to_write().fill, (1 + 2 + 4) << 20);
+}

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::job::is_default;
+use crate::plan::{Cell, Plan};
 
 /// Hosts, how agents are started on them, and how they share the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +65,16 @@ impl Fleet {
             Launcher::Ssh { hosts, .. } | Launcher::Command { hosts, .. } => of(hosts),
             Launcher::Slurm { nodes, .. } => *nodes,
             Launcher::Kubernetes(pods) => Some(pods.count),
+        }
+    }
+}
+
+impl Plan {
+    /// How many hosts work on a cell: 1 without a fleet, `None` where that is known only when agents were started.
+    pub fn hosts_of(&self, cell: &Cell) -> Option<u32> {
+        match &self.fleet {
+            None => Some(1),
+            Some(fleet) => cell.agents.or_else(|| fleet.count()),
         }
     }
 }

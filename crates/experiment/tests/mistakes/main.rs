@@ -28,6 +28,7 @@ macro_rules! store {
 }
 
 mod basics;
+mod fleet;
 mod jobs;
 mod matrix;
 mod parameters;
@@ -64,6 +65,7 @@ fn all() -> impl Iterator<Item = &'static Mistake> {
         rules::ALL,
         parameters::ALL,
         jobs::ALL,
+        fleet::ALL,
     ]
     .into_iter()
     .flatten()
@@ -76,7 +78,12 @@ fn faults(mistake: &Mistake) -> experiment::Faults {
         "MANOMETER_SET_depth" => Some("deep".to_owned()),
         _ => None,
     };
-    let settings = Settings { set: &set, environment: &environment, ..Settings::none() };
+    let read_hosts = |file: &str| match file {
+        "twice.txt" => Ok("a\nb\na\n".to_owned()),
+        _ => Err(format!("{file}: No such file or directory")),
+    };
+    let settings =
+        Settings { set: &set, environment: &environment, read_hosts: &read_hosts, ..Settings::none() };
     let parsed = parse(&Source { file: "nightly.yaml", text: mistake.file }, &settings);
     parsed
         .err()
