@@ -47,6 +47,9 @@ pub fn interface_of(wanted: IpAddr) -> Option<String> {
 
 /// Fills in which interfaces the paths leave by.
 pub fn name_interfaces(paths: &mut [metrics::PathFacts]) {
+    if paths.is_empty() {
+        return;
+    }
     let known = addresses();
     for path in paths {
         let local = path.local.to_canonical();

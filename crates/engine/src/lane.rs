@@ -25,6 +25,8 @@ pub(crate) struct Shared<'a> {
     pub reactor: &'a Reactor,
     pub pacer: Pacer,
     pub recorder: RefCell<Recorder<'a>>,
+    /// Looks at the connections; called with the present and the window's end where intervals end.
+    pub look: &'a dyn Fn(u64, u64),
     /// The way to whoever writes operations down.
     pub tracer: Option<RefCell<Tracer>>,
     pub stop: Stop<'a>,
@@ -50,7 +52,9 @@ impl Shared<'_> {
         let mut recorder = self.recorder.borrow_mut();
         if now >= recorder.next_cut() {
             recorder.advance(now);
-            self.note_end(recorder.window_end());
+            let end = recorder.window_end();
+            self.note_end(end);
+            (self.look)(now, end);
         }
     }
 
@@ -59,6 +63,7 @@ impl Shared<'_> {
         let mut recorder = self.recorder.borrow_mut();
         recorder.truncate(at);
         self.note_end(at.min(recorder.window_end()));
+        (self.look)(at, self.end_ns.get());
     }
 
     /// Counts an error, which ended at `end`; it may be the one with which the stage ends.

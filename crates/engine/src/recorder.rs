@@ -168,7 +168,8 @@ impl<'a> Recorder<'a> {
             self.begin_window();
             self.window.end_ns = self.window.start_ns;
         } else if self.phase == Phase::Window {
-            self.window.end_ns = at;
+            // Intervals that were handed over stay: a peer may have ended the data after the last operation, in a later one.
+            self.window.end_ns = at.max(self.window.start_ns + self.current.start_ns);
         } else {
             return;
         }

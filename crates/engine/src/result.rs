@@ -1,7 +1,7 @@
 //! What a stage found.
 
 use drivers::{DriverError, SessionFacts};
-use metrics::{ErrorKind, Interval, OpStats};
+use metrics::{ErrorKind, Interval, OpStats, PathFacts};
 use reactor::Backend;
 
 use serde::{Deserialize, Serialize};
@@ -111,6 +111,9 @@ pub struct StageResult {
     pub settled_ns: u64,
     /// What the sessions knew of their connections at the end.
     pub facts: SessionFacts,
+    /// What each path between this machine and the server carried inside the window; divide by `window_ns`.
+    #[serde(default)]
+    pub paths: Vec<PathFacts>,
     /// A few details of each kind of error.
     pub error_samples: Vec<(ErrorKind, String)>,
     /// What a write stage wrote, or what a mix created and did not remove; empty after others.
@@ -173,6 +176,7 @@ impl StageResult {
             closing: OpStats::default(),
             settled_ns: 0,
             facts: SessionFacts::default(),
+            paths: Vec::new(),
             error_samples: Vec::new(),
             data_set: DataSet::default(),
             written: Written::unknown(),

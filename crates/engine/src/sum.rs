@@ -1,7 +1,7 @@
 //! Adds up what the workers of a stage report.
 
 use drivers::SessionFacts;
-use metrics::{Interval, OpStats};
+use metrics::{Interval, OpStats, PathFacts};
 
 use crate::recorder::MOST_CORRUPT;
 use crate::samples::Samples;
@@ -41,12 +41,14 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
         sum.worker_cpu_ns.push(measured.cpu_ns);
         sum.corrupt.extend(measured.corrupt);
         add_facts(&mut sum.facts, report.facts);
+        add_paths(&mut sum.paths, report.paths);
         samples.merge(measured.samples);
         sum.job.merge(report.job);
         sum.usage.add(report.usage);
         notes.extend(report.notes);
         issued += report.issued;
     }
+    drivers::interfaces::name_interfaces(&mut sum.paths);
     sum.corrupt.truncate(MOST_CORRUPT);
     sum.total.length_ns = sum.window_ns;
     // What was started and had not ended when the window did.
@@ -79,6 +81,7 @@ fn empty(reports: &[Report], ending: Ending) -> StageResult {
         closing: OpStats::default(),
         settled_ns: 0,
         facts: SessionFacts::default(),
+        paths: Vec::new(),
         error_samples: Vec::new(),
         data_set: DataSet::default(),
         written: Written::unknown(),
@@ -137,6 +140,17 @@ fn add_facts(sum: &mut SessionFacts, facts: SessionFacts) {
     sum.retries = sum.retries.saturating_add(facts.retries);
     sum.late_replies = sum.late_replies.saturating_add(facts.late_replies);
     sum.closed_retransmits = sum.closed_retransmits.saturating_add(facts.closed_retransmits);
+    add_paths(&mut sum.closed_paths, facts.closed_paths);
+}
+
+/// Adds what other connections carried, path by path.
+fn add_paths(sum: &mut Vec<PathFacts>, paths: Vec<PathFacts>) {
+    for path in paths {
+        match sum.iter_mut().find(|known| known.is_same_path(&path)) {
+            Some(known) => known.merge(&path),
+            None => sum.push(path),
+        }
+    }
 }
 
 impl StageResult {
@@ -163,6 +177,7 @@ impl StageResult {
         self.closing.merge(&other.closing);
         self.settled_ns = self.settled_ns.max(other.settled_ns);
         add_facts(&mut self.facts, other.facts);
+        add_paths(&mut self.paths, other.paths);
         for (kind, detail) in other.error_samples {
             if self.error_samples.iter().filter(|(known, _)| *known == kind).count() < crate::samples::MOST {
                 self.error_samples.push((kind, detail));

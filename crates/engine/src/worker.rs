@@ -4,8 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::time::Duration;
 
+use drivers::connections::paths_between;
 use drivers::{Driver, DriverError, Session, SessionFacts, WorkerContext};
-use metrics::ErrorKind;
+use metrics::{ErrorKind, PathFacts};
 use reactor::{Backend, Reactor};
 
 use crate::lane::{self, Shared};
@@ -26,6 +27,8 @@ const TICK: Duration = Duration::from_millis(20);
 pub(crate) struct Report {
     pub measured: Measured,
     pub facts: SessionFacts,
+    /// What each path carried inside the window.
+    pub paths: Vec<PathFacts>,
     /// What each lane did to the data set.
     pub notes: Vec<Notes>,
     pub backend: Backend,
@@ -127,10 +130,12 @@ impl<D: Driver> Connected<D> {
         let interval_ns = nanoseconds(plan.interval);
         let pacer = Pacer::new(&plan.schedule, start_ns, window_start, worker, plan.workers);
         let handover = Handover::new(worker, ways, stop, simulated);
+        let edges = Edges::new(&self.session, window_start);
         let window = Window { start_ns: window_start, end_ns: window_end, interval_ns };
         let drain_ns = nanoseconds(plan.drain);
         let shared = Shared {
             reactor,
+            look: &|now, end_ns| edges.look(now, end_ns),
             recorder: RefCell::new(Recorder::new(window, pacer.is_open() || has_schedule(plan), handover)),
             pacer,
             tracer: plan.beside.trace.as_ref().map(|way| RefCell::new(Tracer::new(way, worker, start_ns))),
@@ -153,6 +158,7 @@ impl<D: Driver> Connected<D> {
             lane::run(&shared, &self.session, sources.of(worker, lane, notes, job.as_ref()), budget)
         });
         reactor.run_lanes(lanes.collect(), supervise(&shared, stop));
+        let paths = edges.paths();
 
         let exhausted = shared.exhausted.get() == plan.lanes_per_worker;
         let mut recorder = shared.recorder.into_inner();
@@ -169,6 +175,7 @@ impl<D: Driver> Connected<D> {
         Report {
             measured: recorder.finish(),
             facts: self.session.facts(),
+            paths,
             notes,
             backend: reactor.backend(),
             refusal: reactor.refusal(),
@@ -179,6 +186,37 @@ impl<D: Driver> Connected<D> {
             usage: Usage::of_thread(),
             started_ns: if simulated { 0 } else { started_ns },
         }
+    }
+}
+
+/// What the session knew of its connections when the window began and when it ended.
+struct Edges<'a, S> {
+    session: &'a S,
+    start_ns: u64,
+    begin: RefCell<Option<SessionFacts>>,
+    end: RefCell<Option<SessionFacts>>,
+}
+
+impl<'a, S: Session> Edges<'a, S> {
+    fn new(session: &'a S, start_ns: u64) -> Self {
+        Edges { session, start_ns, begin: RefCell::default(), end: RefCell::default() }
+    }
+
+    /// Looks at the connections when the window, which ends at `end_ns`, has just begun or ended.
+    fn look(&self, now: u64, end_ns: u64) {
+        if now >= self.start_ns {
+            self.begin.borrow_mut().get_or_insert_with(|| self.session.facts());
+        }
+        if now >= end_ns {
+            self.end.borrow_mut().get_or_insert_with(|| self.session.facts());
+        }
+    }
+
+    /// What each path carried in between; lanes that had no more to do have ended the window.
+    fn paths(&self) -> Vec<PathFacts> {
+        let begin = self.begin.take();
+        let end = self.end.take().unwrap_or_else(|| self.session.facts());
+        begin.map_or_else(Vec::new, |begin| paths_between(&begin, &end))
     }
 }
 

@@ -95,7 +95,9 @@ impl TcpInfo {
             reordering_events: self.reordering_events.saturating_sub(earlier.reordering_events),
             duplicates: self.duplicates.saturating_sub(earlier.duplicates),
             received_out_of_order: self.received_out_of_order.saturating_sub(earlier.received_out_of_order),
-            data_segments_received: self.data_segments_received.saturating_sub(earlier.data_segments_received),
+            data_segments_received: self
+                .data_segments_received
+                .saturating_sub(earlier.data_segments_received),
             data_segments_sent: self.data_segments_sent.saturating_sub(earlier.data_segments_sent),
             ..*self
         }
