@@ -1,5 +1,6 @@
 //! manometer: what storage can really do, and what is holding it back.
 
+mod agent;
 mod array_command;
 mod check;
 mod cleanup;

@@ -42,6 +42,8 @@ pub struct AccessKey {
     pub id: String,
     /// The secret.
     pub secret: String,
+    /// The token of temporary keys.
+    pub token: Option<String>,
 }
 
 impl std::fmt::Debug for AccessKey {

@@ -9,7 +9,6 @@ use store::{CellRecord, RunRecord, State, Store};
 use super::arguments::RunArguments;
 use crate::messages::Messages;
 use crate::moment::now;
-use crate::target::Opened;
 
 /// Why a run cannot begin.
 #[derive(Debug)]
@@ -74,39 +73,6 @@ pub fn new(plan: Plan, arguments: &RunArguments) -> Result<Begun, Refusal> {
         plan,
     };
     Ok(Begun { record, cells: Vec::new(), store, run, resumed: false })
-}
-
-/// Opens every target once, before anything is made: what is written wrongly is said now, not hours later.
-///
-/// # Errors
-/// A URL or an option that cannot be used, or a device that may not be overwritten. What cannot be reached now is no
-/// error: its cells will say so.
-pub fn try_targets(plan: &Plan, run: &Run, arguments: &RunArguments) -> Result<(), Refusal> {
-    let mut tried: Vec<&experiment::Target> = Vec::new();
-    for cell in &plan.cells {
-        if tried.contains(&&cell.target) {
-            continue;
-        }
-        tried.push(&cell.target);
-        let options = crate::target::OpenOptions {
-            run: run.clone(),
-            destroy: arguments.destroy.clone(),
-            seed: plan.seed,
-            connect_timeout: super::ground::CONTACT,
-        };
-        let opened = crate::target::open(&cell.target, &cell.workload, &options);
-        if let Err(crate::target::TargetError::Input(line)) = opened {
-            return Err(Refusal::Usage(line));
-        }
-        if let Ok(Opened::File(_)) = &opened
-            && cell.target.url.starts_with("block:")
-            && super::load::changes_device(cell)
-        {
-            let opened = opened.map_err(|error| Refusal::Usage(error.to_string()))?;
-            opened.prepare().map_err(|error| Refusal::Usage(error.to_string()))?;
-        }
-    }
-    Ok(())
 }
 
 /// Takes up an interrupted run.

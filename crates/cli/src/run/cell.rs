@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use engine::Written;
+use engine::Left;
 use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
+use fleet::Act;
 use metrics::ErrorKind;
 use stats::SteadyOutcome;
 use store::{CellResult, ErrorSample, StageRecord, State};
@@ -17,11 +18,11 @@ use super::job;
 use super::load;
 use super::measure::{Measured, Task, measure};
 use super::outcome;
+use super::site::Site;
 use super::study;
 use super::together::{Place, Together};
 use super::verdict::{self, Evidence};
 use super::verify::{Checked, verify};
-use crate::target::Opened;
 
 /// Examples of errors that are kept.
 const EXAMPLES: usize = 10;
@@ -45,7 +46,7 @@ impl Ended {
         let ended = |state, failure| Ended { state, result: None, failure, stops_run: false };
         match fault {
             Fault::Interrupted => ended(State::Interrupted, None),
-            Fault::Failed(failure) => {
+            Fault::Failed(failure) | Fault::Lost(failure) => {
                 Ended { stops_run: cell.errors == ErrorPolicy::Stop, ..ended(State::Failed, Some(failure)) }
             }
         }
@@ -54,16 +55,11 @@ impl Ended {
 
 /// A cell whose load can begin.
 pub struct Opening {
-    opened: Opened,
+    site: Site,
     ready: Ready,
     stages: Vec<StageRecord>,
-}
-
-impl Opening {
-    /// The numbers of the devices that a job's files lie on (stat(2)).
-    pub fn devices(&self) -> BTreeSet<u64> {
-        self.opened.devices(&self.ready.laid_out)
-    }
+    /// The numbers of the devices of this host that a job's files lie on (stat(2)).
+    pub devices: BTreeSet<u64>,
 }
 
 /// Contacts the target, and makes what the load works on.
@@ -74,16 +70,15 @@ pub fn open(context: &Context, ground: &mut Ground, cell: &Cell) -> Result<Openi
     if context.interrupt.arrived_already() {
         return Err(Fault::Interrupted);
     }
-    let opened = ground::open(context, &cell.target, &cell.workload, context.draws(cell))?;
-    ground.enter(context, cell, &opened)?;
+    let site = Site::open(context, cell)?;
+    ground.enter(context, cell, &site)?;
     let mut stages = Vec::new();
-    let mut ready = ground.make_ready(context, cell, &opened, &mut stages)?;
-    if let Some(job) = &cell.workload.job
-        && !opened.lays_out_late()
-    {
-        ready.laid_out = job::lay_out(context, cell, job, &opened, &mut stages)?;
-    }
-    Ok(Opening { opened, ready, stages })
+    let ready = ground.make_ready(context, cell, &site, &mut stages)?;
+    let devices = match cell.workload.job.is_some() && !site.lays_out_late() {
+        true => job::lay_out(context, cell, &site, &mut stages)?,
+        false => BTreeSet::new(),
+    };
+    Ok(Opening { site, ready, stages, devices })
 }
 
 /// Carries the load of a cell out, beside those of its group, and all that follows. Whatever fails becomes part of what
@@ -110,39 +105,50 @@ fn attempt(
     opening: Opening,
     (together, place): (&Together, Place),
 ) -> Result<Ended, Fault> {
-    let Opening { opened, mut ready, mut stages } = opening;
-    if let Some(job) = &cell.workload.job
-        && opened.lays_out_late()
-    {
-        ready.laid_out = job::lay_out(context, cell, job, &opened, &mut stages)?;
+    let Opening { site, ready, mut stages, .. } = opening;
+    let ended = load_and_judge(context, ground, cell, (&site, &ready), &mut stages, (together, place));
+    site.close(context);
+    ended
+}
+
+fn load_and_judge(
+    context: &Context,
+    ground: &Mutex<Ground>,
+    cell: &Cell,
+    (site, ready): (&Site, &Ready),
+    stages: &mut Vec<StageRecord>,
+    (together, place): (&Together, Place),
+) -> Result<Ended, Fault> {
+    if cell.workload.job.is_some() && site.lays_out_late() {
+        job::lay_out(context, cell, site, stages)?;
     }
-    let cache = match job::gives_up_pages(cell, &opened) {
+    let cache = match job::gives_up_pages(cell, site) {
         true => "the cached pages of the job's files were given up before the load".to_owned(),
-        false => opened.cache(cell.cache),
+        false => site.cache(context, cell.cache)?,
     };
     if load::writes(cell) {
         ground::lock(ground).about_to_change(context, cell);
     }
-    job::begin(cell, &opened, &ready)?;
-    let mut load = run_load(context, cell, &opened, &ready, (together, place))?;
+    if cell.workload.job.is_some() {
+        site.act(context, &Act::BeginJob)?;
+    }
+    let mut load = run_load(context, cell, site, ready, (together, place))?;
     stages.append(&mut load.stages);
-    let written = load.measured.result.written.clone();
-    let checked = after_load(context, cell, &opened, &ready, &load, &written, &mut stages, together);
-    ground::lock(ground).changed(context, cell, &ready.content, &written);
-    job::end(context, cell, &opened, &ready);
-    let ended = assemble(context, cell, &opened, &load, &checked?, stages, cache, together);
-    Ok(ended)
+    let left = load.measured.result.left;
+    let checked = after_load(context, cell, (site, ready), &load, left, stages, together);
+    ground::lock(ground).changed(context, cell, &ready.content, left);
+    job::end(context, cell, site);
+    let stages = std::mem::take(stages);
+    Ok(assemble(context, cell, site, &load, &checked?, stages, cache, together))
 }
 
 /// What follows the load: the group may end with it, and what was written is verified.
-#[expect(clippy::too_many_arguments, reason = "each is a part of the cell")]
 fn after_load(
     context: &Context,
     cell: &Cell,
-    opened: &Opened,
-    ready: &Ready,
+    (site, ready): (&Site, &Ready),
     load: &Load,
-    written: &Written,
+    left: Left,
     stages: &mut Vec<StageRecord>,
     together: &Together,
 ) -> Result<Checked, Fault> {
@@ -155,7 +161,7 @@ fn after_load(
     let checked = if load.interrupted || failed.is_some() || together.closed_by(cell.index).is_some() {
         Ok(Checked::default())
     } else if cell.stages.verify {
-        verify(context, cell, opened, ready, written, stages)
+        verify(context, cell, site, ready, left, stages)
     } else {
         Ok(Checked::default())
     };
@@ -179,12 +185,12 @@ struct Load {
 fn run_load(
     context: &Context,
     cell: &Cell,
-    opened: &Opened,
+    site: &Site,
     ready: &Ready,
     (together, mut place): (&Together, Place),
 ) -> Result<Load, Fault> {
     let Some(study) = &cell.study else {
-        let measured = measure(context, &Task::of_cell(cell, opened, ready), together, &mut place)?;
+        let measured = measure(context, &Task::of_cell(cell, site, ready), together, &mut place)?;
         return Ok(Load {
             stages: measured.stages(cell.stages.warm_up_s),
             failed: measured.failed(),
@@ -195,7 +201,7 @@ fn run_load(
             measured,
         });
     };
-    let mut found = study::carry_out(context, cell, study, (opened, ready), (together, place))?;
+    let mut found = study::carry_out(context, cell, study, (site, ready), (together, place))?;
     context.remark(cell, "study", &found.summary);
     let mut stages = found.best.stages(0.0);
     if let Some(stage) = stages.last_mut() {
@@ -218,7 +224,7 @@ fn run_load(
 fn assemble(
     context: &Context,
     cell: &Cell,
-    opened: &Opened,
+    site: &Site,
     load: &Load,
     checked: &Checked,
     stages: Vec<StageRecord>,
@@ -227,7 +233,7 @@ fn assemble(
 ) -> Ended {
     let measured = &load.measured;
     let open_loop = measured.open_loop(&load.arrivals);
-    let evidence = evidence(context, cell, opened, load, checked, together);
+    let evidence = evidence(cell, site, load, checked, together);
     let verdict = verdict::judge(cell, &measured.steady, &evidence);
     let mut gate_results = gates::judge(&cell.gates, &measured.figures);
     // Errors are counted wherever they happened.
@@ -260,7 +266,7 @@ fn assemble(
             .collect(),
         cache,
         client: facts::client(measured),
-        target: facts::target(opened, measured),
+        target: facts::target(context, site, measured),
         points: load.points.clone(),
         found_ops_per_s: load.found,
     };
@@ -286,14 +292,7 @@ fn steady(cell: &Cell, outcome: &SteadyOutcome) -> SteadyOutcome {
     outcome
 }
 
-fn evidence(
-    context: &Context,
-    cell: &Cell,
-    opened: &Opened,
-    load: &Load,
-    checked: &Checked,
-    together: &Together,
-) -> Evidence {
+fn evidence(cell: &Cell, site: &Site, load: &Load, checked: &Checked, together: &Together) -> Evidence {
     let measured = &load.measured;
     let result = &measured.result;
     let mut wrong_data = checked.wrong.clone();
@@ -312,7 +311,7 @@ fn evidence(
     }
     // What a job compares, it compares itself.
     let followed = cell.workload.verify && cell.workload.job.is_none();
-    if followed && load::writes(cell) && !load.interrupted && !result.written.is_known() {
+    if followed && load::writes(cell) && !load.interrupted && result.left == Left::Unknown {
         doubts.push("what was written could not be followed: reads were not all compared".to_owned());
     }
     Evidence {
@@ -328,19 +327,19 @@ fn evidence(
         measured_s: measured.seconds(),
         abandoned: result.abandoned,
         unseen: result.unseen_intervals,
-        busiest_worker: busiest_worker(measured, opened),
+        busiest_worker: busiest_worker(measured, site),
         busiest_core: measured.cores.iter().map(|core| core.busy).reduce(f64::max),
         steal: measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max),
         open_loop: measured.open_loop(&load.arrivals),
-        cacheable: opened.uses_page_cache(),
-        cache_bytes: context.cache_bytes,
+        cacheable: site.uses_page_cache(),
+        cache_bytes: site.cache_bytes(),
         doubts,
     }
 }
 
-fn busiest_worker(measured: &Measured, opened: &Opened) -> Option<f64> {
+fn busiest_worker(measured: &Measured, site: &Site) -> Option<f64> {
     let window = measured.result.window_ns;
-    if opened.virtual_clock() || window == 0 {
+    if site.virtual_clock() || window == 0 {
         return None;
     }
     measured.result.worker_cpu_ns.iter().max().map(|most| *most as f64 / window as f64)

@@ -1,22 +1,25 @@
 //! What all cells of a run share, and the one place where a stage is run.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::{Control, StageError, StagePlan, StageResult};
-use experiment::{Cell, Plan, WITHOUT_LIMIT_S};
+use engine::{Beside, Control};
+use experiment::{Cell, FailurePolicy, Plan, Sharing, WITHOUT_LIMIT_S};
+use fleet::{Crew, CrewResult, Seen, SiteId, StageOrder, StageTask};
 use metrics::Interval;
 use reactor::clock;
 
+use super::crew::Happened;
 use super::load;
 use super::recorder::Recorder;
+use super::site::Site;
 use super::together::Together;
 use crate::fio::outcome::{CellOutcome, DiskUse};
 use crate::interrupt::Interrupt;
 use crate::live::model::Stage;
 use crate::live::{Model, Screen};
 use crate::messages::Messages;
-use crate::target::Opened;
 
 /// What all cells of a run share.
 pub struct Context {
@@ -36,14 +39,20 @@ pub struct Context {
     pub destroy: Option<PathBuf>,
     /// The experiment's seed: of the payload, and in other ways of all draws.
     pub seed: u64,
-    /// Memory in which files can be cached, in bytes.
-    pub cache_bytes: Option<u64>,
     /// What jobs found, for output that the results file is not enough for; `None`: nobody asks.
     pub outcomes: Option<Mutex<Vec<CellOutcome>>>,
     /// What the disks under the jobs' files did, once the run is over, if outcomes are kept.
     pub disks: Mutex<Vec<DiskUse>>,
     /// All cells.
     pub plan: Plan,
+    /// The hosts that carry it out: this process alone, or agents.
+    pub crew: Crew,
+    /// Their names, by their number.
+    pub hosts: Vec<String>,
+    /// What happened to them that was not told yet.
+    pub happened: Arc<Happened>,
+    /// Number of the next target that is opened.
+    pub sites: AtomicU32,
 }
 
 /// Why a cell went no further.
@@ -53,15 +62,8 @@ pub enum Fault {
     Failed(String),
     /// A signal ended it.
     Interrupted,
-}
-
-impl From<StageError> for Fault {
-    fn from(error: StageError) -> Self {
-        match error {
-            StageError::Stopped => Fault::Interrupted,
-            other => Fault::Failed(other.to_string()),
-        }
-    }
+    /// A host was lost, and the policy is not to go on without it; its name and why.
+    Lost(String),
 }
 
 impl From<store::StoreError> for Fault {
@@ -75,17 +77,48 @@ pub struct Order<'a> {
     /// Its cell.
     pub cell: &'a Cell,
     /// The target.
-    pub opened: &'a Opened,
+    pub site: &'a Site,
     /// `prepare`, `measure`, `verify`.
     pub name: &'static str,
     /// Which measurement of a study.
     pub trial: u32,
-    /// What the engine is to do.
-    pub plan: &'a StagePlan,
+    /// What the hosts are to do.
+    pub task: StageTask,
+    /// The stages beside it: the common start, and who takes down every operation.
+    pub beside: Beside,
     /// The cells beside it; `None` when nothing runs beside this stage.
     pub together: Option<&'a Together>,
     /// Bytes that it will move in all, when that is known.
     pub bytes_expected: Option<u64>,
+}
+
+impl<'a> Order<'a> {
+    /// A stage that goes over all the data once, alone.
+    pub fn mass(cell: &'a Cell, site: &'a Site, name: &'static str, task: StageTask) -> Self {
+        Self {
+            cell,
+            site,
+            name,
+            trial: 0,
+            task,
+            beside: Beside::default(),
+            together: None,
+            bytes_expected: None,
+        }
+    }
+
+    /// What each host is to do: all that have the target open, or of a measurement those that the cell asks for. A rate is
+    /// of all together.
+    fn of_hosts(&self, context: &Context) -> Vec<(usize, StageOrder)> {
+        let mut members = self.site.members(context);
+        let mut task = self.task.clone();
+        if let StageTask::Measure(measurement) = &mut task {
+            members.truncate(self.cell.agents.map_or(usize::MAX, |agents| agents as usize));
+            measurement.arrivals = load::share(&measurement.arrivals, members.len().max(1));
+        }
+        let site = self.site.id;
+        members.into_iter().map(|member| (member, StageOrder { site, task: task.clone() })).collect()
+    }
 }
 
 impl Context {
@@ -100,25 +133,27 @@ impl Context {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a stage: shows it, keeps its intervals, and lets a signal end it. `each` sees every interval and may change
-    /// what is shown; it returns true to end the measurement after that interval.
+    /// Runs a stage on all hosts: shows it, keeps its intervals, and lets a signal end it. `each` sees every interval of all
+    /// together and may change what is shown; it returns true to end the measurement after that interval.
     ///
     /// # Errors
-    /// As [`engine::run_stage`], or a signal came before.
+    /// A host refuses, or a signal came before.
     pub fn stage(
         &self,
-        order: &Order<'_>,
+        order: Order<'_>,
         each: &mut dyn FnMut(&Interval, &mut Model) -> bool,
-    ) -> Result<StageResult, Fault> {
+    ) -> Result<CrewResult, Fault> {
         if self.interrupt.arrived_already() {
             return Err(Fault::Interrupted);
         }
-        let plan = order.plan;
         let cell = order.cell.index as usize;
-        let simulated = order.opened.virtual_clock();
+        let simulated = order.site.virtual_clock();
+        let (warm_up_s, limit_s) = match &order.task {
+            StageTask::Measure(measurement) => (measurement.warm_up_s, Some(measurement.limit_s)),
+            _ => (0.0, None),
+        };
         let measuring = order.name == super::MEASURE;
-        let limited = plan.window < load::WITHOUT_LIMIT && plan.window.as_secs_f64() < WITHOUT_LIMIT_S;
-        let at_most_s = (measuring && limited).then_some(plan.window.as_secs_f64());
+        let at_most_s = limit_s.filter(|limit| *limit < WITHOUT_LIMIT_S);
         let stage = |name: &str, began_ns: u64, at_most_s: Option<f64>| Stage {
             name: name.to_owned(),
             began_ns,
@@ -127,9 +162,9 @@ impl Context {
             bytes_expected: order.bytes_expected,
             ..Stage::default()
         };
-        let warming = measuring && !plan.ramp.is_zero();
+        let warming = measuring && warm_up_s > 0.0;
         let (first, most) = match warming {
-            true => ("warm-up", Some(plan.ramp.as_secs_f64())),
+            true => ("warm-up", Some(warm_up_s)),
             false => (order.name, at_most_s),
         };
         self.screen.model().begin_stage(Some(cell), stage(first, clock::now_ns(), most));
@@ -141,7 +176,7 @@ impl Context {
         let governed = self.interrupt.governs(&control);
         let _listed = order.together.map(|together| together.lists(order.cell.index, &control));
         let mut seen = false;
-        let mut observer = |interval: &Interval| {
+        let mut whole = |interval: &Interval| {
             let kept = self.recorder().interval(order.cell.index, order.name, order.trial, interval);
             let mut model = self.screen.model();
             if warming && !seen {
@@ -157,7 +192,67 @@ impl Context {
                 control.finish_after(interval.index);
             }
         };
-        Ok(order.opened.run_stage(plan, &control, &mut observer)?)
+        let mut observer = |one: Seen<'_>| match one {
+            Seen::Whole(interval) => whole(interval),
+            Seen::Part { .. } | Seen::Sample { .. } => self.of_one_host(&order, &one),
+        };
+        let done = self.crew.run_stage(order.of_hosts(self), order.beside.clone(), &control, &mut observer);
+        self.tell_of_crew(Some(order.cell.index));
+        let result = done.map_err(|refusal| match refusal.stopped {
+            true => Fault::Interrupted,
+            false => Fault::Failed(refusal.text),
+        })?;
+        match result.parts.iter().find_map(|part| Some((part.member, part.lost.as_ref()?))) {
+            Some((member, why)) if self.policy() != FailurePolicy::GoOn => {
+                Err(Fault::Lost(self.of_host(member, why)))
+            }
+            _ => Ok(result),
+        }
+    }
+
+    /// What one of several hosts did meanwhile.
+    fn of_one_host(&self, order: &Order<'_>, seen: &Seen<'_>) {
+        let (cell, names) = (order.cell.index, &self.hosts);
+        match seen {
+            Seen::Part { member, interval } if !self.crew.is_local() => {
+                let _ = (cell, &names[*member], interval);
+            }
+            Seen::Sample { member, sample } => {
+                let _ = (member, sample);
+            }
+            _ => {}
+        }
+    }
+
+    /// Number of the next target that is opened.
+    pub fn next_site(&self) -> SiteId {
+        self.sites.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How hosts share the data.
+    pub fn sharing(&self) -> Sharing {
+        self.plan.fleet.as_ref().map_or(Sharing::Own, |fleet| fleet.sharing)
+    }
+
+    /// What happens when a host fails.
+    pub fn policy(&self) -> FailurePolicy {
+        self.plan.fleet.as_ref().map_or(FailurePolicy::GoOn, |fleet| fleet.on_failure)
+    }
+
+    /// A line about one host, with its name where there are several.
+    pub fn of_host(&self, member: usize, text: &str) -> String {
+        match self.crew.is_local() {
+            true => text.to_owned(),
+            false => format!("{}: {text}", self.hosts[member]),
+        }
+    }
+
+    /// Says, and keeps, what happened in the crew since the last time.
+    pub fn tell_of_crew(&self, cell: Option<u32>) {
+        for event in self.happened.take() {
+            self.recorder().event(cell, event.kind, event.text.clone());
+            self.messages.warn(&event.text);
+        }
     }
 
     /// Says something about a cell, to people and in the results.

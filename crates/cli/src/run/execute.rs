@@ -1,5 +1,6 @@
 //! Carrying out a run that has begun: signals, the view, the cells, and what is left.
 
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use experiment::Plan;
@@ -9,6 +10,7 @@ use store::{CellRecord, RunRecord, State, Store};
 use super::arguments::RunArguments;
 use super::begin::{self, Begun, Refusal};
 use super::context::Context;
+use super::crew::{self, Happened};
 use super::matrix::{self, Outcome};
 use super::recorder::Recorder;
 use super::{environment, output};
@@ -139,7 +141,9 @@ fn carry_out(
     };
     let screen = Screen::begin(model, messages, hooks.show)
         .map_err(|error| Refusal::Usage(format!("--live: {error}; next: run without --live")))?;
-    begin::try_targets(&plan, &begun.run, arguments)?;
+    let happened = Arc::new(Happened::default());
+    let crew = crew::assemble(&plan, &begun.run, arguments, messages, &interrupt, &happened)?;
+    let hosts = crew.names();
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
     }
@@ -154,10 +158,13 @@ fn carry_out(
         reactor,
         destroy: arguments.destroy.clone(),
         seed: plan.seed,
-        cache_bytes: environment::cache_bytes(),
         outcomes: hooks.keep.then(Mutex::default),
         disks: Mutex::default(),
         plan: plan.clone(),
+        crew,
+        hosts,
+        happened,
+        sites: AtomicU32::new(0),
     };
     if begun.resumed {
         context.recorder().event(None, "resume", "the run goes on at its first unfinished cell");
@@ -168,7 +175,9 @@ fn carry_out(
     let done: Vec<u32> =
         begun.cells.iter().filter(|cell| cell.state == State::Finished).map(|cell| cell.index).collect();
     let outcome = matrix::carry_out(&context, &plan, &done);
-    let Context { screen, recorder, run, outcomes, disks, .. } = context;
+    context.tell_of_crew(None);
+    let Context { screen, recorder, run, outcomes, disks, crew, .. } = context;
+    crew.end();
     screen.end();
     interrupt.leftovers(None);
     let remaining = run.remaining();

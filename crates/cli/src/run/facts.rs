@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::context::Context;
 use super::measure::Measured;
-use crate::target::Opened;
+use super::site::Site;
 
 /// The client while it measured.
 pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
@@ -24,7 +25,9 @@ pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
     keep("in-flight-at-end", result.in_flight_at_end as f64);
     keep("abandoned", result.abandoned as f64);
     keep("unseen-intervals", result.unseen_intervals as f64);
-    keep("start-skew.ns", result.start_skew_ns as f64);
+    keep("start-skew.ns", result.start_skew_ns.max(measured.skew.ns) as f64);
+    keep("start-skew.uncertainty.ns", measured.skew.uncertainty_ns as f64);
+    keep("hosts", measured.parts.len() as f64);
     if !result.facts.connections.is_empty() {
         let resent: u64 = result.facts.connections.iter().map(|connection| connection.retransmits).sum();
         keep("net.connections", result.facts.connections.len() as f64);
@@ -36,8 +39,8 @@ pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
 }
 
 /// The target, as its driver knows it.
-pub fn target(opened: &Opened, measured: &Measured) -> BTreeMap<String, String> {
-    let mut facts = opened.facts();
+pub fn target(context: &Context, site: &Site, measured: &Measured) -> BTreeMap<String, String> {
+    let mut facts = site.target_facts(context);
     let backend = match measured.result.backend {
         reactor::Backend::Uring => "io_uring",
         reactor::Backend::Epoll => "epoll",
@@ -47,12 +50,14 @@ pub fn target(opened: &Opened, measured: &Measured) -> BTreeMap<String, String> 
     if let Some(refusal) = &measured.result.refusal {
         facts.insert("reactor.refusal".into(), refusal.clone());
     }
-    if let Some(nic) = measured
-        .result
-        .facts
-        .connections
-        .first()
-        .and_then(|connection| crate::client::nic_of(connection.local.ip()))
+    // The cards of other hosts are not to be seen from here.
+    if context.crew.is_local()
+        && let Some(nic) = measured
+            .result
+            .facts
+            .connections
+            .first()
+            .and_then(|connection| crate::client::nic_of(connection.local.ip()))
     {
         facts.insert("nic".into(), nic.name);
         if let Some(speed) = nic.speed_mbit {
@@ -61,10 +66,6 @@ pub fn target(opened: &Opened, measured: &Measured) -> BTreeMap<String, String> 
         if let Some(mtu) = nic.mtu {
             facts.insert("nic.mtu".into(), mtu.to_string());
         }
-    }
-    if let Some((point, mount)) = opened.directory().and_then(super::environment::mount_of) {
-        facts.insert("mount.point".into(), point);
-        facts.insert("mount".into(), mount);
     }
     facts
 }

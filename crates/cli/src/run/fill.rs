@@ -1,48 +1,34 @@
 //! Filling a data set: every byte is written, and then looked for.
 
-use engine::{DataSet, Shape, Workload};
 use experiment::Cell;
+use fleet::{Act, StageTask};
 use metrics::OpKind;
 use store::StageRecord;
 use units::Size;
 
 use super::context::{Context, Fault, Order};
-use super::load;
-use crate::target::Opened;
+use super::site::Site;
 
 /// A stage in which nothing was done yet.
 pub fn record(name: &str, seconds: f64) -> StageRecord {
     StageRecord { name: name.to_owned(), seconds, ok: 0, failed: 0, bytes: 0, note: None }
 }
 
-/// Writes every byte of a data set.
+/// Writes every byte of the data set of all hosts.
 ///
 /// # Errors
 /// Not everything could be written, or a signal came.
-pub fn fill(
-    context: &Context,
-    cell: &Cell,
-    opened: &Opened,
-    data_set: &DataSet,
-    generation: u32,
-) -> Result<StageRecord, Fault> {
+pub fn fill(context: &Context, cell: &Cell, site: &Site, generation: u32) -> Result<StageRecord, Fault> {
     let mut prepared = record("prepare", 0.0);
-    let reactor = opened.reactor(context.reactor);
     let mut part = 0;
-    let mut run = |workload: Workload, bytes_expected: u64| -> Result<(), Fault> {
-        let plan = load::mass(cell, workload, reactor, context.seed);
-        let bytes_expected = (bytes_expected > 0).then_some(bytes_expected);
+    let mut run = |task: StageTask, bytes_expected: u64| -> Result<(), Fault> {
         let order = Order {
-            cell,
-            opened,
-            name: super::PREPARE,
             trial: part,
-            plan: &plan,
-            bytes_expected,
-            together: None,
+            bytes_expected: (bytes_expected > 0).then_some(bytes_expected),
+            ..Order::mass(cell, site, super::PREPARE, task)
         };
         part += 1;
-        let result = context.stage(&order, &mut |_, _| false)?;
+        let result = context.stage(order, &mut |_, _| false)?.whole;
         prepared.ok += result.total.ok();
         // A file that a killed run had made already is no error.
         let there: u64 = result
@@ -57,7 +43,7 @@ pub fn fill(
         if let Some(error) = context.recorder().failure() {
             return Err(Fault::Failed(error));
         }
-        if result.exhausted && result.total.bytes() >= bytes_expected.unwrap_or(0) {
+        if result.exhausted && result.total.bytes() >= bytes_expected {
             return Ok(());
         }
         let cause = result.error_samples.first().map_or_else(
@@ -67,15 +53,14 @@ pub fn fill(
         Err(Fault::Failed(format!(
             "prepare wrote only {} of {}: {cause}",
             Size(result.total.bytes()).rounded(),
-            Size(data_set.bytes()).rounded()
+            Size(site.bytes()).rounded()
         )))
     };
     // Files that are there in full size are written over: what they held is of another generation.
-    if matches!(data_set.shape(), Shape::Files { .. }) && opened.check_complete(data_set).is_err() {
-        run(Workload::Visit { data_set: data_set.clone(), kind: OpKind::Create }, 0)?;
+    if site.kind() == "files" && check_complete(context, site, false).is_err() {
+        run(StageTask::Create, 0)?;
     }
-    let block_bytes = load::large_block(data_set.shape().item_bytes());
-    run(Workload::Fill { data_set: data_set.clone(), block_bytes, generation }, data_set.bytes())?;
+    run(StageTask::Fill { generation }, site.bytes())?;
     Ok(prepared)
 }
 
@@ -83,7 +68,10 @@ pub fn fill(
 ///
 /// # Errors
 /// The first that is not so; one line.
-pub fn check_size(opened: &Opened, data_set: &DataSet) -> Result<(), Fault> {
-    opened.check_complete(data_set).map_err(|error| Fault::Failed(error.to_string()))?;
-    super::allocated::check(opened, data_set).map_err(Fault::Failed)
+pub fn check_size(context: &Context, site: &Site) -> Result<(), Fault> {
+    check_complete(context, site, true)
+}
+
+fn check_complete(context: &Context, site: &Site, allocated: bool) -> Result<(), Fault> {
+    site.act(context, &Act::CheckComplete { allocated }).map(drop)
 }

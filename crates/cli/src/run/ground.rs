@@ -5,8 +5,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use engine::{DataSet, Shape, Written};
-use experiment::{Cell, Prepare, Target};
+use engine::Left;
+use experiment::{Cell, Prepare};
+use fleet::Act;
 use reactor::clock;
 use store::StageRecord;
 
@@ -14,8 +15,9 @@ use super::context::{Context, Fault};
 use super::fill::{check_size, fill, record};
 use super::load;
 use super::recall::{DATA_SET, remember, remembered};
+use super::site::Site;
 use crate::live::model::Stage;
-use crate::target::{self, Entered, LaidOut, OpenOptions, Opened};
+use crate::target::Entered;
 
 /// How long the first contact with a target may take.
 pub const CONTACT: std::time::Duration = std::time::Duration::from_secs(10);
@@ -31,8 +33,7 @@ struct Place {
     /// [`Target::place`].
     name: String,
     /// Enough to open it again when it is to be removed.
-    target: Target,
-    workload: experiment::Workload,
+    cell: Cell,
     /// What it holds, as far as that is known.
     held: Option<Held>,
     /// Generation of the next content, so that what was there before is told from it.
@@ -59,12 +60,8 @@ pub enum Content {
 
 /// A data set that a cell can be measured on.
 pub struct Ready {
-    /// Its files or objects.
-    pub data_set: DataSet,
-    /// What they hold.
+    /// What its files or objects hold.
     pub content: Content,
-    /// The files of a job, instead.
-    pub laid_out: LaidOut,
 }
 
 impl Ready {
@@ -77,42 +74,23 @@ impl Ready {
     }
 }
 
-/// Opens a target for a cell.
-///
-/// # Errors
-/// One line: what is wrong and what to do next.
-pub fn open(
-    context: &Context,
-    target: &Target,
-    workload: &experiment::Workload,
-    seed: u64,
-) -> Result<Opened, Fault> {
-    let options = OpenOptions {
-        run: context.run.clone(),
-        destroy: context.destroy.clone(),
-        seed,
-        connect_timeout: CONTACT,
-    };
-    target::open(target, workload, &options).map_err(|error| Fault::Failed(error.to_string()))
-}
-
 /// The places, for one of the cells that run at the same time.
 pub fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
     ground.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The size and number of files, and all else that decides which bytes they hold, in words.
-fn layout(cell: &Cell, data_set: &DataSet) -> String {
-    let kind = match data_set.shape() {
-        Shape::Files { .. } => "files",
-        Shape::Objects { .. } => "objects",
-        Shape::Device { .. } => "device",
-    };
+fn layout(cell: &Cell, site: &Site) -> String {
     let workload = &cell.workload;
+    let hosts = match site.hosts() {
+        1 => String::new(),
+        hosts => format!(" on {hosts} hosts"),
+    };
     format!(
-        "{} {kind} of {} bytes, compressible {}, dedupe {}",
-        data_set.objects(),
-        data_set.shape().item_bytes(),
+        "{} {} of {} bytes{hosts}, compressible {}, dedupe {}",
+        site.objects(),
+        site.kind(),
+        site.item_bytes(),
         workload.compressible,
         workload.dedupe
     )
@@ -123,23 +101,21 @@ impl Ground {
     ///
     /// # Errors
     /// The target refuses, or the journal cannot be written.
-    pub fn enter(&mut self, context: &Context, cell: &Cell, opened: &Opened) -> Result<(), Fault> {
+    pub fn enter(&mut self, context: &Context, cell: &Cell, site: &Site) -> Result<(), Fault> {
         let uses_what_is_there = match cell.stages.prepare {
             Prepare::Keep => true,
             Prepare::None => cell.target.url.starts_with("block:") && !load::writes(cell),
             Prepare::Fill | Prepare::FillAlways => false,
         };
         let entered = match uses_what_is_there {
-            true => opened.adopt().map(|()| Entered::Existing),
-            false => opened.prepare(),
-        };
-        let entered = entered.map_err(|error| Fault::Failed(error.to_string()))?;
+            true => site.act(context, &Act::Adopt).map(|()| Entered::Existing),
+            false => site.prepare(context),
+        }?;
         let name = &cell.target.place();
         let at = self.places.iter().position(|place| place.name == *name);
         match at {
             Some(at) => {
-                self.places[at].target = cell.target.clone();
-                self.places[at].workload = cell.workload.clone();
+                self.places[at].cell = cell.clone();
                 if entered == Entered::New {
                     self.places[at].held = None;
                 }
@@ -149,23 +125,16 @@ impl Ground {
                     Entered::New => (None, 0),
                     Entered::Existing => match remembered(context, name)? {
                         // An earlier run, perhaps of the same seed: what is written must differ from what lies there.
-                        (None, 1) => (
-                            None,
-                            held_generation(context, cell, opened).map_or(1, |held| (held + 1) & 0xFFFF),
-                        ),
+                        (None, 1) => {
+                            (None, site.held_generation(context).map_or(1, |held| (held + 1) & 0xFFFF))
+                        }
                         known => known,
                     },
                 };
                 if let Some(held) = &held {
                     context.remark(cell, "resume", &format!("the data set is there: {}", held.layout));
                 }
-                self.places.push(Place {
-                    name: name.clone(),
-                    target: cell.target.clone(),
-                    workload: cell.workload.clone(),
-                    held,
-                    next_generation,
-                });
+                self.places.push(Place { name: name.clone(), cell: cell.clone(), held, next_generation });
             }
         }
         Ok(())
@@ -179,11 +148,10 @@ impl Ground {
         &mut self,
         context: &Context,
         cell: &Cell,
-        opened: &Opened,
+        site: &Site,
         stages: &mut Vec<StageRecord>,
     ) -> Result<Ready, Fault> {
-        let data_set = opened.data_set(&cell.workload);
-        let layout = layout(cell, &data_set);
+        let layout = layout(cell, site);
         let place = self.place(&cell.target.place());
         match cell.stages.prepare {
             Prepare::None => {
@@ -192,28 +160,28 @@ impl Ground {
                     place.held = None;
                     remember(context, &cell.target.place(), &layout, None);
                 }
-                return Ok(Ready { data_set, content: Content::Other, laid_out: LaidOut::default() });
+                return Ok(Ready { content: Content::Other });
             }
             Prepare::Keep => {
                 // What is there is of an earlier run, unless this run changed it, and says itself of which generation.
                 let content = match &place.held {
                     Some(held) if held.layout == layout => held.content.clone(),
-                    _ => Content::Uniform(held_generation(context, cell, opened).unwrap_or(0)),
+                    _ => Content::Uniform(site.held_generation(context).unwrap_or(0)),
                 };
-                check_size(opened, &data_set)?;
+                check_size(context, site)?;
                 place.held = Some(Held { layout, content: content.clone() });
-                return Ok(Ready { data_set, content, laid_out: LaidOut::default() });
+                return Ok(Ready { content });
             }
             Prepare::Fill => {
                 let usable = place.held.clone().filter(|held| {
                     held.layout == layout && (held.content != Content::Other || !load::verifies(cell))
                 });
                 if let Some(held) = usable
-                    && check_size(opened, &data_set).is_ok()
+                    && check_size(context, site).is_ok()
                 {
                     let note = "the data set is there from an earlier cell".to_owned();
                     stages.push(StageRecord { note: Some(note), ..record("prepare", 0.0) });
-                    return Ok(Ready { data_set, content: held.content, laid_out: LaidOut::default() });
+                    return Ok(Ready { content: held.content });
                 }
             }
             Prepare::FillAlways => {}
@@ -225,17 +193,17 @@ impl Ground {
         remember(context, &cell.target.place(), &layout, None);
         if differs {
             // One data set at a time: the space of the old one is needed, and nothing of it must remain.
-            opened.remove_all().map_err(|error| Fault::Failed(error.to_string()))?;
-            opened.prepare().map_err(|error| Fault::Failed(error.to_string()))?;
+            site.act(context, &Act::RemoveAll)?;
+            site.prepare(context)?;
         }
-        let mut prepared = fill(context, cell, opened, &data_set, generation)?;
-        check_size(opened, &data_set)?;
+        let mut prepared = fill(context, cell, site, generation)?;
+        check_size(context, site)?;
         prepared.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;
         stages.push(prepared);
         remember(context, &cell.target.place(), &layout, Some(generation));
         let content = Content::Uniform(generation);
         self.place(&cell.target.place()).held = Some(Held { layout, content: content.clone() });
-        Ok(Ready { data_set, content, laid_out: LaidOut::default() })
+        Ok(Ready { content })
     }
 
     /// A load that may change the data set is about to begin: what it holds is not known until it ends well.
@@ -248,7 +216,7 @@ impl Ground {
     }
 
     /// A load has ended: what the data set holds now.
-    pub fn changed(&mut self, context: &Context, cell: &Cell, before: &Content, written: &Written) {
+    pub fn changed(&mut self, context: &Context, cell: &Cell, before: &Content, left: Left) {
         let name = cell.target.place();
         let place = self.place(&name);
         if load::makes_or_removes(cell) {
@@ -257,13 +225,13 @@ impl Ground {
         }
         let Some(held) = &mut place.held else { return };
         let Content::Uniform(generation) = *before else { return };
-        if written.is_uniform(generation) {
+        if left == Left::Uniform(generation) {
             if held.content != *before {
                 held.content = before.clone();
                 let layout = held.layout.clone();
                 remember(context, &name, &layout, Some(generation));
             }
-        } else if written.is_known() {
+        } else if left != Left::Unknown {
             // Passes of this load have used up some generations.
             place.next_generation = (generation + 0x100) & 0xFFFF;
         }
@@ -275,10 +243,17 @@ impl Ground {
         let place = self.places.swap_remove(at);
         let stage = Stage { name: "clean-up".into(), began_ns: clock::now_ns(), ..Stage::default() };
         context.screen.model().begin_stage(None, stage);
-        let removed = match open(context, &place.target, &place.workload, 0) {
-            Ok(opened) => opened.remove_all().map_err(|error| error.to_string()),
-            Err(Fault::Failed(error)) => Err(error),
-            Err(Fault::Interrupted) => Ok(()),
+        let removed = match Site::open(context, &place.cell) {
+            Ok(site) => {
+                let removed = site.remove(context);
+                site.close(context);
+                removed
+            }
+            Err(fault) => Err(fault),
+        };
+        let removed = match removed {
+            Err(Fault::Failed(error) | Fault::Lost(error)) => Err(error),
+            Err(Fault::Interrupted) | Ok(()) => Ok(()),
         };
         match removed {
             Ok(()) => context.recorder().event(None, DATA_SET, format!("{name}: removed")),
@@ -304,9 +279,4 @@ impl Ground {
     fn place(&mut self, name: &str) -> &mut Place {
         self.places.iter_mut().find(|place| place.name == name).expect("a cell enters its place first")
     }
-}
-
-/// Of which generation the data set is that lies there, if it is of this experiment's payload.
-fn held_generation(context: &Context, cell: &Cell, opened: &Opened) -> Option<u32> {
-    opened.held_generation(&load::payload(cell, context.seed))
 }

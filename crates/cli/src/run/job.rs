@@ -1,24 +1,26 @@
 //! Cells whose workload is a job: its files, its load, its verification, and what its end means.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
 use engine::{Beside, JobLoad, Reason, Schedule, StagePlan, StopRule, Workload};
 use experiment::{Cell, Job, Placement};
+use fleet::{Act, Measurement, StageTask};
 use metrics::{ErrorKind, OpKind};
 use reactor::clock;
 use store::StageRecord;
 
 use super::context::{Context, Fault, Order};
 use super::fill::record;
-use super::ground::Ready;
 use super::load::{self, CONNECT, DRAIN, duration};
 use super::measure::Measured;
 use super::replay;
+use super::site::Site;
 use crate::fio::logs::{self, LogPlan, Running};
 use crate::fio::outcome::Failure;
-use crate::target::{LaidOut, Opened};
+use crate::target::{LaidOut, LayOutStage};
 
 /// Length of the intervals of a job that takes long, or nobody knows how long: that of fio's samples.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -27,50 +29,54 @@ const SHORT_S: f64 = 10.0;
 /// In which case they are so long.
 const SHORT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Makes the files of a job as it says, each step as a stage of its own.
+/// A step of making the files of a job.
+pub fn lay_out_plan(
+    cell: &Cell,
+    job: &Job,
+    stage: &LayOutStage,
+    reactor: reactor::Choice,
+    seed: u64,
+) -> StagePlan {
+    let reading = stage.load.ops.iter().all(|op| op.op == OpKind::Read);
+    StagePlan {
+        workers: stage.load.files.len().max(1) as u32,
+        payload: Payload::for_job(job.seed, &job.content, None),
+        sink: if reading { Sink::Discard } else { Sink::Buffer },
+        ..load::mass(cell, Workload::Job(stage.load.clone()), reactor, seed)
+    }
+}
+
+/// Makes the files of a job as it says, each step as a stage of its own; the devices of this host that they lie on.
 ///
 /// # Errors
 /// One line: which file, and why; or a signal came.
 pub fn lay_out(
     context: &Context,
     cell: &Cell,
-    job: &Job,
-    opened: &Opened,
+    site: &Site,
     stages: &mut Vec<StageRecord>,
-) -> Result<LaidOut, Fault> {
+) -> Result<BTreeSet<u64>, Fault> {
     let begun_ns = clock::now_ns();
-    let laid_out = opened.lay_out(cell).map_err(|error| Fault::Failed(error.to_string()))?;
-    for (trial, stage) in laid_out.stages.iter().enumerate() {
-        let opened = stage.opened.as_ref().unwrap_or(opened);
-        let workers = stage.load.files.len().max(1) as u32;
-        let reading = stage.load.ops.iter().all(|op| op.op == OpKind::Read);
-        let workload = Workload::Job(stage.load.clone());
-        let mut plan = load::mass(cell, workload, opened.reactor(context.reactor), context.seed);
-        plan.workers = workers;
-        plan.payload = Payload::for_job(job.seed, &job.content, None);
-        plan.sink = if reading { Sink::Discard } else { Sink::Buffer };
+    let (steps, devices) = site.lay_out(context)?;
+    for (step, made) in steps.iter().enumerate() {
         let order = Order {
-            cell,
-            opened,
-            name: super::PREPARE,
-            trial: trial as u32,
-            plan: &plan,
-            bytes_expected: (stage.bytes > 0).then_some(stage.bytes),
-            together: None,
+            bytes_expected: (made.bytes > 0).then_some(made.bytes),
+            trial: step as u32,
+            ..Order::mass(cell, site, super::PREPARE, StageTask::LayOut { step: step as u32 })
         };
-        let result = context.stage(&order, &mut |_, _| false)?;
+        let result = context.stage(order, &mut |_, _| false)?.whole;
         if result.stopped {
             return Err(Fault::Interrupted);
         }
         if let Some(failure) = result.job.failures.first() {
-            return Err(Fault::Failed(format!("{}: {}", stage.name, failure.detail)));
+            return Err(Fault::Failed(format!("{}: {}", made.name, failure.detail)));
         }
         if !result.exhausted {
             let cause = result.error_samples.first().map_or_else(
                 || "look at the target's health, then run again".to_owned(),
                 |(kind, detail)| format!("{kind}: {detail}"),
             );
-            return Err(Fault::Failed(format!("{} did not come to its end: {cause}", stage.name)));
+            return Err(Fault::Failed(format!("{} did not come to its end: {cause}", made.name)));
         }
         stages.push(StageRecord {
             seconds: result.window_ns as f64 / 1e9,
@@ -83,23 +89,12 @@ pub fn lay_out(
     if let Some(first) = stages.first_mut() {
         first.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;
     }
-    Ok(laid_out)
+    Ok(devices)
 }
 
 /// Whether pages of a job's files that this machine's memory holds are given up before the load.
-pub fn gives_up_pages(cell: &Cell, opened: &Opened) -> bool {
-    opened.uses_page_cache() && cell.workload.job.as_ref().is_some_and(|job| job.files.layout.invalidate)
-}
-
-/// What is done to the files right before the load.
-///
-/// # Errors
-/// One line: which file, and why.
-pub fn begin(cell: &Cell, opened: &Opened, ready: &Ready) -> Result<(), Fault> {
-    match cell.workload.job {
-        Some(_) => opened.begin_job(cell, &ready.laid_out).map_err(|error| Fault::Failed(error.to_string())),
-        None => Ok(()),
-    }
+pub fn gives_up_pages(cell: &Cell, site: &Site) -> bool {
+    site.uses_page_cache() && cell.workload.job.as_ref().is_some_and(|job| job.files.layout.invalidate)
 }
 
 /// Opens the logs that a job asks for, and begins to write them.
@@ -117,9 +112,9 @@ pub fn logs(context: &Context, cell: &Cell) -> Result<Option<Running>, Fault> {
 }
 
 /// What is done to the files when the job is over.
-pub fn end(context: &Context, cell: &Cell, opened: &Opened, ready: &Ready) {
+pub fn end(context: &Context, cell: &Cell, site: &Site) {
     if cell.workload.job.is_some()
-        && let Err(error) = opened.finish_job(cell, &ready.laid_out)
+        && let Err(Fault::Failed(error)) = site.act(context, &Act::FinishJob)
     {
         context.remark(cell, "warning", &format!("not removed: {error}"));
     }
@@ -132,16 +127,16 @@ pub fn end(context: &Context, cell: &Cell, opened: &Opened, ready: &Ready) {
 pub fn plan(
     cell: &Cell,
     job: &Job,
-    ready: &Ready,
-    measurement: &load::Measurement,
+    laid_out: &LaidOut,
+    measurement: &Measurement,
     reactor: reactor::Choice,
-) -> Result<StagePlan, Fault> {
+) -> Result<StagePlan, String> {
     let workload = &cell.workload;
     let op_timeout = duration(workload.op_timeout_s);
     let window = duration(measurement.limit_s);
     let load = JobLoad {
-        replay: replay::operations(cell, job).map_err(Fault::Failed)?,
-        ..JobLoad::new(Arc::new(job.clone()), workload.ops.clone(), ready.laid_out.files.clone())
+        replay: replay::operations(cell, job)?,
+        ..JobLoad::new(Arc::new(job.clone()), workload.ops.clone(), laid_out.files.clone())
     };
     Ok(StagePlan {
         workers: workload.jobs,

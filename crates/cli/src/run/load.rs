@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use drivers::{Payload, Sink};
 use engine::{Beside, DataSet, Mix, Schedule, StagePlan, StopRule, Workload};
-use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, SteadyRule};
+use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, SteadyRule, Step};
+use fleet::Measurement;
 use metrics::OpKind;
 
 /// How long operations in flight are waited for once a measurement is over.
@@ -80,22 +81,10 @@ pub fn error_limit(policy: ErrorPolicy) -> Option<u64> {
     }
 }
 
-/// One measurement of a cell.
-#[derive(Clone, Debug)]
-pub struct Measurement {
-    /// When operations are meant to start.
-    pub arrivals: Arrivals,
-    /// Seconds of load before it.
-    pub warm_up_s: f64,
-    /// Seconds that it lasts at most.
-    pub limit_s: f64,
-}
-
-/// The measurement of a cell, on content of `generation`; one seed is the payload's, the other that of all draws.
+/// The measurement of a cell; one seed is the payload's, the other that of all draws.
 pub fn measure(
     cell: &Cell,
     data_set: DataSet,
-    generation: u32,
     measurement: &Measurement,
     reactor: reactor::Choice,
     (seed, draws): (u64, u64),
@@ -131,7 +120,7 @@ pub fn measure(
             block_sizes: workload.block_sizes.clone(),
             fsync_every: workload.fsync_every,
             verify: verifies(cell),
-            generation,
+            generation: measurement.generation,
             seed: draws,
         }),
         payload: payload(cell, seed),
@@ -188,6 +177,27 @@ pub fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(WITHOUT_LIMIT)
 }
 
+/// The share of one of so many hosts in a rate that they keep together.
+pub fn share(arrivals: &Arrivals, hosts: usize) -> Arrivals {
+    let part = |rate: f64| rate / hosts as f64;
+    match arrivals {
+        Arrivals::Closed => Arrivals::Closed,
+        Arrivals::Constant { ops_per_s } => Arrivals::Constant { ops_per_s: part(*ops_per_s) },
+        Arrivals::Poisson { ops_per_s } => Arrivals::Poisson { ops_per_s: part(*ops_per_s) },
+        Arrivals::Ramp { from_ops_per_s, to_ops_per_s, over_s } => Arrivals::Ramp {
+            from_ops_per_s: part(*from_ops_per_s),
+            to_ops_per_s: part(*to_ops_per_s),
+            over_s: *over_s,
+        },
+        Arrivals::Steps { steps } => Arrivals::Steps {
+            steps: steps.iter().map(|step| Step { ops_per_s: part(step.ops_per_s), ..*step }).collect(),
+        },
+        Arrivals::Times { times } => Arrivals::Times {
+            times: times.iter().map(|from| RateFrom { ops_per_s: part(from.ops_per_s), ..*from }).collect(),
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,5 +209,17 @@ mod tests {
         {
             assert!((interval_s(measured) - expected).abs() < 1e-9, "{measured}: {}", interval_s(measured));
         }
+    }
+
+    #[test]
+    fn a_rate_is_divided_evenly() {
+        assert_eq!(
+            share(&Arrivals::Constant { ops_per_s: 100.0 }, 4),
+            Arrivals::Constant { ops_per_s: 25.0 }
+        );
+        let ramp = Arrivals::Ramp { from_ops_per_s: 10.0, to_ops_per_s: 30.0, over_s: 5.0 };
+        let half = Arrivals::Ramp { from_ops_per_s: 5.0, to_ops_per_s: 15.0, over_s: 5.0 };
+        assert_eq!(share(&ramp, 2), half);
+        assert_eq!(share(&Arrivals::Closed, 9), Arrivals::Closed);
     }
 }

@@ -123,7 +123,7 @@ fn lay_out(
 /// Watches the disks under the files of all jobs.
 fn watch(laid_out: &Openings) -> DiskWatch {
     let made = laid_out.values().filter_map(|(_, opening)| opening.as_ref().ok());
-    DiskWatch::start(&made.flat_map(Opening::devices).collect())
+    DiskWatch::start(&made.flat_map(|opening| opening.devices.iter().copied()).collect())
 }
 
 fn open(context: &Context, ground: &Mutex<Ground>, cell: &Cell) -> (Timestamp, Result<Opening, Fault>) {

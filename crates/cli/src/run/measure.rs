@@ -1,7 +1,8 @@
 //! One measurement: load until the rule calls it steady, with the client watched meanwhile.
 
-use engine::{StagePlan, StageResult};
+use engine::{Beside, StageResult};
 use experiment::{Arrivals, Cell, ErrorPolicy, Reporting, SteadyRule};
+use fleet::{CrewResult, Measurement, PartResult, StageTask};
 use reactor::clock;
 use stats::{Decision, Floors, Monitor, SteadyOutcome};
 use store::{OpenLoop, StageRecord};
@@ -11,20 +12,24 @@ use super::figures::Figures;
 use super::ground::Ready;
 use super::job;
 use super::limits::Watch;
-use super::load::{self, Measurement};
+use super::load;
 use super::recorder::Span;
 use super::samples::Sampler;
+use super::site::Site;
 use super::together::{Place, Together};
 use crate::client::CoreLoad;
 use crate::fio::logs::Running;
 use crate::fio::outcome::Samples;
 use crate::live::model::Steady;
-use crate::target::Opened;
 
 /// Everything that came out of a measurement.
 pub struct Measured {
-    /// What the engine says.
+    /// What the hosts say together.
     pub result: StageResult,
+    /// And each of them.
+    pub parts: Vec<PartResult>,
+    /// How far apart they started.
+    pub skew: Skew,
     /// What the rule says.
     pub steady: SteadyOutcome,
     /// What is reported.
@@ -39,14 +44,21 @@ pub struct Measured {
     pub interrupted: bool,
 }
 
+/// How far apart the hosts of a stage started.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Skew {
+    /// Between the first and the last, in nanoseconds.
+    pub ns: u64,
+    /// How well that is known, in nanoseconds.
+    pub uncertainty_ns: u64,
+}
+
 /// A measurement to be made.
 pub struct Task<'a> {
     /// Its cell.
     pub cell: &'a Cell,
     /// The target.
-    pub opened: &'a Opened,
-    /// What it works on.
-    pub ready: &'a Ready,
+    pub site: &'a Site,
     /// Which measurement of a study.
     pub trial: u32,
     /// How hard and how long.
@@ -59,17 +71,18 @@ pub struct Task<'a> {
 
 impl<'a> Task<'a> {
     /// The one measurement of a cell.
-    pub fn of_cell(cell: &'a Cell, opened: &'a Opened, ready: &'a Ready) -> Self {
+    pub fn of_cell(cell: &'a Cell, site: &'a Site, ready: &'a Ready) -> Self {
         let limit_s = load::limit_s(cell);
         Self {
             cell,
-            opened,
-            ready,
+            site,
             trial: 0,
             measurement: Measurement {
                 arrivals: cell.workload.arrivals.clone(),
                 warm_up_s: cell.stages.warm_up_s,
                 limit_s,
+                generation: ready.generation(),
+                alone: true,
             },
             rule: cell.steady.clone(),
             floors: Floors {
@@ -87,7 +100,7 @@ impl<'a> Task<'a> {
     /// A measurement of fixed length at some rate.
     pub fn trial(
         cell: &'a Cell,
-        opened: &'a Opened,
+        site: &'a Site,
         ready: &'a Ready,
         trial: u32,
         arrivals: Arrivals,
@@ -96,11 +109,17 @@ impl<'a> Task<'a> {
         // What the load before left behind, queues above all, is let go first.
         let warm_up_s = cell.stages.warm_up_s.min(seconds / 4.0);
         Self {
-            measurement: Measurement { arrivals, warm_up_s, limit_s: seconds },
+            measurement: Measurement {
+                arrivals,
+                warm_up_s,
+                limit_s: seconds,
+                generation: ready.generation(),
+                alone: true,
+            },
             rule: SteadyRule::None,
             floors: Floors { seconds, bytes: 0, limit_seconds: seconds },
             trial,
-            ..Self::of_cell(cell, opened, ready)
+            ..Self::of_cell(cell, site, ready)
         }
     }
 }
@@ -116,28 +135,25 @@ pub fn measure(
     place: &mut Place,
 ) -> Result<Measured, Fault> {
     let cell = task.cell;
-    let mut plan = plan(context, task)?;
-    plan.beside.rendezvous = place.take();
-    // Each cell would begin to count cores at the first one.
-    plan.pin &= together.is_alone();
     let logs = job::logs(context, cell)?;
-    plan.beside.trace = logs.as_ref().map(Running::trace);
+    let beside =
+        Beside { rendezvous: place.take(), trace: logs.as_ref().map(Running::trace), ..Beside::default() };
+    let task_of_hosts = Measurement { alone: together.is_alone(), ..task.measurement.clone() };
+    let lanes = u64::from(cell.workload.jobs) * u64::from(cell.workload.queue_depth);
     let mut monitor = Monitor::new(&task.rule, task.floors);
-    let mut watch = (!task.opened.virtual_clock()).then(Watch::start);
+    // Other hosts watch themselves.
+    let mut watch = (context.crew.is_local() && !task.site.virtual_clock()).then(Watch::start);
     let report = cell.workload.job.as_ref().map(|job| &job.report);
     let mut sampler = Sampler::new(report.unwrap_or(&Reporting::default()));
     let mut span: Option<(u64, u64)> = None;
     let mut decided = false;
     let order = Order {
-        cell,
-        opened: task.opened,
-        name: super::MEASURE,
         trial: task.trial,
-        plan: &plan,
-        bytes_expected: None,
+        beside,
         together: Some(together),
+        ..Order::mass(cell, task.site, super::MEASURE, StageTask::Measure(task_of_hosts))
     };
-    let result = context.stage(&order, &mut |interval, model| {
+    let result = context.stage(order, &mut |interval, model| {
         let now = clock::now_ns();
         let begun = span.map_or(now.saturating_sub(interval.length_ns), |(begun, _)| begun);
         span = Some((begun, now));
@@ -154,15 +170,13 @@ pub fn measure(
                 criteria: progress.criteria,
             });
             if let Some(watch) = &mut watch {
-                model.limits = watch.look(interval, plan.lanes());
+                model.limits = watch.look(interval, lanes);
             }
         }
         decided
     });
-    // The logs are at their end when the plan is gone.
-    drop(plan);
     let logged = logs.map_or(Ok(Vec::new()), Running::finish);
-    let result = result?;
+    let CrewResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
     logged.map_err(|error| Fault::Failed(format!("the job's logs cannot be written: {error}")))?;
     if let Some(error) = context.recorder().failure() {
         return Err(Fault::Failed(error));
@@ -185,26 +199,9 @@ pub fn measure(
         (Some(watch), Some((begun, ended))) => watch.cores().between(begun, ended),
         _ => Vec::new(),
     };
-    Ok(Measured { result, steady, figures, window, cores, samples: sampler.samples(), interrupted })
-}
-
-/// What the engine is to do.
-fn plan(context: &Context, task: &Task<'_>) -> Result<StagePlan, Fault> {
-    let (cell, ready) = (task.cell, task.ready);
-    let reactor = task.opened.reactor(context.reactor);
-    let plan = match &cell.workload.job {
-        Some(job) => job::plan(cell, job, ready, &task.measurement, reactor),
-        None => Ok(load::measure(
-            cell,
-            ready.data_set.clone(),
-            ready.generation(),
-            &task.measurement,
-            reactor,
-            (context.seed, context.draws(cell)),
-        )),
-    };
-    let plan = plan?;
-    Ok(StagePlan { connect_timeout: task.opened.connect_timeout(plan.connect_timeout), ..plan })
+    let samples = sampler.samples();
+    let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };
+    Ok(Measured { result, parts, skew, steady, figures, window, cores, samples, interrupted })
 }
 
 /// The rule's name in results.

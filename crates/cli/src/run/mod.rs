@@ -3,23 +3,24 @@
 //! The stages, one way: arguments, plan, journal and results file, cells, removal, output. A cell goes: target, place,
 //! data set, caches, warm-up, measurement until it is steady, verification, judgement.
 
-mod allocated;
+pub mod allocated;
 pub mod arguments;
 mod begin;
 mod cell;
 mod context;
+mod crew;
 mod dry_run;
 mod dumps;
-mod environment;
+pub mod environment;
 mod execute;
 mod facts;
 pub mod figures;
 mod fill;
 mod gates;
-mod ground;
-mod job;
+pub mod ground;
+pub mod job;
 mod limits;
-mod load;
+pub mod load;
 mod matrix;
 mod measure;
 mod outcome;
@@ -30,6 +31,7 @@ mod recall;
 mod recorder;
 mod replay;
 mod samples;
+mod site;
 mod study;
 mod together;
 mod verdict;

@@ -12,8 +12,8 @@ use super::context::{Context, Fault};
 use super::gates;
 use super::ground::Ready;
 use super::measure::{Measured, Task, measure};
+use super::site::Site;
 use super::together::{Place, Together};
-use crate::target::Opened;
 
 /// Trials of a search at most: a bracket of a thousand to one is halved to 0.1 % in twenty.
 const MOST_TRIALS: usize = 40;
@@ -48,7 +48,7 @@ pub fn carry_out(
     context: &Context,
     cell: &Cell,
     study: &Study,
-    (opened, ready): (&Opened, &Ready),
+    (site, ready): (&Site, &Ready),
     (together, place): (&Together, Place),
 ) -> Result<Found, Fault> {
     let seconds = match study {
@@ -62,7 +62,7 @@ pub fn carry_out(
     let mut trials = Trials {
         context,
         cell,
-        opened,
+        site,
         ready,
         together,
         place,
@@ -93,7 +93,7 @@ pub fn carry_out(
 struct Trials<'a> {
     context: &'a Context,
     cell: &'a Cell,
-    opened: &'a Opened,
+    site: &'a Site,
     ready: &'a Ready,
     together: &'a Together,
     place: Place,
@@ -173,7 +173,7 @@ impl Trials<'_> {
             Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
             _ => 0.0,
         };
-        let task = Task::trial(self.cell, self.opened, self.ready, trial, arrivals.clone(), self.seconds);
+        let task = Task::trial(self.cell, self.site, self.ready, trial, arrivals.clone(), self.seconds);
         let measured = measure(self.context, &task, self.together, &mut self.place)?;
         let goal_holds =
             self.goal.is_none_or(|goal| gates::judge_one(goal, gates::of_op(goal, &measured.figures)).passed);

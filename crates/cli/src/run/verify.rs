@@ -1,14 +1,15 @@
 //! After the load: everything is read once and compared with what was acknowledged.
 
-use engine::{Workload, Written};
+use engine::Left;
 use experiment::{CacheControl, Cell};
+use fleet::StageTask;
 use metrics::ErrorKind;
 use store::StageRecord;
 
 use super::context::{Context, Fault, Order};
 use super::ground::{Content, Ready};
 use super::load;
-use crate::target::Opened;
+use super::site::Site;
 
 /// What verification found.
 #[derive(Debug, Default)]
@@ -28,36 +29,32 @@ pub struct Checked {
 pub fn verify(
     context: &Context,
     cell: &Cell,
-    opened: &Opened,
+    site: &Site,
     ready: &Ready,
-    written: &Written,
+    left: Left,
     stages: &mut Vec<StageRecord>,
 ) -> Result<Checked, Fault> {
     // Without writes of its own the load left what was there.
-    let written = match (&ready.content, load::writes(cell)) {
-        (Content::Uniform(generation), false) => Written::uniform(*generation),
-        _ => written.clone(),
+    let content = match (&ready.content, load::writes(cell), left) {
+        (Content::Uniform(generation), false, _) => Some(*generation),
+        (_, true, Left::Uniform(generation)) => Some(generation),
+        _ => None,
     };
-    if !written.is_known() {
+    if content.is_none() && left == Left::Unknown {
         let why = "what was written could not be followed: nothing was verified".to_owned();
         return Ok(Checked { not_verified: Some(why), ..Checked::default() });
     }
-    // What this client's memory holds would say nothing of the storage.
-    let caches = match opened.uses_page_cache() {
-        true => format!("; before: {}", opened.cache(CacheControl::Invalidate)),
+    // What a client's memory holds would say nothing of the storage.
+    let caches = match site.uses_page_cache() {
+        true => format!("; before: {}", site.cache(context, CacheControl::Invalidate)?),
         false => String::new(),
     };
-    let data_set = ready.data_set.clone();
-    let block_bytes = load::verify_block(cell, data_set.shape().item_bytes());
-    let bytes_expected = Some(data_set.bytes());
-    let workload = Workload::Check { data_set, block_bytes, written };
-    let mut plan = load::mass(cell, workload, opened.reactor(context.reactor), context.seed);
-    // Everything is looked at, however much of it is wrong.
-    plan.error_limit = None;
-    let order =
-        Order { cell, opened, name: super::VERIFY, trial: 0, plan: &plan, bytes_expected, together: None };
-    let result = match context.stage(&order, &mut |_, _| false) {
-        Ok(result) => result,
+    let order = Order {
+        bytes_expected: Some(site.bytes()),
+        ..Order::mass(cell, site, super::VERIFY, StageTask::Verify { content })
+    };
+    let result = match context.stage(order, &mut |_, _| false) {
+        Ok(result) => result.whole,
         Err(Fault::Interrupted) => {
             let why = "interrupted before what was written was verified".to_owned();
             return Ok(Checked { not_verified: Some(why), ..Checked::default() });

@@ -8,8 +8,13 @@ use super::{Opened, TargetError};
 
 /// Looks at the size of every file or object.
 pub(super) fn check(opened: &Opened, data_set: &DataSet) -> Result<(), TargetError> {
-    let mut found =
-        Found { items: data_set.objects(), bytes: data_set.shape().item_bytes(), right: 0, wrong: None };
+    let mut found = Found {
+        first: data_set.first(),
+        items: data_set.objects(),
+        bytes: data_set.shape().item_bytes(),
+        right: 0,
+        wrong: None,
+    };
     let listed: Result<(), DriverError> = match opened {
         Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => return Ok(()),
         Opened::File(target) if target.is_device() => return Ok(()),
@@ -36,18 +41,19 @@ const BEGINNING: u64 = 256 << 10;
 
 /// The generation of what lies at the beginning of the first file or object; `None` when nothing can be read there, or it
 /// is no data of this payload.
-pub(super) fn held_generation(opened: &Opened, payload: &Payload) -> Option<u32> {
+pub(super) fn held_generation(opened: &Opened, payload: &Payload, first: u64) -> Option<u32> {
     let data = match opened {
         Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => return None,
-        Opened::File(target) => target.beginning(BEGINNING).ok()?,
-        Opened::Nfs(target) => target.driver.beginning(0, BEGINNING as u32, PATIENCE).ok()?,
-        Opened::S3(target) => target.driver.beginning(0, BEGINNING).ok()?,
+        Opened::File(target) => target.beginning(first, BEGINNING).ok()?,
+        Opened::Nfs(target) => target.driver.beginning(first, BEGINNING as u32, PATIENCE).ok()?,
+        Opened::S3(target) => target.driver.beginning(first, BEGINNING).ok()?,
     };
-    payload.generation_of(0, 0, &data)
+    payload.generation_of(first, 0, &data)
 }
 
 /// What a listing brought so far.
 struct Found {
+    first: u64,
     items: u64,
     bytes: u64,
     right: u64,
@@ -57,7 +63,7 @@ struct Found {
 
 impl Found {
     fn item(&mut self, number: u64, size: u64) {
-        if number >= self.items {
+        if !(self.first..self.first + self.items).contains(&number) {
             return;
         }
         if size == self.bytes {

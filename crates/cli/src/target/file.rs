@@ -113,9 +113,9 @@ fn directory(
         return Err(wrong(&target.url, "there is no such directory; make it, or name one that exists"));
     }
     let Some(name) = given.text("directory") else {
-        let path = parent.join(options.run.id().object_name());
+        let path = parent.join(options.place.object_name());
         let entry = Entry::Local(LocalPlace::here(path.clone()));
-        return Ok((Place::own(&options.run, entry), Where::Directory(path)));
+        return Ok((options.own_place(entry), Where::Directory(path)));
     };
     if name.is_empty() || matches!(name, "." | "..") || name.contains('/') {
         return Err(given.wrong("directory", name, "write one name, without /"));
@@ -194,10 +194,10 @@ impl FileTarget {
         self.place.leave(|| self.driver.remove_all().map(drop))
     }
 
-    /// The first bytes of the first file, or of the device; at most `len`.
-    pub(super) fn beginning(&self, len: u64) -> std::io::Result<Vec<u8>> {
+    /// The first bytes of the file with this number, or of the device; at most `len`.
+    pub(super) fn beginning(&self, number: u64, len: u64) -> std::io::Result<Vec<u8>> {
         let path = match &self.driver.config().place {
-            Where::Directory(path) => path.join(format!("{:016x}", 0)),
+            Where::Directory(path) => path.join(format!("{number:016x}")),
             Where::Device(path) => path.clone(),
             // What jobs name has no generation.
             Where::Named(_) => return Err(std::io::ErrorKind::Unsupported.into()),

@@ -32,23 +32,36 @@ use drivers::{DriverError, Payload};
 use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult};
 use experiment::{CacheControl, Target, Workload};
 use metrics::{Interval, OpKind};
-use provision::{ProvisionError, Run};
+use provision::{ProvisionError, Run, RunId};
 
-pub use job::LaidOut;
+pub use job::{LaidOut, LayOutStage};
 pub use place::Entered;
 use url::TargetUrl;
 
 /// What opening a target needs besides the target itself.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// The run: its id names our place, its journal knows it.
+    /// The run: its journal knows our place.
     pub run: Run,
+    /// The run whose id names the place. Another than `run`: the place is somebody else's, and nothing is ever removed.
+    pub place: RunId,
     /// The block device that may be overwritten although it holds something.
     pub destroy: Option<PathBuf>,
     /// Seed of what is random in a simulated target, unless its options say otherwise.
     pub seed: u64,
     /// The longest that first contact may take.
     pub connect_timeout: Duration,
+}
+
+impl OpenOptions {
+    /// Our place, which is removed with the run; or that of the agent whose run names it, which is not ours to remove.
+    fn own_place(&self, entry: place::Entry) -> place::Place {
+        if *self.run.id() == self.place {
+            place::Place::own(&self.run, entry)
+        } else {
+            place::Place::stays(&self.run)
+        }
+    }
 }
 
 /// A target cannot be used. One line: what was tried, what came back, what to do next.
@@ -79,6 +92,11 @@ pub enum Opened {
     Null(NullDriver),
     /// A script on a virtual clock.
     Sim(sim::SimTarget),
+}
+
+/// The S3 key that agents are given for a target, if this host has one.
+pub fn key_of(target: &Target) -> Option<fleet::AccessKey> {
+    s3::key_of(target)
 }
 
 /// Makes a driver for a target. Names are resolved and key files read; nothing is made, and nothing contacted yet.
@@ -125,6 +143,12 @@ impl Opened {
         DataSet::laid_out(self.shape(workload), workload.files)
     }
 
+    /// The part of an agent that shares a place with others: the n-th so many files or objects, for each of `parts`.
+    pub fn data_set_of(&self, workload: &Workload, first_part: u32, parts: u32) -> DataSet {
+        let (first, parts) = (u64::from(first_part), u64::from(parts));
+        DataSet::laid_out_from(self.shape(workload), first * workload.files, parts * workload.files)
+    }
+
     /// Makes our place on the target, the journal first, or enters it again if this run (or the one that is resumed)
     /// made it before. Blocks.
     ///
@@ -152,6 +176,19 @@ impl Opened {
         }
     }
 
+    /// Takes the place over from an agent that is lost: it is in our journal from now on. Not of local directories, which
+    /// are of another host.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn inherit(&self) -> Result<(), TargetError> {
+        match self {
+            Opened::Nfs(target) => target.place.inherit(),
+            Opened::S3(target) => target.place.inherit(),
+            _ => Ok(()),
+        }
+    }
+
     /// Removes our place and all that is in it, nothing else; a place that the user named stays. Blocks.
     ///
     /// # Errors
@@ -165,10 +202,10 @@ impl Opened {
         }
     }
 
-    /// Of which generation the data set is that lies there, as its first bytes say; `None` when nothing of this payload
-    /// lies there. Blocks.
-    pub fn held_generation(&self, payload: &Payload) -> Option<u32> {
-        complete::held_generation(self, payload)
+    /// Of which generation the data set is that lies there, as the first bytes of the file or object with this number say;
+    /// `None` when nothing of this payload lies there. Blocks.
+    pub fn held_generation(&self, payload: &Payload, first: u64) -> Option<u32> {
+        complete::held_generation(self, payload, first)
     }
 
     /// Does to the client's caches what is asked, as far as it can be done; what was really done, in words for the

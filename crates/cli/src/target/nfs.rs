@@ -31,7 +31,7 @@ pub(super) fn open(
     let job = workload.job.as_ref();
     let first = place_in(&target.url, url)?;
     let kept = given.text("directory").map(str::to_owned);
-    let directory = kept.clone().unwrap_or_else(|| options.run.id().object_name());
+    let directory = kept.clone().unwrap_or_else(|| options.place.object_name());
     let port_form = "a port from 1 to 65535";
     let id_form = "a number from 0 to 4294967295";
     let size = |name| -> Result<Option<u32>, TargetError> {
@@ -71,7 +71,7 @@ pub(super) fn open(
         // The files of a job lie where the user named them.
         _ if job.is_some() => Place::stays(&options.run),
         Some(_) => Place::stays(&options.run),
-        None => Place::own(&options.run, Entry::Nfs(place_of(&config))),
+        None => options.own_place(Entry::Nfs(place_of(&config))),
     };
     let driver = NfsDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;

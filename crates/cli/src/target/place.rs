@@ -88,6 +88,14 @@ impl Place {
         }
     }
 
+    /// Writes the place into the journal, as if it had been made here.
+    pub(super) fn inherit(&self) -> Result<(), TargetError> {
+        if let (None, Some(entry)) = (self.mark(), &self.entry) {
+            self.intend(entry)?;
+        }
+        Ok(())
+    }
+
     /// Removes the place by `remove`, and says so in the journal.
     pub(super) fn leave(&self, remove: impl FnOnce() -> Result<(), DriverError>) -> Result<(), TargetError> {
         let Some(mark) = self.mark() else { return Ok(()) };

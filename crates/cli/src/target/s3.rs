@@ -10,6 +10,7 @@ use drivers::s3::{
     region_from_environment,
 };
 use experiment::{Job, Target, Workload};
+use fleet::AccessKey;
 use provision::S3Place;
 
 use super::options::Options;
@@ -43,7 +44,7 @@ pub(super) fn open(
     let credentials_file = given.text("credentials_file").map(PathBuf::from);
     let profile = given.text("profile").map(str::to_owned);
     let credentials = match keys::of(&target.name) {
-        Some(key) => Credentials::new(key.id, key.secret),
+        Some(key) => key,
         None => credentials(credentials_file.as_ref(), profile.as_deref()).map_err(|error| {
             TargetError::Input(format!("target {}: {}", target.name, keys_missing(&error)))
         })?,
@@ -56,7 +57,7 @@ pub(super) fn open(
         None => Trust::System,
     };
     let kept = given.text("directory").map(|prefix| prefix.trim_end_matches('/').to_owned());
-    let prefix = kept.clone().unwrap_or_else(|| options.run.id().object_name());
+    let prefix = kept.clone().unwrap_or_else(|| options.place.object_name());
     let usual = S3Config::new(endpoint, bucket, &prefix, credentials);
     let config = S3Config {
         connect_to: given.number("connect_to", "ADDRESS:PORT, such as 10.0.0.1:443")?,
@@ -91,7 +92,7 @@ pub(super) fn open(
                 credentials_file,
                 profile,
             };
-            Place::own(&options.run, Entry::S3(Box::new(entry)))
+            options.own_place(Entry::S3(Box::new(entry)))
         }
     };
     let driver = S3Driver::new(config)
@@ -119,6 +120,16 @@ fn credentials(file: Option<&PathBuf>, profile: Option<&str>) -> Result<Credenti
             _ => std::env::var(name).ok().filter(|value| !value.is_empty()),
         }),
     }
+}
+
+/// The key of a target that agents are given, if this host has one; it is theirs to say when there is none.
+pub(super) fn key_of(target: &Target) -> Option<AccessKey> {
+    let url = TargetUrl::parse(&target.url).ok().filter(|url| url.scheme == "s3")?;
+    let given = Options::new(target, &url, &["endpoint"]).ok()?;
+    let file = given.text("credentials_file").map(PathBuf::from);
+    let found = keys::of(&target.name).or_else(|| credentials(file.as_ref(), given.text("profile")).ok())?;
+    let (id, secret, token) = found.into_texts();
+    Some(AccessKey { id, secret, token })
 }
 
 /// Why there are no S3 keys, and where they may be put.

@@ -86,6 +86,12 @@ impl Credentials {
         Self { access_key: access_key.into(), secret_key: Secret::new(secret_key), session_token: None }
     }
 
+    /// The key, the secret and the token in clear, to be handed to another process of this run over a pipe, and to nobody
+    /// else.
+    pub fn into_texts(self) -> (String, String, Option<String>) {
+        (self.access_key, self.secret_key.0, self.session_token.map(|token| token.0))
+    }
+
     /// Looks where the AWS tools look: the given file; else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
     /// `AWS_SESSION_TOKEN`; else the file at `AWS_SHARED_CREDENTIALS_FILE` or `~/.aws/credentials`.
     /// `AWS_PROFILE` chooses the profile in a file.

@@ -47,7 +47,13 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
 }
 
 fn options(run: &Run) -> OpenOptions {
-    OpenOptions { run: run.clone(), destroy: None, seed: 7, connect_timeout: Duration::from_secs(20) }
+    OpenOptions {
+        run: run.clone(),
+        place: run.id().clone(),
+        destroy: None,
+        seed: 7,
+        connect_timeout: Duration::from_secs(20),
+    }
 }
 
 /// A run with a journal of its own, which goes with the directory.

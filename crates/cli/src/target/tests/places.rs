@@ -59,8 +59,8 @@ fn a_resumed_run_enters_the_same_place() {
         fill(&opened, &workload(ops), 3);
         assert_eq!(opened.prepare().unwrap(), Entered::Existing, "the next cell");
         let payload = Payload::new(7).with(0.5, 0.2);
-        assert_eq!(opened.held_generation(&payload), Some(3), "{}", target.url);
-        assert_eq!(opened.held_generation(&Payload::new(8)), None, "another run's data");
+        assert_eq!(opened.held_generation(&payload, 0), Some(3), "{}", target.url);
+        assert_eq!(opened.held_generation(&Payload::new(8), 0), None, "another run's data");
     }
     drop(run);
     let run = journal.reopen(&id).unwrap();

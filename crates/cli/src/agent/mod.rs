@@ -1,0 +1,7 @@
+//! One host's side of a run: what the plan's cells ask of it is done here, in the process that leads or in an agent.
+
+mod hand;
+mod site;
+mod stage;
+
+pub use hand::OwnHand;

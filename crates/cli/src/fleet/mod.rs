@@ -1,0 +1,252 @@
+//! Which hosts a command uses, as flags: the same for `run`, `check` and `network`, and the same as the section `fleet` of an
+//! experiment file says.
+
+mod password;
+mod pods;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use experiment::{FailurePolicy, Fleet, Launcher, Sharing, host_list};
+use provision::Secret;
+
+/// The fleet's flags. What is given here wins over the experiment file.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Fleet")]
+pub struct FleetArguments {
+    /// Hosts that do the work, over ssh: a,b,c or node[01-16] or @FILE with a host a line; also user@host:port
+    #[arg(long, value_name = "HOSTS", conflicts_with_all = ["local", "slurm", "kubernetes"])]
+    pub hosts: Option<String>,
+    /// So many agents on this host
+    #[arg(long, value_name = "N", conflicts_with_all = ["slurm", "kubernetes"])]
+    pub local: Option<u32>,
+    /// Nodes of Slurm: nodes=12[,partition=NAME,…] (other keys are options of salloc); nothing: those of the
+    /// allocation that this runs in
+    #[arg(long, value_name = "nodes=N,…", num_args = 0..=1, default_missing_value = "", conflicts_with = "kubernetes")]
+    pub slurm: Option<String>,
+    /// Pods: count=12,image=NAME[,namespace=…,host_network,claim=NAME:/PATH,cpu=…,memory=…,node_selector.KEY=VALUE,…]
+    #[arg(long, value_name = "count=N,image=NAME,…")]
+    pub kubernetes: Option<String>,
+    /// Start agents with this command instead of ssh: "podman exec -i {host} manometer agent"
+    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    pub launcher_command: Option<String>,
+    /// The program's path on the hosts; without it ssh copies this program there, and Slurm uses the path that it has here
+    #[arg(long, value_name = "PATH")]
+    pub agent_binary: Option<String>,
+    /// Give ssh an option: "-F FILE", "-i KEY" or Name=value; may be repeated
+    #[arg(long, value_name = "OPTION", requires = "hosts", allow_hyphen_values = true)]
+    pub ssh_option: Vec<String>,
+    /// Ask on the terminal for the password of the hosts
+    #[arg(long, requires = "hosts", conflicts_with_all = ["ssh_password_file", "ssh_password_fd"])]
+    pub ssh_ask_password: bool,
+    /// File that holds the password of the hosts and that only you can read
+    #[arg(long, value_name = "FILE", requires = "hosts", conflicts_with = "ssh_password_fd")]
+    pub ssh_password_file: Option<PathBuf>,
+    /// Open file descriptor from which the password of the hosts is read
+    #[arg(long, value_name = "N", requires = "hosts")]
+    pub ssh_password_fd: Option<u32>,
+    /// What happens when a host fails [default: the file's, else go-on]
+    #[arg(long, value_name = "WHAT")]
+    pub on_host_failure: Option<OnHostFailure>,
+    /// How the hosts share the data of a cell [default: the file's, else own]
+    #[arg(long, value_name = "HOW")]
+    pub sharing: Option<SharedHow>,
+}
+
+/// What happens when a host fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnHostFailure {
+    /// The run goes on with the others, and says so
+    GoOn,
+    /// The cell is repeated with the others
+    RepeatCell,
+    /// The run stops
+    Stop,
+}
+
+/// How hosts share data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SharedHow {
+    /// Each has a place of its own
+    Own,
+    /// One place, each has files of its own in it
+    Disjoint,
+    /// One place, each loads the files of all
+    Common,
+    /// One place, each reads what the next host wrote
+    Neighbour,
+}
+
+impl FleetArguments {
+    /// How agents are started, if a flag says it.
+    ///
+    /// # Errors
+    /// One line: which flag is wrong, and what to write.
+    pub fn launcher(&self) -> Result<Option<Launcher>, String> {
+        let binary = self.agent_binary.clone();
+        if let Some(path) = binary.as_ref().filter(|path| path.is_empty() || path.starts_with('-')) {
+            return Err(format!("--agent-binary: {path:?} is no path; write such as /opt/manometer"));
+        }
+        let launcher = if let Some(hosts) = &self.hosts {
+            let hosts = hosts_of(hosts)?;
+            match &self.launcher_command {
+                Some(command) => {
+                    let command =
+                        words::split(command).map_err(|error| format!("--launcher-command: {error}"))?;
+                    Launcher::Command { hosts, command }
+                }
+                None => Launcher::Ssh { hosts, options: self.ssh_options()?, binary: binary.clone() },
+            }
+        } else if let Some(count) = self.local {
+            if count == 0 {
+                return Err("--local 0: a fleet needs at least 1 agent; write --local 1 or more".to_owned());
+            }
+            Launcher::Local { count }
+        } else if let Some(text) = &self.slurm {
+            slurm(text, binary.clone())?
+        } else if let Some(text) = &self.kubernetes {
+            Launcher::Kubernetes(Box::new(pods::read(text)?))
+        } else {
+            return match binary {
+                Some(_) => {
+                    Err("--agent-binary needs --hosts or --slurm; write which hosts have it".to_owned())
+                }
+                None => Ok(None),
+            };
+        };
+        let uses = matches!(launcher, Launcher::Ssh { .. } | Launcher::Slurm { .. });
+        if binary.is_some() && !uses {
+            return Err(format!("--agent-binary is nothing for {}; remove it", launcher.word()));
+        }
+        let ssh = matches!(launcher, Launcher::Ssh { .. });
+        if !ssh && (!self.ssh_option.is_empty() || self.has_password()) {
+            return Err("--ssh-… options go with --hosts alone; remove them or --launcher-command".to_owned());
+        }
+        Ok(Some(launcher))
+    }
+
+    /// The fleet: that of the experiment file, with what flags say in its place; `None` when neither says one.
+    ///
+    /// # Errors
+    /// One line: which flag is wrong, and what to write.
+    pub fn fleet(&self, plan: Option<Fleet>) -> Result<Option<Fleet>, String> {
+        let Some(mut fleet) = (match (self.launcher()?, plan) {
+            (Some(launcher), Some(plan)) => Some(Fleet { launcher, ..plan }),
+            (Some(launcher), None) => Some(Fleet::of(launcher)),
+            (None, plan) => plan,
+        }) else {
+            return match (self.on_host_failure, self.sharing) {
+                (None, None) => Ok(None),
+                (Some(_), _) => {
+                    Err("--on-host-failure needs hosts; give --hosts, --local or another".to_owned())
+                }
+                (None, Some(_)) => Err("--sharing needs hosts; give --hosts, --local or another".to_owned()),
+            };
+        };
+        if let Some(what) = self.on_host_failure {
+            fleet.on_failure = match what {
+                OnHostFailure::GoOn => FailurePolicy::GoOn,
+                OnHostFailure::RepeatCell => FailurePolicy::RepeatCell,
+                OnHostFailure::Stop => FailurePolicy::Stop,
+            };
+        }
+        if let Some(how) = self.sharing {
+            fleet.sharing = match how {
+                SharedHow::Own => Sharing::Own,
+                SharedHow::Disjoint => Sharing::Disjoint,
+                SharedHow::Common => Sharing::Common,
+                SharedHow::Neighbour => Sharing::Neighbour,
+            };
+        }
+        Ok(Some(fleet))
+    }
+
+    /// The password for ssh, asked for or read where the flags say; to be called once, before anything else uses the
+    /// terminal.
+    ///
+    /// # Errors
+    /// One line: why there is none.
+    pub fn password(&self) -> Result<Option<Secret>, String> {
+        if let Some(path) = &self.ssh_password_file {
+            return password::from_file(path).map(Some);
+        }
+        if let Some(number) = self.ssh_password_fd {
+            return password::from_descriptor(number).map(Some);
+        }
+        if self.ssh_ask_password {
+            let hosts = self.hosts.as_deref().unwrap_or_default();
+            return password::ask(&format!("Password for ssh to {hosts}: ")).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn has_password(&self) -> bool {
+        self.ssh_ask_password || self.ssh_password_file.is_some() || self.ssh_password_fd.is_some()
+    }
+
+    /// The options as words of ssh's command line: `Name=value` alone is an `-o`.
+    fn ssh_options(&self) -> Result<Vec<String>, String> {
+        let mut options = Vec::new();
+        for option in &self.ssh_option {
+            let words = words::split(option).map_err(|error| format!("--ssh-option: {error}"))?;
+            match words.first() {
+                Some(first) if first.starts_with('-') && first.len() > 1 => options.extend(words),
+                Some(first) if first.contains('=') => options.extend(["-o".to_owned(), words.join(" ")]),
+                _ => return Err(format!("--ssh-option {option:?}: write -F FILE, -i KEY or Name=value")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// The hosts of `--hosts`: a list, or the file that `@FILE` names.
+///
+/// # Errors
+/// One line: what is no list of hosts.
+pub fn hosts_of(text: &str) -> Result<Vec<String>, String> {
+    match text.strip_prefix('@') {
+        Some(file) => host_list(&read_hosts(file)?).map_err(|error| format!("--hosts @{file}: {error}")),
+        None => host_list(text).map_err(|error| format!("--hosts: {error}")),
+    }
+}
+
+/// The text of a file of hosts.
+///
+/// # Errors
+/// One line: why it cannot be read.
+pub fn read_hosts(file: &str) -> Result<String, String> {
+    /// A file of hosts that is larger is something else.
+    const MOST_BYTES: u64 = 4 << 20;
+    let cannot =
+        |error: std::io::Error| format!("the file of hosts {file:?} cannot be read: {error}; check its path");
+    let mut text = String::new();
+    let opened = std::fs::File::open(file).map_err(cannot)?;
+    std::io::Read::read_to_string(&mut std::io::Read::take(opened, MOST_BYTES), &mut text).map_err(cannot)?;
+    Ok(text)
+}
+
+/// `nodes=4,partition=x,exclusive`: how many, and options of salloc.
+fn slurm(text: &str, binary: Option<String>) -> Result<Launcher, String> {
+    let (mut nodes, mut options) = (None, Vec::new());
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        if key == "nodes" {
+            let count = value.parse::<u32>().ok().filter(|count| *count > 0);
+            nodes = Some(
+                count.ok_or_else(|| format!("--slurm {part}: write a number of nodes, such as nodes=4"))?,
+            );
+            continue;
+        }
+        let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !plain || key.starts_with('-') {
+            return Err(format!(
+                "--slurm {part:?}: write nodes=N and options of salloc, such as partition=NAME"
+            ));
+        }
+        options.push(format!("--{part}"));
+    }
+    Ok(Launcher::Slurm { nodes, options, binary })
+}
