@@ -13,6 +13,7 @@ mod compare;
 mod drift;
 mod estimate;
 mod history;
+pub mod limit;
 mod monitor;
 mod mser;
 mod network;

@@ -1,0 +1,136 @@
+//! Network cards (/proc/net/dev, /sys/class/net) and packets before programs see them (/proc/net/softnet_stat).
+
+use std::collections::BTreeMap;
+
+use super::sample::{NicSample, Softnet};
+use super::source::{Source, per_second, thousandth};
+
+/// More cards than this are not told.
+const MOST_CARDS: usize = 64;
+
+/// Received bytes, packets, errors, drops; sent bytes, packets, errors, drops.
+type Counts = [u64; 8];
+
+/// Cards as they were at the look before.
+#[derive(Debug, Default)]
+pub(super) struct Cards {
+    before: BTreeMap<String, Counts>,
+    /// Speed and largest packet, read once a card.
+    known: BTreeMap<String, (Option<u64>, u32)>,
+}
+
+impl Cards {
+    /// What each card did since the look before; those that did nothing are left out.
+    pub(super) fn look(&mut self, source: &Source, length_ns: u64) -> Vec<NicSample> {
+        let now = parse(&source.text("proc/self/net/dev").unwrap_or_default());
+        let before = std::mem::replace(&mut self.before, now.clone());
+        self.known.retain(|name, _| now.contains_key(name));
+        let mut samples = Vec::new();
+        for (name, after) in &now {
+            let Some(before) = before.get(name) else { continue };
+            let since = |at: usize| after[at].saturating_sub(before[at]);
+            if since(1) + since(5) == 0 {
+                continue;
+            }
+            let rate = |at: usize| per_second(since(at), length_ns) as u64;
+            let (speed_mbit, mtu) = *self.known.entry(name.clone()).or_insert_with(|| facts(source, name));
+            samples.push(NicSample {
+                received_bytes_per_s: rate(0),
+                received_packets_per_s: rate(1),
+                sent_bytes_per_s: rate(4),
+                sent_packets_per_s: rate(5),
+                errors: since(2) + since(6),
+                dropped: since(3) + since(7),
+                speed_mbit,
+                mtu,
+                loopback: name == "lo",
+                name: name.clone(),
+            });
+        }
+        samples
+    }
+}
+
+/// Speed in Mbit/s, where the kernel tells one, and MTU.
+fn facts(source: &Source, name: &str) -> (Option<u64>, u32) {
+    let number = |file: &str| source.number(&format!("sys/class/net/{name}/{file}"));
+    // The kernel answers -1 or an error where there is no physical link. A pair of virtual ends says 10000 and means nothing.
+    let speed = number("speed").and_then(|speed| u64::try_from(speed).ok());
+    let speed = speed.filter(|speed| *speed > 0 && *speed < u64::from(u32::MAX));
+    let hardware = source.path(&format!("sys/class/net/{name}/device")).exists();
+    (speed.filter(|_| hardware), number("mtu").and_then(|mtu| u32::try_from(mtu).ok()).unwrap_or(0))
+}
+
+fn parse(text: &str) -> BTreeMap<String, Counts> {
+    let line = |line: &str| {
+        let (name, counts) = line.split_once(':')?;
+        let counts: Vec<u64> =
+            counts.split_ascii_whitespace().map_while(|count| count.parse().ok()).collect();
+        let at = |place: usize| counts.get(place).copied().unwrap_or(0);
+        Some((name.trim().to_owned(), [at(0), at(1), at(2), at(3), at(8), at(9), at(10), at(11)]))
+    };
+    text.lines().filter_map(line).take(MOST_CARDS).collect()
+}
+
+/// Sums over the cores of packets, drops and squeezes.
+#[derive(Debug, Default)]
+pub(super) struct SoftnetLook {
+    before: Option<[u64; 3]>,
+}
+
+impl SoftnetLook {
+    pub(super) fn look(&mut self, source: &Source, length_ns: u64) -> Softnet {
+        let mut now = [0_u64; 3];
+        for line in source.text("proc/self/net/softnet_stat").unwrap_or_default().lines() {
+            let counts =
+                line.split_ascii_whitespace().map(|count| u64::from_str_radix(count, 16).unwrap_or(0));
+            for (sum, count) in now.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        let before = self.before.replace(now).unwrap_or(now);
+        // The kernel's counts have 32 bits a core and begin anew.
+        let since = |at: usize| now[at].saturating_sub(before[at]);
+        Softnet {
+            packets_per_s: thousandth(per_second(since(0), length_ns)),
+            dropped: since(1),
+            squeezed: since(2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_and_packets_are_differences() {
+        let root = tempfile::tempdir().unwrap();
+        let source = Source::below(root.path());
+        std::fs::create_dir_all(root.path().join("proc/self/net")).unwrap();
+        std::fs::create_dir_all(root.path().join("sys/class/net/e0/device")).unwrap();
+        std::fs::write(root.path().join("sys/class/net/e0/speed"), "25000\n").unwrap();
+        std::fs::write(root.path().join("sys/class/net/e0/mtu"), "9000\n").unwrap();
+        let dev = |bytes: u64| {
+            let text = format!(
+                "Inter-|   Receive\n face |bytes\n  e0: {bytes} {bytes} 0 0 0 0 0 0 7 7 0 0 0 0 0 0\n idle: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n"
+            );
+            std::fs::write(root.path().join("proc/self/net/dev"), text).unwrap();
+        };
+        let softnet =
+            |text: &str| std::fs::write(root.path().join("proc/self/net/softnet_stat"), text).unwrap();
+        let (mut cards, mut packets) = (Cards::default(), SoftnetLook::default());
+        dev(1000);
+        softnet("0000000a 00000000 00000001\n0000000a 00000000 00000000\n");
+        assert!(cards.look(&source, 1_000_000_000).is_empty());
+        packets.look(&source, 1_000_000_000);
+        dev(3000);
+        softnet("0000001a 00000002 00000001\n0000000a 00000000 00000000\n");
+        let seen = cards.look(&source, 2_000_000_000);
+        assert_eq!(seen.len(), 1, "idle did nothing");
+        assert_eq!((seen[0].received_bytes_per_s, seen[0].sent_bytes_per_s), (1000, 0));
+        assert_eq!((seen[0].speed_mbit, seen[0].mtu), (Some(25_000), 9000));
+        let softnet = packets.look(&source, 1_000_000_000);
+        assert_eq!((softnet.packets_per_s, softnet.dropped, softnet.squeezed), (16.0, 2, 0));
+    }
+}

@@ -1,0 +1,98 @@
+//! Disks (/proc/diskstats).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::sample::DiskSample;
+use super::source::{Source, per_second, share, thousandth};
+
+/// More disks than this are not told.
+const MOST_DISKS: usize = 64;
+/// The kernel counts in sectors of this size, whatever the disk's are.
+const SECTOR: u64 = 512;
+
+/// A disk's fields from the fourth on.
+type Counts = [u64; 11];
+
+/// Disks as they were at the look before.
+#[derive(Debug, Default)]
+pub(super) struct Disks {
+    before: BTreeMap<String, Counts>,
+}
+
+impl Disks {
+    /// What each whole disk did since the look before; those that did nothing are left out. `limited` are the numbers of
+    /// disks that a control group limits.
+    pub(super) fn look(
+        &mut self,
+        source: &Source,
+        limited: &BTreeSet<String>,
+        length_ns: u64,
+    ) -> Vec<DiskSample> {
+        let mut now = BTreeMap::new();
+        let mut samples = Vec::new();
+        for line in source.text("proc/diskstats").unwrap_or_default().lines() {
+            let Some((numbers, name, counts)) = parse(line) else { continue };
+            let before = self.before.get(name).copied();
+            now.insert(name.to_owned(), counts);
+            let Some(before) = before.filter(|before| *before != counts) else { continue };
+            // A partition's work is its disk's.
+            if samples.len() == MOST_DISKS || !source.path(&format!("sys/block/{name}")).exists() {
+                continue;
+            }
+            let since = |at: usize| counts[at].saturating_sub(before[at]);
+            let ms = length_ns as f64 / 1e6;
+            samples.push(DiskSample {
+                name: name.to_owned(),
+                read_bytes_per_s: per_second(since(2) * SECTOR, length_ns) as u64,
+                written_bytes_per_s: per_second(since(6) * SECTOR, length_ns) as u64,
+                requests_per_s: thousandth(per_second(since(0) + since(4), length_ns)),
+                busy: share(since(9) as f64, ms),
+                queue: thousandth(if ms > 0.0 { since(10) as f64 / ms } else { 0.0 }),
+                limited: limited.contains(&numbers),
+            });
+        }
+        self.before = now;
+        samples
+    }
+}
+
+fn parse(line: &str) -> Option<(String, &str, Counts)> {
+    let mut fields = line.split_ascii_whitespace();
+    let numbers = format!("{}:{}", fields.next()?, fields.next()?);
+    let name = fields.next()?;
+    let mut counts = Counts::default();
+    for count in &mut counts {
+        *count = fields.next()?.parse().ok()?;
+    }
+    Some((numbers, name, counts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_told_and_its_partition_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let source = Source::below(root.path());
+        std::fs::create_dir_all(root.path().join("sys/block/sda")).unwrap();
+        std::fs::create_dir_all(root.path().join("proc")).unwrap();
+        let set = |n: u64| {
+            let line = |numbers: &str, name: &str| {
+                format!("{numbers} {name} {n} 0 {} 0 {n} 0 {} 0 1 {n} {} 0 0\n", 8 * n, 16 * n, 4 * n)
+            };
+            let text = line("8 0", "sda") + &line("8 1", "sda1") + "short line\n";
+            std::fs::write(root.path().join("proc/diskstats"), text).unwrap();
+        };
+        let (mut disks, limited) = (Disks::default(), BTreeSet::from(["8:0".to_owned()]));
+        set(0);
+        assert!(disks.look(&source, &limited, 1_000_000_000).is_empty());
+        set(500);
+        let seen = disks.look(&source, &limited, 1_000_000_000);
+        assert_eq!(seen.len(), 1, "{seen:?}");
+        assert_eq!((seen[0].read_bytes_per_s, seen[0].written_bytes_per_s), (2_048_000, 4_096_000));
+        assert_eq!((seen[0].busy, seen[0].queue, seen[0].requests_per_s), (0.5, 2.0, 1000.0));
+        assert!(seen[0].limited);
+        assert!(disks.look(&source, &limited, 1_000_000_000).is_empty(), "it did nothing since");
+    }
+}

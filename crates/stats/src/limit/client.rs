@@ -1,0 +1,179 @@
+//! Is the host that makes the load the limit? Each rule with its source.
+
+use super::evidence::Host;
+use super::finding::{Bound, Cause, Confidence, Found};
+use super::words::percent;
+
+/// A worker or a core with less of its time left than this is full: it cannot do a tenth more.
+pub(super) const FULL: f64 = 0.9;
+/// All cores together are full from here on: one of many may still have a little left.
+pub(super) const ALL_FULL: f64 = 0.95;
+/// A quota used up in more than this share of its periods holds the load back: a burst now and then does not.
+pub(super) const THROTTLED: f64 = 0.1;
+/// A core of which others got more than this cannot be relied on.
+pub(super) const STOLEN: f64 = 0.1;
+/// A worker that waits for a core longer than this is held back by others.
+pub(super) const WAITED: f64 = 0.25;
+/// A core that spends so much of its time on packets has no time for anything else.
+pub(super) const SOFTIRQ: f64 = 0.7;
+/// More time than this without memory (the kernel's PSI: all tasks stalled).
+pub(super) const STALLED: f64 = 0.1;
+
+/// The first rule that holds.
+pub(super) fn limit(host: &Host) -> Option<Found> {
+    quota(host)
+        .or_else(|| steal(host))
+        .or_else(|| memory(host))
+        .or_else(|| softirq(host))
+        .or_else(|| worker(host))
+        .or_else(|| others(host))
+        .or_else(|| cores(host))
+        .or_else(|| unread(host))
+        .or_else(|| buffer(host))
+        .or_else(|| ceiling(host))
+}
+
+fn found(cause: Cause, confidence: Confidence, why: String, next: &str) -> Option<Found> {
+    Some(Found::new(Bound::Client, cause, confidence, why, next))
+}
+
+/// `nr_throttled` counts periods in which the quota was used up (the kernel's Documentation/scheduler/sched-bwc.rst).
+fn quota(host: &Host) -> Option<Found> {
+    let cores = host.quota_cores?;
+    // A group above may be throttled by its other children: this program must have wanted more, too.
+    let wanted = host.own_cores >= 0.5 * cores || host.waited >= WAITED;
+    if host.throttled_periods < THROTTLED || !wanted {
+        return None;
+    }
+    let why = format!(
+        "a control group allows this program {cores:.2} cores, and it used them up in {} of the periods",
+        percent(host.throttled_periods)
+    );
+    let next =
+        "raise the control group's processor quota (cpu.max, cpu.cfs_quota_us; a container's CPU limit)";
+    found(Cause::CpuQuota, Confidence::High, why, next).map(|found| found.share(host.throttled_periods))
+}
+
+/// Steal of /proc/stat: the hypervisor ran somebody else.
+fn steal(host: &Host) -> Option<Found> {
+    let short = host.ran + host.waited + host.steal >= FULL || host.busy >= FULL;
+    if host.steal < STOLEN || !short {
+        return None;
+    }
+    let why = format!("the hypervisor gave {} of a core to other machines", percent(host.steal));
+    found(Cause::Steal, Confidence::Medium, why, "use a machine that shares its cores with nobody")
+        .map(|found| found.share(host.steal))
+}
+
+/// A worker is one thread: it can use one core.
+fn worker(host: &Host) -> Option<Found> {
+    if host.ran < FULL {
+        return None;
+    }
+    let free = host.cores * (1.0 - host.busy);
+    let why = format!("a worker used {} of a core, which is all that a thread can have", percent(host.ran));
+    let next = match free >= 0.5 {
+        true => format!("more jobs (workers): {free:.1} cores are free"),
+        false => "more hosts, or a host with more cores: none is free here".to_owned(),
+    };
+    let cause = if free >= 0.5 || host.workers <= 1 { Cause::WorkerFull } else { Cause::CoresFull };
+    found(cause, Confidence::High, why, &next)
+        .map(|found| found.at(format!("core {}", host.busiest_core.number)).share(host.ran))
+}
+
+/// Time on the run queue (second field of schedstat): the worker could have run and had no core.
+fn others(host: &Host) -> Option<Found> {
+    let wanted = host.ran_while_waiting + host.waited;
+    let theirs = (host.busy * host.cores - host.own_cores).max(0.0);
+    if host.waited < WAITED || wanted < 0.8 || theirs < host.own_cores * 0.5 {
+        return None;
+    }
+    let why = format!(
+        "a worker waited for a core {} of the time while other programs used {theirs:.1} cores",
+        percent(host.waited)
+    );
+    let next = "stop what else runs on this host, or use hosts of its own for the load";
+    found(Cause::OtherPrograms, Confidence::High, why, next).map(|found| found.share(host.waited))
+}
+
+/// No core has time left, whichever thread used it.
+fn cores(host: &Host) -> Option<Found> {
+    if host.busy < ALL_FULL {
+        return None;
+    }
+    let theirs = (host.busy * host.cores - host.own_cores).max(0.0);
+    let why = format!("all {:.0} cores were {} busy", host.cores, percent(host.busy));
+    if theirs > host.own_cores && host.waited >= 0.1 {
+        let why = format!("{why}, {theirs:.1} of them with other programs");
+        let next = "stop what else runs on this host, or use hosts of its own for the load";
+        return found(Cause::OtherPrograms, Confidence::Medium, why, next);
+    }
+    let confidence = if host.own_cores * 2.0 >= host.cores { Confidence::High } else { Confidence::Medium };
+    found(Cause::CoresFull, confidence, why, "more hosts, or a host with more cores")
+        .map(|found| found.share(host.busy))
+}
+
+/// Packets of one card's queue are handled by one core.
+fn softirq(host: &Host) -> Option<Found> {
+    let core = host.softirq_core;
+    if core.softirq < SOFTIRQ || core.busy < ALL_FULL || host.busy >= ALL_FULL {
+        return None;
+    }
+    let why = format!("core {} spent {} of its time on packets", core.number, percent(core.softirq));
+    let next = "spread the card's packets over more cores: receive side scaling, interrupt affinity, more connections";
+    found(Cause::SoftirqCore, Confidence::High, why, next)
+        .map(|found| found.at(format!("core {}", core.number)).share(core.softirq))
+}
+
+fn memory(host: &Host) -> Option<Found> {
+    if host.memory_full < STALLED {
+        return None;
+    }
+    let why = format!("everything waited for memory {} of the time", percent(host.memory_full));
+    let next = "free memory on this host, or ask for fewer lanes and smaller blocks";
+    found(Cause::Memory, Confidence::High, why, next).map(|found| found.share(host.memory_full))
+}
+
+/// What has arrived and lies in the kernel is the network's and the target's work done.
+fn unread(host: &Host) -> Option<Found> {
+    let path = host
+        .paths
+        .iter()
+        .filter(|path| path.own_window > 0.0)
+        .max_by(|a, b| a.received.total_cmp(&b.received))?;
+    // A window that is small fills between two reads of any program.
+    if path.own_window < 256.0 * 1024.0 || path.unread < 0.5 * path.own_window || path.sends() {
+        return None;
+    }
+    let why = format!(
+        "{} a connection lay unread: data came faster than it was taken",
+        units::Size(path.unread as u64).rounded()
+    );
+    found(Cause::Unread, Confidence::Medium, why, "more jobs (workers), or reads with sink: discard")
+}
+
+/// The kernel's own account of why a sender paused (tcpi_sndbuf_limited).
+fn buffer(host: &Host) -> Option<Found> {
+    let path = host.paths.iter().max_by(|a, b| a.sent.total_cmp(&b.sent))?;
+    if path.buffer_limited < 0.5 || !path.sends() {
+        return None;
+    }
+    let why = format!("the send buffer was too small {} of the time", percent(path.buffer_limited));
+    found(
+        Cause::SendBuffer,
+        Confidence::High,
+        why,
+        "raise net.ipv4.tcp_wmem on this host, or use more connections",
+    )
+    .map(|found| found.share(path.buffer_limited).at(path.name.clone()))
+}
+
+/// What a test of this host alone found to be the most.
+fn ceiling(host: &Host) -> Option<Found> {
+    let share = host.load.bytes_per_s / host.ceiling_bytes_per_s.filter(|most| *most > 0.0)?;
+    if share < FULL {
+        return None;
+    }
+    let why = format!("this host made {} of what it could drive when it was calibrated", percent(share));
+    found(Cause::Ceiling, Confidence::Medium, why, "more hosts").map(|found| found.share(share))
+}

@@ -1,0 +1,212 @@
+//! What a verdict is made from: means over the measured window, of every host that loaded.
+
+use serde::{Deserialize, Serialize};
+
+/// A whole measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// What the load was and did, all hosts together.
+    pub load: Load,
+    /// Every host.
+    pub hosts: Vec<Host>,
+}
+
+/// What stands behind the target's URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Something behind a network.
+    #[default]
+    Network,
+    /// Files or a device of the host.
+    Local,
+    /// Nothing: `null:`.
+    Nothing,
+}
+
+/// The load, on one host or all together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Load {
+    /// What the target is.
+    pub kind: Kind,
+    /// Length of the window, in seconds.
+    pub seconds: f64,
+    /// Operations that can be in flight at once.
+    pub lanes: f64,
+    /// Operations that ended well, a second.
+    pub ops_per_s: f64,
+    /// Payload bytes a second.
+    pub bytes_per_s: f64,
+    /// Mean service time, in seconds.
+    pub latency_s: f64,
+    /// Median and 99th percentile of the service time, in seconds.
+    pub median_s: f64,
+    /// The 99th.
+    pub p99_s: f64,
+    /// Share of the operations that failed, from 0 to 1.
+    pub failed: f64,
+    /// Operations that never had an answer.
+    pub unanswered: u64,
+    /// Operations a second that were asked for; `None` in a closed loop.
+    pub offered_ops_per_s: Option<f64>,
+    /// Share of the asked-for operations that were given up or still waited at the end.
+    pub not_started: f64,
+    /// The workload leaves lanes idle itself: think time, or a rate within a job.
+    pub paced: bool,
+}
+
+/// A host over the window. Shares are from 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Its part of the load.
+    pub load: Load,
+    /// Samples that were taken; without any nothing is known of the host.
+    pub samples: u32,
+    /// Cores that the program may run on.
+    pub cores: f64,
+    /// The core with least time left.
+    pub busiest_core: Core,
+    /// The core with most packets to handle.
+    pub softirq_core: Core,
+    /// Share of all cores' time that was not idle.
+    pub busy: f64,
+    /// Largest share of a core's time that went to other machines.
+    pub steal: f64,
+    /// Processor time of this program, in cores.
+    pub own_cores: f64,
+    /// Workers.
+    pub workers: u32,
+    /// Of the worker that ran most: the share of time that it ran.
+    pub ran: f64,
+    /// Of the worker that waited for a core most: the share of time that it did.
+    pub waited: f64,
+    /// That worker ran so much of the time.
+    pub ran_while_waiting: f64,
+    /// Cores' worth of time that a control group allows.
+    pub quota_cores: Option<f64>,
+    /// Share of its periods in which the quota was used up.
+    pub throttled_periods: f64,
+    /// Share of time in which all waited for memory.
+    pub memory_full: f64,
+    /// Allocations a second that had to free memory first.
+    pub memory_stalls_per_s: f64,
+    /// Packets that a core dropped before any program saw them.
+    pub softnet_dropped: u64,
+    /// Its cards.
+    pub cards: Vec<Card>,
+    /// Its connections, by the addresses of both ends.
+    pub paths: Vec<Path>,
+    /// Its disks.
+    pub disks: Vec<Disk>,
+    /// Payload bytes a second that this host could drive at most, as calibrated.
+    pub ceiling_bytes_per_s: Option<f64>,
+    /// Payload bytes a second that the network between it and the target carried in a test.
+    pub baseline_bytes_per_s: Option<f64>,
+}
+
+/// A core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Core {
+    /// The kernel's number.
+    pub number: u32,
+    /// Share of time that was not idle.
+    pub busy: f64,
+    /// Share of time spent with packets and other soft interrupts.
+    pub softirq: f64,
+}
+
+/// A network card.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Card {
+    /// The kernel's name.
+    pub name: String,
+    /// Speed in bytes a second; `None` where there is none.
+    pub speed: Option<f64>,
+    /// Bytes a second in the fuller direction, headers included.
+    pub bytes_per_s: f64,
+    /// Packets a second, both directions.
+    pub packets_per_s: f64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Both ends are this machine.
+    pub loopback: bool,
+}
+
+/// Connections between two addresses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Path {
+    /// For people: the other end's address.
+    pub name: String,
+    /// Connections.
+    pub connections: f64,
+    /// Bytes a second sent and acknowledged.
+    pub sent: f64,
+    /// Bytes a second received.
+    pub received: f64,
+    /// Share of time with something to send or unacknowledged.
+    pub busy: f64,
+    /// Share of time in which the other end's window let nothing out.
+    pub window_limited: f64,
+    /// Share of time in which the send buffer was too small.
+    pub buffer_limited: f64,
+    /// Share of the segments sent that were sent again.
+    pub resent: f64,
+    /// Share of the segments received that came out of order.
+    pub out_of_order: f64,
+    /// Segments that these shares are of: sent and received.
+    pub segments: u64,
+    /// Round-trip time of the connections, in seconds.
+    pub rtt_s: f64,
+    /// The least round-trip time, in seconds; 0 when unknown.
+    pub least_rtt_s: f64,
+    /// Round-trip time of echoes beside the load, in seconds.
+    pub echo_s: Option<f64>,
+    /// Share of the echoes without an answer.
+    pub echoes_lost: f64,
+    /// Smallest segment, in bytes; 0 when unknown.
+    pub mss_bytes: u32,
+    /// Largest window that the other end offered, in bytes; 0 when unknown.
+    pub peer_window: f64,
+    /// Largest window that was offered to it, in bytes; 0 when unknown.
+    pub own_window: f64,
+    /// Bytes a connection that had arrived and were not read, the mean.
+    pub unread: f64,
+}
+
+impl Path {
+    /// Bytes a second in the fuller direction.
+    pub fn rate(&self) -> f64 {
+        self.sent.max(self.received)
+    }
+
+    /// Data goes mostly to the other end.
+    pub fn sends(&self) -> bool {
+        self.sent > self.received
+    }
+}
+
+/// A disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Disk {
+    /// The kernel's name.
+    pub name: String,
+    /// Bytes a second, both directions.
+    pub bytes_per_s: f64,
+    /// Requests a second.
+    pub requests_per_s: f64,
+    /// Share of time with a request in it.
+    pub busy: f64,
+    /// Requests in it, the mean.
+    pub queue: f64,
+    /// A control group limits it.
+    pub limited: bool,
+}

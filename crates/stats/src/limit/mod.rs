@@ -1,0 +1,129 @@
+//! What held a result back: client, network, target, the load itself, or nothing.
+//!
+//! Pure: [`judge`] takes means over the measured window and says one [`Finding`]. The rules are few, asked in one order, and the first
+//! that holds is said; `docs/verdict.md` explains them. "Unclear" is an answer.
+
+mod client;
+mod evidence;
+mod finding;
+mod network;
+mod table;
+mod target;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use evidence::{Card, Core, Disk, Evidence, Host, Kind, Load, Path};
+pub use finding::{Bound, Cause, Confidence, EvidenceRow, Finding, HostFinding};
+
+use finding::Found;
+
+/// Fewer samples than this say it with less confidence.
+const ENOUGH_SAMPLES: u32 = 3;
+
+/// Says what held a measurement back.
+pub fn judge(evidence: &Evidence) -> Finding {
+    let each: Vec<(&Host, Found)> = evidence.hosts.iter().map(|host| (host, of_host(host))).collect();
+    let whole = target::first(&evidence.load);
+    let Some((host, most)) = commonest(&each) else {
+        let nothing = || {
+            let why = "nothing was seen of the hosts meanwhile".to_owned();
+            Found::new(
+                Bound::Unclear,
+                Cause::Nothing,
+                Confidence::Low,
+                why,
+                "measure for some seconds at least",
+            )
+        };
+        return finding(&whole.unwrap_or_else(nothing), Vec::new());
+    };
+    let mut finding = finding(whole.as_ref().unwrap_or(most), table::rows(host));
+    if each.len() > 1 {
+        name_hosts(&mut finding, &each, most);
+    }
+    finding
+}
+
+/// The rules in their order.
+fn of_host(host: &Host) -> Found {
+    if let Some(found) = target::first(&host.load) {
+        return found;
+    }
+    if host.samples == 0 {
+        let why = "nothing was seen of the host meanwhile".to_owned();
+        return Found::new(
+            Bound::Unclear,
+            Cause::Nothing,
+            Confidence::Low,
+            why,
+            "measure for some seconds at least",
+        );
+    }
+    let network = host.load.kind == Kind::Network;
+    let found = (if network { network::card(host) } else { None })
+        .or_else(|| if network { network::small_packets(host) } else { None })
+        .or_else(|| client::limit(host))
+        .or_else(|| if network { network::limit(host) } else { None })
+        .unwrap_or_else(|| target::limit(host));
+    match host.samples < ENOUGH_SAMPLES && found.confidence == Confidence::High {
+        true => Found { confidence: Confidence::Medium, ..found },
+        false => found,
+    }
+}
+
+/// What most hosts say; of several with as many, the first's.
+fn commonest<'a>(each: &'a [(&'a Host, Found)]) -> Option<(&'a Host, &'a Found)> {
+    let alike = |found: &Found| {
+        each.iter().filter(|(_, other)| (other.bound, other.cause) == (found.bound, found.cause)).count()
+    };
+    let most = each.iter().map(|(_, found)| alike(found)).max()?;
+    each.iter().find(|(_, found)| alike(found) == most).map(|(host, found)| (*host, found))
+}
+
+fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Finding {
+    let sure = match found.confidence {
+        Confidence::High => "",
+        Confidence::Medium => " (likely)",
+        Confidence::Low => " (a guess)",
+    };
+    Finding {
+        bound: found.bound,
+        cause: found.cause,
+        confidence: found.confidence,
+        place: found.place.clone(),
+        share: found.share,
+        sentence: format!("{}{sure}: {}", found.bound.words(), found.why),
+        next: found.next.clone(),
+        evidence,
+        hosts: Vec::new(),
+    }
+}
+
+/// With several hosts: whether they are alike, and which are not.
+fn name_hosts(finding: &mut Finding, each: &[(&Host, Found)], most: &Found) {
+    let differ: Vec<&(&Host, Found)> =
+        each.iter().filter(|(_, found)| (found.bound, found.cause) != (most.bound, most.cause)).collect();
+    match differ.as_slice() {
+        [] => finding.sentence = format!("all {} hosts {}", each.len(), finding.sentence),
+        [(host, found)] => {
+            let own = format!("{} is {}: {}", host.name, found.bound.words(), found.why);
+            finding.sentence = format!("{}; all hosts but one, {own}", finding.sentence);
+        }
+        some => {
+            let names: Vec<&str> = some.iter().take(8).map(|(host, _)| host.name.as_str()).collect();
+            let many = each.len() - some.len();
+            finding.sentence =
+                format!("{}; {many} of {} hosts, not {}", finding.sentence, each.len(), names.join(", "));
+        }
+    }
+    finding.hosts = each
+        .iter()
+        .map(|(host, found)| HostFinding {
+            host: host.name.clone(),
+            bound: found.bound,
+            cause: found.cause,
+            sentence: format!("{}: {}", found.bound.words(), found.why),
+        })
+        .collect();
+}

@@ -1,0 +1,215 @@
+//! Is what lies between host and target the limit? Each rule with its source.
+
+use super::client;
+use super::evidence::{Host, Path};
+use super::finding::{Bound, Cause, Confidence, Found};
+use super::words::{percent, time};
+
+/// A card is full from here on, headers included: what is left goes for gaps and preambles between packets.
+pub(super) const CARD_FULL: f64 = 0.9;
+/// A baseline measured with nothing else to do is reached from here on.
+pub(super) const BASELINE: f64 = 0.9;
+/// Packets queue on a path whose round trip takes so many times the least, and this much longer in seconds. The second keeps
+/// short paths apart from interrupts that come late.
+pub(super) const GROWN: f64 = 3.0;
+/// The much longer.
+pub(super) const GROWN_BY_S: f64 = 0.0015;
+/// A sender with something to send for less of the time than this is not held back by the path.
+pub(super) const BUSY: f64 = 0.7;
+/// Above this share of lost segments TCP no longer fills a path (Mathis and others, 1997: rate falls with the root of it).
+pub(super) const LOSSY: f64 = 0.002;
+/// Fewer segments than this say nothing of shares.
+const ENOUGH_SEGMENTS: u64 = 500;
+/// A path with less than this share of what the others carry is slow.
+pub(super) const SLOW: f64 = 0.5;
+/// A window is the limit when what is under way fills this share of it.
+const WINDOW_USED: f64 = 0.5;
+/// Smaller segments than these are not the usual 1448 of Ethernet, nor what a tunnel leaves of it.
+pub(super) const SMALL: u32 = 1300;
+/// A window that has never been wider than this is small; the kernel widens it by itself while programs read.
+const SMALL_WINDOW: f64 = 256.0 * 1024.0;
+
+fn found(cause: Cause, confidence: Confidence, why: String, next: &str) -> Option<Found> {
+    Some(Found::new(Bound::Network, cause, confidence, why, next))
+}
+
+/// Cards: before the client's cores, which may be full because the card is.
+pub(super) fn card(host: &Host) -> Option<Found> {
+    let share = |card: &&super::evidence::Card| card.bytes_per_s / card.speed.unwrap_or(f64::INFINITY);
+    let card = host.cards.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let used = share(&card);
+    if used < CARD_FULL {
+        return None;
+    }
+    let why = format!("{} carried {} of its line rate", card.name, percent(used));
+    found(Cause::LineRate, Confidence::High, why, "more hosts, more cards, or faster ones")
+        .map(|found| found.at(card.name.clone()).share(used))
+}
+
+/// Packets so small that handling them takes the time: before the cores, which are full because of them.
+pub(super) fn small_packets(host: &Host) -> Option<Found> {
+    let path = busiest(host)?;
+    if path.mss_bytes == 0 || path.mss_bytes >= SMALL {
+        return None;
+    }
+    let why = |what: &str| format!("segments of {} bytes where 1448 are usual, and {what}", path.mss_bytes);
+    let next = "look for the interface or switch port with the small MTU on this path";
+    let full = host.busy >= client::FULL || host.ran >= client::FULL || host.softirq_core.softirq >= 0.5;
+    if full {
+        let what = format!("cores {} busy with {} packets/s", percent(host.busy), packets(host));
+        return found(Cause::SmallPackets, Confidence::Medium, why(&what), next)
+            .map(|found| found.at(path.name.clone()));
+    }
+    let what = format!("the path at its limit ({})", queue(path).map_or_else(String::new, |(_, why)| why));
+    queue(path)?;
+    found(Cause::SmallPackets, Confidence::Medium, why(&what), next).map(|found| found.at(path.name.clone()))
+}
+
+fn packets(host: &Host) -> String {
+    format!("{:.0}", host.cards.iter().map(|card| card.packets_per_s).fold(0.0, f64::max))
+}
+
+/// The rest, once the client is known to have time left.
+pub(super) fn limit(host: &Host) -> Option<Found> {
+    slow_path(host)
+        .or_else(|| window(host))
+        .or_else(|| rate(host))
+        .or_else(|| loss(host))
+        .or_else(|| baseline(host))
+}
+
+fn busiest(host: &Host) -> Option<&Path> {
+    host.paths.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+}
+
+/// How much longer than it must a packet is under way: how sure that is, and in words. Echoes are better than a
+/// connection's own time, which holds the wait for an answer where requests are small.
+pub(super) fn queue(path: &Path) -> Option<(Confidence, String)> {
+    let grown = |now: f64| now >= path.least_rtt_s * GROWN && now - path.least_rtt_s >= GROWN_BY_S;
+    let least = time(path.least_rtt_s);
+    match path.echo_s {
+        Some(echo) => grown(echo)
+            .then(|| (Confidence::High, format!("round trip {} under load, {least} without", time(echo)))),
+        // Data that is sent is acknowledged at once: the time is the path's.
+        None => (path.sends() && path.busy >= BUSY && grown(path.rtt_s)).then(|| {
+            (Confidence::Medium, format!("round trip {} under load, {least} without", time(path.rtt_s)))
+        }),
+    }
+}
+
+/// One path far behind others that do the same.
+fn slow_path(host: &Host) -> Option<Found> {
+    let each = |path: &Path| path.rate() / path.connections.max(1.0);
+    let mut paths: Vec<&Path> = host.paths.iter().filter(|path| path.connections > 0.0).collect();
+    if paths.len() < 2 {
+        return None;
+    }
+    paths.sort_by(|a, b| each(a).total_cmp(&each(b)));
+    let slow = paths[0];
+    let middle = each(paths[(paths.len() - 1) / 2 + 1]);
+    if each(slow) >= SLOW * middle {
+        return None;
+    }
+    // Slow may also be what is asked for less: then nothing is wrong with the path.
+    let sign = match (queue(slow), lossy(slow)) {
+        (Some((_, words)), _) => words,
+        (None, Some(share)) => format!("{} of its segments lost", percent(share)),
+        (None, None) if slow.sends() && slow.busy >= BUSY => "always with data to send".to_owned(),
+        (None, None) => return None,
+    };
+    let why = format!(
+        "the path to {} carried {}, the others {} each ({sign})",
+        slow.name,
+        units::ByteRate(slow.rate()),
+        units::ByteRate(middle * slow.connections.max(1.0))
+    );
+    found(
+        Cause::SlowPath,
+        Confidence::High,
+        why,
+        "compare cables, ports and routes of this path with the others'",
+    )
+    .map(|found| found.at(slow.name.clone()).share(each(slow) / middle))
+}
+
+/// The most that a window lets through is its size a round trip.
+fn window(host: &Host) -> Option<Found> {
+    let path = busiest(host)?;
+    if path.sends() {
+        if path.window_limited < 0.5 || path.peer_window == 0.0 || path.peer_window >= SMALL_WINDOW {
+            return None;
+        }
+        let why = format!(
+            "the target offers a window of {}, which was full {} of the time",
+            units::Size(path.peer_window as u64).rounded(),
+            percent(path.window_limited)
+        );
+        let next = "raise the receive buffer at the target (net.ipv4.tcp_rmem), or use more connections";
+        return found(Cause::Window, Confidence::High, why, next)
+            .map(|found| found.at(path.name.clone()).share(path.window_limited));
+    }
+    let under_way = path.received / path.connections.max(1.0) * path.least_rtt_s;
+    if path.own_window == 0.0 || under_way < WINDOW_USED * path.own_window {
+        return None;
+    }
+    let why = format!(
+        "this host offers a window of {} a connection, of which a round trip of {} fills {}",
+        units::Size(path.own_window as u64).rounded(),
+        time(path.least_rtt_s),
+        percent((under_way / path.own_window).min(1.0))
+    );
+    let next = "raise the receive buffer here (net.ipv4.tcp_rmem), or use more connections";
+    found(Cause::Window, Confidence::High, why, next)
+        .map(|found| found.at(path.name.clone()).share(under_way / path.own_window))
+}
+
+/// Packets wait somewhere on the way: something there is full, whatever its rate is.
+fn rate(host: &Host) -> Option<Found> {
+    let path = busiest(host)?;
+    let (confidence, why) = queue(path)?;
+    // A sender that the other end holds back makes no queue; one with little to send neither.
+    if path.sends() && (path.busy < BUSY || path.window_limited >= 0.5) {
+        return None;
+    }
+    let why = format!(
+        "the path to {} carries no more than {}: {why}",
+        path.name,
+        units::ByteRate(path.rate()).as_bits()
+    );
+    let next = "look for the narrowest link on this path, a shaper or a shared uplink; manometer network measures it";
+    found(Cause::PathRate, confidence, why, next).map(|found| found.at(path.name.clone()))
+}
+
+/// The share of segments that were lost, if it is one that counts.
+fn lossy(path: &Path) -> Option<f64> {
+    let lost = if path.sends() { path.resent } else { path.out_of_order };
+    let lost = lost.max(if path.echoes_lost >= 0.01 {
+        path.echoes_lost.min(path.resent.max(path.out_of_order))
+    } else {
+        0.0
+    });
+    (path.segments >= ENOUGH_SEGMENTS && lost >= LOSSY).then_some(lost)
+}
+
+fn loss(host: &Host) -> Option<Found> {
+    let path = busiest(host)?;
+    // On loopback nothing is lost on the way: there the other end was too slow to take it.
+    let loopback =
+        host.cards.iter().filter(|card| !card.loopback).all(|card| card.bytes_per_s * 2.0 < path.rate());
+    let loopback = loopback && host.cards.iter().any(|card| card.loopback);
+    let lost = lossy(path).filter(|_| !loopback)?;
+    let what =
+        if path.sends() { "of the segments were sent again" } else { "of the segments came out of order" };
+    let why = format!("{} {what} on the path to {}", percent(lost), path.name);
+    let next = "look for drops and errors on the interfaces, cables and switch ports of this path";
+    found(Cause::Loss, Confidence::High, why, next).map(|found| found.at(path.name.clone()).share(lost))
+}
+
+fn baseline(host: &Host) -> Option<Found> {
+    let share = host.load.bytes_per_s / host.baseline_bytes_per_s.filter(|most| *most > 0.0)?;
+    if share < BASELINE {
+        return None;
+    }
+    let why = format!("{} of what the network carried in its own test", percent(share));
+    found(Cause::Baseline, Confidence::High, why, "more hosts or more paths").map(|found| found.share(share))
+}

@@ -1,0 +1,110 @@
+//! The evidence as a table: what was looked at, what was seen, from where on it is a limit.
+
+use super::client::{ALL_FULL, FULL, THROTTLED, WAITED};
+use super::evidence::{Host, Kind};
+use super::finding::EvidenceRow;
+use super::network::{self, CARD_FULL, LOSSY};
+use super::target::{LANES_USED, in_use, round_trip_s};
+use super::words::{percent, time};
+
+/// Rows of one host; what is not known is left out.
+pub(super) fn rows(host: &Host) -> Vec<EvidenceRow> {
+    let mut rows = Vec::new();
+    let mut row = |name: &str, value: String, limit: String, says: &str| {
+        rows.push(EvidenceRow { name: name.to_owned(), value, limit, says: says.to_owned() });
+    };
+    let room = |full: bool| if full { "full" } else { "has time left" };
+    if host.workers > 0 {
+        row(
+            "busiest worker",
+            format!("{} of a core", percent(host.ran)),
+            percent(FULL),
+            room(host.ran >= FULL),
+        );
+        let waits = if host.waited >= WAITED { "held back" } else { "gets its core" };
+        row("worker waited for a core", percent(host.waited), percent(WAITED), waits);
+    }
+    if host.samples > 0 {
+        row(
+            "all cores",
+            format!("{} busy", percent(host.busy)),
+            percent(ALL_FULL),
+            room(host.busy >= ALL_FULL),
+        );
+    }
+    if let Some(cores) = host.quota_cores {
+        let value = format!("{cores:.2} cores, used up in {} of periods", percent(host.throttled_periods));
+        let says = if host.throttled_periods >= THROTTLED { "held back" } else { "not reached" };
+        row("processor quota", value, percent(THROTTLED), says);
+    }
+    if host.load.kind == Kind::Network {
+        network_rows(host, &mut row);
+    }
+    if host.load.kind == Kind::Local {
+        for disk in host.disks.iter().take(4) {
+            let value = format!(
+                "{} busy, {:.1} requests, {}",
+                percent(disk.busy),
+                disk.queue,
+                units::ByteRate(disk.bytes_per_s)
+            );
+            let says = match (disk.limited, disk.busy >= FULL) {
+                (true, _) => "limited by a control group",
+                (false, true) => "busy all the time",
+                (false, false) => "has time left",
+            };
+            row(&format!("disk {}", disk.name), value, percent(FULL), says);
+        }
+    }
+    let load = &host.load;
+    if load.lanes > 0.0 && load.ops_per_s > 0.0 {
+        let used = in_use(load);
+        let says = if used >= LANES_USED * load.lanes { "all in use" } else { "not all are needed" };
+        row("lanes", format!("{used:.1} of {:.0}", load.lanes), percent(LANES_USED), says);
+        row(
+            "operation",
+            format!("{} on average, p99 {}", time(load.latency_s), time(load.p99_s)),
+            String::new(),
+            "",
+        );
+    }
+    rows
+}
+
+fn network_rows(host: &Host, row: &mut dyn FnMut(&str, String, String, &str)) {
+    for card in host.cards.iter().filter(|card| card.bytes_per_s > 0.0).take(4) {
+        let value = units::ByteRate(card.bytes_per_s).as_bits();
+        match card.speed {
+            Some(speed) => {
+                let says = if card.bytes_per_s >= CARD_FULL * speed { "full" } else { "has room" };
+                let limit = units::ByteRate(speed * CARD_FULL).as_bits();
+                row(&format!("card {}", card.name), value, limit, says);
+            }
+            None => row(&format!("card {}", card.name), value, String::new(), "no line rate known"),
+        }
+    }
+    let Some(path) = host.paths.iter().max_by(|a, b| a.rate().total_cmp(&b.rate())) else { return };
+    let queue = network::queue(path).is_some();
+    let trip = round_trip_s(path);
+    let kind = if path.echo_s.is_some() { "round trip (echo)" } else { "round trip (least)" };
+    let value = format!("{}, least {}", time(trip), time(path.least_rtt_s));
+    let limit = format!("{:.0} × least", network::GROWN);
+    row(kind, value, limit, if queue { "packets queue on the path" } else { "no queue on the path" });
+    let (name, lost) =
+        if path.sends() { ("sent again", path.resent) } else { ("out of order", path.out_of_order) };
+    row(
+        name,
+        percent(lost),
+        percent(LOSSY),
+        if lost >= LOSSY { "packets are lost" } else { "no loss that counts" },
+    );
+    if path.sends() {
+        let value = format!("{} of the time", percent(path.window_limited));
+        let says = if path.window_limited >= 0.5 { "the target holds the sender back" } else { "open" };
+        row("target's window closed", value, percent(0.5), says);
+    }
+    if path.mss_bytes > 0 {
+        let says = if path.mss_bytes < network::SMALL { "small packets" } else { "usual" };
+        row("segments", format!("{} bytes", path.mss_bytes), format!("{} bytes", network::SMALL), says);
+    }
+}
