@@ -2,6 +2,7 @@
 
 mod agent;
 mod array_command;
+mod calibrate;
 mod check;
 mod cleanup;
 mod client;
@@ -31,6 +32,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Calibrate(calibrate::arguments::CalibrateArguments),
     Check(Box<check::arguments::CheckArguments>),
     Run(Box<run::arguments::RunArguments>),
     Fio(fio::arguments::FioArguments),
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
     let messages = messages::Messages::new();
     ExitCode::from(match cli.command {
         Command::Array(arguments) => array_command::run(*arguments, &messages),
+        Command::Calibrate(arguments) => calibrate::run(&arguments, &messages),
         Command::Check(arguments) => check::run(*arguments, &messages),
         Command::Cleanup(arguments) => cleanup::run(arguments, &messages),
         Command::Compare(arguments) => report_commands::compare::run(&arguments, &messages),

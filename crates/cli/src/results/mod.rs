@@ -5,7 +5,7 @@ pub mod export;
 pub mod forget;
 pub mod list;
 pub mod show;
-mod words;
+pub mod words;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -29,7 +29,7 @@ const DRAWS: (usize, usize) = (1000, 20_000);
 /// What is degraded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FindingOf {
+pub enum Degraded {
     /// Every link of a host.
     Host(u32),
     /// One link, from a host to another.
@@ -38,9 +38,9 @@ pub enum FindingOf {
 
 /// Something that is worse than the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct NetworkFinding {
     /// What.
-    pub of: FindingOf,
+    pub of: Degraded,
     /// TCP connections of the links that were compared.
     pub streams: u32,
     /// Whether they were loaded both ways at once.
@@ -59,7 +59,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkJudgement {
     /// What is degraded, the worst first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<NetworkFinding>,
     /// Links that could not be measured, from a host to another.
     pub failed: Vec<(u32, u32)>,
     /// Ways of measuring with too few links to tell what is usual: streams, and whether both ways at once.
@@ -92,7 +92,8 @@ pub fn judge_network(matrix: &NetworkMatrix) -> NetworkJudgement {
     }
     judgement.failed.sort_unstable();
     judgement.failed.dedup();
-    let share = |finding: &Finding| finding.bytes_per_s / finding.usual_bytes_per_s.max(f64::MIN_POSITIVE);
+    let share =
+        |finding: &NetworkFinding| finding.bytes_per_s / finding.usual_bytes_per_s.max(f64::MIN_POSITIVE);
     judgement.findings.sort_by(|a, b| share(a).total_cmp(&share(b)));
     judgement
 }
@@ -163,13 +164,13 @@ impl Apart {
     }
 }
 
-fn judge(points: &[Point], bounds: &Bounds) -> Vec<Finding> {
+fn judge(points: &[Point], bounds: &Bounds) -> Vec<NetworkFinding> {
     let mut findings = Vec::new();
     let mut left = points.to_vec();
     // Each round takes a host's links away, so it ends.
     while let Some((host, apart)) = worst_host(&left, bounds) {
-        findings.push(Finding {
-            of: FindingOf::Host(host),
+        findings.push(NetworkFinding {
+            of: Degraded::Host(host),
             streams: 0,
             both_ways: false,
             bytes_per_s: apart.own,
@@ -187,8 +188,8 @@ fn judge(points: &[Point], bounds: &Bounds) -> Vec<Finding> {
     let low = left.iter().filter(|point| {
         point.2 < median * (1.0 - LEAST_SHORTFALL) && (median - point.2) / spread > bounds.link
     });
-    findings.extend(low.map(|point| Finding {
-        of: FindingOf::Link(point.0, point.1),
+    findings.extend(low.map(|point| NetworkFinding {
+        of: Degraded::Link(point.0, point.1),
         streams: 0,
         both_ways: false,
         bytes_per_s: point.2,

@@ -46,8 +46,8 @@ fn one_degraded_of_six_pairs_is_found_by_name() {
             noisy(&mut points, &mut rng, 0.01);
             let bad = rng.usize(..points.len());
             points[bad].2 *= 0.6;
-            let found: Vec<FindingOf> = judge(&points, &bounds).iter().map(|finding| finding.of).collect();
-            assert_eq!(found, [FindingOf::Link(points[bad].0, points[bad].1)], "seed {seed}");
+            let found: Vec<Degraded> = judge(&points, &bounds).iter().map(|finding| finding.of).collect();
+            assert_eq!(found, [Degraded::Link(points[bad].0, points[bad].1)], "seed {seed}");
         }
     }
 }
@@ -60,8 +60,8 @@ fn a_pair_that_is_bad_in_both_directions_is_two_findings_and_no_host() {
     noisy(&mut points, &mut rng, 0.01);
     let bad = |point: &&mut Point| (point.0, point.1) == (1, 3) || (point.0, point.1) == (3, 1);
     points.iter_mut().filter(bad).for_each(|point| point.2 *= 0.5);
-    let found: Vec<FindingOf> = judge(&points, &bounds).iter().map(|finding| finding.of).collect();
-    assert_eq!(found, [FindingOf::Link(1, 3), FindingOf::Link(3, 1)]);
+    let found: Vec<Degraded> = judge(&points, &bounds).iter().map(|finding| finding.of).collect();
+    assert_eq!(found, [Degraded::Link(1, 3), Degraded::Link(3, 1)]);
 }
 
 /// Half of the links of four hosts are a bad host's: the median of all would not tell.
@@ -76,7 +76,7 @@ fn a_host_whose_links_are_all_bad_is_named_instead_of_them() {
             noisy(&mut points, &mut rng, 0.01);
             points.iter_mut().filter(|point| point.0 == 2 || point.1 == 2).for_each(|point| point.2 *= 0.4);
             let judged = judge(&points, &bounds);
-            found += usize::from(judged.len() == 1 && judged[0].of == FindingOf::Host(2));
+            found += usize::from(judged.len() == 1 && judged[0].of == Degraded::Host(2));
         }
         assert!(found >= 99, "{found} of 100");
     }
@@ -110,7 +110,7 @@ fn links_are_compared_only_with_their_like() {
     assert_eq!(judgement.not_judged, [(16, false)]);
     assert_eq!(judgement.findings.len(), 1, "{judgement:?}");
     let finding = &judgement.findings[0];
-    assert_eq!((finding.of, finding.streams, finding.compared), (FindingOf::Link(0, 2), 8, 5));
+    assert_eq!((finding.of, finding.streams, finding.compared), (Degraded::Link(0, 2), 8, 5));
     assert!((finding.bytes_per_s - 400.2).abs() < 0.01 && finding.usual_bytes_per_s > 800.0, "{finding:?}");
     assert_eq!(judge_network(&matrix), judgement);
     assert_eq!(matrix.name(0, 2), "a → c");

@@ -1,0 +1,56 @@
+//! What the user typed after `manometer calibrate`.
+
+use clap::Args;
+
+use crate::results::{Format, ResultsFile};
+
+/// Measures what this client could drive at most, whatever the storage: its processors, its memory, its kernel.
+///
+/// NFS and S3 are measured against a simulated array in memory on the loopback interface, in a process beside this one.
+/// The result is kept beside the results file as the calibration of this host.
+///
+/// Exit code: 0 measured, 1 something could not be measured or kept, 2 wrong usage, 130 or 143 interrupted.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct CalibrateArguments {
+    /// Measured seconds of each piece in each repetition
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// How often each piece is measured, in turn with the others; their spread is shown
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repetitions: u32,
+    /// How the kernel is asked for I/O
+    #[arg(long, value_name = "KIND", default_value = "auto")]
+    pub reactor: reactor::Choice,
+    /// How the result is shown
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
+    #[command(flatten)]
+    pub file: ResultsFile,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  manometer calibrate
+  manometer calibrate --seconds 0.2 --repetitions 3
+  manometer calibrate --output json > this-host.json";
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.05..=600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("write seconds from 0.05 to 600, such as 1 or 0.5".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_have_bounds() {
+        assert_eq!(seconds("0.5"), Ok(0.5));
+        for wrong in ["0", "601", "-1", "x", "NaN", "inf"] {
+            assert!(seconds(wrong).unwrap_err().contains("0.05 to 600"), "{wrong}");
+        }
+    }
+}

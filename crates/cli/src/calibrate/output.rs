@@ -1,0 +1,177 @@
+//! What a calibration says, for people.
+
+use stats::{Calibration, CalibrationUnit, Ceiling, Spread};
+use units::{ByteRate, OpRate, Size};
+
+use crate::results::words;
+
+/// The whole text.
+pub fn text(calibration: &Calibration) -> String {
+    let mut out = String::new();
+    let fact = |name: &str| calibration.facts.get(name).map_or("?", String::as_str);
+    let cores = cores(calibration.cores);
+    out.push_str(&format!(
+        "{}: {cores} ({}), Linux {}, {}, {} memory\n{} repetitions of {} s; shown are the median and, in brackets, the least and the greatest\n\n",
+        calibration.host,
+        fact("cpu.model"),
+        calibration.kernel,
+        calibration.reactor,
+        fact("memory.bytes").parse().map_or_else(|_| "?".to_owned(), |bytes| Size(bytes).rounded()),
+        calibration.repetitions,
+        calibration.seconds,
+    ));
+    out.push_str("What the processors of this client would allow\n");
+    out.push_str(&ceilings(calibration));
+    out.push('\n');
+    for sentence in sentences(calibration) {
+        out.push_str(&format!("{sentence}\n"));
+    }
+    out.push_str(
+        "The server shares the cores on the loopback interface, so these follow from the processor time that the client's\n\
+         threads used, not from the clock. A network card's interrupts and its driver cost extra; one core serves one worker.\n\n",
+    );
+    out.push_str("What was measured\n");
+    out.push_str(&measures(calibration));
+    if !calibration.remarks.is_empty() {
+        out.push_str("\nWhat will hold measurements back on this host\n");
+        calibration.remarks.iter().for_each(|remark| out.push_str(&format!("  {remark}\n")));
+    }
+    out
+}
+
+fn ceilings(calibration: &Calibration) -> String {
+    let rows = calibration.ceilings.iter().map(|ceiling| {
+        let size =
+            if ceiling.protocol == "tcp" { String::new() } else { Size(ceiling.block_bytes).to_string() };
+        vec![
+            named(ceiling),
+            size,
+            shown(&ceiling.per_core, ceiling.unit),
+            shown(&ceiling.all_cores, ceiling.unit),
+        ]
+    });
+    let all = format!("all {}", cores(calibration.cores));
+    words::table(&["", "", "one core", &all], 2, rows.collect(), "  ")
+}
+
+/// What people take home: large operations of each protocol.
+fn sentences(calibration: &Calibration) -> Vec<String> {
+    let of = |protocol: &str, operation: &str, what: &str| {
+        let ceiling = calibration.ceiling(protocol, operation, 1 << 20)?;
+        let all = ceiling.all_cores;
+        let range = match (rate(all.low, ceiling.unit), rate(all.high, ceiling.unit)) {
+            (low, high) if low == high => low,
+            (low, high) => format!("{low} to {high}"),
+        };
+        Some(format!(
+            "This client can drive at most about {range} of {what} with all {}: {} per core.",
+            cores(calibration.cores),
+            rate(ceiling.per_core.median, ceiling.unit),
+        ))
+    };
+    let wanted = [
+        of("nfs", "read", "NFS reads"),
+        of("nfs", "write", "NFS writes"),
+        of("s3", "get", "S3 GETs"),
+        of("s3", "put", "S3 PUTs"),
+    ];
+    wanted.into_iter().flatten().collect()
+}
+
+fn measures(calibration: &Calibration) -> String {
+    let rows = calibration.measures.iter().map(|measure| {
+        let cpu = measure.per_cpu_second.as_ref().map(|spread| shown(spread, measure.unit));
+        vec![measure.title.clone(), shown(&measure.by_clock, measure.unit), cpu.unwrap_or_else(|| "-".into())]
+    });
+    let mut text = words::table(&["", "by the clock", "per CPU-second"], 1, rows.collect(), "  ");
+    let cost = calibration.measure("null-one").and_then(|measure| measure.per_cpu_second);
+    if let Some(cost) = cost.filter(|cost| cost.median > 0.0) {
+        text.push_str(&format!(
+            "  an operation costs this program {:.0} ns besides its protocol\n",
+            1e9 / cost.median
+        ));
+    }
+    text
+}
+
+fn named(ceiling: &Ceiling) -> String {
+    match &*ceiling.protocol {
+        "tcp" => format!("TCP {}", ceiling.operation),
+        "s3" => format!("S3 {}", ceiling.operation.to_uppercase()),
+        other => format!("{} {}", other.to_uppercase(), ceiling.operation),
+    }
+}
+
+/// `16.0 GB/s (15.2 GB/s to 16.4 GB/s)`
+fn shown(spread: &Spread, unit: CalibrationUnit) -> String {
+    let one = |value| rate(value, unit);
+    match spread.low == spread.high {
+        true => one(spread.median),
+        false => format!("{} ({} to {})", one(spread.median), one(spread.low), one(spread.high)),
+    }
+}
+
+fn rate(value: f64, unit: CalibrationUnit) -> String {
+    match unit {
+        CalibrationUnit::BytesPerS => ByteRate(value).to_string(),
+        CalibrationUnit::OpsPerS => OpRate(value).to_string(),
+        CalibrationUnit::Nanoseconds if value < 1000.0 => format!("{value:.1} ns"),
+        CalibrationUnit::Nanoseconds => units::latency(value as u64),
+    }
+}
+
+fn cores(count: u32) -> String {
+    if count == 1 { "1 core".into() } else { format!("{count} cores") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::pieces::{Block, Found, Operation, Piece, gather};
+
+    #[test]
+    fn the_ceiling_is_stated_as_a_range() {
+        let mut calibration = Calibration {
+            schema: "manometer.calibration".into(),
+            schema_version: stats::CALIBRATION_VERSION,
+            manometer_version: "0".into(),
+            host: "client1".into(),
+            kernel: "6.18".into(),
+            taken: "2026-11-22T08:00:00Z".into(),
+            cores: 4,
+            reactor: "io_uring".into(),
+            seconds: 1.0,
+            repetitions: 3,
+            measures: Vec::new(),
+            ceilings: Vec::new(),
+            facts: Default::default(),
+            remarks: vec!["the cores' governor is powersave".into()],
+        };
+        let reads = [15e9, 16e9, 16.5e9].map(|bytes| Found::rate(bytes, 2.0, 1.0)).to_vec();
+        let small = [1e6, 1e6, 1.1e6].map(|ops| Found::rate(ops, 1.0, 1.0)).to_vec();
+        let null = [Found::rate(40e6, 1.0, 1.0)].to_vec();
+        gather(
+            &mut calibration,
+            &[
+                (Piece::NullOne, null),
+                (Piece::Nfs(Operation::Read, Block::Large), reads),
+                (Piece::Nfs(Operation::Read, Block::Small), small),
+                (Piece::Clock, vec![Found::plain(17.26)]),
+            ],
+        );
+        let text = text(&calibration);
+        for expected in [
+            "This client can drive at most about 60.0 GB/s to 66.0 GB/s of NFS reads with all 4 cores: 16.0 GB/s per core.",
+            "16.0 GB/s (15.0 GB/s to 16.5 GB/s)",
+            "1.0M/s (1.0M/s to 1.1M/s)",
+            "all 4 cores",
+            "an operation costs this program 25 ns",
+            "17.3 ns",
+            "  the cores' governor is powersave\n",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is missing in\n{text}");
+        }
+        assert_eq!(calibration.ceilings.len(), 2, "the null target is no protocol");
+        assert_eq!(calibration.measure("nfs-read-1m").unwrap().by_clock.median, 8e9);
+    }
+}

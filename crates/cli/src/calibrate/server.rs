@@ -1,0 +1,193 @@
+//! The simulated array in a process of its own: what it costs is not this process's.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use drivers::nfs::NfsConfig;
+use drivers::s3::{Endpoint, S3Config};
+use provision::{BucketAccess, Cancel, Journal, Management, RunId, Secret, Session, Trust, Want, Wanted};
+use serde::Deserialize;
+
+/// The longest that it may take to start, and to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A running array with an export and a bucket. Dropped, it is stopped, and nothing of it stays.
+pub struct Server {
+    child: Child,
+    /// It removes what it made when it goes.
+    session: Option<Session>,
+    directory: PathBuf,
+    export: String,
+    bucket: BucketAccess,
+    ready: Ready,
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    management: String,
+    fingerprint: String,
+    token: String,
+    data: Vec<Address>,
+}
+
+#[derive(Deserialize)]
+struct Address {
+    ip: IpAddr,
+    nfs_port: u16,
+    mount_port: u16,
+    portmap_port: u16,
+    s3_port: u16,
+}
+
+/// A directory that only we may enter; it goes with its guard unless a server keeps it.
+struct Scratch(Option<PathBuf>);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(directory) = &self.0 {
+            // Only this process knows of it.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+    }
+}
+
+impl Server {
+    /// Starts this program's `array` with so many threads for each protocol.
+    ///
+    /// # Errors
+    /// It could not be started, or did not answer in time.
+    pub fn start(threads: u32) -> Result<Self> {
+        let name = format!("manometer-calibrate-{}-{}", std::process::id(), fastrand::u64(..));
+        let directory = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(&directory).with_context(|| {
+            format!("{}: cannot be made; name a directory where you may write in TMPDIR", directory.display())
+        })?;
+        let mut scratch = Scratch(Some(directory.clone()));
+        let mut child = Guarded(Some(spawn(&directory, threads)?));
+        let ready = wait(&directory.join("ready"), &mut child)?;
+        let (session, export, bucket) = provision(&directory, &ready)?;
+        scratch.0 = None;
+        let child = child.0.take().context("the simulated array is not there; this is a defect")?;
+        Ok(Self { child, session: Some(session), directory, export, bucket, ready })
+    }
+
+    fn address(&self) -> Result<&Address> {
+        self.ready.data.first().context("the simulated array has no data address; this is a defect")
+    }
+
+    /// A directory of the export.
+    ///
+    /// # Errors
+    /// The array has no address.
+    pub fn nfs(&self, directory: &str) -> Result<NfsConfig> {
+        let address = self.address()?;
+        Ok(NfsConfig {
+            nfs_port: Some(address.nfs_port),
+            mount_port: Some(address.mount_port),
+            portmap_port: address.portmap_port,
+            ..NfsConfig::new(address.ip, self.export.as_str(), directory)
+        })
+    }
+
+    /// A prefix of the bucket.
+    ///
+    /// # Errors
+    /// The array has no address.
+    pub fn s3(&self, prefix: &str) -> Result<S3Config> {
+        let address = self.address()?;
+        let endpoint = Endpoint { tls: false, host: address.ip.to_string(), port: address.s3_port };
+        let credentials = crate::check::credentials(&self.bucket);
+        Ok(S3Config::new(endpoint, &self.bucket.bucket, prefix, credentials))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.session.take());
+        end(&mut self.child);
+        // Only this process knows of it.
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// A child that is ended unless somebody takes it.
+struct Guarded(Option<Child>);
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            end(child);
+        }
+    }
+}
+
+fn end(child: &mut Child) {
+    // It ends with its input; what does not is killed, so that nothing waits for ever.
+    drop(child.stdin.take());
+    let mut left = PATIENCE;
+    while matches!(child.try_wait(), Ok(None)) && left > Duration::ZERO {
+        std::thread::sleep(LOOK);
+        left = left.saturating_sub(LOOK);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn spawn(directory: &Path, threads: u32) -> Result<Child> {
+    let program = std::env::current_exe().context("this program's own file is not known")?;
+    // A network of its own within 127.0.0.0/8, so that calibrations side by side do not meet.
+    let data = format!("127.{}.{}.1,mtu=9000", fastrand::u8(1..=250), fastrand::u8(..));
+    let threads = threads.to_string();
+    let mut command = Command::new(&program);
+    command.args(["array", "--until-eof", "--management", "127.0.0.1:0", "--data", &data]);
+    command.args(["--nfs-threads", &threads, "--s3-threads", &threads, "--ready-file"]);
+    command.arg(directory.join("ready"));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // It makes a token of its own: one of the environment belongs to another array.
+    command.env_remove("MANOMETER_ARRAY_TOKEN");
+    command.spawn().with_context(|| format!("{}: cannot be started as a simulated array", program.display()))
+}
+
+fn wait(path: &Path, child: &mut Guarded) -> Result<Ready> {
+    let mut left = PATIENCE;
+    while left > Duration::ZERO {
+        match std::fs::read(path) {
+            Ok(text) => return serde_json::from_slice(&text).context("the simulated array's ready file"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).context("the simulated array's ready file"),
+        }
+        if let Some(child) = &mut child.0
+            && let Some(status) = child.try_wait()?
+        {
+            bail!("the simulated array ended with {status}; `manometer array` says why");
+        }
+        std::thread::sleep(LOOK);
+        left = left.saturating_sub(LOOK);
+    }
+    bail!("the simulated array did not start within {} s; `manometer array` may say why", PATIENCE.as_secs())
+}
+
+/// Has the array make an export and a bucket.
+fn provision(directory: &Path, ready: &Ready) -> Result<(Session, String, BucketAccess)> {
+    let management = Management {
+        address: ready.management.clone(),
+        token: Secret::new(&ready.token),
+        trust: Trust::Fingerprint(ready.fingerprint.parse().map_err(anyhow::Error::msg)?),
+        call_timeout: PATIENCE,
+    };
+    let run = Journal::open(&directory.join("journal"))?.begin(&RunId::random())?;
+    let mut session = Session::open(&management, &run, &Cancel::new())?;
+    let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
+    let made = session.create(&wanted)?;
+    match (made.export, made.bucket) {
+        (Some(export), Some(bucket)) => Ok((session, export, bucket)),
+        _ => Err(anyhow!("the simulated array made no export or no bucket; this is a defect")),
+    }
+}

@@ -1,0 +1,142 @@
+//! `manometer calibrate` as a program: what it measures, says and keeps. Short: figures are not judged here.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Pieces that every calibration has.
+const MEASURES: [&str; 20] = [
+    "null-one",
+    "null-all",
+    "nfs-read-1m",
+    "nfs-write-1m",
+    "nfs-read-4k",
+    "nfs-write-4k",
+    "s3-get-1m",
+    "s3-put-1m",
+    "s3-get-4k",
+    "s3-put-4k",
+    "tcp-send-1",
+    "tcp-receive-1",
+    "tcp-send-8",
+    "tcp-receive-8",
+    "copy-one",
+    "copy-all",
+    "payload-make",
+    "payload-compare",
+    "clock",
+    "timer",
+];
+
+fn calibrate(directory: &TempDir, flags: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
+    command.arg("calibrate").args(flags).arg("--results").arg(directory.path().join("results.sqlite"));
+    command.env("TMPDIR", directory.path()).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn kept(directory: &TempDir) -> Value {
+    let kept: Vec<_> = std::fs::read_dir(directory.path().join("calibration")).unwrap().collect();
+    assert_eq!(kept.len(), 1);
+    serde_json::from_slice(&std::fs::read(kept[0].as_ref().unwrap().path()).unwrap()).unwrap()
+}
+
+#[test]
+fn every_piece_is_measured_and_kept() {
+    for reactor in ["auto", "epoll"] {
+        let directory = tempfile::tempdir().unwrap();
+        let flags = ["--seconds", "0.05", "--repetitions", "2", "--reactor", reactor, "--output", "json"];
+        let output = calibrate(&directory, &flags);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let schema: Value =
+            serde_json::from_str(include_str!("../../../schemas/calibration.schema.json")).unwrap();
+        let validator =
+            jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        let measures = document["measures"].as_array().unwrap();
+        let names: Vec<&str> = measures.iter().map(|measure| measure["name"].as_str().unwrap()).collect();
+        assert_eq!(names, MEASURES);
+        for measure in measures {
+            let spread = &measure["by_clock"];
+            let [low, median, high] = ["low", "median", "high"].map(|name| spread[name].as_f64().unwrap());
+            assert!(low <= median && median <= high, "{measure}");
+            // A timer may be as good as on time.
+            assert!(low > 0.0 || measure["name"] == "timer", "{measure}");
+            let loads = ["null", "nfs", "s3", "tcp"]
+                .iter()
+                .any(|kind| measure["name"].as_str().unwrap().starts_with(kind));
+            assert_eq!(measure["per_cpu_second"].is_object(), loads, "{measure}");
+        }
+        let cores = document["cores"].as_f64().unwrap();
+        assert_eq!(document["ceilings"].as_array().unwrap().len(), 10);
+        for ceiling in document["ceilings"].as_array().unwrap() {
+            let [one, all] = ["per_core", "all_cores"].map(|name| ceiling[name]["median"].as_f64().unwrap());
+            assert!((all - one * cores).abs() < 1e-6 * all, "{ceiling}");
+        }
+        assert!(reactor == "auto" || document["reactor"] == "epoll");
+        assert_eq!(kept(&directory), document);
+        // The array, its journal and its token are gone.
+        let left: Vec<_> =
+            std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["calibration"]);
+    }
+}
+
+#[test]
+fn people_read_the_ceiling_in_a_sentence() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = calibrate(&directory, &["--seconds", "0.05", "--repetitions", "1"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    for expected in
+        ["This client can drive at most about", "of NFS reads with all", "per CPU-second", "memory copy"]
+    {
+        assert!(shown.contains(expected), "{expected:?} is missing in\n{shown}");
+    }
+    assert!(text(&output.stderr).contains("kept in "), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_signal_ends_it_and_nothing_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
+    command.args(["calibrate", "--seconds", "600", "--results"]).arg(directory.path().join("results.sqlite"));
+    let mut child = command
+        .env("TMPDIR", directory.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The first piece is under way once the first line about it is there.
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
+    assert!(lines.next().unwrap().unwrap().contains("round 1 of 5"));
+    let pid = libc::pid_t::try_from(child.id()).unwrap();
+    // SAFETY: the process is our own child, which has not been waited for.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(rest.iter().any(|line| line.contains("nothing is kept")), "{rest:?}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn wrong_usage_is_said_in_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    for (flags, expected) in [
+        (["--seconds", "0"], "write seconds from 0.05 to 600"),
+        (["--repetitions", "0"], "0 is not in 1..=100"),
+        (["--reactor", "kqueue"], "kqueue"),
+    ] {
+        let output = calibrate(&directory, &flags);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+}
