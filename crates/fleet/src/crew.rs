@@ -1,16 +1,24 @@
 //! The members of a fleet, as the side that leads sees them.
 
 mod here;
+mod keeper;
+mod many;
+mod outcome;
+mod stage;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{Beside, Control};
 
 use crate::clock::ClockFacts;
 use crate::hand::Hand;
+use crate::link::Link;
 use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
-use crate::seen::{CrewResult, Seen, Trouble};
+use crate::seen::{CrewResult, Event, Seen, Trouble};
 use here::Here;
+pub(crate) use here::host_name;
+use many::Many;
 
 /// All agents of a run. A run on this host alone has a crew of one, which is called directly.
 pub struct Crew {
@@ -19,6 +27,50 @@ pub struct Crew {
 
 enum Kind {
     Here(Here),
+    Many(Many),
+}
+
+/// An agent, to be made a member of a crew.
+pub enum Member {
+    /// In this process.
+    Here(Arc<dyn Hand>),
+    /// Behind a pipe.
+    Link(Link),
+}
+
+/// How a crew deals with its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrewSettings {
+    /// How often each agent is asked whether it is there; its clock is compared each time.
+    pub heartbeat: Duration,
+    /// An agent that was not heard of for so long is lost; the other way round, nobody leads it any more.
+    pub silence: Duration,
+    /// The longest that an opening or an act may take.
+    pub act_limit: Duration,
+    /// The longest that getting ready for a stage may take, besides opening its sessions.
+    pub ready_limit: Duration,
+    /// Agents have so long to go when all is over, and the same again before they are killed.
+    pub farewell: Duration,
+}
+
+impl Default for CrewSettings {
+    fn default() -> Self {
+        CrewSettings {
+            heartbeat: Duration::from_secs(1),
+            silence: Duration::from_secs(15),
+            act_limit: Duration::from_secs(6 * 3600),
+            ready_limit: Duration::from_secs(300),
+            farewell: Duration::from_secs(10),
+        }
+    }
+}
+
+impl CrewSettings {
+    /// The usual ones, with another limit of silence; the heartbeat is a tenth of it at most.
+    pub fn with_silence(silence: Duration) -> Self {
+        let usual = CrewSettings::default();
+        CrewSettings { silence, heartbeat: usual.heartbeat.min(silence / 10), ..usual }
+    }
 }
 
 /// What came of a question, by member number.
@@ -30,6 +82,15 @@ impl Crew {
         Crew { kind: Kind::Here(Here::new(hand)) }
     }
 
+    /// A crew of these members, whose numbers are their places. `events` is called from several threads.
+    pub fn new(
+        members: Vec<Member>,
+        settings: CrewSettings,
+        events: Arc<dyn Fn(Event) + Send + Sync>,
+    ) -> Crew {
+        Crew { kind: Kind::Many(Many::new(members, settings, events)) }
+    }
+
     /// There is one member, in this process.
     pub fn is_local(&self) -> bool {
         matches!(self.kind, Kind::Here(_))
@@ -39,6 +100,7 @@ impl Crew {
     pub fn names(&self) -> Vec<String> {
         match &self.kind {
             Kind::Here(here) => vec![here.name().to_owned()],
+            Kind::Many(many) => many.names(),
         }
     }
 
@@ -46,6 +108,7 @@ impl Crew {
     pub fn alive(&self) -> Vec<usize> {
         match &self.kind {
             Kind::Here(_) => vec![0],
+            Kind::Many(many) => many.alive(),
         }
     }
 
@@ -53,6 +116,7 @@ impl Crew {
     pub fn clocks(&self) -> Vec<Option<ClockFacts>> {
         match &self.kind {
             Kind::Here(_) => vec![Some(ClockFacts::OWN)],
+            Kind::Many(many) => many.clocks(),
         }
     }
 
@@ -61,6 +125,7 @@ impl Crew {
     pub fn open(&self, openings: Vec<(usize, Opening)>) -> Answers<SiteFacts> {
         match &self.kind {
             Kind::Here(here) => openings.into_iter().map(|(at, opening)| (at, here.open(&opening))).collect(),
+            Kind::Many(many) => many.open(openings),
         }
     }
 
@@ -68,6 +133,7 @@ impl Crew {
     pub fn act(&self, members: &[usize], site: SiteId, act: &Act) -> Answers<Reply> {
         match &self.kind {
             Kind::Here(here) => members.iter().map(|at| (*at, here.act(site, act))).collect(),
+            Kind::Many(many) => many.act(members, site, act),
         }
     }
 
@@ -87,13 +153,14 @@ impl Crew {
     ) -> Result<CrewResult, Refusal> {
         match &self.kind {
             Kind::Here(here) => here.run_stage(&orders, beside, control, observer),
+            Kind::Many(many) => many.run_stage(orders, beside, control, observer),
         }
     }
 
     /// Says farewell to all agents, waits for them a moment, and ends those that stay.
     pub fn end(&self) {
-        match &self.kind {
-            Kind::Here(_) => {}
+        if let Kind::Many(many) = &self.kind {
+            many.end();
         }
     }
 }

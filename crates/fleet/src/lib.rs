@@ -8,18 +8,28 @@
 //! Launchers (`launch/`) start agents with tools that people run already: OpenSSH, Slurm's `srun`, Kubernetes through
 //! `kubectl`, or any command. No port is opened and no daemon stays.
 
+mod agent;
+mod check;
 mod clock;
 mod crew;
+pub mod frame;
 mod hand;
+mod inlet;
 pub mod launch;
+mod link;
+mod message;
 mod order;
+mod outlet;
 pub mod probe;
 mod sampling;
 mod seen;
 
+pub use agent::{Ended, Leaving, serve};
 pub use clock::ClockFacts;
-pub use crew::{Answers, Crew};
+pub use crew::{Answers, Crew, CrewSettings, Member};
 pub use hand::Hand;
+pub use link::{Ends, Greeting, Link, Process, greet};
+pub use message::{Hello, PROGRAM, PROTOCOL};
 pub use order::{
     AccessKey, Act, LayOutStep, Measurement, Opening, Part, Refusal, Reply, SiteFacts, SiteId, StageOrder,
     StageTask,

@@ -1,0 +1,215 @@
+//! An agent: reads what it is asked from a pipe and carries it out, until nobody leads any more.
+
+mod keep;
+mod work;
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::frame::{FrameError, FrameReader};
+use crate::hand::Hand;
+use crate::inlet::Inlet;
+use crate::message::{FromAgent, Hello, ToAgent, decode, encode};
+use crate::order::SiteId;
+use crate::outlet::{Need, Outlet, Sent};
+use work::Running;
+
+/// How often the agent looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+/// Until it is welcomed it waits for so long, in nanoseconds: other hosts may be slow to start.
+const FIRST_SILENCE_NS: u64 = 900_000_000_000;
+/// Stages that are stopped have so long to end.
+const STOPPING: Duration = Duration::from_secs(5);
+/// Farewell may take so long to get through.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// Removing what was made may take so long.
+const REMOVING: Duration = Duration::from_secs(600);
+/// Questions and stages that may be under way at once.
+const MOST_AT_ONCE: usize = 256;
+
+/// A handle by which a signal handler's thread says that this agent is to end as if nobody led any more. Clones are handles to the
+/// same.
+#[derive(Clone, Debug, Default)]
+pub struct Leaving(Arc<AtomicBool>);
+
+impl Leaving {
+    /// Ends the agent: stages stop at once, and what was made is removed.
+    pub fn leave(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How an agent ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The side that leads said farewell.
+    Dismissed,
+    /// Nobody leads any more: everything was stopped, and what was made was removed.
+    Abandoned {
+        /// What happened, one line.
+        why: String,
+        /// What could not be removed, for people.
+        left: Vec<String>,
+    },
+}
+
+/// What the threads of an agent share.
+struct Agent {
+    outlet: Outlet,
+    hand: Arc<dyn Hand>,
+    leaving: Leaving,
+    /// When the side that leads was heard last, and for how long it may be silent, in nanoseconds.
+    heard_ns: AtomicU64,
+    silence_ns: AtomicU64,
+    state: Mutex<State>,
+    /// Something that was under way has ended.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Why it is over.
+    over: Option<String>,
+    stages: HashMap<u64, Arc<Running>>,
+    /// Questions and stages under way.
+    under_way: usize,
+    /// Whether stages on these targets take time.
+    virtual_sites: HashMap<SiteId, bool>,
+}
+
+/// Serves the side that leads over a pipe until it says farewell, or until nobody leads any more: the pipe ends, nothing is heard
+/// for as long as was agreed, what is sent is not read, or `leaving` says so. Then all stages are stopped at once and
+/// [`Hand::abandon`] is called.
+///
+/// `input` and `output` belong to the agent alone; nothing else may write there.
+///
+/// # Errors
+/// The pipe cannot be used at all.
+pub fn serve(
+    input: OwnedFd,
+    output: OwnedFd,
+    hand: Arc<dyn Hand>,
+    hello: Hello,
+    leaving: &Leaving,
+) -> std::io::Result<Ended> {
+    let agent = Arc::new(Agent {
+        outlet: Outlet::new(output)?,
+        hand,
+        leaving: leaving.clone(),
+        heard_ns: AtomicU64::new(reactor::clock::now_ns()),
+        silence_ns: AtomicU64::new(FIRST_SILENCE_NS),
+        state: Mutex::default(),
+        changed: Condvar::new(),
+    });
+    agent.send(&FromAgent::Hello(hello), Need::Must);
+    let keeper = keep::start(&agent)?;
+    let looking = Arc::clone(&agent);
+    let inlet = Inlet::new(input, LOOK, Arc::new(move || looking.state().over.clone()));
+    let why = agent.listen(FrameReader::new(inlet)).err();
+    let ended = agent.finish(why);
+    keeper.end();
+    Ok(ended)
+}
+
+impl Agent {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, message: &FromAgent, need: Need) -> Sent {
+        self.outlet.send(&encode(message), need)
+    }
+
+    /// It is over: everything that runs is stopped. The first reason counts.
+    fn stop_all(&self, why: &str) {
+        let mut state = self.state();
+        state.over.get_or_insert_with(|| why.to_owned());
+        state.stages.values().for_each(|stage| stage.stop());
+        self.changed.notify_all();
+    }
+
+    /// Does what it is told until farewell.
+    fn listen(self: &Arc<Self>, mut frames: FrameReader<Inlet>) -> Result<(), String> {
+        loop {
+            let body = match frames.read_frame() {
+                Ok(body) => body,
+                Err(FrameError::Ended) => return Err("the side that leads closed the pipe".to_owned()),
+                Err(FrameError::Io(error)) => return Err(error.to_string()),
+                Err(error) => return Err(format!("what the side that leads sends is broken: {error}")),
+            };
+            let received_ns = reactor::clock::now_ns();
+            self.heard_ns.store(received_ns, Ordering::Relaxed);
+            match decode(body)? {
+                ToAgent::Welcome(welcome) => {
+                    self.silence_ns.store(welcome.silence_ms.saturating_mul(1_000_000), Ordering::Relaxed);
+                }
+                ToAgent::Ping { number } => {
+                    let answered_ns = reactor::clock::now_ns();
+                    self.send(&FromAgent::Pong { number, received_ns, answered_ns }, Need::Must);
+                }
+                ToAgent::Open { id, opening } => self.open(id, opening),
+                ToAgent::Act { id, site, act } => self.act(id, site, act),
+                ToAgent::Stage { id, order } => self.begin(id, order),
+                ToAgent::Go { id, start_ns } => self.tell(id, |stage| stage.go(start_ns)),
+                ToAgent::FinishAfter { id, index } => self.tell(id, |stage| stage.finish_after(index)),
+                ToAgent::IntervalSeen { id, index } => self.tell(id, |stage| stage.seen(index)),
+                ToAgent::Stop { id } => self.tell(id, Running::stop),
+                ToAgent::End => return Ok(()),
+            }
+        }
+    }
+
+    /// A stage that has ended meanwhile needs nothing more.
+    fn tell(&self, id: u64, what: impl FnOnce(&Running)) {
+        let stage = self.state().stages.get(&id).cloned();
+        if let Some(stage) = stage {
+            what(&stage);
+        }
+    }
+
+    /// Stops what runs; then farewell, or removing what was made.
+    fn finish(self: &Arc<Self>, why: Option<String>) -> Ended {
+        self.stop_all(why.as_deref().unwrap_or("the side that leads said farewell"));
+        let rest = self.state();
+        let rest = self.changed.wait_timeout_while(rest, STOPPING, |state| state.under_way > 0);
+        drop(rest);
+        let Some(why) = why else {
+            self.outlet.send_with(Need::Must, |tally| {
+                encode(&FromAgent::Bye { frames: tally.frames, checksum: tally.checksum })
+            });
+            let mut waited = Duration::ZERO;
+            while self.outlet.flush() && waited < FAREWELL {
+                std::thread::sleep(keep::SOON);
+                waited += keep::SOON;
+            }
+            self.outlet.close();
+            return Ended::Dismissed;
+        };
+        self.outlet.close();
+        Ended::Abandoned { why, left: self.remove_all() }
+    }
+
+    fn remove_all(&self) -> Vec<String> {
+        let (done, left) = std::sync::mpsc::channel();
+        let hand = Arc::clone(&self.hand);
+        let work = move || {
+            let left = work::guarded(|| Ok(hand.abandon())).unwrap_or_else(|refusal| vec![refusal.text]);
+            // Who waited has gone.
+            let _ = done.send(left);
+        };
+        let started = std::thread::Builder::new().name("abandon".to_owned()).spawn(work);
+        if let Err(error) = started {
+            return vec![format!("nothing could be removed: {error}")];
+        }
+        let limit = REMOVING.as_secs();
+        left.recv_timeout(REMOVING)
+            .unwrap_or_else(|_| vec![format!("removing what was made did not end within {limit} s")])
+    }
+}

@@ -1,0 +1,209 @@
+//! What agents say is looked at before it is believed: lengths, texts, lists, counts.
+
+use engine::StageResult;
+use metrics::{Interval, OpStats};
+
+use crate::order::SiteFacts;
+
+/// The most that any count may be: nine million terabytes. A thousand agents' counts can still be added.
+const MOST: u64 = 1 << 53;
+/// Entries of lists that grow with workers or connections.
+const MOST_ENTRIES: usize = 1 << 16;
+/// Examples of errors, places of wrong data, failures of jobs.
+const MOST_EXAMPLES: usize = 256;
+/// Characters of a text for people.
+const MOST_TEXT: usize = 2000;
+
+/// The longest that a body of this kind may be, in bytes; a message begins with its kind.
+pub(crate) fn longest(body: &[u8]) -> usize {
+    let kinds: [(&[u8], usize); 7] = [
+        (b"{\"Finished\"", crate::frame::LONGEST),
+        (b"{\"Answer\"", 4 << 20),
+        (b"{\"Interval\"", 8 << 20),
+        (b"{\"Sample\"", 512 << 10),
+        (b"{\"Hello\"", 16 << 10),
+        (b"{\"Said\"", 16 << 10),
+        (b"{", 1 << 10),
+    ];
+    kinds.into_iter().find(|(kind, _)| body.starts_with(kind)).map_or(0, |(_, most)| most)
+}
+
+/// Puts harmless characters in the place of those that steer terminals or turn the direction of text, in all texts of a JSON body.
+/// Its length and its structure stay.
+pub(crate) fn tame(body: &mut [u8]) {
+    let mut at = 0;
+    while at < body.len() {
+        let rest = &mut body[at..];
+        at += match rest {
+            [b'\\', b'u', code @ ..] if code.len() >= 4 => {
+                let value =
+                    std::str::from_utf8(&code[..4]).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                if value.and_then(char::from_u32).is_some_and(steers) {
+                    code[..4].copy_from_slice(b"0020");
+                }
+                6
+            }
+            [b'\\', letter, ..] => {
+                if matches!(letter, b'r' | b'b' | b'f') {
+                    *letter = b't';
+                }
+                2
+            }
+            [first @ 0x7f, ..] => {
+                *first = b' ';
+                1
+            }
+            [0xc2, 0x80..=0x9f, ..] => {
+                rest[..2].fill(b' ');
+                2
+            }
+            [0xe2, 0x80, 0xaa..=0xae | 0x8e | 0x8f, ..] | [0xe2, 0x81, 0xa6..=0xa9, ..] => {
+                rest[..3].fill(b' ');
+                3
+            }
+            _ => 1,
+        };
+    }
+}
+
+fn steers(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+/// A text for people, in one line of a length that can be read.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() > MOST_TEXT {
+        line = line.chars().take(MOST_TEXT).collect();
+        line.push('…');
+    }
+    line.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+}
+
+/// Keeps a text within bounds, its lines as they are.
+pub(crate) fn shorten(text: &mut String) {
+    if text.len() > 4 * MOST_TEXT {
+        text.truncate(text.floor_char_boundary(4 * MOST_TEXT));
+    }
+}
+
+/// Facts of a target.
+pub(crate) fn site(facts: &mut SiteFacts) -> Result<(), String> {
+    shorten(&mut facts.kind);
+    counts(&[
+        facts.objects,
+        facts.item_bytes,
+        facts.bytes,
+        facts.cache_bytes.unwrap_or(0),
+        facts.connect_timeout_ns,
+    ])
+}
+
+/// What one kind of operation is said to have done.
+fn stats(stats: &OpStats) -> Result<(), String> {
+    counts(&[stats.ok, stats.bytes, stats.rpcs, stats.retries])?;
+    counts(&stats.errors)?;
+    if stats.service.count() > stats.ok || stats.response().count() > stats.ok {
+        return Err("it counts fewer operations than latencies".to_owned());
+    }
+    Ok(())
+}
+
+/// An interval, or a total.
+pub(crate) fn interval(interval: &Interval) -> Result<(), String> {
+    counts(&[interval.start_ns, interval.length_ns])?;
+    interval.ops.iter().try_for_each(|(_, of_kind)| stats(of_kind))
+}
+
+/// A result. Lists are cut to what people read.
+pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
+    interval(&result.total)?;
+    stats(&result.closing)?;
+    for some in [result.before, result.after] {
+        counts(&[some.ok, some.failed, some.timed_out, some.bytes])?;
+    }
+    counts(&[
+        result.window_ns,
+        result.in_flight_at_end,
+        result.abandoned,
+        result.offered,
+        result.shed,
+        result.late_starts,
+        result.deepest_backlog,
+        result.missed_starts,
+        result.settled_ns,
+        result.start_skew_ns,
+        result.unseen_intervals,
+        result.checked.right,
+        result.checked.wrong,
+        result.checked.unread,
+        result.checked.uncertain,
+        result.facts.reconnects,
+        result.facts.retries,
+        result.facts.late_replies,
+        result.facts.closed_retransmits,
+        result.job.fsyncs,
+        result.job.overlooked,
+        result.job.trace_waits,
+    ])?;
+    counts(&result.job.depths)?;
+    counts(&result.worker_cpu_ns)?;
+    let lists = [result.worker_cpu_ns.len(), result.facts.connections.len(), result.facts.closed_paths.len()];
+    if lists.into_iter().any(|entries| entries > MOST_ENTRIES) {
+        return Err(format!("it hands in a list of more than {MOST_ENTRIES} entries"));
+    }
+    result.error_samples.truncate(MOST_EXAMPLES);
+    result.corrupt.truncate(MOST_EXAMPLES);
+    result.job.failures.truncate(MOST_EXAMPLES);
+    let texts = result.error_samples.iter_mut().map(|(_, text)| text);
+    let texts = texts.chain(result.corrupt.iter_mut().map(|range| &mut range.detail));
+    let texts = texts.chain(result.job.failures.iter_mut().map(|failure| &mut failure.detail));
+    texts.chain(&mut result.refusal).for_each(shorten);
+    Ok(())
+}
+
+fn counts(counts: &[u64]) -> Result<(), String> {
+    match counts.iter().find(|count| **count > MOST) {
+        Some(count) => Err(format!("it counts {count} of something, which cannot be")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_cannot_steer_a_terminal() {
+        for (given, meant) in [
+            ("\u{1b}[2Jgone", " [2Jgone"),
+            ("a\r\u{8}b\u{c}", "a\t\tb\t"),
+            ("two\nlines\tstay", "two\nlines\tstay"),
+            ("\u{9b}31m \u{7f}", "  31m  "),
+            ("\u{202e}abc\u{2066}", "   abc   "),
+            ("C:\\u001b \\\\ \"", "C:\\u001b \\\\ \""),
+            ("größer", "größer"),
+        ] {
+            let mut body = serde_json::to_vec(given).unwrap();
+            tame(&mut body);
+            let read: String = serde_json::from_slice(&body).unwrap();
+            assert_eq!(read, meant, "{given:?}");
+        }
+        let mut escaped = br#""\u202e\u009b\u001b\n""#.to_vec();
+        tame(&mut escaped);
+        assert_eq!(serde_json::from_slice::<String>(&escaped).unwrap(), "   \n");
+    }
+
+    #[test]
+    fn counts_and_latencies_must_agree() {
+        let mut one = Interval::default();
+        one.op_mut(metrics::OpKind::Read).ok = 1;
+        one.op_mut(metrics::OpKind::Read).service.record(5);
+        assert_eq!(interval(&one), Ok(()));
+        one.op_mut(metrics::OpKind::Read).service.record(5);
+        assert_eq!(interval(&one).unwrap_err(), "it counts fewer operations than latencies");
+        one.op_mut(metrics::OpKind::Read).ok = u64::MAX;
+        assert!(interval(&one).unwrap_err().contains("which cannot be"));
+    }
+}

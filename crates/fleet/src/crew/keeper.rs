@@ -1,0 +1,68 @@
+//! The thread that looks after all pipes of a crew.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::CrewSettings;
+use crate::link::Wire;
+
+/// Between two looks while something waits to be sent.
+const SOON: Duration = Duration::from_millis(2);
+/// Between two looks otherwise.
+const LATER: Duration = Duration::from_millis(20);
+
+pub(super) struct Keeper {
+    over: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+pub(super) fn start(wires: Vec<Arc<Wire>>, settings: CrewSettings) -> Keeper {
+    let over = Arc::new(AtomicBool::new(false));
+    let ending = Arc::clone(&over);
+    let keep = move || {
+        let heartbeat_ns = u64::try_from(settings.heartbeat.as_nanos()).unwrap_or(u64::MAX);
+        let mut last_ns = 0;
+        while !ending.load(Ordering::Relaxed) {
+            let now_ns = reactor::clock::now_ns();
+            let beat = now_ns.saturating_sub(last_ns) >= heartbeat_ns;
+            if beat {
+                last_ns = now_ns;
+            }
+            let mut waits = false;
+            for wire in &wires {
+                if beat {
+                    wire.ping();
+                }
+                waits |= wire.look_after(now_ns, settings.silence);
+                if wire.lost().is_some() && wire.has_process() {
+                    end_lost(wire, settings);
+                }
+            }
+            std::thread::sleep(if waits { SOON } else { LATER });
+        }
+    };
+    let thread = std::thread::Builder::new().name("fleet-keeper".to_owned()).spawn(keep);
+    // Without it no member is heard of, and all are lost soon, with a reason.
+    Keeper { over, thread: Mutex::new(thread.ok()) }
+}
+
+/// What carried a lost agent's pipe may go on to remove what it made; then it is ended.
+fn end_lost(wire: &Arc<Wire>, settings: CrewSettings) {
+    let wire = Arc::clone(wire);
+    let end = move || wire.end_process(settings.farewell);
+    // Without a thread it is ended with the crew.
+    let _ = std::thread::Builder::new().name("farewell".to_owned()).stack_size(128 << 10).spawn(end);
+}
+
+impl Keeper {
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // It panics as little as it waits.
+            let _ = thread.join();
+        }
+    }
+}

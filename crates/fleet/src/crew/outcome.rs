@@ -1,0 +1,130 @@
+//! What came of a stage, over all its members.
+
+use std::time::Duration;
+
+use engine::StageResult;
+use metrics::Interval;
+
+use super::many::{Many, Site};
+use crate::order::Refusal;
+use crate::seen::{CrewResult, PartResult};
+
+/// Starts that lie further from the common one are not believed, in nanoseconds.
+const BELIEVED_NS: u64 = 1_000_000_000;
+/// Members that are named when all are lost.
+const MOST_NAMED: usize = 3;
+
+/// One member's part of a stage under way.
+pub(super) struct Part {
+    pub(super) member: usize,
+    pub(super) name: String,
+    pub(super) site: Site,
+    /// The longest that it may take from the start on.
+    pub(super) limit: Option<Duration>,
+    pub(super) ready: bool,
+    /// It was told the start.
+    pub(super) began: bool,
+    /// Nothing more comes.
+    pub(super) ended: bool,
+    pub(super) result: Option<Box<StageResult>>,
+    pub(super) refusal: Option<Refusal>,
+    pub(super) lost: Option<String>,
+    /// What its intervals say so far.
+    sum: Interval,
+}
+
+impl Part {
+    pub(super) fn new(member: usize, name: String, site: Site, limit: Option<Duration>) -> Self {
+        Part {
+            member,
+            name,
+            site,
+            limit,
+            ready: false,
+            began: false,
+            ended: false,
+            result: None,
+            refusal: None,
+            lost: None,
+            sum: Interval::default(),
+        }
+    }
+
+    /// Takes an interval into account, should no result come.
+    pub(super) fn add(&mut self, interval: &Interval) {
+        self.sum.merge(interval);
+        self.sum.length_ns = interval.start_ns.saturating_add(interval.length_ns);
+    }
+}
+
+/// Adds up what the members found.
+pub(super) fn sum_up(many: &Many, parts: Vec<Part>, start_ns: Option<u64>) -> Result<CrewResult, Refusal> {
+    if let Some(refusal) = refused(&parts) {
+        return Err(refusal);
+    }
+    let Some(first) = parts.iter().position(|part| part.result.is_some()) else {
+        return Err(Refusal::failed(all_lost(&parts)));
+    };
+    let now_ns = reactor::clock::now_ns();
+    let believed =
+        |at: &u64| start_ns.is_some_and(|start| *at + BELIEVED_NS >= start) && *at <= now_ns + BELIEVED_NS;
+    let (mut starts, mut uncertainties) = (Vec::new(), Vec::new());
+    let mut found = Vec::with_capacity(parts.len());
+    let mut whole: Option<StageResult> = None;
+    let order = std::iter::once(first).chain((0..parts.len()).filter(|place| *place != first));
+    for place in order {
+        let part = &parts[place];
+        match (&part.result, part.began) {
+            (Some(result), _) => add(&mut whole, StageResult::clone(result)),
+            (None, true) => add(&mut whole, StageResult::of_intervals(part.sum.clone())),
+            // Lost before the start: it took no part.
+            (None, false) => {}
+        }
+    }
+    for part in parts {
+        let result = part.result.map_or_else(|| StageResult::of_intervals(part.sum), |result| *result);
+        let wire = &many.wires[part.member];
+        let started =
+            (result.started_ns > 0 && !part.site.virtual_clock).then(|| wire.ours(result.started_ns));
+        let started = started.flatten().filter(|(at, _)| believed(at));
+        if let Some((at, uncertainty)) = started {
+            starts.push((at, at.saturating_add(result.start_skew_ns)));
+            uncertainties.push(uncertainty);
+        }
+        let started_ns = started.map(|(at, _)| at);
+        found.push(PartResult { member: part.member, name: part.name, result, started_ns, lost: part.lost });
+    }
+    let mut whole = whole.expect("the first is there");
+    whole.started_ns = starts.iter().map(|(first, _)| *first).min().unwrap_or(0);
+    let last = starts.iter().map(|(_, last)| *last).max().unwrap_or(0);
+    whole.start_skew_ns = last.saturating_sub(whole.started_ns);
+    // Any two may be off by what is not known of both.
+    uncertainties.sort_unstable_by(|a, b| b.cmp(a));
+    let skew_uncertainty_ns = if uncertainties.len() < 2 { 0 } else { uncertainties[0] + uncertainties[1] };
+    let start_skew_ns = whole.start_skew_ns;
+    Ok(CrewResult { whole, parts: found, start_skew_ns, skew_uncertainty_ns })
+}
+
+fn add(whole: &mut Option<StageResult>, result: StageResult) {
+    match whole {
+        Some(whole) => whole.merge(result),
+        None => *whole = Some(result),
+    }
+}
+
+/// The first that said no, by name; one that was only stopped comes after one that has a reason.
+fn refused(parts: &[Part]) -> Option<Refusal> {
+    let refusals = || parts.iter().filter_map(|part| Some((part, part.refusal.as_ref()?)));
+    let (part, refusal) = refusals().find(|(_, refusal)| !refusal.stopped).or_else(|| refusals().next())?;
+    let mut text = format!("{}: {}", part.name, refusal.text);
+    crate::check::shorten(&mut text);
+    Some(Refusal { text, ..*refusal })
+}
+
+fn all_lost(parts: &[Part]) -> String {
+    let lost = || parts.iter().filter_map(|part| Some(format!("{}: {}", part.name, part.lost.as_ref()?)));
+    let named = lost().take(MOST_NAMED).collect::<Vec<_>>().join("; ");
+    let more = lost().count().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("no host is left: {named}{more}")
+}

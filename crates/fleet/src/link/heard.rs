@@ -1,0 +1,240 @@
+//! What an agent says, looked at before it is believed.
+
+use std::sync::atomic::Ordering;
+
+use engine::StageResult;
+use metrics::Interval;
+
+use super::{News, Wire};
+use crate::check;
+use crate::clock::Exchange;
+use crate::frame::Tally;
+use crate::message::{FromAgent, decode};
+use crate::seen::Event;
+
+/// An interval may claim to have ended so long after now, in nanoseconds: clocks and pipes are not exact.
+const SLACK_NS: u64 = 5_000_000_000;
+/// Intervals are at least so long, on average, in nanoseconds.
+const SHORTEST_NS: u64 = 1_000_000;
+/// Samples are at least so far apart, on average, in nanoseconds.
+const SAMPLES_NS: u64 = 250_000_000;
+/// Lines that an agent may say in a minute.
+const MOST_SAID: u32 = 600;
+const MINUTE_NS: u64 = 60_000_000_000;
+
+/// What may come of a stage from one member.
+pub(crate) struct Guard {
+    /// Stages on this member's target take no time: it waits until each interval was seen.
+    pub(crate) lockstep: bool,
+    /// When the stage began on this side's clock; 0: not yet.
+    pub(crate) began_ns: u64,
+    /// The next interval may have this number at least.
+    next: u32,
+    /// Where the last one ended.
+    end_ns: u64,
+    /// On virtual clocks: an interval that was not seen yet.
+    unseen: bool,
+    ready: bool,
+    samples: u64,
+    /// What the intervals said so far: the result must say as much.
+    ok: u64,
+    bytes: u64,
+}
+
+impl Guard {
+    pub(crate) fn new(lockstep: bool) -> Self {
+        Guard {
+            lockstep,
+            began_ns: 0,
+            next: 0,
+            end_ns: 0,
+            unseen: false,
+            ready: false,
+            samples: 0,
+            ok: 0,
+            bytes: 0,
+        }
+    }
+
+    /// All intervals up to this one were seen.
+    pub(crate) fn interval_seen(&mut self, index: u32) {
+        self.unseen &= self.next > index.saturating_add(1);
+    }
+
+    fn ready(&mut self) -> Result<(), String> {
+        if std::mem::replace(&mut self.ready, true) {
+            return Err("it was ready for a stage twice".to_owned());
+        }
+        Ok(())
+    }
+
+    fn interval(&mut self, interval: &Interval, now_ns: u64) -> Result<(), String> {
+        let index = interval.index;
+        if self.began_ns == 0 {
+            return Err(format!("it handed in interval {index} before the stage began"));
+        }
+        if index < self.next || index == u32::MAX {
+            return Err(format!(
+                "it handed in interval {index} when {} or a later one was to come",
+                self.next
+            ));
+        }
+        if interval.start_ns < self.end_ns {
+            return Err(format!("its interval {index} begins before the one before it ended"));
+        }
+        let end_ns = interval.start_ns.saturating_add(interval.length_ns);
+        if self.lockstep {
+            if self.unseen {
+                return Err(format!("it handed in interval {index} before the last one was seen"));
+            }
+            self.unseen = true;
+        } else {
+            let passed = now_ns.saturating_sub(self.began_ns).saturating_add(SLACK_NS);
+            if end_ns > passed || u64::from(index) > passed / SHORTEST_NS {
+                return Err(format!("it handed in interval {index}, which cannot have ended yet"));
+            }
+        }
+        check::interval(interval)?;
+        self.next = index + 1;
+        self.end_ns = end_ns;
+        self.ok = self.ok.saturating_add(interval.ok());
+        self.bytes = self.bytes.saturating_add(interval.bytes());
+        Ok(())
+    }
+
+    fn sample(&mut self, now_ns: u64) -> Result<(), String> {
+        self.samples += 1;
+        let passed = now_ns.saturating_sub(self.began_ns).saturating_add(SLACK_NS);
+        if self.began_ns == 0 || self.lockstep || self.samples > passed / SAMPLES_NS {
+            return Err("it hands in more samples than a stage has".to_owned());
+        }
+        Ok(())
+    }
+
+    fn result(&self, result: &mut StageResult) -> Result<(), String> {
+        check::result(result)?;
+        if result.total.ok() < self.ok || result.total.bytes() < self.bytes {
+            return Err("its result counts less than its intervals".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Wire {
+    /// Takes a message. False after the last one.
+    ///
+    /// # Errors
+    /// No honest agent says so.
+    pub(super) fn hear(&self, body: &mut [u8], before: Tally) -> Result<bool, String> {
+        let now_ns = reactor::clock::now_ns();
+        self.heard_ns.store(now_ns, Ordering::Relaxed);
+        if body.len() > check::longest(body) {
+            return Err(format!(
+                "it sends a message of {} bytes, which is too long for its kind",
+                body.len()
+            ));
+        }
+        check::tame(body);
+        let message = decode(body)?;
+        if (before.frames == 0) != matches!(message, FromAgent::Hello(_)) {
+            return Err("an agent says hello first, and once".to_owned());
+        }
+        match message {
+            FromAgent::Hello(mut hello) => {
+                hello.capabilities.truncate(16);
+                let texts = [&mut hello.version, &mut hello.host];
+                texts
+                    .into_iter()
+                    .chain(&mut hello.capabilities)
+                    .for_each(|text| *text = check::one_line(text));
+                // It is the first.
+                let _ = self.hello.set(hello);
+                self.changed.notify_all();
+            }
+            FromAgent::Answer { id, outcome } => {
+                let answer = self.state().questions.remove(&id);
+                let answer = answer.ok_or("it answers what was not asked")?;
+                // Who asked has given up.
+                let _ = answer.send((self.number(), Some(outcome)));
+            }
+            FromAgent::Ready { id } => {
+                self.pass_on(id, false, |guard| guard.ready().map(|()| News::Ready))?
+            }
+            FromAgent::Interval { id, interval } => self.pass_on(id, false, |guard| {
+                guard.interval(&interval, now_ns)?;
+                Ok(News::Interval(Box::new(interval)))
+            })?,
+            FromAgent::Sample { id, sample } => {
+                self.pass_on(id, false, |guard| guard.sample(now_ns).map(|()| News::Sample(sample)))?;
+            }
+            FromAgent::Finished { id, outcome } => self.pass_on(id, true, |guard| match outcome {
+                Ok(mut result) => guard.result(&mut result).map(|()| News::Finished(result)),
+                Err(refusal) => Ok(News::Refused(refusal)),
+            })?,
+            FromAgent::Pong { number, received_ns, answered_ns } => {
+                let mut state = self.state();
+                let asked = state.pings.front().filter(|(first, _)| *first == number).map(|(_, at)| *at);
+                let asked = asked.ok_or("it answers a ping that was not sent")?;
+                state.pings.pop_front();
+                state.clock.add(Exchange {
+                    asked,
+                    received: received_ns,
+                    answered: answered_ns,
+                    back: now_ns,
+                })?;
+            }
+            FromAgent::Said { text } => self.said(&text, now_ns)?,
+            FromAgent::Bye { frames, checksum } => {
+                if (frames, checksum) != (before.frames, before.checksum) {
+                    return Err(format!("it sent {frames} messages, and {} came", before.frames));
+                }
+                if !self.leaving.load(Ordering::Relaxed) {
+                    return Err("it said farewell before it was told to go".to_owned());
+                }
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Passes a stage's news on, once it was looked at. Waits while the stage has enough of it.
+    fn pass_on(
+        &self,
+        id: u64,
+        last: bool,
+        checked: impl FnOnce(&mut Guard) -> Result<News, String>,
+    ) -> Result<(), String> {
+        let mut state = self.state();
+        let way = state.stages.get_mut(&id).ok_or("it speaks of a stage that does not run")?;
+        let news = checked(&mut way.guard)?;
+        let sender = way.news.clone();
+        if last {
+            state.stages.remove(&id);
+        }
+        drop(state);
+        self.holding.store(true, Ordering::Relaxed);
+        // A stage that is over listens no more.
+        let _ = sender.send((self.number(), news));
+        self.heard_ns.store(reactor::clock::now_ns(), Ordering::Relaxed);
+        self.holding.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn said(&self, text: &str, at_ns: u64) -> Result<(), String> {
+        let mut state = self.state();
+        let (minute, count) = &mut state.said;
+        if at_ns.saturating_sub(*minute) > MINUTE_NS {
+            (*minute, *count) = (at_ns, 0);
+        }
+        *count += 1;
+        if *count > MOST_SAID {
+            return Err(format!("it says more than {MOST_SAID} lines in a minute"));
+        }
+        drop(state);
+        if let Some(events) = self.events.get() {
+            let (name, text) = (self.name.clone(), check::one_line(text));
+            events(Event::Said { member: self.number(), name, text, at_ns });
+        }
+        Ok(())
+    }
+}

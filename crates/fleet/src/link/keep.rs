@@ -1,0 +1,106 @@
+//! What must be done for a link now and then, and at its end.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use super::{Events, Wire};
+use crate::message::{ToAgent, Welcome, encode};
+use crate::outlet::Need;
+
+/// A pipe that broke is left to its reader for so long, which knows more of the reason, in nanoseconds.
+const READERS_TURN_NS: u64 = 3_000_000_000;
+/// Pings that may be without an answer: many more than fit into any silence.
+const MOST_PINGS: usize = 4096;
+/// Pings that follow each other at once when a clock is to be known well.
+const BURST: u32 = 6;
+
+impl Wire {
+    /// It belongs to a crew from now on.
+    pub(crate) fn welcome(&self, member: usize, welcome: &Welcome, events: &Events) {
+        // Each is set here, and once.
+        let _ = self.member.set(member);
+        let _ = self.events.set(Arc::clone(events));
+        self.heard_ns.store(reactor::clock::now_ns(), Ordering::Relaxed);
+        self.send(&ToAgent::Welcome(welcome.clone()));
+        // Answered before anything else that it is asked, so that its clock is known when a stage is to start.
+        for _ in 0..BURST {
+            self.ping();
+        }
+    }
+
+    /// The clock is to be known well soon.
+    pub(crate) fn know_clock(&self) {
+        self.pings_due.fetch_max(BURST, Ordering::Relaxed);
+    }
+
+    /// Sends a ping.
+    pub(crate) fn ping(&self) {
+        let mut state = self.state();
+        if self.lost().is_some() || state.pings.len() >= MOST_PINGS {
+            return;
+        }
+        let number = state.next_ping;
+        state.next_ping += 1;
+        let body = encode(&ToAgent::Ping { number });
+        state.pings.push_back((number, reactor::clock::now_ns()));
+        // Under the lock, so that pings go in the order of their numbers.
+        self.outlet.send(&body, Need::Must);
+    }
+
+    /// Sends on what waits; true when something still does. Loses an agent that was silent, or took nothing, for so long.
+    pub(crate) fn look_after(&self, now_ns: u64, silence: Duration) -> bool {
+        if self.lost().is_some() {
+            return false;
+        }
+        let waits = self.outlet.flush();
+        if self.pings_due.load(Ordering::Relaxed) > 0 {
+            self.pings_due.fetch_sub(1, Ordering::Relaxed);
+            self.ping();
+        }
+        let limit = u64::try_from(silence.as_nanos()).unwrap_or(u64::MAX);
+        let seconds = silence.as_secs_f64();
+        let quiet = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+        if quiet > limit && !self.holding.load(Ordering::Relaxed) {
+            self.lose(&format!("nothing was heard of it for {seconds} s"));
+        } else if self.outlet.stuck_ns(now_ns) > limit {
+            self.lose(&format!("it has taken nothing of what it is sent for {seconds} s"));
+        } else if let Some((why, _)) =
+            self.outlet.broken().filter(|(_, since)| now_ns.saturating_sub(*since) > READERS_TURN_NS)
+        {
+            self.lose(&why);
+        }
+        waits
+    }
+
+    /// Says farewell.
+    pub(crate) fn dismiss(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+        if self.lost().is_none() {
+            self.send(&ToAgent::End);
+        }
+    }
+
+    /// Waits until its reader has gone, at most so long; then its pipe is closed.
+    pub(crate) fn wait_for_end(&self, patience: Duration) {
+        let state = self.state();
+        drop(self.changed.wait_timeout_while(state, patience, |state| !state.ended && self.lost().is_none()));
+        self.outlet.close();
+        // Its reader ends now, if it has not.
+        let _ = self.lost.set("the fleet has ended".to_owned());
+    }
+
+    /// Waits so long for what carries the pipe; then it is ended.
+    pub(crate) fn end_process(&self, patience: Duration) {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut process) = process.take() {
+            process.end(patience);
+        }
+    }
+
+    /// There is a process to be ended.
+    pub(crate) fn has_process(&self) -> bool {
+        // Whoever holds it ends it, or asks it for its last words.
+        self.process.try_lock().is_ok_and(|process| process.is_some())
+    }
+}

@@ -1,0 +1,112 @@
+//! What agents of the tests do.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use drivers::null::NullDriver;
+use drivers::sim::{SimConfig, SimDriver};
+use drivers::{Payload, Sink};
+use engine::{Beside, Control, Schedule, StageError, StagePlan, StageResult, StopRule, Workload, run_stage};
+use fleet::{Act, Hand, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder, StageTask};
+use metrics::{Interval, OpKind};
+
+/// What an engine hand loads.
+pub enum Load {
+    /// Nothing at all, as often as is asked for in a second.
+    Null(f64),
+    /// A scripted target on a virtual clock.
+    Sim(Box<SimConfig>),
+}
+
+/// A hand with the real engine.
+pub struct EngineHand {
+    pub load: Load,
+    pub interval: Duration,
+    pub abandoned: AtomicU32,
+    /// Refuses stages with this text.
+    pub refusal: Option<String>,
+    /// Intervals that it measured itself.
+    pub seen: Mutex<Vec<Interval>>,
+}
+
+impl EngineHand {
+    pub fn new(load: Load, interval: Duration) -> Self {
+        EngineHand { load, interval, abandoned: AtomicU32::new(0), refusal: None, seen: Mutex::default() }
+    }
+
+    fn plan(&self, limit_s: f64, beside: Beside) -> StagePlan {
+        let (workers, schedule) = match &self.load {
+            Load::Null(rate) => (1, Schedule::rate(*rate)),
+            Load::Sim(_) => (2, Schedule::Closed),
+        };
+        StagePlan {
+            workers,
+            lanes_per_worker: 2,
+            reactor: reactor::Choice::Epoll,
+            pin: false,
+            ramp: Duration::ZERO,
+            window: Duration::from_secs_f64(limit_s),
+            drain: Duration::from_secs(1),
+            interval: self.interval,
+            schedule,
+            stop: StopRule::Window,
+            workload: Workload::Repeat { kind: OpKind::Read, bytes: 4096 },
+            payload: Payload::new(1),
+            sink: Sink::Buffer,
+            op_timeout: Duration::from_secs(5),
+            connect_timeout: Duration::from_secs(5),
+            error_limit: None,
+            beside,
+        }
+    }
+}
+
+impl Hand for EngineHand {
+    fn open(&self, _opening: &Opening) -> Result<SiteFacts, Refusal> {
+        let virtual_clock = matches!(self.load, Load::Sim(_));
+        Ok(SiteFacts { virtual_clock, connect_timeout_ns: 1_000_000_000, ..SiteFacts::default() })
+    }
+
+    fn act(&self, _site: SiteId, act: &Act) -> Result<Reply, Refusal> {
+        match act {
+            Act::Prepare => Ok(Reply::Entered { new: true }),
+            Act::Adopt => Err(Refusal::failed("the place is not there; prepare it first")),
+            Act::RemoveAll => panic!("nothing to remove"),
+            _ => Ok(Reply::Done),
+        }
+    }
+
+    fn run_stage(
+        &self,
+        order: &StageOrder,
+        beside: Beside,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, Refusal> {
+        if let Some(text) = &self.refusal {
+            return Err(Refusal::failed(text.clone()));
+        }
+        let StageTask::Measure(measurement) = &order.task else {
+            return Err(Refusal::failed("only measurements"));
+        };
+        let plan = self.plan(measurement.limit_s, beside);
+        let mut show = |interval: &Interval| {
+            self.seen.lock().unwrap().push(interval.clone());
+            observer(interval);
+        };
+        let result = match &self.load {
+            Load::Null(_) => run_stage(&NullDriver, &plan, control, &mut show),
+            Load::Sim(config) => run_stage(&SimDriver::new((**config).clone()), &plan, control, &mut show),
+        };
+        result.map_err(|error| Refusal {
+            stopped: matches!(error, StageError::Stopped),
+            ..Refusal::failed(error.to_string())
+        })
+    }
+
+    fn abandon(&self) -> Vec<String> {
+        self.abandoned.fetch_add(1, Ordering::SeqCst);
+        vec!["one file".to_owned()]
+    }
+}

@@ -1,0 +1,213 @@
+//! Hands made by hand, agents in threads, and what a leader needs.
+#![allow(dead_code, clippy::unwrap_used, reason = "a test helper of which each file uses a part")]
+
+pub mod hands;
+
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use engine::Beside;
+use fleet::frame::{FrameReader, Tally};
+use fleet::{
+    Crew, CrewSettings, Ended, Ends, Event, Hand, Hello, Leaving, Link, Measurement, Member, Opening, Part,
+    SiteFacts, StageOrder, StageTask, Trouble, greet, serve,
+};
+
+pub const SITE: u32 = 7;
+
+/// A leader that loses its patience soon.
+pub fn settings() -> CrewSettings {
+    CrewSettings {
+        heartbeat: Duration::from_millis(100),
+        farewell: Duration::from_secs(5),
+        ..CrewSettings::with_silence(Duration::from_secs(20))
+    }
+}
+
+/// The two ends of a pipe between a leader and an agent: `(to the other side, from the other side)` each.
+pub type Side = (OwnedFd, OwnedFd);
+
+pub fn pipe() -> (Side, Side) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let side = |end: UnixStream| (OwnedFd::from(end.try_clone().unwrap()), OwnedFd::from(end));
+    (side(ours), side(theirs))
+}
+
+pub fn ends(name: &str, side: Side) -> Ends {
+    Ends { name: name.to_owned(), input: side.0, output: side.1, process: None }
+}
+
+/// An agent in a thread of this process.
+pub fn agent(name: &str, hand: Arc<dyn Hand>) -> (Ends, JoinHandle<Ended>, Leaving) {
+    let (ours, theirs) = pipe();
+    let leaving = Leaving::default();
+    let leave = leaving.clone();
+    let run = move || serve(theirs.1, theirs.0, hand, Hello::own(vec!["test".to_owned()]), &leave).unwrap();
+    (ends(name, ours), std::thread::spawn(run), leaving)
+}
+
+/// What happened, in order.
+#[derive(Clone, Default)]
+pub struct Events(Arc<Mutex<Vec<Event>>>);
+
+impl Events {
+    pub fn lost(&self) -> Vec<(usize, String)> {
+        let events = self.0.lock().unwrap();
+        let lost = events.iter().filter_map(|event| match event {
+            Event::Lost { member, why, .. } => Some((*member, why.clone())),
+            Event::Said { .. } => None,
+        });
+        lost.collect()
+    }
+
+    pub fn said(&self) -> Vec<String> {
+        let events = self.0.lock().unwrap();
+        let said = events.iter().filter_map(|event| match event {
+            Event::Said { text, .. } => Some(text.clone()),
+            Event::Lost { .. } => None,
+        });
+        said.collect()
+    }
+
+    pub fn hear(&self) -> Arc<dyn Fn(Event) + Send + Sync> {
+        let events = Arc::clone(&self.0);
+        Arc::new(move |event| events.lock().unwrap().push(event))
+    }
+}
+
+pub fn links(ends: Vec<Ends>) -> Vec<Link> {
+    let greeted = greet(ends, Duration::from_secs(20), &|| false);
+    greeted.into_iter().map(|link| link.unwrap_or_else(|fault| panic!("{fault:?}"))).collect()
+}
+
+pub fn crew(ends: Vec<Ends>, settings: CrewSettings, events: &Events) -> Crew {
+    let members = links(ends).into_iter().map(Member::Link).collect();
+    Crew::new(members, settings, events.hear())
+}
+
+/// A crew of agents in threads, one for each hand.
+pub fn crew_of(hands: &[Arc<dyn Hand>], events: &Events) -> (Crew, Vec<JoinHandle<Ended>>) {
+    let (ends, threads): (Vec<_>, Vec<_>) = hands
+        .iter()
+        .enumerate()
+        .map(|(number, hand)| {
+            let (ends, thread, _) = agent(&format!("host-{number}"), Arc::clone(hand));
+            (ends, thread)
+        })
+        .unzip();
+    (crew(ends, settings(), events), threads)
+}
+
+pub fn opening() -> Opening {
+    let text = "targets: {nothing: \"null:\"}\nworkloads:\n  w: {ops: read}\n";
+    let source = experiment::Source { file: "test.yaml", text };
+    let settings = experiment::Settings::none();
+    let plan = experiment::parse(&source, &settings).unwrap_or_else(|faults| panic!("{faults}"));
+    let cell = Box::new(plan.cells[0].clone());
+    Opening {
+        site: SITE,
+        cell,
+        part: Part::WHOLE,
+        run: "test".to_owned(),
+        place: "test".to_owned(),
+        key: None,
+        seed: 1,
+        draws: 2,
+        reactor: "auto".to_owned(),
+        destroy: None,
+    }
+}
+
+pub fn open_all(crew: &Crew) -> Vec<(usize, Result<SiteFacts, Trouble>)> {
+    crew.open(crew.alive().into_iter().map(|at| (at, opening())).collect())
+}
+
+pub fn measure(limit_s: f64) -> StageOrder {
+    let measurement = Measurement {
+        arrivals: experiment::Arrivals::Closed,
+        warm_up_s: 0.0,
+        limit_s,
+        generation: 1,
+        alone: true,
+    };
+    StageOrder { site: SITE, task: StageTask::Measure(measurement) }
+}
+
+pub fn orders(crew: &Crew, order: &StageOrder) -> Vec<(usize, StageOrder)> {
+    crew.alive().into_iter().map(|at| (at, order.clone())).collect()
+}
+
+pub fn nothing_beside() -> Beside {
+    Beside::default()
+}
+
+/// An agent that says what it likes, frame by frame.
+pub struct Liar {
+    output: std::fs::File,
+    input: FrameReader<std::fs::File>,
+    tally: Tally,
+}
+
+impl Liar {
+    pub fn new(side: Side) -> Self {
+        Liar { output: side.0.into(), input: FrameReader::new(side.1.into()), tally: Tally::default() }
+    }
+
+    /// One that has said hello.
+    pub fn welcome(side: Side) -> Self {
+        let mut liar = Liar::new(side);
+        liar.say(&serde_json::json!({ "Hello": Hello::own(Vec::new()) }));
+        liar
+    }
+
+    /// False when nobody reads any more.
+    pub fn say(&mut self, message: &serde_json::Value) -> bool {
+        let body = serde_json::to_vec(message).unwrap();
+        self.say_body(&body)
+    }
+
+    pub fn say_body(&mut self, body: &[u8]) -> bool {
+        let frame = self.tally.frame(body);
+        self.say_bytes(&frame)
+    }
+
+    pub fn say_bytes(&mut self, bytes: &[u8]) -> bool {
+        self.output.write_all(bytes).is_ok()
+    }
+
+    /// The next thing it is told; `None` when the pipe is closed.
+    pub fn hear(&mut self) -> Option<serde_json::Value> {
+        let body = self.input.read_frame().ok()?;
+        Some(serde_json::from_slice(body).unwrap())
+    }
+
+    /// Answers pings and the opening of a target until it is told something with this name.
+    pub fn until(&mut self, name: &str) -> Option<serde_json::Value> {
+        loop {
+            let heard = self.hear()?;
+            if let Some(told) = heard.get(name) {
+                return Some(told.clone());
+            }
+            self.behave(&heard);
+        }
+    }
+
+    pub fn behave(&mut self, heard: &serde_json::Value) {
+        if let Some(ping) = heard.get("Ping") {
+            let now = reactor::clock::now_ns();
+            self.say(&serde_json::json!({ "Pong": {
+                "number": ping["number"], "received_ns": now, "answered_ns": now
+            } }));
+        }
+        if let Some(open) = heard.get("Open") {
+            let facts = SiteFacts::default();
+            self.say(&serde_json::json!({ "Answer": {
+                "id": open["id"], "outcome": { "Ok": { "Opened": facts } }
+            } }));
+        }
+    }
+}

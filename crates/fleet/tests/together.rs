@@ -1,0 +1,210 @@
+//! Crews of agents behind real pipes: what they hand in is what they measured, all of it, from one start to one end.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use drivers::sim::SimConfig;
+use engine::Control;
+use fleet::{Act, Crew, Ended, Hand, Refusal, Reply, Seen, Trouble};
+use metrics::{Histogram, Interval, OpKind};
+use support::hands::{EngineHand, Load};
+use support::*;
+
+const INTERVAL: Duration = Duration::from_millis(100);
+
+fn null_hands(count: usize) -> Vec<Arc<EngineHand>> {
+    (0..count).map(|at| Arc::new(EngineHand::new(Load::Null(500.0 * (at + 1) as f64), INTERVAL))).collect()
+}
+
+fn as_hands(hands: &[Arc<EngineHand>]) -> Vec<Arc<dyn Hand>> {
+    hands.iter().map(|hand| Arc::clone(hand) as Arc<dyn Hand>).collect()
+}
+
+fn quantiles(histogram: &Histogram) -> Vec<u64> {
+    [0.0, 0.5, 0.9, 0.99, 0.999, 1.0].iter().map(|q| histogram.quantile_ns(*q)).collect()
+}
+
+#[test]
+fn what_is_merged_is_the_sum_of_the_parts() {
+    let hands = null_hands(3);
+    let events = Events::default();
+    let (crew, threads) = crew_of(&as_hands(&hands), &events);
+    assert!(!crew.is_local() && crew.names() == ["host-0", "host-1", "host-2"]);
+    assert!(open_all(&crew).iter().all(|(_, facts)| facts.is_ok()));
+    let (mut wholes, mut parts, mut samples) = (Vec::new(), vec![Vec::new(); 3], 0);
+    let mut observer = |seen: Seen<'_>| match seen {
+        Seen::Whole(interval) => wholes.push(interval.clone()),
+        Seen::Part { member, interval } => parts[member].push(interval.clone()),
+        Seen::Sample { .. } => samples += 1,
+    };
+    let order = orders(&crew, &measure(2.5));
+    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    assert_eq!(events.lost(), []);
+    // Each part is what the agent itself saw, bit by bit; the whole has all of them.
+    let mut all = Histogram::new();
+    for (hand, part) in hands.iter().zip(&parts) {
+        let own = hand.seen.lock().unwrap();
+        assert_eq!(own.len(), 25);
+        for (mine, theirs) in own.iter().zip(part) {
+            assert_eq!(mine.op(OpKind::Read), theirs.op(OpKind::Read));
+            all.merge(&mine.op(OpKind::Read).unwrap().service);
+        }
+    }
+    assert_eq!(wholes.iter().map(|whole| whole.index).collect::<Vec<_>>(), (0..25).collect::<Vec<_>>());
+    let mut shown = Interval::default();
+    wholes.iter().for_each(|whole| shown.merge(whole));
+    let total = result.whole.total.op(OpKind::Read).unwrap();
+    assert_eq!(shown.op(OpKind::Read).unwrap().ok, total.ok);
+    assert_eq!(total.ok, result.parts.iter().map(|part| part.result.total.ok()).sum::<u64>());
+    assert_eq!(quantiles(&total.service), quantiles(&all));
+    assert!(total.ok.abs_diff(3000 * 5 / 2) <= 300, "{}", total.ok);
+    assert!(samples >= 3, "{samples} samples in 2.5 s of three hosts");
+    // One start, as far as clocks of one machine tell.
+    assert!(result.parts.iter().all(|part| part.started_ns.is_some() && part.lost.is_none()));
+    assert!(result.skew_uncertainty_ns > 0);
+    for facts in crew.clocks() {
+        let facts = facts.unwrap();
+        assert!(facts.offset_ns.unsigned_abs() <= facts.uncertainty_ns + 1, "{facts:?}");
+    }
+    crew.end();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), Ended::Dismissed);
+    }
+}
+
+#[test]
+fn questions_are_answered_refused_and_survived() {
+    let hands = null_hands(2);
+    let events = Events::default();
+    let (crew, _threads) = crew_of(&as_hands(&hands), &events);
+    open_all(&crew);
+    let answers = crew.act(&[0, 1], SITE, &Act::Prepare);
+    assert_eq!(answers, [(0, Ok(Reply::Entered { new: true })), (1, Ok(Reply::Entered { new: true }))]);
+    // Only who is named is asked.
+    assert_eq!(crew.act(&[1], SITE, &Act::Facts).len(), 1);
+    for (_, answer) in crew.act(&[0, 1], SITE, &Act::Adopt) {
+        assert!(
+            matches!(answer, Err(Trouble::Refused(Refusal { text, .. })) if text.contains("prepare it first"))
+        );
+    }
+    // A hand that panics has said no; the agent lives on.
+    for (_, answer) in crew.act(&[0, 1], SITE, &Act::RemoveAll) {
+        assert!(
+            matches!(answer, Err(Trouble::Refused(Refusal { text, .. })) if text.contains("nothing to remove"))
+        );
+    }
+    assert_eq!(crew.alive(), [0, 1]);
+    assert!(events.lost().is_empty());
+}
+
+#[test]
+fn one_refusal_is_a_refusal_of_all() {
+    let mut hands = null_hands(3);
+    Arc::get_mut(&mut hands[1]).unwrap().refusal = Some("no such export".to_owned());
+    let events = Events::default();
+    let (crew, _threads) = crew_of(&as_hands(&hands), &events);
+    open_all(&crew);
+    let order = orders(&crew, &measure(3600.0));
+    let refusal = crew.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap_err();
+    assert_eq!(refusal, Refusal::failed("host-1: no such export"));
+    assert_eq!(crew.alive(), [0, 1, 2], "nobody is lost by it");
+}
+
+#[test]
+fn stopping_and_finishing_reach_all() {
+    let hands = null_hands(3);
+    let events = Events::default();
+    let (crew, _threads) = crew_of(&as_hands(&hands), &events);
+    open_all(&crew);
+    let control = Control::new();
+    let finish = control.clone();
+    let mut observer = |seen: Seen<'_>| {
+        if let Seen::Whole(interval) = seen
+            && interval.index == 4
+        {
+            finish.finish_after(10);
+        }
+    };
+    let order = orders(&crew, &measure(3600.0));
+    let result = crew.run_stage(order.clone(), nothing_beside(), &control, &mut observer).unwrap();
+    let windows: Vec<_> = result.parts.iter().map(|part| part.result.window_ns).collect();
+    // On a busy machine the word may come late; then the window is longer, and the same for all.
+    assert!(windows[0] >= 1_100_000_000 && windows.iter().all(|window| *window == windows[0]), "{windows:?}");
+    assert!(!result.whole.stopped);
+    let stop = control.clone();
+    let result = crew.run_stage(order, nothing_beside(), &control, &mut |_| stop.stop()).unwrap();
+    assert!(result.whole.stopped && result.parts.iter().all(|part| part.result.stopped));
+    let stopped = crew.run_stage(orders(&crew, &measure(1.0)), nothing_beside(), &control, &mut |_| {});
+    assert!(stopped.unwrap_err().stopped);
+}
+
+#[test]
+fn two_stages_of_a_group_start_together() {
+    let hands = null_hands(2);
+    let events = Events::default();
+    let (crew, _threads) = crew_of(&as_hands(&hands), &events);
+    open_all(&crew);
+    let rendezvous = engine::Rendezvous::new(2);
+    let run = |wait_ms| {
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        let beside = engine::Beside { rendezvous: Some(rendezvous.clone()), ..engine::Beside::default() };
+        crew.run_stage(orders(&crew, &measure(0.5)), beside, &Control::new(), &mut |_| {}).unwrap()
+    };
+    let (one, two) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(200));
+        (run(0), other.join().unwrap())
+    });
+    let apart = one.whole.started_ns.abs_diff(two.whole.started_ns);
+    // Late threads begin late; but far from the 200 ms between the orders.
+    assert!(apart < 150_000_000, "{apart} ns apart");
+}
+
+/// A crew on virtual clocks; how many intervals until the end, and what was counted.
+fn simulate(crew: &Crew, last: u32) -> (Vec<(u32, u64)>, fleet::CrewResult) {
+    let control = Control::new();
+    let mut seen = Vec::new();
+    let finish = control.clone();
+    let mut observer = |what: Seen<'_>| {
+        if let Seen::Whole(interval) = what {
+            seen.push((interval.index, interval.ok()));
+            if interval.index == last {
+                finish.finish_after(last);
+            }
+        }
+    };
+    let order = orders(crew, &measure(3600.0));
+    let result = crew.run_stage(order, nothing_beside(), &control, &mut observer).unwrap();
+    (seen, result)
+}
+
+#[test]
+fn virtual_clocks_are_exact_and_repeatable() {
+    let hand = || -> Arc<dyn Hand> {
+        let config = SimConfig::default();
+        Arc::new(EngineHand::new(Load::Sim(Box::new(config)), Duration::from_secs(1)))
+    };
+    let alone = Crew::here(hand());
+    open_all(&alone);
+    let (one, result_of_one) = simulate(&alone, 30);
+    let events = Events::default();
+    let (crew, _threads) = crew_of(&[hand(), hand(), hand()], &events);
+    open_all(&crew);
+    let (first, result) = simulate(&crew, 30);
+    let (second, again) = simulate(&crew, 30);
+    assert_eq!(first, second);
+    assert_eq!(first.len(), 31, "the window ends with the very interval");
+    assert_eq!(result.whole.window_ns, 31_000_000_000);
+    let thrice: Vec<_> = one.iter().map(|(index, ok)| (*index, ok * 3)).collect();
+    assert_eq!(first, thrice);
+    assert_eq!(result.whole.total, again.whole.total);
+    assert_eq!(result.whole.total.ok(), 3 * result_of_one.whole.total.ok());
+    let (whole, part) = (&result.whole.total, &result_of_one.whole.total);
+    assert_eq!(
+        quantiles(&whole.op(OpKind::Read).unwrap().service),
+        quantiles(&part.op(OpKind::Read).unwrap().service)
+    );
+    assert_eq!((result.start_skew_ns, events.lost()), (0, vec![]));
+}
