@@ -94,6 +94,19 @@ pub enum StoreError {
         /// Those that are meant.
         candidates: String,
     },
+    /// No baseline has this name.
+    #[error("no baseline {name:?} in {}; {candidates}", path.display())]
+    NoBaseline {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// What there is, and what to do next.
+        candidates: String,
+    },
+    /// A baseline cannot have this name.
+    #[error("{0:?} cannot be a baseline's name; next: give 1 to 100 bytes without control characters")]
+    BaselineName(String),
     /// The run is being carried out at this moment.
     #[error("run {id} is still running, in process {process}; next: wait for it or end it, then try again")]
     Alive {

@@ -67,7 +67,7 @@ pub(crate) fn open_existing(path: &Path) -> Result<(PathBuf, Connection), StoreE
             if std::fs::metadata(&journal).is_ok_and(|journal| journal.len() > 0) {
                 return Err(StoreError::ReadOnly(path));
             }
-            let connection = immutable(&path).map_err(|error| StoreError::from_sqlite(&path, error))?;
+            let connection = as_it_lies(&path).map_err(|error| StoreError::from_sqlite(&path, error))?;
             Ok((path, connection))
         }
         other => other.map(|connection| (path, connection)),
@@ -119,6 +119,13 @@ fn look(path: &Path) -> Result<Found, StoreError> {
     }
 }
 
+/// A file that cannot be written, of whatever version.
+pub(crate) fn as_it_lies(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = immutable(path)?;
+    schema::shown_as_newest(&connection)?;
+    Ok(connection)
+}
+
 /// Reads the main file alone, as if it could not change (<https://sqlite.org/uri.html>, `immutable`).
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let mut uri = String::from("file://");
@@ -153,10 +160,10 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 /// False when the file is another program's, and nothing was done to it.
 fn prepare(connection: &mut Connection) -> rusqlite::Result<bool> {
     connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
     // What the store itself writes (runs, cells, results) is on the disk when the call returns.
     connection.pragma_update(None, "synchronous", "FULL")?;
     let ours = schema::migrate(connection)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
     if ours {
         write_ahead(connection)?;
     }

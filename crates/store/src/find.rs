@@ -100,6 +100,7 @@ impl Store {
             statement.query_map([number], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
         let environment = Environment { facts: facts().map_err(|error| self.error(error))? };
+        let hosts = self.hosts_of_number(number).map_err(|error| self.error(error))?;
         self.connection
             .query_row(
                 "SELECT id, name, started, finished, state, version, plan FROM runs WHERE number = ?1",
@@ -114,6 +115,7 @@ impl Store {
                         version: row.get(5)?,
                         plan: from_json(row, 6)?,
                         environment,
+                        hosts,
                     })
                 },
             )
@@ -203,7 +205,7 @@ pub(crate) fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
     State::of(&text).ok_or_else(|| bad(column, format!("unknown state {text:?}")))
 }
 
-fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text).map_err(|error| bad(column, format!("a record cannot be read: {error}")))
 }

@@ -52,6 +52,26 @@ pub(crate) fn finite(result: &CellResult) -> CellResult {
         latency(&mut point.response);
     }
     result.found_ops_per_s.iter_mut().for_each(number);
+    if let Some(limit) = &mut result.limit {
+        limit.share.iter_mut().for_each(number);
+    }
+    for host in &mut result.hosts {
+        op(&mut host.total);
+        host.ops.iter_mut().for_each(op);
+        host.client.values_mut().for_each(number);
+        if let Some(clock) = &mut host.clock {
+            number(&mut clock.drift_ppm);
+        }
+        if let Some(lost) = &mut host.lost {
+            number(&mut lost.at_s);
+        }
+    }
+    for spread in result.fleet.iter_mut().flat_map(|fleet| &mut fleet.spread) {
+        number(&mut spread.least);
+        number(&mut spread.greatest);
+        number(&mut spread.mean);
+        number(&mut spread.variation);
+    }
     result
 }
 

@@ -36,7 +36,7 @@ impl Store {
         read().map_err(|error| self.error(error))
     }
 
-    /// Drops the intervals of a cell.
+    /// Drops the intervals and samples of a cell.
     pub(crate) fn drop_intervals(&self, cell: i64) -> Result<(), StoreError> {
         loop {
             let dropped = self.write(|transaction| {
@@ -50,7 +50,10 @@ impl Store {
                 break;
             }
         }
-        self.write(|transaction| transaction.execute("DELETE FROM stages WHERE cell = ?1", [cell]))?;
+        self.write(|transaction| {
+            transaction.execute("DELETE FROM samples WHERE cell = ?1", [cell])?;
+            transaction.execute("DELETE FROM stages WHERE cell = ?1", [cell])
+        })?;
         Ok(())
     }
 

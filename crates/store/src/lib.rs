@@ -24,30 +24,37 @@
 //! a machine that loses power at most the last few ([`SYNC_EVERY`]), and never what [`Store`] itself wrote: cells,
 //! results, runs. Either way the file is whole.
 
+mod baseline;
 mod calibration;
 mod encode;
 mod error;
 mod file;
 mod find;
 mod finite;
+mod fleet;
 mod forget;
+mod hosts;
 mod owner;
 mod read;
 mod record;
+mod samples;
 mod schema;
 mod stages;
 mod store;
+pub use calibration::{CalibrationError, calibration_path, load_calibration, save_calibration};
 mod summary;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub use calibration::{CalibrationError, calibration_path, load_calibration, save_calibration};
+pub use baseline::{Baseline, BaselineCell, BaselineContent, BaselineHost};
 pub use encode::{pack_histogram, unpack_histogram};
 pub use error::StoreError;
 pub use file::default_path;
+pub use fleet::{FleetFigures, HOSTS_KEPT, HostClock, HostRecord, HostResult, HostSpread, LostHost};
 pub use read::{Intervals, Series, SeriesPoint};
 pub use record::*;
+pub use samples::{SAMPLES_KEPT, Sample};
 pub use schema::VERSION;
 pub use stages::StageKey;
 pub use store::Store;

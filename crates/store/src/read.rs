@@ -11,6 +11,9 @@ use crate::encode::{errors_from_json, op_of, unpack_histogram, unsigned};
 use crate::error::StoreError;
 use crate::store::Store;
 
+/// The host of the series of all hosts together.
+pub(crate) const WHOLE: &str = "";
+
 /// Intervals that are fetched at once; histograms stay packed (a few KiB each) until their turn.
 const PAGE: u32 = 64;
 /// The same without histograms.
@@ -83,7 +86,7 @@ impl Store {
         trial: u32,
         range: Range<u32>,
     ) -> Result<Intervals<'_>, StoreError> {
-        Ok(Intervals { pages: self.pages(run, cell, stage, trial, range)? })
+        Ok(Intervals { pages: self.pages(run, cell, (stage, trial, WHOLE), range)? })
     }
 
     /// The same without histograms, for time lines: some hundred times faster. One item an operation and interval.
@@ -98,7 +101,35 @@ impl Store {
         trial: u32,
         range: Range<u32>,
     ) -> Result<Series<'_>, StoreError> {
-        Ok(Series { pages: self.pages(run, cell, stage, trial, range)? })
+        Ok(Series { pages: self.pages(run, cell, (stage, trial, WHOLE), range)? })
+    }
+
+    /// As [`Store::intervals`], of one host of a fleet.
+    ///
+    /// # Errors
+    /// As [`Store::intervals`].
+    pub fn host_intervals(
+        &self,
+        run: &str,
+        cell: u32,
+        (stage, trial, host): (&str, u32, &str),
+        range: Range<u32>,
+    ) -> Result<Intervals<'_>, StoreError> {
+        Ok(Intervals { pages: self.pages(run, cell, (stage, trial, host), range)? })
+    }
+
+    /// As [`Store::series`], of one host of a fleet.
+    ///
+    /// # Errors
+    /// As [`Store::intervals`].
+    pub fn host_series_of(
+        &self,
+        run: &str,
+        cell: u32,
+        (stage, trial, host): (&str, u32, &str),
+        range: Range<u32>,
+    ) -> Result<Series<'_>, StoreError> {
+        Ok(Series { pages: self.pages(run, cell, (stage, trial, host), range)? })
     }
 
     /// All intervals of a stage with numbers in `window` as one: counters added, histograms merged. Its start is that of
@@ -132,12 +163,11 @@ impl Store {
         &self,
         run: &str,
         cell: u32,
-        stage: &str,
-        trial: u32,
+        (stage, trial, host): (&str, u32, &str),
         range: Range<u32>,
     ) -> Result<Pages<'_, T>, StoreError> {
         let cell = self.cell_number(run, cell)?;
-        let stage = (stage.to_owned(), trial);
+        let stage = (stage.to_owned(), trial, host.to_owned());
         Ok(Pages { store: self, cell, stage, next: range.start, end: range.end, page: VecDeque::new() })
     }
 }
@@ -147,7 +177,8 @@ impl Store {
 struct Pages<'a, T> {
     store: &'a Store,
     cell: i64,
-    stage: (String, u32),
+    /// Its name, trial and host.
+    stage: (String, u32, String),
     /// The first interval that was not fetched.
     next: u32,
     end: u32,
@@ -169,16 +200,17 @@ impl<T> Pages<'_, T> {
             "SELECT i.interval, i.start_ns, i.length_ns, o.op, o.ok, o.failed, o.bytes, o.rpcs, o.retries, o.mean_ns,
                 o.p50_ns, o.p99_ns, o.p999_ns, o.max_ns {columns}
              FROM (SELECT number, interval, start_ns, length_ns FROM intervals
-                   WHERE stage = (SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3)
+                   WHERE stage = (SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3
+                                    AND host = ?7)
                      AND interval >= ?4 AND interval < ?5 ORDER BY interval LIMIT ?6) AS i
                  LEFT JOIN interval_ops AS o ON o.interval = i.number
              ORDER BY i.interval, o.number"
         );
         let mut fill = || -> rusqlite::Result<()> {
             let mut statement = self.store.connection.prepare_cached(&query)?;
-            let (stage, trial) = &self.stage;
+            let (stage, trial, host) = &self.stage;
             let mut rows =
-                statement.query(params![self.cell, stage, trial, self.next, self.end, intervals])?;
+                statement.query(params![self.cell, stage, trial, self.next, self.end, intervals, host])?;
             let mut last = None;
             while let Some(row) = rows.next()? {
                 let (interval, value) = read(row)?;

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use experiment::Plan;
 use jiff::Timestamp;
-use metrics::{ErrorKind, Histogram, OpKind};
+use metrics::{ErrorKind, Histogram, OpKind, PathFacts};
 use serde::{Deserialize, Serialize};
 use stats::{Estimate, SteadyOutcome};
+
+use crate::fleet::{FleetFigures, HostRecord, HostResult};
 
 /// How far a run or a cell has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +45,9 @@ pub struct RunRecord {
     pub plan: Plan,
     /// The client and what it was connected to.
     pub environment: Environment,
+    /// The hosts of a fleet; none where one host alone carries it out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostRecord>,
 }
 
 /// The client: whatever may explain a number later. Names are stable, values are texts as the system gives them.
@@ -106,6 +111,18 @@ pub struct CellResult {
     /// What a search found, in operations a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found_ops_per_s: Option<f64>,
+    /// The hosts of a fleet, in its order; none where one host alone measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostResult>,
+    /// How even they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetFigures>,
+    /// What each path to a server carried in the measured window; of a fleet the hosts have their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathFacts>,
+    /// What held it back, on what evidence, and what to try next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Box<stats::limit::Finding>>,
 }
 
 /// One kind of operation, or all together.

@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"mano");
 
 /// `MIGRATIONS[n]` leads from version `n` to version `n + 1`. A migration that was released never changes:
 /// `tests/layout.rs` holds a fingerprint of each.
-const MIGRATIONS: [&str; 1] = [V1];
+const MIGRATIONS: [&str; 2] = [V1, V2];
 
 const V1: &str = "
 CREATE TABLE runs (
@@ -113,6 +113,89 @@ CREATE VIEW figures AS
     FROM runs JOIN cells ON cells.run = runs.number JOIN json_each(cells.result, '$.ops') AS o;
 ";
 
+/// Hosts of a fleet: series of their own beside those of the whole (whose host is ''), what they reported, what they
+/// are; and baselines. `series` and `figures` stay what they were: of the whole.
+const V2: &str = "
+DROP VIEW series;
+CREATE TABLE stages_by_host (
+    number INTEGER PRIMARY KEY,
+    cell INTEGER NOT NULL REFERENCES cells (number) ON DELETE CASCADE,
+    stage TEXT NOT NULL,
+    trial INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    UNIQUE (cell, stage, trial, host)
+);
+INSERT INTO stages_by_host (number, cell, stage, trial, host) SELECT number, cell, stage, trial, '' FROM stages;
+DROP TABLE stages;
+ALTER TABLE stages_by_host RENAME TO stages;
+CREATE TABLE hosts (
+    run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    host TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (run, host)
+) WITHOUT ROWID;
+CREATE TABLE host_environment (
+    run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    host TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (run, host, name)
+) WITHOUT ROWID;
+CREATE TABLE samples (
+    cell INTEGER NOT NULL REFERENCES cells (number) ON DELETE CASCADE,
+    host TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    at_ns INTEGER NOT NULL,
+    sample TEXT NOT NULL,
+    PRIMARY KEY (cell, host, position)
+) WITHOUT ROWID;
+CREATE TABLE baselines (
+    name TEXT PRIMARY KEY,
+    kept TEXT NOT NULL,
+    content TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE VIEW all_series AS
+    SELECT runs.id AS run, cells.cell AS cell, stages.stage AS stage, stages.trial AS trial, stages.host AS host,
+        intervals.interval AS interval, intervals.start_ns AS start_ns, intervals.length_ns AS length_ns, o.op AS op,
+        o.ok AS ok, o.failed AS failed, o.bytes AS bytes, o.rpcs AS rpcs, o.retries AS retries,
+        o.ok * 1e9 / intervals.length_ns AS ops_per_s, o.bytes * 1e9 / intervals.length_ns AS bytes_per_s,
+        o.mean_ns AS mean_ns, o.p50_ns AS p50_ns, o.p99_ns AS p99_ns, o.p999_ns AS p999_ns, o.max_ns AS max_ns,
+        o.errors AS errors
+    FROM runs JOIN cells ON cells.run = runs.number JOIN stages ON stages.cell = cells.number
+        JOIN intervals ON intervals.stage = stages.number JOIN interval_ops AS o ON o.interval = intervals.number;
+CREATE VIEW series AS
+    SELECT run, cell, stage, trial, interval, start_ns, length_ns, op, ok, failed, bytes, rpcs, retries, ops_per_s,
+        bytes_per_s, mean_ns, p50_ns, p99_ns, p999_ns, max_ns, errors
+    FROM all_series WHERE host = '';
+CREATE VIEW host_series AS SELECT * FROM all_series WHERE host <> '';
+CREATE VIEW host_figures AS
+    SELECT runs.id AS run, cells.cell AS cell, cells.name AS name, json_extract(h.value, '$.name') AS host,
+        json_extract(h.value, '$.lost.why') AS lost, json_extract(h.value, '$.total.ok') AS ok,
+        json_extract(h.value, '$.total.failed') AS failed,
+        json_extract(h.value, '$.total.ops_per_s.mean') AS ops_per_s,
+        json_extract(h.value, '$.total.bytes_per_s.mean') AS bytes_per_s,
+        json_extract(h.value, '$.total.response.p50_ns') AS p50_ns,
+        json_extract(h.value, '$.total.response.p99_ns') AS p99_ns,
+        json_extract(h.value, '$.total.response.max_ns') AS max_ns
+    FROM runs JOIN cells ON cells.run = runs.number JOIN json_each(cells.result, '$.hosts') AS h;
+";
+
+/// Makes a file of an earlier version that cannot be written look like one of [`VERSION`] to this connection alone:
+/// names of the temporary schema come first.
+pub(crate) fn shown_as_newest(connection: &Connection) -> rusqlite::Result<()> {
+    if version(connection)? >= 2 {
+        return Ok(());
+    }
+    connection.execute_batch(
+        "PRAGMA temp_store = MEMORY;
+         CREATE TEMP VIEW stages AS SELECT number, cell, stage, trial, '' AS host FROM main.stages;
+         CREATE TEMP TABLE hosts (run, host, position);
+         CREATE TEMP TABLE host_environment (run, host, name, value);
+         CREATE TEMP TABLE samples (cell, host, position, at_ns, sample);
+         CREATE TEMP TABLE baselines (name, kept, content);",
+    )
+}
+
 /// The version of an open file.
 pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
@@ -142,6 +225,9 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
     if application_id(connection)? == APPLICATION_ID && version(connection)? >= VERSION {
         return Ok(true);
     }
+    // Tables are made anew under their names; rows that refer to them must not go with the old ones. Within a
+    // transaction this cannot be said. (https://sqlite.org/lang_altertable.html, 7)
+    connection.pragma_update(None, "foreign_keys", false)?;
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     if application_id(&transaction)? != APPLICATION_ID && !is_blank(&transaction)? {
         return Ok(false);

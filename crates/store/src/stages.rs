@@ -27,7 +27,7 @@ impl Store {
         let read = || -> rusqlite::Result<Vec<StageKey>> {
             let mut statement = self.connection.prepare_cached(
                 "SELECT stage, trial, (SELECT count(*) FROM intervals WHERE intervals.stage = stages.number)
-                 FROM stages WHERE cell = ?1 ORDER BY number",
+                 FROM stages WHERE cell = ?1 AND host = '' ORDER BY number",
             )?;
             let rows = statement.query_map(params![cell], |row| {
                 Ok(StageKey { stage: row.get(0)?, trial: row.get(1)?, intervals: row.get(2)? })

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use crate::error::StoreError;
 use crate::finite::finite;
+use crate::hosts::insert_hosts;
 use crate::owner;
 use crate::record::{CellRecord, Event, RunRecord, State, Validity};
 use crate::writer::Writer;
@@ -94,6 +95,7 @@ impl Store {
                     params![number, name, value],
                 )?;
             }
+            insert_hosts(transaction, number, &run.hosts)?;
             for cell in &run.plan.cells {
                 transaction.execute(
                     "INSERT INTO cells (run, cell, name, state) VALUES (?1, ?2, ?3, ?4)",

@@ -24,6 +24,7 @@ fn run(id: &str) -> RunRecord {
             cells: Vec::new(),
         },
         environment: Environment::default(),
+        hosts: Vec::new(),
     }
 }
 
@@ -81,4 +82,19 @@ fn a_histogram_takes_little_room_and_other_libraries_read_it() {
     // The library's own reader of this form, which knows nothing of ours.
     assert_eq!(metrics::Histogram::from_bytes(&packed), Ok(histogram));
     assert_eq!(crate::unpack_histogram(&[]), Ok(metrics::Histogram::new()));
+}
+
+/// Whatever rights this process has.
+#[test]
+fn an_older_file_is_shown_like_a_new_one_without_a_change() {
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/v1.sqlite");
+    let connection = crate::file::as_it_lies(&old).unwrap();
+    let store = Store { path: old.clone(), connection };
+    assert!(store.run("last").unwrap().hosts.is_empty());
+    assert_eq!(store.intervals("aaaabbb2", 1, "measure", 0, 0..9).unwrap().count(), 5);
+    assert_eq!(store.stages("aaaabbb2", 1).unwrap().len(), 3);
+    assert!(store.host_series("aaaabbb2", 1).unwrap().is_empty());
+    assert!(store.samples("aaaabbb2", 1, "db1").unwrap().is_empty());
+    assert!(store.baselines().unwrap().is_empty());
+    assert!(store.forget_baseline("x").is_err() && store.begin_run(&run("zzzz2222")).is_err());
 }

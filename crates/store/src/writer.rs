@@ -10,10 +10,13 @@ use std::thread::JoinHandle;
 
 use metrics::Interval;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
 
 use crate::encode::{Encoded, signed};
 use crate::error::StoreError;
+use crate::read::WHOLE;
 use crate::record::Event;
+use crate::samples::Thinned;
 use crate::store::{Store, insert_event};
 
 /// After so many intervals the file is forced to the disk (`fsync`): a power cut loses no more than these.
@@ -31,7 +34,8 @@ pub struct Writer {
 }
 
 enum Order {
-    Interval { cell: u32, stage: String, trial: u32, interval: Encoded },
+    Interval { cell: u32, stage: String, trial: u32, host: String, interval: Encoded },
+    Sample { cell: u32, host: String, at_ns: u64, text: String },
     Event(Event),
     Flush(SyncSender<()>),
 }
@@ -39,7 +43,13 @@ enum Order {
 impl Writer {
     pub(crate) fn start(path: &Path, run: &str) -> Result<Self, StoreError> {
         let store = Store::open_existing(path)?;
-        let mut scribe = Scribe { run: store.number_of(run)?, run_id: run.to_owned(), store, unsynced: 0 };
+        let mut scribe = Scribe {
+            run: store.number_of(run)?,
+            run_id: run.to_owned(),
+            store,
+            unsynced: 0,
+            thinned: Thinned::default(),
+        };
         let (orders, inbox) = sync_channel(0);
         let thread = std::thread::Builder::new()
             .name("results".into())
@@ -66,8 +76,43 @@ impl Writer {
         trial: u32,
         interval: &Interval,
     ) -> Result<(), StoreError> {
+        self.host_interval(cell, stage, trial, WHOLE, interval)
+    }
+
+    /// Writes one interval of one host of a fleet, beside that of the whole.
+    ///
+    /// # Errors
+    /// As [`Writer::interval`].
+    pub fn host_interval(
+        &mut self,
+        cell: u32,
+        stage: &str,
+        trial: u32,
+        host: &str,
+        interval: &Interval,
+    ) -> Result<(), StoreError> {
         let interval = Encoded::new(interval);
-        self.order(Order::Interval { cell, stage: stage.to_owned(), trial, interval })
+        let (stage, host) = (stage.to_owned(), host.to_owned());
+        self.order(Order::Interval { cell, stage, trial, host, interval })
+    }
+
+    /// Writes what a host reported of itself, at a moment in nanoseconds since the measured window began: at most one a
+    /// second is wanted. Of many, some are left out ([`crate::SAMPLES_KEPT`]).
+    ///
+    /// # Errors
+    /// As [`Writer::interval`].
+    pub fn sample(
+        &mut self,
+        cell: u32,
+        host: &str,
+        at_ns: u64,
+        sample: &impl Serialize,
+    ) -> Result<(), StoreError> {
+        let text = serde_json::to_string(sample).map_err(|error| StoreError::Other {
+            path: self.path.clone(),
+            why: format!("a sample of {host} cannot be written as JSON: {error}"),
+        })?;
+        self.order(Order::Sample { cell, host: host.to_owned(), at_ns, text })
     }
 
     /// Writes what happened; in order with the intervals.
@@ -132,19 +177,31 @@ struct Scribe {
     run: i64,
     run_id: String,
     unsynced: u32,
+    thinned: Thinned,
 }
 
 impl Scribe {
     fn work(&mut self, inbox: &Receiver<Order>) -> Result<(), StoreError> {
         for order in inbox {
             match order {
-                Order::Interval { cell, stage, trial, interval } => {
-                    self.sync(self.unsynced + 1 >= SYNC_EVERY)?;
+                Order::Interval { cell, stage, trial, host, interval } => {
+                    if host == WHOLE {
+                        self.sync(self.unsynced + 1 >= SYNC_EVERY)?;
+                    } else {
+                        self.unforced()?;
+                    }
                     let cell_number = self.store.cell_number(&self.run_id, cell)?;
                     self.store.write(|transaction| {
-                        let number = stage_number(transaction, cell_number, &stage, trial)?;
+                        let number = stage_number(transaction, cell_number, &stage, trial, &host)?;
                         insert_interval(transaction, number, &interval)
                     })?;
+                }
+                Order::Sample { cell, host, at_ns, text } => {
+                    self.unforced()?;
+                    let cell_number = self.store.cell_number(&self.run_id, cell)?;
+                    let thinned = &mut self.thinned;
+                    self.store
+                        .write(|transaction| thinned.write(transaction, cell_number, &host, at_ns, &text))?;
                 }
                 Order::Event(event) => {
                     self.sync(self.unsynced + 1 >= SYNC_EVERY)?;
@@ -168,24 +225,41 @@ impl Scribe {
     /// Says whether the next transaction is forced to the disk.
     fn sync(&mut self, force: bool) -> Result<(), StoreError> {
         self.unsynced = if force { 0 } else { self.unsynced + 1 };
+        self.level(force)
+    }
+
+    /// What hosts sent beside the whole's is on the disk with the next of these.
+    fn unforced(&mut self) -> Result<(), StoreError> {
+        self.level(false)
+    }
+
+    fn level(&self, force: bool) -> Result<(), StoreError> {
         let level = if force { "FULL" } else { "NORMAL" };
         let set = self.store.connection.pragma_update(None, "synchronous", level);
         set.map_err(|error| self.store.error(error))
     }
 }
 
-fn stage_number(connection: &Connection, cell: i64, stage: &str, trial: u32) -> rusqlite::Result<i64> {
+fn stage_number(
+    connection: &Connection,
+    cell: i64,
+    stage: &str,
+    trial: u32,
+    host: &str,
+) -> rusqlite::Result<i64> {
     // Looked up each time: the cell may have begun anew, and row numbers are used again.
     let found = connection
-        .prepare_cached("SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3")?
-        .query_row(params![cell, stage, trial], |row| row.get(0))
+        .prepare_cached(
+            "SELECT number FROM stages WHERE cell = ?1 AND stage = ?2 AND trial = ?3 AND host = ?4",
+        )?
+        .query_row(params![cell, stage, trial, host], |row| row.get(0))
         .optional()?;
     if let Some(number) = found {
         return Ok(number);
     }
     connection.execute(
-        "INSERT INTO stages (cell, stage, trial) VALUES (?1, ?2, ?3)",
-        params![cell, stage, trial],
+        "INSERT INTO stages (cell, stage, trial, host) VALUES (?1, ?2, ?3, ?4)",
+        params![cell, stage, trial, host],
     )?;
     Ok(connection.last_insert_rowid())
 }

@@ -15,8 +15,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use stats::{Criterion, Estimate, Measure, Regime, SeriesEstimate, Shape, SteadyOutcome, Unit, Window};
 use store::{
-    CellRecord, CellResult, Environment, ErrorSample, Event, GateResult, Latency, OpResult, OpenLoop,
-    RunRecord, StageRecord, State, Store, StudyPoint, Validity, Verdict,
+    Baseline, CellRecord, CellResult, Environment, ErrorSample, Event, FleetFigures, GateResult, HostClock,
+    HostRecord, HostResult, HostSpread, Latency, LostHost, OpResult, OpenLoop, RunRecord, StageRecord, State,
+    Store, StudyPoint, Validity, Verdict,
 };
 use support::histogram;
 
@@ -139,6 +140,31 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn clock()(offset_ns: i64, n in vec(count(), 2), drift_ppm in number()) -> HostClock {
+        HostClock { offset_ns, uncertainty_ns: n[0], drift_ppm, round_trip_ns: n[1] }
+    }
+}
+
+prop_compose! {
+    fn host()(
+        name in text(), index: u32, total in op_result(), ops in vec(op_result(), 0..2), started_ns in of(any::<i64>()),
+        clock in of(clock()), lost in of((number(), text())), client in btree_map(text(), number(), 0..3),
+    ) -> HostResult {
+        let lost = lost.map(|(at_s, why)| LostHost { at_s, why });
+        HostResult { name, index, total, ops, started_ns, clock, lost, client, paths: Vec::new() }
+    }
+}
+
+prop_compose! {
+    fn fleet()(n in vec(count(), 2), spread in vec((vec(number(), 4), text()), 0..3)) -> FleetFigures {
+        let spread = spread.into_iter().map(|(n, slowest)| HostSpread {
+            measure: Measure::OpsPerS, least: n[0], greatest: n[1], mean: n[2], variation: n[3], slowest,
+        });
+        FleetFigures { start_skew_ns: n[0], skew_uncertainty_ns: n[1], spread: spread.collect() }
+    }
+}
+
+prop_compose! {
     fn result()(
         n in vec(number(), 3), steady in steady(), total in op_result(), ops in vec(op_result(), 0..3),
         open_loop in of(open_loop()), stages in vec(stage(), 0..3), gates in vec(gate(), 0..3),
@@ -146,12 +172,14 @@ prop_compose! {
         samples in vec((select(ErrorKind::ALL), text()), 0..3), cache in text(),
         (client, target) in (btree_map(text(), number(), 0..3), btree_map(text(), text(), 0..3)),
         (points, found_ops_per_s) in (vec(point(), 0..3), of(number())),
+        (hosts, fleet) in (vec(host(), 0..3), of(fleet())),
     ) -> CellResult {
         CellResult {
             measured_s: n[0], window_start_s: n[1], window_end_s: n[2], steady, total, ops, open_loop, stages, gates,
             verdict: Verdict { validity: verdict.0, reasons: verdict.1 },
             error_samples: samples.into_iter().map(|(kind, detail)| ErrorSample { kind, detail }).collect(),
-            cache, client, target, points, found_ops_per_s,
+            cache, client, target, points, found_ops_per_s, hosts, fleet,
+            paths: support::fleet_result().paths, limit: support::fleet_result().limit,
         }
     }
 }
@@ -168,13 +196,15 @@ prop_compose! {
     fn run_record()(
         name in text(), started in moment(), finished in of(moment()), state in state(), version in text(),
         (plan_name, description, seed, results) in (text(), of(text()), any::<u64>(), of(text())),
-        facts in btree_map(text(), text(), 0..4),
+        facts in btree_map(text(), text(), 0..4), hosts in btree_map(text(), btree_map(text(), text(), 0..3), 0..3),
     ) -> RunRecord {
         let mut record = support::run("aaaabbb2", &name);
         record.plan.cells.truncate(2);
         (record.plan.name, record.plan.description) = (plan_name, description);
         (record.plan.seed, record.plan.results) = (seed, results);
-        RunRecord { name, started, finished, state, version, environment: Environment { facts }, ..record }
+        let hosts = hosts.into_iter().map(|(name, facts)| HostRecord { name, environment: Environment { facts } });
+        let hosts = hosts.collect();
+        RunRecord { name, started, finished, state, version, environment: Environment { facts }, hosts, ..record }
     }
 }
 
@@ -226,6 +256,55 @@ proptest! {
         prop_assert_eq!(store.summaries().unwrap()[0].verdict, cell.result.map(|result| result.verdict.validity));
         if record.name != "last" && !record.id.starts_with(&record.name) {
             prop_assert_eq!(store.run(&record.name).unwrap().id, record.id);
+        }
+    }
+
+    #[test]
+    fn baselines_are_read_back_equal(cell in cell(), name in "[^\\pC]{1,20}", kept in moment()) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.sqlite");
+        let store = Store::open(&path).unwrap();
+        let record = support::run("aaaabbb2", "properties");
+        let Some(baseline) = Baseline::of_run(&name, kept, &record, &[cell]) else { return Ok(()) };
+        if name.trim().is_empty() {
+            prop_assert!(store.save_baseline(&baseline).is_err());
+            return Ok(());
+        }
+        store.save_baseline(&baseline).unwrap();
+        drop(store);
+        prop_assert_eq!(read_back(&path).baselines().unwrap(), vec![baseline]);
+    }
+
+    #[test]
+    fn series_of_hosts_are_read_back_equal(
+        written in btree_map(text(), vec(interval(), 1..4), 1..4), trial: u32,
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.sqlite");
+        let store = Store::open(&path).unwrap();
+        store.begin_run(&support::run("aaaabbb2", "properties")).unwrap();
+        let mut writer = store.writer("aaaabbb2").unwrap();
+        // The empty name is the whole's: a host has a name. An interval is there once.
+        let expected: BTreeMap<&String, BTreeMap<u32, Interval>> = written
+            .iter()
+            .filter(|(host, _)| !host.is_empty())
+            .map(|(host, intervals)| (host, intervals.iter().map(|one| (one.index, one.clone())).collect()))
+            .collect();
+        for (host, intervals) in &expected {
+            for interval in intervals.values() {
+                writer.host_interval(3, "measure", trial, host, interval).unwrap();
+            }
+        }
+        writer.finish().unwrap();
+        drop(store);
+        let store = read_back(&path);
+        prop_assert_eq!(store.intervals("aaaabbb2", 3, "measure", trial, 0..u32::MAX).unwrap().count(), 0);
+        prop_assert_eq!(store.host_series("aaaabbb2", 3).unwrap().len(), expected.len());
+        for (host, kept) in expected {
+            let read = store.host_intervals("aaaabbb2", 3, ("measure", trial, host), 0..u32::MAX).unwrap();
+            let read: Vec<Interval> = read.map(Result::unwrap).collect();
+            let kept: Vec<Interval> = kept.into_values().filter(|one| one.index < u32::MAX).collect();
+            prop_assert_eq!(read, kept);
         }
     }
 

@@ -28,7 +28,9 @@ fn everything_is_read_back_as_it_was_written() {
         finished: Some(moment(700)),
         ..run("aaaabbb2", "every alternative")
     };
-    assert_eq!(store.runs().unwrap(), vec![expected]);
+    let fleet =
+        store::RunRecord { state: State::Finished, finished: Some(moment(-700)), ..support::fleet_run() };
+    assert_eq!(store.runs().unwrap(), vec![fleet, expected]);
     assert_eq!(store.cells("aaaabbb2").unwrap(), cells());
     assert_eq!(store.events("aaaabbb2").unwrap(), events());
     let measured: Vec<_> = (0..5).map(interval).collect();
@@ -187,7 +189,7 @@ fn a_summary_counts_cells_and_takes_the_worst_verdict() {
     let (_directory, path) = here();
     let store = sample(&path);
     store.begin_run(&run("zzzz2222", "running now")).unwrap();
-    let [first, second]: [store::RunSummary; 2] = store.summaries().unwrap().try_into().unwrap();
+    let [_fleet, first, second]: [store::RunSummary; 3] = store.summaries().unwrap().try_into().unwrap();
     assert_eq!((first.cells_done, first.cells, first.cells_failed), (3, 7, 1));
     assert_eq!(
         (first.verdict, first.state, first.abandoned),
@@ -211,7 +213,7 @@ fn forgetting_a_run_leaves_the_others_and_gives_the_room_back() {
     assert!(matches!(store.forget("zzzz"), Err(StoreError::Unknown { .. })), "only the exact id will do");
     store.forget("zzzz2222").unwrap();
     assert!(store.bytes() < before + 100_000, "{} bytes were not given back", store.bytes() - before);
-    assert_eq!(store.runs().unwrap().len(), 1);
+    assert_eq!(store.runs().unwrap().len(), 2);
     assert_eq!(store.cells("aaaabbb2").unwrap(), cells());
     assert_eq!(all(&store, "aaaabbb2", 1, "measure", 0), (0..5).map(interval).collect::<Vec<_>>());
     assert!(matches!(store.forget("zzzz2222"), Err(StoreError::Unknown { .. })));

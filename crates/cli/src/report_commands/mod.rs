@@ -78,6 +78,7 @@ mod tests {
                 cells: Vec::new(),
             },
             environment: store::Environment::default(),
+            hosts: Vec::new(),
         }
     }
 

@@ -70,6 +70,7 @@ pub fn new(plan: Plan, arguments: &RunArguments) -> Result<Begun, Refusal> {
         state: State::Running,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         environment: store::Environment::default(),
+        hosts: Vec::new(),
         plan,
     };
     Ok(Begun { record, cells: Vec::new(), store, run, resumed: false })

@@ -269,6 +269,10 @@ fn assemble(
         target: facts::target(context, site, measured),
         points: load.points.clone(),
         found_ops_per_s: load.found,
+        hosts: Vec::new(),
+        fleet: None,
+        paths: Vec::new(),
+        limit: None,
     };
     outcome::keep(context, cell, measured, &result.verdict);
     let (state, failure) = match (errors_ended_it, load.interrupted) {

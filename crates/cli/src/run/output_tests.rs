@@ -96,6 +96,10 @@ fn result(validity: Validity, passed: bool) -> CellResult {
         target: Default::default(),
         points: Vec::new(),
         found_ops_per_s: None,
+        hosts: Vec::new(),
+        fleet: None,
+        paths: Vec::new(),
+        limit: None,
         total,
     }
 }
@@ -114,6 +118,7 @@ fn run(state: State) -> RunRecord {
         version: "0".into(),
         plan: plan(),
         environment: Environment::default(),
+        hosts: Vec::new(),
     }
 }
 

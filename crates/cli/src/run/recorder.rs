@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use metrics::Interval;
 use stats::{SteadyOutcome, Window};
-use store::{CellRecord, Event, Store, StoreError, Writer};
+use store::{CellRecord, Event, HOSTS_KEPT, HostRecord, Store, StoreError, Writer};
 
 use super::figures::{Figures, Sums};
 use crate::moment::now;
@@ -13,6 +13,8 @@ pub struct Recorder {
     store: Store,
     writer: Writer,
     run: String,
+    /// Intervals of single hosts are kept.
+    each_host: bool,
     failure: Option<String>,
 }
 
@@ -23,7 +25,7 @@ impl Recorder {
     /// As [`Store::writer`].
     pub fn new(store: Store, run: &str) -> Result<Self, StoreError> {
         let writer = store.writer(run)?;
-        Ok(Self { store, writer, run: run.to_owned(), failure: None })
+        Ok(Self { store, writer, run: run.to_owned(), each_host: true, failure: None })
     }
 
     /// Keeps an interval. False once results cannot be written any more: there is no point in measuring on.
@@ -33,6 +35,65 @@ impl Recorder {
             self.note(written);
         }
         self.failure.is_none()
+    }
+
+    /// Keeps the hosts of the fleet, before anything is measured. Of more than [`HOSTS_KEPT`] no intervals of their own
+    /// are kept.
+    pub fn hosts(&mut self, hosts: &[HostRecord]) {
+        self.each_host = hosts.len() <= HOSTS_KEPT;
+        let written = self.store.keep_hosts(&self.run, hosts);
+        self.note(written);
+    }
+
+    /// Keeps an interval of one host beside that of the whole, which has the same number. False once results cannot be
+    /// written any more.
+    pub fn host_interval(
+        &mut self,
+        cell: u32,
+        stage: &str,
+        trial: u32,
+        host: &str,
+        interval: &Interval,
+    ) -> bool {
+        if self.failure.is_none() && self.each_host {
+            let written = self.writer.host_interval(cell, stage, trial, host, interval);
+            self.note(written);
+        }
+        self.failure.is_none()
+    }
+
+    /// Keeps what a host reported of itself; `at_ns` since the measured window began. For at most one a second and host.
+    pub fn sample(&mut self, cell: u32, host: &str, at_ns: u64, sample: &impl serde::Serialize) {
+        if self.failure.is_none() && self.each_host {
+            let written = self.writer.sample(cell, host, at_ns, sample);
+            self.note(written);
+        }
+    }
+
+    /// The figures of one host over the window that is reported of the whole. Where its intervals are not kept (a large
+    /// fleet), those of its whole measurement, which is `total`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn host_figures(
+        &mut self,
+        cell: u32,
+        trial: u32,
+        host: &str,
+        window: Window,
+        total: &Interval,
+    ) -> Result<Figures, StoreError> {
+        let mut sums = Sums::default();
+        if !self.each_host {
+            sums.add(total);
+            return Ok(sums.finish(None));
+        }
+        self.writer.flush()?;
+        let place = (super::MEASURE, trial, host);
+        for interval in self.store.host_intervals(&self.run, cell, place, window.first..window.end)? {
+            sums.add(&interval?);
+        }
+        Ok(sums.finish(None))
     }
 
     /// Keeps what happened.

@@ -1,0 +1,208 @@
+//! Named baselines: what disks or the network can do, for later results to be shown against.
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use stats::NetworkMatrix;
+
+use crate::error::StoreError;
+use crate::record::{CellRecord, OpResult, RunRecord};
+use crate::store::{Store, time};
+
+/// The longest name of a baseline, in bytes.
+const LONGEST: usize = 100;
+
+/// A baseline. It holds its own figures: the run that they come from may be forgotten.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// Its name.
+    pub name: String,
+    /// When it was kept.
+    pub kept: Timestamp,
+    /// What was measured.
+    pub content: BaselineContent,
+}
+
+/// What a baseline was measured with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BaselineContent {
+    /// Cells of a run: disks, memory, an earlier version.
+    Run {
+        /// The run's id.
+        run: String,
+        /// The cells that measured something.
+        cells: Vec<BaselineCell>,
+    },
+    /// Links between hosts.
+    Network(NetworkMatrix),
+}
+
+/// A cell of a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BaselineCell {
+    /// Its place in the plan of its run.
+    pub cell: u32,
+    /// Its name.
+    pub name: String,
+    /// The target's URL.
+    pub target: String,
+    /// All operations of all hosts.
+    pub total: OpResult,
+    /// Those of each host of a fleet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<BaselineHost>,
+}
+
+/// A host in a cell of a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BaselineHost {
+    /// The host.
+    pub name: String,
+    /// All of its operations.
+    pub total: OpResult,
+}
+
+impl Baseline {
+    /// The cells of a run that measured something, as a baseline; `None` when there is none.
+    pub fn of_run(name: &str, kept: Timestamp, run: &RunRecord, cells: &[CellRecord]) -> Option<Self> {
+        let cells: Vec<BaselineCell> = cells
+            .iter()
+            .filter_map(|record| {
+                let planned = run.plan.cells.iter().find(|cell| cell.index == record.index)?;
+                let result = record.result.as_ref()?;
+                let host = |host: &crate::HostResult| BaselineHost {
+                    name: host.name.clone(),
+                    total: host.total.clone(),
+                };
+                Some(BaselineCell {
+                    cell: record.index,
+                    name: planned.name.clone(),
+                    target: planned.target.url.clone(),
+                    total: result.total.clone(),
+                    hosts: result.hosts.iter().filter(|host| host.lost.is_none()).map(host).collect(),
+                })
+            })
+            .collect();
+        let content = BaselineContent::Run { run: run.id.clone(), cells };
+        let some = matches!(&content, BaselineContent::Run { cells, .. } if !cells.is_empty());
+        some.then(|| Self { name: name.to_owned(), kept, content })
+    }
+
+    /// What a cell of this name is measured against, in bytes a second: of a run the cell of the same name, else the
+    /// cell that moved most; of `host` where the baseline knows hosts. Of a network, the sum over the hosts of what
+    /// each one's best link carries, or that of `host`.
+    pub fn bytes_per_s(&self, cell: &str, host: Option<&str>) -> Option<f64> {
+        let found = match &self.content {
+            BaselineContent::Run { cells, .. } => {
+                let of = |cell: &BaselineCell| match host {
+                    None => Some(cell.total.bytes_per_s.mean),
+                    Some(name) => {
+                        let host = cell.hosts.iter().find(|host| host.name == name);
+                        host.map(|host| host.total.bytes_per_s.mean)
+                    }
+                };
+                match cells.iter().find(|known| known.name == cell) {
+                    Some(same) => of(same),
+                    None => cells.iter().filter_map(of).max_by(f64::total_cmp),
+                }
+            }
+            BaselineContent::Network(matrix) => match host {
+                Some(host) => most_of(matrix, host),
+                None => Some(matrix.hosts.iter().filter_map(|host| most_of(matrix, host)).sum()),
+            },
+        };
+        found.filter(|rate| *rate > 0.0)
+    }
+}
+
+impl Store {
+    /// Keeps a baseline under its name, in place of an earlier one of this name.
+    ///
+    /// # Errors
+    /// When the name is empty, longer than 100 bytes or holds control characters, or the file cannot be written.
+    pub fn save_baseline(&self, baseline: &Baseline) -> Result<(), StoreError> {
+        let name = &baseline.name;
+        if name.trim().is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) {
+            return Err(StoreError::BaselineName(name.clone()));
+        }
+        let text = serde_json::to_string(&baseline.content).expect("plain values with texts as keys");
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO baselines (name, kept, content) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (name) DO UPDATE SET kept = ?2, content = ?3",
+                params![name, time(baseline.kept), text],
+            )
+        })?;
+        Ok(())
+    }
+
+    /// Every baseline, by name.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Baseline>> {
+            let mut statement =
+                self.connection.prepare_cached("SELECT name, kept, content FROM baselines ORDER BY name")?;
+            statement.query_map([], baseline)?.collect()
+        };
+        read().map_err(|error| self.unreadable(error))
+    }
+
+    /// The baseline of a name.
+    ///
+    /// # Errors
+    /// When there is none (the message names those that there are), or the file cannot be read.
+    pub fn baseline(&self, name: &str) -> Result<Baseline, StoreError> {
+        let found = self
+            .connection
+            .query_row("SELECT name, kept, content FROM baselines WHERE name = ?1", [name], baseline)
+            .optional()
+            .map_err(|error| self.unreadable(error))?;
+        match found {
+            Some(found) => Ok(found),
+            None => Err(self.no_baseline(name)),
+        }
+    }
+
+    /// Removes a baseline.
+    ///
+    /// # Errors
+    /// When there is none of this name, or the file cannot be written.
+    pub fn forget_baseline(&self, name: &str) -> Result<(), StoreError> {
+        let removed =
+            self.write(|transaction| transaction.execute("DELETE FROM baselines WHERE name = ?1", [name]))?;
+        if removed == 0 { Err(self.no_baseline(name)) } else { Ok(()) }
+    }
+
+    fn no_baseline(&self, name: &str) -> StoreError {
+        let known = match self.baselines() {
+            Err(error) => return error,
+            Ok(known) => known,
+        };
+        let candidates = match known.len() {
+            0 => "the file holds none; next: keep one with `manometer run FILE --save-baseline NAME`".into(),
+            _ => {
+                let names: Vec<&str> = known.iter().take(6).map(|baseline| baseline.name.as_str()).collect();
+                format!("there are {}; next: `manometer list --baselines` shows all", names.join(", "))
+            }
+        };
+        StoreError::NoBaseline { path: self.path.clone(), name: name.to_owned(), candidates }
+    }
+}
+
+/// The most that a host sent or received over one of its links, in bytes a second.
+fn most_of(matrix: &NetworkMatrix, host: &str) -> Option<f64> {
+    let place = matrix.hosts.iter().position(|known| known == host)? as u32;
+    let own = matrix.links.iter().filter(|link| link.from == place || link.to == place);
+    own.filter_map(|link| link.throughput.map(|rate| rate.mean)).max_by(f64::total_cmp)
+}
+
+fn baseline(row: &rusqlite::Row<'_>) -> rusqlite::Result<Baseline> {
+    Ok(Baseline {
+        name: row.get(0)?,
+        kept: crate::find::moment(row, 1)?,
+        content: crate::find::from_json(row, 2)?,
+    })
+}

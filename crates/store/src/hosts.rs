@@ -1,0 +1,78 @@
+//! The hosts of a run, and which of their series are kept.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+
+use crate::error::StoreError;
+use crate::fleet::HostRecord;
+use crate::record::Environment;
+use crate::store::Store;
+
+impl Store {
+    /// Keeps the hosts of a run, by its exact id. Those of an earlier attempt stay, after these: results name them.
+    ///
+    /// # Errors
+    /// When the run is not in the file, or the file cannot be written.
+    pub fn keep_hosts(&self, run: &str, hosts: &[HostRecord]) -> Result<(), StoreError> {
+        let number = self.number_of(run)?;
+        self.write(|transaction| insert_hosts(transaction, number, hosts))
+    }
+
+    /// The hosts of a run, by the number of its row.
+    pub(crate) fn hosts_of_number(&self, run: i64) -> rusqlite::Result<Vec<HostRecord>> {
+        let mut names = self
+            .connection
+            .prepare_cached("SELECT host FROM hosts WHERE run = ?1 ORDER BY position, host")?;
+        let names: Vec<String> = names.query_map([run], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let mut facts = self
+            .connection
+            .prepare_cached("SELECT name, value FROM host_environment WHERE run = ?1 AND host = ?2")?;
+        names
+            .into_iter()
+            .map(|name| {
+                let rows = facts.query_map(params![run, name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let facts: BTreeMap<String, String> = rows.collect::<Result<_, _>>()?;
+                Ok(HostRecord { name, environment: Environment { facts } })
+            })
+            .collect()
+    }
+
+    /// The hosts of which intervals of a cell are kept, in the order in which they began; none of a run of one host.
+    ///
+    /// # Errors
+    /// When the run or cell is not in the file, or the file cannot be read.
+    pub fn host_series(&self, run: &str, cell: u32) -> Result<Vec<String>, StoreError> {
+        let cell = self.cell_number(run, cell)?;
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT host FROM stages WHERE cell = ?1 AND host <> '' GROUP BY host ORDER BY min(number)",
+            )?;
+            statement.query_map([cell], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| self.error(error))
+    }
+}
+
+pub(crate) fn insert_hosts(connection: &Connection, run: i64, hosts: &[HostRecord]) -> rusqlite::Result<()> {
+    connection.execute(
+        "UPDATE hosts SET position = position + ?2 WHERE run = ?1",
+        params![run, hosts.len() as i64],
+    )?;
+    for (position, host) in (0i64..).zip(hosts) {
+        connection.execute(
+            "INSERT INTO hosts (run, position, host) VALUES (?1, ?2, ?3)
+             ON CONFLICT (run, host) DO UPDATE SET position = ?2",
+            params![run, position, host.name],
+        )?;
+        connection
+            .execute("DELETE FROM host_environment WHERE run = ?1 AND host = ?2", params![run, host.name])?;
+        for (name, value) in &host.environment.facts {
+            connection.execute(
+                "INSERT INTO host_environment (run, host, name, value) VALUES (?1, ?2, ?3, ?4)",
+                params![run, host.name, name, value],
+            )?;
+        }
+    }
+    Ok(())
+}
