@@ -73,6 +73,27 @@ fn the_daemon_set_checks_from_every_node() {
 }
 
 #[test]
+fn the_role_lets_a_fleet_be_started_and_removed_and_nothing_else() {
+    let text = std::fs::read_to_string(example("kubernetes/fleet-rbac.yaml")).unwrap();
+    let (role, binding) = text.split_once("\n---\n").unwrap();
+    let role: Value = serde_saphyr::from_str(role).unwrap();
+    let binding: Value = serde_saphyr::from_str(binding).unwrap();
+    assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
+    let rules = role["rules"].as_array().unwrap();
+    let verbs = |resource: &str| -> Vec<String> {
+        let rule =
+            rules.iter().find(|rule| rule["resources"] == serde_json::json!([resource])).expect(resource);
+        serde_json::from_value(rule["verbs"].clone()).unwrap()
+    };
+    // What `kubectl apply`, `get`, `exec` and `delete --wait` ask for.
+    assert_eq!(verbs("jobs"), ["get", "list", "watch", "create", "patch", "delete"]);
+    assert_eq!(verbs("pods"), ["get", "list", "watch"]);
+    assert_eq!(verbs("pods/exec"), ["get", "create"]);
+    assert_eq!(verbs("events"), ["list"]);
+    assert_eq!(rules.len(), 4);
+}
+
+#[test]
 fn the_container_file_starts_from_nothing_and_runs_as_nobody() {
     let text = std::fs::read_to_string(example("container/Containerfile")).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();

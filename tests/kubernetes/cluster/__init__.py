@@ -1,0 +1,1 @@
+"""A Kubernetes of two nodes in namespaces of its own, and what manometer must do with it."""
