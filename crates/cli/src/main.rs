@@ -8,6 +8,7 @@ mod cleanup;
 mod client;
 mod exit;
 mod fio;
+mod fleet;
 mod interrupt;
 mod live;
 mod messages;
@@ -45,12 +46,19 @@ enum Command {
     Forget(results::forget::ForgetArguments),
     Cleanup(cleanup::CleanupArguments),
     Array(Box<array_command::ArrayArguments>),
+    #[command(hide = true)]
+    Agent(agent::AgentArguments),
 }
 
 fn main() -> ExitCode {
+    // ssh starts this very program to be told a password.
+    if let Some(code) = ::fleet::launch::askpass() {
+        return code;
+    }
     let cli = Cli::parse();
     let messages = messages::Messages::new();
     ExitCode::from(match cli.command {
+        Command::Agent(arguments) => agent::run(&arguments, &messages),
         Command::Array(arguments) => array_command::run(*arguments, &messages),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &messages),
         Command::Check(arguments) => check::run(*arguments, &messages),

@@ -1,7 +1,9 @@
 //! One host's side of a run: what the plan's cells ask of it is done here, in the process that leads or in an agent.
 
+mod command;
 mod hand;
 mod site;
 mod stage;
 
+pub use command::{AgentArguments, run};
 pub use hand::OwnHand;

@@ -3,9 +3,12 @@
 
 mod password;
 mod pods;
+mod start;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub use start::start;
 
 use std::path::PathBuf;
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::fleet::FleetArguments;
+
 /// Carries out an experiment: a matrix of workloads, each measured until it is steady, kept and judged.
 ///
 /// Each cell is prepared (every byte is really written), warmed up, measured until the rule of the
@@ -44,6 +46,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub output_file: Option<PathBuf>,
 
+    /// The hosts that do it
+    #[command(flatten)]
+    pub fleet: FleetArguments,
+
     /// Watch in a full-screen view; q leaves the view, not the run
     #[arg(long, help_heading = "While it runs")]
     pub live: bool,
@@ -72,6 +78,7 @@ impl RunArguments {
             live: false,
             reactor: reactor::Choice::Auto,
             journal_dir: None,
+            fleet: FleetArguments::default(),
         }
     }
 }

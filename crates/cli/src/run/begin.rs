@@ -48,9 +48,17 @@ pub fn plan(file: &Path, arguments: &RunArguments) -> Result<Plan, Refusal> {
     })?;
     let text = experiment::decode(&name, &bytes).map_err(|faults| Refusal::Faults(faults.to_string()))?;
     let environment = |name: &str| std::env::var(name).ok();
-    let settings = Settings { set: &arguments.set, environment: &environment, ..Settings::none() };
-    experiment::parse(&Source { file: &name, text }, &settings)
-        .map_err(|faults| Refusal::Faults(faults.to_string()))
+    let launcher = arguments.fleet.launcher().map_err(Refusal::Usage)?;
+    let settings = Settings {
+        set: &arguments.set,
+        environment: &environment,
+        launcher: launcher.as_ref(),
+        read_hosts: &crate::fleet::read_hosts,
+    };
+    let plan = experiment::parse(&Source { file: &name, text }, &settings)
+        .map_err(|faults| Refusal::Faults(faults.to_string()))?;
+    let fleet = arguments.fleet.fleet(plan.fleet).map_err(Refusal::Usage)?;
+    Ok(Plan { fleet, ..plan })
 }
 
 /// Prepares a new run of `plan`.

@@ -14,6 +14,7 @@ use super::context::{Context, Fault};
 use super::facts;
 use super::gates;
 use super::ground::{self, Ground, Ready};
+use super::hosts;
 use super::job;
 use super::load;
 use super::measure::{Measured, Task, measure};
@@ -38,15 +39,18 @@ pub struct Ended {
     pub failure: Option<String>,
     /// The experiment's policy on errors ends the run with it.
     pub stops_run: bool,
+    /// A host was lost, and the policy is not to go on without it.
+    pub lost: bool,
 }
 
 impl Ended {
     /// A cell that went no further than where this fault came.
     pub fn early(cell: &Cell, fault: Fault) -> Self {
-        let ended = |state, failure| Ended { state, result: None, failure, stops_run: false };
+        let ended = |state, failure| Ended { state, result: None, failure, stops_run: false, lost: false };
         match fault {
             Fault::Interrupted => ended(State::Interrupted, None),
-            Fault::Failed(failure) | Fault::Lost(failure) => {
+            Fault::Lost(failure) => Ended { lost: true, ..ended(State::Failed, Some(failure)) },
+            Fault::Failed(failure) => {
                 Ended { stops_run: cell.errors == ErrorPolicy::Stop, ..ended(State::Failed, Some(failure)) }
             }
         }
@@ -269,9 +273,9 @@ fn assemble(
         target: facts::target(context, site, measured),
         points: load.points.clone(),
         found_ops_per_s: load.found,
-        hosts: Vec::new(),
-        fleet: None,
-        paths: Vec::new(),
+        hosts: measured.hosts.clone(),
+        fleet: hosts::evenness(&measured.hosts, measured.skew),
+        paths: if context.crew.is_local() { measured.result.paths.clone() } else { Vec::new() },
         limit: None,
     };
     outcome::keep(context, cell, measured, &result.verdict);
@@ -284,7 +288,7 @@ fn assemble(
         },
     };
     let stops_run = cell.errors == ErrorPolicy::Stop && (errors_ended_it || load.failed > 0);
-    Ended { state, result: Some(result), failure, stops_run }
+    Ended { state, result: Some(result), failure, stops_run, lost: false }
 }
 
 /// A study's measurements have a fixed length: their rule is none, whatever the cell's is.
@@ -312,6 +316,14 @@ fn evidence(cell: &Cell, site: &Site, load: &Load, checked: &Checked, together: 
     let mut doubts = Vec::new();
     if let Some(other) = together.closed_by(cell.index) {
         doubts.push(format!("ended before its end, with cell {} of its group", other + 1));
+    }
+    for part in &measured.parts {
+        if let Some(why) = &part.lost {
+            doubts.push(format!(
+                "host {} was lost: {why}; the figures are of the others from then on",
+                part.name
+            ));
+        }
     }
     // What a job compares, it compares itself.
     let followed = cell.workload.verify && cell.workload.job.is_none();

@@ -175,18 +175,20 @@ impl Context {
         let control = Control::new();
         let governed = self.interrupt.governs(&control);
         let _listed = order.together.map(|together| together.lists(order.cell.index, &control));
-        let mut seen = false;
+        let seen = std::cell::Cell::new(None);
         let mut whole = |interval: &Interval| {
             let kept = self.recorder().interval(order.cell.index, order.name, order.trial, interval);
             let mut model = self.screen.model();
-            if warming && !seen {
+            if warming && seen.get().is_none() {
                 let began_ns = clock::now_ns().saturating_sub(interval.length_ns);
                 model.begin_stage(Some(cell), stage(order.name, began_ns, at_most_s));
             }
-            if measuring && !seen {
+            if measuring && seen.get().is_none() {
                 governed.ends_well();
             }
-            seen = true;
+            if seen.get().is_none() {
+                seen.set(Some(clock::now_ns().saturating_sub(interval.length_ns)));
+            }
             model.interval(cell, interval);
             if each(interval, &mut model) || !kept || (measuring && self.interrupt.arrived_already()) {
                 control.finish_after(interval.index);
@@ -194,7 +196,7 @@ impl Context {
         };
         let mut observer = |one: Seen<'_>| match one {
             Seen::Whole(interval) => whole(interval),
-            Seen::Part { .. } | Seen::Sample { .. } => self.of_one_host(&order, &one),
+            Seen::Part { .. } | Seen::Sample { .. } => self.of_one_host(&order, &one, seen.get()),
         };
         let done = self.crew.run_stage(order.of_hosts(self), order.beside.clone(), &control, &mut observer);
         self.tell_of_crew(Some(order.cell.index));
@@ -210,15 +212,18 @@ impl Context {
         }
     }
 
-    /// What one of several hosts did meanwhile.
-    fn of_one_host(&self, order: &Order<'_>, seen: &Seen<'_>) {
+    /// What one host did meanwhile, `since_ns` being when the measured window began.
+    fn of_one_host(&self, order: &Order<'_>, seen: &Seen<'_>, since_ns: Option<u64>) {
         let (cell, names) = (order.cell.index, &self.hosts);
         match seen {
             Seen::Part { member, interval } if !self.crew.is_local() => {
-                let _ = (cell, &names[*member], interval);
+                self.recorder().host_interval(cell, order.name, order.trial, &names[*member], interval);
             }
-            Seen::Sample { member, sample } => {
-                let _ = (member, sample);
+            Seen::Sample { member, sample } if order.name == super::MEASURE => {
+                if let Some(since_ns) = since_ns {
+                    let at_ns = clock::now_ns().saturating_sub(since_ns);
+                    self.recorder().sample(cell, &names[*member], at_ns, sample);
+                }
             }
             _ => {}
         }

@@ -65,8 +65,7 @@ pub fn assemble(
         Some(fleet) => {
             let happened = Arc::clone(happened);
             let tell = move |event: Event| happened.add(told(&event));
-            let _ = (fleet, messages, interrupt, tell);
-            Err(Refusal::Failure("fleet: agents cannot be started yet".to_owned()))
+            crate::fleet::start(fleet, &arguments.fleet, messages, interrupt, Arc::new(tell))
         }
     }
 }

@@ -11,6 +11,7 @@ use super::arguments::RunArguments;
 use super::begin::{self, Begun, Refusal};
 use super::context::Context;
 use super::crew::{self, Happened};
+use super::hosts;
 use super::matrix::{self, Outcome};
 use super::recorder::Recorder;
 use super::{environment, output};
@@ -166,6 +167,7 @@ fn carry_out(
         happened,
         sites: AtomicU32::new(0),
     };
+    hosts::keep(&context);
     if begun.resumed {
         context.recorder().event(None, "resume", "the run goes on at its first unfinished cell");
     } else {

@@ -2,20 +2,36 @@
 
 use std::collections::BTreeMap;
 
+use engine::StageResult;
+
 use super::context::Context;
 use super::measure::Measured;
 use super::site::Site;
 
-/// The client while it measured.
+/// The client while it measured; of a fleet all hosts together.
 pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
     let result = &measured.result;
-    let mut client = BTreeMap::new();
+    let mut client = of_result(result);
     let mut keep = |name: &str, value: f64| client.insert(name.to_owned(), value);
     if let Some(busiest) = measured.cores.iter().map(|core| core.busy).reduce(f64::max) {
         keep("cpu.busiest", busiest);
         let mean = measured.cores.iter().map(|core| core.busy).sum::<f64>() / measured.cores.len() as f64;
         keep("cpu.mean", mean);
         keep("cpu.steal", measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max));
+    }
+    if !measured.hosts.is_empty() {
+        keep("hosts", measured.hosts.len() as f64);
+        keep("start-skew.ns", result.start_skew_ns.max(measured.skew.ns) as f64);
+        keep("start-skew.uncertainty.ns", measured.skew.uncertainty_ns as f64);
+    }
+    client
+}
+
+/// What a stage's own process knows of it.
+pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
+    let mut client = BTreeMap::new();
+    let mut keep = |name: &str, value: f64| client.insert(name.to_owned(), value);
+    if result.backend != reactor::Backend::Simulated {
         let window = result.window_ns.max(1) as f64;
         let most = result.worker_cpu_ns.iter().max().copied().unwrap_or(0);
         keep("cpu.workers", most as f64 / window);
@@ -25,9 +41,7 @@ pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
     keep("in-flight-at-end", result.in_flight_at_end as f64);
     keep("abandoned", result.abandoned as f64);
     keep("unseen-intervals", result.unseen_intervals as f64);
-    keep("start-skew.ns", result.start_skew_ns.max(measured.skew.ns) as f64);
-    keep("start-skew.uncertainty.ns", measured.skew.uncertainty_ns as f64);
-    keep("hosts", measured.parts.len() as f64);
+    keep("start-skew.ns", result.start_skew_ns as f64);
     if !result.facts.connections.is_empty() {
         let resent: u64 = result.facts.connections.iter().map(|connection| connection.retransmits).sum();
         keep("net.connections", result.facts.connections.len() as f64);

@@ -247,7 +247,7 @@ impl Ground {
             Ok(site) => {
                 let removed = site.remove(context);
                 site.close(context);
-                removed
+                removed.and_then(|()| Site::remove_of_lost(context, &place.cell))
             }
             Err(fault) => Err(fault),
         };

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use experiment::{Access, Cell, Plan, Study, WITHOUT_LIMIT_S};
+use experiment::{Access, Cell, FailurePolicy, Plan, Study, WITHOUT_LIMIT_S};
 use jiff::Timestamp;
 use metrics::OpKind;
 use reactor::clock;
@@ -143,7 +143,18 @@ fn run_groups(
         if context.interrupt.arrived_already() {
             return interrupted(context);
         }
-        let ended = group(context, ground, cells, laid_out);
+        let mut ended = group(context, ground, cells, laid_out);
+        // Each time there is a host fewer.
+        while context.policy() == FailurePolicy::RepeatCell
+            && ended.iter().any(|(_, ended)| ended.lost)
+            && !context.crew.alive().is_empty()
+            && !context.interrupt.arrived_already()
+        {
+            for cell in cells {
+                context.remark(cell, "repeat", "it is repeated with the hosts that are left");
+            }
+            ended = group(context, ground, cells, laid_out);
+        }
         let later = || groups[at + 1..].iter().flatten();
         for cell in cells {
             let place = cell.target.place();
@@ -161,6 +172,18 @@ fn run_groups(
                 cell.name,
                 left_out(later().count())
             ));
+        }
+        let lost = ended.iter().find(|(_, ended)| ended.lost);
+        if let Some((cell, Ended { failure: Some(failure), .. })) = lost {
+            return failed(format!(
+                "a host was lost in cell {} ({}): {failure}; {}",
+                cell.index + 1,
+                cell.name,
+                left_out(later().count())
+            ));
+        }
+        if context.crew.alive().is_empty() {
+            return failed(format!("no host is left; {}", left_out(later().count())));
         }
         if context.interrupt.arrived_already()
             && ended.iter().any(|(_, ended)| ended.state == State::Interrupted)

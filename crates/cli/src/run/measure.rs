@@ -5,11 +5,12 @@ use experiment::{Arrivals, Cell, ErrorPolicy, Reporting, SteadyRule};
 use fleet::{CrewResult, Measurement, PartResult, StageTask};
 use reactor::clock;
 use stats::{Decision, Floors, Monitor, SteadyOutcome};
-use store::{OpenLoop, StageRecord};
+use store::{HostResult, OpenLoop, StageRecord};
 
 use super::context::{Context, Fault, Order};
 use super::figures::Figures;
 use super::ground::Ready;
+use super::hosts;
 use super::job;
 use super::limits::Watch;
 use super::load;
@@ -28,6 +29,8 @@ pub struct Measured {
     pub result: StageResult,
     /// And each of them.
     pub parts: Vec<PartResult>,
+    /// What is reported of each of several hosts.
+    pub hosts: Vec<HostResult>,
     /// How far apart they started.
     pub skew: Skew,
     /// What the rule says.
@@ -195,13 +198,14 @@ pub fn measure(
     }
     let (figures, window) =
         context.recorder().figures(cell.index, task.trial, steady.window, Some(&steady))?;
+    let hosts = hosts::figures(context, task, steady.window, &parts)?;
     let cores = match (&watch, span) {
         (Some(watch), Some((begun, ended))) => watch.cores().between(begun, ended),
         _ => Vec::new(),
     };
     let samples = sampler.samples();
     let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };
-    Ok(Measured { result, parts, skew, steady, figures, window, cores, samples, interrupted })
+    Ok(Measured { result, parts, hosts, skew, steady, figures, window, cores, samples, interrupted })
 }
 
 /// The rule's name in results.

@@ -18,6 +18,7 @@ pub mod figures;
 mod fill;
 mod gates;
 pub mod ground;
+mod hosts;
 pub mod job;
 mod limits;
 pub mod load;

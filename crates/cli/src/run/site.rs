@@ -95,6 +95,10 @@ impl Site {
             (true, Some((first, others))) => (vec![*first], others.to_vec()),
             _ => (members, Vec::new()),
         };
+        if self.shared && first.first().is_some_and(|first| *first != 0) {
+            // The host that made the place is lost.
+            self.settle(context, context.crew.act(&first, self.id, &Act::Inherit))?;
+        }
         let answers = self.settle(context, context.crew.act(&first, self.id, &Act::Prepare))?;
         self.settle(context, context.crew.act(&others, self.id, &Act::Adopt))?;
         let new = |(_, reply): &(usize, Reply)| matches!(reply, Reply::Entered { new: true });
@@ -168,6 +172,41 @@ impl Site {
             members.truncate(1);
         }
         self.settle(context, context.crew.act(&members, self.id, &Act::RemoveAll)).map(drop)
+    }
+
+    /// Removes what hosts made that are lost, through one that is left, where the target can be reached from there. They may
+    /// do that themselves when they find that nobody leads; nobody minds.
+    ///
+    /// # Errors
+    /// What is left behind, and on which host.
+    pub fn remove_of_lost(context: &Context, cell: &Cell) -> Result<(), Fault> {
+        let alive = context.crew.alive();
+        let lost: Vec<usize> = (0..context.hosts.len()).filter(|member| !alive.contains(member)).collect();
+        let Some(heir) = alive.first().copied().filter(|_| !lost.is_empty()) else { return Ok(()) };
+        let reachable = ["nfs:", "s3:"].iter().any(|scheme| cell.target.url.starts_with(scheme));
+        if context.sharing() == Sharing::Own && !reachable {
+            let hosts: Vec<&str> = lost.iter().map(|member| &*context.hosts[*member]).collect();
+            return Err(Fault::Failed(format!(
+                "{} may be left behind on {}, which cannot be reached; next: run `manometer cleanup` there",
+                cell.target.url,
+                hosts.join(", ")
+            )));
+        }
+        if context.sharing() != Sharing::Own {
+            return Ok(());
+        }
+        for member in lost {
+            let id = context.next_site();
+            let mut opening = openings(context, cell, id, &[member])?;
+            opening.iter_mut().for_each(|(at, _)| *at = heir);
+            let site = Self { id, facts: vec![(heir, SiteFacts::default())], shared: false };
+            site.settle(context, context.crew.open(opening))?;
+            site.act(context, &Act::Inherit)?;
+            let removed = site.act(context, &Act::RemoveAll);
+            site.close(context);
+            removed?;
+        }
+        Ok(())
     }
 
     /// Hosts that it was opened on.

@@ -1,0 +1,74 @@
+//! What each host of a fleet did in a measurement, beside what all did together.
+
+use fleet::{ClockFacts, PartResult};
+use stats::Window;
+use store::{FleetFigures, HostClock, HostRecord, HostResult, LostHost};
+
+use super::context::{Context, Fault};
+use super::facts;
+use super::measure::{Skew, Task};
+
+/// Writes the hosts of a fleet into the results, before anything is measured.
+pub fn keep(context: &Context) {
+    if context.crew.is_local() {
+        return;
+    }
+    let record = |name: &String| HostRecord { name: name.clone(), ..HostRecord::default() };
+    let hosts: Vec<HostRecord> = context.hosts.iter().map(record).collect();
+    context.recorder().hosts(&hosts);
+}
+
+/// The figures of each host over the window that is reported; nothing of a run on this host alone.
+///
+/// # Errors
+/// The results file cannot be read.
+pub fn figures(
+    context: &Context,
+    task: &Task<'_>,
+    window: Window,
+    parts: &[PartResult],
+) -> Result<Vec<HostResult>, Fault> {
+    if context.crew.is_local() {
+        return Ok(Vec::new());
+    }
+    let first = parts.iter().filter_map(|part| part.started_ns).min().unwrap_or(0);
+    let clocks = context.crew.clocks();
+    let of_host = |part: &PartResult| {
+        let figures = context.recorder().host_figures(
+            task.cell.index,
+            task.trial,
+            &part.name,
+            window,
+            &part.result.total,
+        )?;
+        Ok(HostResult {
+            name: part.name.clone(),
+            index: part.member as u32,
+            total: figures.total.result.clone(),
+            ops: figures.ops.iter().map(|figure| figure.result.clone()).collect(),
+            started_ns: part.started_ns.map(|at| i64::try_from(at - first).unwrap_or(i64::MAX)),
+            clock: clocks.get(part.member).copied().flatten().map(clock),
+            lost: part
+                .lost
+                .as_ref()
+                .map(|why| LostHost { at_s: part.result.window_ns as f64 / 1e9, why: why.clone() }),
+            client: facts::of_result(&part.result),
+            paths: part.result.paths.clone(),
+        })
+    };
+    parts.iter().map(of_host).collect()
+}
+
+/// How even the hosts were; nothing of a run on this host alone.
+pub fn evenness(hosts: &[HostResult], skew: Skew) -> Option<FleetFigures> {
+    (!hosts.is_empty()).then(|| FleetFigures::of(hosts, skew.ns, skew.uncertainty_ns))
+}
+
+fn clock(facts: ClockFacts) -> HostClock {
+    HostClock {
+        offset_ns: facts.offset_ns,
+        uncertainty_ns: facts.uncertainty_ns,
+        drift_ppm: facts.drift_ppm,
+        round_trip_ns: facts.round_trip_ns,
+    }
+}
