@@ -33,6 +33,8 @@ const CALL: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(500);
 /// How many of these looks come for one at the events; then people hear what is waited for.
 const EVENTS_EVERY: u32 = 10;
+/// What a namespace says that will never let such pods in.
+const AGAINST_STANDARD: &str = "violates PodSecurity";
 /// How many questions in a row may bring no answer: a server may be restarted meanwhile.
 const UNANSWERED: u32 = 5;
 /// The longest that removing the Job may take: the pods' grace, and what Kubernetes needs besides.
@@ -138,8 +140,10 @@ impl Job {
                     }
                 }
             }
-            let running: Vec<(String, String)> = found.iter().filter_map(running).collect();
+            let mut running: Vec<(String, String)> = found.iter().filter_map(running).collect();
             if running.len() == count as usize {
+                // Which node is the first does not change from run to run.
+                running.sort_by(|a, b| a.1.cmp(&b.1));
                 return Ok(running);
             }
             let failed = failed(&found);
@@ -152,6 +156,12 @@ impl Job {
             look += 1;
             if look.is_multiple_of(EVENTS_EVERY) {
                 let reasons = self.waiting(&found, settings);
+                if reasons.iter().any(|reason| reason.contains(AGAINST_STANDARD)) {
+                    return Err(format!(
+                        "{}; next: use another namespace, or see its labels",
+                        shown(&reasons)
+                    ));
+                }
                 if reasons != told {
                     (self.say)(&format!("{} of {count} pods run; {}", running.len(), shown(&reasons)));
                     told = reasons;

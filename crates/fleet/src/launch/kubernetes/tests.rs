@@ -148,7 +148,7 @@ fn pods_that_share_a_node_have_numbers() {
     let fake = Fake::new();
     fake.answer(&[("n1", running()), ("n2", running()), ("n1", running())]);
     let agents = fake.launch(&pods(3), 20, false).0.unwrap();
-    assert_eq!(agents.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>(), ["n1/0", "n2", "n1/2"]);
+    assert_eq!(agents.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>(), ["n1/0", "n1/1", "n2"]);
 }
 
 #[test]
@@ -196,6 +196,22 @@ fn an_event_says_why_no_pod_is_made() {
     let reason = "job m: FailedCreate: pods \"m-0\" is forbidden: exceeded quota";
     assert_eq!(said, [format!("0 of 1 pods run; {reason}")]);
     assert!(failure(outcome).contains("before it was interrupted"));
+}
+
+#[test]
+fn a_namespace_that_will_never_let_the_pods_in_ends_the_start() {
+    let fake = Fake::new();
+    fake.answer(&[]);
+    let event = serde_json::json!({"items": [{
+        "involvedObject": {"name": "m"}, "reason": "FailedCreate", "message": "forbidden: violates PodSecurity \"baseline\"",
+    }]});
+    fake.write("events", &event.to_string());
+    let text = failure(fake.launch(&pods(1), 600, false).0);
+    assert!(
+        text.starts_with("job m: FailedCreate: forbidden: violates PodSecurity \"baseline\"; next: "),
+        "{text}"
+    );
+    assert_eq!(fake.deletions(), 1);
 }
 
 #[test]
