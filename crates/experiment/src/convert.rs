@@ -1,11 +1,13 @@
 //! From a plan of jobs back to an experiment file that makes the same plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use units::Span;
 
+use crate::convert_fleet::FleetForm;
+use crate::fleet::escape_braces;
 use crate::job::Job;
 use crate::plan::{Cell, ErrorPolicy, Group, Plan, SteadyRule, Target};
 
@@ -17,7 +19,8 @@ const LONGEST_NAME: usize = 64;
 pub fn convert(plan: &Plan) -> Option<String> {
     let cells: Option<Vec<(&Cell, &Job)>> =
         plan.cells.iter().map(|cell| cell.workload.job.as_ref().map(|job| (cell, job))).collect();
-    let mut targets = Targets::default();
+    // With a fleet, targets hold its variables already as files write them.
+    let mut targets = Targets { plain: plan.fleet.is_none(), ..Targets::default() };
     let mut names = BTreeSet::new();
     let workloads: Vec<(String, Workload<'_>)> = cells?
         .into_iter()
@@ -30,6 +33,7 @@ pub fn convert(plan: &Plan) -> Option<String> {
         name: &plan.name,
         description: plan.description.as_deref(),
         seed: plan.seed,
+        fleet: plan.fleet.as_ref().map(FleetForm::of),
         targets: Map(&targets.named),
         workloads: Map(&workloads),
     };
@@ -43,6 +47,8 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
     seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<FleetForm<'a>>,
     targets: Map<'a, TargetForm>,
     workloads: Map<'a, Workload<'a>>,
 }
@@ -56,6 +62,8 @@ struct Workload<'a> {
     op_timeout: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<Group>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agents: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stages: Option<Stages>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +85,7 @@ enum TargetForm {
     Options {
         url: String,
         #[serde(flatten)]
-        options: std::collections::BTreeMap<String, String>,
+        options: BTreeMap<String, String>,
     },
 }
 
@@ -113,6 +121,8 @@ impl<T: Serialize> Serialize for Map<'_, T> {
 /// The targets so far.
 #[derive(Default)]
 struct Targets {
+    /// Their braces are braces, not variables of hosts.
+    plain: bool,
     seen: Vec<Target>,
     named: Vec<(String, TargetForm)>,
     names: BTreeSet<String>,
@@ -126,7 +136,10 @@ impl Targets {
             return self.named[at].0.clone();
         }
         let name = free_name(&target.name, "target", &mut self.names);
-        let (url, options) = (target.url.clone(), target.options.clone());
+        let text = |text: &str| if self.plain { escape_braces(text) } else { text.to_owned() };
+        let url = text(&target.url);
+        let options: BTreeMap<_, _> =
+            target.options.iter().map(|(name, value)| (name.clone(), text(value))).collect();
         let form =
             if options.is_empty() { TargetForm::Url(url) } else { TargetForm::Options { url, options } };
         self.seen.push(target.clone());
@@ -164,6 +177,7 @@ impl<'a> Workload<'a> {
             jobs: workload.jobs,
             op_timeout: span(workload.op_timeout_s),
             group: cell.group,
+            agents: cell.agents,
             stages: (ramp_s > 0.0).then(|| Stages { warm_up: span(ramp_s) }),
             steady,
             errors,
@@ -185,7 +199,7 @@ impl Serialize for Ops {
 }
 
 /// Seconds as a duration.
-fn span(seconds: f64) -> String {
+pub(crate) fn span(seconds: f64) -> String {
     let duration = std::time::Duration::try_from_secs_f64(seconds).unwrap_or(std::time::Duration::MAX);
     Span(duration).to_string()
 }

@@ -109,8 +109,36 @@ pub(crate) fn shown_line(line: &str) -> String {
     hide_passwords(&clean)
 }
 
-/// `text` with each `//user:password@` as `//…@`, padded to the same number of characters so that carets stay true.
+/// `text` without passwords: those of URLs, of `sshpass -p` and of `password=`; as many `…` stand in their place, so that
+/// carets stay true.
 pub(crate) fn hide_passwords(text: &str) -> String {
+    let mut text = hide_in_urls(text);
+    for word in ["sshpass -p", "sshpass, -p", "sshpass\", \"-p", "password=", "token="] {
+        text = hide_after(&text, word);
+    }
+    text
+}
+
+/// `text` with what follows each `word`, up to the next blank, quote or comma, as `…`.
+fn hide_after(text: &str, word: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    // Changing the case of ASCII letters alone leaves all places where they are.
+    while let Some(at) = rest.to_ascii_lowercase().find(word) {
+        let from = at + word.len();
+        let skipped = rest[from..].find(|c: char| !matches!(c, ' ' | ',' | '"' | '\'')).unwrap_or(0);
+        let (before, after) = rest.split_at(from + skipped);
+        let end = after.find(|c: char| c.is_whitespace() || "\"',]}".contains(c)).unwrap_or(after.len());
+        out.push_str(before);
+        out.push_str(&"…".repeat(after[..end].chars().count()));
+        rest = &after[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `text` with each `//user:password@` as `//…@`.
+fn hide_in_urls(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("://") {
@@ -139,6 +167,23 @@ mod tests {
         assert!(!hide_passwords("s3://key:hunter2@b, x://k:hunter2@c").contains("hunter2"));
         assert_eq!(hide_passwords("nfs://host/a@b").chars().count(), "nfs://host/a@b".len());
         assert!(hide_passwords("nfs://host/a@b").ends_with("/a@b"));
+    }
+
+    #[test]
+    fn passwords_of_command_lines_are_hidden() {
+        for (text, shown) in [
+            ("sshpass -p hunter2 ssh {host}", "sshpass -p ………………… ssh {host}"),
+            ("sshpass -phunter2 ssh", "sshpass -p………………… ssh"),
+            ("[sshpass, -p, hunter2, ssh]", "[sshpass, -p, …………………, ssh]"),
+            ("[\"sshpass\", \"-p\", \"hunter2\"]", "[\"sshpass\", \"-p\", \"…………………\"]"),
+            ("x --Password=hunter2 y", "x --Password=………………… y"),
+            ("-o PasswordAuthentication=no", "-o PasswordAuthentication=no"),
+            ("sshpass -p", "sshpass -p"),
+            ("password=", "password="),
+        ] {
+            assert_eq!(hide_passwords(text).replace("…", "."), shown.replace("…", "."), "{text}");
+            assert_eq!(hide_passwords(text).chars().count(), text.chars().count());
+        }
     }
 
     #[test]

@@ -250,7 +250,7 @@ pub(crate) const FLEET: &[Key] = &[
         Choice(SHARING),
         "own",
         "own: each host has a place of its own; disjoint: files of its own in one place; common: all load the files of \
-         all; neighbour: reads what the host before it wrote",
+         all; neighbour: each reads what the next host wrote",
     ),
     key(
         "on_host_failure",
@@ -264,7 +264,12 @@ pub(crate) const FLEET: &[Key] = &[
         "none",
         "values for {name} in targets: by host (or range of hosts, or \"*\"), then by name",
     ),
-    key("start_timeout", Span, "60s", "the longest that starting all agents may take"),
+    key(
+        "start_timeout",
+        Span,
+        "60s; 5m with slurm and kubernetes",
+        "the longest that starting all agents may take",
+    ),
     key("silence_timeout", Span, "15s", "a host that was not heard of for so long has failed"),
 ];
 
@@ -295,6 +300,7 @@ pub(crate) const KUBERNETES: &[Key] = &[
     key("claim", Named("claim"), "none", "a persistent volume claim and where it is mounted"),
     key("pull_policy", Choice(PULL_POLICY), "Kubernetes' own", "when the image is pulled"),
     key("share_nodes", Flag, "false", "pods may share a node"),
+    key("user", Count(0), "the image's", "the user, by number, as which the agent runs"),
 ];
 
 /// Words of `pull_policy`.

@@ -5,6 +5,7 @@
 mod axis;
 mod checks;
 mod convert;
+mod convert_fleet;
 mod fault;
 mod figures;
 pub mod fio;

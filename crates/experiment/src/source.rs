@@ -1,6 +1,6 @@
 //! What `parse` is given: the file's text, and what stands outside of it.
 
-use crate::fleet::Launcher;
+use crate::fleet::{Launcher, Sharing};
 
 /// An experiment file's text and the name by which messages call it.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub struct Settings<'a> {
     pub environment: &'a dyn Fn(&str) -> Option<String>,
     /// `--hosts`, `--local` and their like: it takes the place of the file's launcher.
     pub launcher: Option<&'a Launcher>,
+    /// `--sharing`: it takes the place of the file's.
+    pub sharing: Option<Sharing>,
     /// Reads the file of `hosts: "@file"`; the error is one line.
     pub read_hosts: &'a dyn Fn(&str) -> Result<String, String>,
 }
@@ -28,7 +30,7 @@ impl Settings<'static> {
     /// Nothing is set and the environment is empty.
     pub fn none() -> Self {
         let read_hosts = &|_: &str| Err("no files are read here".to_owned());
-        Self { set: &[], environment: &|_| None, launcher: None, read_hosts }
+        Self { set: &[], environment: &|_| None, launcher: None, sharing: None, read_hosts }
     }
 }
 

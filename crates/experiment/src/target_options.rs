@@ -122,6 +122,28 @@ const SYNC: OptionHelp = option(
     "what each write makes durable before it ends: dsync the data (O_DSYNC), sync all that is known of the file (O_SYNC)",
 );
 
+const SOURCE: OptionHelp = option(
+    "source",
+    Text,
+    "the routes decide",
+    "local addresses or network interfaces, with commas between them, that connections leave by in turn; packets are held to an \
+     interface that is named (SO_BINDTODEVICE) where that is permitted",
+);
+const ADDRESSES: OptionHelp = option(
+    "addresses",
+    Text,
+    "the host's",
+    "data addresses of the server, IP or IP:PORT with commas between them, that connections go to in turn",
+);
+const USE_ADDRESSES: OptionHelp =
+    option("use_addresses", Count { least: 1 }, "all", "only the first so many of addresses are used");
+const PAIRING: OptionHelp = option(
+    "pairing",
+    Choice(&["every", "in-turn"]),
+    "every",
+    "each source with each address, or the first with the first, the second with the second and so on",
+);
+
 const FILE: &[OptionHelp] = &[
     DIRECTORY,
     option("direct", Flag, "false", "O_DIRECT: past the page cache; blocks must be multiples of 512 bytes"),
@@ -177,6 +199,10 @@ const NFS: &[OptionHelp] = &[
         "none",
         "further URLs of the same data, with commas between them; the jobs use one each in turn",
     ),
+    SOURCE,
+    ADDRESSES,
+    USE_ADDRESSES,
+    PAIRING,
     option("mount_port", Count { least: 1 }, "asked of the portmapper", "port of the MOUNT program"),
     option("portmap_port", Count { least: 1 }, "111", "port of the portmapper"),
 ];
@@ -198,6 +224,10 @@ const S3: &[OptionHelp] = &[
         "where the host name leads",
         "ADDRESS:PORT to connect to, such as one data address",
     ),
+    SOURCE,
+    ADDRESSES,
+    USE_ADDRESSES,
+    PAIRING,
     option(
         "credentials_file",
         Text,
@@ -223,6 +253,10 @@ const SIM: &[OptionHelp] = &[
 const TCP: &[OptionHelp] = &[
     option("listen", Flag, "false", "waits for the other side's connection instead of connecting"),
     option("connections", Count { least: 1 }, "1", "connections of each job; its lanes take turns on them"),
+    SOURCE,
+    ADDRESSES,
+    USE_ADDRESSES,
+    PAIRING,
     option(
         "port_per_job",
         Flag,

@@ -143,6 +143,66 @@ fn a_plan_of_jobs_comes_back() {
 }
 
 #[test]
+fn a_fleet_comes_back_with_every_launcher() {
+    let texts = |texts: &[&str]| -> Vec<String> { texts.iter().map(|text| (*text).to_owned()).collect() };
+    let table = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let pods = Pods {
+        count: 3,
+        image: "registry:5000/manometer:1".into(),
+        node_selector: table(&[("disk", "true")]),
+        resources: table(&[("cpu", "4")]),
+        claim: Some(("data".into(), "/data".into())),
+        user: Some(1000),
+        share_nodes: true,
+        ..Pods::default()
+    };
+    for launcher in [
+        Launcher::Local { count: 2 },
+        Launcher::Ssh {
+            hosts: texts(&["me@n1:22", "[fd00::1]:22", "10"]),
+            options: texts(&["-o", "Compression=no", "- x: #"]),
+            binary: Some("/opt/m m".into()),
+        },
+        Launcher::Slurm { nodes: None, options: texts(&["--partition=x"]), binary: None },
+        Launcher::Slurm { nodes: Some(4), options: Vec::new(), binary: Some("/m".into()) },
+        Launcher::Kubernetes(Box::new(pods)),
+        Launcher::Command { hosts: texts(&["a", "b"]), command: texts(&["run in", "{host}", "{{x}}"]) },
+    ] {
+        let fleet = Fleet {
+            sharing: Sharing::Neighbour,
+            on_failure: FailurePolicy::RepeatCell,
+            variables: BTreeMap::from([("*".into(), table(&[("nic", "eth{index}"), ("n", "true")]))]),
+            start_timeout_ms: 90_000,
+            ..Fleet::of(launcher)
+        };
+        let group = Group { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
+        let mut one = cell(0, "one", full(), group);
+        one.target.url = "file:///mnt/{nic}/{{x}}".into();
+        let plan = Plan {
+            name: "p".into(),
+            description: None,
+            seed: 1,
+            results: None,
+            fleet: Some(fleet),
+            cells: vec![one],
+        };
+        assert_eq!(again(&plan), plan);
+    }
+}
+
+#[test]
+fn braces_of_a_plan_without_a_fleet_come_back() {
+    let group = Group { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
+    let mut one = cell(0, "one", full(), group);
+    one.target.url = "file:///mnt/{host}/}{".into();
+    let plan =
+        Plan { name: "p".into(), description: None, seed: 1, results: None, fleet: None, cells: vec![one] };
+    assert_eq!(again(&plan), plan);
+}
+
+#[test]
 fn names_become_such_as_a_file_may_have() {
     let group = Group { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
     let long = "x".repeat(100);

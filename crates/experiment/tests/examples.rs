@@ -3,14 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
-use experiment::{Plan, Settings, Source, parse};
+use experiment::{Launcher, Plan, Settings, Sharing, Source, parse};
 
 /// The examples and what must be set for those that cannot guess it.
 const SET: &[(&str, &[(&str, &str)])] = &[
     ("block-device.yaml", &[("device", "/dev/nvme1n1")]),
     ("demo-sim.yaml", &[]),
+    ("disk-baseline.yaml", &[("target", "file:///mnt/data")]),
+    ("fleet-nfs.yaml", &[("server", "10.0.0.10"), ("hosts", "node[01-04]")]),
+    ("fleet-s3.yaml", &[]),
+    ("fleet-scale.yaml", &[("target", "nfs://filer/export")]),
     ("latency-search.yaml", &[]),
     ("load-sweep.yaml", &[]),
+    ("network-baseline.yaml", &[("address", "10.0.0.5:9000")]),
     ("nfs-matrix.yaml", &[("server", "filer.example.com")]),
     ("quick-local.yaml", &[]),
     ("s3-objects.yaml", &[]),
@@ -27,7 +32,10 @@ fn plan(name: &str) -> Plan {
     let set =
         SET.iter().find(|(file, _)| *file == name).unwrap_or_else(|| panic!("{name} is not in the list")).1;
     let set: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let settings = Settings { set: &set, ..Settings::none() };
+    // Where a file leaves the hosts to the command line.
+    let twelve = Launcher::Local { count: 12 };
+    let launcher = (name == "fleet-scale.yaml").then_some(&twelve);
+    let settings = Settings { set: &set, launcher, ..Settings::none() };
     match parse(&Source { file: name, text: &text }, &settings) {
         Ok(plan) => plan,
         Err(faults) => panic!("\n{faults}"),
@@ -53,6 +61,27 @@ fn every_example_makes_a_plan() {
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
     }
+}
+
+#[test]
+fn the_fleets_of_the_examples_are_as_they_say() {
+    let nfs = plan("fleet-nfs.yaml");
+    let fleet = nfs.fleet.as_ref().unwrap();
+    assert_eq!((fleet.count(), fleet.sharing), (Some(4), Sharing::Neighbour));
+    let own = fleet.cell_for(&nfs.cells[0], "node02", 1).unwrap();
+    assert_eq!(own.target.url, "nfs://10.0.0.10/export");
+    let s3 = plan("fleet-s3.yaml");
+    let own = s3.fleet.as_ref().unwrap().cell_for(&s3.cells[0], "node3", 2).unwrap();
+    assert_eq!(own.target.options["connect_to"], "10.0.1.2:443");
+    let scale = plan("fleet-scale.yaml");
+    let agents: Vec<_> = scale.cells.iter().filter_map(|cell| cell.agents).collect();
+    assert_eq!(agents, [1, 2, 4, 8, 12, 1, 2, 4, 8, 12]);
+    // Also with a device, which must not be asked for files.
+    let text = std::fs::read_to_string(folder().join("disk-baseline.yaml")).unwrap();
+    let set = [("target".to_owned(), "block:///dev/nvme1n1".to_owned())];
+    let settings = Settings { set: &set, ..Settings::none() };
+    let baseline = parse(&Source { file: "disk-baseline.yaml", text: &text }, &settings);
+    assert_eq!(baseline.unwrap_or_else(|faults| panic!("{faults}")).cells.len(), 7);
 }
 
 /// The largest matrix that is allowed is read in a moment, not in minutes.

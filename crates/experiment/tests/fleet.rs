@@ -104,8 +104,13 @@ fn the_command_lines_launcher_takes_the_files_place() {
     // The file need not say how agents are started, or need have no fleet at all.
     let made = with(&format!("fleet: {{sharing: common}}\n{REST}"), &settings).fleet.unwrap();
     assert_eq!(made.sharing, Sharing::Common);
-    assert_eq!(with(REST, &settings).fleet, Some(Fleet::of(launcher)));
+    assert_eq!(with(REST, &settings).fleet, Some(Fleet::of(launcher.clone())));
     assert_eq!(plan(REST).fleet, None);
+    // And so does its sharing.
+    let settings = Settings { sharing: Some(Sharing::Disjoint), ..settings };
+    let made = with(&format!("fleet: {{sharing: common}}\n{REST}"), &settings).fleet.unwrap();
+    assert_eq!(made.sharing, Sharing::Disjoint);
+    assert_eq!(with(REST, &settings).fleet.unwrap().sharing, Sharing::Disjoint);
 }
 
 #[test]

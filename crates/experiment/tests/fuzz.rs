@@ -84,6 +84,30 @@ const WORDS: &[&str] = &[
     "defaults",
     "parameters",
     "gates",
+    "fleet",
+    "hosts",
+    "local",
+    "slurm",
+    "kubernetes",
+    "command",
+    "ssh_options",
+    "sharing",
+    "disjoint",
+    "common",
+    "variables",
+    "{host}",
+    "{index}",
+    "{address}",
+    "{{",
+    "}}",
+    "node[1-9]",
+    "node[",
+    "@hosts.txt",
+    "scale",
+    "agents",
+    "addresses",
+    "doubling",
+    "all",
     "file:///x",
     "s3://b",
     "null:",
@@ -152,6 +176,18 @@ fn check_plan(plan: &Plan, text: &str) {
         assert!(workload.queue_depth > 0 && workload.jobs > 0 && workload.files > 0, "{text}");
         assert!(cell.stages.measure_at_least_s <= cell.stages.measure_at_most_s, "{text}");
     }
+    if let Some(fleet) = &plan.fleet {
+        // What was checked beforehand does not fail later.
+        for (host, index) in fleet.host_names().into_iter().flatten().zip(0..).take(100) {
+            for cell in plan.cells.iter().take(10) {
+                fleet.cell_for(cell, &host, index).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+            }
+        }
+        assert!(
+            plan.cells.iter().all(|cell| fleet.count() >= cell.agents || fleet.count().is_none()),
+            "{text}"
+        );
+    }
     let (low, high) = plan.expected_seconds();
     assert!(low.is_finite() && low <= high, "{low} {high}\n{text}");
     let _ = (plan.bytes_to_write(), plan.data_sets());
@@ -173,9 +209,11 @@ fn anything_makes_a_plan_or_faults_with_a_place() {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let bytes = mutated(&mut random, &examples);
         let set = [("device".to_owned(), "/dev/x".to_owned()), ("server".to_owned(), "h".to_owned())];
+        let launcher = experiment::Launcher::Local { count: 8 };
         // What a --set reaches is not always there, which is a fault without a line; half of the files have none.
         let set = if seed.is_multiple_of(2) { &set[..1 + random.below(2)] } else { &[] };
-        let settings = Settings { set, ..Settings::none() };
+        let launcher = seed.is_multiple_of(3).then_some(&launcher);
+        let settings = Settings { set, launcher, ..Settings::none() };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let text = match decode("fuzz.yaml", &bytes) {
                 Ok(text) => text,

@@ -37,12 +37,13 @@ pub struct Fleet {
 impl Fleet {
     /// A fleet of which only the launcher was said.
     pub fn of(launcher: Launcher) -> Self {
+        let start_timeout_ms = launcher.start_timeout_ms();
         Fleet {
             launcher,
             sharing: Sharing::default(),
             on_failure: FailurePolicy::default(),
             variables: BTreeMap::new(),
-            start_timeout_ms: START_TIMEOUT_MS,
+            start_timeout_ms,
             silence_timeout_ms: SILENCE_TIMEOUT_MS,
         }
     }
@@ -92,8 +93,16 @@ impl Launcher {
     }
 }
 
-/// Starting all agents may take so long unless the file says otherwise, in milliseconds.
-pub(crate) const START_TIMEOUT_MS: u64 = 60_000;
+impl Launcher {
+    /// Starting all agents may take so long unless the file says otherwise, in milliseconds: Slurm has a queue, and
+    /// Kubernetes fetches images first.
+    pub(crate) fn start_timeout_ms(&self) -> u64 {
+        match self {
+            Launcher::Slurm { .. } | Launcher::Kubernetes(_) => 300_000,
+            Launcher::Local { .. } | Launcher::Ssh { .. } | Launcher::Command { .. } => 60_000,
+        }
+    }
+}
 
 /// A host may be silent for so long unless the file says otherwise, in milliseconds.
 pub(crate) const SILENCE_TIMEOUT_MS: u64 = 15_000;
@@ -175,6 +184,9 @@ pub struct Pods {
     /// Pods may share a node.
     #[serde(default, skip_serializing_if = "is_default")]
     pub share_nodes: bool,
+    /// The user (by number) as which the agent runs; `None`: the image's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
 }
 
 /// How the hosts of a fleet share the data of a cell.

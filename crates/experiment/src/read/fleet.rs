@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::fleet::{
-    ALWAYS, BRACES, FailurePolicy, Fleet, Launcher, Piece, SILENCE_TIMEOUT_MS, START_TIMEOUT_MS, Sharing,
-    bare_host, host_list, pieces,
+    ALWAYS, BRACES, FailurePolicy, Fleet, Launcher, Piece, SILENCE_TIMEOUT_MS, Sharing, bare_host, host_list,
+    pieces,
 };
 use crate::known::{FLEET, LAUNCHERS, ON_HOST_FAILURE, SHARING};
 use crate::nearest::hint;
@@ -19,7 +19,10 @@ const LONGEST_S: f64 = 86_400.0;
 /// The fleet of the file, with the launcher of the command line; `None` without either, or when something is wrong.
 pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Settings<'_>) -> Option<Fleet> {
     let before = reader.log.count();
-    let Some(node) = node else { return settings.launcher.cloned().map(Fleet::of) };
+    let Some(node) = node else {
+        let fleet = Fleet::of(settings.launcher.cloned()?);
+        return Some(Fleet { sharing: settings.sharing.unwrap_or_default(), ..fleet });
+    };
     let fields = Fields::new(reader, "fleet", "fleet.", node.place, [node.clone()]);
     fields.check_keys(FLEET);
     let own = launcher(&fields, settings);
@@ -39,8 +42,9 @@ pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Setting
         }
         (seconds * 1000.0) as u64
     };
-    let (start_timeout_ms, silence_timeout_ms) =
-        (millis("start_timeout", START_TIMEOUT_MS), millis("silence_timeout", SILENCE_TIMEOUT_MS));
+    let start_default_ms = launcher.as_ref().map_or(60_000, Launcher::start_timeout_ms);
+    let start_timeout_ms = millis("start_timeout", start_default_ms);
+    let silence_timeout_ms = millis("silence_timeout", SILENCE_TIMEOUT_MS);
     let sharing = match fields.choice("sharing", SHARING, "own") {
         "disjoint" => Sharing::Disjoint,
         "common" => Sharing::Common,
@@ -54,7 +58,7 @@ pub(crate) fn fleet(reader: &Reader<'_>, node: Option<&Node>, settings: &Setting
     };
     let mut fleet = Fleet {
         launcher: launcher?,
-        sharing,
+        sharing: settings.sharing.unwrap_or(sharing),
         on_failure,
         variables: BTreeMap::new(),
         start_timeout_ms,
@@ -162,7 +166,7 @@ pub(super) fn arguments(fields: &Fields<'_>, key: &str) -> Option<Vec<String>> {
         reader.fault(
             &node,
             "a command line must hold no password: plans are stored with the results, and everybody sees it",
-            "use keys or an agent of ssh, or run with --ask-password",
+            "use keys or an agent of ssh, or give --ssh-ask-password",
         );
         return None;
     }

@@ -67,6 +67,10 @@ pub(super) fn kubernetes(fields: &Fields<'_>) -> Option<Launcher> {
             .has("pull_policy")
             .then(|| pods.choice("pull_policy", PULL_POLICY, "IfNotPresent").to_owned()),
         share_nodes: pods.flag("share_nodes", false),
+        user: pods
+            .get("user")
+            .and_then(|node| reader.integer(&node, 0, u32::MAX.into()))
+            .and_then(|user| u32::try_from(user).ok()),
     };
     (reader.log.count() == before).then(|| Launcher::Kubernetes(Box::new(pods)))
 }
