@@ -150,11 +150,18 @@ pub struct Liar {
     output: std::fs::File,
     input: FrameReader<std::fs::File>,
     tally: Tally,
+    /// What its clock shows, given this process's.
+    pub clock: fn(u64) -> u64,
 }
 
 impl Liar {
     pub fn new(side: Side) -> Self {
-        Liar { output: side.0.into(), input: FrameReader::new(side.1.into()), tally: Tally::default() }
+        Liar {
+            output: side.0.into(),
+            input: FrameReader::new(side.1.into()),
+            tally: Tally::default(),
+            clock: |ours| ours,
+        }
     }
 
     /// One that has said hello.
@@ -168,6 +175,21 @@ impl Liar {
     pub fn say(&mut self, message: &serde_json::Value) -> bool {
         let body = serde_json::to_vec(message).unwrap();
         self.say_body(&body)
+    }
+
+    /// The next frame, not sent yet.
+    pub fn frame(&mut self, body: &[u8]) -> Vec<u8> {
+        self.tally.frame(body)
+    }
+
+    /// For whoever waits for its end.
+    pub fn input(&self) -> &std::fs::File {
+        &self.output
+    }
+
+    /// Says nothing more.
+    pub fn shut(&mut self) {
+        rustix::net::shutdown(&self.output, rustix::net::Shutdown::Write).unwrap();
     }
 
     pub fn say_body(&mut self, body: &[u8]) -> bool {
@@ -198,7 +220,7 @@ impl Liar {
 
     pub fn behave(&mut self, heard: &serde_json::Value) {
         if let Some(ping) = heard.get("Ping") {
-            let now = reactor::clock::now_ns();
+            let now = (self.clock)(reactor::clock::now_ns());
             self.say(&serde_json::json!({ "Pong": {
                 "number": ping["number"], "received_ns": now, "answered_ns": now
             } }));

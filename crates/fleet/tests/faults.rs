@@ -1,0 +1,305 @@
+//! Hosts that fail, and a side that leads that does: who is lost is named, the others go on, and nobody is left behind.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use engine::{Control, StageResult};
+use fleet::{Act, CrewSettings, Ended, Ends, Hand, Hello, Leaving, Process, Seen, Trouble, serve};
+use metrics::{Interval, OpKind};
+use serde_json::json;
+use support::hands::{EngineHand, Load};
+use support::*;
+
+const INTERVAL: Duration = Duration::from_millis(50);
+
+fn null_hand() -> Arc<EngineHand> {
+    Arc::new(EngineHand::new(Load::Null(1000.0), INTERVAL))
+}
+
+/// A leader that loses its patience very soon.
+fn hasty() -> CrewSettings {
+    CrewSettings { heartbeat: Duration::from_millis(50), silence: Duration::from_secs(1), ..settings() }
+}
+
+/// The agent in a process of its own: this very program, which was told where to find its leader.
+#[test]
+fn agent_of_another_process() {
+    let Some(path) = std::env::var_os("FLEET_TEST_SOCKET") else { return };
+    let leader = UnixStream::connect(path).unwrap();
+    let input = leader.try_clone().unwrap().into();
+    serve(input, leader.into(), null_hand(), Hello::own(Vec::new()), &Leaving::default()).unwrap();
+}
+
+/// A child that is an agent.
+struct OwnProcess(Child);
+
+impl Process for OwnProcess {
+    fn last_words(&mut self) -> String {
+        format!("ended: {}", self.0.wait().unwrap())
+    }
+
+    fn end(&mut self, _patience: Duration) {
+        let _gone = self.0.kill();
+        self.0.wait().unwrap();
+    }
+}
+
+fn process(name: &str) -> (Ends, u32) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("leader");
+    let listener = UnixListener::bind(&path).unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["agent_of_another_process", "--exact"])
+        .env("FLEET_TEST_SOCKET", &path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (socket, _) = listener.accept().unwrap();
+    let id = child.id();
+    let side = (socket.try_clone().unwrap().into(), socket.into());
+    (Ends { process: Some(Box::new(OwnProcess(child))), ..ends(name, side) }, id)
+}
+
+#[test]
+fn a_killed_agent_is_in_the_result_as_far_as_it_came() {
+    let (ends, ids): (Vec<_>, Vec<_>) = (0..3).map(|at| process(&format!("node-{at}"))).unzip();
+    let events = Events::default();
+    let crew = crew(ends, settings(), &events);
+    open_all(&crew);
+    let (mut whole, mut of_killed) = (0, Interval::default());
+    let mut observer = |seen: Seen<'_>| match seen {
+        Seen::Part { member: 1, interval } => {
+            of_killed.merge(interval);
+            if interval.index == 5 {
+                let victim = rustix::process::Pid::from_raw(ids[1] as i32).unwrap();
+                rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
+            }
+        }
+        Seen::Whole(interval) => whole += interval.ok(),
+        _ => {}
+    };
+    let order = orders(&crew, &measure(2.0));
+    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    let why = "its agent ended: it ended: signal: 9 (SIGKILL)";
+    assert_eq!(result.parts[1].lost.as_deref(), Some(why));
+    assert_eq!(events.lost(), [(1, why.to_owned())]);
+    assert_eq!(result.parts[1].result.total.op(OpKind::Read), of_killed.op(OpKind::Read));
+    assert!(of_killed.ok() > 200, "{}", of_killed.ok());
+    for at in [0, 2] {
+        assert_eq!((result.parts[at].result.window_ns, &result.parts[at].lost), (2_000_000_000, &None));
+    }
+    // What was shown is what is in the result, and all of it: nobody was waited for.
+    assert_eq!(whole, result.whole.total.ok());
+    assert_eq!(whole, result.parts.iter().map(|part| part.result.total.ok()).sum::<u64>());
+    assert!(!result.whole.exhausted && crew.alive() == [0, 2]);
+    // The next stage is one of two.
+    let result = crew.run_stage(orders(&crew, &measure(0.2)), nothing_beside(), &Control::new(), &mut |_| {});
+    assert_eq!(result.unwrap().parts.iter().map(|part| part.member).collect::<Vec<_>>(), [0, 2]);
+    crew.end();
+}
+
+#[test]
+fn who_is_lost_before_the_start_is_left_out() {
+    let (honest, _thread, _) = agent("honest", null_hand());
+    let (ours, theirs) = pipe();
+    std::thread::spawn(move || {
+        let mut mortal = Liar::welcome(theirs);
+        mortal.until("Stage").unwrap();
+        mortal.shut();
+    });
+    let events = Events::default();
+    let crew = crew(vec![ends("mortal", ours), honest], settings(), &events);
+    open_all(&crew);
+    let order = orders(&crew, &measure(0.3));
+    let result = crew.run_stage(order.clone(), nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
+    assert_eq!(result.parts[0].lost.as_deref(), Some("its agent ended"));
+    assert_eq!(result.whole.total, result.parts[1].result.total);
+    // A lost member is not asked again, and says why.
+    assert_eq!(crew.act(&[0], SITE, &Act::Facts), [(0, Err(Trouble::Lost("its agent ended".to_owned())))]);
+    let nobody = crew.run_stage(order[..1].to_vec(), nothing_beside(), &Control::new(), &mut |_| {});
+    assert_eq!(nobody.unwrap_err().text, "no host is left: mortal: its agent ended");
+}
+
+#[test]
+fn a_host_that_hangs_is_lost_by_its_silence() {
+    let (honest, _thread, _) = agent("honest", null_hand());
+    let (ours, theirs) = pipe();
+    let hung = std::thread::spawn(move || {
+        let mut hung = Liar::welcome(theirs);
+        let stage = hung.until("Stage").unwrap();
+        hung.say(&json!({ "Ready": { "id": stage["id"] } }));
+        hung.until("Go").unwrap();
+        // It reads nothing and says nothing until the pipe is closed by its leader.
+        let mut other_end = [rustix::event::PollFd::new(hung.input(), rustix::event::PollFlags::RDHUP)];
+        rustix::event::poll(&mut other_end, None).unwrap();
+    });
+    let events = Events::default();
+    let crew = crew(vec![honest, ends("hung", ours)], hasty(), &events);
+    open_all(&crew);
+    let order = orders(&crew, &measure(3.0));
+    let mut wholes = 0;
+    let mut observer = |seen: Seen<'_>| wholes += u32::from(matches!(seen, Seen::Whole(_)));
+    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    assert_eq!(result.parts[1].lost.as_deref(), Some("nothing was heard of it for 1 s"));
+    assert_eq!((result.parts[0].result.window_ns, wholes), (3_000_000_000, 60));
+    drop(crew);
+    hung.join().unwrap();
+}
+
+#[test]
+fn a_host_that_takes_nothing_is_lost_although_it_speaks() {
+    let (ours, theirs) = pipe();
+    let deaf = std::thread::spawn(move || {
+        let mut deaf = Liar::welcome(theirs);
+        deaf.until("Welcome").unwrap();
+        while deaf.say(&json!({ "Said": { "text": "still here" } })) {
+            std::thread::sleep(Duration::from_millis(110));
+        }
+    });
+    let events = Events::default();
+    let crew = crew(vec![ends("deaf", ours)], hasty(), &events);
+    let mut large = opening();
+    large.run = "x".repeat(8 << 20);
+    let answers = crew.open(vec![(0, large)]);
+    let why = "it has taken nothing of what it is sent for 1 s".to_owned();
+    assert!(matches!(&answers[..], [(0, Err(Trouble::Lost(text)))] if *text == why), "{answers:?}");
+    drop(crew);
+    deaf.join().unwrap();
+}
+
+#[test]
+fn a_host_whose_load_stands_still_holds_nobody_up_for_ever() {
+    let (honest, _thread, _) = agent("honest", null_hand());
+    let (ours, theirs) = pipe();
+    let enough = Arc::new(AtomicBool::new(false));
+    let heard = Arc::clone(&enough);
+    std::thread::spawn(move || {
+        let mut idle = Liar::welcome(theirs);
+        let id = idle.until("Stage").unwrap()["id"].clone();
+        idle.say(&json!({ "Ready": { "id": id } }));
+        while let Some(told) = idle.hear() {
+            idle.behave(&told);
+            if heard.swap(false, Ordering::SeqCst) {
+                let result = StageResult::of_intervals(Interval::default());
+                idle.say(&json!({ "Finished": { "id": id, "outcome": { "Ok": result } } }));
+            }
+        }
+    });
+    let events = Events::default();
+    let crew = crew(vec![honest, ends("idle", ours)], settings(), &events);
+    open_all(&crew);
+    let mut wholes = 0;
+    let mut observer = |seen: Seen<'_>| {
+        if matches!(seen, Seen::Whole(_)) {
+            wholes += 1;
+            if wholes == 10 {
+                enough.store(true, Ordering::SeqCst);
+            }
+        }
+    };
+    let order = orders(&crew, &measure(3.0));
+    crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    assert_eq!((wholes, events.lost()), (60, vec![]));
+}
+
+/// What became of an agent with a stage under way whose leader did this.
+fn left_alone(leader: impl FnOnce(&mut Liar, &Leaving)) -> (Arc<EngineHand>, String) {
+    let hand = null_hand();
+    let (ours, theirs) = pipe();
+    let leaving = Leaving::default();
+    let (leave, served) = (leaving.clone(), Arc::clone(&hand) as Arc<dyn Hand>);
+    let run = move || serve(theirs.1, theirs.0, served, Hello::own(Vec::new()), &leave).unwrap();
+    let agent = std::thread::spawn(run);
+    // The same frames the other way round.
+    let mut side = Liar::new(ours);
+    assert!(side.hear().unwrap().get("Hello").is_some());
+    side.say(&json!({ "Welcome": { "name": "a", "index": 0, "heartbeat_ms": 100, "silence_ms": 1000 } }));
+    side.say(&json!({ "Open": { "id": 1, "opening": opening() } }));
+    side.until("Answer").unwrap();
+    side.say(&json!({ "Stage": { "id": 2, "order": measure(3600.0) } }));
+    side.until("Ready").unwrap();
+    side.say(&json!({ "Go": { "id": 2, "start_ns": reactor::clock::now_ns() } }));
+    side.until("Interval").unwrap();
+    leader(&mut side, &leaving);
+    let Ended::Abandoned { why, left } = agent.join().unwrap() else { panic!("nobody said farewell") };
+    assert_eq!(left, ["one file"]);
+    (hand, why)
+}
+
+#[test]
+fn an_agent_whose_leader_is_gone_removes_what_it_made() {
+    let cases: [(&str, fn(&mut Liar, &Leaving)); 5] = [
+        ("the side that leads closed the pipe", |side, _| side.shut()),
+        ("nothing was heard of the side that leads for 1 s", |_, _| {}),
+        ("a signal ended the agent", |_, leaving| leaving.leave()),
+        (
+            "what the side that leads sends is broken: frame 4 claims 4294967295 bytes, more than 16777216",
+            |side, _| {
+                side.say_bytes(&[0xff; 16]);
+            },
+        ),
+        ("the side that leads has taken nothing for 1 s", |side, _| {
+            // It is asked and asked, and its answers are not taken.
+            let mut number = 0;
+            while side.say(&json!({ "Ping": { "number": number } })) {
+                number += 1;
+                if number > 20_000 {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+        }),
+    ];
+    for (meant, leader) in cases {
+        let (hand, why) = left_alone(leader);
+        assert_eq!(why, meant);
+        assert_eq!(hand.abandoned.load(Ordering::SeqCst), 1, "{meant}");
+    }
+}
+
+#[test]
+fn hosts_that_booted_at_other_times_start_at_one_moment() {
+    /// Booted 40 days later, and runs 50 parts per million fast.
+    fn other_clock(ours: u64) -> u64 {
+        ours + ours / 20_000 + 3_456_000_000_000_000
+    }
+    let (honest, _thread, _) = agent("honest", null_hand());
+    let (ours, theirs) = pipe();
+    std::thread::spawn(move || {
+        let mut far = Liar::welcome(theirs);
+        far.clock = other_clock;
+        let id = far.until("Stage").unwrap()["id"].clone();
+        far.say(&json!({ "Ready": { "id": id } }));
+        let go = far.until("Go").unwrap();
+        let mut result = StageResult::of_intervals(Interval::default());
+        result.started_ns = go["start_ns"].as_u64().unwrap();
+        far.say(&json!({ "Finished": { "id": id, "outcome": { "Ok": result } } }));
+        while let Some(heard) = far.hear() {
+            far.behave(&heard);
+        }
+    });
+    let events = Events::default();
+    let crew = crew(vec![honest, ends("far", ours)], settings(), &events);
+    open_all(&crew);
+    let order = orders(&crew, &measure(0.5));
+    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
+    let starts: Vec<u64> = result.parts.iter().map(|part| part.started_ns.unwrap()).collect();
+    let apart = starts[0].abs_diff(starts[1]);
+    // The honest agent's thread may be late on a busy machine, the clocks are not.
+    assert!(apart < 200_000_000, "{apart} ns apart");
+    assert!(
+        result.skew_uncertainty_ns > 0 && result.start_skew_ns < 200_000_000 + result.skew_uncertainty_ns
+    );
+    let now = reactor::clock::now_ns();
+    let far = crew.clocks()[1].unwrap();
+    let truth = other_clock(now) as i64 - now as i64;
+    // What passes between the two readings of the time is far below.
+    assert!(far.offset_ns.abs_diff(truth) <= far.uncertainty_ns + 1_000_000, "{far:?}, and not {truth}");
+    assert_eq!(events.lost(), []);
+}
