@@ -29,6 +29,10 @@ test-real: ## Check against real servers and a real browser; installs them from 
 	tests/real/run.sh
 	tests/browser/run.sh
 
+.PHONY: test-kubernetes
+test-kubernetes: ## Run fleets of pods over a real Kubernetes, built from the Go proxy (5 minutes); needs root
+	tests/kubernetes/run.sh
+
 .PHONY: bench
 bench: ## Compare with peers side by side: ratios, spread, goals
 	bench/run

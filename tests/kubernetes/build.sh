@@ -1,10 +1,11 @@
 #!/bin/bash
-# Builds Kubernetes' own programs from the Go proxy: build.sh VERSION DIRECTORY
+# Builds Kubernetes' own programs from the Go proxy: build.sh VERSION DIRECTORY PROGRAM...
 # What is there already is kept; the compiler's cache is not.
 set -euo pipefail
 version=$1
 programs=$2
-wanted=(kube-apiserver kube-scheduler kube-controller-manager kubelet)
+shift 2
+wanted=("$@")
 
 todo=()
 for program in "${wanted[@]}"; do

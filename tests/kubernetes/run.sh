@@ -2,7 +2,7 @@
 # Runs experiments over the pods of a real Kubernetes: API server, controller manager, scheduler, etcd, and two nodes with
 # a kubelet and a containerd each, all in namespaces of their own (mounts, processes, network), so that nothing stays.
 # Installs what is missing from Debian, builds Kubernetes from the Go proxy (5 minutes on two cores; kept below target/),
-# and needs root and kubectl.
+# kubectl too where there is none, and needs root.
 # usage: tests/kubernetes/run.sh [PATTERN...]     only scenarios whose name contains a PATTERN
 #
 # MANOMETER_ROOTFS names the root directory of the image if `make container` has made it already.
@@ -17,7 +17,6 @@ mkdir -p "$programs"
 
 die() { echo "tests/kubernetes: $*" >&2; exit 1; }
 [ "$(id -u)" = 0 ] || die "needs root: it makes namespaces and installs packages"
-command -v kubectl >/dev/null || die "kubectl is not installed; next: install it (https://kubernetes.io/docs/tasks/tools/)"
 command -v go >/dev/null || die "Go is needed to build Kubernetes"
 
 # Parallel runs take turns here.
@@ -33,7 +32,10 @@ if ((${#missing[@]})); then
     DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends \
         "${missing[@]}" >"$target/kubernetes/apt.log" 2>&1 || { tail "$target/kubernetes/apt.log" >&2; die "apt-get failed"; }
 fi
-tests/kubernetes/build.sh "$VERSION" "$programs"
+wanted=(kube-apiserver kube-scheduler kube-controller-manager kubelet)
+command -v kubectl >/dev/null || wanted+=(kubectl)
+tests/kubernetes/build.sh "$VERSION" "$programs" "${wanted[@]}"
+export PATH=$PATH:$programs
 # The image as users build it. Nothing is proven here about optimised code, so no time is spent on it.
 rootfs=${MANOMETER_ROOTFS:-}
 if [ -z "$rootfs" ]; then
