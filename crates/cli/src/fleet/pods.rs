@@ -2,8 +2,8 @@
 
 use experiment::Pods;
 
-const KEYS: &str = "count, image, namespace, context, host_network, host_path, claim, pull_policy, share_nodes, cpu, \
-                    memory, node_selector.NAME or resources.NAME";
+const KEYS: &str = "count, image, namespace, context, host_network, host_path, claim, pull_policy, share_nodes, \
+                    user, cpu, memory, node_selector.NAME or resources.NAME";
 
 /// Pods as the flag says them.
 ///
@@ -40,6 +40,10 @@ pub(super) fn read(text: &str) -> Result<Pods, String> {
                 pods.count = count.ok_or_else(|| wrong("write a number of pods"))?;
             }
             ("image", None) => pods.image = needed()?,
+            ("user", None) => {
+                let user = needed()?.parse::<u32>().map_err(|_| wrong("write the user's number"))?;
+                pods.user = Some(user);
+            }
             ("namespace", None) => pods.namespace = Some(needed()?),
             ("context", None) => pods.context = Some(needed()?),
             ("host_network", None) => pods.host_network = yes()?,
