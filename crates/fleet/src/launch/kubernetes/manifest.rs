@@ -57,7 +57,7 @@ pub(super) fn job(pods: &Pods, name: &str, quiet_s: u64) -> Value {
         // An agent asks nothing of Kubernetes.
         "automountServiceAccountToken": false,
         "enableServiceLinks": false,
-        "securityContext": security(USER),
+        "securityContext": security(pods.user.unwrap_or(USER)),
         "containers": [container],
         "volumes": volumes,
     }));

@@ -267,6 +267,7 @@ fn the_manifests_are_those_that_kubernetes_was_asked_about() {
         host_path: Some("/mnt/scratch".into()),
         claim: Some(("data".into(), "/data".into())),
         pull_policy: Some("Always".into()),
+        user: Some(0),
         ..Pods::default()
     };
     let cases = [
