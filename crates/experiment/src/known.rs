@@ -300,7 +300,7 @@ pub(crate) const KUBERNETES: &[Key] = &[
     key("claim", Named("claim"), "none", "a persistent volume claim and where it is mounted"),
     key("pull_policy", Choice(PULL_POLICY), "Kubernetes' own", "when the image is pulled"),
     key("share_nodes", Flag, "false", "pods may share a node"),
-    key("user", Count(0), "the image's", "the user, by number, as which the agent runs"),
+    key("user", Count(0), "65532", "the user and group, by number, as which the agent runs"),
 ];
 
 /// Words of `pull_policy`.

@@ -184,7 +184,7 @@ pub struct Pods {
     /// Pods may share a node.
     #[serde(default, skip_serializing_if = "is_default")]
     pub share_nodes: bool,
-    /// The user (by number) as which the agent runs; `None`: the image's.
+    /// The user and group (by number) as which the agent runs; `None`: 65532, which owns nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
 }
