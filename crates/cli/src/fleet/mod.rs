@@ -156,15 +156,20 @@ impl FleetArguments {
                 OnHostFailure::Stop => FailurePolicy::Stop,
             };
         }
-        if let Some(how) = self.sharing {
-            fleet.sharing = match how {
-                SharedHow::Own => Sharing::Own,
-                SharedHow::Disjoint => Sharing::Disjoint,
-                SharedHow::Common => Sharing::Common,
-                SharedHow::Neighbour => Sharing::Neighbour,
-            };
+        if let Some(how) = self.sharing() {
+            fleet.sharing = how;
         }
         Ok(Some(fleet))
+    }
+
+    /// How hosts share data, if a flag says it.
+    pub fn sharing(&self) -> Option<Sharing> {
+        self.sharing.map(|how| match how {
+            SharedHow::Own => Sharing::Own,
+            SharedHow::Disjoint => Sharing::Disjoint,
+            SharedHow::Common => Sharing::Common,
+            SharedHow::Neighbour => Sharing::Neighbour,
+        })
     }
 
     /// The password for ssh, asked for or read where the flags say; to be called once, before anything else uses the

@@ -53,6 +53,7 @@ pub fn plan(file: &Path, arguments: &RunArguments) -> Result<Plan, Refusal> {
         set: &arguments.set,
         environment: &environment,
         launcher: launcher.as_ref(),
+        sharing: arguments.fleet.sharing(),
         read_hosts: &crate::fleet::read_hosts,
     };
     let plan = experiment::parse(&Source { file: &name, text }, &settings)

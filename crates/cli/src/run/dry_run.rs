@@ -1,5 +1,7 @@
 //! What `manometer run --dry-run` shows: the cells, the bytes to be written and the time expected. Nothing is touched.
 
+mod fleet;
+
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell as TableCell, CellAlignment, ContentArrangement, Table};
 use experiment::{BytesToWrite, CellFigures, DataSetFigures, Plan};
@@ -50,13 +52,18 @@ pub fn text(plan: &Plan) -> String {
     if let Some(description) = &plan.description {
         out.push_str(&format!("{description}\n"));
     }
+    if let Some(fleet) = &plan.fleet {
+        out.push_str(&fleet::words(fleet));
+    }
     out.push('\n');
     out.push_str(&cells(plan));
     out.push_str("\nData sets\n");
     for set in plan.data_sets() {
         out.push_str(&format!("  {}: {}\n", set.target, data_set(&set)));
     }
-    out.push_str(&format!("\nTo be written: {}\n", written(&plan.bytes_to_write())));
+    let of_one =
+        if plan.cells.iter().all(|cell| plan.hosts_of(cell).is_some()) { "" } else { " by each host" };
+    out.push_str(&format!("\nTo be written{of_one}: {}\n", written(&plan.bytes_to_write())));
     let (low, high) = plan.expected_seconds();
     let by_amount = match plan.jobs_without_limit() {
         0 => String::new(),
@@ -124,12 +131,18 @@ fn data_set(set: &DataSetFigures) -> String {
         (false, bytes) if set.url.starts_with("block:") => format!("the first {} of the device", Size(bytes)),
         (objects, bytes) => {
             let items = count(set.items as usize, if objects { "object" } else { "file" });
-            let all = if set.items > 1 {
-                format!(", {} in all", Size(set.bytes()).rounded())
-            } else {
-                String::new()
+            let hosts = match set.hosts {
+                Some(1) => String::new(),
+                Some(hosts) => format!(" on each of {hosts} hosts"),
+                None => " on each host".to_owned(),
             };
-            format!("{items} of {}{all}", Size(bytes))
+            let all = match set.hosts {
+                Some(hosts) if set.items > 1 || hosts > 1 => {
+                    format!(", {} in all", Size(set.bytes()).rounded())
+                }
+                _ => String::new(),
+            };
+            format!("{items} of {}{hosts}{all}", Size(bytes))
         }
     };
     let fills = match set.fills {
@@ -196,6 +209,17 @@ mod tests {
             .unwrap_or_else(|faults| panic!("\n{faults}"))
     }
 
+    fn conforms(json: &serde_json::Value) {
+        let schema = include_str!("../../../../schemas/dry-run.schema.json");
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        let errors: Vec<String> = jsonschema::validator_for(&schema)
+            .unwrap()
+            .iter_errors(json)
+            .map(|error| format!("{}: {error}", error.instance_path))
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+
     const NIGHTLY: &str = "description: What the array does at night
 targets: {disk: file:///mnt/data, dev: 'block:///dev/nvme0n1'}
 workloads:
@@ -219,16 +243,33 @@ gates: [errors == 0]
     }
 
     #[test]
+    fn a_fleet_is_shown_with_the_bytes_of_all_its_hosts() {
+        insta::assert_snapshot!(text(&plan(
+            "fleet: {hosts: [\"node[01-12]\"], sharing: disjoint, on_host_failure: stop}
+targets: {filer: nfs://filer/export}
+workloads:
+  read: {ops: read, jobs: 4, files: 16, file_size: 1GiB}
+scale: [1, 4, all]
+"
+        )));
+        let shown = text(&plan(
+            "fleet: {slurm: {options: --partition=x}}\ntargets: {t: file:///scratch}\nworkloads: {r: {ops: read}}\n",
+        ));
+        assert!(
+            shown.contains("Fleet: all nodes of the Slurm allocation; each has a place of its own"),
+            "{shown}"
+        );
+        assert!(shown.contains("1 file of 1GiB on each host;"), "{shown}");
+        assert!(shown.contains("To be written by each host: 1.00 GiB"), "{shown}");
+    }
+
+    #[test]
     fn machines_get_everything() {
+        let with_fleet = NIGHTLY.replace("targets: ", "fleet: {slurm: {}}\ntargets: ");
+        for file in [NIGHTLY, &with_fleet] {
+            conforms(&serde_json::from_str(&json(&plan(file))).unwrap());
+        }
         let json: serde_json::Value = serde_json::from_str(&json(&plan(NIGHTLY))).unwrap();
-        let schema = include_str!("../../../../schemas/dry-run.schema.json");
-        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
-        let errors: Vec<String> = jsonschema::validator_for(&schema)
-            .unwrap()
-            .iter_errors(&json)
-            .map(|error| format!("{}: {error}", error.instance_path))
-            .collect();
-        assert!(errors.is_empty(), "{errors:#?}");
         assert_eq!(json["cells"].as_array().map(Vec::len), Some(6));
         assert_eq!(json["bytes_to_write"]["fill"], 1u64 << 30);
         assert_eq!(json["bytes_to_write"]["whole_devices"], 1);
