@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 
 VERSITYGW=v1.8.0
 PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
-    e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio)
+    e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 

@@ -13,6 +13,7 @@ mod interrupt;
 mod live;
 mod messages;
 mod moment;
+mod network;
 mod progress;
 mod report_commands;
 mod results;
@@ -36,6 +37,7 @@ enum Command {
     Calibrate(calibrate::arguments::CalibrateArguments),
     Check(Box<check::arguments::CheckArguments>),
     Run(Box<run::arguments::RunArguments>),
+    Network(Box<network::arguments::NetworkArguments>),
     Fio(fio::arguments::FioArguments),
     List(results::list::ListArguments),
     Show(results::show::ShowArguments),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(*arguments, &messages),
         Command::Cleanup(arguments) => cleanup::run(arguments, &messages),
         Command::Compare(arguments) => report_commands::compare::run(&arguments, &messages),
+        Command::Network(arguments) => network::run(&arguments, &messages),
         Command::Notebook(arguments) => report_commands::notebook::run(&arguments, &messages),
         Command::Report(arguments) => report_commands::report::run(&arguments, &messages),
         Command::Run(arguments) => run::run(*arguments, &messages),

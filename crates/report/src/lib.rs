@@ -7,10 +7,12 @@ mod compare;
 mod document;
 mod figures;
 mod html;
+mod network;
 mod notebook;
 mod svg;
 
 pub use compare::{CellComparison, Choice, Comparison, Metric, MetricError, Side};
 pub use document::*;
 pub use html::{data, html};
+pub use network::network_picture;
 pub use notebook::notebook;

@@ -7,7 +7,17 @@ import signal
 import sys
 from pathlib import Path
 
-from . import file_checks, fio_checks, fio_remote_checks, interop_checks, nfs_checks, path_checks, plot_checks, s3_checks
+from . import (
+    file_checks,
+    fio_checks,
+    fio_remote_checks,
+    interop_checks,
+    network_checks,
+    nfs_checks,
+    path_checks,
+    plot_checks,
+    s3_checks,
+)
 from .lab import Lab
 from .report import Report
 
@@ -37,6 +47,7 @@ def main() -> int:
         | fio_checks.SCENARIOS
         | fio_remote_checks.SCENARIOS
         | plot_checks.SCENARIOS
+        | network_checks.SCENARIOS
     ).items():
         if not given.patterns or any(pattern in name for pattern in given.patterns):
             with report.scenario(name, SCENARIO_SECONDS):

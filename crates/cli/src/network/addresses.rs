@@ -1,0 +1,61 @@
+//! Under which addresses the hosts reach each other.
+
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
+
+use experiment::Launcher;
+
+/// The address of each host: the one that is given, else what its name stands for here.
+///
+/// # Errors
+/// One line: which host has none, and how to give it one.
+pub fn of(launcher: &Launcher, hosts: &[String], given: &[(String, IpAddr)]) -> Result<Vec<IpAddr>, String> {
+    if let Some((unknown, _)) = given.iter().find(|(name, _)| !hosts.contains(name)) {
+        return Err(format!(
+            "--address {unknown}: is none of the hosts {}; check its spelling",
+            hosts.join(", ")
+        ));
+    }
+    let named = |host: &String| given.iter().find(|(name, _)| name == host).map(|(_, ip)| *ip);
+    let address = |host: &String| match named(host) {
+        Some(ip) => Ok(ip),
+        // They are processes of this host.
+        None if matches!(launcher, Launcher::Local { .. }) => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        None => resolved(host),
+    };
+    hosts.iter().map(address).collect()
+}
+
+fn resolved(host: &str) -> Result<IpAddr, String> {
+    let next = format!("next: give the address by which the other hosts reach it, --address {host}=IP");
+    let found = (experiment::bare_host(host), 0).to_socket_addrs();
+    let found = found.map_err(|error| format!("host {host} has no address here ({error}); {next}"))?;
+    let mut all: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+    all.sort_by_key(IpAddr::is_ipv6);
+    match all.iter().find(|ip| !ip.is_loopback()) {
+        Some(ip) => Ok(*ip),
+        None => Err(format!("host {host} is known here only by a loopback address; {next}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn given_addresses_win_and_names_are_looked_up() {
+        let hosts = ["127.0.0.1", "10.9.8.7", "user@10.9.8.6:22"].map(String::from);
+        let launcher = Launcher::Ssh { hosts: hosts.to_vec(), options: Vec::new(), binary: None };
+        let given = [("127.0.0.1".to_owned(), "10.1.1.1".parse().unwrap())];
+        let found = of(&launcher, &hosts, &given).unwrap();
+        assert_eq!(found, ["10.1.1.1", "10.9.8.7", "10.9.8.6"].map(|ip| ip.parse::<IpAddr>().unwrap()));
+        let error = of(&launcher, &hosts, &[]).unwrap_err();
+        assert!(
+            error.contains("only by a loopback address") && error.contains("--address 127.0.0.1=IP"),
+            "{error}"
+        );
+        let error = of(&launcher, &hosts, &[("x".to_owned(), found[0])]).unwrap_err();
+        assert!(error.contains("is none of the hosts"), "{error}");
+        let local = of(&Launcher::Local { count: 2 }, &["a".into(), "b".into()], &[]).unwrap();
+        assert_eq!(local, [IpAddr::V4(Ipv4Addr::LOCALHOST); 2]);
+    }
+}

@@ -1,0 +1,217 @@
+//! What the measured network says, for people.
+
+use stats::{Degraded, LinkFacts, NetworkFinding, NetworkJudgement, NetworkLink, NetworkMatrix};
+use units::{ByteRate, latency};
+
+use crate::results::words;
+
+/// Hosts up to which the matrix fits into a terminal.
+const MOST_COLUMNS: usize = 12;
+
+/// The whole text.
+pub fn text(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> String {
+    let mut out = String::new();
+    for kind in matrix.kinds() {
+        out.push_str(&format!("\n{}, throughput from row to column\n", title(kind)));
+        if matrix.hosts.len() <= MOST_COLUMNS {
+            out.push_str(&grid(matrix, kind));
+        }
+        out.push_str(&links(matrix, kind));
+    }
+    out.push('\n');
+    for line in verdict(matrix, judgement) {
+        out.push_str(&format!("{line}\n"));
+    }
+    out
+}
+
+/// Everything that is wrong, or that nothing is; a line each.
+pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<String> {
+    let mut lines: Vec<String> = judgement.findings.iter().map(|finding| sentence(matrix, finding)).collect();
+    for (from, to) in &judgement.failed {
+        let failures = matrix.links.iter().filter(|link| (link.from, link.to) == (*from, *to));
+        let why = failures.filter_map(|link| link.failure.as_deref()).next().unwrap_or("unknown");
+        lines.push(format!("{} could not be measured: {}", matrix.name(*from, *to), words::plain(why)));
+    }
+    let judged = matrix.kinds().len() > judgement.not_judged.len();
+    if lines.is_empty() && judged {
+        lines.push("No link is degraded: all of them agree within what equal links differ by.".into());
+    }
+    for kind in &judgement.not_judged {
+        lines.push(format!(
+            "{}: too few links to tell which of them is usual; at least 3 are needed",
+            title(*kind)
+        ));
+    }
+    lines
+}
+
+/// What is degraded, by how much, and why that is no chance.
+pub fn sentence(matrix: &NetworkMatrix, finding: &NetworkFinding) -> String {
+    let (what, facts) = match finding.of {
+        Degraded::Host(host) => (format!("Degraded: every link of {}", matrix.host(host)), String::new()),
+        Degraded::Link(from, to) => {
+            let kind = (finding.streams, finding.both_ways);
+            let link = matrix.of_kind(kind).find(|link| (link.from, link.to) == (from, to));
+            (
+                format!("Degraded: {}", matrix.name(from, to)),
+                link.map_or_else(String::new, |link| why(&link.tcp)),
+            )
+        }
+    };
+    let below = (1.0 - finding.bytes_per_s / finding.usual_bytes_per_s) * 100.0;
+    let spread = finding.spread_bytes_per_s / finding.usual_bytes_per_s * 100.0;
+    format!(
+        "{what}: {}, {below:.0} % below the median {} of {} comparable links ({}), which differ by {spread:.1} % among \
+         themselves{facts}",
+        rate(finding.bytes_per_s),
+        rate(finding.usual_bytes_per_s),
+        finding.compared,
+        title((finding.streams, finding.both_ways)),
+    )
+}
+
+/// What the kernel says of a degraded link.
+fn why(tcp: &LinkFacts) -> String {
+    let mut parts = Vec::new();
+    if tcp.retransmits > 0 {
+        parts.push(format!("{} segments sent again", tcp.retransmits));
+    }
+    if let Some(limits) = &tcp.limits {
+        parts.push(format!("held back by the {}", limits.most()));
+    }
+    if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
+}
+
+/// `8 streams, both ways at once`
+fn title((streams, both_ways): (u32, bool)) -> String {
+    let streams = if streams == 1 { "1 stream".to_owned() } else { format!("{streams} streams") };
+    if both_ways { format!("{streams}, both ways at once") } else { streams }
+}
+
+fn rate(bytes_per_s: f64) -> String {
+    let rate = ByteRate(bytes_per_s);
+    format!("{rate} ({})", rate.as_bits())
+}
+
+fn grid(matrix: &NetworkMatrix, kind: (u32, bool)) -> String {
+    let count = u32::try_from(matrix.hosts.len()).unwrap_or(u32::MAX);
+    let mut header = vec![""];
+    header.extend(matrix.hosts.iter().map(String::as_str));
+    let cell = |from: u32, to: u32| {
+        let link = matrix.of_kind(kind).find(|link| (link.from, link.to) == (from, to));
+        match link.map(|link| link.throughput) {
+            Some(Some(estimate)) => ByteRate(estimate.mean).to_string(),
+            Some(None) => "failed".into(),
+            None => "·".into(),
+        }
+    };
+    let rows = (0..count).filter(|from| matrix.of_kind(kind).any(|link| link.from == *from)).map(|from| {
+        let mut row = vec![matrix.host(from).to_owned()];
+        row.extend((0..count).map(|to| cell(from, to)));
+        row
+    });
+    words::table(&header, 1, rows.collect(), "  ")
+}
+
+fn links(matrix: &NetworkMatrix, kind: (u32, bool)) -> String {
+    let header = [
+        "link",
+        "throughput",
+        "95 %",
+        "resent",
+        "round trip",
+        "least",
+        "window",
+        "MSS",
+        "path MTU",
+        "held back by",
+    ];
+    let rows = matrix.of_kind(kind).map(|link| row(matrix, link)).collect();
+    words::table(&header, 1, rows, "  ")
+}
+
+fn row(matrix: &NetworkMatrix, link: &NetworkLink) -> Vec<String> {
+    let tcp = &link.tcp;
+    let none = || "-".to_owned();
+    let time = |nanos: Option<u64>| nanos.map_or_else(none, latency);
+    vec![
+        matrix.name(link.from, link.to),
+        link.throughput.map_or_else(|| "failed".to_owned(), |estimate| rate(estimate.mean)),
+        link.throughput.as_ref().map_or_else(none, words::half_width),
+        tcp.retransmits.to_string(),
+        time(tcp.round_trip_ns),
+        time(tcp.least_round_trip_ns),
+        tcp.congestion_window_bytes.map_or_else(none, |bytes| units::Size(bytes).rounded()),
+        tcp.mss_bytes.map_or_else(none, |bytes| bytes.to_string()),
+        tcp.path_mtu_bytes.map_or_else(none, |bytes| bytes.to_string()),
+        tcp.limits.map_or_else(none, |limits| limits.most().to_owned()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::{LinkLimits, estimate, judge_network};
+
+    use super::*;
+
+    fn link(from: u32, to: u32, megabytes: f64) -> NetworkLink {
+        let rates = [megabytes * 1e6, megabytes * 1.002e6, megabytes * 0.998e6];
+        NetworkLink {
+            from,
+            to,
+            streams: 1,
+            both_ways: false,
+            throughput: Some(estimate(&rates)),
+            failure: None,
+            from_address: None,
+            to_address: None,
+            tcp: LinkFacts {
+                retransmits: if megabytes < 30.0 { 812 } else { 0 },
+                limits: Some(LinkLimits { network: 0.9, sender: 0.1, ..LinkLimits::default() }),
+                ..LinkFacts::default()
+            },
+        }
+    }
+
+    fn matrix(rates: [f64; 6]) -> NetworkMatrix {
+        let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+        NetworkMatrix {
+            hosts: ["alpha", "beta", "gamma", "delta"].map(String::from).to_vec(),
+            links: pairs.iter().zip(rates).map(|((from, to), rate)| link(*from, *to, rate)).collect(),
+        }
+    }
+
+    #[test]
+    fn the_degraded_link_is_named_with_its_reason() {
+        let matrix = matrix([40.0, 40.3, 39.9, 40.1, 20.0, 40.2]);
+        let text = text(&matrix, &judge_network(&matrix));
+        for expected in [
+            "1 stream, throughput from row to column",
+            "Degraded: beta → delta: 20.0 MB/s (160 Mbit/s), 50 % below the median 40.0 MB/s (320.4 Mbit/s) of 5 comparable links",
+            "812 segments sent again, held back by the network",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is missing in\n{text}");
+        }
+        assert_eq!(text.matches("Degraded").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn equal_links_are_said_to_be_equal() {
+        let matrix = matrix([40.0, 40.3, 39.9, 40.1, 40.0, 40.2]);
+        let lines = verdict(&matrix, &judge_network(&matrix));
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].starts_with("No link is degraded"), "{lines:?}");
+    }
+
+    #[test]
+    fn two_links_are_not_judged_and_failures_are_said() {
+        let mut matrix = matrix([40.0; 6]);
+        matrix.links.truncate(2);
+        matrix.links[1].throughput = None;
+        matrix.links[1].failure = Some("nobody\nlistened".into());
+        let lines = verdict(&matrix, &judge_network(&matrix));
+        assert_eq!(lines[0], "alpha → gamma could not be measured: nobody listened");
+        assert!(lines[1].contains("too few links"), "{lines:?}");
+    }
+}
