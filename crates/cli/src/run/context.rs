@@ -252,11 +252,10 @@ impl Context {
         }
     }
 
-    /// Says, and keeps, what happened in the crew since the last time.
+    /// Keeps what happened in the crew since the last time; it was said when it happened.
     pub fn tell_of_crew(&self, cell: Option<u32>) {
         for event in self.happened.take() {
-            self.recorder().event(cell, event.kind, event.text.clone());
-            self.messages.warn(&event.text);
+            self.recorder().event(cell, event.kind, event.text);
         }
     }
 

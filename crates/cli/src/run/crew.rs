@@ -64,7 +64,12 @@ pub fn assemble(
         }
         Some(fleet) => {
             let happened = Arc::clone(happened);
-            let tell = move |event: Event| happened.add(told(&event));
+            let warn = messages.clone();
+            let tell = move |event: Event| {
+                let told = told(&event);
+                warn.warn(&told.text);
+                happened.add(told);
+            };
             crate::fleet::start(fleet, &arguments.fleet, messages, interrupt, Arc::new(tell))
         }
     }

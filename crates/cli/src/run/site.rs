@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use experiment::{CacheControl, Cell, FailurePolicy, Sharing};
+use experiment::{CacheControl, Cell, FailurePolicy, Launcher, Sharing};
 use fleet::{Act, LayOutStep, Opening, Part, Reply, SiteFacts, SiteId, Trouble};
 
 use super::context::{Context, Fault};
@@ -183,7 +183,9 @@ impl Site {
         let alive = context.crew.alive();
         let lost: Vec<usize> = (0..context.hosts.len()).filter(|member| !alive.contains(member)).collect();
         let Some(heir) = alive.first().copied().filter(|_| !lost.is_empty()) else { return Ok(()) };
-        let reachable = ["nfs:", "s3:"].iter().any(|scheme| cell.target.url.starts_with(scheme));
+        let here =
+            context.plan.fleet.as_ref().is_some_and(|fleet| matches!(fleet.launcher, Launcher::Local { .. }));
+        let reachable = here || ["nfs:", "s3:"].iter().any(|scheme| cell.target.url.starts_with(scheme));
         if context.sharing() == Sharing::Own && !reachable {
             let hosts: Vec<&str> = lost.iter().map(|member| &*context.hosts[*member]).collect();
             return Err(Fault::Failed(format!(

@@ -176,16 +176,16 @@ impl Opened {
         }
     }
 
-    /// Takes the place over from an agent that is lost: it is in our journal from now on. Not of local directories, which
-    /// are of another host.
+    /// Takes the place over from an agent that is lost: it is in our journal from now on.
     ///
     /// # Errors
     /// The journal cannot be written.
     pub fn inherit(&self) -> Result<(), TargetError> {
         match self {
+            Opened::File(target) => target.place.inherit(),
             Opened::Nfs(target) => target.place.inherit(),
             Opened::S3(target) => target.place.inherit(),
-            _ => Ok(()),
+            Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => Ok(()),
         }
     }
 
