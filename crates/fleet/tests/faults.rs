@@ -235,7 +235,8 @@ fn left_alone(leader: impl FnOnce(&mut Liar, &Leaving)) -> (Arc<EngineHand>, Str
 
 #[test]
 fn an_agent_whose_leader_is_gone_removes_what_it_made() {
-    let cases: [(&str, fn(&mut Liar, &Leaving)); 5] = [
+    type Leader = fn(&mut Liar, &Leaving);
+    let cases: [(&str, Leader); 5] = [
         ("the side that leads closed the pipe", |side, _| side.shut()),
         ("nothing was heard of the side that leads for 1 s", |_, _| {}),
         ("a signal ended the agent", |_, leaving| leaving.leave()),

@@ -40,6 +40,7 @@ pub(super) struct Site {
 
 impl Many {
     pub(super) fn new(members: Vec<Member>, settings: CrewSettings, events: Events) -> Self {
+        keep_histograms_sparse();
         let wires: Vec<Arc<Wire>> = members
             .into_iter()
             .enumerate()
@@ -219,6 +220,19 @@ impl Many {
 impl Drop for Many {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Histograms are large and mostly zeroes. From the kernel they come as pages that take no memory until they are used; once some were
+/// given back, glibc would serve them from its heap and fill them with zeroes, which is all of their memory for each agent.
+fn keep_histograms_sparse() {
+    #[cfg(target_env = "gnu")]
+    {
+        const LARGE: libc::c_int = 128 << 10;
+        // SAFETY: it changes how memory is got from now on, and touches none.
+        unsafe {
+            libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
+        }
     }
 }
 

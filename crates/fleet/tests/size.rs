@@ -1,0 +1,167 @@
+//! A thousand light agents on one leader: everything arrives, merging keeps up, and what it takes of memory is bounded.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use engine::{Control, StageResult};
+use fleet::{CrewSettings, Seen};
+use metrics::{Histogram, Interval, OpKind};
+use serde_json::json;
+use support::*;
+
+const AGENTS: usize = 1000;
+const INTERVALS: u32 = 5;
+/// Agents for one thread of the process that plays them.
+const EACH: usize = 50;
+
+/// What agent `number` counts in an interval: latencies of about 100 µs to 1 ms, other ones each time.
+fn interval(number: usize, index: u32) -> Interval {
+    let (start_ns, length_ns) = (u64::from(index) * 200_000_000, 200_000_000);
+    let mut interval = Interval { index, start_ns, length_ns, ..Interval::default() };
+    let stats = interval.op_mut(OpKind::Read);
+    let mut random = fastrand::Rng::with_seed((number as u64) << 32 | u64::from(index));
+    for _ in 0..200 {
+        stats.ok += 1;
+        stats.bytes += 4096;
+        stats.service.record(random.u64(100_000..1_000_000));
+    }
+    interval
+}
+
+/// Plays [`EACH`] agents in one thread: everything comes in one order, so that one after the other can be served.
+fn play(path: &std::path::Path, first: usize) {
+    let mut agents: Vec<(usize, Liar)> = (first..first + EACH)
+        .map(|number| {
+            let socket = UnixStream::connect(path).unwrap();
+            let mut agent = Liar::new((socket.try_clone().unwrap().into(), socket.into()));
+            agent.say_bytes(&(number as u32).to_le_bytes());
+            agent.say(&json!({ "Hello": fleet::Hello::own(Vec::new()) }));
+            (number, agent)
+        })
+        .collect();
+    let mut ids = Vec::new();
+    for (_, agent) in &mut agents {
+        let id = agent.until("Stage").unwrap()["id"].clone();
+        agent.say(&json!({ "Ready": { "id": id } }));
+        ids.push(id);
+    }
+    let mut starts = Vec::new();
+    for (_, agent) in &mut agents {
+        starts.push(agent.until("Go").unwrap()["start_ns"].as_u64().unwrap());
+    }
+    for index in 0..INTERVALS {
+        std::thread::sleep(Duration::from_millis(200));
+        for ((number, agent), id) in agents.iter_mut().zip(&ids) {
+            agent.say(&json!({ "Interval": { "id": id, "interval": interval(*number, index) } }));
+        }
+    }
+    for (((number, agent), id), started_ns) in agents.iter_mut().zip(&ids).zip(starts) {
+        let mut total = Interval::default();
+        (0..INTERVALS).for_each(|index| total.merge(&interval(*number, index)));
+        total.length_ns = u64::from(INTERVALS) * 200_000_000;
+        let result = StageResult { started_ns, ..StageResult::of_intervals(total) };
+        agent.say(&json!({ "Finished": { "id": id, "outcome": { "Ok": result } } }));
+    }
+    for (_, agent) in &mut agents {
+        // The fleet ends.
+        agent.until("End");
+    }
+}
+
+/// The process that plays all agents: this very program, which was told where to find the leader.
+#[test]
+fn agents_of_another_process() {
+    let Some(path) = std::env::var_os("FLEET_TEST_SOCKET") else { return };
+    let path = std::path::PathBuf::from(path);
+    allow_files();
+    std::thread::scope(|scope| {
+        let path = &path;
+        (0..AGENTS).step_by(EACH).for_each(|first| drop(scope.spawn(move || play(path, first))));
+    });
+}
+
+/// Two files for each agent.
+fn allow_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+}
+
+/// Memory of this process that is resident and its own, in KiB.
+fn resident_kib() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: Vec<u64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    (pages[1] - pages[2]) * rustix::param::page_size() as u64 / 1024
+}
+
+#[test]
+fn a_thousand_agents() {
+    allow_files();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("leader");
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["agents_of_another_process", "--exact"])
+        .env("FLEET_TEST_SOCKET", &path)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut sockets: Vec<Option<UnixStream>> = (0..AGENTS).map(|_| None).collect();
+    for _ in 0..AGENTS {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut number = [0; 4];
+        std::io::Read::read_exact(&mut socket, &mut number).unwrap();
+        sockets[u32::from_le_bytes(number) as usize] = Some(socket);
+    }
+    let before_kib = resident_kib();
+    let ends = sockets.into_iter().enumerate().map(|(number, socket)| {
+        let socket = socket.unwrap();
+        ends(&format!("n{number}"), (socket.try_clone().unwrap().into(), socket.into()))
+    });
+    let events = Events::default();
+    let settings = CrewSettings {
+        heartbeat: Duration::from_secs(2),
+        ..CrewSettings::with_silence(Duration::from_secs(120))
+    };
+    let crew = crew(ends.collect(), settings, &events);
+    let (mut wholes, mut parts, mut most_kib) = (Vec::new(), vec![0u32; AGENTS], 0);
+    let mut observer = |seen: Seen<'_>| match seen {
+        Seen::Whole(interval) => {
+            wholes.push((interval.index, interval.ok()));
+            most_kib = most_kib.max(resident_kib());
+        }
+        Seen::Part { member, .. } => parts[member] += 1,
+        Seen::Sample { .. } => {}
+    };
+    let order = orders(&crew, &measure(1.0));
+    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    let held_kib = resident_kib();
+    most_kib = most_kib.max(held_kib);
+    assert_eq!(events.lost(), []);
+    assert!(parts.iter().all(|count| *count == INTERVALS), "every part arrives");
+    let each = 200 * AGENTS as u64;
+    assert_eq!(wholes, (0..INTERVALS).map(|index| (index, each)).collect::<Vec<_>>());
+    // One histogram of all says the same, to the last bit.
+    let mut single = Histogram::new();
+    for number in 0..AGENTS {
+        (0..INTERVALS)
+            .for_each(|index| single.merge(&interval(number, index).op(OpKind::Read).unwrap().service));
+    }
+    assert_eq!(result.whole.total.op(OpKind::Read).unwrap().service, single);
+    assert_eq!((result.parts.len(), result.whole.total.ok()), (AGENTS, each * u64::from(INTERVALS)));
+    let each_kib = |kib: u64| kib.saturating_sub(before_kib) / AGENTS as u64;
+    println!(
+        "{} KiB for each agent with all results held, {} KiB at most; skew {} µs ± {} µs",
+        each_kib(held_kib),
+        each_kib(most_kib),
+        result.start_skew_ns / 1000,
+        result.skew_uncertainty_ns / 1000
+    );
+    assert!(each_kib(most_kib) < 2048, "{} KiB for each agent", each_kib(most_kib));
+    crew.end();
+    assert!(child.wait().unwrap().success());
+}
