@@ -3,17 +3,17 @@
 
 mod support;
 
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::{Child, Command, Stdio};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use engine::{Control, StageResult};
-use fleet::{Act, CrewSettings, Ended, Ends, Hand, Hello, Leaving, Process, Seen, Trouble, serve};
+use fleet::{Act, CrewSettings, Ended, Hand, Hello, Leaving, Seen, Trouble, serve};
 use metrics::{Interval, OpKind};
 use serde_json::json;
 use support::hands::{EngineHand, Load};
+use support::process::process;
 use support::*;
 
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -34,37 +34,6 @@ fn agent_of_another_process() {
     let leader = UnixStream::connect(path).unwrap();
     let input = leader.try_clone().unwrap().into();
     serve(input, leader.into(), null_hand(), Hello::own(Vec::new()), &Leaving::default()).unwrap();
-}
-
-/// A child that is an agent.
-struct OwnProcess(Child);
-
-impl Process for OwnProcess {
-    fn last_words(&mut self) -> String {
-        format!("ended: {}", self.0.wait().unwrap())
-    }
-
-    fn end(&mut self, _patience: Duration) {
-        let _gone = self.0.kill();
-        self.0.wait().unwrap();
-    }
-}
-
-fn process(name: &str) -> (Ends, u32) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("leader");
-    let listener = UnixListener::bind(&path).unwrap();
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["agent_of_another_process", "--exact"])
-        .env("FLEET_TEST_SOCKET", &path)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let (socket, _) = listener.accept().unwrap();
-    let id = child.id();
-    let side = (socket.try_clone().unwrap().into(), socket.into());
-    (Ends { process: Some(Box::new(OwnProcess(child))), ..ends(name, side) }, id)
 }
 
 #[test]

@@ -103,9 +103,7 @@ impl Histogram {
     /// # Errors
     /// When the bytes are not a histogram, or hold values that do not fit this one's range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, HistogramError> {
-        let read: Hdr<u64> = Deserializer::new()
-            .deserialize(&mut std::io::Cursor::new(bytes))
-            .map_err(|e| HistogramError(e.to_string()))?;
+        let read = read_any(bytes)?;
         let mut out = Self::new();
         out.0.add(&read).map_err(|e| HistogramError(e.to_string()))?;
         Ok(out)
@@ -132,8 +130,13 @@ impl<'de> Deserialize<'de> for Histogram {
         if !has_own_bounds(&bytes) {
             return Err(serde::de::Error::custom("a histogram of other bounds"));
         }
-        Self::from_bytes(&bytes).map_err(serde::de::Error::custom)
+        read_any(&bytes).map(Self).map_err(serde::de::Error::custom)
     }
+}
+
+fn read_any(bytes: &[u8]) -> Result<Hdr<u64>, HistogramError> {
+    let mut bytes = std::io::Cursor::new(bytes);
+    Deserializer::new().deserialize(&mut bytes).map_err(|e| HistogramError(e.to_string()))
 }
 
 /// The portable form says its length and its bounds (digits, lowest and highest value) at fixed places. Other ones may ask for

@@ -40,7 +40,7 @@ pub(super) struct Site {
 
 impl Many {
     pub(super) fn new(members: Vec<Member>, settings: CrewSettings, events: Events) -> Self {
-        keep_histograms_sparse();
+        give_histograms_back();
         let wires: Vec<Arc<Wire>> = members
             .into_iter()
             .enumerate()
@@ -223,9 +223,9 @@ impl Drop for Many {
     }
 }
 
-/// Histograms are large and mostly zeroes. From the kernel they come as pages that take no memory until they are used; once some were
-/// given back, glibc would serve them from its heap and fill them with zeroes, which is all of their memory for each agent.
-fn keep_histograms_sparse() {
+/// Histograms are large (about 300 KiB) and come and go with each agent's intervals. After the first few glibc would serve them from
+/// its heap, which breaks into pieces and never shrinks; straight from the kernel they are given back at once.
+fn give_histograms_back() {
     #[cfg(target_env = "gnu")]
     {
         const LARGE: libc::c_int = 128 << 10;

@@ -50,6 +50,12 @@ impl Part {
         }
     }
 
+    /// A result came: what the intervals said is not needed any more.
+    pub(super) fn finish(&mut self, result: Box<StageResult>) {
+        self.result = Some(result);
+        self.sum = Interval::default();
+    }
+
     /// Takes an interval into account, should no result come.
     pub(super) fn add(&mut self, interval: &Interval) {
         self.sum.merge(interval);

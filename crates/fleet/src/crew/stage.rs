@@ -1,5 +1,7 @@
 //! A stage of many members: one start, one stop, intervals merged as they come.
 
+mod ending;
+
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -16,18 +18,17 @@ use crate::seen::{CrewResult, Seen};
 
 /// How often it is looked whether to stop, and who is lost.
 const LOOK: Duration = Duration::from_millis(20);
-/// A stage that is stopped has so long to hand its result in.
-const STOPPING: Duration = Duration::from_secs(30);
 /// A measurement may take so much longer than was planned, besides what its operations may take.
 const OVERTIME: Duration = Duration::from_secs(120);
 /// Between the last member's readiness and the common start: for threads to wake up, here and there.
 const LEAD_NS: u64 = 10_000_000;
 /// And at most, however slow the pipes are.
 const MOST_LEAD_NS: u64 = 5_000_000_000;
-/// A last interval is named so long before its end, besides the pipes' time.
-const NOTICE_NS: u64 = 100_000_000;
 /// Intervals that wait for a member's part; then they are shown without it.
 const MOST_WAITING: usize = 30;
+
+/// News that waits to be taken; then those that have more wait, and do not read on.
+const MOST_NEWS: usize = 128;
 
 /// A place at a rendezvous, given up when the stage does not come.
 struct Seat(Option<Rendezvous>);
@@ -94,7 +95,7 @@ impl<'a> Stage<'a> {
         control: &'a Control,
     ) -> (Self, Receiver<(usize, News)>) {
         let id = many.id();
-        let (sender, news) = sync_channel(2 * orders.len() + 64);
+        let (sender, news) = sync_channel(MOST_NEWS.min(2 * orders.len() + 16));
         let mut warm_up_s = 0f64;
         let mut parts = Vec::with_capacity(orders.len());
         for (member, order) in orders {
@@ -222,7 +223,7 @@ impl<'a> Stage<'a> {
                 }
             }
             News::Finished(result) => {
-                self.parts[place].result = Some(result);
+                self.parts[place].finish(result);
                 self.end(place, observer);
             }
             News::Refused(refusal) => {
@@ -253,88 +254,6 @@ impl<'a> Stage<'a> {
         });
         if self.shown > before {
             self.interval_seen(self.shown - 1);
-        }
-    }
-
-    /// An interval was shown whole: those on virtual clocks may go on.
-    fn interval_seen(&mut self, index: u32) {
-        if !self.parts.iter().any(|part| part.site.virtual_clock) {
-            return;
-        }
-        let id = self.id;
-        if let Some(last) = self.control.last_interval().filter(|_| !self.finish_sent) {
-            self.finish_sent = true;
-            self.tell_all(&ToAgent::FinishAfter { id, index: last.max(index) }, false);
-        }
-        for place in self.going() {
-            self.wire(place).with_guard(id, |guard| guard.interval_seen(index));
-        }
-        self.tell_all(&ToAgent::IntervalSeen { id, index }, true);
-    }
-
-    /// Passes on which interval is to be the last: the first that all can still hear of in time.
-    fn name_last(&mut self) {
-        let Some(last) = self.control.last_interval().filter(|_| !self.finish_sent) else { return };
-        let Some(start_ns) = self.start_ns.filter(|_| self.interval_ns > 0) else { return };
-        if self.parts.iter().any(|part| part.site.virtual_clock) {
-            return;
-        }
-        let now = reactor::clock::now_ns();
-        let slowest =
-            self.going().filter_map(|place| self.wire(place).clock(now)).map(|c| c.round_trip_ns).max();
-        let heard_ns = now + NOTICE_NS + slowest.unwrap_or(0);
-        let window_ns = heard_ns.saturating_sub(start_ns + self.warm_up_ns);
-        let soonest = u32::try_from(window_ns / self.interval_ns).unwrap_or(u32::MAX - 1);
-        self.finish_sent = true;
-        self.tell_all(&ToAgent::FinishAfter { id: self.id, index: last.max(soonest) }, false);
-    }
-
-    fn stop(&mut self) {
-        if self.stop_sent_ns.is_none() {
-            let now_ns = reactor::clock::now_ns();
-            self.stop_sent_ns = Some(now_ns);
-            let id = self.id;
-            for place in self.going() {
-                // One that waits for the start begins now, and ends at once.
-                self.wire(place).with_guard(id, |guard| {
-                    if guard.began_ns == 0 {
-                        guard.began_ns = now_ns;
-                    }
-                });
-            }
-            self.tell_all(&ToAgent::Stop { id: self.id }, false);
-        }
-    }
-
-    fn note_lost(&mut self, observer: &mut dyn FnMut(Seen<'_>)) {
-        for place in self.going().collect::<Vec<_>>() {
-            if let Some(why) = self.wire(place).lost().map(str::to_owned) {
-                self.parts[place].lost = Some(why);
-                self.end(place, observer);
-            }
-        }
-    }
-
-    /// Stops when that is asked for, and loses those that take too long.
-    fn look(&mut self, now_ns: u64) {
-        if self.control.is_stopped() {
-            self.stop();
-        }
-        let since = |from_ns: u64| Duration::from_nanos(now_ns.saturating_sub(from_ns));
-        for place in self.going() {
-            let part = &self.parts[place];
-            let (why, limit, passed) = match (self.stop_sent_ns, self.start_ns) {
-                (Some(stopped_ns), _) => ("did not stop", Some(STOPPING), since(stopped_ns)),
-                (None, Some(start_ns)) => ("did not end the stage", part.limit, since(start_ns)),
-                (None, None) if part.ready => continue,
-                (None, None) => {
-                    let limit = self.many.settings.ready_limit + part.site.patience;
-                    ("was not ready for the stage", Some(limit), since(self.ordered_ns))
-                }
-            };
-            if let Some(limit) = limit.filter(|limit| passed > *limit) {
-                self.wire(place).lose(&format!("it {why} within {} s", limit.as_secs()));
-            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What an agent says, looked at before it is believed.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use engine::StageResult;
 use metrics::Interval;
@@ -21,6 +22,36 @@ const SAMPLES_NS: u64 = 250_000_000;
 /// Lines that an agent may say in a minute.
 const MOST_SAID: u32 = 600;
 const MINUTE_NS: u64 = 60_000_000_000;
+
+/// Messages from this length on, in bytes, hold histograms, which take a hundred times their room.
+const LARGE: usize = 1 << 10;
+/// So many of those are taken apart at once, over all agents.
+static TURNS: Turns = Turns { free: Mutex::new(32), changed: Condvar::new() };
+
+/// Who may take a large message apart.
+struct Turns {
+    free: Mutex<u32>,
+    changed: Condvar,
+}
+
+/// A turn, given back when it is over.
+struct Turn;
+
+impl Turns {
+    fn take(&'static self) -> Turn {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = self.changed.wait_while(free, |free| *free == 0);
+        *free.unwrap_or_else(PoisonError::into_inner) -= 1;
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *TURNS.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        TURNS.changed.notify_one();
+    }
+}
 
 /// What may come of a stage from one member.
 pub(crate) struct Guard {
@@ -135,6 +166,16 @@ impl Wire {
             ));
         }
         check::tame(body);
+        // An agent cannot be heard while it waits for others.
+        self.holding.store(true, Ordering::Relaxed);
+        let turn = (body.len() > LARGE).then(|| TURNS.take());
+        let heard = self.hear_now(body, before, now_ns, turn);
+        self.heard_ns.store(reactor::clock::now_ns(), Ordering::Relaxed);
+        self.holding.store(false, Ordering::Relaxed);
+        heard
+    }
+
+    fn hear_now(&self, body: &[u8], before: Tally, now_ns: u64, _turn: Option<Turn>) -> Result<bool, String> {
         let message = decode(body)?;
         if (before.frames == 0) != matches!(message, FromAgent::Hello(_)) {
             return Err("an agent says hello first, and once".to_owned());
@@ -212,11 +253,8 @@ impl Wire {
             state.stages.remove(&id);
         }
         drop(state);
-        self.holding.store(true, Ordering::Relaxed);
         // A stage that is over listens no more.
         let _ = sender.send((self.number(), news));
-        self.heard_ns.store(reactor::clock::now_ns(), Ordering::Relaxed);
-        self.holding.store(false, Ordering::Relaxed);
         Ok(())
     }
 

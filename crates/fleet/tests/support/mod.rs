@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "a test helper of which each file uses a part")]
 
 pub mod hands;
+pub mod process;
 
 use std::io::Write;
 use std::os::fd::OwnedFd;
