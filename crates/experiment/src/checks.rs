@@ -48,11 +48,6 @@ pub(crate) fn job(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     }
 }
 
-/// A cell changes what lies in its data set.
-pub(crate) fn writes(cell: &Cell) -> bool {
-    has(cell, &[Write, Put, Create, Remove, Delete, Trim])
-}
-
 /// Checks how the groups of an experiment's cells stand to each other; `places` are those of the workloads.
 pub(crate) fn groups(cells: &[Cell], places: &[Place], log: &Log) {
     if cells.iter().all(|cell| cell.group.is_none()) {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use metrics::OpKind::{self, Create, Delete, Put, Remove, Write};
 use serde::Serialize;
 
+use crate::fleet::Fleet;
 use crate::plan::{Arrivals, Cell, Plan, Prepare, SteadyRule, Study};
 use crate::read::shortest;
 
@@ -34,9 +35,9 @@ pub struct CellFigures {
     pub target: String,
     /// Whether the data set must be written before this cell.
     pub fills: bool,
-    /// Bytes that its preparation writes on all its hosts; 0 when an earlier cell left what it needs.
+    /// Bytes that its preparation writes on all hosts of the fleet; 0 when an earlier cell left what it needs.
     pub prepared_bytes: u64,
-    /// Hosts that work on it; `None`, and bytes are those of one, where their number is not known before the start.
+    /// Hosts that load it; `None`, and bytes are those of one, where their number is not known before the start.
     pub hosts: Option<u32>,
     /// Warm-up and measurement at least, in seconds.
     pub low_s: f64,
@@ -104,7 +105,8 @@ impl Plan {
         for (cell, figures) in self.cells.iter().zip(self.cell_figures()) {
             bytes.fill = bytes.fill.saturating_add(figures.prepared_bytes);
             if figures.fills && cell.workload.file_bytes == 0 {
-                bytes.whole_devices = bytes.whole_devices.saturating_add(figures.hosts.unwrap_or(1));
+                let all = self.fleet.as_ref().map_or(Some(1), Fleet::count);
+                bytes.whole_devices = bytes.whole_devices.saturating_add(all.unwrap_or(1));
             }
             match written(cell, &figures) {
                 Some((low, high)) => {
@@ -140,9 +142,10 @@ impl Plan {
         let mut set_of: HashMap<Layout, usize> = HashMap::new();
         let mut places: HashMap<String, Option<Held>> = HashMap::new();
         let mut cells = Vec::new();
+        // All hosts have their part of the data, also where only some of them load it.
+        let all_hosts = self.fleet.as_ref().map_or(Some(1), Fleet::count);
         for cell in &self.cells {
-            let hosts = self.hosts_of(cell);
-            let layout = Layout::of(cell, hosts);
+            let layout = Layout::of(cell);
             let held = places.entry(cell.target.place()).or_default();
             let usable = held.as_ref().is_some_and(|held| {
                 held.layout == layout && !(held.dirty && (cell.workload.verify || cell.stages.verify))
@@ -166,7 +169,7 @@ impl Plan {
                 held.dirty = true;
             }
             let at = *set_of.entry(layout).or_insert_with_key(|layout| {
-                sets.push(layout.figures(cell));
+                sets.push(layout.figures(cell, all_hosts));
                 sets.len() - 1
             });
             let set = &mut sets[at];
@@ -179,11 +182,11 @@ impl Plan {
                 target: cell.target.name.clone(),
                 fills,
                 prepared_bytes: match &cell.workload.job {
-                    Some(job) => jobs::laid_out(cell, job).saturating_mul(hosts.unwrap_or(1).into()),
+                    Some(job) => jobs::laid_out(cell, job).saturating_mul(all_hosts.unwrap_or(1).into()),
                     None if fills => set.bytes(),
                     None => 0,
                 },
-                hosts,
+                hosts: self.hosts_of(cell),
                 low_s,
                 high_s,
             });
@@ -207,14 +210,12 @@ struct Layout {
     items: u64,
     item_bytes: u64,
     objects: bool,
-    /// Another number of hosts has another data set.
-    hosts: Option<u32>,
     /// Compressible and dedupe as bits, so that layouts can be looked up.
     payload: (u64, u64),
 }
 
 impl Layout {
-    fn of(cell: &Cell, hosts: Option<u32>) -> Self {
+    fn of(cell: &Cell) -> Self {
         let workload = &cell.workload;
         Self {
             place: cell.target.place(),
@@ -222,19 +223,18 @@ impl Layout {
             items: workload.files,
             item_bytes: workload.file_bytes,
             objects: cell.target.url.starts_with("s3:") || has(cell, &[Put, OpKind::Get, Delete]),
-            hosts,
             payload: (workload.compressible.to_bits(), workload.dedupe.to_bits()),
         }
     }
 
-    fn figures(&self, cell: &Cell) -> DataSetFigures {
+    fn figures(&self, cell: &Cell, hosts: Option<u32>) -> DataSetFigures {
         DataSetFigures {
             target: cell.target.name.clone(),
             url: self.url.clone(),
             items: self.items,
             item_bytes: self.item_bytes,
             objects: self.objects,
-            hosts: self.hosts,
+            hosts,
             cells: 0,
             fills: 0,
         }

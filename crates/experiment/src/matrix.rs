@@ -69,7 +69,7 @@ impl Matrix {
                 };
                 let scale = workload.node.get("scale").or_else(|| all.into_iter().flatten().next());
                 match scale {
-                    // Outermost: another number of agents needs another data set.
+                    // Outermost: what is compared within a step then stands together.
                     Some(node) => together(&reader, read::scale(&reader, node, hosts), crossed),
                     None => crossed,
                 }

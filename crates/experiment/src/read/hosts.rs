@@ -4,10 +4,13 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 
+use metrics::OpKind::{self, Create, Delete, Put, Remove, Trim, Write};
+
 use super::target::option;
 use super::url::check_url;
 use crate::fleet::{BRACES, Fleet, Piece, Sharing, escape_braces, fill_in, pieces};
 use crate::nearest::hint;
+use crate::plan::Cell;
 use crate::reader::{Fields, Reader};
 use crate::target_options::{Kind, OptionHelp};
 use crate::tree::{Node, Value};
@@ -189,7 +192,7 @@ impl<'f> Hosts<'f> {
     }
 
     /// What a fleet cannot do with a workload.
-    pub fn check(&self, fields: &Fields<'_>, kind: &Kind, writes: bool, verify: bool) {
+    pub fn check(&self, fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
         let Some(fleet) = self.fleet.filter(|fleet| fleet.sharing != Sharing::Own) else { return };
         let word = fleet.sharing.word();
         if kind.scheme == "block" {
@@ -198,7 +201,16 @@ impl<'f> Hosts<'f> {
                 format!("hosts cannot share a block device as sharing: {word} says"),
                 "write sharing: own, with a device of each host; several hosts share files or objects",
             );
-        } else if fleet.sharing == Sharing::Common && writes && verify {
+        } else if does(cell, &[Create, Remove, Delete]) {
+            fields.fault(
+                "ops",
+                format!("hosts that create or remove files cannot share a place, as sharing: {word} says"),
+                "write sharing: own",
+            );
+        } else if fleet.sharing == Sharing::Common
+            && does(cell, &[Write, Put, Trim])
+            && (cell.workload.verify || cell.stages.verify)
+        {
             fields.fault(
                 "verify",
                 "what all hosts write in one place cannot be verified: whose write was the last is not known",
@@ -206,4 +218,8 @@ impl<'f> Hosts<'f> {
             );
         }
     }
+}
+
+fn does(cell: &Cell, kinds: &[OpKind]) -> bool {
+    cell.workload.ops.iter().any(|weighted| kinds.contains(&weighted.op))
 }

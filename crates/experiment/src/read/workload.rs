@@ -113,7 +113,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         agents,
     };
     checks::cell(&fields, kind, &cell);
-    scene.hosts.check(&fields, kind, checks::writes(&cell), verify || cell.stages.verify);
+    scene.hosts.check(&fields, kind, &cell);
     (reader.log.count() == before).then_some(cell)
 }
 

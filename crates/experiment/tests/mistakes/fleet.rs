@@ -117,6 +117,11 @@ pub const ALL: &[Mistake] = &[
         "fleet: {local: 2, sharing: common}\ntargets: {disk: file:///mnt/data}\nworkloads: {w: {ops: write, verify: true}}\n",
     ),
     Mistake::new(
+        "fleet-churn",
+        "creating files in one place of all hosts",
+        "fleet: {local: 2, sharing: disjoint}\ntargets: {disk: file:///mnt/data}\nworkloads: {w: {ops: {create: 50%, remove: 50%}}}\n",
+    ),
+    Mistake::new(
         "variable-no-fleet",
         "a host's variable without a fleet",
         "targets:\n  filer: nfs://{host}/export\nworkloads: {r: {ops: read}}\n",
