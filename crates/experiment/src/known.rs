@@ -122,6 +122,12 @@ pub(crate) const WORKLOAD: &[Key] = &[
     ),
     key("op_timeout", Span, "60s", "the longest that an operation may take"),
     key(
+        "placement",
+        Named("placement"),
+        "each job on a core of its own",
+        "cores on which the jobs run, one each in turn; 0-7 alone is short for cores",
+    ),
+    key(
         "job",
         Named("job"),
         "none",
@@ -198,6 +204,17 @@ pub(crate) const FIND: &[Key] = &[
     key("to", Rate, "what a closed loop reaches", "the highest rate that is tried"),
     key("tolerance", Share, "2%", "the search ends when the rate is known so closely"),
     key("trial", Span, "30s", "length of each trial"),
+];
+
+pub(crate) const PLACEMENT: &[Key] = &[
+    key("cores", Named("numbers"), "all", "numbers of cores: 0-7,16 or [0, 1]"),
+    key("numa_nodes", Named("numbers"), "all", "NUMA nodes on whose cores the jobs run"),
+    key(
+        "numa",
+        Choice(&["any", "nic"]),
+        "any",
+        "nic: the cores of the NUMA node on which the network card is that the target is reached by",
+    ),
 ];
 
 pub(crate) const SWEEP: &[Key] = &[

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fleet::Fleet;
-use crate::job::{Job, is_default};
+use crate::job::{Job, Placement, is_default};
 
 /// A whole experiment: cells in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -159,6 +159,9 @@ pub struct Workload {
     pub sink: String,
     /// The longest that an operation may take, in seconds.
     pub op_timeout_s: f64,
+    /// Cores of the workers; without it each gets one of those that the process may use. A job has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// One stream a worker over named files, instead of places of their own for the lanes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Job>,

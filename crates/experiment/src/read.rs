@@ -6,6 +6,7 @@ mod gate;
 mod hosts;
 mod job;
 mod launchers;
+mod placement;
 mod rate;
 mod rules;
 mod scale;

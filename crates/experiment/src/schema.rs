@@ -142,6 +142,18 @@ fn definitions() -> Value {
             ]),
         ]},
         "rates": {"anyOf": [{"const": "auto"}, list(reference("rate_value")), reference("parameter")]},
+        "numbers": {"description": "numbers and ranges such as 0-7,16", "anyOf": [
+            {"type": "integer", "minimum": 0},
+            {"type": "string", "pattern": r"^\s*[0-9]+(\s*[-,]\s*[0-9]+)*\s*$"},
+            list(json!({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"^\s*[0-9]+(\s*[-,]\s*[0-9]+)*\s*$"}, reference("parameter")]})),
+            reference("parameter"),
+        ]},
+        "placement": {"anyOf": [
+            {"type": "integer", "minimum": 0},
+            {"type": "string", "pattern": r"^\s*[0-9]+(\s*[-,]\s*[0-9]+)*\s*$"},
+            reference("parameter"),
+            object(known::PLACEMENT, &[]),
+        ]},
         "find": {"anyOf": [reference("gate"), object(known::FIND, &["goal"])]},
         "sweep": {"anyOf": [reference("rates"), object(known::SWEEP, &[])]},
         "stages": or_nothing(object(known::STAGES, &[])),

@@ -85,6 +85,21 @@ fn every_key_of_a_workload_has_its_meaning() {
 }
 
 #[test]
+fn placements_in_every_form() {
+    for (text, cores, nodes, near_card) in [
+        ("0-2", vec![0, 1, 2], vec![], false),
+        ("{cores: [4, 0-1], numa_nodes: 1}", vec![0, 1, 4], vec![1], false),
+        ("{cores: \"8,2-3\"}", vec![2, 3, 8], vec![], false),
+        ("{numa: nic}", vec![], vec![], true),
+    ] {
+        let placement = cell(&format!("placement: {text}")).workload.placement.unwrap();
+        assert_eq!((placement.cores, placement.numa_nodes), (cores, nodes), "{text}");
+        assert_eq!((placement.near_card, placement.split_cores), (near_card, true), "{text}");
+    }
+    assert_eq!(cell("jobs: 2").workload.placement, None);
+}
+
+#[test]
 fn access_patterns() {
     for (text, access) in [
         ("sequential", Access::Sequential),

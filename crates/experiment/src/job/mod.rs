@@ -150,6 +150,9 @@ pub struct Placement {
     /// NUMA nodes on whose cores the workers may run.
     #[serde(skip_serializing_if = "is_default")]
     pub numa_nodes: Vec<u32>,
+    /// The workers run on the cores of the NUMA node on which the network card is that the target is reached by.
+    #[serde(skip_serializing_if = "is_default")]
+    pub near_card: bool,
     /// Where memory comes from, as numactl(8) writes it: `default`, `prefer:0`, `bind:0,1`, `interleave:0-3`, `local`.
     #[serde(skip_serializing_if = "is_default")]
     pub numa_memory: Option<String>,

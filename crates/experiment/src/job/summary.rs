@@ -30,6 +30,7 @@ impl Workload {
             verify: job.check.is_some(),
             sink: "buffer".to_owned(),
             op_timeout_s,
+            placement: None,
             job: Some(job),
         }
     }

@@ -82,6 +82,7 @@ fn reference() -> String {
         ops(),
         options(),
         table("Workloads", "Keys of each workload, and of `defaults`.", WORKLOAD),
+        table("`placement`", "Cores alone, `placement: 0-7`, are short for `cores`.", PLACEMENT),
         table("`find`", "A goal alone, `find: p99 <= 2 ms`, is short for `find: {goal: p99 <= 2 ms}`.", FIND),
         table("`sweep`", "A list of rates alone is short for `rates`; `auto` takes all defaults.", SWEEP),
         table("`rate: {ramp: …}`", "The rate changes evenly, then stays.", RAMP),

@@ -24,6 +24,7 @@ const SAID_BY_THE_JOB: &[(&str, &str)] = &[
     ("compressible", "job: {content: {compress_percent: …}}"),
     ("dedupe", "job: {content: {dedupe_percent: …}}"),
     ("verify", "job: {check: …}"),
+    ("placement", "job: {placement: …}"),
     ("find", "nothing: a job has no searches"),
     ("sweep", "nothing: a job has no sweeps"),
 ];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::hosts::Hosts;
-use super::{access, rate, rules, stages, study, target, weights};
+use super::{access, placement, rate, rules, stages, study, target, weights};
 use crate::checks;
 use crate::known::{SHARED, SINK, WORKLOAD};
 use crate::nearest::hint;
@@ -60,6 +60,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         fields.fault("op_timeout", "an operation needs time", "write a duration such as 60s");
     }
     let fdatasync = fields.flag("fdatasync", false);
+    let placement = placement::placement(&fields);
     let steady = rules::steady(&fields);
     let errors = rules::errors(&fields);
     let kind_cache = match &target {
@@ -93,6 +94,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         verify,
         sink: sink.to_owned(),
         op_timeout_s,
+        placement,
         job: None,
     };
     let cell = Cell {

@@ -143,6 +143,7 @@ fn cell(index: u32) -> Cell {
             verify: true,
             sink: "buffer".into(),
             op_timeout_s: 30.0,
+            placement: None,
             job: None,
         },
         stages: Stages {

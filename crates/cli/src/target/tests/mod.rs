@@ -42,6 +42,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
         verify: true,
         sink: "buffer".into(),
         op_timeout_s: 20.0,
+        placement: None,
         job: None,
     }
 }

@@ -19,6 +19,7 @@ pub(crate) fn placement(asked: &Asked<'_>) -> Placement {
         }
     };
     Placement {
+        near_card: false,
         cores: cores(asked),
         split_cores,
         numa_nodes: match asked.setting("numa_cpu_nodes") {
