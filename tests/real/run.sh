@@ -1,6 +1,7 @@
 #!/bin/bash
 # Checks manometer against real servers: nfs-ganesha, versitygw, and other people's clients and fio.
 # Loop devices and small file systems stand in for disks that fail, are full, or belong to somebody.
+# Fleets run over ssh and Slurm between network namespaces.
 # Installs what is missing (Debian packages; versitygw from the Go proxy; boto3 and fio-plot from PyPI) and needs
 # root, for packages and for the private mounts and network namespaces its servers run in.
 # usage: tests/real/run.sh [PATTERN...]     only scenarios whose name contains a PATTERN
@@ -9,7 +10,8 @@ cd "$(dirname "$0")/../.."
 
 VERSITYGW=v1.8.0
 PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
-    e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables)
+    e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
+    openssh-client openssh-server slurm-wlm slurm-wlm-basic-plugins munge)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 

@@ -11,6 +11,8 @@ from . import (
     file_checks,
     fio_checks,
     fio_remote_checks,
+    fleet_checks,
+    fleet_faults,
     interop_checks,
     network_checks,
     nfs_checks,
@@ -47,6 +49,8 @@ def main() -> int:
         | fio_checks.SCENARIOS
         | fio_remote_checks.SCENARIOS
         | plot_checks.SCENARIOS
+        | fleet_checks.SCENARIOS
+        | fleet_faults.SCENARIOS
         | network_checks.SCENARIOS
     ).items():
         if not given.patterns or any(pattern in name for pattern in given.patterns):
