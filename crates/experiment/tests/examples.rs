@@ -110,18 +110,33 @@ fn the_files_of_the_guide_are_right() {
         guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let whole: Vec<&&str> =
         blocks.iter().filter(|text| text.contains("targets:") && text.contains("workloads:")).collect();
-    assert_eq!(whole.len(), 3, "{blocks:?}");
+    assert_eq!(whole.len(), 4, "{blocks:?}");
     let matrix = blocks.iter().find(|text| text.starts_with("matrix:")).unwrap();
     for (text, cells) in [
         (whole[0].to_string(), 1),
         (whole[1].to_string(), 3),
         (format!("{}{matrix}", whole[1]), 54),
         (whole[2].to_string(), 2),
+        (whole[3].to_string(), 5),
     ] {
         match parse(&Source { file: "guide.yaml", text: &text }, &Settings::none()) {
             Ok(plan) => assert_eq!(plan.cells.len(), cells),
             Err(faults) => panic!("\n{faults}\n{text}"),
         }
+    }
+    // And that of the page on fleets.
+    let page = std::fs::read_to_string(folder().join("../../docs/fleet.md")).unwrap();
+    let parts: Vec<&str> =
+        page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let first = parse(&Source { file: "read.yaml", text: parts[0] }, &Settings::none());
+    assert_eq!(first.unwrap_or_else(|faults| panic!("{faults}")).fleet.unwrap().count(), Some(12));
+    let variables = format!("{}workloads: {{r: {{target: filer, ops: read}}}}\n", parts[1]);
+    let second = parse(&Source { file: "read.yaml", text: &variables }, &Settings::none());
+    assert!(second.is_ok(), "{second:?}");
+    for scale in parts[2].lines() {
+        let text = format!("{}{scale}\n", parts[0]);
+        let third = parse(&Source { file: "read.yaml", text: &text }, &Settings::none());
+        assert!(third.is_ok(), "{third:?}");
     }
     // Every form of a rate that the guide shows.
     let rates = blocks.iter().find(|text| text.starts_with("rate:")).unwrap();
