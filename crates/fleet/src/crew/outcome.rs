@@ -86,7 +86,9 @@ pub(super) fn sum_up(many: &Many, parts: Vec<Part>, start_ns: Option<u64>) -> Re
                 // What it wrote went with it; of the others it is known.
                 let left = whole.as_ref().map(|whole| whole.left);
                 add(&mut whole, StageResult::of_intervals(part.sum.clone()));
-                whole.as_mut().zip(left).map(|(whole, left)| whole.left = left);
+                if let (Some(whole), Some(left)) = (&mut whole, left) {
+                    whole.left = left;
+                }
             }
             // Lost before the start: it took no part.
             (None, false) => {}
