@@ -17,6 +17,7 @@ from . import (
     network_checks,
     nfs_checks,
     path_checks,
+    path_more_checks,
     plot_checks,
     s3_checks,
 )
@@ -44,6 +45,7 @@ def main() -> int:
         nfs_checks.SCENARIOS
         | s3_checks.SCENARIOS
         | path_checks.SCENARIOS
+        | path_more_checks.SCENARIOS
         | interop_checks.SCENARIOS
         | file_checks.SCENARIOS
         | fio_checks.SCENARIOS

@@ -57,6 +57,17 @@ impl Site {
                 load::measure(&self.cell, self.loaded.clone(), measurement, reactor, seeds)
             }
         };
+        if self.cell.workload.job.is_none() {
+            plan.beside.placement.clone_from(&self.cell.workload.placement);
+        }
+        if let Some(placement) = plan.beside.placement.as_mut().filter(|placement| placement.near_card) {
+            let node = self.opened.interface().and_then(|name| drivers::interfaces::numa_node(&name));
+            let node = node.map_err(|problem| {
+                let next = "name cores or numa_nodes instead";
+                Refusal::failed(format!("placement: numa: nic: {problem}; {next}"))
+            })?;
+            placement.numa_nodes = vec![node];
+        }
         // Each cell would begin to count cores at the first one.
         plan.pin &= measurement.alone;
         Ok(plan)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::StageResult;
+use metrics::PathFacts;
 
 use super::context::Context;
 use super::measure::Measured;
@@ -49,7 +50,29 @@ pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
         keep("net.reconnects", result.facts.reconnects as f64);
         keep("net.late-replies", result.facts.late_replies as f64);
     }
+    let seconds = result.window_ns.max(1) as f64 / 1e9;
+    for (number, path) in (1..=MOST_PATHS).zip(&result.paths) {
+        let mut keep = |name: &str, value: f64| keep(&format!("path.{number}.{name}"), value);
+        keep("connections", path.connections.into());
+        keep("sent.bytes-per-s", path.bytes_sent as f64 / seconds);
+        keep("received.bytes-per-s", path.bytes_received as f64 / seconds);
+        keep("retransmits", path.retransmits as f64);
+        keep("rtt.us", path.rtt_us.into());
+        keep("rtt-max.us", path.rtt_max_us.into());
+    }
     client
+}
+
+/// Paths whose figures are kept by name; all are in the result.
+const MOST_PATHS: usize = 64;
+
+/// From where to where the paths go whose figures are kept, by the same numbers.
+fn paths(result: &StageResult) -> impl Iterator<Item = (String, String)> {
+    let named = |(number, path): (usize, &PathFacts)| {
+        let interface = path.interface.as_deref().unwrap_or("an unknown interface");
+        (format!("path.{number}"), format!("{} ({interface}) to {}", path.local, path.remote))
+    };
+    (1..=MOST_PATHS).zip(&result.paths).map(named)
 }
 
 /// The target, as its driver knows it.
@@ -64,6 +87,7 @@ pub fn target(context: &Context, site: &Site, measured: &Measured) -> BTreeMap<S
     if let Some(refusal) = &measured.result.refusal {
         facts.insert("reactor.refusal".into(), refusal.clone());
     }
+    facts.extend(paths(&measured.result));
     // The cards of other hosts are not to be seen from here.
     if context.crew.is_local()
         && let Some(nic) = measured

@@ -1,12 +1,15 @@
 //! What the result must say of a target: who reads it should be able to set it up again.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
-use super::Opened;
+use drivers::paths::DataAddress;
+
 use super::net::NetTarget;
 use super::nfs::NfsTarget;
 use super::place::PATIENCE;
 use super::s3::S3Target;
+use super::{Opened, paths};
 
 /// Names and values; what cannot be found out is left out or says why.
 pub(super) fn of(opened: &Opened) -> BTreeMap<String, String> {
@@ -37,12 +40,26 @@ fn named<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> BTreeMap<Str
 fn net(target: &NetTarget) -> BTreeMap<String, String> {
     let config = target.driver.config();
     let role = if config.listen { "listens on" } else { "connects to" };
-    named([
+    let mut facts = named([
         ("protocol", "blocks over TCP".to_owned()),
         (role, config.address.to_string()),
         ("connections per job", config.connections_per_worker.to_string()),
         ("pingpong", config.ping_pong.to_string()),
-    ])
+    ]);
+    if !config.listen {
+        let addresses = shown(&config.addresses);
+        facts.extend(named(paths::facts(&config.paths, &addresses, target.connections)));
+    }
+    facts
+}
+
+/// Addresses as they were given.
+fn shown(addresses: &[DataAddress]) -> Vec<String> {
+    let one = |address: &DataAddress| match address.port {
+        Some(port) => SocketAddr::new(address.ip, port).to_string(),
+        None => address.ip.to_string(),
+    };
+    addresses.iter().map(one).collect()
 }
 
 fn nfs(target: &NfsTarget) -> BTreeMap<String, String> {
@@ -63,6 +80,8 @@ fn nfs(target: &NfsTarget) -> BTreeMap<String, String> {
         let others = config.more.iter().map(|other| format!("{} {}", other.server, other.export));
         facts.insert("further addresses".to_owned(), others.collect::<Vec<_>>().join(", "));
     }
+    let addresses = shown(&config.addresses);
+    facts.extend(named(paths::facts(&config.paths, &addresses, target.connections)));
     let seen = match target.driver.limits(PATIENCE) {
         Ok(limits) => named([
             ("address", limits.remote.to_string()),
@@ -103,6 +122,7 @@ fn s3(target: &S3Target) -> BTreeMap<String, String> {
     ]);
     let addresses: Vec<String> = target.driver.addresses().iter().map(ToString::to_string).collect();
     facts.insert("address".to_owned(), addresses.join(", "));
+    facts.extend(named(paths::facts(&config.paths, &addresses, target.connections)));
     if config.endpoint.tls {
         let trust = match &config.tls.trust {
             Trust::System => "verified by the system's authorities".to_owned(),

@@ -15,6 +15,7 @@ mod net;
 mod nfs;
 mod nfs_job;
 mod options;
+mod paths;
 mod place;
 mod s3;
 mod sim;
@@ -237,6 +238,30 @@ impl Opened {
         match self {
             Opened::File(target) => target.reactor(wanted),
             _ => wanted,
+        }
+    }
+
+    /// The network interface by which it is reached.
+    ///
+    /// # Errors
+    /// In words: it is not reached over the network, or that cannot be told.
+    pub fn interface(&self) -> Result<String, String> {
+        match self {
+            Opened::Nfs(target) => {
+                let config = target.driver.config();
+                paths::interface(&config.paths, config.server)
+            }
+            Opened::S3(target) => {
+                let remote = target.driver.addresses()[0].ip();
+                paths::interface(&target.driver.config().paths, remote)
+            }
+            Opened::Net(target) => {
+                let config = target.driver.config();
+                paths::interface(&config.paths, config.address.ip())
+            }
+            Opened::File(_) | Opened::Null(_) | Opened::Sim(_) => {
+                Err("the target is not reached over the network".to_owned())
+            }
         }
     }
 

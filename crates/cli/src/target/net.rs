@@ -7,9 +7,9 @@ use drivers::net::{NetConfig, NetDriver};
 use experiment::{Target, Workload};
 use metrics::OpKind;
 
-use super::TargetError;
 use super::options::Options;
 use super::url::{TargetUrl, form, wrong};
+use super::{TargetError, paths};
 
 /// How long a listener waits for its peer, and a sender for its listener: they are started by hand, one after the other.
 pub(super) const WAIT: Duration = Duration::from_secs(60);
@@ -17,6 +17,8 @@ pub(super) const WAIT: Duration = Duration::from_secs(60);
 /// A peer.
 pub struct NetTarget {
     pub(super) driver: NetDriver,
+    /// Connections of all jobs.
+    pub(super) connections: u64,
 }
 
 pub(super) fn open(target: &Target, url: &TargetUrl, workload: &Workload) -> Result<NetTarget, TargetError> {
@@ -37,7 +39,10 @@ pub(super) fn open(target: &Target, url: &TargetUrl, workload: &Workload) -> Res
             .map_err(|_| given.wrong("window_size", &bytes.to_string(), &format!("write {sizes}")))
     });
     let usual = NetConfig::new(address(&target.url, &url.authority, given.flag("ipv6")?.unwrap_or(false))?);
+    let ways = paths::read(&given, &[usual.address.ip()])?;
     let config = NetConfig {
+        addresses: ways.addresses,
+        paths: ways.paths,
         listen: given.flag("listen")?.unwrap_or(usual.listen),
         connections_per_worker: given
             .number("connections", "a whole number from 1 on")?
@@ -51,9 +56,10 @@ pub(super) fn open(target: &Target, url: &TargetUrl, workload: &Workload) -> Res
         segment_bytes: given.number("mss", sizes)?,
         ..usual
     };
+    let connections = paths::connections(workload, config.connections_per_worker);
     let driver = NetDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
-    Ok(NetTarget { driver })
+    Ok(NetTarget { driver, connections })
 }
 
 /// `host:port` or `[IPv6]:port`; the first address of a name, of the wanted family.

@@ -11,7 +11,7 @@ use provision::NfsPlace;
 use super::options::Options;
 use super::place::{Entered, Entry, PATIENCE, Place};
 use super::url::{TargetUrl, form, wrong};
-use super::{OpenOptions, TargetError};
+use super::{OpenOptions, TargetError, paths};
 
 /// An export.
 pub struct NfsTarget {
@@ -19,6 +19,8 @@ pub struct NfsTarget {
     pub(super) place: Place,
     /// The longest wait for an answer to the first questions.
     contact: Duration,
+    /// Connections of all jobs.
+    pub(super) connections: u64,
 }
 
 pub(super) fn open(
@@ -44,7 +46,15 @@ pub(super) fn open(
         })
     };
     let usual = NfsConfig::new(first.server, first.export, directory);
+    let more = given.text("more_urls").map_or(Ok(Vec::new()), more)?;
+    let servers: Vec<IpAddr> =
+        std::iter::once(usual.server).chain(more.iter().map(|url| url.server)).collect();
+    let ways = paths::read(&given, &servers)?;
     let config = NfsConfig {
+        // Where the directory is made and removed.
+        server: ways.addresses.first().map_or(usual.server, |address| address.ip),
+        addresses: ways.addresses,
+        paths: ways.paths,
         nfs_port: first.nfs_port,
         mount_port: given.number("mount_port", port_form)?,
         portmap_port: given.number("portmap_port", port_form)?.unwrap_or(usual.portmap_port),
@@ -56,7 +66,7 @@ pub(super) fn open(
         stable: given.flag("stable")?.unwrap_or(usual.stable),
         read_size: size("read_size")?,
         write_size: size("write_size")?,
-        more: given.text("more_urls").map_or(Ok(Vec::new()), more)?,
+        more,
         named: job.map(|job| {
             Arc::new(Named {
                 job: job.name.clone(),
@@ -73,9 +83,10 @@ pub(super) fn open(
         Some(_) => Place::stays(&options.run),
         None => options.own_place(Entry::Nfs(place_of(&config))),
     };
+    let connections = paths::connections(workload, config.connections_per_worker);
     let driver = NfsDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
-    Ok(NfsTarget { driver, place, contact: options.connect_timeout })
+    Ok(NfsTarget { driver, place, contact: options.connect_timeout, connections })
 }
 
 /// The user of the calls when none is given: of jobs that of this process, as libnfs has it; else root.
@@ -127,7 +138,7 @@ fn place_of(config: &NfsConfig) -> NfsPlace {
         server: config.server,
         export: config.export.clone(),
         directory: config.directory.clone(),
-        nfs_port: config.nfs_port,
+        nfs_port: config.addresses.first().and_then(|address| address.port).or(config.nfs_port),
         mount_port: config.mount_port,
         portmap_port: config.portmap_port,
         uid: config.uid,

@@ -1,6 +1,7 @@
 //! `s3://bucket?endpoint=https://host[:port]`: objects under a prefix of a bucket.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,12 +17,14 @@ use provision::S3Place;
 use super::options::Options;
 use super::place::{Entered, Entry, PATIENCE, Place};
 use super::url::{TargetUrl, form, wrong};
-use super::{OpenOptions, TargetError, keys};
+use super::{OpenOptions, TargetError, keys, paths};
 
 /// A bucket.
 pub struct S3Target {
     pub(super) driver: S3Driver,
     pub(super) place: Place,
+    /// Connections of all jobs.
+    pub(super) connections: u64,
 }
 
 pub(super) fn open(
@@ -59,8 +62,22 @@ pub(super) fn open(
     let kept = given.text("directory").map(|prefix| prefix.trim_end_matches('/').to_owned());
     let prefix = kept.clone().unwrap_or_else(|| options.place.object_name());
     let usual = S3Config::new(endpoint, bucket, &prefix, credentials);
+    let connect_to: Option<SocketAddr> = given.number("connect_to", "ADDRESS:PORT, such as 10.0.0.1:443")?;
+    let host = connect_to.map(|address| address.ip()).or_else(|| usual.endpoint.host.parse().ok());
+    let ways = paths::read(&given, host.as_slice())?;
+    if let Some(text) = given.text("addresses").filter(|_| connect_to.is_some()) {
+        return Err(given.wrong("addresses", text, "it says the same as connect_to: give one of the two"));
+    }
+    let port = usual.endpoint.port;
+    let addresses: Vec<SocketAddr> = ways
+        .addresses
+        .iter()
+        .map(|address| SocketAddr::new(address.ip, address.port.unwrap_or(port)))
+        .collect();
     let config = S3Config {
-        connect_to: given.number("connect_to", "ADDRESS:PORT, such as 10.0.0.1:443")?,
+        connect_to,
+        addresses,
+        paths: ways.paths,
         region: given
             .text("region")
             .map(str::to_owned)
@@ -82,7 +99,7 @@ pub(super) fn open(
         None => {
             let entry = S3Place {
                 endpoint: config.endpoint.to_string(),
-                connect_to: config.connect_to,
+                connect_to: config.addresses.first().copied().or(config.connect_to),
                 bucket: config.bucket.clone(),
                 prefix: format!("{prefix}/"),
                 region: config.region.clone(),
@@ -97,7 +114,8 @@ pub(super) fn open(
     };
     let driver = S3Driver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
-    Ok(S3Target { driver, place })
+    let connections = paths::connections(workload, workload.queue_depth);
+    Ok(S3Target { driver, place, connections })
 }
 
 /// The names of a job's files, below the bucket, by their numbers.

@@ -1,0 +1,166 @@
+//! Where connections leave this machine, and at which addresses they arrive: the options that targets over the network share.
+
+use std::net::{IpAddr, UdpSocket};
+
+use drivers::interfaces;
+use drivers::paths::{self, DataAddress, Pairing, Paths, Source};
+use experiment::Workload;
+
+use super::TargetError;
+use super::options::Options;
+
+/// What the options say.
+pub(super) struct Ways {
+    /// Addresses of the server; empty where the URL's host is the one.
+    pub(super) addresses: Vec<DataAddress>,
+    pub(super) paths: Paths,
+}
+
+/// Reads `source`, `addresses`, `use_addresses` and `pairing`. Without `addresses` connections go to `usual`, as far as that is
+/// known.
+///
+/// # Errors
+/// One line: which of them cannot be used, why, and what to do next.
+pub(super) fn read(given: &Options, usual: &[IpAddr]) -> Result<Ways, TargetError> {
+    let mut addresses = given.read("addresses", paths::addresses)?.unwrap_or_default();
+    let count = given.read("use_addresses", |text| {
+        let count: usize = text.parse().map_err(|_| "write a whole number from 1 on".to_owned())?;
+        if (1..=addresses.len()).contains(&count) {
+            return Ok(count);
+        }
+        Err(format!("the option addresses names {}: write 1 to so many", addresses.len()))
+    })?;
+    addresses.truncate(count.unwrap_or(addresses.len()));
+    let ips: Vec<IpAddr> = addresses.iter().map(|address| address.ip).collect();
+    let remotes = if ips.is_empty() { usual } else { &ips };
+    let sources = given.read("source", |text| paths::sources(text, remotes))?.unwrap_or_default();
+    let pairing = given.read("pairing", |text| match text {
+        "every" => Ok(Pairing::Every),
+        "in-turn" => Ok(Pairing::InTurn),
+        _ => Err("write every or in-turn".to_owned()),
+    })?;
+    Ok(Ways { addresses, paths: Paths { sources, pairing: pairing.unwrap_or_default() } })
+}
+
+/// The network interface that connections to `remote` leave by: the first source's, or the one that the routes choose.
+///
+/// # Errors
+/// In words: it cannot be told.
+pub(super) fn interface(paths: &Paths, remote: IpAddr) -> Result<String, String> {
+    let first = paths.sources.first();
+    if let Some(device) = first.and_then(|source| source.device) {
+        return Ok(device.to_string());
+    }
+    let local = match first {
+        Some(source) => source.address,
+        None => routed(remote).map_err(|error| format!("there is no route to {remote}: {error}"))?,
+    };
+    interfaces::interface_of(local).ok_or_else(|| format!("no network interface has the address {local}"))
+}
+
+/// The local address by which the routes lead to another; nothing is sent.
+fn routed(remote: IpAddr) -> std::io::Result<IpAddr> {
+    let any: IpAddr = if remote.is_ipv4() { [0, 0, 0, 0].into() } else { [0u16; 8].into() };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect((remote, 9))?;
+    Ok(socket.local_addr()?.ip())
+}
+
+/// The connections that all jobs of a workload make, when each job makes at most `most`.
+pub(super) fn connections(workload: &Workload, most: u32) -> u64 {
+    u64::from(workload.jobs) * u64::from(most.min(workload.queue_depth))
+}
+
+/// What the result must say of the ways, and of too few connections for them.
+pub(super) fn facts(paths: &Paths, addresses: &[String], connections: u64) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if !paths.sources.is_empty() {
+        let sources: Vec<String> = paths.sources.iter().map(source).collect();
+        facts.push(("source", sources.join(", ")));
+    }
+    if addresses.len() > 1 {
+        facts.push(("data addresses", addresses.join(", ")));
+    }
+    let count = addresses.len().max(1);
+    if let Some(text) = paths.describe(count, connections) {
+        facts.push(("paths", text));
+    }
+    if let Some(text) = paths.shortage(count, connections) {
+        facts.push(("paths.warning", text));
+    }
+    facts
+}
+
+fn source(source: &Source) -> String {
+    let address = source.address;
+    match (&source.device, &source.unbound) {
+        (Some(device), _) => format!("{address} ({device}, bound to it)"),
+        (None, Some(refusal)) => {
+            format!("{address} ({refusal}; the address is used, the routes choose the way)")
+        }
+        (None, None) => address.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::url::TargetUrl;
+
+    fn read_from(query: &str) -> Result<Ways, String> {
+        let text = format!("nfs://127.0.0.1/export?{query}");
+        let url = TargetUrl::parse(&text).unwrap();
+        let target =
+            experiment::Target { name: "data".to_owned(), url: text.clone(), options: Default::default() };
+        let given = Options::new(&target, &url, &[]).map_err(|error| error.to_string())?;
+        read(&given, &["127.0.0.1".parse().unwrap()]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_become_ways() {
+        let ways =
+            read_from("source=127.0.0.2,lo&addresses=127.0.0.3,127.0.0.4:2050&pairing=in-turn").unwrap();
+        assert_eq!((ways.addresses.len(), ways.paths.sources.len()), (2, 2));
+        assert_eq!(ways.paths.pairing, Pairing::InTurn);
+        let few = read_from("addresses=127.0.0.3,127.0.0.4,127.0.0.5&use_addresses=2").unwrap();
+        assert_eq!(few.addresses.len(), 2);
+        for (query, problem) in [
+            (
+                "source=192.0.2.1",
+                "target data: source: \"192.0.2.1\": 192.0.2.1 is no address of this machine",
+            ),
+            ("source=no-such-0", "is neither an address nor a network interface"),
+            (
+                "source=127.0.0.1&addresses=[::1]",
+                "127.0.0.1 is of IPv4, and the server's addresses are of IPv6",
+            ),
+            ("addresses=127.0.0.1,::1", "IPv4 and IPv6 do not mix"),
+            ("use_addresses=2", "use_addresses: \"2\": the option addresses names 0"),
+            ("addresses=127.0.0.1&use_addresses=2", "names 1: write 1 to so many"),
+            ("pairing=all", "pairing: \"all\": write every or in-turn"),
+        ] {
+            let error = read_from(query).err().unwrap();
+            assert!(error.contains(problem) && !error.contains('\n'), "{query}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_interface_is_the_sources_or_the_routes() {
+        let loopback = "127.0.0.1".parse().unwrap();
+        assert_eq!(interface(&Paths::default(), loopback).unwrap(), "lo");
+        let ways = read_from("source=127.0.0.2").unwrap();
+        assert_eq!(interface(&ways.paths, loopback).unwrap(), "lo");
+    }
+
+    #[test]
+    fn facts_say_what_is_used_and_when_it_is_too_little() {
+        let ways = read_from("source=127.0.0.2,127.0.0.3&addresses=127.0.0.4,127.0.0.5").unwrap();
+        let addresses = ["127.0.0.4".to_owned(), "127.0.0.5".to_owned()];
+        let names = |connections| -> Vec<&str> {
+            facts(&ways.paths, &addresses, connections).into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(4), ["source", "data addresses", "paths"]);
+        assert_eq!(names(3), ["source", "data addresses", "paths", "paths.warning"]);
+        assert!(facts(&Paths::default(), &[], 1).is_empty());
+    }
+}
