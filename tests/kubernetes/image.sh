@@ -16,6 +16,6 @@ build() {
 }
 build manometer examples/container/Containerfile
 # What holds a pod's namespaces: our own program does nothing just as well.
-printf 'FROM scratch\nCOPY rootfs/manometer /manometer\nENTRYPOINT ["/manometer", "agent", "--idle", "1000000"]\n' >"$work/pause"
+printf 'FROM scratch\nCOPY rootfs/ /\nENTRYPOINT ["/manometer", "agent", "--idle", "1000000"]\n' >"$work/pause"
 build pause "$work/pause"
 rm -rf "$context" "$work/images" "$work/images-run"

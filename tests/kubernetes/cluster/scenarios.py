@@ -113,11 +113,12 @@ def cell_of(run: Child) -> dict[str, Any]:
 
 def both_nodes_were_measured(report: Report, run: Child) -> None:
     result = cell_of(run)["result"]
-    hosts = {host["name"]: host["total"]["operations"] for host in result["hosts"]}
+    hosts = {host["name"]: host["total"] for host in result["hosts"]}
     report.equal("each node has a result of its own", sorted(hosts), NODES)
-    report.check("each node did something", all(count > 0 for count in hosts.values()), hosts)
-    total = result["total"]["operations"]
-    report.equal("the whole is the sum of the nodes", total, sum(hosts.values()))
+    report.check("each node did something", all(total["ok"] > 0 for total in hosts.values()), hosts)
+    for what in ["ok", "bytes"]:
+        parts = sum(total[what] for total in hosts.values())
+        report.equal(f"the whole is the sum of the nodes: {what}", result["total"][what], parts)
 
 
 def to_nowhere(bench: Bench, report: Report) -> None:
