@@ -79,6 +79,7 @@ node_check() {
     NODE_PATH="$cache/browser/node_modules" node "$root/tests/browser/check.mjs" "$cache/browser" "$@"
 }
 node_check report "$work/fixture/report.html" - "${pictures:+$pictures/fixture}"
+node_check report "$work/fixture/fleet.html" - "${pictures:+$pictures/fleet}"
 node_check report "$work/real/report.html" "$work/real/export.json" "${pictures:+$pictures/real}"
 node_check comparison "$work/fixture/comparison.html" - "${pictures:+$pictures/comparison}"
 node_check comparison "$work/real/comparison.html" - ""

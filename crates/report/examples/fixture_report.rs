@@ -13,6 +13,7 @@ fn main() {
     let run = fixture::everything();
     write("report.html", report::html(&run));
     write("report.ipynb", report::notebook(&run));
+    write("fleet.html", report::html(&fixture::fleet()));
     let (a, b) = (fixture::simple("aaaaaaaa", 1.0, 1), fixture::simple("bbbbbbbb", 0.93, 2));
     let comparison =
         report::Comparison::of(&a, &b, &report::Choice { threshold: 0.05, ..Default::default() });

@@ -76,7 +76,7 @@ impl CellBuilder {
         }
         columns.extend(measured.heat.finish());
         let heat = columns.iter().any(|column| !column.rows.is_empty()).then_some(HeatMap { columns });
-        CellView { record, timelines, heat, curves: curves(&self.window) }
+        CellView { record, timelines, heat, curves: curves(&self.window), hosts: Vec::new() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use store::{CellRecord, CellResult, RunRecord, Store, StoreError};
 
-use super::{CellBuilder, CellView, Document, Limits};
+use super::{CellBuilder, CellView, Document, HostLine, HostLineBuilder, Limits};
 
 /// Stages as they are named in the results file.
 const WARM_UP: &str = "warm-up";
@@ -67,7 +67,30 @@ fn cell(store: &Store, run: &RunRecord, record: CellRecord, limits: Limits) -> R
         }
         builder.measured(&interval);
     }
-    Ok(builder.finish(record))
+    let mut view = builder.finish(record);
+    view.hosts = hosts(store, run, index, trial, limits)?;
+    Ok(view)
+}
+
+fn hosts(
+    store: &Store,
+    run: &RunRecord,
+    index: u32,
+    trial: u32,
+    limits: Limits,
+) -> Result<Vec<HostLine>, StoreError> {
+    let names = store.host_series(&run.id, index)?;
+    // Together they get a few times the room of the whole.
+    let limit = (limits.points * 4 / names.len().max(1)).clamp(60, limits.points);
+    let mut lines = Vec::with_capacity(names.len());
+    for name in &names {
+        let mut builder = HostLineBuilder::new(name, limit);
+        for point in store.host_series_of(&run.id, index, (MEASURE, trial, name), 0..u32::MAX)? {
+            builder.push(&point?);
+        }
+        lines.push(builder.finish());
+    }
+    Ok(lines)
 }
 
 /// Which measurement of a study the cell's figures are of: the one with exactly these latencies.

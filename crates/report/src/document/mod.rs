@@ -4,6 +4,7 @@
 mod builder;
 mod curve;
 mod heat;
+mod hosts;
 mod load;
 mod timeline;
 
@@ -11,6 +12,7 @@ pub use builder::CellBuilder;
 pub use curve::{Curve, CurvePoint};
 pub(crate) use heat::row_edge_ns;
 pub use heat::{HeatColumn, HeatMap};
+pub use hosts::{HostLine, HostLineBuilder};
 pub use timeline::{Point, Spread, Timeline};
 
 use metrics::OpKind;
@@ -39,6 +41,8 @@ pub struct CellView {
     pub heat: Option<HeatMap>,
     /// Latencies by percentile over the reported window: all operations together, then each.
     pub curves: Vec<Curve>,
+    /// Each host of a fleet over the measurement, where its intervals are kept.
+    pub hosts: Vec<HostLine>,
 }
 
 impl Document {
@@ -66,7 +70,7 @@ impl CellView {
             result: None,
             failure: None,
         };
-        Self { record, timelines: Vec::new(), heat: None, curves: Vec::new() }
+        Self { record, timelines: Vec::new(), heat: None, curves: Vec::new(), hosts: Vec::new() }
     }
 
     /// The time line of all operations together.

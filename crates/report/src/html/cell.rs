@@ -6,7 +6,7 @@ use store::{CellResult, State, Validity};
 
 use super::charts::{self, Picture};
 use super::figure::Figures;
-use super::{details, escape, words};
+use super::{details, escape, hosts, limit, words};
 use crate::figures::Unit;
 use crate::{CellView, Document};
 
@@ -43,6 +43,7 @@ pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Fig
     };
     let path = format!("/cells/{position}/result");
     out.push_str(&reasons(result));
+    out.push_str(&limit::limit(&path, result, figures));
     out.push_str(&headline(&path, result, figures));
     let beside = details::latencies_fit_beside(result);
     let _ = write!(
@@ -55,6 +56,7 @@ pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Fig
         charts::study(&name, &result.points).map(figure).unwrap_or_default(),
         if beside { details::latencies(&path, result, figures) } else { String::new() },
     );
+    out.push_str(&hosts::hosts(position, &name, view, result, figures));
     out.push_str("<div class=\"details\">");
     if !beside {
         out.push_str(&details::latencies(&path, result, figures));
@@ -65,6 +67,8 @@ pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Fig
     out.push_str(&details::criteria(&path, result, figures));
     out.push_str(&details::pts(&path, result, figures));
     out.push_str(&details::series(&path, result, figures));
+    out.push_str(&limit::evidence(result));
+    out.push_str(&hosts::paths(&path, result, figures));
     out.push_str(&details::errors(&path, result, figures));
     out.push_str(&details::gates(&path, result, figures, planned));
     out.push_str(&details::stages(&path, result, figures));
@@ -181,7 +185,7 @@ fn pictures(position: usize, name: &str, view: &CellView, result: Option<&CellRe
     pictures.into_iter().flatten().map(figure).collect()
 }
 
-fn figure(picture: Picture) -> String {
+pub(super) fn figure(picture: Picture) -> String {
     let mut legend = String::new();
     for (class, name) in &picture.legend {
         let _ =

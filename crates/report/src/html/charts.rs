@@ -10,8 +10,8 @@ use crate::op_name;
 use crate::svg::{Axis, Chart, Frame};
 
 /// Charts over time, one below the other, with the same horizontal axis.
-const OVER_TIME: Frame = Frame::new(720.0, 210.0);
-const SQUARE: Frame = Frame::new(480.0, 300.0);
+pub(super) const OVER_TIME: Frame = Frame::new(720.0, 210.0);
+pub(super) const SQUARE: Frame = Frame::new(480.0, 300.0);
 
 /// Colours by operation: the first is all together.
 pub const COLOURS: [&str; 6] = ["c0", "c1", "c2", "c3", "c4", "c5"];
@@ -94,6 +94,10 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
         legend.push(("mark".into(), "operations failed".into()));
     }
     chart.marks("failed", marks);
+    if let Some((key, lost)) = result.and_then(super::hosts::lost) {
+        legend.push(key);
+        chart.moments("lost", lost);
+    }
     Some(Picture { svg: chart.finish(), title: format!("{what} over time"), legend })
 }
 
@@ -280,7 +284,7 @@ pub fn spark(view: &CellView) -> String {
     format!("<svg class=\"spark\" viewBox=\"0 0 80 20\" aria-hidden=\"true\"><path d=\"{path}\"/></svg>")
 }
 
-fn middle(point: &crate::Point) -> f64 {
+pub(super) fn middle(point: &crate::Point) -> f64 {
     (point.start_s + point.end_s) / 2.0
 }
 
@@ -301,13 +305,18 @@ fn spans(chart: &mut Chart, total: &Timeline, result: Option<&CellResult>) {
         chart.span("warm-up", first, 0.0, "warm-up");
     }
     if let Some(result) = result {
-        let (class, name) = match (super::words::judged(result), result.steady.reached) {
-            (false, _) => ("unjudged", "reported"),
-            (true, true) => ("steady", "reported: steady"),
-            (true, false) => ("unsteady", "reported: no steady state"),
-        };
-        chart.span(class, result.window_start_s, result.window_end_s, name);
+        reported(chart, result);
     }
+}
+
+/// The reported window.
+pub(super) fn reported(chart: &mut Chart, result: &CellResult) {
+    let (class, name) = match (super::words::judged(result), result.steady.reached) {
+        (false, _) => ("unjudged", "reported"),
+        (true, true) => ("steady", "reported: steady"),
+        (true, false) => ("unsteady", "reported: no steady state"),
+    };
+    chart.span(class, result.window_start_s, result.window_end_s, name);
 }
 
 #[cfg(test)]

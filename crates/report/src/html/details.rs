@@ -12,15 +12,30 @@ use super::figure::Figures;
 use crate::figures::Unit;
 use crate::op_name;
 
+/// Heads of columns of words.
+const LEFT: [&str; 11] = [
+    "",
+    "examples",
+    "operation",
+    "kind",
+    "host",
+    "path",
+    "looked at",
+    "it says",
+    "held back by",
+    "seen",
+    "a limit from",
+];
+
 /// A table with a caption; nothing when it has no rows. The first column is a row's name.
-fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut out = format!("<div class=\"scroll\"><table><caption>{}</caption><thead><tr>", escape(caption));
     for head in heads {
         // Columns of words stand on the left, as their words do.
-        let left = if ["", "examples", "operation", "kind"].contains(head) { " class=\"left\"" } else { "" };
+        let left = if LEFT.contains(head) { " class=\"left\"" } else { "" };
         let _ = write!(out, "<th scope=\"col\"{left}>{}</th>", escape(head));
     }
     out.push_str("</tr></thead><tbody>");
@@ -39,7 +54,7 @@ fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-fn text(value: &str) -> String {
+pub(super) fn text(value: &str) -> String {
     format!("<span class=\"text\">{}</span>", escape(value))
 }
 

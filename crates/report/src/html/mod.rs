@@ -6,8 +6,11 @@ mod details;
 mod environment;
 mod escape;
 mod figure;
+mod hosts;
+mod limit;
 mod matrix;
 mod page;
+mod scale;
 mod series;
 mod summary;
 mod words;
@@ -56,6 +59,7 @@ pub fn html(document: &Document) -> String {
     body.push_str(&summary::header(document));
     body.push_str("<main>");
     body.push_str(&summary::summary(document, &figures));
+    body.push_str(&scale::scale(document, &figures));
     body.push_str(&matrix::matrix(document, &figures));
     let _ = write!(
         body,

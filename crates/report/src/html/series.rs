@@ -31,6 +31,19 @@ pub fn series(document: &Document) -> String {
             latency.row("max", "ns", total.points.iter().map(|p| p.max_ns as f64));
             latency.end();
         }
+        if let Some(longest) = cell.hosts.iter().max_by_key(|host| host.points.len()) {
+            let ops = super::charts::counts_operations(cell);
+            let mut hosts =
+                Entry::new(&mut out, &format!("hosts-{position}"), longest.points.iter().map(middle));
+            for host in cell.hosts.iter().take(super::hosts::LINES) {
+                let (unit, of): (&str, fn(&Point) -> f64) = match ops {
+                    true => ("/s", |point| point.ops_per_s.mean),
+                    false => ("B/s", |point| point.bytes_per_s.mean),
+                };
+                hosts.row(&host.name, unit, host.points.iter().map(of));
+            }
+            hosts.end();
+        }
         if let Some(curve) = cell.curves.first() {
             let mut entry =
                 Entry::new(&mut out, &format!("curve-{position}"), curve.points.iter().map(|p| p.one_in));
@@ -74,7 +87,8 @@ impl<'a> Entry<'a> {
         if self.rows > 0 {
             self.out.push(',');
         }
-        let _ = write!(self.out, "[\"{name}\",\"{unit}\",");
+        let name = serde_json::Value::from(name);
+        let _ = write!(self.out, "[{name},\"{unit}\",");
         numbers(self.out, values);
         self.out.push(']');
         self.rows += 1;

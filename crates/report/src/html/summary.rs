@@ -33,7 +33,7 @@ pub fn header(document: &Document) -> String {
     format!(
         "<header class=\"top\"><p class=\"eyebrow\">manometer · run {}</p><h1>{}</h1>\
          <p class=\"meta\"><time datetime=\"{started}\">{}</time>{took} · {} · manometer {}{}</p>{}</header>\
-         <nav aria-label=\"Sections\"><a href=\"#summary\">Summary</a><a href=\"#matrix\">Matrix</a><a href=\"#cells\">Cells</a>\
+         <nav aria-label=\"Sections\"><a href=\"#summary\">Summary</a>{}<a href=\"#matrix\">Matrix</a><a href=\"#cells\">Cells</a>\
          <a href=\"#plan\">Plan</a><a href=\"#environment\">Environment</a>\
          <span class=\"picker\" hidden><button type=\"button\" id=\"previous\" aria-label=\"Previous cell\">‹</button>\
          <select id=\"pick\" aria-label=\"Cells shown\"><option value=\"all\">all cells</option>{options}</select>\
@@ -49,6 +49,7 @@ pub fn header(document: &Document) -> String {
             .as_ref()
             .map(|text| format!("<p class=\"lead\">{}</p>", escape(text)))
             .unwrap_or_default(),
+        if super::scale::any(document) { "<a href=\"#scale\">Scale-out</a>" } else { "" },
         started = run.started,
     )
 }

@@ -192,6 +192,21 @@ impl Chart {
         }
     }
 
+    /// Moments, each a line from top to bottom with a mark below and a text.
+    pub fn moments(&mut self, class: &str, moments: impl IntoIterator<Item = (f64, String)>) {
+        for (x, text) in moments {
+            let at = self.at_x(x);
+            let _ = write!(
+                self.body,
+                "<line class=\"moment {class}\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{:.1}\"><title>{}</title></line>",
+                self.frame.top,
+                self.bottom(),
+                escape(&text)
+            );
+            self.marks(class, [(x, text)]);
+        }
+    }
+
     /// A heat map: boxes `(x from, x to, y from, y to, shade)`, drawn as one path for each of the ten shades.
     pub fn boxes(&mut self, boxes: &[(f64, f64, f64, f64, u8)]) {
         for shade in 0..10 {

@@ -4,7 +4,7 @@
 mod axis;
 mod chart;
 
-pub use axis::Axis;
+pub use axis::{Axis, Scale};
 pub use chart::{Chart, Frame};
 
 /// A coordinate with one decimal, without a needless `.0`: what a path is made of.

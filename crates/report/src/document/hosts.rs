@@ -1,0 +1,113 @@
+//! The hosts of a fleet over time, each in a few hundred points.
+
+use metrics::OpStats;
+use serde::Serialize;
+use store::SeriesPoint;
+
+use super::timeline::{Point, Spread, Thinning};
+
+/// What one host did over time, all operations together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostLine {
+    /// The host.
+    pub name: String,
+    /// In order of time.
+    pub points: Vec<Point>,
+}
+
+/// Collects the intervals of a host; its memory does not depend on their number.
+#[derive(Debug)]
+pub struct HostLineBuilder {
+    name: String,
+    thinning: Thinning,
+    /// The interval that is being added up: its number, and what its operations moved.
+    open: Option<(u32, Point)>,
+}
+
+impl HostLineBuilder {
+    /// Nothing yet of a host; `limit` points at most.
+    pub fn new(name: &str, limit: usize) -> Self {
+        Self { name: name.to_owned(), thinning: Thinning::new(limit), open: None }
+    }
+
+    /// The next operation of the next interval, or the next of the same.
+    pub fn push(&mut self, of: &SeriesPoint) {
+        let seconds = of.length_ns as f64 / 1e9;
+        if seconds <= 0.0 {
+            return;
+        }
+        let rate = |count: u64| count as f64 / seconds;
+        if let Some((interval, point)) = &mut self.open
+            && *interval == of.interval
+        {
+            point.bytes_per_s = Spread::of(point.bytes_per_s.mean + rate(of.bytes));
+            point.ops_per_s = Spread::of(point.ops_per_s.mean + rate(of.ok));
+            point.failed += of.failed;
+            return;
+        }
+        self.close();
+        let empty = metrics::Interval {
+            index: of.interval,
+            start_ns: of.start_ns,
+            length_ns: of.length_ns,
+            ops: Vec::new(),
+        };
+        let point = Point {
+            bytes_per_s: Spread::of(rate(of.bytes)),
+            ops_per_s: Spread::of(rate(of.ok)),
+            failed: of.failed,
+            ..Point::of(&empty, &OpStats::default())
+        };
+        self.open = Some((of.interval, point));
+    }
+
+    fn close(&mut self) {
+        if let Some((_, point)) = self.open.take() {
+            self.thinning.push(point);
+        }
+    }
+
+    /// The line.
+    pub fn finish(mut self) -> HostLine {
+        self.close();
+        HostLine { name: self.name, points: self.thinning.finish() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use metrics::OpKind;
+
+    fn series(interval: u32, op: OpKind, ok: u64) -> SeriesPoint {
+        SeriesPoint {
+            interval,
+            start_ns: u64::from(interval) * 500_000_000,
+            length_ns: 500_000_000,
+            op: Some(op),
+            ok,
+            failed: 1,
+            bytes: ok * 10,
+            rpcs: ok,
+            retries: 0,
+            mean_ns: 1.0,
+            p50_ns: 1,
+            p99_ns: 1,
+            p999_ns: 1,
+            max_ns: 1,
+        }
+    }
+
+    #[test]
+    fn operations_of_an_interval_are_one_point() {
+        let mut builder = HostLineBuilder::new("db1", 100);
+        for interval in 0..3 {
+            builder.push(&series(interval, OpKind::Read, 7));
+            builder.push(&series(interval, OpKind::Write, 3));
+        }
+        let line = builder.finish();
+        assert_eq!(line.points.len(), 3);
+        assert_eq!((line.points[2].ops_per_s.mean, line.points[2].bytes_per_s.mean), (20.0, 200.0));
+        assert_eq!((line.points[2].start_s, line.points[2].end_s, line.points[2].failed), (1.0, 1.5, 2));
+    }
+}

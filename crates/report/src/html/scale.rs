@@ -1,0 +1,268 @@
+//! Scale-out: what more hosts (or addresses) bring, as a table and two charts.
+
+use std::fmt::Write;
+
+use stats::{Ratio, ScalePoint, Scaling, StepVerdict};
+use store::CellResult;
+
+use super::cell::figure;
+use super::charts::{self, Picture};
+use super::details::{table, text};
+use super::escape;
+use super::figure::Figures;
+use crate::Document;
+use crate::figures::{Unit, digits};
+use crate::svg::{Axis, Chart};
+
+/// Parameters along which a study grows, with what one of them is called.
+const AXES: [(&str, &str); 2] = [("agents", "hosts"), ("addresses", "addresses")];
+
+/// Cells that differ only in how many hosts or addresses they used.
+struct Study {
+    /// Workload, target, and the other parameters.
+    name: String,
+    /// What grows.
+    what: &'static str,
+    /// How many, and where the cell is in the document.
+    cells: Vec<(u32, usize)>,
+}
+
+/// The section; empty when nothing grew.
+pub fn scale(document: &Document, figures: &Figures<'_>) -> String {
+    let parts: String = studies(document).iter().map(|study| shown(document, study, figures)).collect();
+    if parts.is_empty() {
+        return parts;
+    }
+    format!(
+        "<section id=\"scale\" aria-labelledby=\"scale-title\"><h2 id=\"scale-title\">Scale-out</h2>\
+         <p class=\"quiet\">Efficiency is the throughput a host against that of the smallest fleet. Added hosts count as scaling \
+         while they bring at least half of what a host brought before.</p>{parts}</section>"
+    )
+}
+
+/// Whether something grew.
+pub fn any(document: &Document) -> bool {
+    studies(document).iter().any(|study| study.cells.iter().any(|(count, _)| *count != study.cells[0].0))
+}
+
+fn studies(document: &Document) -> Vec<Study> {
+    let mut studies: Vec<Study> = Vec::new();
+    for (position, view) in document.cells.iter().enumerate() {
+        let (Some(cell), Some(result)) = (document.planned(view.record.index), &view.record.result) else {
+            continue;
+        };
+        let Some((axis, what)) = AXES.iter().find(|(axis, _)| cell.point.contains_key(*axis)) else {
+            continue;
+        };
+        let named = cell.point.get(*axis).and_then(|value| value.parse::<u32>().ok());
+        let count = match *axis {
+            "agents" => named
+                .or(cell.agents)
+                .or((!result.hosts.is_empty()).then_some(result.hosts.len() as u32))
+                .or_else(|| document.run.plan.hosts_of(cell)),
+            _ => named,
+        };
+        let Some(count) = count else { continue };
+        let mut name = format!("{}, {}", cell.workload_name, cell.target.name);
+        for (other, value) in cell.point.iter().filter(|(other, _)| other.as_str() != *axis) {
+            let _ = write!(name, ", {other} {value}");
+        }
+        match studies.iter_mut().find(|study| study.name == name && study.what == *what) {
+            Some(study) => study.cells.push((count, position)),
+            None => studies.push(Study { name, what, cells: vec![(count, position)] }),
+        }
+    }
+    studies
+}
+
+fn shown(document: &Document, study: &Study, figures: &Figures<'_>) -> String {
+    let results: Vec<(u32, usize, &CellResult)> = study
+        .cells
+        .iter()
+        .filter_map(|(count, position)| {
+            Some((*count, *position, document.cells[*position].record.result.as_ref()?))
+        })
+        .collect();
+    let bytes = results.iter().all(|(_, _, result)| result.total.bytes > 0);
+    let point = |(count, _, result): &(u32, usize, &CellResult)| ScalePoint {
+        count: *count,
+        throughput: if bytes { result.total.bytes_per_s } else { result.total.ops_per_s },
+        p99_ns: (result.total.response.count > 0).then_some(result.total.response.p99_ns as f64),
+        limit: result.limit.as_ref().map(|limit| limit.bound.words().to_owned()),
+    };
+    let points: Vec<ScalePoint> = results.iter().map(point).collect();
+    let Some(scaling) = stats::scaling(&points) else { return String::new() };
+    let end = match &scaling.end {
+        Some(end) => {
+            let limit = |limit: &Option<String>| {
+                limit.as_ref().map(|limit| format!(" ({})", escape(limit))).unwrap_or_default()
+            };
+            format!(
+                "<p><strong>It scales to {} {what}</strong>{}; {}{} no longer pay.</p>",
+                end.last,
+                limit(&end.limit_before),
+                end.next,
+                limit(&end.limit_after),
+                what = study.what,
+            )
+        }
+        None => "<p>It scales as far as was measured, or the steps cannot be told from noise.</p>".to_owned(),
+    };
+    let rows = rows(&scaling, &results, bytes, figures);
+    let heads = [study.what, "throughput", "efficiency", "a step brings", "p99", "held back by", "it says"];
+    format!(
+        "<h3>{}</h3>{end}<div class=\"scaling\">{}{}</div>{}",
+        escape(&study.name),
+        throughput(study, &scaling, bytes).map(figure).unwrap_or_default(),
+        latency(study, &scaling).map(figure).unwrap_or_default(),
+        table(&format!("By number of {}", study.what), &heads, &rows)
+    )
+}
+
+fn rows(
+    scaling: &Scaling,
+    results: &[(u32, usize, &CellResult)],
+    bytes: bool,
+    figures: &Figures<'_>,
+) -> Vec<Vec<String>> {
+    let (field, unit) = match bytes {
+        true => ("bytes_per_s", Unit::BytesPerS),
+        false => ("ops_per_s", Unit::OpsPerS),
+    };
+    let row = |step: &stats::ScaleStep| {
+        let of_count: Vec<usize> = results
+            .iter()
+            .filter(|(count, ..)| *count == step.point.count)
+            .map(|(_, position, _)| *position)
+            .collect();
+        let mean = |field: &str, unit| {
+            let paths: Vec<String> =
+                of_count.iter().map(|position| format!("/cells/{position}/result/total/{field}")).collect();
+            figures.mean(&paths, unit).1
+        };
+        let first = of_count.first().map_or(0, |position| position + 1);
+        let ratio = |ratio: &Ratio| {
+            let half = (ratio.high - ratio.low) / 2.0;
+            match half > 0.0 && half.is_finite() {
+                true => format!("{} <span class=\"pm\">± {}</span>", percent(ratio.value), percent(half)),
+                false => percent(ratio.value),
+            }
+        };
+        let verdict = match step.verdict {
+            None => String::new(),
+            Some(StepVerdict::Scales) => "<span class=\"yes\">✓ scales</span>".into(),
+            Some(StepVerdict::Stops) => "<span class=\"no\">✕ stops scaling</span>".into(),
+            Some(StepVerdict::Unclear) => "? within the noise".into(),
+        };
+        vec![
+            format!("<a href=\"#cell-{first}\">{}</a>", step.point.count),
+            mean(&format!("{field}/mean"), unit),
+            ratio(&step.efficiency),
+            step.marginal.as_ref().map_or_else(|| "–".into(), ratio),
+            if step.point.p99_ns.is_some() { mean("response/p99_ns", Unit::Ns) } else { "–".into() },
+            text(step.point.limit.as_deref().unwrap_or("–")),
+            verdict,
+        ]
+    };
+    scaling.steps.iter().map(row).collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", digits(share * 100.0, if share.abs() >= 1.0 { 3 } else { 2 }))
+}
+
+/// The horizontal axis: how many.
+fn counts(study: &Study, scaling: &Scaling) -> Axis {
+    let most = scaling.steps.iter().map(|step| step.point.count).max().unwrap_or(1);
+    let ticks = scaling.steps.iter().map(|step| (f64::from(step.point.count), step.point.count.to_string()));
+    Axis {
+        scale: crate::svg::Scale::Linear,
+        low: 0.0,
+        high: f64::from(most) * 1.06,
+        title: study.what.to_owned(),
+        ticks: ticks.collect(),
+    }
+}
+
+/// Where it stops scaling, as a stretch of the axis.
+fn knee(chart: &mut Chart, scaling: &Scaling) {
+    if let Some(end) = &scaling.end {
+        chart.span("unsteady", f64::from(end.last), f64::from(end.next), "stops scaling");
+    }
+}
+
+fn throughput(study: &Study, scaling: &Scaling, bytes: bool) -> Option<Picture> {
+    let unit = if bytes { Unit::BytesPerS } else { Unit::OpsPerS };
+    let (first, last) = (scaling.steps.first()?, scaling.steps.last()?);
+    let each = first.point.throughput.mean / f64::from(first.point.count);
+    let linear = each * f64::from(last.point.count);
+    let most = scaling.steps.iter().map(|step| step.point.throughput.high).fold(linear, f64::max);
+    let what = if bytes { "Throughput" } else { "Operations a second" };
+    let mut chart = Chart::new(
+        charts::SQUARE,
+        counts(study, scaling),
+        Axis::from_zero(most, unit, ""),
+        &format!("{what} by number of {}, {}", study.what, study.name),
+        &format!(
+            "From {} with {} to {} with {}; {} would be linear.",
+            unit.text(first.point.throughput.mean),
+            first.point.count,
+            unit.text(last.point.throughput.mean),
+            last.point.count,
+            unit.text(linear)
+        ),
+    );
+    knee(&mut chart, scaling);
+    chart.line("linear", [(0.0, Some(0.0)), (f64::from(last.point.count), Some(linear))]);
+    let band: Vec<(f64, f64, f64)> = scaling
+        .steps
+        .iter()
+        .map(|step| {
+            (f64::from(step.point.count), step.point.throughput.low.max(0.0), step.point.throughput.high)
+        })
+        .collect();
+    chart.band("c0", &band);
+    let at = |step: &stats::ScaleStep| (f64::from(step.point.count), step.point.throughput.mean);
+    chart.line("c0", scaling.steps.iter().map(|step| (at(step).0, Some(at(step).1))));
+    chart.dots(
+        "c0",
+        scaling.steps.iter().map(|step| {
+            let (count, rate) = at(step);
+            (count, rate, format!("{} with {count} {}", unit.text(rate), study.what))
+        }),
+    );
+    let legend = vec![
+        ("c0".into(), "measured, with its 95 % interval".into()),
+        ("linear".into(), "linear from the smallest".into()),
+    ];
+    Some(Picture { svg: chart.finish(), title: format!("{what} by number of {}", study.what), legend })
+}
+
+fn latency(study: &Study, scaling: &Scaling) -> Option<Picture> {
+    let points: Vec<(f64, f64)> = scaling
+        .steps
+        .iter()
+        .filter_map(|step| Some((f64::from(step.point.count), step.point.p99_ns.filter(|ns| *ns > 0.0)?)))
+        .collect();
+    let (least, most) = points.iter().fold((f64::MAX, 0.0f64), |(l, m), (_, ns)| (l.min(*ns), m.max(*ns)));
+    if points.is_empty() {
+        return None;
+    }
+    let mut chart = Chart::new(
+        charts::SQUARE,
+        counts(study, scaling),
+        Axis::log(least, most, Unit::Ns, ""),
+        &format!("99th percentile of the latency by number of {}, {}", study.what, study.name),
+        &format!("From {} to {}.", Unit::Ns.text(least), Unit::Ns.text(most)),
+    );
+    knee(&mut chart, scaling);
+    chart.line("p99", points.iter().map(|(count, ns)| (*count, Some(*ns))));
+    chart.dots(
+        "p99",
+        points.iter().map(|(count, ns)| {
+            (*count, *ns, format!("p99 {} with {count} {}", Unit::Ns.text(*ns), study.what))
+        }),
+    );
+    let title = format!("99th percentile by number of {}", study.what);
+    Some(Picture { svg: chart.finish(), title, legend: Vec::new() })
+}
