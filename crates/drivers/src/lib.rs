@@ -9,6 +9,7 @@ pub mod interfaces;
 pub mod net;
 pub mod nfs;
 pub mod null;
+pub mod path_mtu;
 pub mod paths;
 mod payload;
 pub mod s3;

@@ -10,6 +10,7 @@ mod files;
 mod manage;
 mod mounting;
 mod named;
+mod paths;
 mod replies;
 mod server;
 mod streams;
