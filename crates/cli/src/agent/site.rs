@@ -33,7 +33,7 @@ impl Site {
     /// Opens a target as this host is to see it.
     pub fn open(opening: &Opening, run: Run, place: RunId) -> Result<Self, Refusal> {
         let cell = (*opening.cell).clone();
-        let reactor = opening.reactor.parse().map_err(|error| Refusal::failed(format!("{error}")))?;
+        let reactor = opening.reactor.parse().map_err(|error: String| Refusal::failed(error))?;
         let options = OpenOptions {
             run,
             place,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::Plan;
+use experiment::{Cell, Fleet, Plan};
 use fleet::{Crew, Event};
 use provision::Run;
 
@@ -70,9 +70,29 @@ pub fn assemble(
                 warn.warn(&told.text);
                 happened.add(told);
             };
-            crate::fleet::start(fleet, &arguments.fleet, messages, interrupt, Arc::new(tell))
+            let crew = crate::fleet::start(fleet, &arguments.fleet, messages, interrupt, Arc::new(tell))?;
+            if let Err(line) = fits(plan, fleet, &crew) {
+                crew.end();
+                return Err(Refusal::Usage(line));
+            }
+            Ok(crew)
         }
     }
+}
+
+/// Whether every host that came has its variables: some launchers tell names only now.
+fn fits(plan: &Plan, fleet: &Fleet, crew: &Crew) -> Result<(), String> {
+    let mut targets: Vec<&Cell> = Vec::new();
+    for cell in &plan.cells {
+        if !targets.iter().any(|known| known.target == cell.target) {
+            targets.push(cell);
+        }
+    }
+    let names = crew.names();
+    let hosts = names.iter().zip(0..);
+    hosts
+        .flat_map(|host| targets.iter().map(move |cell| (host, cell)))
+        .try_for_each(|((name, index), cell)| fleet.cell_for(cell, name, index).map(drop))
 }
 
 fn told(event: &Event) -> Told {
