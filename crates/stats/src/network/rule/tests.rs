@@ -1,3 +1,5 @@
+//! What the rule promises: few false alarms, and the degraded link or host by name.
+
 use super::*;
 use crate::{LinkFacts, NetworkLink, estimate};
 
