@@ -10,6 +10,7 @@ mod exit;
 mod fio;
 mod fleet;
 mod interrupt;
+mod limit_words;
 mod live;
 mod messages;
 mod moment;

@@ -20,6 +20,7 @@ from . import (
     path_more_checks,
     plot_checks,
     s3_checks,
+    verdict_checks,
 )
 from .lab import Lab
 from .report import Report
@@ -54,6 +55,7 @@ def main() -> int:
         | fleet_checks.SCENARIOS
         | fleet_faults.SCENARIOS
         | network_checks.SCENARIOS
+        | verdict_checks.SCENARIOS
     ).items():
         if not given.patterns or any(pattern in name for pattern in given.patterns):
             with report.scenario(name, SCENARIO_SECONDS):

@@ -38,6 +38,8 @@ pub struct CellOutcome {
     pub failure: Option<Failure>,
     /// What is thought of the measurement.
     pub verdict: Option<Verdict>,
+    /// What held it back.
+    pub limit: Option<stats::limit::Finding>,
 }
 
 /// Why a job ended badly.

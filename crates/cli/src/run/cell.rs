@@ -10,6 +10,7 @@ use metrics::ErrorKind;
 use stats::SteadyOutcome;
 use store::{CellResult, ErrorSample, StageRecord, State};
 
+use super::bottleneck;
 use super::context::{Context, Fault};
 use super::facts;
 use super::gates;
@@ -237,7 +238,8 @@ fn assemble(
 ) -> Ended {
     let measured = &load.measured;
     let open_loop = measured.open_loop(&load.arrivals);
-    let evidence = evidence(cell, site, load, checked, together);
+    let limit = bottleneck::find(context, cell, site, measured, &load.arrivals);
+    let evidence = Evidence { limit: limit.clone(), ..evidence(cell, site, load, checked, together) };
     let verdict = verdict::judge(cell, &measured.steady, &evidence);
     let mut gate_results = gates::judge(&cell.gates, &measured.figures);
     // Errors are counted wherever they happened.
@@ -276,9 +278,13 @@ fn assemble(
         hosts: measured.hosts.clone(),
         fleet: hosts::evenness(&measured.hosts, measured.skew),
         paths: if context.crew.is_local() { measured.result.paths.clone() } else { Vec::new() },
-        limit: None,
+        limit: limit.map(Box::new),
     };
-    outcome::keep(context, cell, measured, &result.verdict);
+    outcome::keep(context, cell, measured, &result);
+    if let Some(limit) = result.limit.as_ref().filter(|_| context.outcomes.is_some()) {
+        // fio's output has no place for it.
+        context.remark(cell, "limit", &format!("{}; next: {}", limit.sentence, limit.next));
+    }
     let (state, failure) = match (errors_ended_it, load.interrupted) {
         (true, _) => (State::Failed, Some(evidence.errors_line())),
         (false, true) => (State::Interrupted, None),
@@ -343,20 +349,11 @@ fn evidence(cell: &Cell, site: &Site, load: &Load, checked: &Checked, together: 
         measured_s: measured.seconds(),
         abandoned: result.abandoned,
         unseen: result.unseen_intervals,
-        busiest_worker: busiest_worker(measured, site),
-        busiest_core: measured.cores.iter().map(|core| core.busy).reduce(f64::max),
+        limit: None,
         steal: measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max),
         open_loop: measured.open_loop(&load.arrivals),
         cacheable: site.uses_page_cache(),
         cache_bytes: site.cache_bytes(),
         doubts,
     }
-}
-
-fn busiest_worker(measured: &Measured, site: &Site) -> Option<f64> {
-    let window = measured.result.window_ns;
-    if site.virtual_clock() || window == 0 {
-        return None;
-    }
-    measured.result.worker_cpu_ns.iter().max().map(|most| *most as f64 / window as f64)
 }

@@ -15,6 +15,7 @@ use super::load;
 use super::recorder::Recorder;
 use super::site::Site;
 use super::together::Together;
+use super::witness::Witness;
 use crate::fio::outcome::{CellOutcome, DiskUse};
 use crate::interrupt::Interrupt;
 use crate::live::model::Stage;
@@ -88,6 +89,8 @@ pub struct Order<'a> {
     pub beside: Beside,
     /// The cells beside it; `None` when nothing runs beside this stage.
     pub together: Option<&'a Together>,
+    /// Who keeps what the hosts did meanwhile.
+    pub witness: Option<&'a Witness>,
     /// Bytes that it will move in all, when that is known.
     pub bytes_expected: Option<u64>,
 }
@@ -103,6 +106,7 @@ impl<'a> Order<'a> {
             task,
             beside: Beside::default(),
             together: None,
+            witness: None,
             bytes_expected: None,
         }
     }
@@ -220,6 +224,9 @@ impl Context {
                 self.recorder().host_interval(cell, order.name, order.trial, &names[*member], interval);
             }
             Seen::Sample { member, sample } if order.name == super::MEASURE => {
+                if let Some(witness) = order.witness {
+                    witness.add(*member, sample);
+                }
                 if let Some(since_ns) = since_ns {
                     let at_ns = clock::now_ns().saturating_sub(since_ns);
                     self.recorder().sample(cell, &names[*member], at_ns, sample);

@@ -18,6 +18,7 @@ use super::recorder::Span;
 use super::samples::Sampler;
 use super::site::Site;
 use super::together::{Place, Together};
+use super::witness::Witness;
 use crate::client::CoreLoad;
 use crate::fio::logs::Running;
 use crate::fio::outcome::Samples;
@@ -41,6 +42,8 @@ pub struct Measured {
     pub window: Span,
     /// The cores meanwhile; empty on a virtual clock.
     pub cores: Vec<CoreLoad>,
+    /// What the hosts did meanwhile.
+    pub witness: Witness,
     /// Throughput of each direction over time.
     pub samples: Samples,
     /// A signal ended it.
@@ -150,8 +153,10 @@ pub fn measure(
     let mut sampler = Sampler::new(report.unwrap_or(&Reporting::default()));
     let mut span: Option<(u64, u64)> = None;
     let mut decided = false;
+    let witness = Witness::default();
     let order = Order {
         trial: task.trial,
+        witness: Some(&witness),
         beside,
         together: Some(together),
         ..Order::mass(cell, task.site, super::MEASURE, StageTask::Measure(task_of_hosts))
@@ -205,7 +210,7 @@ pub fn measure(
     };
     let samples = sampler.samples();
     let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };
-    Ok(Measured { result, parts, hosts, skew, steady, figures, window, cores, samples, interrupted })
+    Ok(Measured { result, parts, hosts, skew, steady, figures, window, cores, witness, samples, interrupted })
 }
 
 /// The rule's name in results.

@@ -6,6 +6,7 @@
 pub mod allocated;
 pub mod arguments;
 mod begin;
+pub mod bottleneck;
 mod cell;
 mod context;
 mod crew;
@@ -39,6 +40,7 @@ mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 mod verify;
+mod witness;
 
 use std::fs::File;
 use std::io::Write;

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use experiment::{Cell, SteadyRule};
-use store::Verdict;
+use store::CellResult;
 
 use super::context::Context;
 use super::job;
@@ -11,13 +11,14 @@ use super::measure::Measured;
 use crate::fio::outcome::{CellOutcome, Failure, Samples};
 
 /// Keeps what a cell found.
-pub fn keep(context: &Context, cell: &Cell, measured: &Measured, verdict: &Verdict) {
+pub fn keep(context: &Context, cell: &Cell, measured: &Measured, result: &CellResult) {
     put(context, || CellOutcome {
         load: Some(measured.result.clone()),
         samples: measured.samples.clone(),
         steady: (cell.steady != SteadyRule::None).then(|| measured.steady.clone()),
         failure: job::fault(measured),
-        verdict: Some(verdict.clone()),
+        verdict: Some(result.verdict.clone()),
+        limit: result.limit.as_deref().cloned(),
         ..nothing(cell)
     });
 }
@@ -37,6 +38,7 @@ pub fn nothing(cell: &Cell) -> CellOutcome {
         steady: None,
         failure: None,
         verdict: None,
+        limit: None,
     }
 }
 

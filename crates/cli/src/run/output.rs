@@ -6,6 +6,10 @@ use stats::Estimate;
 use store::{CellRecord, CellResult, RunRecord, State, Validity};
 use units::{ByteRate, OpRate, latency};
 
+use crate::limit_words;
+
+/// With more cells than this the evidence of each is only in `manometer show`.
+const TABLES: usize = 4;
 /// Reasons that are shown of each cell.
 const REASONS: usize = 4;
 
@@ -194,6 +198,9 @@ fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
             lines.push(format!("and {} more reasons", reasons.len() - skip - REASONS));
         }
         lines.extend(points(result));
+        if let Some(limit) = &result.limit {
+            lines.extend(limit_words::lines(limit, run.plan.cells.len() <= TABLES));
+        }
     }
     if lines.is_empty() {
         return String::new();

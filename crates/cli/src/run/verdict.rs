@@ -3,11 +3,10 @@
 use experiment::{CacheControl, Cell};
 use metrics::OpKind;
 use stats::SteadyOutcome;
+use stats::limit::{Bound, Confidence, Finding};
 use store::{OpenLoop, Validity, Verdict};
 use units::{Size, Span};
 
-/// A worker that had less of its core left than this was the limit.
-const SATURATED: f64 = 0.95;
 /// More of a core than this was taken by other machines on the same hardware.
 const STOLEN: f64 = 0.05;
 /// Up to this share of the operations may wait at the end.
@@ -42,10 +41,8 @@ pub struct Evidence {
     pub abandoned: u64,
     /// Intervals that were not seen.
     pub unseen: u64,
-    /// Share of its core that the busiest worker used; `None` on a virtual clock.
-    pub busiest_worker: Option<f64>,
-    /// Share of the busiest core's time that was not idle.
-    pub busiest_core: Option<f64>,
+    /// What held it back; `None` on a virtual clock.
+    pub limit: Option<Finding>,
     /// Largest share of a core's time that the hypervisor gave to others.
     pub steal: f64,
     /// With a rate: how the schedule was kept.
@@ -150,7 +147,7 @@ fn warnings(cell: &Cell, evidence: &Evidence) -> Vec<String> {
     }
     let open_loop = evidence.open_loop.as_ref().into_iter();
     reasons.extend(open_loop.flat_map(|open| schedule(open, evidence.measured_s)));
-    reasons.extend(client(cell, evidence));
+    reasons.extend(client(evidence));
     if evidence.unseen > 0 {
         reasons.push(format!(
             "{} intervals were not seen because this machine was too busy: the time lines have gaps",
@@ -181,23 +178,12 @@ fn schedule(open: &OpenLoop, measured_s: f64) -> Vec<String> {
     reasons
 }
 
-/// The client as the limit.
-fn client(cell: &Cell, evidence: &Evidence) -> Vec<String> {
+/// The client as the limit: what held it back is said beside.
+fn client(evidence: &Evidence) -> Vec<String> {
     let mut reasons = Vec::new();
-    if let Some(share) = evidence.busiest_worker.filter(|share| *share > SATURATED) {
-        let next = match std::thread::available_parallelism() {
-            Ok(cores) if cores.get() as u32 > cell.workload.jobs => "add jobs",
-            _ => "add cores or hosts",
-        };
-        reasons.push(format!(
-            "the client was the limit: a worker used {:.0} % of its core; {next}",
-            share.min(1.0) * 100.0
-        ));
-    } else if let Some(share) = evidence.busiest_core.filter(|share| *share > 0.99) {
-        reasons.push(format!(
-            "a core of the client was {:.0} % busy: it may have been the limit",
-            share * 100.0
-        ));
+    let bound = |limit: &&Finding| limit.bound == Bound::Client && limit.confidence > Confidence::Low;
+    if evidence.limit.as_ref().filter(bound).is_some() {
+        reasons.push("the client was the limit: the target may do more than these figures say".to_owned());
     }
     if evidence.steal > STOLEN {
         reasons.push(format!(

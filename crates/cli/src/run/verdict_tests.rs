@@ -1,6 +1,7 @@
 //! Tests of the judgement.
 
 use experiment::{CacheControl, Cell, ErrorPolicy, Plan, Settings, Source, SteadyRule};
+use stats::limit::{Evidence as Limits, Finding, Host, Load, judge as judge_limit};
 use stats::{Shape, SteadyOutcome, Window};
 use store::{OpenLoop, Validity};
 
@@ -30,16 +31,16 @@ fn steady(rule: &str, reached: bool) -> SteadyOutcome {
     }
 }
 
+/// A finding that a worker's core was full.
+fn client_bound() -> Finding {
+    let host = Host { samples: 10, workers: 1, ran: 0.97, ..Host::default() };
+    let load = Load { ops_per_s: 1.0, ..Load::default() };
+    judge_limit(&Limits { load: load.clone(), hosts: vec![Host { load, ..host }] })
+}
+
 /// A measurement without a flaw.
 fn flawless() -> Evidence {
-    Evidence {
-        ok: 100_000,
-        bytes: 1 << 50,
-        measured_s: 1e6,
-        busiest_worker: Some(0.5),
-        busiest_core: Some(0.6),
-        ..Evidence::default()
-    }
+    Evidence { ok: 100_000, bytes: 1 << 50, measured_s: 1e6, ..Evidence::default() }
 }
 
 /// What a cell is called with one flaw, and the one reason for it.
@@ -89,8 +90,7 @@ fn what_makes_figures_doubtful() {
         reason
     };
     assert!(warn(|e| e.failed = 10).contains("10 operations failed (less than 0.1 %)"));
-    assert!(warn(|e| e.busiest_worker = Some(0.97)).contains("the client was the limit: a worker used 97 %"));
-    assert!(warn(|e| e.busiest_core = Some(1.0)).contains("a core of the client"));
+    assert!(warn(|e| e.limit = Some(client_bound())).contains("the client was the limit"));
     assert!(warn(|e| e.steal = 0.2).contains("hypervisor"));
     assert!(warn(|e| e.unseen = 3).contains("3 intervals were not seen"));
     assert!(warn(|e| e.abandoned = 2).contains("never got an answer"));

@@ -113,7 +113,7 @@ pub(super) fn put_echoes(paths: &mut [PathSample], echoed: &[Option<Echoed>]) {
         let Some(echoed) = echoed else { continue };
         path.echoes = echoed.sent;
         path.echoes_lost = echoed.lost;
-        path.echo_us = echoed.sum_us.checked_div(echoed.answered.into()).map(|us| us as u32);
+        path.echo_us = (echoed.answered > 0).then_some(echoed.least_us as u32);
     }
 }
 
@@ -151,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn echoes_are_means_of_answers() {
+    fn echoes_are_told_by_the_fastest() {
         let mut paths = Paths::default();
         let mut seen = paths.add(vec![connection(1, [10, 0, 0, 2], 1, 1, 1)], 1_000_000_000);
-        put_echoes(&mut seen, &[Some(Echoed { sent: 5, answered: 4, lost: 1, sum_us: 4000 })]);
+        put_echoes(&mut seen, &[Some(Echoed { sent: 5, answered: 4, lost: 1, least_us: 1000 })]);
         assert_eq!((seen[0].echo_us, seen[0].echoes, seen[0].echoes_lost), (Some(1000), 5, 1));
-        put_echoes(&mut seen, &[Some(Echoed { sent: 5, answered: 0, lost: 5, sum_us: 0 })]);
+        put_echoes(&mut seen, &[Some(Echoed { sent: 5, answered: 0, lost: 5, least_us: 0 })]);
         assert_eq!(seen[0].echo_us, None);
     }
 }

@@ -182,7 +182,7 @@ pub struct PathSample {
     pub rtt_us: u32,
     /// The least that any connection saw, in microseconds.
     pub min_rtt_us: u32,
-    /// Round-trip time of echoes (ICMP) sent beside the load, the mean, in microseconds; absent where they are not allowed or
+    /// Round-trip time of the fastest of the echoes (ICMP) sent beside the load, in microseconds; absent where they are not allowed or
     /// not answered.
     pub echo_us: Option<u32>,
     /// Echoes that were sent.

@@ -129,9 +129,8 @@ struct Counts {
     out_of_order: u64,
     echoes: u64,
     echoes_lost: u64,
-    /// Sum of the means of echoes, and how many they are of.
-    echo_us: f64,
-    answered: f64,
+    /// Of the fastest of each sample.
+    echoes_us: Vec<u32>,
 }
 
 fn paths(samples: &[&HostSample], means: &Means) -> Vec<Path> {
@@ -149,7 +148,7 @@ fn paths(samples: &[&HostSample], means: &Means) -> Vec<Path> {
         out_of_order: share(counts.out_of_order, counts.received),
         segments: counts.sent + counts.received,
         echoes_lost: share(counts.echoes_lost, counts.echoes),
-        echo_s: (counts.answered > 0.0).then(|| counts.echo_us / counts.answered / 1e6),
+        echo_s: median(counts.echoes_us).map(|us| f64::from(us) / 1e6),
         ..path
     });
     each.collect()
@@ -179,11 +178,12 @@ fn add(path: &mut Path, counts: &mut Counts, seen: &PathSample, weight: f64) {
     counts.out_of_order += seen.out_of_order;
     counts.echoes += u64::from(seen.echoes);
     counts.echoes_lost += u64::from(seen.echoes_lost);
-    if let Some(echo_us) = seen.echo_us {
-        // Samples are of about the same number of echoes.
-        counts.echo_us += f64::from(echo_us);
-        counts.answered += 1.0;
-    }
+    counts.echoes_us.extend(seen.echo_us);
+}
+
+fn median(mut values: Vec<u32>) -> Option<u32> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
 }
 
 fn disks(samples: &[&HostSample], means: &Means) -> Vec<Disk> {

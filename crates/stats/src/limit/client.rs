@@ -19,6 +19,20 @@ pub(super) const SOFTIRQ: f64 = 0.7;
 /// More time than this without memory (the kernel's PSI: all tasks stalled).
 pub(super) const STALLED: f64 = 0.1;
 
+/// A thread that runs or waits for a core for less of the time than this waits for something else: then it does not matter
+/// how full the cores are.
+const WANTED: f64 = 0.7;
+/// Or so much of a core goes for packets.
+const PACKETS: f64 = 0.3;
+
+/// The load wants more of the cores than there may be left. A sender whose peer takes nothing does not, by the kernel's account.
+pub(super) fn wants_cores(host: &Host) -> bool {
+    if host.paths.iter().any(|path| path.sends() && path.window_limited >= 0.5) {
+        return false;
+    }
+    host.ran.max(host.ran_while_waiting + host.waited) >= WANTED || host.softirq_core.softirq >= PACKETS
+}
+
 /// The first rule that holds.
 pub(super) fn limit(host: &Host) -> Option<Found> {
     quota(host)
@@ -56,8 +70,7 @@ fn quota(host: &Host) -> Option<Found> {
 
 /// Steal of /proc/stat: the hypervisor ran somebody else.
 fn steal(host: &Host) -> Option<Found> {
-    let short = host.ran + host.waited + host.steal >= FULL || host.busy >= FULL;
-    if host.steal < STOLEN || !short {
+    if host.steal < STOLEN || host.busy < FULL || !wants_cores(host) {
         return None;
     }
     let why = format!("the hypervisor gave {} of a core to other machines", percent(host.steal));
@@ -85,7 +98,7 @@ fn worker(host: &Host) -> Option<Found> {
 fn others(host: &Host) -> Option<Found> {
     let wanted = host.ran_while_waiting + host.waited;
     let theirs = (host.busy * host.cores - host.own_cores).max(0.0);
-    if host.waited < WAITED || wanted < 0.8 || theirs < host.own_cores * 0.5 {
+    if host.waited < WAITED || wanted < 0.8 || !wants_cores(host) || theirs < host.own_cores * 0.5 {
         return None;
     }
     let why = format!(
@@ -98,7 +111,7 @@ fn others(host: &Host) -> Option<Found> {
 
 /// No core has time left, whichever thread used it.
 fn cores(host: &Host) -> Option<Found> {
-    if host.busy < ALL_FULL {
+    if host.busy < ALL_FULL || !wants_cores(host) {
         return None;
     }
     let theirs = (host.busy * host.cores - host.own_cores).max(0.0);

@@ -167,7 +167,8 @@ pub struct Path {
     pub rtt_s: f64,
     /// The least round-trip time, in seconds; 0 when unknown.
     pub least_rtt_s: f64,
-    /// Round-trip time of echoes beside the load, in seconds.
+    /// Round-trip time of echoes beside the load, in seconds: the least of each second, of which the median. A queue that
+    /// stands is in each of them; a host that is slow to answer now and then is not.
     pub echo_s: Option<f64>,
     /// Share of the echoes without an answer.
     pub echoes_lost: f64,

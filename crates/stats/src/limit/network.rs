@@ -54,7 +54,7 @@ pub(super) fn small_packets(host: &Host) -> Option<Found> {
     }
     let why = |what: &str| format!("segments of {} bytes where 1448 are usual, and {what}", path.mss_bytes);
     let next = "look for the interface or switch port with the small MTU on this path";
-    let full = host.busy >= client::FULL || host.ran >= client::FULL || host.softirq_core.softirq >= 0.5;
+    let full = host.busy >= client::FULL && client::wants_cores(host) || host.ran >= client::FULL;
     if full {
         let what = format!("cores {} busy with {} packets/s", percent(host.busy), packets(host));
         return found(Cause::SmallPackets, Confidence::Medium, why(&what), next)

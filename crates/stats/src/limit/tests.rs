@@ -1,3 +1,5 @@
+//! Tests of the rules, from evidence that is made up.
+
 use super::*;
 
 /// A host whose load waits for a target behind a network with room: four jobs of eight lanes, 1 MiB writes.
@@ -121,10 +123,12 @@ fn others_on_the_cores_are_told_from_own_load() {
         (host.waited, host.ran, host.ran_while_waiting) = (0.5, 0.45, 0.45);
         (host.busy, host.own_cores) = (1.0, 2.0);
     });
-    says(Bound::Client, Cause::Steal, |host| (host.steal, host.busy) = (0.3, 0.95));
+    says(Bound::Client, Cause::Steal, |host| (host.steal, host.busy, host.ran) = (0.3, 0.95, 0.8));
     // Stolen time on a host that has time left holds nothing back.
     says(Bound::Target, Cause::Service, |host| host.steal = 0.3);
-    says(Bound::Client, Cause::CoresFull, |host| (host.busy, host.own_cores) = (0.97, 6.0));
+    says(Bound::Client, Cause::CoresFull, |host| (host.busy, host.own_cores, host.ran) = (0.97, 6.0, 0.8));
+    // Others may use all that the load leaves: as long as it gets what it wants, they are not the limit.
+    says(Bound::Target, Cause::Service, |host| (host.busy, host.own_cores, host.ran) = (1.0, 0.1, 0.05));
     says(Bound::Client, Cause::Memory, |host| host.memory_full = 0.3);
 }
 
@@ -147,6 +151,8 @@ fn the_kernels_account_of_senders_is_used() {
     says(Bound::Network, Cause::Window, |host| {
         let path = &mut host.paths[0];
         (path.busy, path.window_limited, path.peer_window) = (0.95, 0.9, 16384.0);
+        // Whatever else runs there: the kernel says what the sender waits for.
+        (host.busy, host.ran, host.waited) = (1.0, 0.8, 0.1);
     });
 }
 
@@ -233,7 +239,9 @@ fn a_slow_path_among_others_is_named() {
 
 #[test]
 fn small_packets_are_named_where_they_cost() {
-    says(Bound::Network, Cause::SmallPackets, |host| (host.paths[0].mss_bytes, host.busy) = (524, 0.97));
+    says(Bound::Network, Cause::SmallPackets, |host| {
+        (host.paths[0].mss_bytes, host.busy, host.softirq_core.softirq) = (524, 0.97, 0.4);
+    });
     says(Bound::Network, Cause::SmallPackets, |host| {
         let path = &mut host.paths[0];
         (path.mss_bytes, path.busy, path.echo_s) = (1228, 0.98, Some(0.02));

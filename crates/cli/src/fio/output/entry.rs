@@ -57,6 +57,8 @@ pub struct Own {
     pub cells: Vec<u32>,
     /// The worst verdict, in a word.
     pub verdict: Option<store::Verdict>,
+    /// What held it back; of several jobs the first's.
+    pub limit: Option<stats::limit::Finding>,
     /// Why a job ended badly.
     pub failure: Option<String>,
     /// Failed operations by kind.
@@ -105,6 +107,7 @@ impl Entry {
             own: Own {
                 cells: vec![cell.index],
                 verdict: outcome.verdict.clone(),
+                limit: outcome.limit.clone(),
                 failure: outcome.failure.as_ref().map(|failure| failure.text.clone()),
                 ..Own::default()
             },
@@ -237,6 +240,7 @@ impl Own {
             (Some(mine), Some(theirs)) if worse(&mine, &theirs) => Some(theirs),
             (mine, theirs) => mine.or(theirs),
         };
+        self.limit = self.limit.take().or(other.limit);
         self.failure = self.failure.take().or(other.failure);
         for (kind, count) in other.errors {
             *self.errors.entry(kind).or_default() += count;

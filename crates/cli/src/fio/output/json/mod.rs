@@ -125,6 +125,8 @@ struct OwnJobPart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<&'a store::Verdict>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'a stats::limit::Finding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a str>,
     errors: &'a BTreeMap<ErrorKind, u64>,
     in_flight_at_end: u64,
@@ -209,6 +211,7 @@ impl<'a> JobPart<'a> {
             manometer: OwnJobPart {
                 cells: &entry.own.cells,
                 verdict: entry.own.verdict.as_ref(),
+                limit: entry.own.limit.as_ref(),
                 failure: entry.own.failure.as_deref(),
                 errors: &entry.own.errors,
                 in_flight_at_end: entry.own.in_flight_at_end,

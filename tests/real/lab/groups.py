@@ -1,0 +1,70 @@
+"""Control groups that limit processes, of either version, and that go away."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+PERIOD_US = 100_000
+
+
+class Group:
+    """A control group; `inside` wraps a command so that it runs in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def inside(self, command: list[str]) -> list[str]:
+        """The command, wrapped."""
+        return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(self.path), *command]
+
+
+@contextmanager
+def group(controller: str) -> Iterator[tuple[Group, bool]]:
+    """A fresh group of a controller (version 1), or of the whole hierarchy (version 2); which is said by the second."""
+    first = (ROOT / controller).is_dir()
+    above = ROOT / controller if first else ROOT
+    if not first:
+        (above / "cgroup.subtree_control").write_text(f"+{'io' if controller == 'blkio' else controller}")
+    path = above / f"manometer-{os.getpid()}-{time.monotonic_ns()}"
+    path.mkdir()
+    try:
+        yield Group(path), first
+    finally:
+        # What ran in it may take a moment to be gone.
+        for _ in range(100):
+            try:
+                path.rmdir()
+                break
+            except OSError:
+                time.sleep(0.05)
+
+
+@contextmanager
+def processor_share(share: float) -> Iterator[Group]:
+    """A group that may use so much of one core."""
+    with group("cpu") as (made, first):
+        quota = int(share * PERIOD_US)
+        if first:
+            (made.path / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+            (made.path / "cpu.cfs_quota_us").write_text(str(quota))
+        else:
+            (made.path / "cpu.max").write_text(f"{quota} {PERIOD_US}")
+        yield made
+
+
+@contextmanager
+def disk_rate(device: Path, bytes_per_s: int) -> Iterator[Group]:
+    """A group that may write so many bytes a second to a block device."""
+    number = device.stat().st_rdev
+    name = f"{os.major(number)}:{os.minor(number)}"
+    with group("blkio") as (made, first):
+        if first:
+            (made.path / "blkio.throttle.write_bps_device").write_text(f"{name} {bytes_per_s}")
+        else:
+            (made.path / "io.max").write_text(f"{name} wbps={bytes_per_s}")
+        yield made

@@ -1,0 +1,313 @@
+"""Arranged situations, each with one thing that holds the load back: the verdict must name it.
+
+Client and server share this machine's cores, and perhaps with other work. So the limits are set low, far below what the
+cores can do, and the client goes before others (nice), so that what is arranged is what limits.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .blocks import image, loop
+from .ganesha import Ganesha
+from .groups import disk_rate, processor_share
+from .lab import Lab
+from .manometer import SLACK_SECONDS, Manometer
+from .place import Namespace, Place, veth
+from .process import Child, run, wait_until
+from .report import Report
+
+# A session is scheduled as one (autogroup), so it must go first as a whole.
+FIRST = ["sh", "-c", '{ echo -20 > /proc/$$/autogroup; } 2> /dev/null; exec nice -n -20 "$@"', "first"]
+READ = "ops: read, jobs: 1, queue_depth: 8, block_size: 128KiB, files: 4, file_size: 2MiB"
+WRITE = "ops: write, jobs: 1, queue_depth: 8, block_size: 128KiB, files: 4, file_size: 2MiB"
+TBF = ["tbf", "rate", "80mbit", "burst", "32kb", "latency", "50ms"]
+
+
+@dataclass
+class Ground:
+    """A client's and a server's namespace at the ends of cables."""
+
+    lab: Lab
+    stack: ExitStack
+    directory: Path
+    near: Namespace
+    far: Namespace
+    addresses: list[str]
+    # Wraps the client's and the server's command.
+    client: Callable[[list[str]], list[str]] = field(default=lambda command: command)
+
+    def array(self, *faults: str) -> str:
+        """Starts a simulated array with one file system; the URL of its export on the first cable."""
+        ready = self.directory / "ready.json"
+        token = self.directory / "token"
+        token.write_text("T-00000000-0000-4000-8000-000000000000")
+        token.chmod(0o600)
+        data = [f"--data={ip},nfs=2049,mount=20048,portmap=111,s3={8000 + n}" for n, ip in enumerate(self.addresses)]
+        command = [str(self.lab.manometer), "array", "--plain-http", "--management=127.0.0.1:8080", f"--token-file={token}"]
+        command += [f"--ready-file={ready}", *data, *(f"--fault={fault}" for fault in faults)]
+        child = Child(self.far.server(FIRST + command), self.directory / "array.log")
+        self.stack.callback(child.stop)
+        wait_until("simulated array", ready.exists, 20, child)
+        curl = ["curl", "-sS", "--fail", "--max-time", "20"]
+        login = [*curl, "-D", "-", "-o", "/dev/null", "-X", "POST", "-H", f"api-token: {token.read_text()}"]
+        answer = run(self.far.client([*login, "http://127.0.0.1:8080/api/login"]))
+        session = next(line.split(":", 1)[1].strip() for line in answer.splitlines() if line.lower().startswith("x-auth-token"))
+        body = ["-H", "Content-Type: application/json", "-H", f"x-auth-token: {session}", "-d", '{"nfs": {"v3_enabled": true}}']
+        run(self.far.client([*curl, "-X", "POST", *body, "http://127.0.0.1:8080/api/2.0/file-systems?names=bench"]))
+        return f"nfs://{self.addresses[0]}/bench"
+
+    def shape(self, place: Namespace, device: str, *qdisc: str) -> None:
+        """Puts a queueing discipline at the way out of an interface."""
+        run(place.client(["tc", "qdisc", "add", "dev", device, "root", *qdisc]))
+
+
+@contextmanager
+def ground(lab: Lab, cables: int = 1, mtu: int = 1500) -> Iterator[Ground]:
+    """Two namespaces with cables between them."""
+    with ExitStack() as stack:
+        directory = stack.enter_context(lab.directory())
+        near, far = (Namespace(directory / name) for name in ("near", "far"))
+        stack.callback(near.stop)
+        stack.callback(far.stop)
+        addresses = [veth(near, far, number, mtu, mtu)[1] for number in range(1, cables + 1)]
+        yield Ground(lab, stack, directory, near, far, addresses)
+
+
+def limit(
+    lab: Lab,
+    place: Place,
+    url: str,
+    workload: str,
+    *,
+    options: str = "",
+    wrap: Callable[[list[str]], list[str]] = lambda command: command,
+    measure: str = "5s",
+) -> dict[str, Any]:
+    """Runs one cell; what is said of its limit."""
+    manometer = Manometer(lab.manometer, place)
+    file = place.directory / "experiment.yaml"
+    file.write_text(
+        f"name: verdict\ntargets:\n  there: {{url: '{url}'{options}}}\nworkloads:\n  load: {{{workload}}}\n"
+        f"stages: {{warm_up: 0s, measure: {measure}}}\nsteady: none\n"
+    )
+    arguments = ["run", str(file), f"--results={place.directory / 'results.sqlite'}", "--output=json"]
+    stem = place.directory / "verdict"
+    command = wrap(place.client([*FIRST, str(lab.manometer), *arguments]))
+    child = Child(command, stem.with_suffix(".out"), env=manometer.env, separate_stderr=stem.with_suffix(".err"))
+    try:
+        code = child.wait(SLACK_SECONDS)
+    finally:
+        child.stop()
+    if not child.text().startswith("{"):
+        raise RuntimeError(f"ended with {code}: {child.error_text()[-2000:]}")
+    cell = json.loads(child.text())["cells"][0]
+    if not cell.get("result"):
+        raise RuntimeError(f"nothing measured: {cell.get('failure')}")
+    return dict(cell["result"]["limit"])
+
+
+def token_bucket(lab: Lab) -> dict[str, Any]:
+    """Reads through a token bucket at the server's way out."""
+    with ground(lab) as at:
+        url = at.array()
+        at.shape(at.far, "mmf1", *TBF)
+        return limit(lab, at.near, url, READ)
+
+
+def shaped_class(lab: Lab) -> dict[str, Any]:
+    """Writes through a class of a shaper at the client's way out."""
+    with ground(lab) as at:
+        url = at.array()
+        at.shape(at.near, "mmn1", "handle", "1:", "htb", "default", "1")
+        leaf = ["tc", "class", "add", "dev", "mmn1", "parent", "1:", "classid", "1:1", "htb", "rate", "80mbit", "ceil", "80mbit"]
+        run(at.near.client(leaf))
+        return limit(lab, at.near, url, WRITE)
+
+
+def quota(lab: Lab) -> dict[str, Any]:
+    """The client may use a tenth of a core."""
+    with ground(lab) as at, processor_share(0.1) as group:
+        return limit(lab, at.near, at.array(), READ, wrap=group.inside)
+
+
+def others(lab: Lab) -> dict[str, Any]:
+    """Other programs want all cores, as much as the client does."""
+    with lab.directory() as directory, ExitStack() as stack:
+        for number in range(6):
+            busy = Child([*FIRST, "sh", "-c", "while :; do :; done"], directory / f"busy-{number}.log")
+            stack.callback(partial(busy.stop, 0))
+        return limit(lab, Place(directory), "null:", "ops: read, jobs: 2, queue_depth: 32, block_size: 4KiB, files: 4, file_size: 1MiB")
+
+
+def slow_server(lab: Lab) -> dict[str, Any]:
+    """The server may use a twentieth of a core."""
+    with ground(lab) as at, processor_share(0.05) as group:
+        server = Ganesha(at.far, 2049, 20048, address=at.addresses[0])
+        at.stack.callback(server.stop)
+        (group.path / "cgroup.procs").write_text(str(server.child.pid))
+        for task in Path(f"/proc/{server.child.pid}/task").iterdir():
+            (group.path / "tasks").write_text(task.name) if (group.path / "tasks").exists() else None
+        for child in children(server.child.pid):
+            (group.path / "cgroup.procs").write_text(str(child))
+        return limit(lab, at.near, server.url(), READ, options=", mount_port: 20048")
+
+
+def children(parent: int) -> list[int]:
+    """All processes below one."""
+    found: list[int] = []
+    for line in run(["ps", "-eo", "pid=,ppid="]).splitlines():
+        pid, above = (int(word) for word in line.split())
+        if above == parent:
+            found += [pid, *children(pid)]
+    return found
+
+
+def slow_array(lab: Lab) -> dict[str, Any]:
+    """The array gives no more than 8 MB/s."""
+    with ground(lab) as at:
+        return limit(lab, at.near, at.array("*/nfs=bandwidth:8MB/s"), READ)
+
+
+def lossy(lab: Lab) -> dict[str, Any]:
+    """Two packets of a hundred are lost on their way to the client."""
+    with ground(lab) as at:
+        url = at.array()
+        drop = ["iptables", "-A", "INPUT", "-i", "mmn1", "-m", "statistic", "--mode", "random", "--probability", "0.02", "-j", "DROP"]
+        run(at.near.client(drop))
+        return limit(lab, at.near, url, READ)
+
+
+def small_packets(lab: Lab) -> dict[str, Any]:
+    """The cable carries packets of 576 bytes, and cards send each by itself."""
+    with ground(lab, mtu=576) as at:
+        for place, device in ((at.near, "mmn1"), (at.far, "mmf1")):
+            run(place.client(["ip", "link", "set", device, "gso_max_segs", "1"]))
+        return limit(lab, at.near, at.array(), READ)
+
+
+def slow_path(lab: Lab) -> dict[str, Any]:
+    """One of four cables carries a tenth of the others."""
+    with ground(lab, cables=4) as at:
+        url = at.array()
+        for number in range(1, 5):
+            rate = "4mbit" if number == 3 else "40mbit"
+            at.shape(at.near, f"mmn{number}", "tbf", "rate", rate, "burst", "32kb", "latency", "50ms")
+        # Each job has a connection through a cable of its own.
+        more = ",".join(f"nfs://{ip}/bench" for ip in at.addresses[1:])
+        workload = WRITE.replace("jobs: 1, queue_depth: 8", "jobs: 4, queue_depth: 4")
+        found = limit(lab, at.near, url, workload, options=f", more_urls: '{more}'")
+        return found | {"named": found["place"] == at.addresses[2]}
+
+
+def too_few(lab: Lab) -> dict[str, Any]:
+    """One operation at once, to an array that takes 5 ms for each."""
+    with ground(lab) as at:
+        url = at.array("*/nfs=latency:5ms")
+        return limit(lab, at.near, url, READ.replace("queue_depth: 8", "queue_depth: 1"))
+
+
+def nothing_there(lab: Lab) -> dict[str, Any]:
+    """A target that does nothing: the worker is what takes time."""
+    with lab.directory() as directory:
+        return limit(lab, Place(directory), "null:", "ops: read, jobs: 1, queue_depth: 32, block_size: 4KiB, files: 4, file_size: 1MiB")
+
+
+def slow_disk(lab: Lab) -> dict[str, Any]:
+    """A control group allows 8 MB/s to a disk of this host."""
+    with lab.directory() as directory, loop(image(directory / "disk.img", 64)) as device:
+        with disk_rate(device, 8_000_000) as group:
+            workload = "ops: write, jobs: 1, queue_depth: 8, block_size: 128KiB"
+            return limit(lab, Place(directory), f"block://{device}", workload, options=", direct: true",
+                         wrap=lambda command: group.inside([*command, f"--destroy={device}"]))
+
+
+def low_rate(lab: Lab) -> dict[str, Any]:
+    """Fifty operations a second are asked for, and done."""
+    with ground(lab) as at:
+        return limit(lab, at.near, at.array(), READ + ", rate: 50/s")
+
+
+def small_window(lab: Lab) -> dict[str, Any]:
+    """The server's sockets have room for 8 KiB."""
+    with ground(lab) as at:
+        run(at.far.client(["sh", "-c", "echo 4096 8192 8192 > /proc/sys/net/ipv4/tcp_rmem"]))
+        return limit(lab, at.near, at.array(), WRITE)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """How it is arranged, and what must be said of it."""
+
+    name: str
+    arrange: Callable[[Lab], dict[str, Any]]
+    bound: str
+    causes: tuple[str, ...]
+
+    def right(self, found: dict[str, Any]) -> bool:
+        """Whether it was named."""
+        return found["bound"] == self.bound and found["cause"] in self.causes and found.get("named", True)
+
+
+SITUATIONS = [
+    Situation("link limited by a token bucket (tbf)", token_bucket, "network", ("path-rate",)),
+    Situation("link limited by a shaper's class (htb)", shaped_class, "network", ("path-rate",)),
+    Situation("client with a processor quota", quota, "client", ("cpu-quota",)),
+    Situation("client's cores busy with others", others, "client", ("other-programs",)),
+    Situation("slow server", slow_server, "target", ("service", "not-taken")),
+    Situation("array with limited bandwidth", slow_array, "target", ("service", "not-taken")),
+    Situation("lossy link", lossy, "network", ("loss",)),
+    Situation("small packets", small_packets, "network", ("small-packets",)),
+    Situation("one slow path of four", slow_path, "network", ("slow-path",)),
+    Situation("too few operations in flight", too_few, "tool", ("depth",)),
+    Situation("target that does nothing", nothing_there, "client", ("worker-full", "cores-full")),
+    Situation("disk limited by a control group", slow_disk, "target", ("disk-quota",)),
+    Situation("rate below the limit", low_rate, "none", ("rate",)),
+    Situation("small receive window", small_window, "network", ("window",)),
+]
+
+
+def check(situation: Situation, lab: Lab, report: Report) -> None:
+    """One situation once."""
+    found = situation.arrange(lab)
+    report.check(f"named as {situation.bound}/{'|'.join(situation.causes)}", situation.right(found), found)
+    report.check("evidence and what to try next", bool(found["evidence"]) and bool(found["next"]), found)
+
+
+SCENARIOS = {f"verdict {situation.name}": partial(check, situation) for situation in SITUATIONS}
+
+
+def repeat(manometer: Path, times: int, patterns: list[str]) -> int:
+    """Each situation several times; a table as docs/verdict.md has it."""
+    lab = Lab(manometer.resolve(), Path("/bin/true"))
+    wrong = 0
+    print("| situation | how it is arranged | what is said | named |\n|---|---|---|---|", flush=True)
+    for situation in SITUATIONS:
+        if patterns and not any(pattern in situation.name for pattern in patterns):
+            continue
+        right, said = 0, ""
+        for _ in range(times):
+            try:
+                found = situation.arrange(lab)
+            except Exception as error:  # noqa: BLE001  the next must still run
+                print(f"{situation.name}: {error}", file=sys.stderr, flush=True)
+                continue
+            if situation.right(found):
+                right, said = right + 1, found["sentence"]
+            else:
+                print(f"{situation.name}: {json.dumps(found)}", file=sys.stderr, flush=True)
+        wrong += times - right
+        how = (situation.arrange.__doc__ or "").strip().rstrip(".")
+        print(f"| {situation.name} | {how} | {said} | {right}/{times} |", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(repeat(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10, sys.argv[3:]))
