@@ -1,6 +1,6 @@
 //! Is the host that makes the load the limit? Each rule with its source.
 
-use super::evidence::Host;
+use super::evidence::{Host, Kind};
 use super::finding::{Bound, Cause, Confidence, Found};
 use super::words::percent;
 
@@ -30,7 +30,10 @@ pub(super) fn wants_cores(host: &Host) -> bool {
     if host.paths.iter().any(|path| path.sends() && path.window_limited >= 0.5) {
         return false;
     }
-    host.ran.max(host.ran_while_waiting + host.waited) >= WANTED || host.softirq_core.softirq >= PACKETS
+    // Packets are this load's only where it has some.
+    let network = host.load.kind == Kind::Network;
+    host.ran.max(host.ran_while_waiting + host.waited) >= WANTED
+        || network && host.softirq_core.softirq >= PACKETS
 }
 
 /// The first rule that holds.

@@ -61,7 +61,13 @@ pub(super) fn small_packets(host: &Host) -> Option<Found> {
             .map(|found| found.at(path.name.clone()));
     }
     let what = format!("the path at its limit ({})", queue(path).map_or_else(String::new, |(_, why)| why));
-    queue(path)?;
+    if queue(path).is_none() {
+        // So many packets that some are dropped on the way.
+        let lost = lossy(path)?;
+        let what = format!("{} of {} packets/s lost", percent(lost), packets(host));
+        return found(Cause::SmallPackets, Confidence::Medium, why(&what), next)
+            .map(|found| found.at(path.name.clone()));
+    }
     found(Cause::SmallPackets, Confidence::Medium, why(&what), next).map(|found| found.at(path.name.clone()))
 }
 

@@ -246,6 +246,9 @@ fn small_packets_are_named_where_they_cost() {
         let path = &mut host.paths[0];
         (path.mss_bytes, path.busy, path.echo_s) = (1228, 0.98, Some(0.02));
     });
+    says(Bound::Network, Cause::SmallPackets, |host| {
+        (host.paths[0].mss_bytes, host.paths[0].resent) = (524, 0.02);
+    });
     let finding = says(Bound::Target, Cause::Service, |host| host.paths[0].mss_bytes = 524);
     assert!(finding.evidence.iter().any(|row| row.says == "small packets"), "{finding:?}");
 }
@@ -276,6 +279,8 @@ fn disks_of_the_host_are_the_target() {
     says(Bound::Target, Cause::Service, |host| {
         local(host);
         host.disks.clear();
+        // Others' packets.
+        (host.busy, host.softirq_core.softirq) = (1.0, 0.5);
     });
 }
 
