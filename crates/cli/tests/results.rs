@@ -18,10 +18,15 @@ use tempfile::TempDir;
 
 /// A copy of the file that is kept of the layout's first version: a run with every alternative.
 fn file() -> (TempDir, PathBuf) {
+    kept(1)
+}
+
+/// A copy of the file that is kept of a version; the second has a run of a fleet, `fffftttt`.
+fn kept(version: u32) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.sqlite");
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/v1.sqlite");
-    std::fs::copy(kept, &path).unwrap();
+    let name = format!("../../tests/data/results/v{version}.sqlite");
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), &path).unwrap();
     (directory, path)
 }
 
@@ -186,11 +191,15 @@ fn every_interval_comes_out_as_json_and_as_lines() {
 fn the_schema_knows_no_field_that_never_comes() {
     let (_directory, path) = file();
     let document = json(&output(&path, &["export", "last", "--intervals"]));
+    let (_fleets, path_of_fleet) = kept(2);
+    let fleet = json(&output(&path_of_fleet, &["export", "fffftttt"]));
+    schema::assert_valid("run", None, &fleet);
     let line = |arguments: &[&str]| json(output(&path, arguments).lines().next().unwrap());
     let cell = line(&["export", "last", "--format", "jsonl"]);
     let interval = line(&["export", "last", "--format", "jsonl", "--intervals"]);
     let unseen = schema::never_seen(&[
         (None, &document),
+        (None, &fleet),
         (Some("CellLine"), &cell),
         (Some("IntervalLine"), &interval),
     ]);
