@@ -123,6 +123,8 @@ pub(crate) struct Wire {
     pub(crate) pings_due: AtomicU32,
     /// Farewell was said: it may go.
     leaving: AtomicBool,
+    /// Its pipe broke, and somebody asks why.
+    dying: AtomicBool,
     state: Mutex<State>,
     /// It has said hello or farewell, or is lost.
     changed: Condvar,

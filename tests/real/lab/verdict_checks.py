@@ -149,7 +149,8 @@ def others(lab: Lab) -> dict[str, Any]:
 
 def slow_server(lab: Lab) -> dict[str, Any]:
     """The server may use a twentieth of a core."""
-    with ground(lab) as at, processor_share(0.05) as group:
+    # The group goes last: the server is in it.
+    with processor_share(0.05) as group, ground(lab) as at:
         server = Ganesha(at.far, 2049, 20048, address=at.addresses[0])
         at.stack.callback(server.stop)
         (group.path / "cgroup.procs").write_text(str(server.child.pid))

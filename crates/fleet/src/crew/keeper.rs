@@ -36,6 +36,10 @@ pub(super) fn start(wires: Vec<Arc<Wire>>, settings: CrewSettings) -> Keeper {
                     wire.ping();
                 }
                 waits |= wire.look_after(now_ns, settings.silence);
+                if let Some(why) = wire.broken(now_ns) {
+                    let wire = Arc::clone(wire);
+                    aside(move || wire.lose_asking(&why));
+                }
                 if wire.lost().is_some() && wire.has_process() {
                     end_lost(wire, settings);
                 }
@@ -51,9 +55,13 @@ pub(super) fn start(wires: Vec<Arc<Wire>>, settings: CrewSettings) -> Keeper {
 /// What carried a lost agent's pipe may go on to remove what it made; then it is ended.
 fn end_lost(wire: &Arc<Wire>, settings: CrewSettings) {
     let wire = Arc::clone(wire);
-    let end = move || wire.end_process(settings.farewell);
     // Without a thread it is ended with the crew.
-    let _ = std::thread::Builder::new().name("farewell".to_owned()).stack_size(128 << 10).spawn(end);
+    aside(move || wire.end_process(settings.farewell));
+}
+
+/// Does something that may take a moment, while all others are looked after.
+fn aside(work: impl FnOnce() + Send + 'static) {
+    let _ = std::thread::Builder::new().name("farewell".to_owned()).stack_size(128 << 10).spawn(work);
 }
 
 impl Keeper {

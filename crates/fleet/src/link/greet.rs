@@ -99,6 +99,7 @@ impl Wire {
             holding: AtomicBool::new(false),
             pings_due: AtomicU32::new(0),
             leaving: AtomicBool::new(false),
+            dying: AtomicBool::new(false),
             state: Mutex::new(State::default()),
             changed: Condvar::new(),
             events: OnceLock::new(),
@@ -128,7 +129,8 @@ impl Wire {
                 },
                 // Farewell, or what carried the pipe knows why.
                 Err(FrameError::Ended) => format!("its agent ended{}", self.last_words()),
-                Err(FrameError::Io(error)) => error.to_string(),
+                Err(FrameError::Io(error)) if self.lost().is_some() => error.to_string(),
+                Err(FrameError::Io(error)) => format!("{error}{}", self.last_words()),
                 Err(error @ FrameError::Truncated { .. }) => format!("{error}{}", self.last_words()),
                 Err(error) => format!("what it sends is broken: {error}"),
             };
@@ -140,7 +142,7 @@ impl Wire {
         }
     }
 
-    fn last_words(&self) -> String {
+    pub(super) fn last_words(&self) -> String {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         match process.as_mut() {
             Some(process) if !self.leaving.load(Ordering::Relaxed) => {

@@ -9,7 +9,7 @@ use crate::message::{ToAgent, Welcome, encode};
 use crate::outlet::Need;
 
 /// A pipe that broke is left to its reader for so long, which knows more of the reason, in nanoseconds.
-const READERS_TURN_NS: u64 = 3_000_000_000;
+const READERS_TURN_NS: u64 = 2_000_000_000;
 /// Pings that may be without an answer: many more than fit into any silence.
 const MOST_PINGS: usize = 4096;
 /// Pings that follow each other at once when a clock is to be known well.
@@ -65,12 +65,21 @@ impl Wire {
             self.lose(&format!("nothing was heard of it for {seconds} s"));
         } else if self.outlet.stuck_ns(now_ns) > limit {
             self.lose(&format!("it has taken nothing of what it is sent for {seconds} s"));
-        } else if let Some((why, _)) =
-            self.outlet.broken().filter(|(_, since)| now_ns.saturating_sub(*since) > READERS_TURN_NS)
-        {
-            self.lose(&why);
         }
         waits
+    }
+
+    /// Why its pipe broke, once, when its reader has not said so in time.
+    pub(crate) fn broken(&self, now_ns: u64) -> Option<String> {
+        let (why, since_ns) = self.outlet.broken().filter(|_| self.lost().is_none())?;
+        let late = now_ns.saturating_sub(since_ns) > READERS_TURN_NS;
+        (late && !self.dying.swap(true, Ordering::Relaxed)).then_some(why)
+    }
+
+    /// It is lost; what carried its pipe may know more of the reason. Waits for that a moment.
+    pub(crate) fn lose_asking(&self, why: &str) {
+        let words = self.last_words();
+        self.lose(&format!("{why}{words}"));
     }
 
     /// Says farewell.
