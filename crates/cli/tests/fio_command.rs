@@ -79,7 +79,7 @@ fn what_is_wrong_is_said_with_its_line_and_nothing_is_touched() {
         (&["--bogus=1"][..], "bogus"),
         (&["missing.fio"], "missing.fio"),
         (&[], "--name"),
-        (&["--name=a", "--rw=read", "--size=1m", "--client=host"], "fleet"),
+        (&["--name=a", "--rw=read", "--size=1m", "--server=host"], "--client=HOST"),
         (&["--name=a", "--rw=read", "--size=1m", "--output-format=xml"], "xml"),
         (&["--name=a", "--rw=read", "--size=1m", "--eta=maybe"], "maybe"),
         (&["--name=a", "--rw=write", "--size=1m", "--readonly"], "--readonly"),

@@ -163,7 +163,7 @@ fn jobs_on_the_command_line() {
         (&["--name=a", "--sizee=4k"][..], "command line:2:1: there is no option \"sizee\""),
         (&["--name=a", "--direct", "--bs=4k"], "command line:2:1: direct has no value"),
         (&["--name=a", "--bs=oops"], "command line:2:6: bs is not understood: \"oops\""),
-        (&["--client=host", "--name=a"], "command line:1:1: --client is not supported"),
+        (&["--server=host", "--name=a"], "command line:1:1: --server is not supported"),
         (&["--output", "--name=a"], "command line:1:1: --output has no value"),
         (&["--bs=4k"], "command line:1:1: there is no job"),
     ] {
@@ -184,10 +184,10 @@ fn the_command_line_is_taken_apart() {
     assert!(split.has("readonly") && !split.has("minimal") && warnings.is_empty());
     assert_eq!(split.jobs.len(), 1);
     let (split, warnings) =
-        split_arguments(&["--client=h".into(), "--ignore-unsupported".into(), "--".into(), "-x".into()])
+        split_arguments(&["--server=h".into(), "--ignore-unsupported".into(), "--".into(), "-x".into()])
             .unwrap();
     assert_eq!((split.files.as_slice(), warnings.len()), (&["-x".to_owned()][..], 1));
-    assert!(warnings[0].to_string().starts_with("command line:1:1: warning: --client is not supported"));
+    assert!(warnings[0].to_string().starts_with("command line:1:1: warning: --server is not supported"));
 }
 
 #[test]

@@ -47,6 +47,10 @@ Without running anything:
   --parse-only          only says whether the jobs can be run
   --version, --help
 
+On other hosts:
+  --client=HOSTS        runs the jobs on these hosts, over ssh: a host, a list, node[01-16] or a
+                        file with a host a line; may be repeated
+
 Safety and results:
   --readonly            refuses jobs that write or trim
   --destroy=DEVICE      block device that may be overwritten although it holds data

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 mod eta;
+mod hosts;
 mod input;
 pub mod logs;
 pub mod outcome;

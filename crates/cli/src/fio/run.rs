@@ -8,6 +8,7 @@ use experiment::{Plan, fio};
 
 use super::arguments::{Asked, FioArguments, Progress};
 use super::eta;
+use super::hosts;
 use super::input::{self, Jobs};
 use super::outcome::Outcome;
 use super::output::{self, Formats, Report};
@@ -42,6 +43,7 @@ fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, Refusal> {
     }
     let asked = Asked::of(line)?;
     let mut jobs = input::read(&asked.line)?;
+    jobs.plan = hosts::spread(jobs.plan, &asked.line)?;
     jobs.warnings.splice(0..0, warnings);
     for warning in &jobs.warnings {
         messages.paragraph(&format!("warning: {}", warning.0));
@@ -102,7 +104,8 @@ fn outcome(plan: Plan, carried: &Carried, started: jiff::Timestamp, finished: ji
         found.cloned().unwrap_or_else(|| nothing(cell))
     };
     let cells = plan.cells.iter().map(of).collect();
-    let disks = carried.disks.clone();
+    // Those of this host say nothing of jobs that ran elsewhere.
+    let disks = if plan.fleet.is_some() { Vec::new() } else { carried.disks.clone() };
     Outcome { run: carried.record.id.clone(), started, finished, cells, disks, plan }
 }
 

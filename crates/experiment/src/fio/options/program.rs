@@ -14,8 +14,8 @@ const fn of_profile(name: &'static str, kind: super::ValueKind) -> FioOption {
 
 const NO_PROFILES: &str = "there are no profiles of other programs' loads";
 const WRITE_IT: &str = "write the load as jobs";
-const NO_FLEET: &str = "the fleet is not there yet, so that jobs run on this machine only";
-const RUN_THERE: &str = "run manometer fio on each machine";
+const NO_SERVER: &str = "agents are started by ssh for each run, so that no server waits for jobs";
+const BY_SSH: &str = "--client=HOST";
 const NO_TRIGGERS: &str = "runs are ended by a signal, not by a file";
 const SIGNAL: &str = "kill -INT PID ends the run with its results";
 
@@ -97,10 +97,18 @@ pub(super) const OPTIONS: &[FioOption] = &[
         Required,
         differs("max-jobs", &[], Text, "accepted without effect: the number of jobs has another limit"),
     ),
-    on_line(Optional, absent("server", Text, NO_FLEET, RUN_THERE)),
-    on_line(Required, absent("daemonize", Text, NO_FLEET, RUN_THERE)),
-    on_line(Optional, absent("client", Text, NO_FLEET, RUN_THERE)),
-    on_line(Required, absent("remote-config", Text, NO_FLEET, RUN_THERE)),
+    on_line(Optional, absent("server", Text, NO_SERVER, BY_SSH)),
+    on_line(Required, absent("daemonize", Text, NO_SERVER, BY_SSH)),
+    on_line(
+        Optional,
+        differs(
+            "client",
+            &[],
+            Text,
+            "agents are started there by ssh, so that a port is that of ssh; all clients run all jobs",
+        ),
+    ),
+    on_line(Required, absent("remote-config", Text, NO_SERVER, BY_SSH)),
     on_line(
         Optional,
         absent(

@@ -1,0 +1,84 @@
+//! `--client`: jobs run on other hosts, by agents that ssh starts there. There is no `--server` to be left running.
+
+use std::path::Path;
+
+use experiment::{Fleet, Launcher, Logs, Plan, escape_braces, fio, host_list};
+
+use crate::fleet::read_hosts;
+use crate::run::Refusal;
+
+/// The plan, for the hosts that the command line names; as it is when it names none.
+///
+/// # Errors
+/// What is named is no list of hosts, or a job cannot be run so: one line.
+pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, Refusal> {
+    if !line.has("client") {
+        return Ok(plan);
+    }
+    let mut lists = Vec::new();
+    for name in line.values("client") {
+        // As in fio, a name that is a file's is a file of hosts.
+        match name.strip_prefix('@').or_else(|| Path::new(name).is_file().then_some(name)) {
+            Some(file) => lists.push(read_hosts(file).map_err(Refusal::Usage)?),
+            None => lists.push(name.to_owned()),
+        }
+    }
+    let hosts = host_list(&lists.join("\n")).map_err(|error| Refusal::Usage(format!("--client: {error}")))?;
+    for cell in &plan.cells {
+        let Some(job) = &cell.workload.job else { continue };
+        let only_here = [
+            (job.logs != Logs::default(), "writes a log of its operations or figures"),
+            (job.replay.is_some(), "plays a log of operations back"),
+        ];
+        if let Some((_, what)) = only_here.into_iter().find(|(asked, _)| *asked) {
+            return Err(Refusal::Usage(format!(
+                "--client: job {:?} {what}, which is done on one host alone; leave it out, or run `manometer fio` on \
+                 that host",
+                cell.name
+            )));
+        }
+    }
+    let launcher = Launcher::Ssh { hosts, options: Vec::new(), binary: None };
+    for cell in &mut plan.cells {
+        // Job files know no variables of hosts: a brace in a name is a brace.
+        cell.target.url = escape_braces(&cell.target.url);
+        for text in cell.target.options.values_mut() {
+            *text = escape_braces(text);
+        }
+    }
+    plan.fleet = Some(Fleet::of(launcher));
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread_of(arguments: &[&str]) -> Result<Plan, Refusal> {
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        let line = fio::split_arguments(&arguments).unwrap().0;
+        let jobs = super::super::input::read(&line)?;
+        spread(jobs.plan, &line)
+    }
+
+    #[test]
+    fn clients_are_hosts_of_a_fleet() {
+        let job = ["--name=a", "--rw=read", "--size=1m"];
+        assert_eq!(spread_of(&job).unwrap().fleet, None);
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("hosts");
+        std::fs::write(&file, "node[1-2]\n").unwrap();
+        let named = format!("--client={}", file.display());
+        let plan = spread_of(&[&["--client=me@a:22", named.as_str()], &job[..]].concat()).unwrap();
+        assert_eq!(plan.fleet.unwrap().host_names().unwrap(), ["me@a:22", "node1", "node2"]);
+        let refused = spread_of(&[&["--client=a", "--write_lat_log=x"], &job[..]].concat()).unwrap_err();
+        assert!(matches!(&refused, Refusal::Usage(line) if line.contains("writes a log")), "{refused:?}");
+        for wrong in [&["--client=a", "--client=a"][..], &["--client=a;b"], &["--client"]] {
+            let refused = spread_of(&[wrong, &job[..]].concat()).unwrap_err();
+            assert!(
+                matches!(&refused, Refusal::Usage(line) if line.starts_with("--client: ")),
+                "{refused:?}"
+            );
+        }
+    }
+}
