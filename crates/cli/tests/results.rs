@@ -78,7 +78,7 @@ fn the_list_names_runs_and_the_size_of_the_file() {
         "interrupted  INVALID",
         "11m 40s",
         "3/7, 1 failed",
-        "1 run, 112 KiB",
+        "1 run, 152 KiB",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }

@@ -95,9 +95,12 @@ fn place(result: &CellResult, host: &HostResult) -> usize {
     result.hosts.iter().position(|known| std::ptr::eq(known, host)).unwrap_or(0)
 }
 
+/// Moments in seconds, each with what happened.
+pub type Moments = Vec<(f64, String)>;
+
 /// The hosts that were lost, as marks on a time axis, and what the legend says of them.
-pub fn lost(result: &CellResult) -> Option<((String, String), Vec<(f64, String)>)> {
-    let marks: Vec<(f64, String)> = result
+pub fn lost(result: &CellResult) -> Option<((String, String), Moments)> {
+    let marks: Moments = result
         .hosts
         .iter()
         .filter_map(|host| {
