@@ -188,6 +188,35 @@ fn every_interval_comes_out_as_json_and_as_lines() {
 }
 
 #[test]
+fn a_fleet_is_shown_host_by_host() {
+    let (_directory, path) = kept(2);
+    let text = output(&path, &["show", "fffftttt", "--cell", "1"]);
+    for expected in [
+        "3 hosts started within 3.00 µs (± 41.0 µs)",
+        "slowest db2",
+        "admin@[fe80::1]:2222 was lost at 12.5 s: its pipe was closed",
+        "network-bound: db2's card is full",
+        "next: add a card",
+        "10.0.0.1 -> [fe80::9]:2049",
+        "eth0 sends",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let text = output(&path, &["show", "fffftttt", "--baseline", "disks"]);
+    let expected = "mixed block_size=4KiB: 4.1 MB/s is 100 % of 4.1 MB/s\n    db1: 4.1 MB/s is 100 %";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("admin@[fe80::1]:2222: 1.4 MB/s; the baseline does not know it"), "{text}");
+    let listed = output(&path, &["list", "--baselines"]);
+    assert!(listed.contains("disks") && listed.contains("network of rack 7"), "{listed}");
+    let forgotten = manometer(&path, &["forget", "--baseline", "disks"]);
+    assert_eq!((forgotten.code, forgotten.stderr.as_str()), (Some(0), "baseline disks was removed\n"));
+    assert!(!output(&path, &["list", "--baselines"]).contains("disks"));
+    let again = manometer(&path, &["forget", "--baseline", "disks"]);
+    assert_eq!(again.code, Some(2), "{}", again.stderr);
+    assert!(again.stderr.contains("next: "), "{}", again.stderr);
+}
+
+#[test]
 fn the_schema_knows_no_field_that_never_comes() {
     let (_directory, path) = file();
     let document = json(&output(&path, &["export", "last", "--intervals"]));

@@ -1,4 +1,4 @@
-//! `manometer forget`: removes a run from a results file.
+//! `manometer forget`: removes a run or a baseline from a results file.
 
 use anyhow::Result;
 use clap::Args;
@@ -7,7 +7,7 @@ use units::Size;
 use super::{ResultsFile, ended};
 use crate::messages::Messages;
 
-/// Removes a run from the results file and gives its room back to the file system.
+/// Removes a run, or a baseline, from the results file and gives its room back to the file system.
 ///
 /// It asks nothing; it wants the whole id, so that no other run is meant by mistake.
 ///
@@ -15,8 +15,11 @@ use crate::messages::Messages;
 #[derive(Args, Debug)]
 pub struct ForgetArguments {
     /// The run: its whole id, as `manometer list` shows it
-    #[arg(value_name = "RUN")]
-    run: String,
+    #[arg(value_name = "RUN", required_unless_present = "baseline")]
+    run: Option<String>,
+    /// Remove the baseline of this name instead of a run
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
+    baseline: Option<String>,
     #[command(flatten)]
     file: ResultsFile,
 }
@@ -28,12 +31,17 @@ pub fn run(arguments: &ForgetArguments, messages: &Messages) -> u8 {
 
 fn forget(arguments: &ForgetArguments, messages: &Messages) -> Result<()> {
     let store = arguments.file.open()?;
+    if let Some(name) = &arguments.baseline {
+        store.forget_baseline(name)?;
+        messages.note(&format!("baseline {name} was removed"));
+        return Ok(());
+    }
+    let Some(run) = &arguments.run else { return Ok(()) };
     let before = store.bytes();
-    store.forget(&arguments.run)?;
+    store.forget(run)?;
     let after = store.bytes();
     messages.note(&format!(
-        "run {} was removed: {} has {} now, {} before",
-        arguments.run,
+        "run {run} was removed: {} has {} now, {} before",
         store.path().display(),
         Size(after).rounded(),
         Size(before).rounded(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
-use store::{RunSummary, Store};
+use store::{BaselineContent, RunSummary, Store};
 use units::Size;
 
 use super::destination::Destination;
@@ -23,6 +23,9 @@ const VERSION: u32 = 1;
 pub struct ListArguments {
     #[command(flatten)]
     file: ResultsFile,
+    /// The named baselines instead of the runs
+    #[arg(long)]
+    baselines: bool,
     /// How the list is shown
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     output: Format,
@@ -46,6 +49,9 @@ pub fn run(arguments: &ListArguments, messages: &Messages) -> u8 {
 
 fn list(arguments: &ListArguments) -> Result<()> {
     let store = arguments.file.open()?;
+    if arguments.baselines {
+        return baselines(&store, arguments.output);
+    }
     let runs = store.summaries()?;
     let mut out = Destination::open(None, store.path())?;
     out.write_all(
@@ -55,6 +61,36 @@ fn list(arguments: &ListArguments) -> Result<()> {
         }
         .as_bytes(),
     )?;
+    Ok(out.finish()?)
+}
+
+/// The baselines; as JSON they are an array.
+fn baselines(store: &Store, format: Format) -> Result<()> {
+    let kept = store.baselines()?;
+    let mut out = Destination::open(None, store.path())?;
+    let text = match format {
+        Format::Json => serde_json::to_string_pretty(&kept)? + "\n",
+        Format::Text if kept.is_empty() => {
+            "no baselines yet; next: keep one with `manometer run FILE --save-baseline NAME`\n".to_owned()
+        }
+        Format::Text => {
+            let rows = kept.iter().map(|baseline| {
+                let (kind, of) = match &baseline.content {
+                    BaselineContent::Run { run, cells } => {
+                        (format!("run {run}"), format!("{} cells", cells.len()))
+                    }
+                    BaselineContent::Network(matrix) => (
+                        "network".to_owned(),
+                        format!("{} hosts, {} links", matrix.hosts.len(), matrix.links.len()),
+                    ),
+                };
+                let most = baseline.bytes_per_s("", None).map_or_else(|| "-".to_owned(), words::bytes);
+                vec![words::plain(&baseline.name), words::moment(baseline.kept), kind, of, most]
+            });
+            words::table(&["name", "kept", "of", "holds", "up to"], 4, rows.collect(), "")
+        }
+    };
+    out.write_all(text.as_bytes())?;
     Ok(out.finish()?)
 }
 

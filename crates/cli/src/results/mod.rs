@@ -77,6 +77,8 @@ pub fn ended(outcome: Result<()>, messages: &Messages) -> u8 {
         // What was asked for is not there, or cannot be: wrong input.
         Some(
             StoreError::Unknown { .. }
+            | StoreError::NoBaseline { .. }
+            | StoreError::BaselineName(_)
             | StoreError::Ambiguous { .. }
             | StoreError::Missing(_)
             | StoreError::NoHome

@@ -197,6 +197,7 @@ fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
         if reasons.len() > skip + REASONS {
             lines.push(format!("and {} more reasons", reasons.len() - skip - REASONS));
         }
+        lines.extend(crate::results::show::evenness(result));
         lines.extend(points(result));
         if let Some(limit) = &result.limit {
             lines.extend(limit_words::lines(limit, run.plan.cells.len() <= TABLES));

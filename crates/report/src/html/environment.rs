@@ -86,9 +86,22 @@ fn facts(document: &Document) -> String {
             run.environment.facts.iter().map(|(name, value)| (name.as_str(), value.as_str())),
         );
     }
-    out.push_str("</div></section>");
+    for host in run.hosts.iter().take(HOSTS) {
+        let caption = format!("Host {}", host.name);
+        let facts = host.environment.facts.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        pairs(&mut out, &caption, facts);
+    }
+    out.push_str("</div>");
+    let more = run.hosts.len().saturating_sub(HOSTS);
+    if more > 0 {
+        let _ = write!(out, "<p class=\"quiet\">and {more} more hosts, in this page's data</p>");
+    }
+    out.push_str("</section>");
     out
 }
+
+/// Beyond so many hosts the page would be about what they are.
+const HOSTS: usize = 16;
 
 /// Beyond so many events the page would be about them.
 const EVENTS: usize = 200;

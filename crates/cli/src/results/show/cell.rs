@@ -6,6 +6,7 @@ use experiment::{Cell, GateMetric};
 use store::{CellRecord, CellResult, Event, GateResult, OpResult, StageRecord, StudyPoint};
 use units::Size;
 
+use super::hosts;
 use crate::results::words;
 
 /// The cell: a headline and indented lines. `all` adds what explains a figure: client, target, criteria.
@@ -29,7 +30,12 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool) -> String {
     }
     result.verdict.reasons.iter().for_each(|reason| say(words::plain(reason)));
     say(steady(result));
+    out.push_str(&hosts::limit(result, all));
     out.push_str(&figures(result));
+    out.push_str(&hosts::hosts(result));
+    if all {
+        out.push_str(&hosts::paths(result));
+    }
     let mut say = |text: String| {
         let _ = writeln!(out, "  {text}");
     };

@@ -1,6 +1,8 @@
 //! `manometer show`: a run and what became of its cells.
 
+mod baseline;
 mod cell;
+mod hosts;
 mod text;
 
 use std::io::Write;
@@ -14,6 +16,7 @@ use super::export::json;
 use super::{Format, ResultsFile, WrongInput, ended};
 use crate::messages::Messages;
 
+pub use hosts::evenness;
 pub use text::text;
 
 /// Shows a run: per cell throughput, operations a second and latency with 95 % intervals, whether it was
@@ -30,6 +33,9 @@ pub struct ShowArguments {
     /// Only this cell, with all that is known of it; the first is 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cell: Option<u32>,
+    /// Also the share of this named baseline that each cell and host reached, in text
+    #[arg(long, value_name = "NAME", conflicts_with = "output")]
+    baseline: Option<String>,
     /// How the run is shown; json follows schemas/run.schema.json
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     output: Format,
@@ -55,7 +61,15 @@ fn show(arguments: &ShowArguments) -> Result<()> {
     let mut out = Destination::open(None, store.path())?;
     match arguments.output {
         Format::Json => json::write(&store, &run, only, false, &mut out)?,
-        Format::Text => out.write_all(text(&store, &run, only)?.as_bytes())?,
+        Format::Text => {
+            let baseline = arguments.baseline.as_ref().map(|name| store.baseline(name)).transpose()?;
+            out.write_all(text(&store, &run, only)?.as_bytes())?;
+            if let Some(baseline) = baseline {
+                let mut cells = store.cells(&run.id)?;
+                cells.retain(|cell| only.is_none_or(|only| only == cell.index));
+                out.write_all(baseline::shares(&run, &cells, &baseline).as_bytes())?;
+            }
+        }
     }
     Ok(out.finish()?)
 }

@@ -40,6 +40,12 @@ pub fn text(store: &Store, run: &RunRecord, only: Option<u32>) -> Result<String>
             out.push_str(&format!("  {name}: {}\n", words::plain(value)));
         }
     }
+    for host in &run.hosts {
+        out.push_str(&format!("\nHost {}\n", words::plain(&host.name)));
+        for (name, value) in &host.environment.facts {
+            out.push_str(&format!("  {name}: {}\n", words::plain(value)));
+        }
+    }
     Ok(out)
 }
 

@@ -1,0 +1,138 @@
+//! The hosts of a fleet, their paths, and what held a cell back, as text.
+
+use std::fmt::Write;
+
+use metrics::PathFacts;
+use stats::Measure;
+use store::{CellResult, HostResult, HostSpread};
+use units::{Size, latency};
+
+use crate::results::words;
+
+/// What held it back and what to try next; `all` adds what was looked at.
+pub fn limit(result: &CellResult, all: bool) -> String {
+    let Some(limit) = &result.limit else { return String::new() };
+    let mut out = format!("  {}\n", words::plain(&limit.sentence));
+    if !limit.next.is_empty() {
+        let _ = writeln!(out, "  next: {}", words::plain(&limit.next));
+    }
+    if all && !limit.evidence.is_empty() {
+        let row = |row: &stats::limit::EvidenceRow| {
+            [&row.name, &row.value, &row.limit, &row.says].map(|text| words::plain(text)).into()
+        };
+        let rows = limit.evidence.iter().map(row).collect();
+        out.push_str(&words::table(&["looked at", "seen", "a limit from", "it says"], 4, rows, "  "));
+    }
+    out
+}
+
+/// How even the hosts of a fleet were, in one line.
+pub fn evenness(result: &CellResult) -> Option<String> {
+    if result.hosts.is_empty() {
+        return None;
+    }
+    let mut out = format!("{} hosts", result.hosts.len());
+    if let Some(fleet) = &result.fleet {
+        let (skew, uncertainty) = (latency(fleet.start_skew_ns), latency(fleet.skew_uncertainty_ns));
+        let _ = write!(out, " started within {skew} (± {uncertainty})");
+        for spread in &fleet.spread {
+            let _ = write!(out, "; {}", in_words(spread));
+        }
+    }
+    Some(words::plain(&out))
+}
+
+/// How even the hosts were, and each in figures.
+pub fn hosts(result: &CellResult) -> String {
+    let Some(evenness) = evenness(result) else { return String::new() };
+    let mut out = format!("  {evenness}\n");
+    for host in &result.hosts {
+        if let Some(lost) = &host.lost {
+            let text = format!("{} was lost at {:.1} s: {}", host.name, lost.at_s, lost.why);
+            let _ = writeln!(out, "  {}", words::plain(&text));
+        }
+    }
+    let slowest = result.fleet.as_ref().and_then(|fleet| fleet.spread.first());
+    let slowest =
+        slowest.filter(|spread| spread.greatest > spread.least).map(|spread| spread.slowest.as_str());
+    let header =
+        ["host", "", "throughput", "± 95 %", "ops", "± 95 %", "p50", "p99", "p99.9", "errors", "started"];
+    let rows = result.hosts.iter().map(|host| row(host, slowest)).collect();
+    out.push_str(&words::table(&header, 2, rows, "  "));
+    out
+}
+
+fn in_words(spread: &HostSpread) -> String {
+    let (what, text, worst): (_, fn(f64) -> String, _) = match spread.measure {
+        Measure::BytesPerS => ("throughput", words::bytes, "slowest"),
+        Measure::OpsPerS => ("ops", words::ops, "slowest"),
+        Measure::P50Ns | Measure::P99Ns | Measure::MeanNs => {
+            ("p99", |nanos| latency(nanos.max(0.0) as u64), "longest")
+        }
+    };
+    format!(
+        "{what} {} to {} (varies by {:.1} %, {worst} {})",
+        text(spread.least),
+        text(spread.greatest),
+        spread.variation * 100.0,
+        spread.slowest
+    )
+}
+
+fn row(host: &HostResult, slowest: Option<&str>) -> Vec<String> {
+    let total = &host.total;
+    let time = |nanos| words::time(nanos, total.response.count);
+    let note = match (&host.lost, slowest == Some(host.name.as_str())) {
+        (Some(_), _) => "lost",
+        (None, true) => "slowest",
+        (None, false) => "",
+    };
+    let started = host.started_ns.map_or_else(
+        || "-".to_owned(),
+        |ns| format!("{}{}", if ns < 0 { "-" } else { "+" }, latency(ns.unsigned_abs())),
+    );
+    vec![
+        words::plain(&host.name),
+        note.to_owned(),
+        words::bytes(total.bytes_per_s.mean),
+        if total.bytes > 0 { words::half_width(&total.bytes_per_s) } else { "-".into() },
+        words::ops(total.ops_per_s.mean),
+        words::half_width(&total.ops_per_s),
+        time(total.response.p50_ns),
+        time(total.response.p99_ns),
+        time(total.response.p999_ns),
+        total.failed.to_string(),
+        started,
+    ]
+}
+
+/// What each path to a server carried.
+pub fn paths(result: &CellResult) -> String {
+    let own = result.paths.iter().map(|path| ("", path));
+    let of_hosts: Vec<(&str, &PathFacts)> = result
+        .hosts
+        .iter()
+        .flat_map(|host| host.paths.iter().map(|path| (host.name.as_str(), path)))
+        .collect();
+    let all: Vec<(&str, &PathFacts)> = if of_hosts.is_empty() { own.collect() } else { of_hosts };
+    if all.is_empty() {
+        return String::new();
+    }
+    let rows = all
+        .iter()
+        .map(|(host, path)| {
+            vec![
+                words::plain(host),
+                words::plain(path.interface.as_deref().unwrap_or("")),
+                format!("{} -> {}", path.local, path.remote),
+                path.connections.to_string(),
+                Size(path.bytes_sent).rounded(),
+                Size(path.bytes_received).rounded(),
+                path.retransmits.to_string(),
+                latency(u64::from(path.rtt_us) * 1000),
+            ]
+        })
+        .collect();
+    let header = ["host", "card", "path", "connections", "sent", "received", "sent again", "round trip"];
+    words::table(&header, 3, rows, "  ")
+}
