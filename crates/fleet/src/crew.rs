@@ -104,6 +104,14 @@ impl Crew {
         }
     }
 
+    /// Whether another member runs on the same kernel as this one, so that both have the same cores.
+    pub fn shares_machine(&self, member: usize) -> bool {
+        match &self.kind {
+            Kind::Here(_) => false,
+            Kind::Many(many) => many.shares_machine(member),
+        }
+    }
+
     /// The numbers of the members that are not lost.
     pub fn alive(&self) -> Vec<usize> {
         match &self.kind {

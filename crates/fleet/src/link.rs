@@ -113,7 +113,7 @@ pub(crate) struct Wire {
     pub(crate) name: String,
     pub(crate) member: OnceLock<usize>,
     pub(crate) outlet: Outlet,
-    hello: OnceLock<Hello>,
+    pub(crate) hello: OnceLock<Hello>,
     lost: OnceLock<String>,
     /// When it was last heard of.
     heard_ns: AtomicU64,

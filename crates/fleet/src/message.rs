@@ -173,6 +173,9 @@ pub struct Hello {
     pub version: String,
     /// What its host calls itself.
     pub host: String,
+    /// The kernel that it runs on (`/proc/sys/kernel/random/boot_id`): agents that say the same share cores, be it in
+    /// containers. Empty when it is not known.
+    pub machine: String,
     /// Cores that it may use.
     pub cores: u32,
     /// Its process id there.
@@ -188,6 +191,8 @@ impl Hello {
             protocol: PROTOCOL,
             version: PROGRAM.to_owned(),
             host: crate::crew::host_name(),
+            machine: std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+                .map_or_else(|_| String::new(), |text| text.trim().to_owned()),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
             pid: std::process::id(),
             capabilities,

@@ -29,6 +29,8 @@ pub struct Opening {
     pub seed: u64,
     /// Of everything that is drawn: another on each host.
     pub draws: u64,
+    /// No other agent has the same cores: workers may be bound to them.
+    pub own_cores: bool,
     /// How the kernel is asked for I/O where the target does not say.
     pub reactor: String,
     /// The block device that may be overwritten although it holds something.

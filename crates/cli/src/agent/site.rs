@@ -19,6 +19,7 @@ pub struct Site {
     pub(super) cell: Cell,
     pub(super) seed: u64,
     pub(super) draws: u64,
+    pub(super) own_cores: bool,
     pub(super) reactor: reactor::Choice,
     pub(super) opened: Opened,
     /// What this host fills and verifies.
@@ -70,6 +71,7 @@ impl Site {
         Ok(Self {
             seed: opening.seed,
             draws: opening.draws,
+            own_cores: opening.own_cores,
             reactor,
             opened,
             own,

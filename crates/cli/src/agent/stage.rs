@@ -31,6 +31,8 @@ impl Site {
                 StagePlan { error_limit: None, ..mass(workload) }
             }
         };
+        // Each agent would begin to count cores at the first one.
+        plan.pin &= self.own_cores;
         plan.connect_timeout = self.opened.connect_timeout(plan.connect_timeout);
         plan.beside = Beside { rendezvous: beside.rendezvous, trace: beside.trace, ..plan.beside };
         Ok(plan)

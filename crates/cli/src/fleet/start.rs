@@ -49,5 +49,5 @@ pub fn start(
     }
     messages.note(&format!("{} hosts are ready", members.len()));
     let silence = Duration::from_millis(fleet.silence_timeout_ms);
-    Ok(Crew::new(members, CrewSettings { silence, ..CrewSettings::default() }, events))
+    Ok(Crew::new(members, CrewSettings::with_silence(silence), events))
 }

@@ -112,6 +112,7 @@ impl<'a> CrewLinks<'a> {
             key: None,
             seed: 1,
             draws: 1,
+            own_cores: !self.crew.shares_machine(member),
             reactor: self.load.reactor.clone(),
             destroy: None,
         };

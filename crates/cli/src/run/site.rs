@@ -297,6 +297,7 @@ fn openings(
             key: key.clone(),
             seed: context.seed,
             draws: context.draws(&cell).wrapping_add(u64::from(index).wrapping_mul(0xD1B5_4A32_D192_ED03)),
+            own_cores: !context.crew.shares_machine(*member),
             reactor: context.reactor.to_string(),
             destroy: context.destroy.clone(),
             cell: Box::new(cell),

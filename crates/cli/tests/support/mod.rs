@@ -181,6 +181,11 @@ pub fn start(command: &mut Command) -> Running {
 pub struct Running(Option<Child>);
 
 impl Running {
+    /// The process's number.
+    pub fn id(&self) -> u32 {
+        self.0.as_ref().expect("it runs").id()
+    }
+
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(self.0.as_ref().expect("it runs"));
         rustix::process::kill_process(pid, signal).unwrap();

@@ -87,6 +87,13 @@ impl Many {
         self.wires.iter().map(|wire| wire.name.clone()).collect()
     }
 
+    pub(super) fn shares_machine(&self, member: usize) -> bool {
+        let machine =
+            |at: usize| Some(&self.wires.get(at)?.hello.get()?.machine).filter(|name| !name.is_empty());
+        let Some(own) = machine(member) else { return false };
+        (0..self.wires.len()).any(|at| at != member && machine(at) == Some(own))
+    }
+
     pub(super) fn alive(&self) -> Vec<usize> {
         (0..self.wires.len()).filter(|at| self.wires[*at].lost().is_none()).collect()
     }

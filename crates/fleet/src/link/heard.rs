@@ -183,7 +183,7 @@ impl Wire {
         match message {
             FromAgent::Hello(mut hello) => {
                 hello.capabilities.truncate(16);
-                let texts = [&mut hello.version, &mut hello.host];
+                let texts = [&mut hello.version, &mut hello.host, &mut hello.machine];
                 texts
                     .into_iter()
                     .chain(&mut hello.capabilities)

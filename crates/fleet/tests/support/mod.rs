@@ -118,6 +118,7 @@ pub fn opening() -> Opening {
         key: None,
         seed: 1,
         draws: 2,
+        own_cores: false,
         reactor: "auto".to_owned(),
         destroy: None,
     }
