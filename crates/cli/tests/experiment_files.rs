@@ -24,7 +24,12 @@ fn every_example_can_be_looked_at_without_touching_anything() {
         let file = path.to_str().unwrap();
         let words = std::fs::read_to_string(&path).unwrap();
         let mut arguments = vec!["run", file, "--dry-run"];
-        for set in ["device=/dev/nonexistent", "server=filer.invalid", "address=192.0.2.1:5201"] {
+        for set in [
+            "device=/dev/nonexistent",
+            "server=filer.invalid",
+            "address=192.0.2.1:5201",
+            "target=file:///nonexistent",
+        ] {
             let name = set.split('=').next().unwrap();
             if words.contains(&format!("  {name}:")) && words.contains(&format!("${{{name}}}")) {
                 arguments.extend(["--set", set]);
