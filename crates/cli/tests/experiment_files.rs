@@ -29,11 +29,16 @@ fn every_example_can_be_looked_at_without_touching_anything() {
             "server=filer.invalid",
             "address=192.0.2.1:5201",
             "target=file:///nonexistent",
+            "hosts=node[1-4]",
         ] {
             let name = set.split('=').next().unwrap();
             if words.contains(&format!("  {name}:")) && words.contains(&format!("${{{name}}}")) {
                 arguments.extend(["--set", set]);
             }
+        }
+        // Which hosts is left to the command line there.
+        if words.contains("--hosts, --local, --slurm or --kubernetes says which hosts") {
+            arguments.extend(["--local", "4"]);
         }
         let people = manometer(&arguments);
         assert_eq!(people.status.code(), Some(0), "{file}: {}", text(&people.stderr));
