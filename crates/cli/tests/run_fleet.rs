@@ -99,6 +99,8 @@ fn simulated_fleets_are_exact_and_the_whole_is_the_sum_of_its_hosts() {
     let spread = &first.fleet.as_ref().unwrap().spread;
     assert!(spread.iter().all(|one| one.least <= one.mean && one.mean <= one.greatest), "{spread:?}");
     assert_eq!(first.hosts[0].name, "local-0");
+    let hosts = lab.store().run("last").unwrap().hosts;
+    assert!(hosts.iter().all(|host| host.environment.facts.contains_key("kernel")), "{hosts:#?}");
 }
 
 #[test]
@@ -112,7 +114,7 @@ fn hosts_share_data_in_every_way() {
         let result = lab.results().remove(0);
         assert!(result.hosts.iter().all(|host| host.total.ok > 0), "{sharing}: {result:#?}");
         let verified = result.stages.iter().find(|stage| stage.name == "verify").unwrap();
-        assert_eq!((verified.failed, verified.bytes), (0, 3 * 2 << 20), "{sharing}: {verified:?}");
+        assert_eq!((verified.failed, verified.bytes), (0, 6 << 20), "{sharing}: {verified:?}");
         assert_clean(&lab);
     }
 }

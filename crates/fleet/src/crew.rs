@@ -6,6 +6,7 @@ mod many;
 mod outcome;
 mod stage;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,6 +102,14 @@ impl Crew {
         match &self.kind {
             Kind::Here(here) => vec![here.name().to_owned()],
             Kind::Many(many) => many.names(),
+        }
+    }
+
+    /// What a member said of its host; nothing of one in this process.
+    pub fn host_facts(&self, member: usize) -> BTreeMap<String, String> {
+        match &self.kind {
+            Kind::Here(_) => BTreeMap::new(),
+            Kind::Many(many) => many.host_facts(member),
         }
     }
 

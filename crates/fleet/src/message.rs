@@ -1,5 +1,7 @@
 //! What the side that leads and its agents say to each other.
 
+use std::collections::BTreeMap;
+
 use engine::StageResult;
 use metrics::Interval;
 use serde::de::DeserializeOwned;
@@ -182,6 +184,8 @@ pub struct Hello {
     pub pid: u32,
     /// What it can do besides (`io_uring`, `epoll`); for people.
     pub capabilities: Vec<String>,
+    /// Its host's kernel, processors, network interfaces, as in a run's environment; for the results.
+    pub facts: BTreeMap<String, String>,
 }
 
 impl Hello {
@@ -196,6 +200,7 @@ impl Hello {
             cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
             pid: std::process::id(),
             capabilities,
+            facts: BTreeMap::new(),
         }
     }
 

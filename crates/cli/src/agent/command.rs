@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::OwnHand;
 use crate::exit;
 use crate::messages::Messages;
+use crate::run::environment;
 
 /// Does what another manometer asks for, over standard input and output; it starts this itself.
 ///
@@ -38,7 +39,8 @@ pub fn run(arguments: &AgentArguments, messages: &Messages) -> u8 {
     let served = listen(&leaving).and_then(|()| {
         let (input, output) = pipe()?;
         let hand = Arc::new(OwnHand::new(arguments.journal_dir.clone()));
-        fleet::serve(input, output, hand, Hello::own(Vec::new()), &leaving)
+        let hello = Hello { facts: environment::capture(&[]).facts, ..Hello::own(Vec::new()) };
+        fleet::serve(input, output, hand, hello, &leaving)
     });
     match served {
         Ok(Ended::Dismissed) => 0,

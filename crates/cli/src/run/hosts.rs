@@ -2,7 +2,7 @@
 
 use fleet::{ClockFacts, PartResult};
 use stats::Window;
-use store::{FleetFigures, HostClock, HostRecord, HostResult, LostHost};
+use store::{Environment, FleetFigures, HostClock, HostRecord, HostResult, LostHost};
 
 use super::context::{Context, Fault};
 use super::facts;
@@ -13,8 +13,11 @@ pub fn keep(context: &Context) {
     if context.crew.is_local() {
         return;
     }
-    let record = |name: &String| HostRecord { name: name.clone(), ..HostRecord::default() };
-    let hosts: Vec<HostRecord> = context.hosts.iter().map(record).collect();
+    let record = |(member, name): (usize, &String)| HostRecord {
+        name: name.clone(),
+        environment: Environment { facts: context.crew.host_facts(member) },
+    };
+    let hosts: Vec<HostRecord> = context.hosts.iter().enumerate().map(record).collect();
     context.recorder().hosts(&hosts);
 }
 

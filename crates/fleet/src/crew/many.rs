@@ -1,6 +1,6 @@
 //! Members behind pipes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -85,6 +85,11 @@ impl Many {
 
     pub(super) fn names(&self) -> Vec<String> {
         self.wires.iter().map(|wire| wire.name.clone()).collect()
+    }
+
+    pub(super) fn host_facts(&self, member: usize) -> BTreeMap<String, String> {
+        let hello = self.wires.get(member).and_then(|wire| wire.hello.get());
+        hello.map(|hello| hello.facts.clone()).unwrap_or_default()
     }
 
     pub(super) fn shares_machine(&self, member: usize) -> bool {

@@ -22,6 +22,8 @@ const SAMPLES_NS: u64 = 250_000_000;
 /// Lines that an agent may say in a minute.
 const MOST_SAID: u32 = 600;
 const MINUTE_NS: u64 = 60_000_000_000;
+/// Facts of a host that are kept.
+const MOST_FACTS: usize = 300;
 
 /// Messages from this length on, in bytes, hold histograms, which take a hundred times their room.
 const LARGE: usize = 1 << 10;
@@ -183,6 +185,9 @@ impl Wire {
         match message {
             FromAgent::Hello(mut hello) => {
                 hello.capabilities.truncate(16);
+                let facts = std::mem::take(&mut hello.facts).into_iter().take(MOST_FACTS);
+                hello.facts =
+                    facts.map(|(name, value)| (check::one_line(&name), check::one_line(&value))).collect();
                 let texts = [&mut hello.version, &mut hello.host, &mut hello.machine];
                 texts
                     .into_iter()
