@@ -1,16 +1,14 @@
 //! Adds up what the workers of a stage report.
 
 use drivers::SessionFacts;
-use metrics::{Interval, OpStats, PathFacts};
+use metrics::{Interval, PathFacts};
 
 use crate::recorder::MOST_CORRUPT;
 use crate::samples::Samples;
 use crate::source::Notes;
 use crate::worker::Report;
 use crate::written::Book;
-use crate::{
-    Checked, Counts, DataSet, JobFacts, Left, Shape, StagePlan, StageResult, Usage, Workload, Written,
-};
+use crate::{DataSet, Left, Shape, StagePlan, StageResult, Workload, Written};
 
 /// How a stage came to its end, as far as its workers do not say.
 pub(crate) struct Ending {
@@ -67,38 +65,15 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
 fn empty(reports: &[Report], ending: Ending) -> StageResult {
     let starts = || reports.iter().map(|report| report.started_ns);
     StageResult {
-        window_ns: 0,
-        total: Interval::default(),
-        before: Counts::default(),
-        after: Counts::default(),
-        in_flight_at_end: 0,
-        abandoned: 0,
-        offered: 0,
-        shed: 0,
-        late_starts: 0,
-        deepest_backlog: 0,
-        missed_starts: 0,
-        closing: OpStats::default(),
-        settled_ns: 0,
-        facts: SessionFacts::default(),
-        paths: Vec::new(),
-        error_samples: Vec::new(),
-        data_set: DataSet::default(),
-        written: Written::unknown(),
-        left: Left::Unknown,
-        checked: Checked::default(),
-        corrupt: Vec::new(),
         backend: reports[0].backend,
         refusal: reports[0].refusal.clone(),
-        worker_cpu_ns: Vec::new(),
         started_ns: starts().min().unwrap_or(0),
         start_skew_ns: starts().max().unwrap_or(0) - starts().min().unwrap_or(0),
         exhausted: reports.iter().all(|report| report.exhausted),
         stopped: ending.stopped,
         error_limit_reached: ending.error_limit_reached,
-        job: JobFacts::default(),
-        usage: Usage::default(),
         unseen_intervals: ending.unseen,
+        ..StageResult::of_intervals(Interval::default())
     }
 }
 
