@@ -3,7 +3,9 @@
 use engine::StageResult;
 use experiment::{Arrivals, Cell};
 use fleet::probe;
-use stats::limit::{Evidence, Finding, Kind, Load, judge};
+use metrics::OpKind;
+use stats::Calibration;
+use stats::limit::{Evidence, Finding, Host, Kind, Load, judge};
 
 use super::context::Context;
 use super::figures::together;
@@ -29,12 +31,44 @@ pub fn find(
         .map(|one| {
             let samples = measured.witness.of(one.member);
             let name = context.hosts.get(one.member).map_or("", String::as_str);
-            probe::host(name, &samples, part(&one.result))
+            let ceiling_bytes_per_s = ceiling(context, cell, one.member);
+            Host { ceiling_bytes_per_s, ..probe::host(name, &samples, part(&one.result)) }
         })
         .collect();
     let mut whole = part(&measured.result);
     whole.lanes *= hosts.len().max(1) as f64;
     Some(judge(&Evidence { load: whole, hosts }))
+}
+
+/// What a host's processors would allow of this load at most, in bytes a second, if `manometer calibrate` was run there.
+fn ceiling(context: &Context, cell: &Cell, member: usize) -> Option<f64> {
+    let host = match context.crew.is_local() {
+        true => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        false => context.crew.host_facts(member).remove("host")?,
+    };
+    let results = context.recorder().path();
+    // One that cannot be read is as none: `calibrate` says so when it is asked.
+    let calibration = store::load_calibration(&results, &host).ok()??;
+    ceiling_of(&calibration, cell)
+}
+
+/// The ceiling of a cell that does one operation on blocks of one size.
+fn ceiling_of(calibration: &Calibration, cell: &Cell) -> Option<f64> {
+    let scheme = cell.target.url.split_once(':')?.0;
+    let ([one], [block]) = (&*cell.workload.ops, &*cell.workload.block_sizes) else { return None };
+    let (operation, bytes) = match (scheme, one.op) {
+        ("nfs", OpKind::Read) => ("read", block.bytes),
+        ("nfs", OpKind::Write) => ("write", block.bytes),
+        ("s3", OpKind::Get) => ("get", cell.workload.file_bytes),
+        ("s3", OpKind::Put) => ("put", cell.workload.file_bytes),
+        ("tcp", OpKind::Write) => ("send", block.bytes),
+        ("tcp", OpKind::Read) => ("receive", block.bytes),
+        _ => return None,
+    };
+    let nearest = calibration.ceiling(scheme, operation, bytes)?;
+    // Between small operations and large ones lies another ceiling, which nobody measured.
+    let alike = (0.5..=2.0).contains(&(bytes as f64 / nearest.block_bytes.max(1) as f64));
+    alike.then(|| nearest.bytes_per_s().high)
 }
 
 /// What a load did, as one host or all together measured it; lanes are those of one host.
@@ -69,5 +103,62 @@ pub fn kind(url: &str) -> Kind {
         "null" | "sim" => Kind::Nothing,
         "file" | "block" => Kind::Local,
         _ => Kind::Network,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use experiment::{Settings, Source};
+    use stats::{CalibrationUnit, Ceiling, Spread};
+
+    use super::*;
+
+    fn cell(text: &str) -> Cell {
+        let text = format!("targets: {{t: 'nfs://filer/export'}}\nworkloads: {{w: {{{text}}}}}\n");
+        let plan = experiment::parse(&Source { file: "t.yaml", text: &text }, &Settings::none()).unwrap();
+        plan.cells[0].clone()
+    }
+
+    #[test]
+    fn the_ceiling_is_that_of_the_same_operation_of_about_the_same_size() {
+        let ceiling = |operation: &str, block_bytes: u64, unit, most: f64| Ceiling {
+            protocol: "nfs".into(),
+            operation: operation.into(),
+            block_bytes,
+            unit,
+            per_core: Spread::of(&[1.0]).unwrap(),
+            all_cores: Spread::of(&[most / 2.0, most]).unwrap(),
+        };
+        let calibration = Calibration {
+            schema: String::new(),
+            schema_version: stats::CALIBRATION_VERSION,
+            manometer_version: String::new(),
+            host: "h".into(),
+            kernel: String::new(),
+            taken: String::new(),
+            cores: 2,
+            reactor: String::new(),
+            seconds: 1.0,
+            repetitions: 2,
+            measures: Vec::new(),
+            ceilings: vec![
+                ceiling("read", 4096, CalibrationUnit::OpsPerS, 1000.0),
+                ceiling("read", 1 << 20, CalibrationUnit::BytesPerS, 5e9),
+                ceiling("write", 1 << 20, CalibrationUnit::BytesPerS, 3e9),
+            ],
+            facts: BTreeMap::new(),
+            remarks: Vec::new(),
+        };
+        for (text, expected) in [
+            ("ops: read, block_size: 1MiB", Some(5e9)),
+            ("ops: write, block_size: 512KiB", Some(3e9)),
+            ("ops: read, block_size: 4KiB", Some(4096.0 * 1000.0)),
+            ("ops: read, block_size: 64KiB", None),
+            ("ops: {read: 50%, write: 50%}, block_size: 1MiB", None),
+        ] {
+            assert_eq!(ceiling_of(&calibration, &cell(text)), expected, "{text}");
+        }
     }
 }
