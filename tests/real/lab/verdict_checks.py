@@ -237,9 +237,9 @@ def low_rate(lab: Lab) -> dict[str, Any]:
 
 
 def small_window(lab: Lab) -> dict[str, Any]:
-    """The server's sockets have room for 8 KiB."""
+    """The server's sockets have room for less than two segments."""
     with ground(lab) as at:
-        run(at.far.client(["sh", "-c", "echo 4096 8192 8192 > /proc/sys/net/ipv4/tcp_rmem"]))
+        run(at.far.client(["sh", "-c", "echo 2304 2304 2304 > /proc/sys/net/ipv4/tcp_rmem"]))
         return limit(lab, at.near, at.array(), WRITE)
 
 

@@ -63,6 +63,7 @@ fn of_host(host: &Host) -> Found {
     let network = host.load.kind == Kind::Network;
     let found = (if network { network::card(host) } else { None })
         .or_else(|| if network { network::small_packets(host) } else { None })
+        .or_else(|| if network { network::closed_window(host) } else { None })
         .or_else(|| client::limit(host))
         .or_else(|| if network { network::limit(host) } else { None })
         .unwrap_or_else(|| target::limit(host));

@@ -28,6 +28,10 @@ const WINDOW_USED: f64 = 0.5;
 pub(super) const SMALL: u32 = 1300;
 /// A window that has never been wider than this is small; the kernel widens it by itself while programs read.
 const SMALL_WINDOW: f64 = 256.0 * 1024.0;
+/// And one that is filled by a few segments.
+const TINY_WINDOW: f64 = 32.0 * 1024.0;
+/// A window that is full for this share of the time lets nothing else be the limit.
+const CLOSED: f64 = 0.8;
 
 fn found(cause: Cause, confidence: Confidence, why: String, next: &str) -> Option<Found> {
     Some(Found::new(Bound::Network, cause, confidence, why, next))
@@ -136,6 +140,14 @@ fn slow_path(host: &Host) -> Option<Found> {
         "compare cables, ports and routes of this path with the others'",
     )
     .map(|found| found.at(slow.name.clone()).share(each(slow) / middle))
+}
+
+/// A window so small that data leaves in little pieces, and that is full nearly always: before the cores, which are full
+/// because of the pieces.
+pub(super) fn closed_window(host: &Host) -> Option<Found> {
+    let path = busiest(host)?;
+    let closed = path.sends() && path.window_limited >= CLOSED && path.peer_window < TINY_WINDOW;
+    if closed { window(host) } else { None }
 }
 
 /// The most that a window lets through is its size a round trip.

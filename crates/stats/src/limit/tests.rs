@@ -154,6 +154,12 @@ fn the_kernels_account_of_senders_is_used() {
         // Whatever else runs there: the kernel says what the sender waits for.
         (host.busy, host.ran, host.waited) = (1.0, 0.8, 0.1);
     });
+    // A quick client is busy with the little pieces that fit: seen on an idle machine, 3 Gbit/s by 8 KiB a round trip.
+    says(Bound::Network, Cause::Window, |host| {
+        let path = &mut host.paths[0];
+        (path.busy, path.window_limited, path.peer_window) = (0.99, 0.92, 8192.0);
+        (host.busy, host.ran, host.waited) = (0.99, 0.92, 0.05);
+    });
 }
 
 #[test]
