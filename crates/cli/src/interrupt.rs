@@ -12,7 +12,9 @@ use engine::Control;
 use provision::{Cancel, Run};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::exit;
 use crate::messages::Messages;
+use crate::results::ended;
 
 /// What a signal must reach. Clones share it.
 #[derive(Clone)]
@@ -76,6 +78,23 @@ impl Governed {
 impl Drop for Governed {
     fn drop(&mut self) {
         self.interrupt.parts().governed.retain(|stage| stage.number != self.number);
+    }
+}
+
+/// Carries out a command of which nothing is kept when a signal ends it; the process's exit code.
+pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&Interrupt) -> anyhow::Result<u8>) -> u8 {
+    let interrupt = match Interrupt::listen(messages.clone(), Manner::Check) {
+        Ok(interrupt) => interrupt,
+        Err(error) => return exit::failure(messages, &format!("signals cannot be caught: {error}")),
+    };
+    let outcome = work(&interrupt);
+    match (interrupt.ended_by(), outcome) {
+        (Some((_, code)), _) => {
+            messages.note("interrupted: nothing is kept");
+            code
+        }
+        (None, Ok(code)) => code,
+        (None, Err(error)) => ended(Err(error), messages),
     }
 }
 

@@ -21,11 +21,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use reactor::{Backend, Reactor};
 use stats::{CALIBRATION_VERSION, Calibration};
 
-use crate::exit;
-use crate::interrupt::{Interrupt, Manner};
+use crate::interrupt::{Interrupt, whole_or_nothing};
 use crate::messages::Messages;
 use crate::moment;
-use crate::results::{Format, ended};
+use crate::results::Format;
 use arguments::CalibrateArguments;
 use host::Chosen;
 use load::{Bench, Filled};
@@ -39,18 +38,7 @@ const CLIENTS: (u32, u32) = (1, 16);
 
 /// Calibrates this host; the process's exit code.
 pub fn run(arguments: &CalibrateArguments, messages: &Messages) -> u8 {
-    let interrupt = match Interrupt::listen(messages.clone(), Manner::Check) {
-        Ok(interrupt) => interrupt,
-        Err(error) => return exit::failure(messages, &format!("signals cannot be caught: {error}")),
-    };
-    let outcome = calibrate(arguments, &interrupt, messages);
-    match (interrupt.ended_by(), outcome) {
-        (Some((_, code)), _) => {
-            messages.note("interrupted: nothing is kept");
-            code
-        }
-        (None, outcome) => ended(outcome, messages),
-    }
+    whole_or_nothing(messages, |interrupt| calibrate(arguments, interrupt, messages).map(|()| 0))
 }
 
 fn calibrate(arguments: &CalibrateArguments, interrupt: &Interrupt, messages: &Messages) -> Result<()> {
