@@ -28,8 +28,11 @@ const MOST_SIZES: u32 = 24;
 pub struct PathMtu {
     /// The largest packet that arrived, IP header included, in bytes.
     pub bytes: u32,
-    /// What the kernel holds the path to be capable of (`IP_MTU`, ip(7)): the interface's or the route's MTU.
+    /// What the kernel held the path to be capable of before (`IP_MTU`, ip(7)): the interface's or the route's MTU.
     pub route_bytes: u32,
+    /// What it holds it to be capable of now. When this is more than what arrives, larger packets vanish and nobody on the
+    /// way says so (RFC 2923 calls that a black hole).
+    pub believed_bytes: u32,
     /// How it was found, in words.
     pub method: String,
 }
@@ -92,8 +95,12 @@ impl Drop for MtuResponder {
 pub fn path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<PathMtu> {
     let any =
         |v4: bool| if v4 { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
-    let socket = UdpSocket::bind((local.unwrap_or(any(remote.is_ipv4())), 0))?;
-    socket.connect(remote)?;
+    let connected = || -> io::Result<UdpSocket> {
+        let socket = UdpSocket::bind((local.unwrap_or(any(remote.is_ipv4())), 0))?;
+        socket.connect(remote)?;
+        Ok(socket)
+    };
+    let socket = connected()?;
     socket.set_read_timeout(Some(PATIENCE))?;
     let route_bytes = route_mtu(&socket, remote.is_ipv4())?;
     forbid_fragments(&socket, remote.is_ipv4())?;
@@ -120,7 +127,9 @@ pub fn path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<PathMtu
     }
     let method =
         "UDP probes that may not be fragmented, acknowledged by the other host (RFC 8899)".to_owned();
-    Ok(PathMtu { bytes: known, route_bytes, method })
+    // A socket keeps the route that it was connected by: only a new one asks again.
+    let believed_bytes = route_mtu(&connected()?, remote.is_ipv4())?.min(most);
+    Ok(PathMtu { bytes: known, route_bytes, believed_bytes, method })
 }
 
 struct Probe {
@@ -137,6 +146,8 @@ impl Probe {
         let mut datagram = vec![0; length as usize];
         datagram[..8].copy_from_slice(&GREETING);
         for _ in 0..TRIES {
+            // What an earlier probe's ICMP error left behind says nothing of this one.
+            self.socket.take_error()?;
             self.number = self.number.wrapping_add(1);
             datagram[8..16].copy_from_slice(&self.number.to_be_bytes());
             match self.socket.send(&datagram) {
@@ -219,6 +230,7 @@ mod tests {
         let local = Some("127.0.0.9".parse().unwrap());
         let found = path_mtu(local, responder.address()).unwrap();
         assert_eq!(found.bytes, found.route_bytes.min(65_535), "{found:?}");
+        assert_eq!(found.believed_bytes, found.bytes);
         assert!(found.method.contains("RFC 8899"));
     }
 

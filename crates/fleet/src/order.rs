@@ -121,6 +121,10 @@ pub enum Act {
     BeginJob,
     /// What is done right after it.
     FinishJob,
+    /// Answer probes of the path's MTU at the address that a `tcp://` target listens on, until the target is closed.
+    AnswerMtuProbes,
+    /// Find the largest packet that reaches who answers at the address of a `tcp://` target.
+    ProbeMtu,
     /// Forget the target. Nothing is removed.
     Close,
 }
@@ -143,6 +147,13 @@ pub enum Reply {
     Said(String),
     /// By name.
     Facts(BTreeMap<String, String>),
+    /// How large a packet may be.
+    PathMtu {
+        /// The largest that arrived, in bytes.
+        bytes: u32,
+        /// The largest that the kernel believes in, in bytes.
+        believed_bytes: u32,
+    },
     /// The files of a job.
     LaidOut {
         /// What must move bytes before the load.

@@ -144,7 +144,7 @@ mod tests {
             });
         }
         let hosts = ["a<b", "b", "c", "a-host-with-a-very-long-name"].map(String::from).to_vec();
-        let picture = network_picture(&NetworkMatrix { hosts, links }, (8, false));
+        let picture = network_picture(&NetworkMatrix { hosts, links, path_mtus: Vec::new() }, (8, false));
         assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
         assert_eq!(picture.matches("<g>").count(), 6);
         assert_eq!(picture.matches('▼').count(), 1);

@@ -171,8 +171,48 @@ def baseline(lab: Lab, report: Report) -> None:
         report.check("it is kept", "kept as baseline cables" in said, said)
 
 
+def path_mtu(lab: Lab, report: Report) -> None:
+    """A small cable between two routers: the probes find it, and name it a black hole when nobody says that it is small."""
+    with mesh(lab) as made:
+        # h1 reaches h4 by h2 and h3, whose cable carries less than those at both ends.
+        for a, b in ((0, 3), (0, 2), (1, 3)):
+            made.inside(a, "ip", "link", "set", f"c{b}", "down")
+        for a, b in ((1, 2), (2, 1)):
+            made.inside(a, "ip", "link", "set", f"c{b}", "mtu", "1400")
+            made.inside(a, "sysctl", "--quiet", "--write", "net.ipv4.ip_forward=1")
+        for host, gate, to in ((0, 1, 3), (1, 2, 3), (3, 2, 0), (2, 1, 0)):
+            between = (min(host, gate), max(host, gate))
+            via = f"10.{80 + between[0]}.{between[1]}.{gate + 1}"
+            route = [f"10.99.0.{to + 1}/32", "via", via, "src", f"10.99.0.{host + 1}"]
+            made.inside(host, "ip", "route", "replace", *route)
+        flags = ["--streams=1", "--pairs=h1:h2,h1:h4"]
+        code, document, said = made.network(*flags)
+        report.equal("told: both links are measured", [bool(link["throughput"]) for link in document["links"]], [True] * 2)
+        report.equal("told: exit code 0", code, 0) or print(said)
+        report.equal("told: what arrives, what is believed", mtus(document), {(0, 1): (1500, 1500), (0, 3): (1400, 1400)})
+        report.equal("told: TCP knows it", {link["to"]: link["tcp"]["path_mtu_bytes"] for link in document["links"]}[3], 1400)
+        report.check("told: no black hole", "black hole" not in " ".join(document["verdict"]), document["verdict"])
+        for router in (1, 2):
+            needed = ["-p", "icmp", "--icmp-type", "fragmentation-needed", "-j", "DROP"]
+            made.inside(router, "iptables", "-A", "OUTPUT", *needed)
+        for host in (0, 3):
+            made.inside(host, "ip", "route", "flush", "cache")
+        code, document, said = made.network(*flags)
+        report.equal("not told: exit code 1", code, 1) or print(said)
+        report.equal("not told: what arrives, what is believed", mtus(document)[0, 3], (1400, 1500))
+        report.equal("not told: the link fails", document["judgement"]["failed"], [[0, 3]])
+        named = [line for line in document["verdict"] if line.startswith("h1 → h4 is a black hole for packets larger than 1400")]
+        report.equal("not told: it is named", len(named), 1) or print(document["verdict"])
+
+
+def mtus(document: dict[str, Any]) -> dict[tuple[int, int], tuple[int, int]]:
+    """The largest packet that arrives, and the largest that the sender believes in."""
+    return {(path["from"], path["to"]): (path["bytes"], path["believed_bytes"]) for path in document["path_mtus"]}
+
+
 SCENARIOS = {
     "network slow link": slow_link,
     "network lossy link": lossy_link,
     "network baseline": baseline,
+    "network path MTU": path_mtu,
 }

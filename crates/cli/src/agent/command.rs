@@ -8,7 +8,7 @@ use clap::Args;
 use fleet::{Ended, Hello, Leaving};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::OwnHand;
+use super::{OwnHand, address};
 use crate::exit;
 use crate::messages::Messages;
 use crate::run::environment;
@@ -39,7 +39,9 @@ pub fn run(arguments: &AgentArguments, messages: &Messages) -> u8 {
     let served = listen(&leaving).and_then(|()| {
         let (input, output) = pipe()?;
         let hand = Arc::new(OwnHand::new(arguments.journal_dir.clone()));
-        let hello = Hello { facts: environment::capture(&[]).facts, ..Hello::own(Vec::new()) };
+        let mut facts = environment::capture(&[]).facts;
+        facts.extend(address::own().map(|ip| (address::ADDRESS.to_owned(), ip.to_string())));
+        let hello = Hello { facts, ..Hello::own(Vec::new()) };
         fleet::serve(input, output, hand, hello, &leaving)
     });
     match served {

@@ -1,9 +1,11 @@
 //! One host's side of a run: what the plan's cells ask of it is done here, in the process that leads or in an agent.
 
+mod address;
 mod command;
 mod hand;
 mod site;
 mod stage;
 
+pub use address::ADDRESS;
 pub use command::{AgentArguments, run};
 pub use hand::OwnHand;

@@ -1,9 +1,11 @@
 //! A target that is open on this host, for one cell.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use drivers::path_mtu::{MtuResponder, path_mtu};
 use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult, Written};
 use experiment::{Cell, Sharing};
 use fleet::{Act, LayOutStep, Opening, Part, Refusal, Reply, SiteFacts, StageTask};
@@ -27,6 +29,8 @@ pub struct Site {
     /// What this host loads.
     pub(super) loaded: DataSet,
     pub(super) laid_out: Mutex<LaidOut>,
+    /// Answers probes of the path's MTU, once that was asked for.
+    responder: Mutex<Option<MtuResponder>>,
     written: Mutex<Written>,
 }
 
@@ -77,6 +81,7 @@ impl Site {
             own,
             loaded,
             laid_out: Mutex::default(),
+            responder: Mutex::default(),
             written: Mutex::default(),
             cell,
         })
@@ -151,8 +156,25 @@ impl Site {
             Act::FinishJob => {
                 self.opened.finish_job(&self.cell, &self.laid_out()).map(|()| Reply::Done).map_err(told)
             }
+            Act::AnswerMtuProbes => {
+                let responder = MtuResponder::bind(self.peer()?)
+                    .map_err(|error| Refusal::failed(format!("probes of the path's MTU: {error}")))?;
+                *self.responder.lock().unwrap_or_else(PoisonError::into_inner) = Some(responder);
+                Ok(Reply::Done)
+            }
+            Act::ProbeMtu => {
+                let found =
+                    path_mtu(None, self.peer()?).map_err(|error| Refusal::failed(error.to_string()))?;
+                Ok(Reply::PathMtu { bytes: found.bytes, believed_bytes: found.believed_bytes })
+            }
             Act::Close => Ok(Reply::Done),
         }
+    }
+
+    /// The address of a `tcp://` target.
+    fn peer(&self) -> Result<SocketAddr, Refusal> {
+        let none = || Refusal::failed(format!("target {} is no peer over TCP", self.cell.target.name));
+        self.opened.peer().ok_or_else(none)
     }
 
     fn target_facts(&self) -> BTreeMap<String, String> {

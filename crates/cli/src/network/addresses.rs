@@ -4,11 +4,17 @@ use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
 use experiment::Launcher;
 
-/// The address of each host: the one that is given, else what its name stands for here.
+/// The address of each host: the one that is given, else what its name stands for here, else the one that the host itself
+/// (`own`, by its number) says that it has.
 ///
 /// # Errors
 /// One line: which host has none, and how to give it one.
-pub fn of(launcher: &Launcher, hosts: &[String], given: &[(String, IpAddr)]) -> Result<Vec<IpAddr>, String> {
+pub fn of(
+    launcher: &Launcher,
+    hosts: &[String],
+    given: &[(String, IpAddr)],
+    own: &dyn Fn(usize) -> Option<IpAddr>,
+) -> Result<Vec<IpAddr>, String> {
     if let Some((unknown, _)) = given.iter().find(|(name, _)| !hosts.contains(name)) {
         return Err(format!(
             "--address {unknown}: is none of the hosts {}; check its spelling",
@@ -16,24 +22,28 @@ pub fn of(launcher: &Launcher, hosts: &[String], given: &[(String, IpAddr)]) -> 
         ));
     }
     let named = |host: &String| given.iter().find(|(name, _)| name == host).map(|(_, ip)| *ip);
-    let address = |host: &String| match named(host) {
+    let address = |(member, host): (usize, &String)| match named(host) {
         Some(ip) => Ok(ip),
         // They are processes of this host.
         None if matches!(launcher, Launcher::Local { .. }) => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        None => resolved(host),
+        None => resolved(host).or_else(|why| own(member).ok_or(why)),
     };
-    hosts.iter().map(address).collect()
+    hosts.iter().enumerate().map(address).collect()
 }
 
 fn resolved(host: &str) -> Result<IpAddr, String> {
     let next = format!("next: give the address by which the other hosts reach it, --address {host}=IP");
     let found = (experiment::bare_host(host), 0).to_socket_addrs();
-    let found = found.map_err(|error| format!("host {host} has no address here ({error}); {next}"))?;
+    let found = found.map_err(|error| {
+        format!("host {host} has no address here ({error}), and knows none itself; {next}")
+    })?;
     let mut all: Vec<IpAddr> = found.map(|address| address.ip()).collect();
     all.sort_by_key(IpAddr::is_ipv6);
     match all.iter().find(|ip| !ip.is_loopback()) {
         Some(ip) => Ok(*ip),
-        None => Err(format!("host {host} is known here only by a loopback address; {next}")),
+        None => Err(format!(
+            "host {host} is known here only by a loopback address, and knows no other itself; {next}"
+        )),
     }
 }
 
@@ -46,16 +56,26 @@ mod tests {
         let hosts = ["127.0.0.1", "10.9.8.7", "user@10.9.8.6:22"].map(String::from);
         let launcher = Launcher::Ssh { hosts: hosts.to_vec(), options: Vec::new(), binary: None };
         let given = [("127.0.0.1".to_owned(), "10.1.1.1".parse().unwrap())];
-        let found = of(&launcher, &hosts, &given).unwrap();
+        let none = |_| None;
+        let found = of(&launcher, &hosts, &given, &none).unwrap();
         assert_eq!(found, ["10.1.1.1", "10.9.8.7", "10.9.8.6"].map(|ip| ip.parse::<IpAddr>().unwrap()));
-        let error = of(&launcher, &hosts, &[]).unwrap_err();
+        let error = of(&launcher, &hosts, &[], &none).unwrap_err();
         assert!(
             error.contains("only by a loopback address") && error.contains("--address 127.0.0.1=IP"),
             "{error}"
         );
-        let error = of(&launcher, &hosts, &[("x".to_owned(), found[0])]).unwrap_err();
+        let error = of(&launcher, &hosts, &[("x".to_owned(), found[0])], &none).unwrap_err();
         assert!(error.contains("is none of the hosts"), "{error}");
-        let local = of(&Launcher::Local { count: 2 }, &["a".into(), "b".into()], &[]).unwrap();
+        let local = of(&Launcher::Local { count: 2 }, &["a".into(), "b".into()], &[], &none).unwrap();
         assert_eq!(local, [IpAddr::V4(Ipv4Addr::LOCALHOST); 2]);
+    }
+
+    #[test]
+    fn a_host_that_has_no_name_here_says_its_address_itself() {
+        let hosts = ["a pod of nobody", "10.9.8.7", "127.0.0.1"].map(String::from);
+        let launcher = Launcher::Ssh { hosts: hosts.to_vec(), options: Vec::new(), binary: None };
+        let own = |member: usize| Some(IpAddr::V4(Ipv4Addr::new(10, 244, 0, member as u8)));
+        let found = of(&launcher, &hosts, &[], &own).unwrap();
+        assert_eq!(found, ["10.244.0.0", "10.9.8.7", "10.244.0.2"].map(|ip| ip.parse::<IpAddr>().unwrap()));
     }
 }

@@ -44,7 +44,8 @@ pub struct NetworkArguments {
     /// Bytes handed to the kernel at once
     #[arg(long, value_name = "SIZE", default_value = "256KiB", help_heading = "Links")]
     pub block_size: Size,
-    /// Address of a host for the others [default: what its name stands for here]; may be repeated
+    /// Address of a host for the others [default: what its name stands for here, else the one that the host says]; may
+    /// be repeated
     #[arg(long, value_name = "HOST=IP", value_parser = address, help_heading = "Links")]
     pub address: Vec<(String, IpAddr)>,
     /// First port on which the hosts listen for each other; links at the same time use the next ones
@@ -60,7 +61,7 @@ pub struct NetworkArguments {
     /// Write a picture of the matrix to this file (SVG)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub picture: Option<PathBuf>,
-    /// Keep the result under this name: later results on these hosts are shown beside it
+    /// Keep the result under this name: the verdicts of later loads on these hosts know it
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub save_baseline: Option<String>,
     #[command(flatten)]

@@ -7,9 +7,11 @@ use engine::{Beside, Control};
 use experiment::{Arrivals, Cell, Settings, Source};
 use fleet::{Act, Crew, Measurement, Opening, Part, Seen, StageOrder, StageTask, Trouble};
 use provision::RunId;
-use stats::{LinkFacts, LinkLimits, NetworkLink};
+use stats::{LinkFacts, NetworkLink, NetworkPathMtu};
 
+use super::facts::facts;
 use super::pairs::Direction;
+use super::path_mtu;
 use crate::interrupt::Interrupt;
 
 /// Workers of a link: a core drives several streams, but not a fast card alone.
@@ -34,11 +36,14 @@ pub struct Load {
 pub trait Measures: Sync {
     /// Measures links at the same time, each with so many streams; a link that cannot be measured says why.
     fn measure(&self, links: &[Direction], streams: u32, both_ways: bool) -> Vec<NetworkLink>;
+
+    /// Finds how large packets may be on links, all at the same time; one whose probes are not answered says why.
+    fn path_mtus(&self, links: &[Direction]) -> Vec<NetworkPathMtu>;
 }
 
 /// The members of a crew.
 pub struct CrewLinks<'a> {
-    crew: &'a Crew,
+    pub(super) crew: &'a Crew,
     addresses: Vec<IpAddr>,
     /// An id for each member's journal: they may lie in one directory.
     runs: Vec<String>,
@@ -48,10 +53,10 @@ pub struct CrewLinks<'a> {
 }
 
 /// The sites of one measurement, on its two members.
-struct Flow {
-    from: usize,
-    to: usize,
-    site: u32,
+pub(super) struct Flow {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) site: u32,
     listen: SocketAddr,
 }
 
@@ -69,6 +74,21 @@ impl<'a> CrewLinks<'a> {
             .ok_or_else(|| format!("host {host} has no address; this is a defect"))
     }
 
+    /// Does something with each link at the same time, on a port of its own.
+    fn at_once<T: Send>(&self, links: &[Direction], work: impl Fn(Direction, u16) -> T + Sync) -> Vec<T> {
+        let work = &work;
+        std::thread::scope(|scope| {
+            let numbered = (0u16..).zip(links);
+            let started: Vec<_> = numbered
+                .map(|(number, link)| {
+                    let port = self.load.port.saturating_add(number);
+                    scope.spawn(move || work(*link, port))
+                })
+                .collect();
+            started.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        })
+    }
+
     /// One link, from its openings to its end.
     fn link(&self, (from, to): Direction, port: u16, streams: u32, both_ways: bool) -> NetworkLink {
         let mut link = NetworkLink {
@@ -82,15 +102,7 @@ impl<'a> CrewLinks<'a> {
             to_address: self.address(to).ok().map(|ip| ip.to_string()),
             tcp: LinkFacts::default(),
         };
-        let measured = self.address(to).and_then(|ip| {
-            let site = self.next_site.fetch_add(1, Ordering::Relaxed);
-            let flow = Flow { from: from as usize, to: to as usize, site, listen: SocketAddr::new(ip, port) };
-            let measured = self.open(&flow, streams).and_then(|()| self.run(&flow));
-            // What is not open any more needs no closing.
-            let _ = self.crew.act(&[flow.from, flow.to], flow.site, &Act::Close);
-            measured
-        });
-        match measured {
+        match self.with_open((from, to), port, streams, &|flow| self.run(flow)) {
             Ok((rates, tcp)) => {
                 link.throughput = Some(stats::estimate(&rates));
                 link.tcp = tcp;
@@ -98,6 +110,23 @@ impl<'a> CrewLinks<'a> {
             Err(why) => link.failure = Some(why),
         }
         link
+    }
+
+    /// Opens the sites of a link, does something with them, and closes them.
+    pub(super) fn with_open<T>(
+        &self,
+        (from, to): Direction,
+        port: u16,
+        streams: u32,
+        work: &dyn Fn(&Flow) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let listen = SocketAddr::new(self.address(to)?, port);
+        let site = self.next_site.fetch_add(1, Ordering::Relaxed);
+        let flow = Flow { from: from as usize, to: to as usize, site, listen };
+        let done = self.open(&flow, streams).and_then(|()| work(&flow));
+        // What is not open any more needs no closing.
+        let _ = self.crew.act(&[flow.from, flow.to], flow.site, &Act::Close);
+        done
     }
 
     fn open(&self, flow: &Flow, streams: u32) -> Result<(), String> {
@@ -122,7 +151,10 @@ impl<'a> CrewLinks<'a> {
         self.first_trouble(answers.into_iter().filter_map(|(member, answer)| Some((member, answer.err()?))))
     }
 
-    fn first_trouble(&self, mut troubles: impl Iterator<Item = (usize, Trouble)>) -> Result<(), String> {
+    pub(super) fn first_trouble(
+        &self,
+        mut troubles: impl Iterator<Item = (usize, Trouble)>,
+    ) -> Result<(), String> {
         match troubles.next() {
             None => Ok(()),
             Some((member, trouble)) => {
@@ -187,16 +219,11 @@ impl Measures for CrewLinks<'_> {
             false => links.to_vec(),
             true => links.iter().flat_map(|(from, to)| [(*from, *to), (*to, *from)]).collect(),
         };
-        std::thread::scope(|scope| {
-            let started: Vec<_> = (0u16..)
-                .zip(&all)
-                .map(|(number, link)| {
-                    let port = self.load.port.saturating_add(number);
-                    scope.spawn(move || self.link(*link, port, streams, both_ways))
-                })
-                .collect();
-            started.into_iter().filter_map(|thread| thread.join().ok()).collect()
-        })
+        self.at_once(&all, |link, port| self.link(link, port, streams, both_ways))
+    }
+
+    fn path_mtus(&self, links: &[Direction]) -> Vec<NetworkPathMtu> {
+        self.at_once(links, |link, port| path_mtu::probe(self, link, port))
     }
 }
 
@@ -223,53 +250,6 @@ fn cells(listen: SocketAddr, streams: u32, load: &Load) -> Result<[Cell; 2], Str
         found.cloned().ok_or_else(|| "the link's plan has no cells; this is a defect".to_owned())
     };
     Ok([cell("receive")?, cell("send")?])
-}
-
-/// What the sending kernel knows of all connections of a link that were busy for so many seconds at most.
-fn facts(result: &engine::StageResult, seconds: f64) -> LinkFacts {
-    let connections = &result.facts.connections;
-    let known = |value: u32| (value > 0).then_some(value);
-    let nanos = |micros: u32| known(micros).map(|micros| u64::from(micros) * 1000);
-    let resent: u64 = connections.iter().map(|connection| connection.retransmits).sum();
-    let window = connections.iter().map(|connection| {
-        u64::from(connection.tcp.congestion_window_segments) * u64::from(connection.mss_bytes)
-    });
-    LinkFacts {
-        retransmits: resent + result.facts.closed_retransmits,
-        round_trip_ns: connections.iter().filter_map(|connection| nanos(connection.tcp.rtt_us)).max(),
-        least_round_trip_ns: connections
-            .iter()
-            .filter_map(|connection| nanos(connection.tcp.min_rtt_us))
-            .min(),
-        congestion_window_bytes: Some(window.sum()).filter(|bytes: &u64| *bytes > 0),
-        mss_bytes: connections.iter().filter_map(|connection| known(connection.mss_bytes)).min(),
-        path_mtu_bytes: connections
-            .iter()
-            .filter_map(|connection| known(connection.tcp.path_mtu_bytes))
-            .min(),
-        limits: limits(connections, seconds),
-    }
-}
-
-fn limits(connections: &[drivers::ConnectionFacts], seconds: f64) -> Option<LinkLimits> {
-    let sum = |of: fn(&reactor::TcpInfo) -> u64| -> f64 {
-        connections.iter().map(|connection| of(&connection.tcp) as f64 / 1e6).sum()
-    };
-    let busy = sum(|tcp| tcp.busy_us);
-    // Older kernels than 4.10 do not tell.
-    if busy == 0.0 {
-        return None;
-    }
-    // Connecting and ending take time too: the span is what was busy, if that is more.
-    let span = (seconds * connections.len() as f64).max(busy);
-    let share = |time: f64| (time / span).clamp(0.0, 1.0);
-    let (window, buffer) = (sum(|tcp| tcp.window_limited_us), sum(|tcp| tcp.buffer_limited_us));
-    Some(LinkLimits {
-        sender: share(span - busy),
-        receiver_window: share(window),
-        send_buffer: share(buffer),
-        network: share(busy - window - buffer),
-    })
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@
 
 mod addresses;
 pub mod arguments;
+mod facts;
 mod links;
 mod output;
 mod pairs;
+mod path_mtu;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,11 +22,11 @@ use stats::{NETWORK_VERSION, NetworkJudgement, NetworkMatrix, judge_network};
 use store::{Baseline, BaselineContent, Store};
 use units::ByteRate;
 
-use crate::exit;
-use crate::interrupt::{Interrupt, Manner};
+use crate::agent::ADDRESS;
+use crate::interrupt::{Interrupt, whole_or_nothing};
 use crate::messages::Messages;
 use crate::moment;
-use crate::results::{Format, WrongInput, ended};
+use crate::results::{Format, WrongInput};
 use crate::run::Refusal;
 use arguments::NetworkArguments;
 use links::{CrewLinks, Load, Measures};
@@ -47,19 +49,7 @@ struct Document<'a> {
 
 /// Measures the network; the process's exit code.
 pub fn run(arguments: &NetworkArguments, messages: &Messages) -> u8 {
-    let interrupt = match Interrupt::listen(messages.clone(), Manner::Check) {
-        Ok(interrupt) => interrupt,
-        Err(error) => return exit::failure(messages, &format!("signals cannot be caught: {error}")),
-    };
-    let outcome = network(arguments, &interrupt, messages);
-    match (interrupt.ended_by(), outcome) {
-        (Some((_, code)), _) => {
-            messages.note("interrupted: nothing is kept");
-            code
-        }
-        (None, Ok(code)) => code,
-        (None, Err(error)) => ended(Err(error), messages),
-    }
+    whole_or_nothing(messages, |interrupt| network(arguments, interrupt, messages))
 }
 
 fn network(arguments: &NetworkArguments, interrupt: &Interrupt, messages: &Messages) -> Result<u8> {
@@ -83,7 +73,8 @@ fn network(arguments: &NetworkArguments, interrupt: &Interrupt, messages: &Messa
     let hosts = crew.names();
     let outcome = (|| {
         let links = wanted(arguments, &hosts).map_err(wrong)?;
-        let addresses = addresses::of(&launcher, &hosts, &arguments.address).map_err(wrong)?;
+        let own = |member: usize| crew.host_facts(member).get(ADDRESS)?.parse().ok();
+        let addresses = addresses::of(&launcher, &hosts, &arguments.address, &own).map_err(wrong)?;
         let load = Load {
             seconds: arguments.duration.0.as_secs_f64(),
             ramp_s: arguments.ramp.0.as_secs_f64(),
@@ -136,7 +127,7 @@ fn measure(
         ways.extend(arguments.streams.iter().map(|streams| (*streams, true)));
     }
     let steps = (rounds.len() * ways.len()) as u64;
-    let mut matrix = NetworkMatrix { hosts, links: Vec::new() };
+    let mut matrix = NetworkMatrix { hosts, ..NetworkMatrix::default() };
     let progress = Progress::begin(messages, steps);
     for (streams, both_ways) in ways {
         for round in &rounds {
@@ -147,6 +138,7 @@ fn measure(
             if interrupt.arrived_already() {
                 return Err(anyhow!("interrupted"));
             }
+            probe(measures, &mut matrix, &now, both_ways);
             let measured = measures.measure(&now, streams, both_ways);
             for link in measured {
                 progress.link(&matrix, &link);
@@ -156,6 +148,17 @@ fn measure(
         }
     }
     Ok(matrix)
+}
+
+/// Finds how large packets may be on links of which that is not known yet, before they are loaded: probes of a full link get
+/// lost, and what the kernel learns by them the load needs.
+fn probe(measures: &dyn Measures, matrix: &mut NetworkMatrix, links: &[Direction], both_ways: bool) {
+    let back = links.iter().map(|(from, to)| (*to, *from)).filter(|_| both_ways);
+    let all = links.iter().copied().chain(back);
+    let new: Vec<Direction> = all.filter(|(from, to)| matrix.path_mtu(*from, *to).is_none()).collect();
+    if !new.is_empty() {
+        matrix.path_mtus.extend(measures.path_mtus(&new));
+    }
 }
 
 fn show(

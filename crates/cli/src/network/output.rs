@@ -1,6 +1,8 @@
 //! What the measured network says, for people.
 
-use stats::{Degraded, LinkFacts, NetworkFinding, NetworkJudgement, NetworkLink, NetworkMatrix};
+use stats::{
+    Degraded, LinkFacts, NetworkFinding, NetworkJudgement, NetworkLink, NetworkMatrix, NetworkPathMtu,
+};
 use units::{ByteRate, latency};
 
 use crate::results::words;
@@ -33,10 +35,13 @@ pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<Stri
         let why = failures.filter_map(|link| link.failure.as_deref()).next().unwrap_or("unknown");
         lines.push(format!("{} could not be measured: {}", matrix.name(*from, *to), words::plain(why)));
     }
+    let degraded = !lines.is_empty();
+    lines.extend(matrix.path_mtus.iter().filter_map(|path| black_hole(matrix, path)));
     let judged = matrix.kinds().len() > judgement.not_judged.len();
-    if lines.is_empty() && judged {
+    if !degraded && judged {
         lines.push("No link is degraded: all of them agree within what equal links differ by.".into());
     }
+    lines.extend(not_probed(matrix));
     for kind in &judgement.not_judged {
         lines.push(format!(
             "{}: too few links to tell which of them is usual; at least 3 are needed",
@@ -44,6 +49,36 @@ pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<Stri
         ));
     }
     lines
+}
+
+/// Packets that vanish because they are large.
+fn black_hole(matrix: &NetworkMatrix, path: &NetworkPathMtu) -> Option<String> {
+    let (arrives, sent) = path.black_hole()?;
+    Some(format!(
+        "{} is a black hole for packets larger than {arrives} bytes: up to {sent} are sent, none arrives and \
+         nobody says so; next: let ICMP \"fragmentation needed\" (\"packet too big\") through, or set the MTU \
+         of the hosts to {arrives}",
+        matrix.name(path.from, path.to)
+    ))
+}
+
+/// How many links were not probed, and why the first was not.
+fn not_probed(matrix: &NetworkMatrix) -> Option<String> {
+    let measured = |path: &&NetworkPathMtu| {
+        let own = |link: &&NetworkLink| (link.from, link.to) == (path.from, path.to);
+        matrix.links.iter().filter(own).any(|link| link.throughput.is_some())
+    };
+    let failed = || matrix.path_mtus.iter().filter(measured).filter(|path| path.failure.is_some());
+    let first = failed().next()?;
+    let why = first.failure.as_deref().unwrap_or("unknown");
+    Some(format!(
+        "The path MTU of {} of {} links was not probed ({}: {}): shown is what TCP knows; next: let UDP through \
+         on the links' ports",
+        failed().count(),
+        matrix.path_mtus.len(),
+        matrix.name(first.from, first.to),
+        words::plain(why)
+    ))
 }
 
 /// What is degraded, by how much, and why that is no chance.
@@ -144,9 +179,17 @@ fn row(matrix: &NetworkMatrix, link: &NetworkLink) -> Vec<String> {
         time(tcp.least_round_trip_ns),
         tcp.congestion_window_bytes.map_or_else(none, |bytes| units::Size(bytes).rounded()),
         tcp.mss_bytes.map_or_else(none, |bytes| bytes.to_string()),
-        tcp.path_mtu_bytes.map_or_else(none, |bytes| bytes.to_string()),
+        path_mtu(matrix, link),
         tcp.limits.map_or_else(none, |limits| limits.most().to_owned()),
     ]
+}
+
+/// What was probed, else what TCP knows.
+fn path_mtu(matrix: &NetworkMatrix, link: &NetworkLink) -> String {
+    let probed = matrix.path_mtu(link.from, link.to);
+    let bytes = probed.and_then(|path| path.bytes).or(link.tcp.path_mtu_bytes);
+    let mark = if probed.is_some_and(|path| path.black_hole().is_some()) { ", black hole" } else { "" };
+    bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{bytes}{mark}"))
 }
 
 #[cfg(test)]
@@ -179,6 +222,7 @@ mod tests {
         NetworkMatrix {
             hosts: ["alpha", "beta", "gamma", "delta"].map(String::from).to_vec(),
             links: pairs.iter().zip(rates).map(|((from, to), rate)| link(*from, *to, rate)).collect(),
+            path_mtus: Vec::new(),
         }
     }
 
@@ -202,6 +246,35 @@ mod tests {
         let lines = verdict(&matrix, &judge_network(&matrix));
         assert_eq!(lines.len(), 1);
         assert!(lines[0].starts_with("No link is degraded"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_black_hole_is_named_and_what_was_not_probed_is_told() {
+        let mut matrix = matrix([40.0, 40.3, 39.9, 40.1, 40.0, 40.2]);
+        let path = |to, bytes, believed_bytes, failure: Option<&str>| NetworkPathMtu {
+            from: 0,
+            to,
+            bytes,
+            believed_bytes,
+            failure: failure.map(str::to_owned),
+        };
+        matrix.path_mtus = vec![
+            path(1, Some(1400), Some(1500), None),
+            path(2, Some(1400), Some(1400), None),
+            path(3, None, None, Some("no probe was answered")),
+        ];
+        matrix.links[2].tcp.path_mtu_bytes = Some(9000);
+        let text = text(&matrix, &judge_network(&matrix));
+        for (link, expected) in [("beta", "1400, black hole"), ("gamma", "1400 "), ("delta", "9000 ")] {
+            let line = text.lines().find(|line| line.contains(&format!("alpha → {link}  ")));
+            assert!(line.is_some_and(|line| line.contains(expected)), "{expected:?} is missing in\n{text}");
+        }
+        assert_eq!(text.matches("black hole for packets larger than 1400 bytes").count(), 1, "{text}");
+        assert!(
+            text.contains("The path MTU of 1 of 3 links was not probed (alpha → delta: no probe"),
+            "{text}"
+        );
+        assert!(text.contains("No link is degraded"), "{text}");
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! The whole command over links that are made up.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use clap::Parser;
-use stats::{LinkFacts, NetworkLink, estimate};
+use stats::{LinkFacts, NetworkLink, NetworkPathMtu, estimate};
 
+use super::pairs::every;
 use super::*;
+use crate::interrupt::Manner;
 
 #[derive(Parser)]
 struct Line {
@@ -22,6 +25,7 @@ fn arguments(flags: &[&str]) -> NetworkArguments {
 struct MadeUp {
     bad: Option<Direction>,
     asked: Mutex<Vec<(Vec<Direction>, u32, bool)>>,
+    probed: Mutex<Vec<Direction>>,
 }
 
 impl Measures for MadeUp {
@@ -45,6 +49,19 @@ impl Measures for MadeUp {
             }
         };
         links.iter().flat_map(ways).map(link).collect()
+    }
+
+    fn path_mtus(&self, links: &[Direction]) -> Vec<NetworkPathMtu> {
+        self.probed.lock().unwrap().extend(links);
+        let small = |link: &Direction| self.bad == Some(*link);
+        let found = |link: &Direction| NetworkPathMtu {
+            from: link.0,
+            to: link.1,
+            bytes: Some(if small(link) { 1400 } else { 1500 }),
+            believed_bytes: Some(1500),
+            failure: None,
+        };
+        links.iter().map(found).collect()
     }
 }
 
@@ -81,6 +98,9 @@ fn both_ways_at_once_comes_beside_one_way_and_each_pair_once() {
     let duplex =
         made_up.asked.into_inner().unwrap().into_iter().filter(|(links, _, both)| *both && !links.is_empty());
     assert_eq!(duplex.count(), 6);
+    let mut probed = made_up.probed.into_inner().unwrap();
+    probed.sort_unstable();
+    assert_eq!(probed, every(4, true).into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>());
 }
 
 #[test]
@@ -89,8 +109,9 @@ fn the_one_degraded_link_is_named_and_makes_the_exit_code() {
     let matrix = measured(&made_up, &["--streams", "1"]);
     let judgement = judge_network(&matrix);
     let lines = output::verdict(&matrix, &judgement);
-    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].starts_with("Degraded: b → d: "), "{lines:?}");
+    assert!(lines[1].starts_with("b → d is a black hole for packets larger than 1400 bytes"), "{lines:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use metrics::OpKind;
 
 use super::options::Options;
 use super::url::{TargetUrl, form, wrong};
-use super::{TargetError, paths};
+use super::{Opened, TargetError, paths};
 
 /// How long a listener waits for its peer, and a sender for its listener: they are started by hand, one after the other.
 pub(super) const WAIT: Duration = Duration::from_secs(60);
@@ -19,6 +19,16 @@ pub struct NetTarget {
     pub(super) driver: NetDriver,
     /// Connections of all jobs.
     pub(super) connections: u64,
+}
+
+impl Opened {
+    /// The address that a `tcp://` target listens on or connects to; `None` of other targets.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Opened::Net(target) => Some(target.driver.config().address),
+            _ => None,
+        }
+    }
 }
 
 pub(super) fn open(target: &Target, url: &TargetUrl, workload: &Workload) -> Result<NetTarget, TargetError> {

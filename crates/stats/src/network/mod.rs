@@ -18,6 +18,32 @@ pub struct NetworkMatrix {
     pub hosts: Vec<String>,
     /// In the order in which they were measured.
     pub links: Vec<NetworkLink>,
+    /// How large packets may be, where that was probed; each direction once.
+    #[serde(default)]
+    pub path_mtus: Vec<NetworkPathMtu>,
+}
+
+/// How large a packet may be on its way from one host to another, by probes that the other acknowledged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkPathMtu {
+    /// Who sent.
+    pub from: u32,
+    /// Who answered.
+    pub to: u32,
+    /// The largest packet that arrived, IP header included, in bytes; absent when no probe was answered.
+    pub bytes: Option<u32>,
+    /// What the sender's kernel holds the path to be capable of after the probes, in bytes.
+    pub believed_bytes: Option<u32>,
+    /// Why it is not known, in a line.
+    pub failure: Option<String>,
+}
+
+impl NetworkPathMtu {
+    /// Packets that the kernel would send vanish without a word: the largest that arrives, and the largest that is sent.
+    pub fn black_hole(&self) -> Option<(u32, u32)> {
+        let (bytes, believed) = (self.bytes?, self.believed_bytes?);
+        (bytes < believed).then_some((bytes, believed))
+    }
 }
 
 /// One direction between two hosts, measured in one way.
@@ -98,6 +124,25 @@ impl NetworkMatrix {
     /// A host's name.
     pub fn host(&self, number: u32) -> &str {
         self.hosts.get(number as usize).map_or("?", String::as_str)
+    }
+
+    /// How large packets may be from one host to another, where that was probed.
+    pub fn path_mtu(&self, from: u32, to: u32) -> Option<&NetworkPathMtu> {
+        self.path_mtus.iter().find(|path| (path.from, path.to) == (from, to))
+    }
+
+    /// The most that a host received, or sent, over one of its links while the other direction was idle, in bytes a second, and
+    /// the address of the host that was measured; `None` when no link of it was measured in this direction.
+    pub fn most(&self, host: u32, received: bool) -> Option<(f64, &str)> {
+        let own = self.links.iter().filter(|link| !link.both_ways).filter_map(|link| {
+            let (end, address) = match received {
+                true => (link.to, &link.to_address),
+                false => (link.from, &link.from_address),
+            };
+            let rate = link.throughput.filter(|_| end == host)?.mean;
+            Some((rate, address.as_deref()?))
+        });
+        own.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
     /// The ways in which links were measured: streams, and whether both ways at once; each is compared within itself.

@@ -72,6 +72,7 @@ pub fn matrix() -> NetworkMatrix {
     NetworkMatrix {
         hosts: vec!["db1".into(), "db2".into()],
         links: vec![link(0, 1, Some(1.2e9)), link(1, 0, None)],
+        path_mtus: Vec::new(),
     }
 }
 

@@ -105,7 +105,7 @@ fn links_are_compared_only_with_their_like() {
     links.push(link(0, 1, 16, Some(1.0)));
     links.push(link(3, 0, 1, None));
     let hosts = ["a", "b", "c", "d"].map(String::from).to_vec();
-    let matrix = NetworkMatrix { hosts, links };
+    let matrix = NetworkMatrix { hosts, links, path_mtus: Vec::new() };
     assert_eq!(matrix.kinds(), [(1, false), (8, false), (16, false)]);
     let judgement = judge_network(&matrix);
     assert_eq!(judgement.failed, [(3, 0)]);

@@ -1,0 +1,38 @@
+//! How large a packet may be on a link: one host answers, the other sends packets that may not be fragmented.
+
+use fleet::{Act, Reply};
+use stats::NetworkPathMtu;
+
+use super::links::{CrewLinks, Flow};
+use super::pairs::Direction;
+
+/// Probes one link; both of its hosts may be busy with others meanwhile.
+pub fn probe(links: &CrewLinks<'_>, (from, to): Direction, port: u16) -> NetworkPathMtu {
+    let unknown = NetworkPathMtu { from, to, ..NetworkPathMtu::default() };
+    match links.with_open((from, to), port, 1, &|flow| ask(links, flow)) {
+        Ok((bytes, believed)) => {
+            NetworkPathMtu { bytes: Some(bytes), believed_bytes: Some(believed), ..unknown }
+        }
+        Err(why) => NetworkPathMtu { failure: Some(why), ..unknown },
+    }
+}
+
+/// The largest packet that arrives, and the largest that the sender believes in.
+fn ask(links: &CrewLinks<'_>, flow: &Flow) -> Result<(u32, u32), String> {
+    let act = |member: usize, act: &Act| {
+        let (_, answer) = links.crew.act(&[member], flow.site, act).into_iter().next()?;
+        Some(answer.map_err(|trouble| (member, trouble)))
+    };
+    let done = |answer: Option<Result<Reply, (usize, fleet::Trouble)>>| match answer {
+        Some(Ok(reply)) => Ok(reply),
+        Some(Err(trouble)) => {
+            links.first_trouble(std::iter::once(trouble)).and(Err("unknown trouble".to_owned()))
+        }
+        None => Err("a host did not answer; this is a defect".to_owned()),
+    };
+    done(act(flow.to, &Act::AnswerMtuProbes))?;
+    match done(act(flow.from, &Act::ProbeMtu))? {
+        Reply::PathMtu { bytes, believed_bytes } => Ok((bytes, believed_bytes)),
+        _ => Err("a host answers a probe with something else; this is a defect".to_owned()),
+    }
+}
