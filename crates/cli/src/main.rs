@@ -15,6 +15,7 @@ mod live;
 mod messages;
 mod moment;
 mod network;
+mod network_baseline;
 mod progress;
 mod report_commands;
 mod results;

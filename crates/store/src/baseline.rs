@@ -33,9 +33,21 @@ pub enum BaselineContent {
         run: String,
         /// The cells that measured something.
         cells: Vec<BaselineCell>,
+        /// All that a comparison needs; absent in baselines of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        whole: Option<Box<WholeRun>>,
     },
     /// Links between hosts.
     Network(NetworkMatrix),
+}
+
+/// A run as it was when it was kept: it may be forgotten since.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WholeRun {
+    /// The run, with its plan and its environment.
+    pub record: RunRecord,
+    /// The cells that measured something.
+    pub cells: Vec<CellRecord>,
 }
 
 /// A cell of a baseline.
@@ -64,8 +76,24 @@ pub struct BaselineHost {
 }
 
 impl Baseline {
+    /// Whether a baseline may have this name: before anything is measured for it.
+    ///
+    /// # Errors
+    /// When the name is empty, longer than 100 bytes or holds control characters.
+    pub fn check_name(name: &str) -> Result<(), StoreError> {
+        if name.trim().is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) {
+            return Err(StoreError::BaselineName(name.to_owned()));
+        }
+        Ok(())
+    }
+
     /// The cells of a run that measured something, as a baseline; `None` when there is none.
     pub fn of_run(name: &str, kept: Timestamp, run: &RunRecord, cells: &[CellRecord]) -> Option<Self> {
+        let whole = |record: &CellRecord| {
+            let result = record.result.as_ref()?;
+            Some(CellRecord { result: Some(crate::finite::finite(result)), ..record.clone() })
+        };
+        let whole = WholeRun { record: run.clone(), cells: cells.iter().filter_map(whole).collect() };
         let cells: Vec<BaselineCell> = cells
             .iter()
             .filter_map(|record| {
@@ -84,7 +112,7 @@ impl Baseline {
                 })
             })
             .collect();
-        let content = BaselineContent::Run { run: run.id.clone(), cells };
+        let content = BaselineContent::Run { run: run.id.clone(), cells, whole: Some(Box::new(whole)) };
         let some = matches!(&content, BaselineContent::Run { cells, .. } if !cells.is_empty());
         some.then(|| Self { name: name.to_owned(), kept, content })
     }
@@ -123,9 +151,7 @@ impl Store {
     /// When the name is empty, longer than 100 bytes or holds control characters, or the file cannot be written.
     pub fn save_baseline(&self, baseline: &Baseline) -> Result<(), StoreError> {
         let name = &baseline.name;
-        if name.trim().is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) {
-            return Err(StoreError::BaselineName(name.clone()));
-        }
+        Baseline::check_name(name)?;
         let text = serde_json::to_string(&baseline.content).expect("plain values with texts as keys");
         self.write(|transaction| {
             transaction.execute(

@@ -47,7 +47,7 @@ mod summary;
 mod tests;
 mod writer;
 
-pub use baseline::{Baseline, BaselineCell, BaselineContent, BaselineHost};
+pub use baseline::{Baseline, BaselineCell, BaselineContent, BaselineHost, WholeRun};
 pub use encode::{pack_histogram, unpack_histogram};
 pub use error::StoreError;
 pub use file::default_path;

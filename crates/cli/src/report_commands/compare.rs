@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use report::{Choice, Comparison, Document, Metric};
-use store::Store;
+use store::{BaselineContent, Store};
 use units::Share;
 
 use super::{ended, write};
 use crate::messages::{Messages, terminal_width};
+use crate::results::show::baseline::document;
 use crate::results::{ResultsFile, WrongInput};
 
-/// Compares two runs, cell by cell: the difference with its 95 % interval, and whether it is one.
+/// Compares two runs, or a run with a named baseline, cell by cell: the difference with its 95 % interval, and whether it is one.
 ///
 /// Cells of the same workload, target and point are compared; repetitions of a point are one sample. The test is
 /// Welch's t-test, on the repetitions' means where there are several, else on the effective samples of the reported
@@ -24,12 +25,17 @@ use crate::results::{ResultsFile, WrongInput};
 /// usage, no such run, or nothing in common.
 #[derive(Args, Debug)]
 pub struct CompareArguments {
-    /// The run to compare with: an id, the beginning of one, a name, `last`, `last~1`, or FILE:RUN
+    /// The run to compare with: an id, the beginning of one, a name, `last`, `last~1`, or FILE:RUN; with --baseline the one
+    /// to be judged
     #[arg(value_name = "A")]
     a: String,
     /// The run to be judged, in the same forms
-    #[arg(value_name = "B")]
-    b: String,
+    #[arg(value_name = "B", required_unless_present = "baseline")]
+    b: Option<String>,
+    /// Compare with what was kept under this name by `manometer run --save-baseline NAME`, which may be in another file as
+    /// FILE:NAME
+    #[arg(long, value_name = "NAME", conflicts_with = "b")]
+    baseline: Option<String>,
     #[command(flatten)]
     file: ResultsFile,
     /// Exit with 1 when a cell is worse by more than this, and surely worse
@@ -68,9 +74,19 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
     let metrics = metrics.map_err(|error: report::MetricError| WrongInput(format!("--metric: {error}")))?;
     let threshold = arguments.fail_on_regression.map_or(0.0, Share::value);
     let whole = arguments.html.is_some();
-    let a = load(&arguments.a, &arguments.file, whole)?;
-    let b = load(&arguments.b, &arguments.file, whole)?;
-    let comparison = Comparison::of(&a, &b, &Choice { metrics, threshold });
+    let (a, b) = match (&arguments.baseline, &arguments.b) {
+        (Some(name), _) => {
+            (load_baseline(name, &arguments.file, whole)?, load(&arguments.a, &arguments.file, whole)?)
+        }
+        (None, b) => (
+            load(&arguments.a, &arguments.file, whole)?,
+            load(b.as_deref().unwrap_or("last"), &arguments.file, whole)?,
+        ),
+    };
+    let mut comparison = Comparison::of(&a, &b, &Choice { metrics, threshold });
+    if let Some(name) = &arguments.baseline {
+        comparison = comparison.with_baseline(name);
+    }
     if let Some(path) = &arguments.html {
         write(Some(path), &b.run, "html", &comparison.html(&a, &b), messages)?;
     }
@@ -97,10 +113,34 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
 
 /// A run of the results file, or of another one: `FILE:RUN`.
 fn load(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
-    let (store, run) = match text.rsplit_once(':') {
-        Some((path, run)) if !path.is_empty() => (Store::open_existing(Path::new(path))?, run),
-        _ => (file.open()?, text),
-    };
+    let (store, run) = place(text, file)?;
     let run = store.run(run)?;
     Ok(if whole { Document::load(&store, run)? } else { Document::load_records(&store, run)? })
+}
+
+/// The run that was kept as a baseline, of this results file or of another one: `FILE:NAME`.
+fn load_baseline(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
+    let (store, name) = place(text, file)?;
+    let baseline = store.baseline(name)?;
+    let Some(document) = document(&baseline) else {
+        let why = match &baseline.content {
+            BaselineContent::Network(_) => "is of a network, and a comparison needs a run",
+            BaselineContent::Run { .. } => "was kept by an earlier version, without what a comparison needs",
+        };
+        let next = format!("next: manometer show RUN --baseline {name} says which share of it was reached");
+        return Err(WrongInput(format!("--baseline {name}: {why}; {next}")).into());
+    };
+    // While the run itself is kept, its curves are too.
+    match store.run(&document.run.id) {
+        Ok(run) if whole => Ok(Document::load(&store, run)?),
+        _ => Ok(document),
+    }
+}
+
+/// The results file, or the one before the last colon; and the rest.
+fn place<'a>(text: &'a str, file: &ResultsFile) -> Result<(Store, &'a str)> {
+    Ok(match text.rsplit_once(':') {
+        Some((path, rest)) if !path.is_empty() => (Store::open_existing(Path::new(path))?, rest),
+        _ => (file.open()?, text),
+    })
 }

@@ -76,7 +76,7 @@ fn baselines(store: &Store, format: Format) -> Result<()> {
         Format::Text => {
             let rows = kept.iter().map(|baseline| {
                 let (kind, of) = match &baseline.content {
-                    BaselineContent::Run { run, cells } => {
+                    BaselineContent::Run { run, cells, .. } => {
                         (format!("run {run}"), format!("{} cells", cells.len()))
                     }
                     BaselineContent::Network(matrix) => (

@@ -39,6 +39,12 @@ pub struct RunArguments {
     /// Results file [default: the file's `results`, else $XDG_DATA_HOME/manometer/results.sqlite]
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub results: Option<PathBuf>,
+    /// Keep the results under this name, in place of what it stood for: later runs can be held against them
+    #[arg(long, value_name = "NAME", help_heading = "Results")]
+    pub save_baseline: Option<String>,
+    /// Also show, in text, which share of this named baseline each cell reached, and how sure a difference is
+    #[arg(long, value_name = "NAME", help_heading = "Results")]
+    pub baseline: Option<String>,
     /// What is shown on standard output at the end
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Results")]
     pub output: Format,
@@ -73,6 +79,8 @@ impl RunArguments {
             resume: None,
             destroy: None,
             results: None,
+            save_baseline: None,
+            baseline: None,
             output: Format::Text,
             output_file: None,
             live: false,
@@ -96,6 +104,8 @@ const EXAMPLES: &str = "\
 Examples:
   manometer run examples/experiments/quick-local.yaml --dry-run
   manometer run examples/experiments/quick-local.yaml --set directory=/mnt/data --live
+  manometer run examples/experiments/disk-baseline.yaml --set target=file:///mnt/data --save-baseline new-disks
+  manometer run examples/experiments/disk-baseline.yaml --set target=file:///mnt/data --baseline new-disks
   manometer run --resume last
   manometer report last && manometer compare RUN1 RUN2";
 

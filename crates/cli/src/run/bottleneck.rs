@@ -11,6 +11,7 @@ use super::context::Context;
 use super::figures::together;
 use super::measure::Measured;
 use super::site::Site;
+use crate::moment;
 
 /// The finding; `None` where no time passed, as on a virtual clock.
 pub fn find(
@@ -32,7 +33,9 @@ pub fn find(
             let samples = measured.witness.of(one.member);
             let name = context.hosts.get(one.member).map_or("", String::as_str);
             let ceiling_bytes_per_s = ceiling(context, cell, one.member);
-            Host { ceiling_bytes_per_s, ..probe::host(name, &samples, part(&one.result)) }
+            let own = context.networks.get(one.member);
+            let baseline = own.and_then(|own| own.of(&one.result.total, moment::now()));
+            Host { ceiling_bytes_per_s, baseline, ..probe::host(name, &samples, part(&one.result)) }
         })
         .collect();
     let mut whole = part(&measured.result);

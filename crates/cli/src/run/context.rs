@@ -21,6 +21,7 @@ use crate::interrupt::Interrupt;
 use crate::live::model::Stage;
 use crate::live::{Model, Screen};
 use crate::messages::Messages;
+use crate::network_baseline::OfHost;
 
 /// What all cells of a run share.
 pub struct Context {
@@ -50,6 +51,8 @@ pub struct Context {
     pub crew: Crew,
     /// Their names, by their number.
     pub hosts: Vec<String>,
+    /// What the network of each carried when it was measured alone.
+    pub networks: Vec<OfHost>,
     /// What happened to them that was not told yet.
     pub happened: Arc<Happened>,
     /// Number of the next target that is opened.

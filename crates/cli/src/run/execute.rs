@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use experiment::Plan;
 use reactor::{Backend, Reactor, clock};
-use store::{CellRecord, RunRecord, State, Store};
+use store::{Baseline, CellRecord, RunRecord, State, Store};
 
 use super::arguments::RunArguments;
 use super::begin::{self, Begun, Refusal};
@@ -21,6 +21,9 @@ use crate::live::line::line;
 use crate::live::screen::Show;
 use crate::live::{Model, Screen, screen};
 use crate::messages::Messages;
+use crate::moment;
+use crate::network_baseline;
+use crate::results::show::baseline::shares;
 
 /// What a command wants of a run besides its results.
 pub struct Hooks {
@@ -44,6 +47,8 @@ pub struct Carried {
     pub cells: Vec<CellRecord>,
     /// The results file.
     pub store: Store,
+    /// What the results are held against, if that was asked for.
+    baseline: Option<Baseline>,
     /// What jobs found, when that was to be kept; in the order in which they ended.
     pub found: Vec<CellOutcome>,
     /// What the disks under their files did, likewise.
@@ -69,7 +74,28 @@ impl Carried {
 
     /// The run as people read it.
     pub fn text(&self, width: Option<u16>) -> String {
-        output::text(&self.record, &self.cells, width, &self.flags)
+        let text = output::text(&self.record, &self.cells, width, &self.flags);
+        let baseline = self.baseline.as_ref();
+        text + &baseline.map_or_else(String::new, |kept| shares(&self.record, &self.cells, kept))
+    }
+
+    /// Keeps the results under a name.
+    ///
+    /// # Errors
+    /// One line: the run did not come to its end or measured nothing, or the results file cannot be written.
+    pub fn keep_as_baseline(&self, name: &str, messages: &Messages) -> Result<(), String> {
+        let refused =
+            |why: &str, next: String| format!("--save-baseline {name}: not kept: {why}; next: {next}");
+        if self.record.state != State::Finished {
+            let next = format!("manometer run --resume {} --save-baseline {name}", self.record.id);
+            return Err(refused("the run did not come to its end", next));
+        }
+        let kept = Baseline::of_run(name, moment::now(), &self.record, &self.cells);
+        let next = || "look at what its cells say".to_owned();
+        let kept = kept.ok_or_else(|| refused("no cell measured anything", next()))?;
+        self.store.save_baseline(&kept).map_err(|error| error.to_string())?;
+        messages.note(&format!("kept as baseline {name} in {}", self.store.path().display()));
+        Ok(())
     }
 
     /// Says why it went no further, and what it left behind.
@@ -108,11 +134,12 @@ pub fn execute(
     hooks: Hooks,
 ) -> Result<Carried, Refusal> {
     let (id, flags) = (begun.record.id.clone(), flags(arguments, &begun));
+    let baseline = begun.baseline.clone();
     let (outcome, (found, disks), store, left, interrupt) = carry_out(begun, arguments, messages, hooks)?;
     let failure = |error: store::StoreError| Refusal::Failure(error.to_string());
     let record = store.run(&id).map_err(failure)?;
     let cells = store.cells(&id).map_err(failure)?;
-    Ok(Carried { record, cells, store, found, disks, outcome, left, interrupt, flags })
+    Ok(Carried { record, cells, store, baseline, found, disks, outcome, left, interrupt, flags })
 }
 
 /// What is left of a run: how it ended, what jobs found, the results file, what it left behind against our will, signals.
@@ -148,6 +175,7 @@ fn carry_out(
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
     }
+    let networks = network_baseline::of_crew(&begun.store, &crew);
     let recorder =
         Recorder::new(begun.store, &begun.record.id).map_err(|error| failure(error.to_string()))?;
     let context = Context {
@@ -164,6 +192,7 @@ fn carry_out(
         plan: plan.clone(),
         crew,
         hosts,
+        networks,
         happened,
         sites: AtomicU32::new(0),
     };

@@ -99,6 +99,12 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
     let shown = Shown { json: String::from_utf8_lossy(&json).into_owned(), carried: &carried };
     shown.write(&arguments, destination, messages);
     carried.say_what_is_wrong(messages);
+    if let Some(name) = &arguments.save_baseline
+        && let Err(line) = carried.keep_as_baseline(name, messages)
+    {
+        messages.error(&line);
+        return Ok(carried.code().max(1));
+    }
     Ok(carried.code())
 }
 

@@ -45,7 +45,7 @@ pub fn host<'a>(name: &str, samples: impl IntoIterator<Item = &'a HostSample>, l
         paths: paths(&samples, &means),
         disks: disks(&samples, &means),
         ceiling_bytes_per_s: None,
-        baseline_bytes_per_s: None,
+        baseline: None,
     }
 }
 
@@ -142,8 +142,9 @@ fn paths(samples: &[&HostSample], means: &Means) -> Vec<Path> {
         }
     }
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    let each = paths.into_iter().map(|((_, remote), (path, counts))| Path {
+    let each = paths.into_iter().map(|((local, remote), (path, counts))| Path {
         name: remote.to_string(),
+        own: local.to_string(),
         resent: share(counts.resent, counts.sent),
         out_of_order: share(counts.out_of_order, counts.received),
         segments: counts.sent + counts.received,

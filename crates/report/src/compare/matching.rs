@@ -32,6 +32,15 @@ pub struct Group<'a> {
 }
 
 impl Key {
+    /// That of a cell.
+    pub fn of(planned: &Cell) -> Self {
+        Self {
+            workload: planned.workload_name.clone(),
+            point: planned.point.clone(),
+            target: planned.target.name.clone(),
+        }
+    }
+
     /// Workload and point.
     pub fn cell(&self) -> String {
         let mut text = self.workload.clone();
@@ -51,11 +60,7 @@ impl Key {
 pub fn groups(document: &Document) -> BTreeMap<Key, Group<'_>> {
     let mut groups: BTreeMap<Key, Group<'_>> = BTreeMap::new();
     for (first, (planned, view, result)) in document.measured().enumerate() {
-        let key = Key {
-            workload: planned.workload_name.clone(),
-            point: planned.point.clone(),
-            target: planned.target.name.clone(),
-        };
+        let key = Key::of(planned);
         let new = Group { first, planned, view, results: Vec::new() };
         groups.entry(key).or_insert(new).results.push(result);
     }

@@ -38,6 +38,9 @@ pub struct Side {
     pub started: Timestamp,
     /// The version of manometer.
     pub version: String,
+    /// The name under which it is kept as a baseline, when that is what was compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
 }
 
 /// Two runs side by side.
@@ -88,6 +91,17 @@ pub struct CellComparison {
 }
 
 impl CellComparison {
+    /// Whether a planned cell is one of those that were compared here.
+    pub fn is_of(&self, planned: &experiment::Cell) -> bool {
+        let key = Key::of(planned);
+        (self.cell.as_str(), self.target.as_str()) == (key.cell().as_str(), key.target.as_str())
+    }
+
+    /// The difference with its interval, and the call: `−1.7 % [−2.6 % to −0.8 %], worse`.
+    pub fn difference_text(&self) -> String {
+        format!("{}, {}", text::difference(self), call_text(self.difference.call))
+    }
+
     /// The first run's figure: the mean over its repetitions.
     pub fn a_mean(&self) -> f64 {
         mean(&self.a)
@@ -141,6 +155,13 @@ impl Comparison {
         }
     }
 
+    /// Says that the first run is a baseline of this name.
+    #[must_use]
+    pub fn with_baseline(mut self, name: &str) -> Self {
+        self.a.baseline = Some(name.to_owned());
+        self
+    }
+
     /// The comparison for programs, after `schemas/comparison.schema.json`.
     pub fn json(&self) -> serde_json::Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
@@ -167,7 +188,13 @@ impl Comparison {
 
 fn side(document: &Document) -> Side {
     let run = &document.run;
-    Side { id: run.id.clone(), name: run.name.clone(), started: run.started, version: run.version.clone() }
+    Side {
+        id: run.id.clone(),
+        name: run.name.clone(),
+        started: run.started,
+        version: run.version.clone(),
+        baseline: None,
+    }
 }
 
 /// A point's metrics, each with the place of the point in the plan.

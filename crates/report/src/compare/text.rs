@@ -130,7 +130,8 @@ pub fn text(comparison: &Comparison, width: Option<u16>) -> String {
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         let _ = writeln!(
             out,
-            "{letter}: {} {} ({}, manometer {})",
+            "{letter}: {}{} {} ({}, manometer {})",
+            side.baseline.as_ref().map_or_else(String::new, |name| format!("baseline {}, run ", plain(name))),
             plain(&side.id),
             plain(&side.name),
             side.started.strftime("%Y-%m-%d %H:%M:%S UTC"),
@@ -194,8 +195,9 @@ fn cell_text(text: &str) -> String {
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = format!("**{}**\n\n", cell_text(&comparison.summary));
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
-        let _ =
-            writeln!(out, "- {letter}: {} {}, {}", cell_text(&side.id), cell_text(&side.name), side.started);
+        let kept = side.baseline.as_ref().map(|name| format!("baseline {}, run ", cell_text(name)));
+        let (id, name) = (cell_text(&side.id), cell_text(&side.name));
+        let _ = writeln!(out, "- {letter}: {}{id} {name}, {}", kept.unwrap_or_default(), side.started);
     }
     if !comparison.cells.is_empty() {
         let _ = writeln!(out, "\n| {} |\n|---|---|--:|--:|---|--:|---|", HEADS.join(" | "));

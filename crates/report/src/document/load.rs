@@ -27,7 +27,13 @@ impl Document {
     /// # Errors
     /// As [`Document::load`].
     pub fn load_records(store: &Store, run: RunRecord) -> Result<Self, StoreError> {
-        let mut records = store.cells(&run.id)?;
+        let records = store.cells(&run.id)?;
+        let events = store.events(&run.id)?;
+        Ok(Self { events, ..Self::of_records(run, records) })
+    }
+
+    /// A run of which nothing but its records is there, as in a baseline.
+    pub fn of_records(run: RunRecord, mut records: Vec<CellRecord>) -> Self {
         let cells = run
             .plan
             .cells
@@ -40,8 +46,7 @@ impl Document {
                 view
             })
             .collect();
-        let events = store.events(&run.id)?;
-        Ok(Self { run, cells, events })
+        Self { run, cells, events: Vec::new() }
     }
 }
 

@@ -105,8 +105,24 @@ pub struct Host {
     pub disks: Vec<Disk>,
     /// Payload bytes a second that this host could drive at most, as calibrated.
     pub ceiling_bytes_per_s: Option<f64>,
-    /// Payload bytes a second that the network between it and the target carried in a test.
-    pub baseline_bytes_per_s: Option<f64>,
+    /// What the network gave this host in a test of its own, in the direction of the load.
+    pub baseline: Option<NetworkBaseline>,
+}
+
+/// What a host's network carried when it was measured alone (`manometer network`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NetworkBaseline {
+    /// The baseline's name.
+    pub name: String,
+    /// Seconds since it was measured.
+    pub age_s: f64,
+    /// The most that one of the host's links carried in this direction, in payload bytes a second.
+    pub bytes_per_s: f64,
+    /// The host received; else it sent.
+    pub received: bool,
+    /// The host's address that was measured.
+    pub address: String,
 }
 
 /// A core.
@@ -145,6 +161,8 @@ pub struct Card {
 pub struct Path {
     /// For people: the other end's address.
     pub name: String,
+    /// This end's address; empty when unknown.
+    pub own: String,
     /// Connections.
     pub connections: f64,
     /// Bytes a second sent and acknowledged.

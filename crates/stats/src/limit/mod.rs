@@ -3,6 +3,7 @@
 //! Pure: [`judge`] takes means over the measured window and says one [`Finding`]. The rules are few, asked in one order, and the first
 //! that holds is said; `docs/verdict.md` explains them. "Unclear" is an answer.
 
+mod baseline;
 mod client;
 mod evidence;
 mod finding;
@@ -13,7 +14,7 @@ mod target;
 mod tests;
 mod words;
 
-pub use evidence::{Card, Core, Disk, Evidence, Host, Kind, Load, Path};
+pub use evidence::{Card, Core, Disk, Evidence, Host, Kind, Load, NetworkBaseline, Path};
 pub use finding::{Bound, Cause, Confidence, EvidenceRow, Finding, HostFinding};
 
 use finding::Found;

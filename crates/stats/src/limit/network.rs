@@ -1,5 +1,6 @@
 //! Is what lies between host and target the limit? Each rule with its source.
 
+use super::baseline;
 use super::client;
 use super::evidence::{Host, Path};
 use super::finding::{Bound, Cause, Confidence, Found};
@@ -7,8 +8,6 @@ use super::words::{percent, time};
 
 /// A card is full from here on, headers included: what is left goes for gaps and preambles between packets.
 pub(super) const CARD_FULL: f64 = 0.9;
-/// A baseline measured with nothing else to do is reached from here on.
-pub(super) const BASELINE: f64 = 0.9;
 /// Packets queue on a path whose round trip takes so many times the least, and this much longer in seconds. The second keeps
 /// short paths apart from interrupts that come late.
 pub(super) const GROWN: f64 = 3.0;
@@ -85,7 +84,7 @@ pub(super) fn limit(host: &Host) -> Option<Found> {
         .or_else(|| window(host))
         .or_else(|| rate(host))
         .or_else(|| loss(host))
-        .or_else(|| baseline(host))
+        .or_else(|| baseline::limit(host))
 }
 
 fn busiest(host: &Host) -> Option<&Path> {
@@ -221,13 +220,4 @@ fn loss(host: &Host) -> Option<Found> {
     let why = format!("{} {what} on the path to {}", percent(lost), path.name);
     let next = "look for drops and errors on the interfaces, cables and switch ports of this path";
     found(Cause::Loss, Confidence::High, why, next).map(|found| found.at(path.name.clone()).share(lost))
-}
-
-fn baseline(host: &Host) -> Option<Found> {
-    let share = host.load.bytes_per_s / host.baseline_bytes_per_s.filter(|most| *most > 0.0)?;
-    if share < BASELINE {
-        return None;
-    }
-    let why = format!("{} of what the network carried in its own test", percent(share));
-    found(Cause::Baseline, Confidence::High, why, "more hosts or more paths").map(|found| found.share(share))
 }

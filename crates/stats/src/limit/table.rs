@@ -1,5 +1,6 @@
 //! The evidence as a table: what was looked at, what was seen, from where on it is a limit.
 
+use super::baseline;
 use super::client::{ALL_FULL, FULL, THROTTLED, WAITED};
 use super::evidence::{Host, Kind};
 use super::finding::EvidenceRow;
@@ -82,6 +83,9 @@ fn network_rows(host: &Host, row: &mut dyn FnMut(&str, String, String, &str)) {
             }
             None => row(&format!("card {}", card.name), value, String::new(), "no line rate known"),
         }
+    }
+    if let Some(EvidenceRow { name, value, limit, says }) = baseline::row(host) {
+        row(&name, value, limit, &says);
     }
     let Some(path) = host.paths.iter().max_by(|a, b| a.rate().total_cmp(&b.rate())) else { return };
     let queue = network::queue(path).is_some();

@@ -17,6 +17,7 @@ fn quiet() -> Host {
     };
     let path = Path {
         name: "10.0.0.2".into(),
+        own: "10.0.0.1".into(),
         connections: 4.0,
         sent: 340e6,
         received: 1e6,
@@ -259,9 +260,21 @@ fn small_packets_are_named_where_they_cost() {
     assert!(finding.evidence.iter().any(|row| row.says == "small packets"), "{finding:?}");
 }
 
+fn baseline(bytes_per_s: f64) -> NetworkBaseline {
+    let (name, address) = ("before".into(), "10.0.0.1".into());
+    NetworkBaseline { name, address, bytes_per_s, ..NetworkBaseline::default() }
+}
+
 #[test]
 fn figures_of_other_tests_are_compared() {
-    says(Bound::Network, Cause::Baseline, |host| host.baseline_bytes_per_s = Some(350e6));
+    let finding = says(Bound::Network, Cause::Baseline, |host| host.baseline = Some(baseline(350e6)));
+    let row = finding.evidence.iter().find(|row| row.name == "baseline before");
+    assert!(row.is_some_and(|row| row.says == "reached"), "{:?}", finding.evidence);
+    // Nobody is misled by one with room, nor by one that the load beat.
+    for most in [3e9, 300e6] {
+        let finding = says(Bound::Target, Cause::Service, |host| host.baseline = Some(baseline(most)));
+        assert!(finding.evidence.iter().any(|row| row.name == "baseline before"));
+    }
     says(Bound::Client, Cause::Ceiling, |host| host.ceiling_bytes_per_s = Some(350e6));
     says(Bound::Target, Cause::Service, |host| host.ceiling_bytes_per_s = Some(3e9));
 }

@@ -1,20 +1,30 @@
-//! A run beside a named baseline: the share of it that each cell and host reached.
+//! A run beside a named baseline: the share of it that each cell and host reached, and how sure a difference is.
 
 use std::fmt::Write;
 
-use store::{Baseline, CellRecord, RunRecord};
+use report::{CellComparison, Choice, Comparison, Document};
+use stats::NetworkMatrix;
+use store::{Baseline, BaselineContent, CellRecord, CellResult, RunRecord};
 
 use super::cell::number;
+use crate::network_baseline;
 use crate::results::words;
 
 /// A line a cell, and one for each of its hosts; cells that moved no bytes are left out.
 pub fn shares(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> String {
-    let mut out = format!("\nAgainst baseline {}\n", words::plain(&baseline.name));
+    let of = match &baseline.content {
+        BaselineContent::Run { run, .. } => format!("run {}", words::plain(run)),
+        BaselineContent::Network(_) => "the network".to_owned(),
+    };
+    let name = words::plain(&baseline.name);
+    let mut out = format!("\nAgainst baseline {name} ({of}, {})\n", words::moment(baseline.kept));
     let before = out.len();
+    let differences = differences(run, cells, baseline);
     for record in cells {
         let Some(result) = record.result.as_ref().filter(|result| result.total.bytes > 0) else { continue };
         let name = super::name_of(run, record.index);
-        let share = |rate: f64, host: Option<&str>| match baseline.bytes_per_s(name, host) {
+        let figure = Figure { run, baseline, name, result };
+        let share = |rate: f64, host: Option<&str>| match figure.bytes_per_s(host) {
             Some(whole) => {
                 let share = rate / whole * 100.0;
                 format!("{} is {share:.0} % of {}", words::bytes(rate), words::bytes(whole))
@@ -22,7 +32,8 @@ pub fn shares(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Str
             None => format!("{}; the baseline does not know it", words::bytes(rate)),
         };
         let whole = share(result.total.bytes_per_s.mean, None);
-        let _ = writeln!(out, "  cell {} {}: {whole}", number(record.index), words::plain(name));
+        let difference = difference(run, record.index, &differences);
+        let _ = writeln!(out, "  cell {} {}: {whole}{difference}", number(record.index), words::plain(name));
         for host in &result.hosts {
             let one = share(host.total.bytes_per_s.mean, Some(&host.name));
             let _ = writeln!(out, "    {}: {one}", words::plain(&host.name));
@@ -32,4 +43,70 @@ pub fn shares(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Str
         out.push_str("  no cell moved bytes\n");
     }
     out
+}
+
+/// The run that a baseline was kept of, as a comparison wants it; `None` of a network, and of a run that an earlier version
+/// kept.
+pub fn document(baseline: &Baseline) -> Option<Document> {
+    match &baseline.content {
+        BaselineContent::Run { whole: Some(whole), .. } => {
+            Some(Document::of_records(whole.record.clone(), whole.cells.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The cells that both have.
+fn differences(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Vec<CellComparison> {
+    let Some(before) = document(baseline) else { return Vec::new() };
+    let now = Document::of_records(run.clone(), cells.to_vec());
+    Comparison::of(&before, &now, &Choice::default()).cells
+}
+
+/// `; difference −1.7 % [−2.6 % to −0.8 %], worse`, or nothing.
+fn difference(run: &RunRecord, index: u32, differences: &[CellComparison]) -> String {
+    let planned = run.plan.cells.iter().find(|cell| cell.index == index);
+    let Some(found) = planned.and_then(|cell| differences.iter().find(|one| one.is_of(cell))) else {
+        return String::new();
+    };
+    let of = match found.b.len() {
+        1 => String::new(),
+        several => format!(" of its {several} repetitions"),
+    };
+    format!("; {}{of} {}", found.metric, found.difference_text())
+}
+
+/// What a cell is measured against.
+struct Figure<'a> {
+    run: &'a RunRecord,
+    baseline: &'a Baseline,
+    name: &'a str,
+    result: &'a CellResult,
+}
+
+impl Figure<'_> {
+    /// In bytes a second, of one host or of all that measured.
+    fn bytes_per_s(&self, host: Option<&str>) -> Option<f64> {
+        let matrix = match &self.baseline.content {
+            BaselineContent::Run { .. } => return self.baseline.bytes_per_s(self.name, host),
+            BaselineContent::Network(matrix) => matrix,
+        };
+        let own = self.run.environment.facts.get("host").map(String::as_str);
+        match host {
+            Some(host) => self.of_host(matrix, host),
+            None if self.result.hosts.is_empty() => self.of_host(matrix, own?),
+            None => self.result.hosts.iter().map(|host| self.of_host(matrix, &host.name)).sum(),
+        }
+    }
+
+    /// The best of a host's links, in the direction in which the cell's bytes went.
+    fn of_host(&self, matrix: &NetworkMatrix, host: &str) -> Option<f64> {
+        let at = network_baseline::position(matrix, &[host.to_owned()])?;
+        let moved = self.result.ops.iter().filter_map(|op| Some((op.op?, op.bytes)));
+        let of = |received: bool| matrix.most(at, received).map(|(rate, _)| rate);
+        match network_baseline::receives(moved) {
+            Some(received) => of(received),
+            None => of(true).into_iter().chain(of(false)).max_by(f64::total_cmp),
+        }
+    }
 }

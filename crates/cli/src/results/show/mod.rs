@@ -1,6 +1,6 @@
 //! `manometer show`: a run and what became of its cells.
 
-mod baseline;
+pub mod baseline;
 mod cell;
 mod hosts;
 mod text;
