@@ -225,13 +225,26 @@ fn the_schema_knows_no_field_that_never_comes() {
     schema::assert_valid("run", None, &fleet);
     let line = |arguments: &[&str]| json(output(&path, arguments).lines().next().unwrap());
     let cell = line(&["export", "last", "--format", "jsonl"]);
-    let interval = line(&["export", "last", "--format", "jsonl", "--intervals"]);
-    let unseen = schema::never_seen(&[
+    let of_hosts = |arguments: &[&str]| {
+        let text =
+            output(&path_of_fleet, &[&["export", "fffftttt", "--format", "jsonl"], arguments].concat());
+        text.lines().map(json).filter(|line| !line["host"].is_null()).collect::<Vec<_>>()
+    };
+    let interval = of_hosts(&["--intervals", "--hosts"]).remove(0);
+    let hosts = of_hosts(&["--hosts"]);
+    let with_hosts = json(&output(&path_of_fleet, &["export", "fffftttt", "--intervals", "--hosts"]));
+    hosts.iter().for_each(|host| schema::assert_valid("run", Some("HostLine"), host));
+    schema::assert_valid("run", Some("IntervalLine"), &interval);
+    schema::assert_valid("run", None, &with_hosts);
+    let mut all = vec![
         (None, &document),
         (None, &fleet),
+        (None, &with_hosts),
         (Some("CellLine"), &cell),
         (Some("IntervalLine"), &interval),
-    ]);
+    ];
+    all.extend(hosts.iter().map(|host| (Some("HostLine"), host)));
+    let unseen = schema::never_seen(&all);
     assert!(unseen.is_empty(), "fields of the schema that no record has: {unseen:?}");
     schema::assert_names_are_complete();
 }
@@ -325,6 +338,57 @@ fn the_csv_of_intervals_has_a_row_an_interval_and_operation() {
         (rows[24]["trial"].as_str(), rows[24]["op"].as_str(), rows[24]["length_s"].as_str()),
         ("1", "", "0.000000001")
     );
+}
+
+#[test]
+fn hosts_are_exported_beside_the_whole_when_they_are_asked_for() {
+    let (_directory, path) = kept(2);
+    let export = |arguments: &[&str]| output(&path, &[&["export", "fffftttt"], arguments].concat());
+    let document = json(&export(&[]));
+    let result = &document["cells"][0]["result"];
+    let rows_of = |arguments: &[&str]| rows(&export(&[&["--format", "csv"], arguments].concat()));
+    let whole = rows_of(&[]);
+    assert!(whole.iter().all(|row| !row.contains_key("host")), "unasked, the table is as it was");
+    let all = rows_of(&["--hosts"]);
+    let of = |host: &str| all.iter().filter(|row| row["host"] == host).collect::<Vec<_>>();
+    assert_eq!(of("").len(), whole.len(), "all together are there once");
+    for (n, host) in result["hosts"].as_array().unwrap().iter().enumerate() {
+        let rows = of(host["name"].as_str().unwrap());
+        assert_eq!(rows.len(), 1 + host["ops"].as_array().unwrap().len());
+        assert_eq!((rows[0]["op"].as_str(), rows[0]["cell"].as_str()), ("total", "0"));
+        assert_eq!(rows[0]["host_index"].parse(), Ok(n));
+        assert_eq!(rows[0]["bytes"].parse(), Ok(host["total"]["bytes"].as_u64().unwrap()));
+        assert_eq!(rows[0]["lost_why"], host["lost"]["why"].as_str().unwrap_or(""));
+    }
+    let finding = &result["limit"]["hosts"][0];
+    assert_eq!(finding["host"], "db2");
+    assert_eq!(of("db2")[0]["held_back_by"], finding["sentence"].as_str().unwrap());
+    assert_eq!(of("db1")[0]["held_back_by"], "");
+
+    let lines: Vec<Value> = export(&["--hosts", "--format", "jsonl"]).lines().map(json).collect();
+    let of_cell: Vec<&Value> = lines.iter().filter(|line| line["index"] == 0).collect();
+    assert_eq!(of_cell[0]["result"]["hosts"], result["hosts"]);
+    assert_eq!(of_cell[2]["host"], "db2");
+    assert_eq!((&of_cell[2]["result"], &of_cell[2]["limit"]), (&result["hosts"][1], finding));
+
+    // Each host's intervals follow those of the whole.
+    let series = rows_of(&["--hosts", "--intervals"]);
+    let numbers = |host: &str| -> Vec<u32> {
+        let rows = series.iter().filter(|row| row["host"] == host && row["op"] == "read");
+        rows.map(|row| row["interval"].parse().unwrap()).collect()
+    };
+    assert_eq!((numbers(""), numbers("db2")), (vec![0, 1, 2], vec![10, 11, 12]));
+    assert_eq!(series.iter().filter(|row| row["host"].is_empty()).count(), rows_of(&["--intervals"]).len());
+    let json_lines = export(&["--hosts", "--intervals", "--format", "jsonl"]);
+    let with_hosts = json(&export(&["--hosts", "--intervals"]));
+    assert_eq!(with_hosts["intervals"].as_array().unwrap().len(), json_lines.lines().count());
+
+    // A run of one host, and a file of the first layout, have all together and nothing else.
+    let (_old, path) = file();
+    let hosts = rows(&output(&path, &["export", "last", "--format", "csv", "--hosts"]));
+    let without = rows(&output(&path, &["export", "last", "--format", "csv"]));
+    assert_eq!(hosts.len(), without.len());
+    assert!(hosts.iter().all(|row| row["host"].is_empty()));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub use convert::convert;
 pub use fault::{Fault, Faults, MOST_FAULTS};
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
 pub use fleet::{
-    FailurePolicy, Fleet, Launcher, MOST_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list,
+    FailurePolicy, Fleet, Launcher, MOST_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list, host_port,
 };
 pub use job::*;
 pub use job_targets::{NetOptions, UrlAndOptions, net_target, nfs_target};

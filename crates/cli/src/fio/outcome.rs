@@ -40,6 +40,21 @@ pub struct CellOutcome {
     pub verdict: Option<Verdict>,
     /// What held it back.
     pub limit: Option<stats::limit::Finding>,
+    /// What each host of a fleet did; none where this host alone ran it.
+    pub hosts: Vec<HostOutcome>,
+}
+
+/// A host's part in a cell.
+#[derive(Clone, Debug)]
+pub struct HostOutcome {
+    /// As the fleet names it.
+    pub name: String,
+    /// Its load.
+    pub load: StageResult,
+    /// Its throughput over time.
+    pub samples: Samples,
+    /// Why it ended badly there.
+    pub failure: Option<Failure>,
 }
 
 /// Why a job ended badly.

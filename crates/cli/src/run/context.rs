@@ -13,6 +13,7 @@ use reactor::clock;
 use super::crew::Happened;
 use super::load;
 use super::recorder::Recorder;
+use super::samples::HostSamplers;
 use super::site::Site;
 use super::together::Together;
 use super::witness::Witness;
@@ -94,6 +95,8 @@ pub struct Order<'a> {
     pub together: Option<&'a Together>,
     /// Who keeps what the hosts did meanwhile.
     pub witness: Option<&'a Witness>,
+    /// Who keeps the throughput of each host over time.
+    pub samplers: Option<&'a HostSamplers>,
     /// Bytes that it will move in all, when that is known.
     pub bytes_expected: Option<u64>,
 }
@@ -110,6 +113,7 @@ impl<'a> Order<'a> {
             beside: Beside::default(),
             together: None,
             witness: None,
+            samplers: None,
             bytes_expected: None,
         }
     }
@@ -224,6 +228,9 @@ impl Context {
         let (cell, names) = (order.cell.index, &self.hosts);
         match seen {
             Seen::Part { member, interval } if !self.crew.is_local() => {
+                if let Some(samplers) = order.samplers {
+                    samplers.add(*member, interval);
+                }
                 self.recorder().host_interval(cell, order.name, order.trial, &names[*member], interval);
             }
             Seen::Sample { member, sample } if order.name == super::MEASURE => {

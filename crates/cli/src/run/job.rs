@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
-use engine::{Beside, JobLoad, Reason, Schedule, StagePlan, StopRule, Workload};
+use engine::{Beside, JobLoad, Reason, Schedule, StagePlan, StageResult, StopRule, Workload};
 use experiment::{Cell, Job, Placement};
-use fleet::{Act, Measurement, StageTask};
+use fleet::{Act, Measurement, PartResult, StageTask};
 use metrics::{ErrorKind, OpKind};
 use reactor::clock;
 use store::StageRecord;
@@ -170,7 +170,11 @@ pub fn plan(
 
 /// Why a job ended badly, if it did.
 pub fn failure(measured: &Measured) -> Option<Failure> {
-    measured.result.job.failures.first().map(|failure| Failure {
+    failure_of(&measured.result)
+}
+
+fn failure_of(result: &StageResult) -> Option<Failure> {
+    result.job.failures.first().map(|failure| Failure {
         code: match failure.reason {
             Reason::Failed(_, kind) => code(kind),
             Reason::TooSlow => libc::ETIME,
@@ -182,12 +186,22 @@ pub fn failure(measured: &Measured) -> Option<Failure> {
 
 /// What fio says of a job's end: also of errors that it was told to go on after.
 pub fn fault(measured: &Measured) -> Option<Failure> {
+    fault_of(&measured.result)
+}
+
+/// The same of one host of a fleet, which may have been lost.
+pub fn fault_of_host(part: &PartResult) -> Option<Failure> {
+    let lost = part.lost.as_ref().map(|why| Failure { code: libc::EIO, text: format!("lost: {why}") });
+    lost.or_else(|| fault_of(&part.result))
+}
+
+fn fault_of(result: &StageResult) -> Option<Failure> {
     let gone_on = || {
-        let (kind, text) = measured.result.error_samples.first()?;
-        let counted = measured.failed() > measured.result.job.overlooked;
-        counted.then(|| Failure { code: code(*kind), text: text.clone() })
+        let (kind, text) = result.error_samples.first()?;
+        let failed = result.before.failed + result.total.failed() + result.after.failed;
+        (failed > result.job.overlooked).then(|| Failure { code: code(*kind), text: text.clone() })
     };
-    failure(measured).or_else(gone_on)
+    failure_of(result).or_else(gone_on)
 }
 
 /// The number of errno(3) that is nearest to a kind of error.

@@ -1,5 +1,7 @@
 //! One measurement: load until the rule calls it steady, with the client watched meanwhile.
 
+use std::collections::BTreeMap;
+
 use engine::{Beside, StageResult};
 use experiment::{Arrivals, Cell, ErrorPolicy, Reporting, SteadyRule};
 use fleet::{CrewResult, Measurement, PartResult, StageTask};
@@ -15,7 +17,7 @@ use super::job;
 use super::limits::Watch;
 use super::load;
 use super::recorder::Span;
-use super::samples::Sampler;
+use super::samples::{HostSamplers, Sampler};
 use super::site::Site;
 use super::together::{Place, Together};
 use super::witness::Witness;
@@ -46,6 +48,8 @@ pub struct Measured {
     pub witness: Witness,
     /// Throughput of each direction over time.
     pub samples: Samples,
+    /// The same of each host of a fleet, by its number.
+    pub host_samples: BTreeMap<usize, Samples>,
     /// A signal ended it.
     pub interrupted: bool,
 }
@@ -150,13 +154,16 @@ pub fn measure(
     // Other hosts watch themselves.
     let mut watch = (context.crew.is_local() && !task.site.virtual_clock()).then(Watch::start);
     let report = cell.workload.job.as_ref().map(|job| &job.report);
-    let mut sampler = Sampler::new(report.unwrap_or(&Reporting::default()));
+    let usual = Reporting::default();
+    let mut sampler = Sampler::new(report.unwrap_or(&usual));
+    let samplers = HostSamplers::new(report.unwrap_or(&usual));
     let mut span: Option<(u64, u64)> = None;
     let mut decided = false;
     let witness = Witness::default();
     let order = Order {
         trial: task.trial,
         witness: Some(&witness),
+        samplers: Some(&samplers),
         beside,
         together: Some(together),
         ..Order::mass(cell, task.site, super::MEASURE, StageTask::Measure(task_of_hosts))
@@ -208,9 +215,22 @@ pub fn measure(
         (Some(watch), Some((begun, ended))) => watch.cores().between(begun, ended),
         _ => Vec::new(),
     };
-    let samples = sampler.samples();
+    let (samples, host_samples) = (sampler.samples(), samplers.samples());
     let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };
-    Ok(Measured { result, parts, hosts, skew, steady, figures, window, cores, witness, samples, interrupted })
+    Ok(Measured {
+        result,
+        parts,
+        hosts,
+        skew,
+        steady,
+        figures,
+        window,
+        cores,
+        witness,
+        samples,
+        host_samples,
+        interrupted,
+    })
 }
 
 /// The rule's name in results.

@@ -94,7 +94,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
     let show = if arguments.live { Show::Full } else { Show::Line { newline_ns: None, line } };
     let carried = execute(begun, &arguments, messages, Hooks { show, ..Hooks::default() })?;
     let mut json = Vec::new();
-    crate::results::export::json::write(&carried.store, &carried.record, None, false, &mut json)
+    crate::results::export::json::write(&carried.store, &carried.record, None, None, &mut json)
         .map_err(|error| Refusal::Failure(format!("{error:#}")))?;
     let shown = Shown { json: String::from_utf8_lossy(&json).into_owned(), carried: &carried };
     shown.write(&arguments, destination, messages);

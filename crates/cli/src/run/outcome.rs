@@ -3,12 +3,13 @@
 use std::sync::PoisonError;
 
 use experiment::{Cell, SteadyRule};
+use fleet::PartResult;
 use store::CellResult;
 
 use super::context::Context;
 use super::job;
 use super::measure::Measured;
-use crate::fio::outcome::{CellOutcome, Failure, Samples};
+use crate::fio::outcome::{CellOutcome, Failure, HostOutcome, Samples};
 
 /// Keeps what a cell found.
 pub fn keep(context: &Context, cell: &Cell, measured: &Measured, result: &CellResult) {
@@ -19,8 +20,23 @@ pub fn keep(context: &Context, cell: &Cell, measured: &Measured, result: &CellRe
         failure: job::fault(measured),
         verdict: Some(result.verdict.clone()),
         limit: result.limit.as_deref().cloned(),
+        hosts: hosts(context, measured),
         ..nothing(cell)
     });
+}
+
+/// The hosts of a fleet, each by itself.
+fn hosts(context: &Context, measured: &Measured) -> Vec<HostOutcome> {
+    if context.crew.is_local() {
+        return Vec::new();
+    }
+    let of_part = |part: &PartResult| HostOutcome {
+        name: part.name.clone(),
+        load: part.result.clone(),
+        samples: measured.host_samples.get(&part.member).cloned().unwrap_or_default(),
+        failure: job::fault_of_host(part),
+    };
+    measured.parts.iter().map(of_part).collect()
 }
 
 /// Keeps why a cell could not be run.
@@ -39,6 +55,7 @@ pub fn nothing(cell: &Cell) -> CellOutcome {
         failure: None,
         verdict: None,
         limit: None,
+        hosts: Vec::new(),
     }
 }
 

@@ -1,5 +1,8 @@
 //! Throughput of each direction over time, in samples of half a second unless the job says otherwise.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use experiment::Reporting;
 use metrics::{Interval, OpKind};
 
@@ -14,6 +17,32 @@ pub struct Sampler {
     samples: Samples,
     bytes: Span,
     ops: Span,
+}
+
+/// The same of every host by itself, by its number.
+#[derive(Debug)]
+pub struct HostSamplers {
+    report: Reporting,
+    hosts: Mutex<BTreeMap<usize, Sampler>>,
+}
+
+impl HostSamplers {
+    /// With the lengths of samples that a job wants.
+    pub fn new(report: &Reporting) -> Self {
+        Self { report: report.clone(), hosts: Mutex::default() }
+    }
+
+    /// Takes an interval of a host in.
+    pub fn add(&self, member: usize, interval: &Interval) {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.entry(member).or_insert_with(|| Sampler::new(&self.report)).add(interval);
+    }
+
+    /// All samples so far, of each host.
+    pub fn samples(self) -> BTreeMap<usize, Samples> {
+        let hosts = self.hosts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        hosts.into_iter().map(|(member, sampler)| (member, sampler.samples())).collect()
+    }
 }
 
 /// What was counted since the last sample.

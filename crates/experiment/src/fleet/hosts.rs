@@ -46,6 +46,16 @@ pub fn bare_host(host: &str) -> &str {
     }
 }
 
+/// The port that stands in a host's name: 2222 in `me@node1:2222` and in `[fd00::1]:2222`; `None` without one.
+pub fn host_port(host: &str) -> Option<u16> {
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let after = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once("]:")?.1,
+        None => host.split_once(':').filter(|(_, port)| !port.contains(':'))?.1,
+    };
+    after.parse().ok()
+}
+
 /// The words of a line: commas and blanks part them, but for commas within brackets.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = vec![String::new()];
@@ -190,6 +200,18 @@ mod tests {
             let error = host_list(text).unwrap_err();
             assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn the_port_of_a_host_is_what_is_written() {
+        let ports = [
+            ("node1", None),
+            ("me@node1:2222", Some(2222)),
+            ("fd00::1", None),
+            ("me@[fd00::1]:22", Some(22)),
+            ("[fd00::1]", None),
+        ];
+        ports.into_iter().for_each(|(host, port)| assert_eq!(host_port(host), port, "{host}"));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub fn warnings(
         }
     }
     out.extend(facts(a, b));
+    out.extend(hosts(a, b));
     out.extend(plans(groups_a, groups_b));
     out.extend(doubtful("A", groups_a));
     out.extend(doubtful("B", groups_b));
@@ -44,7 +45,49 @@ fn facts(a: &Document, b: &Document) -> Vec<String> {
     if a.run.version != b.run.version {
         out.push(differs("manometer", &a.run.version, &b.run.version));
     }
-    let (of_a, of_b) = (&a.run.environment.facts, &b.run.environment.facts);
+    let different = different_facts(&a.run.environment.facts, &b.run.environment.facts);
+    limited(&mut out, different, "facts of the environment");
+    out
+}
+
+/// Which hosts only one of two fleets has, and what else differs on those that both have.
+fn hosts(a: &Document, b: &Document) -> Vec<String> {
+    let of = |document: &Document| -> BTreeMap<String, BTreeMap<String, String>> {
+        let hosts = document.run.hosts.iter();
+        hosts.map(|host| (host.name.clone(), host.environment.facts.clone())).collect()
+    };
+    let (of_a, of_b) = (of(a), of(b));
+    let mut out = Vec::new();
+    if of_a.is_empty() && of_b.is_empty() {
+        return out;
+    }
+    for (letter, mine, theirs) in [("A", &of_a, &of_b), ("B", &of_b, &of_a)] {
+        let alone: Vec<&str> = mine.keys().filter(|name| !theirs.contains_key(*name)).map(|n| &**n).collect();
+        if !alone.is_empty() {
+            out.push(format!("hosts only in {letter}: {}", some(&alone)));
+        }
+    }
+    // What differs alike on many hosts is one line.
+    let mut different: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (host, facts_a) in &of_a {
+        let Some(facts_b) = of_b.get(host) else { continue };
+        for text in different_facts(facts_a, facts_b) {
+            different.entry(text).or_default().push(host);
+        }
+    }
+    let lines = different.into_iter().map(|(text, hosts)| format!("on {}: {text}", some(&hosts))).collect();
+    limited(&mut out, lines, "facts of hosts");
+    out
+}
+
+/// The first of some names, and how many more there are.
+fn some(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(4);
+    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{tail}", names[..names.len().min(4)].join(", "))
+}
+
+fn different_facts(of_a: &BTreeMap<String, String>, of_b: &BTreeMap<String, String>) -> Vec<String> {
     let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
     let mut different = Vec::new();
     for name in names {
@@ -54,8 +97,7 @@ fn facts(a: &Document, b: &Document) -> Vec<String> {
             different.push(differs(name, &get(of_a), &get(of_b)));
         }
     }
-    limited(&mut out, different, "facts of the environment");
-    out
+    different
 }
 
 fn plans(groups_a: &BTreeMap<Key, Group<'_>>, groups_b: &BTreeMap<Key, Group<'_>>) -> Vec<String> {

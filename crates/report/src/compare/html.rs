@@ -23,11 +23,8 @@ pub fn html(comparison: &Comparison, a: &Document, b: &Document) -> String {
         _ => "<span class=\"badge good\">✓ NOT WORSE</span>",
     };
     let _ = write!(body, "<p class=\"verdict\">{badge} {}</p>", escape(&comparison.summary));
-    if !comparison.warnings.is_empty() {
-        body.push_str("<ul class=\"reasons warn\">");
-        comparison.warnings.iter().for_each(|text| body.push_str(&format!("<li>{}</li>", escape(text))));
-        body.push_str("</ul>");
-    }
+    body.push_str(&list(&text::host_changes(comparison).collect::<Vec<_>>()));
+    body.push_str(&list(&comparison.warnings));
     body.push_str(&table(comparison));
     for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
         for name in names {
@@ -42,11 +39,26 @@ pub fn html(comparison: &Comparison, a: &Document, b: &Document) -> String {
         groups_a.iter().filter_map(|(key, a)| Some((key, a, groups_b.get(key)?))).collect();
     both.sort_by_key(|(_, a, _)| a.first);
     for (position, (key, a, b)) in both.into_iter().enumerate() {
-        body.push_str(&overlay(position, key, a, b));
+        let of_point = comparison.cells.iter().enumerate().filter(|(_, cell)| is_of(cell, key));
+        let hosts: String = of_point.map(|(n, cell)| super::host_table::table(n, cell)).collect();
+        body.push_str(&overlay(position, key, a, b, &hosts));
     }
     body.push_str("</section></main>");
     let title = format!("{} against {} · manometer", comparison.b.id, comparison.a.id);
     page(&Page { title: &title, body: &body, data: &comparison.json(), series: "{}" })
+}
+
+fn is_of(cell: &CellComparison, key: &Key) -> bool {
+    cell.target == key.target && cell.cell == key.cell()
+}
+
+/// Lines to be heeded; nothing of none.
+fn list(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let items: String = lines.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
+    format!("<ul class=\"reasons warn\">{items}</ul>")
 }
 
 fn header(comparison: &Comparison) -> String {
@@ -124,7 +136,7 @@ fn row(n: usize, cell: &CellComparison) -> String {
 }
 
 /// The pictures of a point: of the first repetition of each run.
-fn overlay(position: usize, key: &Key, a: &Group<'_>, b: &Group<'_>) -> String {
+fn overlay(position: usize, key: &Key, a: &Group<'_>, b: &Group<'_>, hosts: &str) -> String {
     let name = key.text();
     let pictures: String = [rates(&name, a, b), curves(&name, a, b)]
         .into_iter()
@@ -137,7 +149,7 @@ fn overlay(position: usize, key: &Key, a: &Group<'_>, b: &Group<'_>) -> String {
         })
         .collect();
     format!(
-        "<article class=\"cell\" id=\"cell-{}\"><h3>{}</h3><div class=\"plots\">{pictures}</div></article>",
+        "<article class=\"cell\" id=\"cell-{}\"><h3>{}</h3><div class=\"plots\">{pictures}</div>{hosts}</article>",
         position + 1,
         escape(&name)
     )

@@ -44,19 +44,26 @@ impl Metric {
 
     /// The figure in a result; `None` when it was not measured.
     pub fn estimate(self, result: &CellResult) -> Option<Estimate> {
+        if let Measure::P50Ns | Measure::MeanNs = self.measure {
+            let same =
+                |series: &&stats::SeriesEstimate| series.op == self.op && series.measure == self.measure;
+            return result.steady.series.iter().find(same).map(|series| series.estimate);
+        }
+        self.of(&result.total, &result.ops)
+    }
+
+    /// The figure of these operations, of a host for instance; `None` when it was not measured, or is kept of the whole
+    /// alone: median and mean.
+    pub(super) fn of(self, total: &OpResult, ops: &[OpResult]) -> Option<Estimate> {
         let of: &OpResult = match self.op {
-            None => &result.total,
-            Some(op) => result.ops.iter().find(|result| result.op == Some(op))?,
+            None => total,
+            Some(op) => ops.iter().find(|result| result.op == Some(op))?,
         };
         match self.measure {
             Measure::BytesPerS => Some(of.bytes_per_s),
             Measure::OpsPerS => Some(of.ops_per_s),
             Measure::P99Ns => (of.response.count > 0).then_some(of.p99_ns),
-            Measure::P50Ns | Measure::MeanNs => {
-                let same =
-                    |series: &&stats::SeriesEstimate| series.op == self.op && series.measure == self.measure;
-                result.steady.series.iter().find(same).map(|series| series.estimate)
-            }
+            Measure::P50Ns | Measure::MeanNs => None,
         }
     }
 

@@ -2,11 +2,14 @@
 
 mod differences;
 mod holm;
+mod host_table;
+mod hosts;
 mod html;
 mod matching;
 mod metric;
 mod text;
 
+pub use hosts::HostComparison;
 pub use metric::{Metric, MetricError};
 
 use std::collections::BTreeMap;
@@ -85,6 +88,12 @@ pub struct CellComparison {
     pub difference: Difference,
     /// The p-value that allows for how many comparisons were made (Holm 1979); the call goes by it.
     pub adjusted_p_value: f64,
+    /// The hosts of a fleet, when both runs have the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostComparison>,
+    /// Which of them changed when the others did not, in one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_change: Option<String>,
     /// What it is of.
     #[serde(skip)]
     pub of: Metric,
@@ -131,6 +140,8 @@ impl Comparison {
         cells.sort_by_key(|cell: &(usize, CellComparison)| cell.0);
         let mut cells: Vec<CellComparison> = cells.into_iter().map(|(_, cell)| cell).collect();
         holm::adjust(&mut cells);
+        hosts::adjust(&mut cells);
+        cells.iter_mut().for_each(|cell| cell.host_change = hosts::line(&cell.hosts));
         let summary = text::summary(&cells, choice.threshold);
         let regressions = cells.iter().filter(|cell| cell.difference.regression).count() as u64;
         let missing = |of: &BTreeMap<Key, Group<'_>>, other: &BTreeMap<Key, Group<'_>>| {
@@ -233,6 +244,8 @@ fn cell(
             b: of_b,
             difference,
             adjusted_p_value,
+            hosts: hosts::of(*metric, a, b, choice.threshold),
+            host_change: None,
             of: *metric,
         };
         out.push((a.first, comparison));

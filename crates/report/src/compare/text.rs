@@ -117,11 +117,28 @@ fn legend(comparison: &Comparison) -> String {
         0 | 1 => String::new(),
         n => format!("; p-values are adjusted for {n} comparisons (Holm)"),
     };
-    match tests.len() {
+    let mut out = match tests.len() {
         0 => String::new(),
         1..=3 => format!("test: {}{several}\n", tests.join("; ")),
         n => format!("tests: {} and {} more{several}\n", tests[..2].join("; "), n - 2),
+    };
+    let hosts: usize = comparison.cells.iter().map(|cell| cell.hosts.len()).sum();
+    if hosts > 0 {
+        let _ = writeln!(
+            out,
+            "hosts: each against itself and against the middle of the others; adjusted for {hosts} comparisons (Holm)"
+        );
     }
+    out
+}
+
+/// A line for each cell in which hosts changed when others did not.
+pub fn host_changes(comparison: &Comparison) -> impl Iterator<Item = String> {
+    let several = comparison.cells.windows(2).any(|pair| pair[0].metric != pair[1].metric);
+    comparison.cells.iter().filter_map(move |cell| {
+        let metric = if several { format!(" {}", cell.metric) } else { String::new() };
+        Some(format!("{}{metric}: {}", cell.cell, cell.host_change.as_ref()?))
+    })
 }
 
 /// For a terminal.
@@ -162,6 +179,9 @@ pub fn text(comparison: &Comparison, width: Option<u16>) -> String {
             table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
         );
         out.push_str(&legend(comparison));
+    }
+    for change in host_changes(comparison) {
+        let _ = writeln!(out, "host: {}", plain(&change));
     }
     for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
         for name in names {
@@ -211,7 +231,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         let _ = write!(out, "\n{}", cell_text(&legend(comparison)).trim());
         out.push('\n');
     }
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = host_changes(comparison).map(|change| format!("host: {change}")).collect();
     for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
         notes.extend(names.iter().map(|name| format!("only in {letter}: {name}")));
     }

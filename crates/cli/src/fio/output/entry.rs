@@ -7,7 +7,7 @@ use stats::{Measure, SteadyOutcome};
 
 use super::direction::{self, Direction};
 use super::latency::{Latency, Shares, USUAL_PERCENTILES};
-use crate::fio::outcome::{CellOutcome, Failure, Outcome};
+use crate::fio::outcome::{CellOutcome, Failure};
 
 /// An entry.
 #[derive(Clone, Debug, Default)]
@@ -69,21 +69,8 @@ pub struct Own {
     pub log_waits: u64,
 }
 
-/// The entries of a run, in the order of its cells.
-pub fn entries(outcome: &Outcome) -> Vec<Entry> {
-    let mut entries: Vec<(Option<u32>, Entry)> = Vec::new();
-    for cell in outcome.cells.iter().filter(|cell| !reporting(&cell.cell).hide) {
-        let key = cell.cell.group.and_then(|group| group.report);
-        let entry = Entry::of(cell);
-        match entries.iter_mut().find(|(other, _)| key.is_some() && *other == key) {
-            Some((_, first)) => first.merge(entry),
-            None => entries.push((key, entry)),
-        }
-    }
-    entries.into_iter().map(|(_, entry)| entry).collect()
-}
-
-fn reporting(cell: &Cell) -> Reporting {
+/// How a job wants to be shown.
+pub fn reporting(cell: &Cell) -> Reporting {
     cell.workload.job.as_ref().map(|job| job.report.clone()).unwrap_or_default()
 }
 
@@ -152,7 +139,7 @@ impl Entry {
     }
 
     /// Adds a job that ran at the same time. What describes the job stays that of the first.
-    fn merge(&mut self, other: Entry) {
+    pub fn merge(&mut self, other: Entry) {
         self.jobs += other.jobs;
         self.failure = self.failure.take().or(other.failure);
         for (mine, theirs) in self.directions.iter_mut().zip(&other.directions) {

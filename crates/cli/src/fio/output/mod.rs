@@ -4,6 +4,7 @@
 pub mod buckets;
 pub mod direction;
 mod disks;
+mod entries;
 mod entry;
 mod groups;
 mod json;

@@ -1,11 +1,16 @@
 //! A run as fio's output shows it: what the four formats are written from.
 
-use experiment::LatencyTarget;
+use experiment::{LatencyTarget, bare_host, host_port};
 use jiff::tz::TimeZone;
 
-use super::entry::{self, Entry};
+use super::entries;
+use super::entry::Entry;
 use crate::fio::outcome::{DiskUse, Outcome};
 
+/// fio's name for all jobs of all hosts.
+const ALL_CLIENTS: &str = "All clients";
+/// The port of ssh where none is written.
+const SSH_PORT: u16 = 22;
 /// fio's word for a time that is not known.
 const UNKNOWN_S: u64 = i32::MAX as u64;
 
@@ -24,10 +29,25 @@ pub struct Report {
     pub eta_s: u64,
     /// Options of the section `[global]`.
     pub global_options: Vec<(String, String)>,
-    /// Jobs, clones, or groups of them.
+    /// Jobs, clones, or groups of them; of a fleet those of all hosts together.
     pub entries: Vec<Entry>,
+    /// The hosts of a fleet (`--client`); none where this host alone ran the jobs.
+    pub clients: Vec<Client>,
+    /// What fio calls `All clients`: all jobs of all hosts, when there are several.
+    pub all_clients: Option<Entry>,
     /// Disks, unless the jobs do not want them shown.
     pub disks: Vec<DiskUse>,
+}
+
+/// A host of a fleet.
+#[derive(Clone, Debug, Default)]
+pub struct Client {
+    /// Its name, without user and port.
+    pub host: String,
+    /// The port of its ssh.
+    pub port: u16,
+    /// What it did.
+    pub entries: Vec<Entry>,
 }
 
 impl Report {
@@ -38,7 +58,9 @@ impl Report {
 
     fn in_zone(outcome: &Outcome, still_running: bool, zone: TimeZone) -> Report {
         let milliseconds = outcome.finished.as_millisecond() - outcome.started.as_millisecond();
-        let entries = entry::entries(outcome);
+        let entries = entries::entries(outcome);
+        let clients = clients(outcome);
+        let all: usize = clients.iter().map(|client| client.entries.len()).sum();
         let jobs = outcome.plan.cells.iter().filter_map(|cell| cell.workload.job.as_ref());
         let global_options = jobs.map(|job| &job.report.global_options).find(|options| !options.is_empty());
         let hidden = !entries.is_empty() && entries.iter().all(|entry| entry.report.hide_disks);
@@ -50,9 +72,36 @@ impl Report {
             eta_s: if still_running { UNKNOWN_S } else { 0 },
             global_options: global_options.cloned().unwrap_or_default().into_iter().collect(),
             disks: if hidden { Vec::new() } else { outcome.disks.clone() },
+            all_clients: if all > 1 { entries::together(ALL_CLIENTS, &entries) } else { None },
+            clients,
             entries,
         }
     }
+
+    /// Entries in the order in which they are shown: of this host, or host by host and then all together.
+    pub fn lists(&self) -> Vec<(Option<&Client>, &[Entry])> {
+        if self.clients.is_empty() {
+            return vec![(None, &self.entries)];
+        }
+        let each = self.clients.iter().map(|client| (Some(client), client.entries.as_slice()));
+        each.chain(self.all_clients.iter().map(|all| (None, std::slice::from_ref(all)))).collect()
+    }
+}
+
+/// The hosts of a fleet, in its order.
+fn clients(outcome: &Outcome) -> Vec<Client> {
+    let mut names: Vec<&str> = Vec::new();
+    for host in outcome.cells.iter().flat_map(|cell| &cell.hosts) {
+        if !names.contains(&host.name.as_str()) {
+            names.push(&host.name);
+        }
+    }
+    let client = |name: &&str| Client {
+        host: bare_host(name).to_owned(),
+        port: host_port(name).unwrap_or(SSH_PORT),
+        entries: entries::of_host(outcome, name),
+    };
+    names.iter().map(client).collect()
 }
 
 /// The three numbers that say what latency was aimed at: nanoseconds, microseconds, percent.

@@ -54,8 +54,15 @@ impl Version {
 /// # Errors
 /// When it cannot be written.
 pub fn write(report: &Report, version: Version, out: &mut dyn Write) -> io::Result<()> {
-    let groups = groups::of(&report.entries);
-    for entry in &report.entries {
+    for (_, entries) in report.lists() {
+        lines(report, entries, version, out)?;
+    }
+    Ok(())
+}
+
+fn lines(report: &Report, entries: &[Entry], version: Version, out: &mut dyn Write) -> io::Result<()> {
+    let groups = groups::of(entries);
+    for entry in entries {
         let mut line = fields(report, entry, &groups[&entry.group], version).join(";");
         let description = &entry.report.description;
         if !description.is_empty() {

@@ -1,4 +1,4 @@
-//! A run as CSV (RFC 4180): a row a cell and operation, or a row an interval and operation. Units are in the names.
+//! A run as CSV (RFC 4180): a row a cell and operation, with those of each host. Units are in the names.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 use experiment::Cell;
 use stats::Estimate;
-use store::{CellRecord, CellResult, Latency, OpResult, RunRecord, Store};
+use store::{CellRecord, CellResult, HostResult, Latency, OpResult, RunRecord, Store};
 
 /// Of the cell. Crossed parameters follow, each as `point_` and its name.
 const CELL: [&str; 15] = [
@@ -32,44 +32,21 @@ const OP: [&str; 7] = ["op", "ok", "failed", "bytes", "rpcs", "retries", "errors
 
 const ESTIMATE: [&str; 3] = ["mean", "low", "high"];
 
+/// Of the host, with `--hosts`; empty where all are meant.
+const HOST: [&str; 6] = ["host", "host_index", "started_ns", "lost_at_s", "lost_why", "held_back_by"];
+
 const LATENCY: [&str; 9] =
     ["min_ns", "mean_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"];
 
 /// Of the cell again, as texts.
 const TEXTS: [&str; 2] = ["reasons", "failure"];
 
-const INTERVAL: [&str; 24] = [
-    "run",
-    "cell",
-    "name",
-    "stage",
-    "trial",
-    "interval",
-    "start_s",
-    "length_s",
-    "op",
-    "ok",
-    "failed",
-    "bytes",
-    "rpcs",
-    "retries",
-    "ops_per_s",
-    "bytes_per_s",
-    "response_mean_ns",
-    "response_p50_ns",
-    "response_p99_ns",
-    "response_p999_ns",
-    "response_max_ns",
-    "workload",
-    "repetition",
-    "target",
-];
-
-/// A row a cell and operation; a cell without a result has one row.
+/// A row a cell and operation; a cell without a result has one row. With `hosts` the same of each host of a fleet after
+/// those of all together.
 ///
 /// # Errors
 /// When the file cannot be read, or the output cannot be written.
-pub fn cells(store: &Store, run: &RunRecord, out: &mut dyn Write) -> Result<()> {
+pub fn cells(store: &Store, run: &RunRecord, hosts: bool, out: &mut dyn Write) -> Result<()> {
     let points: BTreeSet<&str> =
         run.plan.cells.iter().flat_map(|cell| cell.point.keys().map(String::as_str)).collect();
     let mut header: Vec<String> = CELL.map(str::to_owned).into();
@@ -83,6 +60,7 @@ pub fn cells(store: &Store, run: &RunRecord, out: &mut dyn Write) -> Result<()> 
     header
         .extend(["response", "service"].iter().flat_map(|kind| LATENCY.map(|name| format!("{kind}_{name}"))));
     header.extend(TEXTS.map(str::to_owned));
+    header.extend(HOST.iter().filter(|_| hosts).map(|name| (*name).to_owned()));
     row(out, &header)?;
     for record in store.cells(&run.id)? {
         let plan = run.plan.cells.iter().find(|cell| cell.index == record.index);
@@ -96,18 +74,43 @@ pub fn cells(store: &Store, run: &RunRecord, out: &mut dyn Write) -> Result<()> 
             record.result.as_ref().map(|result| result.verdict.reasons.join("; ")).unwrap_or_default(),
             record.failure.clone().unwrap_or_default(),
         ];
-        let ops: Vec<Option<&OpResult>> = match &record.result {
-            None => vec![None],
-            Some(result) => std::iter::once(&result.total).chain(&result.ops).map(Some).collect(),
-        };
-        for op in ops {
+        for (op, host) in parts(&record, hosts) {
             let mut cells = first.clone();
             cells.extend(of_op(op));
             cells.extend(texts.iter().cloned());
+            if hosts {
+                cells.extend(of_host(record.result.as_ref(), host));
+            }
             row(out, &cells)?;
         }
     }
     Ok(())
+}
+
+/// What a cell has rows of: operations of all hosts together, then of each host.
+fn parts(record: &CellRecord, hosts: bool) -> Vec<(Option<&OpResult>, Option<&HostResult>)> {
+    let Some(result) = &record.result else { return vec![(None, None)] };
+    let whole = std::iter::once(&result.total).chain(&result.ops).map(|op| (Some(op), None));
+    let each =
+        result.hosts.iter().filter(|_| hosts).flat_map(|host| {
+            std::iter::once(&host.total).chain(&host.ops).map(move |op| (Some(op), Some(host)))
+        });
+    whole.chain(each).collect()
+}
+
+fn of_host(result: Option<&CellResult>, host: Option<&HostResult>) -> [String; HOST.len()] {
+    let Some(host) = host else { return [const { String::new() }; HOST.len()] };
+    let text = |value: Option<String>| value.unwrap_or_default();
+    let lost = host.lost.as_ref();
+    let mut findings = result.iter().flat_map(|result| &result.limit).flat_map(|limit| &limit.hosts);
+    [
+        host.name.clone(),
+        host.index.to_string(),
+        text(host.started_ns.map(|ns| ns.to_string())),
+        text(lost.map(|lost| lost.at_s.to_string())),
+        text(lost.map(|lost| lost.why.clone())),
+        text(findings.find(|finding| finding.host == host.name).map(|finding| finding.sentence.clone())),
+    ]
 }
 
 fn of_cell(run: &RunRecord, record: &CellRecord, plan: Option<&Cell>) -> Vec<String> {
@@ -166,55 +169,11 @@ fn latency(of: &Latency) -> [String; LATENCY.len()] {
     cells
 }
 
-/// A row an interval and operation; streamed.
+/// Writes a row.
 ///
 /// # Errors
-/// When the file cannot be read, or the output cannot be written.
-pub fn intervals(store: &Store, run: &RunRecord, out: &mut dyn Write) -> Result<()> {
-    row(out, &INTERVAL)?;
-    for cell in &run.plan.cells {
-        for key in store.stages(&run.id, cell.index)? {
-            for point in store.series(&run.id, cell.index, &key.stage, key.trial, 0..u32::MAX)? {
-                let point = point?;
-                let length_s = point.length_ns as f64 / 1e9;
-                let rate = |count: u64| if length_s > 0.0 { count as f64 / length_s } else { 0.0 };
-                let time = |ns: u64| if point.ok > 0 { ns.to_string() } else { String::new() };
-                row(
-                    out,
-                    &[
-                        run.id.clone(),
-                        cell.index.to_string(),
-                        cell.name.clone(),
-                        key.stage.clone(),
-                        key.trial.to_string(),
-                        point.interval.to_string(),
-                        (point.start_ns as f64 / 1e9).to_string(),
-                        length_s.to_string(),
-                        point.op.map_or("", metrics::OpKind::name).to_owned(),
-                        point.ok.to_string(),
-                        point.failed.to_string(),
-                        point.bytes.to_string(),
-                        point.rpcs.to_string(),
-                        point.retries.to_string(),
-                        rate(point.ok).to_string(),
-                        rate(point.bytes).to_string(),
-                        if point.ok > 0 { point.mean_ns.to_string() } else { String::new() },
-                        time(point.p50_ns),
-                        time(point.p99_ns),
-                        time(point.p999_ns),
-                        time(point.max_ns),
-                        cell.workload_name.clone(),
-                        cell.repetition.to_string(),
-                        cell.target.name.clone(),
-                    ],
-                )?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn row(out: &mut dyn Write, cells: &[impl AsRef<str>]) -> Result<()> {
+/// When it cannot be written.
+pub fn row(out: &mut dyn Write, cells: &[impl AsRef<str>]) -> Result<()> {
     let mut line = String::new();
     for (column, cell) in cells.iter().enumerate() {
         if column > 0 {

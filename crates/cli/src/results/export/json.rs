@@ -10,6 +10,8 @@ use metrics::{ErrorKind, Histogram, Interval, OpKind, OpStats};
 use serde::Serialize;
 use store::{CellRecord, Event, Latency, RunRecord, Store};
 
+use super::Series;
+
 /// Version of the schema. Adding a field does not raise it; removing or redefining one does.
 pub const VERSION: u32 = 1;
 /// Its name.
@@ -35,12 +37,27 @@ pub struct Cell<'a> {
     record: CellRecord,
 }
 
+impl Cell<'_> {
+    /// The name in the plan.
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// What became of it.
+    pub fn record(&self) -> &CellRecord {
+        &self.record
+    }
+}
+
 /// One interval of one stage.
 #[derive(Serialize)]
 pub struct JsonInterval<'a> {
     cell: u32,
     stage: &'a str,
     trial: u32,
+    /// Absent where it is of all hosts together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a str>,
     interval: u32,
     start_ns: u64,
     length_ns: u64,
@@ -64,7 +81,7 @@ struct JsonOp {
     response_histogram: Option<String>,
 }
 
-/// Writes the document, all cells or one. `intervals` adds those, streamed.
+/// Writes the document, all cells or one. `intervals` adds them, streamed.
 ///
 /// # Errors
 /// When the file cannot be read, or the output cannot be written.
@@ -72,7 +89,7 @@ pub fn write(
     store: &Store,
     run: &RunRecord,
     only: Option<u32>,
-    intervals: bool,
+    intervals: Option<Series>,
     out: &mut dyn Write,
 ) -> Result<()> {
     let cells = cells(store, run, only)?;
@@ -87,17 +104,17 @@ pub fn write(
         events,
     };
     let text = serde_json::to_string_pretty(&document)?;
-    if !intervals {
+    let Some(series) = intervals else {
         out.write_all(text.as_bytes())?;
         out.write_all(b"\n")?;
         return Ok(());
-    }
+    };
     // The document stays open at its end for what is too long to hold.
     let open = text.trim_end().strip_suffix('}').unwrap_or(&text).trim_end();
     out.write_all(open.as_bytes())?;
     out.write_all(b",\n  \"intervals\": [")?;
     let mut first = true;
-    each_interval(store, run, only, &mut |line| {
+    each_interval(store, run, only, series, &mut |line| {
         out.write_all(if std::mem::take(&mut first) { b"\n    " } else { b",\n    " })?;
         out.write_all(&serde_json::to_vec(line)?)?;
         Ok(())
@@ -124,25 +141,29 @@ pub fn each_interval(
     store: &Store,
     run: &RunRecord,
     only: Option<u32>,
+    series: Series,
     each: &mut dyn FnMut(&JsonInterval<'_>) -> Result<()>,
 ) -> Result<()> {
     let wanted = run.plan.cells.iter().filter(|cell| only.is_none_or(|only| only == cell.index));
     for cell in wanted {
-        for key in store.stages(&run.id, cell.index)? {
-            for interval in store.intervals(&run.id, cell.index, &key.stage, key.trial, 0..u32::MAX)? {
-                each(&JsonInterval::new(cell.index, &key.stage, key.trial, &interval?))?;
+        series.each(store, run, cell.index, &mut |key, host| {
+            let of = (key.stage.as_str(), key.trial, host.unwrap_or(""));
+            for interval in store.host_intervals(&run.id, cell.index, of, 0..u32::MAX)? {
+                each(&JsonInterval::new(cell.index, (&key.stage, key.trial, host), &interval?))?;
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(())
 }
 
 impl<'a> JsonInterval<'a> {
-    fn new(cell: u32, stage: &'a str, trial: u32, interval: &Interval) -> Self {
+    fn new(cell: u32, (stage, trial, host): (&'a str, u32, Option<&'a str>), interval: &Interval) -> Self {
         Self {
             cell,
             stage,
             trial,
+            host,
             interval: interval.index,
             start_ns: interval.start_ns,
             length_ns: interval.length_ns,

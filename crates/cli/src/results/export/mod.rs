@@ -1,6 +1,7 @@
 //! `manometer export`: a run for other programs.
 
 mod csv;
+mod intervals_csv;
 pub mod json;
 mod lines;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use store::{RunRecord, StageKey, Store};
 
 use super::destination::Destination;
 use super::{ResultsFile, ended};
@@ -16,8 +18,9 @@ use crate::messages::Messages;
 /// Writes a run for other programs: its plan, environment, results, and on request every interval.
 ///
 /// JSON is one document after schemas/run.schema.json. JSONL has a line a cell, CSV a row a cell and
-/// operation; with --intervals a line an interval, a row an interval and operation. Units are part of the
-/// names: _ns, _s, _bytes, _per_s. Whatever the length of the run, little of it is in memory at once.
+/// operation; with --intervals a line an interval, a row an interval and operation. With --hosts those of each host
+/// of a fleet follow those of all together, under the host's name. Units are part of the names: _ns, _s, _bytes,
+/// _per_s. Whatever the length of the run, little of it is in memory at once.
 ///
 /// Exit code: 0 written, 1 the file cannot be read or written, 2 wrong usage or no such run.
 #[derive(Args, Debug)]
@@ -33,6 +36,9 @@ pub struct ExportArguments {
     /// Every interval of every stage too; in JSON and JSONL with its histograms (HdrHistogram V2, base64)
     #[arg(long)]
     intervals: bool,
+    /// Each host of a fleet too, after all together; JSON has the hosts' figures always, and with this their intervals
+    #[arg(long)]
+    hosts: bool,
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     output_file: Option<PathBuf>,
@@ -58,12 +64,42 @@ fn export(arguments: &ExportArguments) -> Result<()> {
     let store = arguments.file.open()?;
     let run = store.run(&arguments.run)?;
     let mut out = Destination::open(arguments.output_file.as_deref(), store.path())?;
-    match (arguments.format, arguments.intervals) {
+    let hosts = arguments.hosts;
+    let intervals = arguments.intervals.then_some(Series { hosts });
+    match (arguments.format, intervals) {
         (Format::Json, intervals) => json::write(&store, &run, None, intervals, &mut out)?,
-        (Format::Jsonl, false) => lines::cells(&store, &run, &mut out)?,
-        (Format::Jsonl, true) => lines::intervals(&store, &run, &mut out)?,
-        (Format::Csv, false) => csv::cells(&store, &run, &mut out)?,
-        (Format::Csv, true) => csv::intervals(&store, &run, &mut out)?,
+        (Format::Jsonl, None) => lines::cells(&store, &run, hosts, &mut out)?,
+        (Format::Jsonl, Some(series)) => lines::intervals(&store, &run, series, &mut out)?,
+        (Format::Csv, None) => csv::cells(&store, &run, hosts, &mut out)?,
+        (Format::Csv, Some(series)) => intervals_csv::write(&store, &run, series, &mut out)?,
     }
     Ok(out.finish()?)
+}
+
+/// Whose intervals are written: those of all hosts together, and of each host after them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Series {
+    /// Of each host too.
+    pub hosts: bool,
+}
+
+impl Series {
+    /// Calls `each` for every series of a cell, stage by stage: `None` is all hosts together.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or `each` fails.
+    fn each(
+        self,
+        store: &Store,
+        run: &RunRecord,
+        cell: u32,
+        each: &mut dyn FnMut(&StageKey, Option<&str>) -> Result<()>,
+    ) -> Result<()> {
+        let hosts = if self.hosts { store.host_series(&run.id, cell)? } else { Vec::new() };
+        for key in store.stages(&run.id, cell)? {
+            each(&key, None)?;
+            hosts.iter().try_for_each(|host| each(&key, Some(host)))?;
+        }
+        Ok(())
+    }
 }

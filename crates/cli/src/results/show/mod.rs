@@ -60,7 +60,7 @@ fn show(arguments: &ShowArguments) -> Result<()> {
     }
     let mut out = Destination::open(None, store.path())?;
     match arguments.output {
-        Format::Json => json::write(&store, &run, only, false, &mut out)?,
+        Format::Json => json::write(&store, &run, only, None, &mut out)?,
         Format::Text => {
             let baseline = arguments.baseline.as_ref().map(|name| store.baseline(name)).transpose()?;
             out.write_all(text(&store, &run, only)?.as_bytes())?;

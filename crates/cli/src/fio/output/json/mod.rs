@@ -1,6 +1,7 @@
 //! `--output-format=json` and `json+`: one document with the keys, types and units of fio 3.33, after
 //! `schemas/fio-output.schema.json`. What only manometer says stands under the key `manometer`, of the document and of each job.
 
+mod clients;
 mod parts;
 mod style;
 
@@ -11,6 +12,7 @@ use experiment::ShownDirections;
 use metrics::ErrorKind;
 use serde::Serialize;
 
+use self::clients::ClientPart;
 use self::parts::{DirectionPart, Ordered, SyncPart, distribution, keyed};
 use self::style::FioStyle;
 use super::direction::Direction;
@@ -31,8 +33,7 @@ const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 /// # Errors
 /// When it cannot be written.
 pub fn write(report: &Report, bins: bool, out: &mut dyn Write) -> io::Result<()> {
-    let groups = groups::of(&report.entries);
-    let jobs = report.entries.iter().map(|entry| JobPart::of(report, entry, &groups[&entry.group], bins));
+    let alone = report.clients.is_empty();
     let document = Document {
         fio_version: FIO_VERSION,
         timestamp: report.timestamp_ms / 1000,
@@ -40,12 +41,18 @@ pub fn write(report: &Report, bins: bool, out: &mut dyn Write) -> io::Result<()>
         time: &report.time,
         manometer: OwnPart { version: env!("CARGO_PKG_VERSION"), run: &report.run },
         global_options: Ordered(report.global_options.clone()),
-        jobs: jobs.collect(),
-        disk_util: report.disks.iter().flat_map(disk).collect(),
+        jobs: alone.then(|| jobs(report, &report.entries, bins)),
+        client_stats: (!alone).then(|| clients::stats(report, bins)),
+        disk_util: (!alone || !report.disks.is_empty()).then(|| report.disks.iter().flat_map(disk).collect()),
     };
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, FioStyle::new());
     document.serialize(&mut serializer).map_err(io::Error::from)?;
     out.write_all(b"\n")
+}
+
+fn jobs<'a>(report: &Report, entries: &'a [Entry], bins: bool) -> Vec<JobPart<'a>> {
+    let groups = groups::of(entries);
+    entries.iter().map(|entry| JobPart::of(report, entry, &groups[&entry.group], bins)).collect()
 }
 
 #[derive(Serialize)]
@@ -58,9 +65,12 @@ struct Document<'a> {
     manometer: OwnPart<'a>,
     #[serde(rename = "global options", skip_serializing_if = "no_options")]
     global_options: Ordered<String>,
-    jobs: Vec<JobPart<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    disk_util: Vec<Ordered<Number>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jobs: Option<Vec<JobPart<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_stats: Option<Vec<ClientPart<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_util: Option<Vec<Ordered<Number>>>,
 }
 
 fn no_options(options: &Ordered<String>) -> bool {
@@ -78,10 +88,12 @@ struct JobPart<'a> {
     jobname: &'a str,
     groupid: u32,
     error: i32,
-    eta: u64,
-    elapsed: u64,
-    #[serde(rename = "job options")]
-    options: Ordered<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    eta: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed: Option<u64>,
+    #[serde(rename = "job options", skip_serializing_if = "Option::is_none")]
+    options: Option<Ordered<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     read: Option<DirectionPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,15 +120,22 @@ struct JobPart<'a> {
     total_err: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_error: Option<i32>,
-    latency_depth: u32,
-    latency_target: u64,
-    latency_percentile: f64,
-    latency_window: u64,
+    #[serde(flatten)]
+    target: Option<TargetPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
     desc: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     steadystate: Option<SteadyPart>,
     manometer: OwnJobPart<'a>,
+}
+
+/// The latency that was aimed at.
+#[derive(Serialize)]
+struct TargetPart {
+    latency_depth: u32,
+    latency_target: u64,
+    latency_percentile: f64,
+    latency_window: u64,
 }
 
 #[derive(Serialize)]
@@ -180,9 +199,9 @@ impl<'a> JobPart<'a> {
             jobname: &entry.name,
             groupid: entry.group,
             error: entry.error_code(),
-            eta: report.eta_s,
-            elapsed: report.elapsed_s,
-            options: Ordered(entry.options.clone()),
+            eta: Some(report.eta_s),
+            elapsed: Some(report.elapsed_s),
+            options: Some(Ordered(entry.options.clone())),
             read: each(0),
             write: each(1),
             trim: each(2),
@@ -202,10 +221,12 @@ impl<'a> JobPart<'a> {
             latency_ms,
             total_err: entry.goes_on.then_some(entry.failed),
             first_error: entry.goes_on.then_some(entry.error_code()),
-            latency_depth: entry.depth,
-            latency_target,
-            latency_percentile,
-            latency_window,
+            target: Some(TargetPart {
+                latency_depth: entry.depth,
+                latency_target,
+                latency_percentile,
+                latency_window,
+            }),
             desc: (!description.is_empty()).then_some(description),
             steadystate: steady(entry),
             manometer: OwnJobPart {

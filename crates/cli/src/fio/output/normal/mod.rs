@@ -25,18 +25,30 @@ const NAMES: [&str; 4] = ["read", "write", "trim", "mixed"];
 /// # Errors
 /// When it cannot be written.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let groups = groups::of(&report.entries);
-    out.write_all(b"\n")?;
-    for entry in &report.entries {
+    for (client, entries) in report.lists() {
+        match client {
+            Some(client) => out.write_all(format!("<{}> \n", client.host).as_bytes())?,
+            None if report.clients.is_empty() => out.write_all(b"\n")?,
+            None => {}
+        }
+        write_entries(report, entries, client.is_some() || report.clients.is_empty(), out)?;
+    }
+    out.write_all(super::disks::lines(&report.disks).as_bytes())
+}
+
+/// A list of entries, with the sums of its groups where they are wanted.
+fn write_entries(report: &Report, entries: &[Entry], sums: bool, out: &mut dyn Write) -> io::Result<()> {
+    let groups = groups::of(entries);
+    for entry in entries {
         out.write_all(entry_text(report, entry, &groups[&entry.group]).as_bytes())?;
     }
-    for (number, group) in &groups {
-        let style = report.entries.iter().find(|entry| entry.group == *number).map(|e| Style::of(&e.report));
+    for (number, group) in groups.iter().filter(|_| sums) {
+        let style = entries.iter().find(|entry| entry.group == *number).map(|e| Style::of(&e.report));
         if let Some(style) = style {
             out.write_all(status::group_lines(*number, group, style).as_bytes())?;
         }
     }
-    out.write_all(super::disks::lines(&report.disks).as_bytes())
+    Ok(())
 }
 
 fn entry_text(report: &Report, entry: &Entry, group: &Group) -> String {

@@ -1,6 +1,6 @@
-//! What fio prints before a run: a line a job, the version, how many begin.
+//! What fio prints before a run: a line a job, the version, how many begin; with `--client` each line once for each host.
 
-use experiment::{Cell, Directions, Job, Plan, SizeChoice};
+use experiment::{Cell, Directions, Job, Plan, SizeChoice, bare_host};
 use metrics::OpKind;
 
 use super::super::json::FIO_VERSION;
@@ -27,7 +27,17 @@ pub fn prelude(plan: &Plan) -> String {
         last = Some((line, several));
     }
     let word = if jobs == 1 { "process" } else { "processes" };
-    format!("{text}{FIO_VERSION}\nStarting {jobs} {word}\n")
+    let starting = format!("Starting {jobs} {word}\n");
+    match plan.fleet.as_ref().and_then(|fleet| fleet.host_names()) {
+        None => format!("{text}{FIO_VERSION}\n{starting}"),
+        Some(hosts) => of_each(&hosts, &format!("{text}{starting}")),
+    }
+}
+
+/// Each line of a text once for each host, with its name before it.
+fn of_each(hosts: &[String], text: &str) -> String {
+    let lines = text.lines().flat_map(|line| hosts.iter().map(move |host| (host, line)));
+    lines.map(|(host, line)| format!("<{}> {line}\n", bare_host(host))).collect()
 }
 
 fn line(cell: &Cell, job: &Job) -> String {

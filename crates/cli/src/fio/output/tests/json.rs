@@ -67,6 +67,44 @@ fn keys_and_types_are_those_of_fio() {
 }
 
 #[test]
+fn jobs_of_hosts_stand_where_fio_has_them() {
+    let theirs: Value = serde_json::from_str(&super::by_fio("client.json")).unwrap();
+    let report = super::fleet();
+    let ours = write(&report, true);
+    let name = |document: &Value| -> Vec<(Value, Value)> {
+        let stats = document["client_stats"].as_array().unwrap().iter();
+        stats.map(|one| (one["jobname"].clone(), one["groupid"].clone())).collect()
+    };
+    assert_eq!(name(&ours), name(&theirs));
+    let (of_ours, mut of_fio) = (all_paths(&ours), all_paths(&theirs));
+    of_fio.retain(|path, _| !path.contains("/slat_ns/percentile") && !path.contains("/slat_ns/bins"));
+    // Options as the jobs were given them are no part of this.
+    of_fio.retain(|path, _| !path.contains(" options"));
+    for (path, kind) in &of_fio {
+        assert_eq!(of_ours.get(path), Some(kind), "{path}");
+    }
+    let stats = ours["client_stats"].as_array().unwrap();
+    assert!(ours.get("jobs").is_none(), "fio has one or the other");
+    assert_eq!((&stats[0]["hostname"], &stats[0]["port"]), (&"alpha".into(), &2222.into()));
+    assert_eq!((&stats[3]["hostname"], &stats[3]["port"]), (&"beta".into(), &22.into()));
+    let of = |n: usize, direction: &str| stats[n][direction]["total_ios"].as_u64().unwrap();
+    for direction in ["read", "write"] {
+        assert_eq!(of(6, direction), (0..6).map(|n| of(n, direction)).sum::<u64>(), "{direction}");
+    }
+    assert!(of(6, "read") > 0 && stats[6].get("job options").is_none());
+}
+
+#[test]
+fn one_job_on_one_host_is_not_added_up() {
+    let mut report = super::fleet();
+    report.clients.truncate(1);
+    report.clients[0].entries.truncate(1);
+    report.all_clients = None;
+    let stats = write(&report, false)["client_stats"].clone();
+    assert_eq!(stats.as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn lines_look_like_fios() {
     let ours = text(&super::sample(), false);
     let theirs = super::by_fio("plus.json");
@@ -134,8 +172,12 @@ fn documents_follow_the_schema() {
     together.entries[0].report.directions = experiment::ShownDirections::Together;
     together.disks[0].parts = vec![together.disks[0].clone()];
     let fio: Value = serde_json::from_str(&super::by_fio("plus.json")).unwrap();
-    for document in [write(&super::sample(), true), write(&together, false), write(&Report::default(), false)]
-    {
+    for document in [
+        write(&super::sample(), true),
+        write(&together, false),
+        write(&Report::default(), false),
+        write(&super::fleet(), true),
+    ] {
         let errors: Vec<String> = validator
             .iter_errors(&document)
             .map(|error| format!("{}: {error}", error.instance_path))
@@ -145,4 +187,8 @@ fn documents_follow_the_schema() {
     // fio's own document lacks nothing but what is ours.
     let errors: Vec<String> = validator.iter_errors(&fio).map(|error| error.to_string()).collect();
     assert!(!errors.is_empty() && errors.iter().all(|error| error.contains("manometer")), "{errors:#?}");
+    // Jobs of this host and jobs of others exclude each other.
+    let mut both = write(&super::fleet(), false);
+    both["jobs"] = Value::Array(Vec::new());
+    assert!(!validator.is_valid(&both));
 }

@@ -11,8 +11,9 @@ use metrics::OpStats;
 use stats::{Criterion, Shape, SteadyOutcome, Unit, Window};
 
 use super::direction::Direction;
+use super::entries;
 use super::entry::Entry;
-use super::report::Report;
+use super::report::{Client, Report};
 use crate::fio::outcome::{DiskUse, Failure, Series, Summary};
 
 /// What the sample's jobs would find here: the same options, other figures.
@@ -27,6 +28,8 @@ pub(super) fn sample() -> Report {
         eta_s: 0,
         global_options: text(&[("size", "1m"), ("bs", "4k")]),
         entries: vec![files(), trims()],
+        clients: Vec::new(),
+        all_clients: None,
         disks: vec![DiskUse {
             name: "vda".to_owned(),
             operations: [512, 536],
@@ -35,6 +38,23 @@ pub(super) fn sample() -> Report {
             ..DiskUse::default()
         }],
     }
+}
+
+/// What tests/data/fio/client.fio would find on two hosts.
+pub(super) fn fleet() -> Report {
+    let job = |name: &str, group: u32, ops: u64| {
+        let mut entry = Entry { name: name.to_owned(), group, jobs: 1, depth: 1, ..Entry::default() };
+        entry.directions[0] = direction(ops, 4096, 30, 1_000_000, 0.0);
+        if group == 0 {
+            entry.directions[1] = direction(16 - ops, 4096, 20, 1_000_000, 0.0);
+        }
+        entry
+    };
+    let jobs = |more: u64| vec![job("mixed", 0, 10), job("mixed", 0, 5 + more), job("reads", 1, 16)];
+    let client = |host: &str, port, more| Client { host: host.to_owned(), port, entries: jobs(more) };
+    let clients = vec![client("alpha", 2222, 0), client("beta", 22, 1)];
+    let all: Vec<Entry> = clients.iter().flat_map(|client| client.entries.clone()).collect();
+    Report { all_clients: entries::together("All clients", &all), clients, entries: all, ..sample() }
 }
 
 fn files() -> Entry {

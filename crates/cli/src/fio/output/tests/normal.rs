@@ -37,6 +37,33 @@ fn shape(line: &str) -> String {
     shape.replace("Nk", "N").replace("NM", "N").replace("(  KiB/s)", "(unit)").replace("(  MiB/s)", "(unit)")
 }
 
+/// What comes in which order: hosts, jobs with their groups, sums of groups.
+fn order(text: &str) -> Vec<String> {
+    let job =
+        |line: &str| line.split_once(": (groupid=").map(|(name, rest)| format!("{name} {}", &rest[..1]));
+    let is_host = |line: &str| line.starts_with('<') && line.trim_end().ends_with('>');
+    let host = |line: &str| is_host(line).then(|| "host".to_owned());
+    let group = |line: &str| line.starts_with("Run status group").then(|| line[..18].to_owned());
+    let rest = text.lines().skip_while(|line| !is_host(line));
+    rest.filter_map(|line| host(line).or_else(|| job(line)).or_else(|| group(line))).collect()
+}
+
+#[test]
+fn hosts_come_one_after_the_other_and_then_all_together() {
+    let mut one = super::fleet();
+    one.clients.truncate(1);
+    let theirs = order(&super::by_fio("client.txt"));
+    assert_eq!(order(&write(&one)), theirs);
+    let ours = write(&super::fleet());
+    // The second host's stand between the first's and those of all.
+    let (all, each) = theirs.split_last().unwrap();
+    assert_eq!(order(&ours), [each, each, std::slice::from_ref(all)].concat());
+    let all = ours.split_once("All clients: ").unwrap().1;
+    assert!(all.starts_with("(groupid=1, jobs=6): err= 0: pid="), "{all}");
+    let heads: Vec<&str> = ours.lines().filter(|line| line.starts_with('<')).collect();
+    assert_eq!(heads, ["<alpha> ", "<beta> "]);
+}
+
 #[test]
 fn every_line_has_the_shape_of_one_of_fios() {
     let ours = write(&super::sample());

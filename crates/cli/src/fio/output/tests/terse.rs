@@ -25,6 +25,13 @@ fn kind(field: &str) -> String {
 }
 
 #[test]
+fn hosts_have_lines_of_their_own() {
+    let text = write(&super::fleet(), Version::Three);
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split(';').nth(2)).collect();
+    assert_eq!(names, ["mixed", "mixed", "reads", "mixed", "mixed", "reads", "All clients"]);
+}
+
+#[test]
 fn fields_are_those_of_fio_in_each_version() {
     for (version, name) in [
         (Version::Two, "terse-2.txt"),

@@ -1,0 +1,115 @@
+//! `manometer fio --client`: jobs on several hosts, by agents that a stand-in for ssh starts here, in fio's shapes.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+mod run_support;
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use run_support::Lab;
+use serde_json::Value;
+use support::{Ended, run};
+
+/// Runs the command for the host here, with a home directory of its own.
+const SSH: &str = "#!/bin/sh
+while test \"$1\" != --; do shift; done
+HOME=HOMES/$2; export HOME; mkdir -p \"$HOME\"; unset XDG_CACHE_HOME XDG_STATE_HOME
+exec /bin/sh -c \"$3\"
+";
+
+fn clients(lab: &Lab, arguments: &[&str]) -> Ended {
+    let tools = lab.path("tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    let ssh = tools.join("ssh");
+    std::fs::write(&ssh, SSH.replace("HOMES", &lab.path("homes").display().to_string())).unwrap();
+    std::fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
+    command.arg("fio").current_dir(lab.data()).env("HOME", lab.directory.path()).env("PATH", path);
+    command.env_remove("XDG_DATA_HOME").env_remove("XDG_STATE_HOME");
+    command.arg(format!("--results={}", lab.path("results.sqlite").display()));
+    command.arg(format!("--journal-dir={}", lab.path("journal").display()));
+    command.args(["--client=me@alpha:2222", "--client=beta"]).args(arguments);
+    let ended = run(&mut command);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    ended
+}
+
+const JOBS: [&str; 8] = [
+    "--ioengine=null",
+    "--size=4m",
+    "--bs=4k",
+    "--name=mixed",
+    "--rw=randrw",
+    "--name=reads",
+    "--stonewall",
+    "--rw=read",
+];
+
+#[test]
+fn each_host_and_all_together_come_out_in_fios_shapes() {
+    let lab = Lab::new();
+    let ended = clients(&lab, &[&["--output-format=json"], &JOBS[..]].concat());
+    let document: Value =
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:#?}"));
+    let stats = document["client_stats"].as_array().unwrap();
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+    let found: Vec<(String, String, u64)> = stats
+        .iter()
+        .map(|one| (text(one, "jobname"), text(one, "hostname"), one["port"].as_u64().unwrap()))
+        .collect();
+    let expected = [
+        ("mixed", "alpha", 2222),
+        ("reads", "alpha", 2222),
+        ("mixed", "beta", 22),
+        ("reads", "beta", 22),
+        ("All clients", "beta", 22),
+    ];
+    assert_eq!(found, expected.map(|(job, host, port)| (job.to_owned(), host.to_owned(), port)));
+    let of = |one: &Value, direction: &str| {
+        let part = &one[direction];
+        [&part["total_ios"], &part["io_bytes"], &part["clat_ns"]["N"]].map(|value| value.as_u64().unwrap())
+    };
+    for direction in ["read", "write"] {
+        for which in 0..3 {
+            let sum: u64 = stats[..4].iter().map(|one| of(one, direction)[which]).sum();
+            assert_eq!(sum, of(&stats[4], direction)[which], "{direction}");
+            assert!(sum > 0, "{direction}");
+        }
+    }
+    for one in stats {
+        let both = of(one, "read")[1] + of(one, "write")[1];
+        assert_eq!(both, if one["jobname"] == "All clients" { 16 << 20 } else { 4 << 20 }, "{one}");
+        assert_eq!(one["error"], 0);
+    }
+
+    let ended = clients(&lab, &[&["--output-format=terse,normal"], &JOBS[..]].concat());
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    let terse: Vec<&str> = lines
+        .iter()
+        .filter(|line| line.starts_with("3;"))
+        .filter_map(|line| line.split(';').nth(2))
+        .collect();
+    assert_eq!(terse, ["mixed", "reads", "mixed", "reads", "All clients"]);
+    let mut host = "";
+    let mut entries = Vec::new();
+    for line in &lines {
+        if let Some(name) = line.strip_prefix('<').and_then(|rest| rest.strip_suffix("> ")) {
+            host = name;
+        }
+        if let Some((job, _)) = line.split_once(": (groupid=") {
+            entries.push((host, job));
+        }
+    }
+    let expected = [
+        ("alpha", "mixed"),
+        ("alpha", "reads"),
+        ("beta", "mixed"),
+        ("beta", "reads"),
+        ("beta", "All clients"),
+    ];
+    assert_eq!(entries, expected, "{}", ended.stdout);
+    assert!(ended.stdout.contains("\n<alpha> Starting 2 processes\n<beta> Starting 2 processes\n"));
+}
