@@ -161,7 +161,7 @@ def lossy_link(lab: Lab, report: Report) -> None:
 
 
 def baseline(lab: Lab, report: Report) -> None:
-    """A result is kept under a name; a missing route is said of its link alone."""
+    """A result is kept under a name, and later loads are held against it; a missing route is said of its link alone."""
     with mesh(lab) as made:
         made.inside(2, "ip", "link", "set", "c3", "down")
         code, document, said = made.network("--streams=2", "--both-directions", "--save-baseline=cables")
@@ -169,6 +169,41 @@ def baseline(lab: Lab, report: Report) -> None:
         report.equal("both directions fail", sorted(map(tuple, document["judgement"]["failed"])), [(2, 3), (3, 2)])
         report.equal("the others do not", sum(link["throughput"] is not None for link in document["links"]), 10)
         report.check("it is kept", "kept as baseline cables" in said, said)
+        limit, shown = load(made)
+        row = evidence(limit)
+        report.equal("a later load reaches it", row.get("says"), "reached") or print(limit)
+        report.check("what it sent is looked at", " sent, just now" in row.get("value", ""), row)
+        report.check("its share is shown", "Against baseline cables (the network" in shown and " % of " in shown, shown)
+        made.shape(0, 3, 2 * MBIT)
+        limit, _ = load(made)
+        row = evidence(limit)
+        report.check("a faster cable makes it out of date", row.get("says", "").startswith("out of date"), row)
+        report.check("and then it is not used", limit["cause"] != "baseline", limit["sentence"])
+
+
+def load(made: Mesh) -> tuple[dict[str, Any], str]:
+    """Sends from h1, as the host of a fleet, to a listener on h4; what held it back, and what people see."""
+    example = Path(__file__).parents[3] / "examples/experiments/network-baseline.yaml"
+    files = [f"--results={made.directory}/results.sqlite", f"--journal-dir={made.directory}/journal"]
+    base = [str(made.lab.manometer), "run", str(example), "--set=address=10.99.0.4:9000"]
+    listen = ["--set=ops=read", "--set=listen=true", "--set=sink=discard", "--set=time=60s"]
+    there = [f"--results={made.directory}/there.sqlite", f"--journal-dir={made.directory}/there"]
+    server = Child(made.hosts[3].client([*base, *listen, *there]), made.directory / "listener.log")
+    try:
+        document = made.directory / "run.json"
+        launch = ["--hosts=h1", f"--launcher-command={made.directory}/start {{host}}"]
+        more = ["--set=time=4s", "--baseline=cables", "--output=json", f"--output-file={document}"]
+        done = subprocess.run([*base, *launch, *files, *more], capture_output=True, text=True, timeout=120, check=False)
+    finally:
+        server.stop(0)
+    if not document.exists():
+        raise AssertionError(f"{done.stderr}\n{server.text()}")
+    return json.loads(document.read_text())["cells"][0]["result"]["limit"], done.stdout
+
+
+def evidence(limit: dict[str, Any]) -> dict[str, str]:
+    """The row of the baseline."""
+    return next((row for row in limit["evidence"] if row["name"] == "baseline cables"), {})
 
 
 def path_mtu(lab: Lab, report: Report) -> None:

@@ -57,6 +57,9 @@ Safety and results:
   --ignore-unsupported  warns of options that are not there instead of refusing them
   --warnings-fatal      refuses what would be warned of
   --results=FILE        results file [default: $XDG_DATA_HOME/manometer/results.sqlite]
+  --save-baseline=NAME  keeps the results under this name: later runs can be held against them
+  --baseline=NAME       also shows which share of this named baseline each job reached, below
+                        manometer's table
   --journal-dir=DIR     where journals of what must be removed are kept
   --reactor=KIND        how the kernel is asked for I/O where the job leaves it open: auto,
                         uring, epoll

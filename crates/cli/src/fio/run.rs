@@ -91,8 +91,7 @@ fn carry_out(
             destination.write(&shaped(&outcome, &formats)?, messages)
         }
     };
-    carried.say_what_is_wrong(messages);
-    let code = carried.code();
+    let code = carried.end(&arguments, messages);
     let fine = written? == 0;
     Ok(if code == 0 && !fine { 1 } else { code })
 }
@@ -130,6 +129,8 @@ fn run_arguments(asked: &Asked) -> Result<RunArguments, Refusal> {
         reactor,
         destroy: line.value("destroy").map(Into::into),
         results: line.value("results").map(Into::into),
+        save_baseline: line.value("save-baseline").map(Into::into),
+        baseline: line.value("baseline").map(Into::into),
         journal_dir: line.value("journal-dir").map(Into::into),
         ..RunArguments::plain()
     })

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use experiment::{Plan, Settings, Source};
 use provision::{Journal, Run, RunId};
-use store::{Baseline, CellRecord, RunRecord, State, Store, StoreError};
+use store::{Baseline, CellRecord, RunRecord, State, Store};
 
 use super::arguments::RunArguments;
+use super::baseline;
 use crate::messages::Messages;
 use crate::moment::now;
 
@@ -71,7 +72,7 @@ pub fn plan(file: &Path, arguments: &RunArguments) -> Result<Plan, Refusal> {
 pub fn new(plan: Plan, arguments: &RunArguments) -> Result<Begun, Refusal> {
     let path = results(arguments, plan.results.as_deref())?;
     let store = Store::open(&path).map_err(|error| Refusal::Usage(error.to_string()))?;
-    let baseline = baseline(&store, arguments)?;
+    let baseline = baseline::asked(&store, arguments)?;
     let id = RunId::random();
     let run = journal(arguments)?.begin(&id).map_err(|error| Refusal::Failure(error.to_string()))?;
     let record = RunRecord {
@@ -118,19 +119,12 @@ pub fn resume(wanted: &str, arguments: &RunArguments, messages: &Messages) -> Re
             record.id, record.id
         )));
     }
-    let baseline = baseline(&store, arguments)?;
+    let baseline = baseline::asked(&store, arguments)?;
     let id: RunId = record.id.parse().map_err(usage)?;
     store.resume_run(&record.id).map_err(|error| usage(error.to_string()))?;
     let run = journal(arguments)?.reopen(&id).map_err(|error| usage(error.to_string()))?;
     messages.note(&format!("run {} goes on: {left} of {} cells are left", record.id, cells.len()));
     Ok(Begun { record, cells, store, run, baseline, resumed: true })
-}
-
-/// The baseline that is asked for, and whether another can be kept: before anything is measured.
-fn baseline(store: &Store, arguments: &RunArguments) -> Result<Option<Baseline>, Refusal> {
-    let usage = |error: StoreError| Refusal::Usage(error.to_string());
-    arguments.save_baseline.as_deref().map_or(Ok(()), Baseline::check_name).map_err(usage)?;
-    arguments.baseline.as_deref().map(|name| store.baseline(name)).transpose().map_err(usage)
 }
 
 /// The results file: as the command line says, else the experiment, else the user's data folder.

@@ -8,6 +8,7 @@ use reactor::{Backend, Reactor, clock};
 use store::{Baseline, CellRecord, RunRecord, State, Store};
 
 use super::arguments::RunArguments;
+use super::baseline;
 use super::begin::{self, Begun, Refusal};
 use super::context::Context;
 use super::crew::{self, Happened};
@@ -21,7 +22,6 @@ use crate::live::line::line;
 use crate::live::screen::Show;
 use crate::live::{Model, Screen, screen};
 use crate::messages::Messages;
-use crate::moment;
 use crate::network_baseline;
 use crate::results::show::baseline::shares;
 
@@ -60,8 +60,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// The process's exit code.
-    pub fn code(&self) -> u8 {
+    fn code(&self) -> u8 {
         let fine = self.outcome.state == State::Finished && self.left.is_empty();
         // In a run that is finished, what is pending was left out because another cell ended its group or the run.
         let ran = self.cells.iter().filter(|cell| cell.state != State::Pending).cloned();
@@ -74,32 +73,27 @@ impl Carried {
 
     /// The run as people read it.
     pub fn text(&self, width: Option<u16>) -> String {
-        let text = output::text(&self.record, &self.cells, width, &self.flags);
-        let baseline = self.baseline.as_ref();
-        text + &baseline.map_or_else(String::new, |kept| shares(&self.record, &self.cells, kept))
+        let against = |kept: &Baseline| shares(&self.record, &self.cells, kept);
+        let against = self.baseline.as_ref().map_or_else(String::new, against);
+        output::text(&self.record, &self.cells, width, &self.flags, &against)
     }
 
-    /// Keeps the results under a name.
-    ///
-    /// # Errors
-    /// One line: the run did not come to its end or measured nothing, or the results file cannot be written.
-    pub fn keep_as_baseline(&self, name: &str, messages: &Messages) -> Result<(), String> {
-        let refused =
-            |why: &str, next: String| format!("--save-baseline {name}: not kept: {why}; next: {next}");
-        if self.record.state != State::Finished {
-            let next = format!("manometer run --resume {} --save-baseline {name}", self.record.id);
-            return Err(refused("the run did not come to its end", next));
+    /// Says why it went no further, and what it left behind; keeps it as a baseline, if that is asked for. The process's exit
+    /// code.
+    pub fn end(&self, arguments: &RunArguments, messages: &Messages) -> u8 {
+        self.say_what_is_wrong(messages);
+        let Some(name) = &arguments.save_baseline else { return self.code() };
+        match baseline::keep(&self.store, &self.record, &self.cells, name) {
+            Ok(told) => messages.note(&told),
+            Err(line) => {
+                messages.error(&line);
+                return self.code().max(1);
+            }
         }
-        let kept = Baseline::of_run(name, moment::now(), &self.record, &self.cells);
-        let next = || "look at what its cells say".to_owned();
-        let kept = kept.ok_or_else(|| refused("no cell measured anything", next()))?;
-        self.store.save_baseline(&kept).map_err(|error| error.to_string())?;
-        messages.note(&format!("kept as baseline {name} in {}", self.store.path().display()));
-        Ok(())
+        self.code()
     }
 
-    /// Says why it went no further, and what it left behind.
-    pub fn say_what_is_wrong(&self, messages: &Messages) {
+    fn say_what_is_wrong(&self, messages: &Messages) {
         if let Some(line) = &self.outcome.failure {
             messages.error(line);
         }

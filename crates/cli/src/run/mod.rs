@@ -5,6 +5,7 @@
 
 pub mod allocated;
 pub mod arguments;
+mod baseline;
 mod begin;
 pub mod bottleneck;
 mod cell;
@@ -50,6 +51,7 @@ pub use self::begin::Refusal;
 use self::execute::execute;
 pub use self::execute::{Carried, Hooks, execute_plan};
 pub use self::outcome::nothing;
+pub use self::output::count;
 pub use self::replay::look as look_at_replays;
 use crate::exit;
 use crate::live::line::line;
@@ -98,14 +100,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
         .map_err(|error| Refusal::Failure(format!("{error:#}")))?;
     let shown = Shown { json: String::from_utf8_lossy(&json).into_owned(), carried: &carried };
     shown.write(&arguments, destination, messages);
-    carried.say_what_is_wrong(messages);
-    if let Some(name) = &arguments.save_baseline
-        && let Err(line) = carried.keep_as_baseline(name, messages)
-    {
-        messages.error(&line);
-        return Ok(carried.code().max(1));
-    }
-    Ok(carried.code())
+    Ok(carried.end(&arguments, messages))
 }
 
 fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> u8 {

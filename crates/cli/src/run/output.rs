@@ -93,13 +93,20 @@ pub struct Flags {
     pub journal: String,
 }
 
-/// The run as people read it; `width` is the terminal's, when there is one.
-pub fn text(run: &RunRecord, cells: &[CellRecord], width: Option<u16>, flags: &Flags) -> String {
+/// The run as people read it; `width` is the terminal's, when there is one. `against` is what it reached of a baseline.
+pub fn text(
+    run: &RunRecord,
+    cells: &[CellRecord],
+    width: Option<u16>,
+    flags: &Flags,
+    against: &str,
+) -> String {
     let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut out = format!("\n{}\n", table(run, cells, colours));
     for record in cells {
         out.push_str(&remarks(run, record, usize::from(width.unwrap_or(100)).clamp(60, 120)));
     }
+    out.push_str(against);
     out.push_str(&summary(run, cells));
     let resumable = cells.iter().any(|record| record.state != State::Finished);
     out.push_str(&next(run, flags, resumable));

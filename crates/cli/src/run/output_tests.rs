@@ -131,7 +131,7 @@ fn people_see_a_line_a_cell_and_why_some_are_not_good() {
         record(3, State::Pending, None, None),
     ];
     let flags = Flags { results: " --results r.sqlite".into(), journal: " --journal-dir j".into() };
-    insta::assert_snapshot!(text(&run(State::Interrupted), &cells, None, &flags));
+    insta::assert_snapshot!(text(&run(State::Interrupted), &cells, None, &flags, ""));
 }
 
 #[test]

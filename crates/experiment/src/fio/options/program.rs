@@ -134,6 +134,11 @@ pub(super) const OPTIONS: &[FioOption] = &[
     on_line(Alone, ours("ignore-unsupported", Flag, "what is not supported is warned of instead of refused")),
     on_line(Required, ours("results", Text, "where the results file goes")),
     on_line(Required, ours("destroy", Text, "this block device may be written")),
+    on_line(
+        Required,
+        ours("save-baseline", Text, "the name under which the results are kept to hold others against"),
+    ),
+    on_line(Required, ours("baseline", Text, "what the results are held against, below the table")),
     on_line(Required, ours("journal-dir", Text, "where the journal of the run is kept")),
     on_line(Alone, ours("live", Flag, "shows the run as it goes, in manometer's view")),
     on_line(Required, ours("reactor", Text, "how I/O is submitted, whatever ioengine says")),
