@@ -84,15 +84,24 @@ fn the_json_of_a_real_run_follows_the_schema_and_tells_no_secret() {
     assert_eq!(value["success"], true);
     assert_eq!(value["array"]["api_version"], "2.29");
     assert_eq!(value["rows"].as_array().unwrap().len(), 4);
+    let mut looked_at = Vec::new();
     for row in value["rows"].as_array().unwrap() {
         for phase in ["write", "read"] {
             assert!(row[phase]["bytes"].as_u64().unwrap() > 0, "{row:#}");
             assert!(row[phase]["tcp"]["mss_bytes"].as_u64().unwrap() > 1000, "{row:#}");
             assert_eq!(row[phase]["client"]["nic"]["name"], "lo");
             assert_eq!(row[phase]["errors"], serde_json::json!({}));
+            let limit = &row[phase]["limit"];
+            assert!(limit["sentence"].is_string() && limit["next"].is_string(), "{row:#}");
+            let evidence = limit["evidence"].as_array().unwrap();
+            looked_at.extend(evidence.iter().map(|row| row["name"].as_str().unwrap().to_owned()));
         }
         assert_eq!(row["array_mtu_bytes"], 9000);
     }
+    for name in ["busiest worker", "all cores", "segments", "lanes"] {
+        assert!(looked_at.iter().any(|known| known == name), "{name:?} is missing in {looked_at:?}");
+    }
+    assert_eq!(value["verdict"]["best"].as_array().unwrap().len(), 4, "{:#}", value["verdict"]);
     let token = stage.array.token().reveal();
     assert!(!ended.stdout.contains(token) && !ended.stderr.contains(token));
     stage.assert_untouched();
@@ -104,7 +113,9 @@ fn without_anything_else_a_table_comes_out() {
     stage.remember();
     let ended = run(&mut stage.check());
     assert_eq!(ended.code, Some(0), "{ended:#?}");
-    for expected in ["data address", "throughput", "SUCCESS", "Verdict: All 2 paths work."] {
+    for expected in
+        ["data address", "throughput", "SUCCESS", "Verdict: All 2 paths work.", "  limit: ", "  next: "]
+    {
         assert!(ended.stdout.contains(expected), "{expected:?} is missing in {}", ended.stdout);
     }
     stage.assert_untouched();

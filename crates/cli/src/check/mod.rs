@@ -5,10 +5,13 @@
 pub mod arguments;
 mod demo;
 mod ground;
+mod limit;
+mod paths;
 mod place;
 pub mod report;
 mod request;
 pub mod row;
+mod sampler;
 mod stage;
 mod targets;
 mod url;

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
+use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{ErrorKind, Interval, OpKind, OpStats};
-
-use crate::client::ClientLoad;
+use stats::limit::Finding;
 
 /// The two protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -108,6 +108,29 @@ pub struct Phase {
     pub mss_bytes: u32,
     /// What the client's cores and network card did in the window.
     pub client: ClientLoad,
+    /// What held it back.
+    pub limit: Option<Finding>,
+}
+
+/// What the client's hardware did while one phase was measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientLoad {
+    /// Every core, in the kernel's order; empty when the kernel did not tell.
+    pub cores: Vec<CoreLoad>,
+    /// The card that leads to the address; `None` when it could not be found.
+    pub nic: Option<CardFacts>,
+}
+
+impl ClientLoad {
+    /// The core that had least time left.
+    pub fn busiest(&self) -> Option<CoreLoad> {
+        self.cores.iter().copied().max_by(|a, b| a.busy.total_cmp(&b.busy))
+    }
+
+    /// The largest share of a core's time that the hypervisor gave to others.
+    pub fn steal(&self) -> f64 {
+        self.cores.iter().map(|core| core.steal).fold(0.0, f64::max)
+    }
 }
 
 /// What one interval moved.

@@ -1,4 +1,4 @@
-//! One measured stage: runs it with progress, watches the client meanwhile, and keeps what was seen.
+//! One measured stage: runs it with progress, samples the client meanwhile, and keeps what was seen.
 
 use std::time::Duration;
 
@@ -6,13 +6,17 @@ use drivers::{Driver, Payload, Sink};
 use engine::{
     Beside, Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload,
 };
-use metrics::Interval;
+use fleet::probe::{card_of, core_loads};
+use metrics::{Interval, OpKind};
 use reactor::clock;
+use stats::limit::{Bound, Finding};
 
+use super::limit;
 use super::request::Load;
-use super::row::{Phase, Second};
-use crate::client::{ClientLoad, CpuWatch, nic_of};
+use super::row::{ClientLoad, Phase, Second};
+use super::sampler::Sampler;
 use crate::interrupt::Interrupt;
+use crate::limit::Work;
 use crate::messages::Messages;
 use crate::progress::Progress;
 
@@ -65,7 +69,8 @@ impl Bench {
     /// As [`engine::run_stage`].
     pub fn write<D: Driver>(&mut self, driver: &D, label: &str, shape: Shape) -> Result<Ran, StageError> {
         let limit_bytes = self.load.dataset;
-        self.measure(driver, &format!("{label} write"), Workload::Write { shape, limit_bytes })
+        let work = self.work(&shape, (OpKind::Write, OpKind::Put));
+        self.measure(driver, &format!("{label} write"), Workload::Write { shape, limit_bytes }, work)
     }
 
     /// Reads all that was written, over and over, for the length of a phase.
@@ -78,21 +83,39 @@ impl Bench {
             Shape::Objects { .. } | Shape::Device { .. } => None,
         };
         let order = engine::Order::Sequential;
-        self.measure(driver, &format!("{label} read"), Workload::Read { data_set, block_bytes, order })
+        let work = self.work(&data_set.shape(), (OpKind::Read, OpKind::Get));
+        self.measure(driver, &format!("{label} read"), Workload::Read { data_set, block_bytes, order }, work)
     }
 
-    fn measure<D: Driver>(&mut self, driver: &D, label: &str, workload: Workload) -> Result<Ran, StageError> {
+    /// What the operations are that a phase is made of: of files the first kind, of objects the second.
+    fn work(&self, shape: &Shape, (files, objects): (OpKind, OpKind)) -> Work<'static> {
+        match shape {
+            Shape::Objects { object_bytes } => Work { scheme: "s3", op: objects, bytes: *object_bytes },
+            Shape::Files { .. } | Shape::Device { .. } => {
+                Work { scheme: "nfs", op: files, bytes: self.load.block_size }
+            }
+        }
+    }
+
+    fn measure<D: Driver>(
+        &mut self,
+        driver: &D,
+        label: &str,
+        workload: Workload,
+        work: Work<'_>,
+    ) -> Result<Ran, StageError> {
         let plan = self.plan(workload);
         let control = Control::new();
         let _governed = self.interrupt.governs(&control);
-        let watch = CpuWatch::start();
+        let sampler = Sampler::start(plan.ramp + plan.window);
         let mut progress = Progress::begin(&self.messages, label, plan.window);
         let mut seconds = Vec::new();
-        let mut window = None;
+        // From the first interval's begin to the last one's end.
+        let mut window_ns = (u64::MAX, 0);
         let result = engine::run_stage(driver, &plan, &control, &mut |interval: &Interval| {
-            let now = clock::now_ns();
-            let begin = now.saturating_sub(interval.start_ns + interval.length_ns);
-            window = Some((window.map_or(begin, |(begin, _)| begin), now));
+            let now_ns = clock::now_ns();
+            let begin_ns = now_ns.saturating_sub(interval.start_ns + interval.length_ns);
+            window_ns = (window_ns.0.min(begin_ns), now_ns);
             seconds.push(second(interval));
             progress.interval(interval);
         });
@@ -103,9 +126,11 @@ impl Bench {
                 return Err(error);
             }
         };
-        let cores = window.map_or_else(Vec::new, |(begin, end)| watch.between(begin, end));
-        let nic = result.facts.connections.first().and_then(|connection| nic_of(connection.local.ip()));
-        let phase = phase(&result, seconds, ClientLoad { cores, nic });
+        let samples = sampler.within(window_ns.0, window_ns.1);
+        let nic = result.facts.connections.first().and_then(|connection| card_of(connection.local.ip()));
+        let client = ClientLoad { cores: core_loads(&samples), nic };
+        let limit = limit::find(&self.load, &result, &work, &samples);
+        let phase = phase(&result, seconds, client, limit);
         progress.end(&summary(&phase));
         Ok(Ran {
             phase,
@@ -149,7 +174,7 @@ fn second(interval: &Interval) -> Second {
     }
 }
 
-fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad) -> Phase {
+fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad, limit: Finding) -> Phase {
     let facts = &result.facts;
     let connections = &facts.connections;
     let segments = connections.iter().map(|connection| connection.mss_bytes).filter(|mss| *mss > 0);
@@ -176,6 +201,7 @@ fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad) -> Phas
         connections: connections.len() as u64,
         mss_bytes: segments.min().unwrap_or(0),
         client,
+        limit: Some(limit),
     }
 }
 
@@ -193,6 +219,9 @@ fn summary(phase: &Phase) -> String {
     };
     if phase.failed() > 0 {
         text.push_str(&format!(", {} errors", phase.failed()));
+    }
+    if let Some(limit) = phase.limit.as_ref().filter(|limit| limit.bound != Bound::Unclear) {
+        text.push_str(&format!(", {}", limit.bound.words()));
     }
     text
 }

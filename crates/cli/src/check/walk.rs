@@ -7,11 +7,11 @@ use engine::{Shape, StageError};
 use metrics::ErrorKind;
 use provision::{NfsPlace, Run, S3Place};
 
+use super::paths;
 use super::place::{EnterError, Entry, Occupied, Patience, Place};
 use super::row::{Outcome, Protocol, Row, Written};
 use super::stage::{Bench, Ran};
 use super::targets::{Access, Target};
-use super::verdict::path_warnings;
 
 /// How a certificate that is not trusted can be.
 const TRUST_NEXT: &str = " (--s3-tls-fingerprint, --s3-tls-ca or --s3-tls-insecure)";
@@ -73,7 +73,7 @@ fn visit<D: Driver + Place>(
             bench.messages.warn(&format!("{label}: not removed yet: {error}"));
         }
     }
-    row.warnings = path_warnings(&row);
+    row.warnings = paths::warnings(&row);
     row
 }
 

@@ -1,6 +1,7 @@
 //! `manometer fio`: runs fio's job files.
 
 pub mod arguments;
+mod disks;
 mod eta;
 mod hosts;
 mod input;
@@ -9,4 +10,5 @@ pub mod outcome;
 pub mod output;
 mod run;
 
+pub use disks::DiskWatch;
 pub use run::run;

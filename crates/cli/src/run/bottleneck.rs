@@ -4,13 +4,12 @@ use engine::StageResult;
 use experiment::{Arrivals, Cell};
 use fleet::probe;
 use metrics::OpKind;
-use stats::Calibration;
-use stats::limit::{Evidence, Finding, Host, Kind, Load, judge};
+use stats::limit::{Evidence, Finding, Host, Kind, judge};
 
 use super::context::Context;
-use super::figures::together;
 use super::measure::Measured;
 use super::site::Site;
+use crate::limit::{self, Asked, Work};
 use crate::moment;
 
 /// The finding; `None` where no time passed, as on a virtual clock.
@@ -24,15 +23,21 @@ pub fn find(
     if site.virtual_clock() || measured.result.window_ns == 0 {
         return None;
     }
-    let open = *arrivals != Arrivals::Closed;
-    let part = |result: &StageResult| load(cell, result, open);
+    let asked = Asked {
+        kind: kind(&cell.target.url),
+        lanes: f64::from(cell.workload.jobs) * f64::from(cell.workload.queue_depth),
+        open: *arrivals != Arrivals::Closed,
+        // A job may have rates, pauses and batches of its own, and ends each file with calls that are no lanes' work.
+        paced: cell.workload.job.is_some(),
+    };
+    let part = |result: &StageResult| limit::load(result, &asked);
     let hosts: Vec<_> = measured
         .parts
         .iter()
         .map(|one| {
             let samples = measured.witness.of(one.member);
             let name = context.hosts.get(one.member).map_or("", String::as_str);
-            let ceiling_bytes_per_s = ceiling(context, cell, one.member);
+            let ceiling_bytes_per_s = calibrated(context, cell, one.member);
             let own = context.networks.get(one.member);
             let baseline = own.and_then(|own| own.of(&one.result.total, moment::now()));
             Host { ceiling_bytes_per_s, baseline, ..probe::host(name, &samples, part(&one.result)) }
@@ -43,61 +48,22 @@ pub fn find(
     Some(judge(&Evidence { load: whole, hosts }))
 }
 
-/// What a host's processors would allow of this load at most, in bytes a second, if `manometer calibrate` was run there.
-fn ceiling(context: &Context, cell: &Cell, member: usize) -> Option<f64> {
+/// What a host could drive of this cell's load at most, in bytes a second, as it was calibrated.
+fn calibrated(context: &Context, cell: &Cell, member: usize) -> Option<f64> {
     let host = match context.crew.is_local() {
-        true => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        true => limit::own_host(),
         false => context.crew.host_facts(member).remove("host")?,
     };
-    let results = context.recorder().path();
-    // One that cannot be read is as none: `calibrate` says so when it is asked.
-    let calibration = store::load_calibration(&results, &host).ok()??;
-    ceiling_of(&calibration, cell)
+    limit::ceiling(&context.recorder().path(), &host, &work(cell)?)
 }
 
-/// The ceiling of a cell that does one operation on blocks of one size.
-fn ceiling_of(calibration: &Calibration, cell: &Cell) -> Option<f64> {
+/// The work of a cell that does one operation on blocks of one size.
+fn work(cell: &Cell) -> Option<Work<'_>> {
     let scheme = cell.target.url.split_once(':')?.0;
     let ([one], [block]) = (&*cell.workload.ops, &*cell.workload.block_sizes) else { return None };
-    let (operation, bytes) = match (scheme, one.op) {
-        ("nfs", OpKind::Read) => ("read", block.bytes),
-        ("nfs", OpKind::Write) => ("write", block.bytes),
-        ("s3", OpKind::Get) => ("get", cell.workload.file_bytes),
-        ("s3", OpKind::Put) => ("put", cell.workload.file_bytes),
-        ("tcp", OpKind::Write) => ("send", block.bytes),
-        ("tcp", OpKind::Read) => ("receive", block.bytes),
-        _ => return None,
-    };
-    let nearest = calibration.ceiling(scheme, operation, bytes)?;
-    // Between small operations and large ones lies another ceiling, which nobody measured.
-    let alike = (0.5..=2.0).contains(&(bytes as f64 / nearest.block_bytes.max(1) as f64));
-    alike.then(|| nearest.bytes_per_s().high)
-}
-
-/// What a load did, as one host or all together measured it; lanes are those of one host.
-fn load(cell: &Cell, result: &StageResult, open: bool) -> Load {
-    let seconds = result.window_ns as f64 / 1e9;
-    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-    let all = together(&result.total).unwrap_or_default();
-    let ended = (all.ok + all.failed()).max(1) as f64;
-    let time = |nanos: u64| nanos as f64 / 1e9;
-    let missed = (result.shed + result.missed_starts) as f64;
-    Load {
-        kind: kind(&cell.target.url),
-        seconds,
-        lanes: f64::from(cell.workload.jobs) * f64::from(cell.workload.queue_depth),
-        ops_per_s: per_second(all.ok),
-        bytes_per_s: per_second(result.total.bytes()),
-        latency_s: all.service.mean_ns() / 1e9,
-        median_s: time(all.service.quantile_ns(0.5)),
-        p99_s: time(all.service.quantile_ns(0.99)),
-        failed: all.failed() as f64 / ended,
-        unanswered: result.abandoned,
-        offered_ops_per_s: open.then(|| per_second(result.offered)),
-        not_started: if open { missed / (result.offered.max(1) as f64) } else { 0.0 },
-        // A job may have rates, pauses and batches of its own, and ends each file with calls that are no lanes' work.
-        paced: cell.workload.job.is_some(),
-    }
+    let whole = matches!(one.op, OpKind::Get | OpKind::Put);
+    let bytes = if whole { cell.workload.file_bytes } else { block.bytes };
+    Some(Work { scheme, op: one.op, bytes })
 }
 
 /// What stands behind a URL.
@@ -111,57 +77,27 @@ pub fn kind(url: &str) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use experiment::{Settings, Source};
-    use stats::{CalibrationUnit, Ceiling, Spread};
 
     use super::*;
 
-    fn cell(text: &str) -> Cell {
-        let text = format!("targets: {{t: 'nfs://filer/export'}}\nworkloads: {{w: {{{text}}}}}\n");
+    fn cell(target: &str, text: &str) -> Cell {
+        let text = format!("targets: {{t: '{target}'}}\nworkloads: {{w: {{{text}}}}}\n");
         let plan = experiment::parse(&Source { file: "t.yaml", text: &text }, &Settings::none()).unwrap();
         plan.cells[0].clone()
     }
 
     #[test]
-    fn the_ceiling_is_that_of_the_same_operation_of_about_the_same_size() {
-        let ceiling = |operation: &str, block_bytes: u64, unit, most: f64| Ceiling {
-            protocol: "nfs".into(),
-            operation: operation.into(),
-            block_bytes,
-            unit,
-            per_core: Spread::of(&[1.0]).unwrap(),
-            all_cores: Spread::of(&[most / 2.0, most]).unwrap(),
+    fn work_of_one_kind_has_a_ceiling() {
+        let work_of = |target: &str, text: &str| {
+            let cell = cell(target, text);
+            work(&cell).map(|work| (work.scheme.to_owned(), work.op, work.bytes))
         };
-        let calibration = Calibration {
-            schema: String::new(),
-            schema_version: stats::CALIBRATION_VERSION,
-            manometer_version: String::new(),
-            host: "h".into(),
-            kernel: String::new(),
-            taken: String::new(),
-            cores: 2,
-            reactor: String::new(),
-            seconds: 1.0,
-            repetitions: 2,
-            measures: Vec::new(),
-            ceilings: vec![
-                ceiling("read", 4096, CalibrationUnit::OpsPerS, 1000.0),
-                ceiling("read", 1 << 20, CalibrationUnit::BytesPerS, 5e9),
-                ceiling("write", 1 << 20, CalibrationUnit::BytesPerS, 3e9),
-            ],
-            facts: BTreeMap::new(),
-            remarks: Vec::new(),
-        };
-        for (text, expected) in [
-            ("ops: read, block_size: 1MiB", Some(5e9)),
-            ("ops: write, block_size: 512KiB", Some(3e9)),
-            ("ops: read, block_size: 4KiB", Some(4096.0 * 1000.0)),
-            ("ops: read, block_size: 64KiB", None),
-            ("ops: {read: 50%, write: 50%}, block_size: 1MiB", None),
-        ] {
-            assert_eq!(ceiling_of(&calibration, &cell(text)), expected, "{text}");
-        }
+        let nfs = "nfs://filer/export";
+        let read = work_of(nfs, "ops: read, block_size: 64KiB");
+        assert_eq!(read, Some(("nfs".into(), OpKind::Read, 64 << 10)));
+        assert_eq!(work_of(nfs, "ops: {read: 50%, write: 50%}, block_size: 1MiB"), None);
+        let put = work_of("s3://b?endpoint=http://h", "ops: put, object_size: 8MiB");
+        assert_eq!(put, Some(("s3".into(), OpKind::Put, 8 << 20)));
     }
 }

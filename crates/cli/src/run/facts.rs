@@ -90,12 +90,8 @@ pub fn target(context: &Context, site: &Site, measured: &Measured) -> BTreeMap<S
     facts.extend(paths(&measured.result));
     // The cards of other hosts are not to be seen from here.
     if context.crew.is_local()
-        && let Some(nic) = measured
-            .result
-            .facts
-            .connections
-            .first()
-            .and_then(|connection| crate::client::nic_of(connection.local.ip()))
+        && let Some(connection) = measured.result.facts.connections.first()
+        && let Some(nic) = fleet::probe::card_of(connection.local.ip())
     {
         facts.insert("nic".into(), nic.name);
         if let Some(speed) = nic.speed_mbit {

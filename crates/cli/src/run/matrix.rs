@@ -22,7 +22,7 @@ use super::outcome;
 use super::output;
 use super::replay;
 use super::together::Together;
-use crate::client::DiskWatch;
+use crate::fio::DiskWatch;
 use crate::live::model::CellLine;
 use crate::moment::now;
 

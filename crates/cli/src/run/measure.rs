@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use engine::{Beside, StageResult};
 use experiment::{Arrivals, Cell, ErrorPolicy, Reporting, SteadyRule};
+use fleet::probe::{CoreLoad, core_loads};
 use fleet::{CrewResult, Measurement, PartResult, StageTask};
-use reactor::clock;
 use stats::{Decision, Floors, Monitor, SteadyOutcome};
 use store::{HostResult, OpenLoop, StageRecord};
 
@@ -14,16 +14,15 @@ use super::figures::Figures;
 use super::ground::Ready;
 use super::hosts;
 use super::job;
-use super::limits::Watch;
+use super::limits;
 use super::load;
 use super::recorder::Span;
 use super::samples::{HostSamplers, Sampler};
 use super::site::Site;
 use super::together::{Place, Together};
-use super::witness::Witness;
-use crate::client::CoreLoad;
 use crate::fio::logs::Running;
 use crate::fio::outcome::Samples;
+use crate::limit::Witness;
 use crate::live::model::Steady;
 
 /// Everything that came out of a measurement.
@@ -42,7 +41,7 @@ pub struct Measured {
     pub figures: Figures,
     /// Of which stretch.
     pub window: Span,
-    /// The cores meanwhile; empty on a virtual clock.
+    /// The cores of this host meanwhile; empty on a virtual clock, and when others measured.
     pub cores: Vec<CoreLoad>,
     /// What the hosts did meanwhile.
     pub witness: Witness,
@@ -151,13 +150,11 @@ pub fn measure(
     let task_of_hosts = Measurement { alone: together.is_alone(), ..task.measurement.clone() };
     let lanes = u64::from(cell.workload.jobs) * u64::from(cell.workload.queue_depth);
     let mut monitor = Monitor::new(&task.rule, task.floors);
-    // Other hosts watch themselves.
-    let mut watch = (context.crew.is_local() && !task.site.virtual_clock()).then(Watch::start);
     let report = cell.workload.job.as_ref().map(|job| &job.report);
     let usual = Reporting::default();
     let mut sampler = Sampler::new(report.unwrap_or(&usual));
     let samplers = HostSamplers::new(report.unwrap_or(&usual));
-    let mut span: Option<(u64, u64)> = None;
+    let mut began = false;
     let mut decided = false;
     let witness = Witness::default();
     let order = Order {
@@ -169,9 +166,7 @@ pub fn measure(
         ..Order::mass(cell, task.site, super::MEASURE, StageTask::Measure(task_of_hosts))
     };
     let result = context.stage(order, &mut |interval, model| {
-        let now = clock::now_ns();
-        let begun = span.map_or(now.saturating_sub(interval.length_ns), |(begun, _)| begun);
-        span = Some((begun, now));
+        began = true;
         // What comes after the decision is on its way already; it is kept but not judged.
         if !decided {
             decided = monitor.push(interval) != Decision::GoOn;
@@ -184,8 +179,9 @@ pub fn measure(
                 next_look_s: progress.next_look_s,
                 criteria: progress.criteria,
             });
-            if let Some(watch) = &mut watch {
-                model.limits = watch.look(interval, lanes);
+            // The limits of several hosts are not those of this one.
+            if context.crew.is_local() && !task.site.virtual_clock() {
+                model.limits = limits::look(witness.latest(0).as_ref(), interval, lanes);
             }
         }
         decided
@@ -198,7 +194,7 @@ pub fn measure(
     }
     let stopped = result.stopped && together.closed_by(cell.index).is_none();
     let interrupted = stopped || (context.interrupt.arrived_already() && !decided && !result.exhausted);
-    if span.is_none() && interrupted {
+    if !began && interrupted {
         return Err(Fault::Interrupted);
     }
     let mut steady = monitor.outcome();
@@ -211,9 +207,9 @@ pub fn measure(
     let (figures, window) =
         context.recorder().figures(cell.index, task.trial, steady.window, Some(&steady))?;
     let hosts = hosts::figures(context, task, steady.window, &parts)?;
-    let cores = match (&watch, span) {
-        (Some(watch), Some((begun, ended))) => watch.cores().between(begun, ended),
-        _ => Vec::new(),
+    let cores = match context.crew.is_local() {
+        true => core_loads(&witness.of(0)),
+        false => Vec::new(),
     };
     let (samples, host_samples) = (sampler.samples(), samplers.samples());
     let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };

@@ -41,7 +41,6 @@ mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 mod verify;
-mod witness;
 
 use std::fs::File;
 use std::io::Write;

@@ -6,7 +6,7 @@ use stats::Estimate;
 use store::{CellRecord, CellResult, RunRecord, State, Validity};
 use units::{ByteRate, OpRate, latency};
 
-use crate::limit_words;
+use crate::limit::words;
 
 /// With more cells than this the evidence of each is only in `manometer show`.
 const TABLES: usize = 4;
@@ -207,7 +207,8 @@ fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
         lines.extend(crate::results::show::evenness(result));
         lines.extend(points(result));
         if let Some(limit) = &result.limit {
-            lines.extend(limit_words::lines(limit, run.plan.cells.len() <= TABLES));
+            let evidence = run.plan.cells.len() <= TABLES;
+            lines.extend(words::lines(limit, evidence.then_some(width.saturating_sub(2))));
         }
     }
     if lines.is_empty() {

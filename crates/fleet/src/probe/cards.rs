@@ -1,6 +1,9 @@
 //! Network cards (/proc/net/dev, /sys/class/net) and packets before programs see them (/proc/net/softnet_stat).
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::Serialize;
 
 use super::sample::{NicSample, Softnet};
 use super::source::{Source, per_second, thousandth};
@@ -49,6 +52,27 @@ impl Cards {
         }
         samples
     }
+}
+
+/// A card as the kernel describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CardFacts {
+    /// The kernel's name.
+    pub name: String,
+    /// Speed of the link in Mbit/s, where there is one: virtual interfaces have none.
+    pub speed_mbit: Option<u64>,
+    /// Largest packet it is configured for, in bytes.
+    pub mtu: Option<u32>,
+    /// Both ends are this machine.
+    pub loopback: bool,
+}
+
+/// The card that connections from this address of the host leave through; `None` where none has the address.
+pub fn card_of(local: IpAddr) -> Option<CardFacts> {
+    let name = drivers::interfaces::interface_of(local)?;
+    let (speed_mbit, mtu) = facts(&Source::host(), &name);
+    let loopback = local.to_canonical().is_loopback();
+    Some(CardFacts { name, speed_mbit, mtu: (mtu > 0).then_some(mtu), loopback })
 }
 
 /// Speed in Mbit/s, where the kernel tells one, and MTU.
@@ -132,5 +156,28 @@ mod tests {
         assert_eq!((seen[0].speed_mbit, seen[0].mtu), (Some(25_000), 9000));
         let softnet = packets.look(&source, 1_000_000_000);
         assert_eq!((softnet.packets_per_s, softnet.dropped, softnet.squeezed), (16.0, 2, 0));
+    }
+
+    #[test]
+    fn the_card_of_an_address_is_found() {
+        let card = card_of("127.9.8.7".parse().unwrap()).unwrap();
+        assert_eq!((&*card.name, card.speed_mbit, card.loopback), ("lo", None, true));
+        assert!(card.mtu.unwrap() >= 1500);
+        assert_eq!(card_of("203.0.113.77".parse().unwrap()), None);
+        assert_eq!(card_of("2001:db8::77".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn speed_is_told_only_when_it_is_one() {
+        let root = tempfile::tempdir().unwrap();
+        for (name, speed, expected) in
+            [("fast", "100000\n", Some(100_000)), ("tap", "-1\n", None), ("odd", "4294967295\n", None)]
+        {
+            let card = root.path().join("sys/class/net").join(name);
+            std::fs::create_dir_all(card.join("device")).unwrap();
+            std::fs::write(card.join("speed"), speed).unwrap();
+            std::fs::write(card.join("mtu"), "9000\n").unwrap();
+            assert_eq!(facts(&Source::below(root.path()), name), (expected, 9000), "{name}");
+        }
     }
 }

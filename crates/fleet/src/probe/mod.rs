@@ -21,7 +21,8 @@ pub use sample::{
     CoreSample, DiskSample, HostSample, Memory, NicSample, PathSample, Pressure, Quota, Softnet, WorkerSample,
 };
 
-pub use window::host;
+pub use cards::{CardFacts, card_of};
+pub use window::{CoreLoad, core_loads, host};
 
 use source::{Source, thousandth};
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use serde::Serialize;
 use stats::limit::{Card, Core, Disk, Host, Load, Path};
 
 use super::sample::{CoreSample, HostSample, PathSample};
@@ -64,6 +65,27 @@ impl Means {
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     if count > 0.0 { sum / count } else { 0.0 }
+}
+
+/// How a core spent a window: shares of its time, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CoreLoad {
+    /// The kernel's number of the core.
+    pub core: u32,
+    /// What was not idle, stolen time included.
+    pub busy: f64,
+    /// What the hypervisor gave to others.
+    pub steal: f64,
+}
+
+/// Every core over the window that these samples are of, in the kernel's order.
+pub fn core_loads<'a>(samples: impl IntoIterator<Item = &'a HostSample>) -> Vec<CoreLoad> {
+    let samples: Vec<&HostSample> = samples.into_iter().filter(|sample| sample.length_ns > 0).collect();
+    let means = Means { length: samples.iter().map(|sample| sample.length_ns as f64).sum() };
+    let share = |value: f64| (value * 1000.0).round() / 1000.0;
+    let each = cores(&samples, &means).into_iter();
+    each.map(|(core, steal)| CoreLoad { core: core.number, busy: share(core.busy), steal: share(steal) })
+        .collect()
 }
 
 /// Each core with its stolen share.
@@ -267,6 +289,7 @@ mod tests {
         near(path.echo_s.unwrap(), 1e-3);
         near(path.echoes_lost, 0.2);
         near(path.received, 1000.0);
+        assert_eq!(core_loads(&samples), [CoreLoad { core: 3, busy: 0.5, steal: 0.0 }]);
     }
 
     #[test]

@@ -62,12 +62,8 @@ pub(super) fn rows(host: &Host) -> Vec<EvidenceRow> {
         let used = in_use(load);
         let says = if used >= LANES_USED * load.lanes { "all in use" } else { "not all are needed" };
         row("lanes", format!("{used:.1} of {:.0}", load.lanes), percent(LANES_USED), says);
-        row(
-            "operation",
-            format!("{} on average, p99 {}", time(load.latency_s), time(load.p99_s)),
-            String::new(),
-            "",
-        );
+        let mean = format!("{} on average", time(load.latency_s));
+        row("operation", mean, String::new(), &format!("p99 {}", time(load.p99_s)));
     }
     rows
 }

@@ -34,7 +34,7 @@ pub fn render(report: &Report) -> String {
     out
 }
 
-/// The five columns, then those of the write phase, of the read phase, and the path's.
+/// The five columns, then those of the write phase, of the read phase, the path's, and what held the phases back.
 pub fn render_full(report: &Report) -> String {
     let mut out = SHORT.to_owned();
     for phase in ["write", "read"] {
@@ -42,7 +42,7 @@ pub fn render_full(report: &Report) -> String {
             out.push_str(&format!(",{phase}_{column}"));
         }
     }
-    out.push_str(",subnet,array_mtu,nic,nic_mbit_per_s,warnings,cause\n");
+    out.push_str(",subnet,array_mtu,nic,nic_mbit_per_s,warnings,cause,write_limit,read_limit\n");
     for row in &report.rows {
         let nic = row.phases().find_map(|(_, phase)| phase.client.nic.clone());
         let mut cells = vec![short(row)];
@@ -55,6 +55,8 @@ pub fn render_full(report: &Report) -> String {
             optional(nic.as_ref().and_then(|nic| nic.speed_mbit)),
             field(&row.warnings.join("; ")),
             field(row.cause.as_deref().unwrap_or_default()),
+            limit(row.write.as_ref()),
+            limit(row.read.as_ref()),
         ]);
         out.push_str(&cells.join(","));
         out.push('\n');
@@ -97,6 +99,10 @@ fn phase(phase: Option<&Phase>) -> Vec<String> {
         phase.client.busiest().map_or("-".into(), |core| share(core.busy)),
         share(phase.client.steal()),
     ]
+}
+
+fn limit(phase: Option<&Phase>) -> String {
+    phase.and_then(|phase| phase.limit.as_ref()).map_or("-", |limit| limit.bound.words()).to_owned()
 }
 
 fn optional<T: ToString>(value: Option<T>) -> String {

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use fleet::probe::{CardFacts, CoreLoad};
 use serde::Serialize;
+use stats::limit::{Bound, Finding};
 
 use super::{ArrayFacts, ReactorFacts, Report, Settings};
+use crate::check::paths::SlowPath;
 use crate::check::row::{Phase, Protocol, Row, Written};
-use crate::client::{CoreLoad, Nic};
+use crate::check::verdict::{Best, Verdict};
 
 /// Version of the schema. Adding a field does not raise it; removing or redefining one does.
 const VERSION: u32 = 1;
@@ -58,6 +61,7 @@ struct JsonPhase<'a> {
     unanswered: u64,
     tcp: JsonTcp,
     client: JsonClient<'a>,
+    limit: &'a Option<Finding>,
     seconds: Vec<JsonSecond>,
 }
 
@@ -92,7 +96,7 @@ struct JsonClient<'a> {
     busiest_core: Option<CoreLoad>,
     steal: f64,
     cores: &'a [CoreLoad],
-    nic: &'a Option<Nic>,
+    nic: &'a Option<CardFacts>,
 }
 
 #[derive(Serialize)]
@@ -106,10 +110,31 @@ struct JsonSecond {
 
 #[derive(Serialize)]
 struct JsonVerdict<'a> {
-    limit: crate::check::verdict::Limit,
-    sentences: &'a [String],
+    limit: &'static str,
+    sentences: Vec<String>,
+    best: Vec<JsonBest<'a>>,
+    slow_paths: Vec<JsonSlowPath<'a>>,
     busiest_core: Option<f64>,
     steal: f64,
+}
+
+#[derive(Serialize)]
+struct JsonBest<'a> {
+    protocol: Protocol,
+    phase: &'static str,
+    data_vip: String,
+    bytes_per_s: f64,
+    limit: &'a Finding,
+}
+
+#[derive(Serialize)]
+struct JsonSlowPath<'a> {
+    data_vip: String,
+    protocol: Protocol,
+    phase: &'static str,
+    bytes_per_s: f64,
+    others_bytes_per_s: f64,
+    because: Option<&'a str>,
 }
 
 /// The whole report as one indented object.
@@ -127,17 +152,44 @@ pub fn render(report: &Report) -> String {
         array: &report.array,
         reactor: &report.reactor,
         rows: report.rows.iter().map(row).collect(),
-        verdict: JsonVerdict {
-            limit: report.verdict.limit,
-            sentences: &report.verdict.sentences,
-            busiest_core: report.verdict.busiest_core,
-            steal: report.verdict.steal,
-        },
+        verdict: verdict(&report.verdict),
         left_behind: &report.left_behind,
     };
     let mut text = serde_json::to_string_pretty(&document).expect("all keys are strings");
     text.push('\n');
     text
+}
+
+fn verdict(verdict: &Verdict) -> JsonVerdict<'_> {
+    JsonVerdict {
+        limit: verdict.limit.map_or("unknown", Bound::words),
+        sentences: verdict.sentences(),
+        best: verdict.best.iter().map(best).collect(),
+        slow_paths: verdict.slow_paths.iter().map(slow).collect(),
+        busiest_core: verdict.busiest_core,
+        steal: verdict.steal,
+    }
+}
+
+fn best(best: &Best) -> JsonBest<'_> {
+    JsonBest {
+        protocol: best.protocol,
+        phase: best.phase,
+        data_vip: best.address.to_string(),
+        bytes_per_s: best.rate.0,
+        limit: &best.finding,
+    }
+}
+
+fn slow(slow: &SlowPath) -> JsonSlowPath<'_> {
+    JsonSlowPath {
+        data_vip: slow.address.to_string(),
+        protocol: slow.protocol,
+        phase: slow.phase,
+        bytes_per_s: slow.rate.0,
+        others_bytes_per_s: slow.others.0,
+        because: slow.because.as_deref(),
+    }
 }
 
 fn row(row: &Row) -> JsonRow<'_> {
@@ -183,6 +235,7 @@ fn phase(phase: &Phase) -> JsonPhase<'_> {
             cores: &phase.client.cores,
             nic: &phase.client.nic,
         },
+        limit: &phase.limit,
         seconds: phase
             .seconds
             .iter()

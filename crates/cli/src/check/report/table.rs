@@ -6,6 +6,8 @@ use units::{Size, Span, latency};
 
 use super::Report;
 use crate::check::row::{Outcome, Phase, Row};
+use crate::check::verdict::Best;
+use crate::limit::words;
 
 /// The columns: title, and whether a narrow terminal keeps it.
 const COLUMNS: [(&str, bool); 12] = [
@@ -43,9 +45,30 @@ pub fn render(report: &Report, width: Option<u16>) -> String {
         out.push_str(&wrap(&remark, width, "  "));
     }
     out.push('\n');
-    out.push_str(&wrap(&format!("Verdict: {}", report.verdict.sentences.join(" ")), width, ""));
+    let sentences = [report.verdict.of_paths(), report.verdict.doubts.clone()].concat();
+    out.push_str(&wrap(&format!("Verdict: {}", sentences.join(" ")), width, ""));
+    for group in report.verdict.groups() {
+        out.push('\n');
+        out.push_str(&limit(&group, width));
+    }
     out.push('\n');
     out.push_str(&wrap(&load(report), width, ""));
+    out
+}
+
+/// What held back some of the best figures, by the evidence of the fastest of them.
+fn limit(group: &[&Best], width: usize) -> String {
+    let figure = |best: &&Best| format!("{} {} through {}", best.name(), best.rate, best.address);
+    let figures: Vec<String> = group.iter().map(figure).collect();
+    let best = if group.len() == 1 { "Best figure" } else { "Best figures" };
+    let mut out = wrap(&format!("{best}: {}", figures.join(", ")), width, "");
+    let Some(fastest) = group.first() else { return out };
+    for line in words::lines(&fastest.finding, None) {
+        out.push_str(&wrap(&line, width, "  "));
+    }
+    for line in words::table(&fastest.finding, &fastest.name(), width - 2) {
+        out.push_str(&format!("  {line}\n"));
+    }
     out
 }
 

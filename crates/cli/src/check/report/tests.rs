@@ -1,11 +1,13 @@
 //! The formats against a report whose every figure is known.
 
+use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{ErrorKind, Interval, OpKind};
 
+use stats::limit::{Bound, Cause, Confidence, EvidenceRow, Finding};
+
 use super::*;
-use crate::check::row::{PathFacts, Phase, Protocol, Second};
+use crate::check::row::{ClientLoad, PathFacts, Phase, Protocol, Second};
 use crate::check::verdict::verdict;
-use crate::client::{ClientLoad, CoreLoad, Nic};
 
 /// A phase of 10 s that moved `bytes` in operations of 1 MiB and 2 ms.
 pub fn phase(kind: OpKind, bytes: u64) -> Phase {
@@ -29,14 +31,40 @@ pub fn phase(kind: OpKind, bytes: u64) -> Phase {
                 CoreLoad { core: 0, busy: 0.25, steal: 0.0 },
                 CoreLoad { core: 1, busy: 0.5, steal: 0.01 },
             ],
-            nic: Some(Nic {
+            nic: Some(CardFacts {
                 name: "eth0".into(),
                 speed_mbit: Some(100_000),
                 mtu: Some(9000),
                 loopback: false,
             }),
         },
+        limit: Some(finding(Bound::Target, "target-bound: operations take 2 ms, of that 150 µs on the way")),
         ..Phase::default()
+    }
+}
+
+/// A finding with two rows of evidence.
+pub fn finding(bound: Bound, sentence: &str) -> Finding {
+    let row = |name: &str, value: &str, says: &str| EvidenceRow {
+        name: name.into(),
+        value: value.into(),
+        limit: "90 %".into(),
+        says: says.into(),
+    };
+    Finding {
+        bound,
+        cause: Cause::Service,
+        confidence: Confidence::High,
+        place: String::new(),
+        share: None,
+        sentence: sentence.into(),
+        next: "look at the target: its processors, disks and limits; try more lanes to see whether it can do more"
+            .into(),
+        evidence: vec![
+            row("busiest worker", "30 % of a core", "has time left"),
+            row("round trip (echo)", "150 µs, least 100 µs", "no queue on the path"),
+        ],
+        hosts: Vec::new(),
     }
 }
 
@@ -125,6 +153,9 @@ fn full_csv_begins_with_the_same_columns_and_every_row_is_as_long() {
     }
     assert!(text.contains(",\"subnet,170\",9000,eth0,100000,"));
     assert!(text.contains("\"no-space: \"\"full\"\", at 3 %\""));
+    assert!(
+        header.ends_with(",cause,write_limit,read_limit") && text.contains(",,target-bound,target-bound\n")
+    );
     assert!(text.contains(",31000000000,10.000,3100000000,29563,2.001,2.001,50.0"), "{text}");
 }
 
@@ -141,6 +172,11 @@ fn json_follows_the_schema() {
     assert_eq!(value["rows"][0]["write"]["bytes_per_s"], 3.1e9);
     assert_eq!(value["rows"][1]["write"]["errors"]["no-space"], 7);
     assert_eq!(value["rows"][2]["write"], serde_json::Value::Null);
+    assert_eq!(value["rows"][0]["write"]["limit"]["bound"], "target");
+    assert_eq!(value["verdict"]["limit"], "target-bound");
+    let best = &value["verdict"]["best"];
+    assert_eq!(best.as_array().unwrap().len(), 3, "{best:#}");
+    assert_eq!((&best[1]["phase"], &best[1]["bytes_per_s"]), (&"read".into(), &4e9.into()));
     assert_eq!(value["success"], false);
 }
 
@@ -157,6 +193,17 @@ fn the_schema_knows_every_kind_of_operation_and_error() {
 }
 
 #[test]
+fn findings_are_as_in_a_run() {
+    let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let check = parse(include_str!("../../../../../schemas/check.schema.json"));
+    let run = parse(include_str!("../../../../../schemas/run.schema.json"));
+    for name in ["Finding", "Bound", "Cause", "Confidence", "EvidenceRow", "HostFinding"] {
+        assert!(check["$defs"][name].is_object(), "{name}");
+        assert_eq!(check["$defs"][name], run["$defs"][name], "{name}");
+    }
+}
+
+#[test]
 fn the_table_shows_figures_causes_and_the_verdict() {
     let text = report().render(Format::Table, None);
     for expected in [
@@ -167,7 +214,11 @@ fn the_table_shows_figures_causes_and_the_verdict() {
         "MOUNT FAILED",
         "  nfs 192.168.170.12: no answer within 10 s",
         "Verdict: 3 of 4 paths are broken",
-        "target-bound",
+        "\nBest figures: nfs read 4.0 GB/s through 192.168.170.11, nfs write 3.1 GB/s through",
+        "\n  limit: target-bound: operations take 2 ms, of that 150 µs on the way\n",
+        "\n  next: look at the target",
+        "    nfs read           seen                  limit from  says\n",
+        "    busiest worker     30 % of a core        90 %        has time left\n",
         "Load: 2 workers of 16 lanes on io_uring; NFS in blocks of 1MiB on 4 connections a worker",
     ] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
@@ -175,6 +226,9 @@ fn the_table_shows_figures_causes_and_the_verdict() {
     let narrow = without_colours(&report().render(Format::Table, Some(80)));
     assert!(narrow.contains("p99") && !narrow.contains("p50"));
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert!(narrow.contains("has time left") && narrow.contains("limit from"), "{narrow}");
+    let narrower = without_colours(&report().render(Format::Table, Some(70)));
+    assert!(narrower.contains("has time left") && !narrower.contains("limit from"), "{narrower}");
     for line in report().render(Format::Table, None).lines() {
         assert!(!line.ends_with(' '));
         assert!(line.chars().count() <= 118, "{line}");
@@ -215,4 +269,25 @@ fn a_file_is_made_before_the_run() {
     assert!(String::from_utf8(shown).unwrap().contains("Verdict: "), "people see a table meanwhile");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+}
+
+#[test]
+fn documents_of_before_findings_still_follow_the_schema() {
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../../schemas/check.schema.json")).unwrap();
+    let validator = jsonschema::draft202012::options().build(&schema).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&report().render(Format::Json, None)).unwrap();
+    for key in ["best", "slow_paths"] {
+        assert!(value["verdict"].as_object_mut().unwrap().remove(key).is_some());
+    }
+    for row in value["rows"].as_array_mut().unwrap() {
+        for phase in ["write", "read"] {
+            row[phase].as_object_mut().and_then(|phase| phase.remove("limit"));
+        }
+    }
+    assert!(validator.is_valid(&value));
+    value["verdict"]["limit"] = "unknown".into();
+    assert!(validator.is_valid(&value));
+    value["verdict"]["limit"] = "wrong".into();
+    assert!(!validator.is_valid(&value));
 }

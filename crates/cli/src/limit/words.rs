@@ -2,32 +2,35 @@
 
 use stats::limit::Finding;
 
-/// The finding in a line, what to try next in another, and, if `evidence` is wanted, a table.
-pub fn lines(finding: &Finding, evidence: bool) -> Vec<String> {
+/// The finding in a line, what to try next in another, and the evidence in a table if a width is given for it.
+pub fn lines(finding: &Finding, evidence: Option<usize>) -> Vec<String> {
     let mut lines = vec![format!("limit: {}", finding.sentence), format!("next: {}", finding.next)];
-    if evidence {
-        lines.extend(table(finding));
+    if let Some(width) = evidence {
+        lines.extend(table(finding, "", width));
     }
     lines
 }
 
-/// The evidence, in columns, indented.
-pub fn table(finding: &Finding) -> Vec<String> {
-    let header = ["", "seen", "limit from", "says"].map(str::to_owned);
+/// The evidence, in columns, indented, with some words at the head of the first. From where on something is a limit, and then what it says, is left out where that is
+/// wider than `width`.
+pub fn table(finding: &Finding, head: &str, width: usize) -> Vec<String> {
+    let shown = [&[0, 1, 2, 3][..], &[0, 1, 3], &[0, 1]];
+    let mut tables = shown.iter().map(|columns| of_columns(finding, head, columns));
+    let fits = |table: &Vec<String>| table.iter().all(|line| line.chars().count() <= width);
+    tables.find(fits).unwrap_or_else(|| of_columns(finding, head, &[0, 1]))
+}
+
+fn of_columns(finding: &Finding, head: &str, columns: &[usize]) -> Vec<String> {
+    let header = [head, "seen", "limit from", "says"].map(str::to_owned);
     let rows = finding
         .evidence
         .iter()
         .map(|row| [row.name.clone(), row.value.clone(), row.limit.clone(), row.says.clone()]);
     let rows: Vec<[String; 4]> = std::iter::once(header).chain(rows).collect();
-    let mut widths = [0; 4];
-    for row in &rows {
-        for (width, text) in widths.iter_mut().zip(row) {
-            *width = text.chars().count().max(*width);
-        }
-    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let line = |row: &[String; 4]| {
         let cells: Vec<String> =
-            row.iter().zip(widths).map(|(text, width)| format!("{text:<width$}")).collect();
+            columns.iter().map(|column| format!("{:<1$}", row[*column], width(*column))).collect();
         format!("  {}", cells.join("  ").trim_end())
     };
     if rows.len() > 1 { rows.iter().map(line).collect() } else { Vec::new() }
@@ -58,10 +61,13 @@ mod tests {
             evidence: vec![row("all cores", "5 %"), row("card e0", "1.5 Gbit/s")],
             hosts: Vec::new(),
         };
-        let lines = lines(&finding, true);
+        let lines = lines(&finding, Some(110));
         assert_eq!(lines[0], "limit: target-bound: operations take 5 ms");
         assert_eq!(lines[3], "  all cores  5 %         90 %        has room");
         assert_eq!(lines[4], "  card e0    1.5 Gbit/s  90 %        has room");
-        assert_eq!(super::lines(&finding, false).len(), 2);
+        assert_eq!(super::lines(&finding, None).len(), 2);
+        assert_eq!(table(&finding, "nfs read", 43)[0], "  nfs read   seen        says");
+        assert_eq!(table(&finding, "", 43)[1], "  all cores  5 %         has room");
+        assert_eq!(table(&finding, "", 10)[1], "  all cores  5 %");
     }
 }

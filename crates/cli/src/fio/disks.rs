@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use reactor::clock;
 
-use crate::fio::outcome::DiskUse;
+use super::outcome::DiskUse;
 
 /// Watches the disks that some files lie on.
 #[derive(Debug)]

@@ -1,0 +1,109 @@
+//! What held one phase back: the same evidence and the same judge as `manometer run`'s.
+
+use engine::StageResult;
+use fleet::probe::{self, HostSample};
+use stats::limit::{Cause, Evidence, Finding, Host, Kind, judge};
+
+use super::request::Load;
+use crate::limit::{self, Asked, Work};
+
+/// Judges a phase by what came of it and by what this host did meanwhile.
+pub fn find(load: &Load, result: &StageResult, work: &Work<'_>, samples: &[HostSample]) -> Finding {
+    let asked = Asked {
+        kind: Kind::Network,
+        lanes: f64::from(load.workers) * f64::from(load.lanes),
+        open: false,
+        paced: false,
+    };
+    let host = limit::own_host();
+    let ceiling = store::default_path().ok().and_then(|results| limit::ceiling(&results, &host, work));
+    let done = limit::load(result, &asked);
+    of_host(load.lanes, Host { ceiling_bytes_per_s: ceiling, ..probe::host(&host, samples, done) })
+}
+
+/// Judges by the evidence alone, with so many lanes a worker, and says what to try in the words of this command's flags.
+fn of_host(lanes: u32, host: Host) -> Finding {
+    let finding = judge(&Evidence { load: host.load.clone(), hosts: vec![host] });
+    let next = match finding.cause {
+        Cause::Depth => format!("more in flight: --lanes {} and more", lanes.saturating_mul(4).max(8)),
+        Cause::Nothing => "measure longer: --duration 10s and more".to_owned(),
+        _ => return finding,
+    };
+    Finding { next, ..finding }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::limit::{Bound, Card, Path};
+
+    use super::*;
+
+    /// Writes of 1 MiB on 32 lanes that wait for a target, with room everywhere else.
+    fn quiet() -> Host {
+        let load = stats::limit::Load {
+            seconds: 10.0,
+            lanes: 32.0,
+            ops_per_s: 320.0,
+            bytes_per_s: 335e6,
+            latency_s: 0.1,
+            median_s: 0.1,
+            p99_s: 0.12,
+            ..stats::limit::Load::default()
+        };
+        let path = Path {
+            name: "192.168.170.11".into(),
+            connections: 8.0,
+            sent: 340e6,
+            busy: 0.4,
+            segments: 100_000,
+            least_rtt_s: 0.0001,
+            echo_s: Some(0.00015),
+            mss_bytes: 8948,
+            peer_window: 3e6,
+            ..Path::default()
+        };
+        let card = Card { name: "eth0".into(), speed: Some(12.5e9), bytes_per_s: 350e6, ..Card::default() };
+        let (cards, paths) = (vec![card], vec![path]);
+        Host {
+            load,
+            samples: 10,
+            cores: 8.0,
+            busy: 0.2,
+            ran: 0.3,
+            workers: 4,
+            cards,
+            paths,
+            ..Host::default()
+        }
+    }
+
+    fn of(change: impl Fn(&mut Host)) -> Finding {
+        let mut host = quiet();
+        change(&mut host);
+        of_host(16, host)
+    }
+
+    #[test]
+    fn each_part_of_the_whole_is_named() {
+        let bound = |change: fn(&mut Host)| of(change).bound;
+        assert_eq!(bound(|_| {}), Bound::Target);
+        assert_eq!(bound(|host| host.ran = 0.97), Bound::Client);
+        assert_eq!(bound(|host| host.cards[0].bytes_per_s = 12e9), Bound::Network);
+        assert_eq!(bound(|host| host.ceiling_bytes_per_s = Some(340e6)), Bound::Client);
+        assert_eq!(bound(|host| host.samples = 0), Bound::Unclear);
+        // Only a path that is always in use can be what holds back.
+        let queue = |host: &mut Host| (host.paths[0].echo_s, host.paths[0].busy) = (Some(0.02), 0.9);
+        assert_eq!(of(queue).cause, Cause::PathRate);
+    }
+
+    #[test]
+    fn what_to_try_is_said_in_the_flags_of_check() {
+        let one = |host: &mut Host| {
+            (host.load.lanes, host.load.ops_per_s, host.load.latency_s) = (1.0, 200.0, 0.005);
+        };
+        let found = of(one);
+        assert_eq!(found.bound, Bound::Tool);
+        assert!(found.next.contains("--lanes 64"), "{}", found.next);
+        assert!(of(|host| host.samples = 0).next.contains("--duration"));
+    }
+}

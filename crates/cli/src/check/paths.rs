@@ -1,0 +1,224 @@
+//! What is wrong with single paths: which do not work, which are slower than the others, which work but look wrong.
+
+use std::net::IpAddr;
+
+use stats::limit::Bound;
+use units::ByteRate;
+
+use super::row::{Outcome, Phase, Protocol, Row};
+
+/// A path with less than this share of what the middle one of the others carries is slow.
+const SLOW: f64 = 0.5;
+/// A header of IP and TCP with time stamps; IPv6's is 20 bytes longer.
+const HEADERS_V4: u32 = 52;
+const HEADERS_V6: u32 = 72;
+
+/// A path that does not work.
+fn is_broken(row: &Row) -> bool {
+    !matches!(row.outcome, Outcome::Success | Outcome::Interrupted)
+}
+
+/// The first sentence: which paths work and which do not. One that was not checked to its end is neither.
+pub fn working(rows: &[Row]) -> String {
+    let broken: Vec<String> = rows
+        .iter()
+        .filter(|row| is_broken(row))
+        .map(|row| format!("{} {} ({})", row.protocol.name(), row.path.address, row.outcome.words()))
+        .collect();
+    let unfinished = rows.iter().filter(|row| row.outcome == Outcome::Interrupted).count();
+    let judged = match (rows.len() - unfinished, broken.len()) {
+        (0, _) => String::new(),
+        (1, 0) => "The path works.".into(),
+        (1, _) => format!("The path is broken: {}.", broken.join(", ")),
+        (all, count) if all == count => format!("No path works: {}.", broken.join(", ")),
+        (all, 0) => format!("All {all} paths work."),
+        (all, count) => format!(
+            "{} of {all} paths {}: {}.",
+            count,
+            if count == 1 { "is broken" } else { "are broken" },
+            broken.join(", ")
+        ),
+    };
+    match (judged.is_empty(), unfinished) {
+        (true, 0) => "Nothing was checked.".into(),
+        (false, 0) => judged,
+        (true, _) => "No path was checked to its end.".into(),
+        (false, some) => format!("{judged} {some} more were not checked to their end."),
+    }
+}
+
+/// A phase of one path that moved far less than the same phase of the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlowPath {
+    /// The path's address.
+    pub address: IpAddr,
+    /// Over which protocol.
+    pub protocol: Protocol,
+    /// `write` or `read`.
+    pub phase: &'static str,
+    /// What it moved.
+    pub rate: ByteRate,
+    /// What the middle one of the others moved.
+    pub others: ByteRate,
+    /// What held it back.
+    pub because: Option<String>,
+}
+
+impl SlowPath {
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        let because = self.because.as_ref().map_or_else(String::new, |because| format!(" ({because})"));
+        format!(
+            "The path to {} is slower than the others: {} {} of {} where they do {}{because}.",
+            self.address,
+            self.protocol.name(),
+            self.phase,
+            self.rate,
+            self.others
+        )
+    }
+}
+
+/// The paths that work but carry less than half of what the others do. Where this client was the limit, that says nothing
+/// of the path.
+pub fn slow(rows: &[Row]) -> Vec<SlowPath> {
+    let mut slow = Vec::new();
+    for row in rows.iter().filter(|row| row.outcome == Outcome::Success) {
+        for (name, phase) in row.phases() {
+            let Some(others) = middle_of_others(rows, row, name) else { continue };
+            let client = phase.limit.as_ref().is_some_and(|limit| limit.bound == Bound::Client);
+            if phase.rate().0 < SLOW * others && !client {
+                slow.push(SlowPath {
+                    address: row.path.address,
+                    protocol: row.protocol,
+                    phase: name,
+                    rate: phase.rate(),
+                    others: ByteRate(others),
+                    because: phase.limit.as_ref().map(|limit| limit.sentence.clone()),
+                });
+            }
+        }
+    }
+    slow
+}
+
+/// What the same phase moved a second on the other paths: the middle one.
+fn middle_of_others(rows: &[Row], one: &Row, phase: &str) -> Option<f64> {
+    let others = rows.iter().filter(|row| {
+        let same = row.protocol == one.protocol && row.path.address != one.path.address;
+        same && row.outcome == Outcome::Success
+    });
+    let phases = others.filter_map(|row| row.phases().find(|(name, _)| *name == phase));
+    let mut rates: Vec<f64> = phases.map(|(_, phase)| phase.rate().0).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied()
+}
+
+/// What looks wrong on a path that works: jumbo frames that do not get through, retransmissions.
+pub fn warnings(row: &Row) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mss = row.phases().map(|(_, phase)| phase.mss_bytes).filter(|mss| *mss > 0).min();
+    if let (Some(array_mtu), Some(mss)) = (row.path.array_mtu, mss) {
+        let headers = if row.path.address.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
+        if array_mtu > 1500 && mss + headers < array_mtu {
+            warnings.push(format!(
+                "the array's interface is configured for packets of {array_mtu} bytes, but the path \
+                 carries {} (TCP segments of {mss}): look for a switch port or an interface of this \
+                 client with a smaller MTU",
+                mss + headers
+            ));
+        }
+    }
+    let sum = |value: fn(&Phase) -> u64| row.phases().map(|(_, phase)| value(phase)).sum::<u64>();
+    let retransmits = sum(|phase| phase.retransmits);
+    // On loopback nothing is lost on the way: there it means that the other end was too slow to take it.
+    let loopback = row.phases().any(|(_, phase)| phase.client.nic.as_ref().is_some_and(|nic| nic.loopback));
+    if retransmits > 0 && !loopback {
+        let segments = sum(|phase| phase.total.bytes()) / u64::from(mss.unwrap_or(1448)).max(1);
+        // One in ten thousand is what a healthy data-centre network stays well below.
+        if retransmits * 10_000 > segments {
+            warnings.push(format!("{retransmits} TCP segments were sent again: the network loses packets"));
+        }
+    }
+    let unanswered = sum(|phase| phase.unanswered);
+    if unanswered > 0 && row.outcome != Outcome::Interrupted {
+        warnings
+            .push(format!("{unanswered} operations had no answer long after their phase: something stalls"));
+    }
+    let reconnects = sum(|phase| phase.reconnects);
+    if reconnects > 0 {
+        warnings.push(format!("{reconnects} connections were lost and made again"));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::OpKind;
+
+    use super::*;
+    use crate::check::report::tests::{finding, path, phase};
+
+    fn row(last: u8, bytes: u64, change: impl Fn(&mut Phase)) -> Row {
+        let mut row = Row::new(path(last), Protocol::Nfs);
+        let mut write = phase(OpKind::Write, bytes);
+        change(&mut write);
+        row.write = Some(write);
+        row.outcome = Outcome::Success;
+        row
+    }
+
+    #[test]
+    fn what_was_interrupted_is_not_called_broken() {
+        let cut = || Row::new(path(12), Protocol::Nfs);
+        assert_eq!(working(&[cut()]), "No path was checked to its end.");
+        let text = working(&[row(11, 1, |_| {}), cut(), cut()]);
+        assert_eq!(text, "The path works. 2 more were not checked to their end.");
+    }
+
+    #[test]
+    fn the_path_with_less_than_half_of_the_others_is_named() {
+        let rows = |slowest: u64, bound| {
+            let limited = |phase: &mut Phase| phase.limit = Some(finding(bound, "held back by it"));
+            [row(1, 31_000_000_000, |_| {}), row(2, slowest, limited), row(3, 30_000_000_000, |_| {})]
+        };
+        let slow_of = |slowest, bound| slow(&rows(slowest, bound));
+        assert_eq!(slow_of(16_000_000_000, Bound::Network), []);
+        let found = slow_of(3_000_000_000, Bound::Network);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].sentence(),
+            "The path to 192.168.170.2 is slower than the others: nfs write of 300.0 MB/s where they do \
+             3.1 GB/s (held back by it)."
+        );
+        assert_eq!(slow_of(3_000_000_000, Bound::Client), [], "then it says nothing of the path");
+        let mut broken = rows(3_000_000_000, Bound::Network);
+        broken[1].outcome = Outcome::WriteFailed;
+        assert_eq!(slow(&broken), [], "it is named as broken");
+        assert_eq!(slow(&broken[..1]), [], "there is no other");
+    }
+
+    #[test]
+    fn a_path_of_1500_bytes_to_an_interface_of_9000_is_warned_of() {
+        let warnings = |mss| warnings(&row(11, 31_000_000_000, |phase| phase.mss_bytes = mss));
+        assert!(warnings(8948).is_empty());
+        let small = warnings(1448);
+        assert_eq!(small.len(), 1);
+        assert!(small[0].contains("packets of 9000 bytes") && small[0].contains("carries 1500"), "{small:?}");
+        let mut unknown = row(11, 31_000_000_000, |phase| phase.mss_bytes = 1448);
+        unknown.path.array_mtu = None;
+        assert!(super::warnings(&unknown).is_empty());
+    }
+
+    #[test]
+    fn lost_segments_answers_and_connections_are_warned_of() {
+        let of = |change: fn(&mut Phase)| warnings(&row(11, 31_000_000_000, change));
+        let lossy = of(|phase| phase.retransmits = 5000);
+        assert!(lossy[0].starts_with("5000 TCP segments were sent again"), "{lossy:?}");
+        assert!(of(|phase| phase.retransmits = 1).is_empty(), "one in millions is no loss");
+        let stalled = of(|phase| phase.unanswered = 3);
+        assert!(stalled[0].starts_with("3 operations had no answer"), "{stalled:?}");
+        let broken = of(|phase| phase.reconnects = 2);
+        assert!(broken[0].contains("2 connections were lost"), "{broken:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! What a host could drive at most, if `manometer calibrate` was run there.
+
+use std::path::Path;
+
+use metrics::OpKind;
+use stats::Calibration;
+
+/// Work of one kind: operations of one size over one protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// The target's scheme: `nfs`, `s3`, `tcp`.
+    pub scheme: &'a str,
+    /// What is done.
+    pub op: OpKind,
+    /// Size of one operation, in bytes.
+    pub bytes: u64,
+}
+
+/// What this host calls itself (uname(2)): its calibration lies under this name.
+pub fn own_host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// What a host's processors would allow of this work at most, in payload bytes a second, by its calibration beside the
+/// results file; `None` where there is none of such work.
+pub fn ceiling(results: &Path, host: &str, work: &Work) -> Option<f64> {
+    // One that cannot be read is as none: `calibrate` says so when it is asked.
+    let calibration = store::load_calibration(results, host).ok()??;
+    of(&calibration, work)
+}
+
+fn of(calibration: &Calibration, work: &Work) -> Option<f64> {
+    let operation = match (work.scheme, work.op) {
+        ("nfs", OpKind::Read) => "read",
+        ("nfs", OpKind::Write) => "write",
+        ("s3", OpKind::Get) => "get",
+        ("s3", OpKind::Put) => "put",
+        ("tcp", OpKind::Write) => "send",
+        ("tcp", OpKind::Read) => "receive",
+        _ => return None,
+    };
+    let nearest = calibration.ceiling(work.scheme, operation, work.bytes)?;
+    // Between small operations and large ones lies another ceiling, which nobody measured.
+    let alike = (0.5..=2.0).contains(&(work.bytes as f64 / nearest.block_bytes.max(1) as f64));
+    alike.then(|| nearest.bytes_per_s().high)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use stats::{CalibrationUnit, Ceiling, Spread};
+
+    use super::*;
+
+    #[test]
+    fn the_ceiling_is_that_of_the_same_operation_of_about_the_same_size() {
+        let ceiling = |operation: &str, block_bytes: u64, unit, most: f64| Ceiling {
+            protocol: "nfs".into(),
+            operation: operation.into(),
+            block_bytes,
+            unit,
+            per_core: Spread::of(&[1.0]).unwrap(),
+            all_cores: Spread::of(&[most / 2.0, most]).unwrap(),
+        };
+        let calibration = Calibration {
+            schema: String::new(),
+            schema_version: stats::CALIBRATION_VERSION,
+            manometer_version: String::new(),
+            host: "h".into(),
+            kernel: String::new(),
+            taken: String::new(),
+            cores: 2,
+            reactor: String::new(),
+            seconds: 1.0,
+            repetitions: 2,
+            measures: Vec::new(),
+            ceilings: vec![
+                ceiling("read", 4096, CalibrationUnit::OpsPerS, 1000.0),
+                ceiling("read", 1 << 20, CalibrationUnit::BytesPerS, 5e9),
+                ceiling("write", 1 << 20, CalibrationUnit::BytesPerS, 3e9),
+            ],
+            facts: BTreeMap::new(),
+            remarks: Vec::new(),
+        };
+        let of = |op, bytes| of(&calibration, &Work { scheme: "nfs", op, bytes });
+        assert_eq!(of(OpKind::Read, 1 << 20), Some(5e9));
+        assert_eq!(of(OpKind::Write, 512 << 10), Some(3e9));
+        assert_eq!(of(OpKind::Read, 4096), Some(4096.0 * 1000.0));
+        assert_eq!(of(OpKind::Read, 64 << 10), None);
+        assert_eq!(of(OpKind::Stat, 1 << 20), None);
+    }
+}
