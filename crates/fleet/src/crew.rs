@@ -50,6 +50,9 @@ pub struct CrewSettings {
     pub act_limit: Duration,
     /// The longest that getting ready for a stage may take, besides opening its sessions.
     pub ready_limit: Duration,
+    /// The longest that no operation may end in a stage that goes on until all is done (filling, verifying), besides what
+    /// operations may take.
+    pub progress_limit: Duration,
     /// Agents have so long to go when all is over, and the same again before they are killed.
     pub farewell: Duration,
 }
@@ -61,6 +64,8 @@ impl Default for CrewSettings {
             silence: Duration::from_secs(15),
             act_limit: Duration::from_secs(6 * 3600),
             ready_limit: Duration::from_secs(300),
+            // A file system may take minutes to put what it holds onto a slow disk.
+            progress_limit: Duration::from_secs(600),
             farewell: Duration::from_secs(10),
         }
     }

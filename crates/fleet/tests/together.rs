@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drivers::sim::SimConfig;
-use engine::Control;
+use engine::{Control, StageResult};
 use fleet::{Act, Crew, Ended, Hand, Refusal, Reply, Seen, Trouble};
 use metrics::{Histogram, Interval, OpKind};
+use serde_json::json;
 use support::hands::{EngineHand, Load};
 use support::*;
 
@@ -207,4 +208,45 @@ fn virtual_clocks_are_exact_and_repeatable() {
         quantiles(&part.op(OpKind::Read).unwrap().service)
     );
     assert_eq!((result.start_skew_ns, events.lost()), (0, vec![]));
+}
+
+#[test]
+fn hosts_that_booted_at_other_times_start_at_one_moment() {
+    /// Booted 40 days later, and runs 50 parts per million fast.
+    fn other_clock(ours: u64) -> u64 {
+        ours + ours / 20_000 + 3_456_000_000_000_000
+    }
+    let (honest, _thread, _) = agent("honest", as_hands(&null_hands(1)).remove(0));
+    let (ours, theirs) = pipe();
+    std::thread::spawn(move || {
+        let mut far = Liar::welcome(theirs);
+        far.clock = other_clock;
+        let id = far.until("Stage").unwrap()["id"].clone();
+        far.say(&json!({ "Ready": { "id": id } }));
+        let go = far.until("Go").unwrap();
+        let mut result = StageResult::of_intervals(Interval::default());
+        result.started_ns = go["start_ns"].as_u64().unwrap();
+        far.say(&json!({ "Finished": { "id": id, "outcome": { "Ok": result } } }));
+        while let Some(heard) = far.hear() {
+            far.behave(&heard);
+        }
+    });
+    let events = Events::default();
+    let crew = crew(vec![honest, ends("far", ours)], settings(), &events);
+    open_all(&crew);
+    let order = orders(&crew, &measure(0.5));
+    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
+    let starts: Vec<u64> = result.parts.iter().map(|part| part.started_ns.unwrap()).collect();
+    let apart = starts[0].abs_diff(starts[1]);
+    // The honest agent's thread may be late on a busy machine, the clocks are not.
+    assert!(apart < 200_000_000, "{apart} ns apart");
+    assert!(
+        result.skew_uncertainty_ns > 0 && result.start_skew_ns < 200_000_000 + result.skew_uncertainty_ns
+    );
+    let now = reactor::clock::now_ns();
+    let far = crew.clocks()[1].unwrap();
+    let truth = other_clock(now) as i64 - now as i64;
+    // What passes between the two readings of the time is far below.
+    assert!(far.offset_ns.abs_diff(truth) <= far.uncertainty_ns + 1_000_000, "{far:?}, and not {truth}");
+    assert_eq!(events.lost(), []);
 }

@@ -19,8 +19,10 @@ pub(super) struct Part {
     pub(super) member: usize,
     pub(super) name: String,
     pub(super) site: Site,
-    /// The longest that it may take from the start on.
+    /// The longest that it may take from the start on; `None`: as long as operations end.
     pub(super) limit: Option<Duration>,
+    /// When it said last that operations had ended, on this side's clock.
+    pub(super) moved_ns: u64,
     pub(super) ready: bool,
     /// It was told the start.
     pub(super) began: bool,
@@ -40,6 +42,7 @@ impl Part {
             name,
             site,
             limit,
+            moved_ns: 0,
             ready: false,
             began: false,
             ended: false,
@@ -58,6 +61,9 @@ impl Part {
 
     /// Takes an interval into account, should no result come.
     pub(super) fn add(&mut self, interval: &Interval) {
+        if interval.ok() + interval.failed() > 0 {
+            self.moved_ns = reactor::clock::now_ns();
+        }
         self.sum.merge(interval);
         self.sum.length_ns = interval.start_ns.saturating_add(interval.length_ns);
     }

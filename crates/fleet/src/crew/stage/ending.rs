@@ -83,6 +83,10 @@ impl Stage<'_> {
             let part = &self.parts[place];
             let (why, limit, passed) = match (self.stop_sent_ns, self.start_ns) {
                 (Some(stopped_ns), _) => ("did not stop", Some(STOPPING), since(stopped_ns)),
+                (None, Some(start_ns)) if part.limit.is_none() => {
+                    let limit = self.many.settings.progress_limit + part.site.patience;
+                    ("moved nothing", Some(limit), since(start_ns.max(part.moved_ns)))
+                }
                 (None, Some(start_ns)) => ("did not end the stage", part.limit, since(start_ns)),
                 (None, None) if part.ready => continue,
                 (None, None) => {
