@@ -31,6 +31,7 @@ mod samples;
 mod share;
 mod source;
 mod stage;
+mod start;
 mod sum;
 mod supervisor;
 mod trace;

@@ -138,6 +138,9 @@ pub struct StageResult {
     pub started_ns: u64,
     /// Between the first and the last worker's start, in nanoseconds.
     pub start_skew_ns: u64,
+    /// The longest that a worker began late because it waited for a core, in nanoseconds; 0 where the kernel does not tell.
+    #[serde(default)]
+    pub start_core_wait_ns: u64,
     /// Every lane did its share to the end.
     pub exhausted: bool,
     /// [`crate::Control::stop`] ended the stage.
@@ -188,6 +191,7 @@ impl StageResult {
             worker_cpu_ns: Vec::new(),
             started_ns: 0,
             start_skew_ns: 0,
+            start_core_wait_ns: 0,
             exhausted: false,
             stopped: false,
             error_limit_reached: false,

@@ -63,12 +63,13 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
 }
 
 fn empty(reports: &[Report], ending: Ending) -> StageResult {
-    let starts = || reports.iter().map(|report| report.started_ns);
+    let starts = || reports.iter().map(|report| report.started.at_ns);
     StageResult {
         backend: reports[0].backend,
         refusal: reports[0].refusal.clone(),
         started_ns: starts().min().unwrap_or(0),
         start_skew_ns: starts().max().unwrap_or(0) - starts().min().unwrap_or(0),
+        start_core_wait_ns: reports.iter().map(|report| report.started.core_wait_ns).max().unwrap_or(0),
         exhausted: reports.iter().all(|report| report.exhausted),
         stopped: ending.stopped,
         error_limit_reached: ending.error_limit_reached,
@@ -151,6 +152,7 @@ impl StageResult {
         }
         self.closing.merge(&other.closing);
         self.settled_ns = self.settled_ns.max(other.settled_ns);
+        self.start_core_wait_ns = self.start_core_wait_ns.max(other.start_core_wait_ns);
         add_facts(&mut self.facts, other.facts);
         add_paths(&mut self.paths, other.paths);
         for (kind, detail) in other.error_samples {

@@ -13,6 +13,7 @@ use crate::lane::{self, Shared};
 use crate::pacer::{Pacer, Punctuality};
 use crate::recorder::{Handover, Measured, Recorder, Ways, Window};
 use crate::source::{JobState, Notes, Sources};
+use crate::start::{self, Started};
 use crate::supervisor::{Stop, supervise};
 use crate::trace::Tracer;
 use crate::{JobFacts, StageError, StagePlan, StopRule, Usage, Workload, pin, placement};
@@ -38,8 +39,8 @@ pub(crate) struct Report {
     pub exhausted: bool,
     pub job: JobFacts,
     pub usage: Usage,
-    /// When the lanes began, on the clock that all workers share.
-    pub started_ns: u64,
+    /// When the lanes began; 0 on virtual clocks.
+    pub started: Started,
 }
 
 /// A worker that is connected and waits for the common start.
@@ -122,9 +123,6 @@ impl<D: Driver> Connected<D> {
         let delay_ns = nanoseconds(plan.beside.start_delay);
         let start_ns = if simulated { reactor.now() + delay_ns } else { start_ns };
         let start_ns = start_ns + JobState::own_delay_ns(&plan.workload, worker);
-        reactor.block_on(start(reactor, start_ns, stop));
-        let started_ns = reactor.now();
-
         let window_start = start_ns.saturating_add(nanoseconds(plan.ramp));
         let window_end = window_start.saturating_add(nanoseconds(plan.window));
         let interval_ns = nanoseconds(plan.interval);
@@ -157,7 +155,10 @@ impl<D: Driver> Connected<D> {
             let budget = budget_of(plan, worker, lane);
             lane::run(&shared, &self.session, sources.of(worker, lane, notes, job.as_ref()), budget)
         });
-        reactor.run_lanes(lanes.collect(), supervise(&shared, stop));
+        let lanes = lanes.collect();
+        // All is in place: what comes next is the first operation.
+        let started = reactor.block_on(start::wait(reactor, start_ns, stop));
+        reactor.run_lanes(lanes, supervise(&shared, stop));
         let paths = edges.paths();
 
         let exhausted = shared.exhausted.get() == plan.lanes_per_worker;
@@ -184,7 +185,7 @@ impl<D: Driver> Connected<D> {
             exhausted,
             job: facts,
             usage: Usage::of_thread(),
-            started_ns: if simulated { 0 } else { started_ns },
+            started,
         }
     }
 }
@@ -217,13 +218,6 @@ impl<'a, S: Session> Edges<'a, S> {
         let begin = self.begin.take();
         let end = self.end.take().unwrap_or_else(|| self.session.facts());
         begin.map_or_else(Vec::new, |begin| paths_between(&begin, &end))
-    }
-}
-
-/// Waits for the start, unless the stage is stopped before.
-async fn start(reactor: &Reactor, start_ns: u64, stop: Stop<'_>) {
-    while reactor.now() < start_ns && !stop.is_set() {
-        reactor.sleep_until(start_ns.min(reactor.now() + nanoseconds(TICK))).await;
     }
 }
 

@@ -134,6 +134,7 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
         result.missed_starts,
         result.settled_ns,
         result.start_skew_ns,
+        result.start_core_wait_ns,
         result.unseen_intervals,
         result.checked.right,
         result.checked.wrong,

@@ -28,6 +28,9 @@ pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
     client
 }
 
+/// The longest that a worker began late because it waited for a core, in nanoseconds.
+pub const START_CORE_WAIT: &str = "start-skew.core-wait.ns";
+
 /// What a stage's own process knows of it.
 pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
     let mut client = BTreeMap::new();
@@ -43,6 +46,7 @@ pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
     keep("abandoned", result.abandoned as f64);
     keep("unseen-intervals", result.unseen_intervals as f64);
     keep("start-skew.ns", result.start_skew_ns as f64);
+    keep(START_CORE_WAIT, result.start_core_wait_ns as f64);
     if !result.facts.connections.is_empty() {
         let resent: u64 = result.facts.connections.iter().map(|connection| connection.retransmits).sum();
         keep("net.connections", result.facts.connections.len() as f64);

@@ -1,3 +1,4 @@
+pub use facts::START_CORE_WAIT;
 //! `manometer run`: carries out an experiment.
 //!
 //! The stages, one way: arguments, plan, journal and results file, cells, removal, output. A cell goes: target, place,

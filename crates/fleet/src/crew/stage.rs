@@ -20,8 +20,8 @@ use crate::seen::{CrewResult, Seen};
 const LOOK: Duration = Duration::from_millis(20);
 /// A measurement may take so much longer than was planned, besides what its operations may take.
 const OVERTIME: Duration = Duration::from_secs(120);
-/// Between the last member's readiness and the common start: for threads to wake up, here and there.
-const LEAD_NS: u64 = 10_000_000;
+/// Between the last member's readiness and the common start: for threads to wake up, here and there, on hosts that are busy too.
+const LEAD_NS: u64 = 50_000_000;
 /// And at most, however slow the pipes are.
 const MOST_LEAD_NS: u64 = 5_000_000_000;
 /// Intervals that wait for a member's part; then they are shown without it.

@@ -8,6 +8,10 @@ use store::{CellResult, HostResult, HostSpread};
 use units::{Size, latency};
 
 use crate::results::words;
+use crate::run::START_CORE_WAIT;
+
+/// Waiting for a core that is worth a word, in nanoseconds.
+const NOTED_NS: f64 = 100_000.0;
 
 /// What held it back and what to try next; `all` adds what was looked at.
 pub fn limit(result: &CellResult, all: bool) -> String {
@@ -34,12 +38,21 @@ pub fn evenness(result: &CellResult) -> Option<String> {
     let mut out = format!("{} hosts", result.hosts.len());
     if let Some(fleet) = &result.fleet {
         let (skew, uncertainty) = (latency(fleet.start_skew_ns), latency(fleet.skew_uncertainty_ns));
-        let _ = write!(out, " started within {skew} (± {uncertainty})");
+        let _ = write!(out, " started within {skew} (± {uncertainty}{})", core_wait(result));
         for spread in &fleet.spread {
             let _ = write!(out, "; {}", in_words(spread));
         }
     }
     Some(words::plain(&out))
+}
+
+/// Why the start was uneven, where it was the hosts' own cores.
+fn core_wait(result: &CellResult) -> String {
+    let waited_ns = result.client.get(START_CORE_WAIT).copied().unwrap_or(0.0);
+    if waited_ns < NOTED_NS {
+        return String::new();
+    }
+    format!("; a worker waited {} for a core", latency(waited_ns as u64))
 }
 
 /// How even the hosts were, and each in figures.
