@@ -208,3 +208,17 @@ fn what_cannot_be_a_fleet_is_one_line() {
         ended.assert_one_line(2, &words);
     }
 }
+
+#[test]
+fn a_target_that_one_host_cannot_use_is_said_before_anything_is_written() {
+    let lab = Lab::new();
+    // Only the first host has its directory.
+    std::fs::create_dir(lab.data().join("local-0")).unwrap();
+    let text = LONG.replace("file://DATA", "file://DATA/{host}");
+    let ended = carry_out(&lab, &text, "3", &[]);
+    ended.assert_one_line(2, &["local-1 (and another host)", "/local-1", "no such directory"]);
+    assert!(lab.store().run("last").is_err(), "a run that cannot begin was written down");
+    assert_eq!(names(&lab.data().join("local-0")), Vec::<String>::new());
+    std::fs::remove_dir(lab.data().join("local-0")).unwrap();
+    assert_clean(&lab);
+}

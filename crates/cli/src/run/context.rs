@@ -10,6 +10,7 @@ use fleet::{Crew, CrewResult, Seen, SiteId, StageOrder, StageTask};
 use metrics::Interval;
 use reactor::clock;
 
+use super::approach::Approach;
 use super::crew::Happened;
 use super::load;
 use super::recorder::Recorder;
@@ -40,8 +41,6 @@ pub struct Context {
     pub reactor: reactor::Choice,
     /// The device that may be overwritten.
     pub destroy: Option<PathBuf>,
-    /// The experiment's seed: of the payload, and in other ways of all draws.
-    pub seed: u64,
     /// What jobs found, for output that the results file is not enough for; `None`: nobody asks.
     pub outcomes: Option<Mutex<Vec<CellOutcome>>>,
     /// What the disks under the jobs' files did, once the run is over, if outcomes are kept.
@@ -133,10 +132,15 @@ impl<'a> Order<'a> {
 }
 
 impl Context {
-    /// Seed of everything that is drawn in a cell: another in each, so that repetitions are not copies of each other.
-    pub fn draws(&self, cell: &Cell) -> u64 {
-        // An odd factor with its bits well spread (2^64 divided by the golden ratio).
-        self.seed.wrapping_add(u64::from(cell.index).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    /// How hosts open targets.
+    pub fn approach(&self) -> Approach<'_> {
+        Approach {
+            plan: &self.plan,
+            crew: &self.crew,
+            run: &self.run,
+            reactor: self.reactor,
+            destroy: self.destroy.as_deref(),
+        }
     }
 
     /// The results file.
@@ -253,7 +257,7 @@ impl Context {
 
     /// How hosts share the data.
     pub fn sharing(&self) -> Sharing {
-        self.plan.fleet.as_ref().map_or(Sharing::Own, |fleet| fleet.sharing)
+        self.approach().sharing()
     }
 
     /// What happens when a host fails.

@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::{Cell, Fleet, Plan};
+use experiment::{Fleet, Plan};
 use fleet::{Crew, Event};
 use provision::Run;
 
+use super::approach::Approach;
 use super::arguments::RunArguments;
 use super::begin::Refusal;
-use super::{ground, load};
+use super::trial;
 use crate::agent::OwnHand;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
-use crate::target::{self, OpenOptions, Opened, TargetError};
 
 /// Events that are kept until they are told, at most.
 const MOST_EVENTS: usize = 10_000;
@@ -55,11 +55,12 @@ pub fn assemble(
     arguments: &RunArguments,
     messages: &Messages,
     interrupt: &Interrupt,
+    reactor: reactor::Choice,
     happened: &Arc<Happened>,
 ) -> Result<Crew, Refusal> {
     match &plan.fleet {
         None => {
-            try_targets(plan, run, arguments)?;
+            trial::here(plan, run, arguments)?;
             Ok(Crew::here(Arc::new(OwnHand::of_run(run))))
         }
         Some(fleet) => {
@@ -71,7 +72,9 @@ pub fn assemble(
                 happened.add(told);
             };
             let crew = crate::fleet::start(fleet, &arguments.fleet, messages, interrupt, Arc::new(tell))?;
-            if let Err(line) = fits(plan, fleet, &crew) {
+            let approach =
+                Approach { plan, crew: &crew, run, reactor, destroy: arguments.destroy.as_deref() };
+            if let Err(line) = fits(plan, fleet, &crew).and_then(|()| trial::on_hosts(&approach)) {
                 crew.end();
                 return Err(Refusal::Usage(line));
             }
@@ -82,12 +85,7 @@ pub fn assemble(
 
 /// Whether every host that came has its variables: some launchers tell names only now.
 fn fits(plan: &Plan, fleet: &Fleet, crew: &Crew) -> Result<(), String> {
-    let mut targets: Vec<&Cell> = Vec::new();
-    for cell in &plan.cells {
-        if !targets.iter().any(|known| known.target == cell.target) {
-            targets.push(cell);
-        }
-    }
+    let targets = trial::targets(plan);
     let names = crew.names();
     let hosts = names.iter().zip(0..);
     hosts
@@ -100,38 +98,4 @@ fn told(event: &Event) -> Told {
         Event::Lost { name, why, .. } => Told { kind: "host-lost", text: format!("{name}: lost: {why}") },
         Event::Said { name, text, .. } => Told { kind: "host", text: format!("{name}: {text}") },
     }
-}
-
-/// Opens every target once, before anything is made: what is written wrongly is said now, not hours later.
-///
-/// # Errors
-/// A URL or an option that cannot be used, or a device that may not be overwritten. What cannot be reached now is no
-/// error: its cells will say so.
-fn try_targets(plan: &Plan, run: &Run, arguments: &RunArguments) -> Result<(), Refusal> {
-    let mut tried: Vec<&experiment::Target> = Vec::new();
-    for cell in &plan.cells {
-        if tried.contains(&&cell.target) {
-            continue;
-        }
-        tried.push(&cell.target);
-        let options = OpenOptions {
-            run: run.clone(),
-            place: run.id().clone(),
-            destroy: arguments.destroy.clone(),
-            seed: plan.seed,
-            connect_timeout: ground::CONTACT,
-        };
-        let opened = target::open(&cell.target, &cell.workload, &options);
-        if let Err(TargetError::Input(line)) = opened {
-            return Err(Refusal::Usage(line));
-        }
-        if let Ok(Opened::File(_)) = &opened
-            && cell.target.url.starts_with("block:")
-            && load::changes_device(cell)
-        {
-            let opened = opened.map_err(|error| Refusal::Usage(error.to_string()))?;
-            opened.prepare().map_err(|error| Refusal::Usage(error.to_string()))?;
-        }
-    }
-    Ok(())
 }

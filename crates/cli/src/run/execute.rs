@@ -164,7 +164,7 @@ fn carry_out(
     let screen = Screen::begin(model, messages, hooks.show)
         .map_err(|error| Refusal::Usage(format!("--live: {error}; next: run without --live")))?;
     let happened = Arc::new(Happened::default());
-    let crew = crew::assemble(&plan, &begun.run, arguments, messages, &interrupt, &happened)?;
+    let crew = crew::assemble(&plan, &begun.run, arguments, messages, &interrupt, reactor, &happened)?;
     let hosts = crew.names();
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
@@ -180,7 +180,6 @@ fn carry_out(
         interrupt: interrupt.clone(),
         reactor,
         destroy: arguments.destroy.clone(),
-        seed: plan.seed,
         outcomes: hooks.keep.then(Mutex::default),
         disks: Mutex::default(),
         plan: plan.clone(),

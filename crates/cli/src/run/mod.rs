@@ -1,10 +1,10 @@
-pub use facts::START_CORE_WAIT;
 //! `manometer run`: carries out an experiment.
 //!
 //! The stages, one way: arguments, plan, journal and results file, cells, removal, output. A cell goes: target, place,
 //! data set, caches, warm-up, measurement until it is steady, verification, judgement.
 
 pub mod allocated;
+mod approach;
 pub mod arguments;
 mod baseline;
 mod begin;
@@ -38,6 +38,7 @@ mod samples;
 mod site;
 mod study;
 mod together;
+mod trial;
 mod verdict;
 #[cfg(test)]
 mod verdict_tests;
@@ -57,6 +58,7 @@ use crate::exit;
 use crate::live::line::line;
 use crate::live::screen::Show;
 use crate::messages::{self, Messages};
+pub use facts::START_CORE_WAIT;
 
 /// Name of the stage in which every byte is written.
 pub const PREPARE: &str = "prepare";

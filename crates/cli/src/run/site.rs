@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use experiment::{CacheControl, Cell, FailurePolicy, Launcher, Sharing};
-use fleet::{Act, LayOutStep, Opening, Part, Reply, SiteFacts, SiteId, Trouble};
+use fleet::{Act, LayOutStep, Reply, SiteFacts, SiteId, Trouble};
 
 use super::context::{Context, Fault};
 use crate::target::Entered;
@@ -29,7 +29,7 @@ impl Site {
     pub fn open(context: &Context, cell: &Cell) -> Result<Self, Fault> {
         let id = context.next_site();
         let members = context.crew.alive();
-        let openings = openings(context, cell, id, &members)?;
+        let openings = context.approach().openings(cell, id, &members).map_err(Fault::Failed)?;
         let answers = context.crew.open(openings);
         let sharing = context.sharing();
         let mut site = Self { id, facts: Vec::new(), shared: sharing != Sharing::Own };
@@ -199,7 +199,7 @@ impl Site {
         }
         for member in lost {
             let id = context.next_site();
-            let mut opening = openings(context, cell, id, &[member])?;
+            let mut opening = context.approach().openings(cell, id, &[member]).map_err(Fault::Failed)?;
             opening.iter_mut().for_each(|(at, _)| *at = heir);
             let site = Self { id, facts: vec![(heir, SiteFacts::default())], shared: false };
             site.settle(context, context.crew.open(opening))?;
@@ -261,50 +261,6 @@ impl Site {
         // A host that is lost has forgotten it, too.
         let _ = context.crew.act(&self.members(context), self.id, &Act::Close);
     }
-}
-
-/// How each host is to open the target of a cell.
-fn openings(
-    context: &Context,
-    cell: &Cell,
-    site: SiteId,
-    members: &[usize],
-) -> Result<Vec<(usize, Opening)>, Fault> {
-    let names = context.crew.names();
-    let own = context.run.id();
-    let sharing = context.sharing();
-    let key = if context.crew.is_local() { None } else { crate::target::key_of(&cell.target) };
-    let maker = members.first().copied();
-    let one = |member: &usize| {
-        let index = *member as u32;
-        let id = if context.crew.is_local() { own.clone() } else { own.of_agent(index) };
-        // One place for all bears the first host's id; should that host be lost, another makes it its own.
-        let shared = own.of_agent(0);
-        let (run, place) = match sharing {
-            Sharing::Own => (id.clone(), id),
-            _ if Some(*member) == maker => (shared.clone(), shared),
-            _ => (if index == 0 { own.of_agent(u32::MAX) } else { id }, shared),
-        };
-        let cell = match &context.plan.fleet {
-            Some(fleet) => fleet.cell_for(cell, &names[*member], index).map_err(Fault::Failed)?,
-            None => cell.clone(),
-        };
-        let opening = Opening {
-            site,
-            part: Part { index, of: names.len() as u32, sharing },
-            run: run.to_string(),
-            place: place.to_string(),
-            key: key.clone(),
-            seed: context.seed,
-            draws: context.draws(&cell).wrapping_add(u64::from(index).wrapping_mul(0xD1B5_4A32_D192_ED03)),
-            own_cores: !context.crew.shares_machine(*member),
-            reactor: context.reactor.to_string(),
-            destroy: context.destroy.clone(),
-            cell: Box::new(cell),
-        };
-        Ok((*member, opening))
-    };
-    members.iter().map(one).collect()
 }
 
 /// Values of several hosts as one text: that of all, or each with its hosts.
