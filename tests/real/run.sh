@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 VERSITYGW=v1.8.0
 PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
     e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
-    openssh-client openssh-server slurm-wlm slurm-wlm-basic-plugins munge)
+    openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 

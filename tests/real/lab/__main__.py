@@ -12,6 +12,7 @@ from . import (
     fio_checks,
     fio_remote_checks,
     fleet_checks,
+    fleet_clocks,
     fleet_faults,
     interop_checks,
     network_checks,
@@ -54,6 +55,7 @@ def main() -> int:
         | plot_checks.SCENARIOS
         | fleet_checks.SCENARIOS
         | fleet_faults.SCENARIOS
+        | fleet_clocks.SCENARIOS
         | network_checks.SCENARIOS
         | verdict_checks.SCENARIOS
     ).items():

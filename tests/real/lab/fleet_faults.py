@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
+from pathlib import Path
 
 from .fleet_net import FleetNet
 from .fleet_run import (
@@ -24,7 +26,7 @@ from .fleet_run import (
 from .ganesha import Ganesha
 from .lab import Lab
 from .manometer import Run
-from .process import wait_until
+from .process import run, wait_until
 from .report import Report, Scenario
 
 
@@ -90,8 +92,8 @@ def link_lost(lab: Lab, report: Report) -> None:
         nothing_left(net, report, killed=1)
 
 
-def other_version(lab: Lab, report: Report) -> None:
-    """An agent that is another program is refused by name, before anything is written."""
+def other_program(lab: Lab, report: Report) -> None:
+    """What is no agent at all is refused by name, before anything is written, with what it said instead."""
     with network(lab) as net, filer(net) as server:
         other = net.directory / "other"
         other.write_text("#!/bin/sh\necho manometer 0.0.1\n")
@@ -101,6 +103,54 @@ def other_version(lab: Lab, report: Report) -> None:
         report.equal("exit code", outcome.code, 1)
         report.contains("what came instead is said", outcome.stderr, ["host1", "manometer 0.0.1"])
         report.equal("files at the server", layout_of(server.export), {})
+        nothing_left(net, report)
+
+
+def _aged(lab: Lab, directory: Path) -> tuple[Path, str, str]:
+    """The real program, which says everywhere that it is another version; that version, and the true one.
+
+    Both have the same length, so that nothing else in the file moves.
+    """
+    true = run([str(lab.manometer), "--version"]).split()[-1]
+    other = re.sub(r"[1-9](?=[.0]*$)", lambda digit: "8" if digit[0] == "9" else "9", true)
+    if other == true or len(other) != len(true):
+        raise RuntimeError(f"no other version of the length of {true}")
+    # Texts in the program stand next to others; the same bytes elsewhere are something else.
+    word = re.compile(rb"(?<=[!-~])(?<![0-9.])" + re.escape(true.encode()) + rb"(?![0-9.])")
+    aged, count = word.subn(other.encode(), lab.manometer.read_bytes())
+    path = directory / "aged"
+    path.write_bytes(aged)
+    path.chmod(0o755)
+    said = run([str(path), "--version"]).split()[-1]
+    if count == 0 or said != other:
+        raise RuntimeError(f"the program still says {said} after {count} places were changed")
+    return path, other, true
+
+
+def other_version(lab: Lab, report: Report) -> None:
+    """A real agent of another version is replaced where this program is copied, and refused by name where it is not."""
+    with network(lab) as net, filer(net) as server:
+        aged, other, true = _aged(lab, net.directory)
+        arguments = arguments_of(net, experiment_file(net, NFS), *net.ssh_flags())
+        outcome = program(lab, net).start(*arguments, f"--agent-binary={aged}").finish(WAIT)
+        report.equal("exit code", outcome.code, 1)
+        wanted = ["host1", f"manometer {other}", f"this is {true}", "install the same version"]
+        report.contains("both versions are said, and what to do", outcome.stderr, wanted)
+        report.equal("files at the server", layout_of(server.export), {})
+        nothing_left(net, report)
+
+        # It lies where the hosts look for the copy of this program.
+        outcome = program(lab, net).start(*arguments).finish(WAIT)
+        report.equal("a copy works", outcome.code, 0)
+        copies = [path for path in net.home.rglob("manometer") if path.is_file()]
+        report.equal("copies", len(copies), 1)
+        for copy in copies:
+            copy.write_bytes(aged.read_bytes())
+        outcome = program(lab, net).start(*arguments).finish(WAIT)
+        report.equal("exit code with the other version in its place", outcome.code, 0)
+        report.contains("it is copied anew", outcome.stderr, ["copied this program there"])
+        same = [copy.read_bytes() == lab.manometer.read_bytes() for copy in copies]
+        report.equal("the copy is this program", same, [True])
         nothing_left(net, report)
 
 
@@ -121,6 +171,7 @@ SCENARIOS: dict[str, Scenario] = {
     "fleet coordinator killed": coordinator_killed,
     "fleet link cut": link_cut,
     "fleet link lost": link_lost,
+    "fleet other program": other_program,
     "fleet other version": other_version,
     "fleet disk full": disk_full,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from .place import Namespace
@@ -88,18 +89,33 @@ class Host:
 class Hub(Namespace):
     """Where a fleet is led from: what runs here goes ahead of whatever else the machine does."""
 
+    def __init__(self, directory: Path, first: list[str]) -> None:
+        super().__init__(directory)
+        self._first = first
+
     def client(self, command: list[str]) -> list[str]:
-        return [*super().client([]), *FIRST, *command]
+        return [*super().client([]), *self._first, *command]
 
 
 class FleetNet:
-    """The hub, the hosts, and the way from the hub to them by ssh."""
+    """The hub, the hosts, and the way from the hub to them by ssh.
 
-    def __init__(self, directory: Path, hosts: int = 4) -> None:
+    `first` is put before what runs on the hosts and the hub, `environments` into what ssh starts on the hosts so named.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        hosts: int = 4,
+        first: list[str] | None = None,
+        environments: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        self._first = FIRST if first is None else first
+        self._environments = environments or {}
         # The hosts' user must reach its home directory.
         directory.chmod(0o755)
         self.directory = directory
-        self.hub = Hub(directory / "hub")
+        self.hub = Hub(directory / "hub", self._first)
         self._children: list[Child] = []
         self.hosts: list[Host] = []
         run(self.hub.client(["ip", "link", "add", "bridge0", "type", "bridge"]))
@@ -142,16 +158,18 @@ class FleetNet:
         for host in self.hosts:
             (host.place.run_directory / "sshd").mkdir()
             config = ssh / f"sshd-{host.name}"
-            config.write_text(
-                SSHD.format(
-                    address=host.address,
-                    key=ssh / "host",
-                    run=host.place.run_directory,
-                    authorized=ssh / "authorized",
-                )
+            settings = SSHD.format(
+                address=host.address,
+                key=ssh / "host",
+                run=host.place.run_directory,
+                authorized=ssh / "authorized",
             )
+            variables = self._environments.get(host.name, {})
+            if variables:
+                settings += "SetEnv " + " ".join(f"{name}={value}" for name, value in variables.items()) + "\n"
+            config.write_text(settings)
             run(host.place.server(["sh", "-c", BIND_USERS, str(ssh)]))
-            command = host.place.server([*FIRST, "/usr/sbin/sshd", "-D", "-e", "-f", str(config)])
+            command = host.place.server([*self._first, "/usr/sbin/sshd", "-D", "-e", "-f", str(config)])
             child = Child(command, ssh / f"{host.name}.log")
             self._children.append(child)
             wait_until(f"sshd of {host.name}", lambda child=child: "listening" in child.text(), 20, child)

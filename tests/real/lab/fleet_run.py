@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,12 @@ def total_of(outcome: Outcome) -> tuple[int, int]:
     return sum(total["ok"] for total in totals), sum(total["bytes"] for total in totals)
 
 
+def unexplained_of(outcome: Outcome) -> list[float]:
+    """What is left of each cell's start skew without what a worker waited for a core, in nanoseconds."""
+    clients = [result["client"] for result in results(outcome)]
+    return [client["start-skew.ns"] - client["start-skew.core-wait.ns"] for client in clients]
+
+
 def skews_of(report: Report, outcome: Outcome) -> list[float]:
     """The start skew of each cell, in nanoseconds."""
     skews = [result["client"].get("start-skew.ns") for result in results(outcome)]
@@ -122,9 +128,14 @@ def nothing_left(net: FleetNet, report: Report, killed: int = 0) -> None:
 
 
 @contextmanager
-def network(lab: Lab) -> Iterator[FleetNet]:
+def network(
+    lab: Lab,
+    first: list[str] | None = None,
+    environments: Callable[[Path], Mapping[str, Mapping[str, str]]] | None = None,
+) -> Iterator[FleetNet]:
+    """A network; what `environments` makes of its directory is in the environment of what ssh starts on a host."""
     with lab.directory() as directory:
-        net = FleetNet(directory)
+        net = FleetNet(directory, first=first, environments=environments(directory) if environments else None)
         try:
             yield net
         finally:
