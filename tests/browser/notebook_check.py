@@ -8,7 +8,16 @@ import sys
 import nbformat
 
 
-def main(path, pictures=None):
+# What is said of hosts: the sentence of a run of one host, or what a fleet's table holds.
+HOSTS = {
+    "fixture": "one host measured",
+    "real": "one host measured",
+    "fleet": "worst: client3",
+    "agents": "throughput of a host: ",
+}
+
+
+def main(path, kind, pictures=None):
     with open(path, encoding="utf-8") as file:
         notebook = json.load(file)
     nbformat.validate(notebook)
@@ -30,6 +39,13 @@ def main(path, pictures=None):
     assert "of them measured" in said, said
     # At least a time line and the percentile curves.
     assert drawn >= 2, f"only {drawn} pictures"
+    assert HOSTS[kind] in said, said
+    by_id = {cell["id"]: cell.get("outputs", []) for cell in notebook["cells"]}
+    pictured = sum("image/png" in output.get("data", {}) for output in by_id["hosts-time"])
+    if kind in ("fleet", "agents"):
+        table = "".join("".join(output.get("data", {}).get("text/html", "")) for output in by_id["hosts"])
+        assert "slowest" in table and "held back by" in table, table
+        assert pictured >= 1, "no host is drawn over time"
     print(f"{drawn} pictures, no complaint")
 
 

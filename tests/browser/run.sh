@@ -74,6 +74,24 @@ done
 "$MANOMETER" notebook last --results "$results" -o "$work/real/report.ipynb"
 "$MANOMETER" compare last~1 last --results "$results" -o "$work/real/comparison.html"
 
+echo "a fleet of three agents of this host, twice"
+mkdir "$work/agents"
+results=$work/agents/results.sqlite
+cat >"$work/agents/fleet.yaml" <<'YAML'
+targets: {t: "null:"}
+workloads: {w: {ops: read, queue_depth: 4, block_size: 64KiB}}
+stages: {warm_up: 1s, measure: {at_least: 4s, at_most: 4s}}
+steady: none
+YAML
+for _ in 1 2; do
+    "$MANOMETER" run "$work/agents/fleet.yaml" --local 3 --results "$results" >"$work/agents/run.log" 2>&1 ||
+        { tail -20 "$work/agents/run.log" >&2; die "manometer run --local failed"; }
+done
+"$MANOMETER" report last --results "$results" -o "$work/agents/report.html"
+"$MANOMETER" export last --results "$results" --format json >"$work/agents/export.json"
+"$MANOMETER" notebook last --results "$results" -o "$work/agents/report.ipynb"
+"$MANOMETER" compare last~1 last --results "$results" -o "$work/agents/comparison.html"
+
 export CHROMIUM=$chromium
 node_check() {
     NODE_PATH="$cache/browser/node_modules" node "$root/tests/browser/check.mjs" "$cache/browser" "$@"
@@ -81,15 +99,20 @@ node_check() {
 node_check report "$work/fixture/report.html" - "${pictures:+$pictures/fixture}"
 node_check report "$work/fixture/fleet.html" - "${pictures:+$pictures/fleet}"
 node_check report "$work/real/report.html" "$work/real/export.json" "${pictures:+$pictures/real}"
+node_check report "$work/agents/report.html" "$work/agents/export.json" ""
 node_check comparison "$work/fixture/comparison.html" - "${pictures:+$pictures/comparison}"
+node_check comparison "$work/fixture/fleet-comparison.html" - "${pictures:+$pictures/fleet-comparison}"
 node_check comparison "$work/real/comparison.html" - ""
+node_check comparison "$work/agents/comparison.html" - ""
 
-for kind in fixture real; do
+mkdir "$work/fleet"
+mv "$work/fixture/fleet.ipynb" "$work/fleet/report.ipynb"
+for kind in fixture real fleet agents; do
     echo "the notebook of the $kind run"
     IPYTHONDIR=$work/ipython JUPYTER_CONFIG_DIR=$work/jupyter MPLCONFIGDIR=$work/matplotlib \
         "$cache/notebook/bin/python3" -m jupyter nbconvert --to notebook --execute --log-level=ERROR \
         --output executed.ipynb "$work/$kind/report.ipynb" >"$work/notebook.log" 2>&1 ||
         { tail -30 "$work/notebook.log" >&2; die "the notebook of the $kind run does not execute"; }
-    "$cache/notebook/bin/python3" tests/browser/notebook_check.py "$work/$kind/executed.ipynb" ${pictures:+"$pictures/$kind"}
+    "$cache/notebook/bin/python3" tests/browser/notebook_check.py "$work/$kind/executed.ipynb" "$kind" ${pictures:+"$pictures/$kind"}
 done
 echo "tests/browser: all passed"

@@ -8,7 +8,7 @@ mod support;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use run_support::Lab;
+use run_support::{Lab, names};
 use serde_json::Value;
 use support::{Ended, run};
 
@@ -112,4 +112,13 @@ fn each_host_and_all_together_come_out_in_fios_shapes() {
     ];
     assert_eq!(entries, expected, "{}", ended.stdout);
     assert!(ended.stdout.contains("\n<alpha> Starting 2 processes\n<beta> Starting 2 processes\n"));
+}
+
+#[test]
+fn names_of_files_may_have_the_client_in_them() {
+    let lab = Lab::new();
+    let directory = format!("--directory={}", lab.data().display());
+    let write = ["--name=w", "--rw=write", "--size=64k", "--bs=4k", "--filename_format=$clientuid.$jobnum"];
+    clients(&lab, &[&[directory.as_str()], &write[..]].concat());
+    assert_eq!(names(&lab.data()), ["alpha.0", "beta.0"]);
 }

@@ -176,6 +176,27 @@ fn braces_that_are_none_come_through() {
 }
 
 #[test]
+fn names_of_a_jobs_files_may_have_the_host_in_them() {
+    let workload = "workloads: {w: {ops: write, job: {name: w, region: {size: {bytes: 4096}},
+        files: {names: {format: 'data.$clientuid.$jobnum'}}}}}\n";
+    let names = |hosts: &str| -> Vec<String> {
+        let plan = plan(&format!(
+            "fleet: {{hosts: [{hosts}]}}\ntargets: {{d: 'file:///mnt'}}\n{workload}steady: none\n"
+        ));
+        let fleet = plan.fleet.as_ref().unwrap();
+        let hosts = fleet.host_names().unwrap();
+        let of = |(host, index): (&String, u32)| {
+            let job = fleet.cell_for(&plan.cells[0], host, index).unwrap().workload.job.unwrap();
+            job.files.names.path(&job.name, 0, 0)
+        };
+        hosts.iter().zip(0..).map(of).collect()
+    };
+    assert_eq!(names("n1, \"me@n2:2222\""), ["data.n1.0", "data.n2.0"]);
+    // Two agents behind one name do not share a file.
+    assert_eq!(names("\"n1:22\", \"n1:23\""), ["data.n1-0.0", "data.n1-1.0"]);
+}
+
+#[test]
 fn a_scale_is_the_outermost_axis() {
     let agents = |text: &str| -> Vec<(Option<u32>, String)> {
         let file = format!("{text}{REST}matrix: {{queue_depth: [1, 8]}}\n");

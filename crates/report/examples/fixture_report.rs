@@ -13,7 +13,17 @@ fn main() {
     let run = fixture::everything();
     write("report.html", report::html(&run));
     write("report.ipynb", report::notebook(&run));
-    write("fleet.html", report::html(&fixture::fleet()));
+    let fleet = fixture::fleet();
+    write("fleet.html", report::html(&fleet));
+    write("fleet.ipynb", report::notebook(&fleet));
+    let mut slower = fixture::fleet();
+    for host in &mut slower.cells[0].record.result.as_mut().unwrap().hosts {
+        let total = &mut host.total.bytes_per_s;
+        let share = if host.name == "client2" { 0.69 } else { 1.0 };
+        (total.mean, total.low, total.high) = (total.mean * share, total.low * share, total.high * share);
+    }
+    let comparison = report::Comparison::of(&fleet, &slower, &report::Choice::default());
+    write("fleet-comparison.html", comparison.html(&fleet, &slower));
     let (a, b) = (fixture::simple("aaaaaaaa", 1.0, 1), fixture::simple("bbbbbbbb", 0.93, 2));
     let comparison =
         report::Comparison::of(&a, &b, &report::Choice { threshold: 0.05, ..Default::default() });

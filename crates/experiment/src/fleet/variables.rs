@@ -14,13 +14,27 @@ pub(crate) const ALWAYS: [&str; 2] = ["host", "index"];
 const LONGEST: usize = 64 << 10;
 
 impl Fleet {
-    /// The cell as a host is to carry it out: with its variables put into the target's URL and options. `host` is its
-    /// name as [`host_names`](Self::host_names) has it (or as the launcher found it), `index` counts the hosts from 0.
+    /// The cell as a host is to carry it out: with its variables put into the target's URL and options, and its name for
+    /// `$clientuid` in those of a job's files. `host` is its name as [`host_names`](Self::host_names) has it (or as the launcher found it), `index` counts the hosts from 0.
     ///
     /// # Errors
     /// One line: which name this host has no value for, or what became of an option that it does not know.
     pub fn cell_for(&self, cell: &Cell, host: &str, index: u32) -> Result<Cell, String> {
-        Ok(Cell { target: self.target_for(&cell.target, host, index)?, ..cell.clone() })
+        let mut own = Cell { target: self.target_for(&cell.target, host, index)?, ..cell.clone() };
+        if let Some(job) = &mut own.workload.job {
+            let format = &mut job.files.names.format;
+            *format = format.replace("$clientuid", &self.client_uid(host, index));
+        }
+        Ok(own)
+    }
+
+    /// What `$clientuid` is on a host: its name without user and port, with its number where another has the same.
+    fn client_uid(&self, host: &str, index: u32) -> String {
+        let bare = bare_host(host);
+        let alike = |other: &String| bare_host(other) == bare;
+        let among = self.host_names().map_or(0, |names| names.iter().filter(|name| alike(name)).count());
+        // Several agents on one node are `node/0`, `node/1`.
+        if among > 1 || host.contains('/') { format!("{bare}-{index}") } else { bare.to_owned() }
     }
 
     /// A target as a host is to open it.

@@ -41,8 +41,8 @@ pub struct FileNames {
     /// The names, the same for all workers. Empty: by `format`.
     #[serde(skip_serializing_if = "is_default")]
     pub listed: Vec<String>,
-    /// With `$jobname`, `$jobnum` (number of the worker), `$filenum` and `$clientuid`, which is nothing here; empty:
-    /// `$jobname.$jobnum.$filenum`.
+    /// With `$jobname`, `$jobnum` (number of the worker), `$filenum` and `$clientuid`, the host of a fleet, nothing
+    /// without one; empty: `$jobname.$jobnum.$filenum`.
     #[serde(skip_serializing_if = "is_default")]
     pub format: String,
 }

@@ -75,8 +75,9 @@ impl CellBuilder {
             column.end_s -= shift;
         }
         columns.extend(measured.heat.finish());
+        let index = record.index;
         let heat = columns.iter().any(|column| !column.rows.is_empty()).then_some(HeatMap { columns });
-        CellView { record, timelines, heat, curves: curves(&self.window), hosts: Vec::new() }
+        CellView { timelines, heat, curves: curves(&self.window), record, ..CellView::pending(index) }
     }
 }
 

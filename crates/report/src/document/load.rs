@@ -2,7 +2,7 @@
 
 use store::{CellRecord, CellResult, RunRecord, Store, StoreError};
 
-use super::{CellBuilder, CellView, Document, HostLine, HostLineBuilder, Limits};
+use super::{CellBuilder, CellView, Document, HostLine, HostLineBuilder, HostSamples, Limits};
 
 /// Stages as they are named in the results file.
 const WARM_UP: &str = "warm-up";
@@ -74,6 +74,7 @@ fn cell(store: &Store, run: &RunRecord, record: CellRecord, limits: Limits) -> R
     }
     let mut view = builder.finish(record);
     view.hosts = hosts(store, run, index, trial, limits)?;
+    view.samples = samples(store, run, index, limits)?;
     Ok(view)
 }
 
@@ -84,9 +85,9 @@ fn hosts(
     trial: u32,
     limits: Limits,
 ) -> Result<Vec<HostLine>, StoreError> {
-    let names = store.host_series(&run.id, index)?;
-    // Together they get a few times the room of the whole.
-    let limit = (limits.points * 4 / names.len().max(1)).clamp(60, limits.points);
+    let mut names = store.host_series(&run.id, index)?;
+    in_order(run, &mut names);
+    let limit = room(limits, names.len());
     let mut lines = Vec::with_capacity(names.len());
     for name in &names {
         let mut builder = HostLineBuilder::new(name, limit);
@@ -96,6 +97,30 @@ fn hosts(
         lines.push(builder.finish());
     }
     Ok(lines)
+}
+
+/// Sampling hosts in the order of the fleet.
+fn samples(
+    store: &Store,
+    run: &RunRecord,
+    index: u32,
+    limits: Limits,
+) -> Result<Vec<HostSamples>, StoreError> {
+    let mut names = store.sampled_hosts(&run.id, index)?;
+    in_order(run, &mut names);
+    let limit = room(limits, names.len());
+    let of = |name: &String| Ok(HostSamples::of(name, &store.samples(&run.id, index, name)?, limit));
+    names.iter().map(of).collect()
+}
+
+/// Puts names of hosts into the order of the fleet.
+fn in_order(run: &RunRecord, names: &mut [String]) {
+    names.sort_by_key(|name| run.hosts.iter().position(|host| host.name == *name).unwrap_or(usize::MAX));
+}
+
+/// How many points each of so many hosts gets: together a few times the room of the whole.
+fn room(limits: Limits, hosts: usize) -> usize {
+    (limits.points * 4 / hosts.max(1)).clamp(60, limits.points)
 }
 
 /// Which measurement of a study the cell's figures are of: the one with exactly these latencies.

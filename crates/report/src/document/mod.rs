@@ -6,6 +6,7 @@ mod curve;
 mod heat;
 mod hosts;
 mod load;
+mod samples;
 mod timeline;
 
 pub use builder::CellBuilder;
@@ -13,6 +14,7 @@ pub use curve::{Curve, CurvePoint};
 pub(crate) use heat::row_edge_ns;
 pub use heat::{HeatColumn, HeatMap};
 pub use hosts::{HostLine, HostLineBuilder};
+pub use samples::{HostSamples, SamplePoint};
 pub use timeline::{Point, Spread, Timeline};
 
 use metrics::OpKind;
@@ -43,6 +45,8 @@ pub struct CellView {
     pub curves: Vec<Curve>,
     /// Each host of a fleet over the measurement, where its intervals are kept.
     pub hosts: Vec<HostLine>,
+    /// What each host reported of itself meanwhile, where that is kept; of a run without a fleet the one host.
+    pub samples: Vec<HostSamples>,
 }
 
 impl Document {
@@ -70,7 +74,14 @@ impl CellView {
             result: None,
             failure: None,
         };
-        Self { record, timelines: Vec::new(), heat: None, curves: Vec::new(), hosts: Vec::new() }
+        Self {
+            record,
+            timelines: Vec::new(),
+            heat: None,
+            curves: Vec::new(),
+            hosts: Vec::new(),
+            samples: Vec::new(),
+        }
     }
 
     /// The time line of all operations together.

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::document::{Curve, Timeline};
+use crate::document::{Curve, HostLine, HostSamples, Timeline};
 use crate::html::escape;
 use crate::{Document, data, op_name};
 
@@ -20,7 +20,7 @@ pub fn notebook(document: &Document) -> String {
         markdown(
             "how",
             "Everything below is computed from the data in the second cell: the run as `manometer export --format json` \
-             shows it, with its time lines and percentile curves. Needs pandas, matplotlib and seaborn.",
+             shows it, with its time lines, percentile curves and samples of the hosts. Needs pandas, matplotlib and seaborn.",
         ),
         hidden("data", &packed(document)),
         code("load", include_str!("load.py")),
@@ -38,6 +38,13 @@ pub fn notebook(document: &Document) -> String {
         code("curves", include_str!("curves.py")),
         markdown("matrix-title", "## Matrix"),
         code("matrix", include_str!("matrix.py")),
+        markdown(
+            "hosts-title",
+            "## Hosts\n\nWhat held each cell back, the hosts of a fleet side by side, and each host over time: its load, its \
+             processors, its network card.",
+        ),
+        code("hosts", include_str!("hosts.py")),
+        code("hosts-time", include_str!("hosts_time.py")),
         markdown(
             "compare-title",
             "## Against another run\n\nWrite the other run with `manometer export RUN --format json --output-file other.json`, \
@@ -110,6 +117,8 @@ fn packed(document: &Document) -> String {
         |of: &dyn Fn(&crate::CellView) -> Value| -> Vec<Value> { document.cells.iter().map(of).collect() };
     all["timelines"] = each(&|cell| cell.timelines.iter().map(timeline).collect()).into();
     all["curves"] = each(&|cell| cell.curves.iter().map(curve).collect()).into();
+    all["host_lines"] = each(&|cell| cell.hosts.iter().map(host_line).collect()).into();
+    all["samples"] = each(&|cell| cell.samples.iter().map(samples).collect()).into();
     let deflated = miniz_oxide::deflate::compress_to_vec_zlib(all.to_string().as_bytes(), 8);
     let text = STANDARD.encode(deflated);
     let mut out =
@@ -138,6 +147,33 @@ fn timeline(timeline: &Timeline) -> Value {
         "p99_ns": column(&|p| p.p99_ns.mean),
         "max_ns": column(&|p| p.max_ns as f64),
         "failed": column(&|p| p.failed as f64),
+    })
+}
+
+/// A host's load by columns.
+fn host_line(line: &HostLine) -> Value {
+    let column = |of: &dyn Fn(&crate::Point) -> f64| -> Vec<f64> { line.points.iter().map(of).collect() };
+    json!({
+        "host": line.name,
+        "start_s": column(&|p| p.start_s),
+        "end_s": column(&|p| p.end_s),
+        "bytes_per_s": column(&|p| p.bytes_per_s.mean),
+        "ops_per_s": column(&|p| p.ops_per_s.mean),
+    })
+}
+
+/// A host's samples by columns.
+fn samples(host: &HostSamples) -> Value {
+    type Of<'a> = &'a dyn Fn(&crate::SamplePoint) -> Option<f64>;
+    let column = |of: Of<'_>| -> Vec<Option<f64>> { host.points.iter().map(of).collect() };
+    json!({
+        "host": host.name,
+        "at_s": column(&|p| Some(p.at_s)),
+        "busiest_core": column(&|p| p.busiest_core),
+        "all_cores": column(&|p| p.all_cores),
+        "busiest_worker": column(&|p| p.busiest_worker),
+        "received_bytes_per_s": column(&|p| p.received_bytes_per_s),
+        "sent_bytes_per_s": column(&|p| p.sent_bytes_per_s),
     })
 }
 

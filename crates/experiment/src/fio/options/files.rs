@@ -8,12 +8,17 @@ const NO_ZONES: &str = "zones of devices are not known here";
 pub(super) const OPTIONS: &[FioOption] = &[
     same("directory", &[], Text),
     differs("filename", &[], Text, "standard input and output (-) are refused"),
-    same("filename_format", &[], Text),
+    differs(
+        "filename_format",
+        &[],
+        Text,
+        "$clientuid is the host that --client names, not the address it is led from",
+    ),
     differs(
         "unique_filename",
         &[],
         Bool,
-        "accepted without effect: jobs run here, so there is no client whose address could be put before names",
+        "accepted without effect: names are the same on all hosts of --client, unless filename_format has $clientuid",
     ),
     same("opendir", &[], Text),
     absent(
