@@ -87,6 +87,13 @@ class WallClock:
         return int(run(["date", "+%s"], env=os.environ | self.environment)) - time.time()
 
 
+def sweep() -> None:
+    """Removes what libfaketime leaves in shared memory of programs that were replaced or killed."""
+    for path in Path("/dev/shm").glob("*faketime_*"):
+        if not Path(f"/proc/{path.name.rsplit('_', 1)[1]}").exists():
+            path.unlink(missing_ok=True)
+
+
 def _sees(processes: list[int]) -> bool:
     maps = [Path(f"/proc/{process}/maps").read_text() for process in processes]
     return bool(maps) and all(LIBRARY.name in text for text in maps)
@@ -170,6 +177,7 @@ def agent_clock_set(lab: Lab, report: Report) -> None:
             near = abs(clock["offset_ns"]) < NEAR_NS and clock["uncertainty_ns"] < NEAR_NS
             report.check("its clock is known as before", near and abs(clock["drift_ppm"]) < 200, clock)
         nothing_left(net, report)
+    sweep()
 
 
 def leader_clock_set(lab: Lab, report: Report) -> None:
@@ -189,6 +197,7 @@ def leader_clock_set(lab: Lab, report: Report) -> None:
         report.check("it is back", abs(clock.ahead()) < 5, clock.ahead())
         _clean(report, started.finish(WAIT), 2)
         nothing_left(net, report)
+    sweep()
 
 
 def _cells_begun(leader: Manometer, net: FleetNet) -> int:
@@ -229,6 +238,7 @@ def signatures_need_the_time(lab: Lab, report: Report) -> None:
             nothing_left(net, report, killed=1)
         finally:
             server.stop()
+    sweep()
 
 
 # Clocks of the hosts, in seconds ahead of this machine's.
