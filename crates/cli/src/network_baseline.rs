@@ -7,6 +7,8 @@ use stats::NetworkMatrix;
 use stats::limit::NetworkBaseline;
 use store::{Baseline, BaselineContent, Store};
 
+use crate::limit;
+
 /// A load whose bytes go one way to less than this share has no direction: what links carry both ways at once depends on the
 /// mix.
 const ONE_WAY: f64 = 0.95;
@@ -28,17 +30,27 @@ struct Known {
 
 /// Those of each member of a crew, in the order of their numbers.
 pub fn of_crew(store: &Store, crew: &Crew) -> Vec<OfHost> {
+    let kept = newest_first(store);
+    let names = crew.names();
+    names.iter().enumerate().map(|(member, name)| of_names(&kept, &called(crew, member, name))).collect()
+}
+
+/// Those of this host.
+pub fn of_this_host(store: &Store) -> OfHost {
+    of_names(&newest_first(store), &[limit::own_host()])
+}
+
+fn newest_first(store: &Store) -> Vec<Baseline> {
     // Those that cannot be read are as none: `manometer list --baselines` says so when it is asked.
     let mut kept = store.baselines().unwrap_or_default();
     kept.sort_by_key(|baseline| std::cmp::Reverse(baseline.kept));
-    let names = crew.names();
-    names.iter().enumerate().map(|(member, name)| of_names(&kept, &called(crew, member, name))).collect()
+    kept
 }
 
 /// What a member is called: in the crew, and by itself.
 fn called(crew: &Crew, member: usize, name: &str) -> Vec<String> {
     if crew.is_local() {
-        return vec![rustix::system::uname().nodename().to_string_lossy().into_owned()];
+        return vec![limit::own_host()];
     }
     let own = crew.host_facts(member).remove("host");
     [Some(name.to_owned()), own].into_iter().flatten().collect()

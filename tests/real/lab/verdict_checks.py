@@ -114,6 +114,52 @@ def limit(
     return dict(cell["result"]["limit"])
 
 
+def checked(lab: Lab, place: Place, url: str, *more: str) -> dict[str, Any]:
+    """Makes a short check of an export; its report's verdict."""
+    load = ["--workers=1", "--lanes=8", "--block-size=128KiB", "--dataset=32MiB", "--duration=4s"]
+    command = place.client([*FIRST, str(lab.manometer), "check", f"--nfs={url}", *more, *load, "--output=json"])
+    stem = place.directory / "check"
+    child = Child(
+        command, stem.with_suffix(".out"), env=Manometer(lab.manometer, place).env, separate_stderr=stem.with_suffix(".err")
+    )
+    try:
+        code = child.wait(SLACK_SECONDS)
+    finally:
+        child.stop()
+    if code != 0:
+        raise RuntimeError(f"ended with {code}: {child.error_text()[-2000:]}")
+    return dict(json.loads(child.text())["verdict"])
+
+
+def check_limited(lab: Lab, report: Report) -> None:
+    """Both ways through token buckets: a check names the network, of writes and of reads."""
+    with ground(lab) as at:
+        url = at.array()
+        at.shape(at.near, "mmn1", *TBF)
+        at.shape(at.far, "mmf1", *TBF)
+        verdict = checked(lab, at.near, url)
+        report.check("verdict.limit is network-bound", verdict["limit"] == "network-bound", verdict)
+        said = [(best["phase"], best["limit"]["cause"]) for best in verdict["best"]]
+        report.check("writes and reads: path-rate", said == [("write", "path-rate"), ("read", "path-rate")], verdict)
+        report.check("evidence", all(best["limit"]["evidence"] for best in verdict["best"]), verdict)
+
+
+def check_slow_path(lab: Lab, report: Report) -> None:
+    """One of three cables carries a tenth of the others: a check names its address."""
+    with ground(lab, cables=3) as at:
+        url = at.array()
+        for number in range(1, 4):
+            rate = "8mbit" if number == 2 else "80mbit"
+            for place, device in ((at.near, f"mmn{number}"), (at.far, f"mmf{number}")):
+                at.shape(place, device, "tbf", "rate", rate, "burst", "32kb", "latency", "50ms")
+        verdict = checked(lab, at.near, url, *(f"--data-vip={ip}" for ip in at.addresses))
+        slow = {(path["data_vip"], path["phase"]) for path in verdict["slow_paths"]}
+        wanted = {(at.addresses[1], "write"), (at.addresses[1], "read")}
+        report.check("the slow path is named, and no other", slow == wanted, verdict)
+        named = any(f"The path to {at.addresses[1]} is slower" in sentence for sentence in verdict["sentences"])
+        report.check("in a sentence", named, verdict["sentences"])
+
+
 def token_bucket(lab: Lab) -> dict[str, Any]:
     """Reads through a token bucket at the server's way out."""
     with ground(lab) as at:
@@ -282,7 +328,10 @@ def check(situation: Situation, lab: Lab, report: Report) -> None:
     report.check("evidence and what to try next", bool(found["evidence"]) and bool(found["next"]), found)
 
 
-SCENARIOS = {f"verdict {situation.name}": partial(check, situation) for situation in SITUATIONS}
+SCENARIOS = {f"verdict {situation.name}": partial(check, situation) for situation in SITUATIONS} | {
+    "verdict of a check through a limited link": check_limited,
+    "verdict of a check with one slow path of three": check_slow_path,
+}
 
 
 def repeat(manometer: Path, times: int, patterns: list[str]) -> int:

@@ -64,19 +64,26 @@ pub struct SlowPath {
     pub because: Option<String>,
 }
 
-impl SlowPath {
-    /// In a sentence.
-    pub fn sentence(&self) -> String {
-        let because = self.because.as_ref().map_or_else(String::new, |because| format!(" ({because})"));
-        format!(
-            "The path to {} is slower than the others: {} {} of {} where they do {}{because}.",
-            self.address,
-            self.protocol.name(),
-            self.phase,
-            self.rate,
-            self.others
-        )
-    }
+/// A sentence for each address that has slow phases, with what held the slowest of them back.
+pub fn slow_sentences(slow: &[SlowPath]) -> Vec<String> {
+    let mut addresses: Vec<IpAddr> = slow.iter().map(|path| path.address).collect();
+    addresses.dedup();
+    addresses.iter().map(|address| slow_sentence(*address, slow)).collect()
+}
+
+fn slow_sentence(address: IpAddr, slow: &[SlowPath]) -> String {
+    let own = || slow.iter().filter(|path| path.address == address);
+    let name = |path: &SlowPath| format!("{} {}", path.protocol.name(), path.phase);
+    let figures: Vec<String> =
+        own().map(|path| format!("{} {} (the others {})", name(path), path.rate, path.others)).collect();
+    let share = |path: &SlowPath| path.rate.0 / path.others.0;
+    let slowest = own().min_by(|a, b| share(a).total_cmp(&share(b)));
+    let because = slowest.and_then(|path| Some(format!(" Its {}: {}.", name(path), path.because.as_ref()?)));
+    format!(
+        "The path to {address} is slower than the others: {}.{}",
+        figures.join(", "),
+        because.unwrap_or_default()
+    )
 }
 
 /// The paths that work but carry less than half of what the others do. Where this client was the limit, that says nothing
@@ -186,10 +193,15 @@ mod tests {
         assert_eq!(slow_of(16_000_000_000, Bound::Network), []);
         let found = slow_of(3_000_000_000, Bound::Network);
         assert_eq!(found.len(), 1);
+        let mut both =
+            [found[0].clone(), SlowPath { phase: "read", rate: ByteRate(2e8), ..found[0].clone() }];
+        both[1].because = Some("network-bound: by it".into());
         assert_eq!(
-            found[0].sentence(),
-            "The path to 192.168.170.2 is slower than the others: nfs write of 300.0 MB/s where they do \
-             3.1 GB/s (held back by it)."
+            slow_sentences(&both),
+            [
+                "The path to 192.168.170.2 is slower than the others: nfs write 300.0 MB/s (the others 3.1 GB/s), \
+             nfs read 200.0 MB/s (the others 3.1 GB/s). Its nfs read: network-bound: by it."
+            ]
         );
         assert_eq!(slow_of(3_000_000_000, Bound::Client), [], "then it says nothing of the path");
         let mut broken = rows(3_000_000_000, Bound::Network);

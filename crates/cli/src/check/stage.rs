@@ -11,7 +11,7 @@ use metrics::{Interval, OpKind};
 use reactor::clock;
 use stats::limit::{Bound, Finding};
 
-use super::limit;
+use super::limit::{self, Alone};
 use super::request::Load;
 use super::row::{ClientLoad, Phase, Second};
 use super::sampler::Sampler;
@@ -35,6 +35,8 @@ pub struct Bench {
     pub messages: Messages,
     /// What a signal must reach.
     pub interrupt: Interrupt,
+    /// What this host is known to be able to.
+    pub alone: Alone,
 }
 
 /// A stage that ran: what is shown of it, and what the next one needs.
@@ -129,7 +131,8 @@ impl Bench {
         let samples = sampler.within(window_ns.0, window_ns.1);
         let nic = result.facts.connections.first().and_then(|connection| card_of(connection.local.ip()));
         let client = ClientLoad { cores: core_loads(&samples), nic };
-        let limit = limit::find(&self.load, &result, &work, &samples);
+        let loopback = client.nic.as_ref().is_some_and(|nic| nic.loopback);
+        let limit = limit::find(&self.load, &self.alone, &result, &work, &samples, loopback);
         let phase = phase(&result, seconds, client, limit);
         progress.end(&summary(&phase));
         Ok(Ran {

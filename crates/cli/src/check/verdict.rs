@@ -61,8 +61,7 @@ impl Best {
 impl Verdict {
     /// The paths in sentences, the bad ones named.
     pub fn of_paths(&self) -> Vec<String> {
-        let slow = self.slow_paths.iter().map(SlowPath::sentence);
-        std::iter::once(self.working.clone()).chain(slow).collect()
+        std::iter::once(self.working.clone()).chain(paths::slow_sentences(&self.slow_paths)).collect()
     }
 
     /// All of it in sentences.

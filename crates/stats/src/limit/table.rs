@@ -69,7 +69,9 @@ pub(super) fn rows(host: &Host) -> Vec<EvidenceRow> {
 }
 
 fn network_rows(host: &Host, row: &mut dyn FnMut(&str, String, String, &str)) {
-    for card in host.cards.iter().filter(|card| card.bytes_per_s > 0.0).take(4) {
+    // A few packets of something else are on every host.
+    let most = host.cards.iter().map(|card| card.bytes_per_s).fold(0.0, f64::max);
+    for card in host.cards.iter().filter(|card| card.bytes_per_s > 0.01 * most).take(4) {
         let value = units::ByteRate(card.bytes_per_s).as_bits();
         match card.speed {
             Some(speed) => {
