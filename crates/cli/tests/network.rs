@@ -29,7 +29,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-const BRIEF: [&str; 4] = ["--duration", "300ms", "--ramp", "100ms"];
+const BRIEF: [&str; 4] = ["--duration", "500ms", "--ramp", "200ms"];
 
 #[test]
 fn every_link_is_measured_in_every_way() {
@@ -51,7 +51,7 @@ fn every_link_is_measured_in_every_way() {
     let links = document["links"].as_array().unwrap();
     assert_eq!(links.len(), 24);
     for link in links {
-        assert!(link["throughput"]["mean"].as_f64().unwrap() > 0.0, "{link}");
+        assert!(link["throughput"]["mean"].as_f64().is_some_and(|rate| rate > 0.0), "{link}");
         assert!(link["tcp"]["mss_bytes"].as_u64().unwrap() > 1000, "{link}");
         let limits = link["tcp"]["limits"].as_object().unwrap();
         let sum: f64 = limits.values().map(|share| share.as_f64().unwrap()).sum();

@@ -26,9 +26,14 @@ pub fn of(
         Some(ip) => Ok(ip),
         // They are processes of this host.
         None if matches!(launcher, Launcher::Local { .. }) => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        None => resolved(host).or_else(|why| own(member).ok_or(why)),
+        None => resolved(host).or_else(|why| own(member).filter(of_a_host).ok_or(why)),
     };
     hosts.iter().enumerate().map(address).collect()
+}
+
+/// Others could reach one host there: what an agent says is not believed further than that.
+fn of_a_host(ip: &IpAddr) -> bool {
+    !(ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() || *ip == IpAddr::V4(Ipv4Addr::BROADCAST))
 }
 
 fn resolved(host: &str) -> Result<IpAddr, String> {
@@ -77,5 +82,9 @@ mod tests {
         let own = |member: usize| Some(IpAddr::V4(Ipv4Addr::new(10, 244, 0, member as u8)));
         let found = of(&launcher, &hosts, &[], &own).unwrap();
         assert_eq!(found, ["10.244.0.0", "10.9.8.7", "10.244.0.2"].map(|ip| ip.parse::<IpAddr>().unwrap()));
+        for nonsense in ["127.0.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1"] {
+            let error = of(&launcher, &hosts, &[], &|_| nonsense.parse().ok()).unwrap_err();
+            assert!(error.contains("--address a pod of nobody=IP"), "{error}");
+        }
     }
 }
