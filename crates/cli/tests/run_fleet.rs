@@ -207,6 +207,13 @@ fn what_cannot_be_a_fleet_is_one_line() {
         let ended = run(lab.command().args(&flags).arg(&file));
         ended.assert_one_line(2, &words);
     }
+    let job = "job: {name: w, region: {size: {bytes: 4096}}, logs: {latency: DATA/log}}";
+    let logs = format!("targets: {{t: 'null:'}}\nworkloads: {{w: {{ops: read, {job}}}}}\nsteady: none\n");
+    for flags in [&[][..], &["--dry-run"]] {
+        let ended = carry_out(&lab, &logs, "2", flags);
+        ended.assert_one_line(2, &["job \"w\" writes a log", "one host alone"]);
+    }
+    assert_eq!(names(&lab.data()), Vec::<String>::new(), "no empty log is made");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use experiment::{Fleet, Launcher, Logs, Plan, escape_braces, fio, host_list};
+use experiment::{Fleet, Launcher, Plan, escape_braces, fio, host_list};
 
-use crate::fleet::read_hosts;
+use crate::fleet::{check_for_several, read_hosts};
 use crate::run::Refusal;
 
 /// The plan, for the hosts that the command line names; as it is when it names none.
@@ -24,20 +24,7 @@ pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, Refusal> {
         }
     }
     let hosts = host_list(&lists.join("\n")).map_err(|error| Refusal::Usage(format!("--client: {error}")))?;
-    for cell in &plan.cells {
-        let Some(job) = &cell.workload.job else { continue };
-        let only_here = [
-            (job.logs != Logs::default(), "writes a log of its operations or figures"),
-            (job.replay.is_some(), "plays a log of operations back"),
-        ];
-        if let Some((_, what)) = only_here.into_iter().find(|(asked, _)| *asked) {
-            return Err(Refusal::Usage(format!(
-                "--client: job {:?} {what}, which is done on one host alone; leave it out, or run `manometer fio` on \
-                 that host",
-                cell.name
-            )));
-        }
-    }
+    check_for_several(&plan).map_err(|line| Refusal::Usage(format!("--client: {line}")))?;
     let launcher = Launcher::Ssh { hosts, options: Vec::new(), binary: None };
     for cell in &mut plan.cells {
         // Job files know no variables of hosts: a brace in a name is a brace.

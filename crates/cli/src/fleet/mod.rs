@@ -1,6 +1,7 @@
 //! Which hosts a command uses, as flags: the same for `run`, `check` and `network`, and the same as the section `fleet` of an
 //! experiment file says.
 
+mod alone;
 mod password;
 mod pods;
 mod start;
@@ -8,6 +9,7 @@ mod start;
 mod tests;
 mod words;
 
+pub use alone::check_for_several;
 pub use start::start;
 
 use std::path::PathBuf;

@@ -62,7 +62,11 @@ pub fn plan(file: &Path, arguments: &RunArguments) -> Result<Plan, Refusal> {
     let plan = experiment::parse(&Source { file: &name, text }, &settings)
         .map_err(|faults| Refusal::Faults(faults.to_string()))?;
     let fleet = arguments.fleet.fleet(plan.fleet).map_err(Refusal::Usage)?;
-    Ok(Plan { fleet, ..plan })
+    let plan = Plan { fleet, ..plan };
+    if plan.fleet.is_some() {
+        crate::fleet::check_for_several(&plan).map_err(Refusal::Usage)?;
+    }
+    Ok(plan)
 }
 
 /// Prepares a new run of `plan`.
