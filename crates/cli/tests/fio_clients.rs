@@ -111,6 +111,12 @@ fn each_host_and_all_together_come_out_in_fios_shapes() {
         ("beta", "All clients"),
     ];
     assert_eq!(entries, expected, "{}", ended.stdout);
+    // A worker for each job and host, whose times add up but for what is less than a millisecond of each.
+    let all = ended.stdout.split_once("\nAll clients: ").unwrap().1;
+    assert!(all.starts_with("(groupid=1, jobs=4): err= 0: "), "{all}");
+    let time = |one: &Value| one["job_runtime"].as_u64().unwrap();
+    let sum: u64 = stats[..4].iter().map(time).sum();
+    assert!((sum..=sum + 4).contains(&time(&stats[4])), "{sum}: {}", stats[4]);
     assert!(ended.stdout.contains("\n<alpha> Starting 2 processes\n<beta> Starting 2 processes\n"));
 }
 

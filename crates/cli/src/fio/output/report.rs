@@ -60,7 +60,6 @@ impl Report {
         let milliseconds = outcome.finished.as_millisecond() - outcome.started.as_millisecond();
         let entries = entries::entries(outcome);
         let clients = clients(outcome);
-        let all: usize = clients.iter().map(|client| client.entries.len()).sum();
         let jobs = outcome.plan.cells.iter().filter_map(|cell| cell.workload.job.as_ref());
         let global_options = jobs.map(|job| &job.report.global_options).find(|options| !options.is_empty());
         let hidden = !entries.is_empty() && entries.iter().all(|entry| entry.report.hide_disks);
@@ -72,7 +71,7 @@ impl Report {
             eta_s: if still_running { UNKNOWN_S } else { 0 },
             global_options: global_options.cloned().unwrap_or_default().into_iter().collect(),
             disks: if hidden { Vec::new() } else { outcome.disks.clone() },
-            all_clients: if all > 1 { entries::together(ALL_CLIENTS, &entries) } else { None },
+            all_clients: all_clients(&clients, &entries),
             clients,
             entries,
         }
@@ -102,6 +101,17 @@ fn clients(outcome: &Outcome) -> Vec<Client> {
         entries: entries::of_host(outcome, name),
     };
     names.iter().map(client).collect()
+}
+
+/// All jobs of all hosts as one, when there are several. What is said of the run as a whole is that of `whole`.
+fn all_clients(clients: &[Client], whole: &[Entry]) -> Option<Entry> {
+    let each: Vec<Entry> = clients.iter().flat_map(|client| client.entries.clone()).collect();
+    if each.len() < 2 {
+        return None;
+    }
+    let said = entries::together(ALL_CLIENTS, whole)?;
+    let all = entries::together(ALL_CLIENTS, &each)?;
+    Some(Entry { steady: said.steady, own: said.own, ..all })
 }
 
 /// The three numbers that say what latency was aimed at: nanoseconds, microseconds, percent.
