@@ -19,7 +19,7 @@ HOME=HOMES/$2; export HOME; mkdir -p \"$HOME\"; unset XDG_CACHE_HOME XDG_STATE_H
 exec /bin/sh -c \"$3\"
 ";
 
-fn clients(lab: &Lab, arguments: &[&str]) -> Ended {
+fn clients(lab: &Lab, hosts: &[&str], arguments: &[&str]) -> Ended {
     let tools = lab.path("tools");
     std::fs::create_dir_all(&tools).unwrap();
     let ssh = tools.join("ssh");
@@ -31,11 +31,13 @@ fn clients(lab: &Lab, arguments: &[&str]) -> Ended {
     command.env_remove("XDG_DATA_HOME").env_remove("XDG_STATE_HOME");
     command.arg(format!("--results={}", lab.path("results.sqlite").display()));
     command.arg(format!("--journal-dir={}", lab.path("journal").display()));
-    command.args(["--client=me@alpha:2222", "--client=beta"]).args(arguments);
+    command.args(hosts.iter().map(|host| format!("--client={host}"))).args(arguments);
     let ended = run(&mut command);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     ended
 }
+
+const BOTH: [&str; 2] = ["me@alpha:2222", "beta"];
 
 const JOBS: [&str; 8] = [
     "--ioengine=null",
@@ -51,7 +53,7 @@ const JOBS: [&str; 8] = [
 #[test]
 fn each_host_and_all_together_come_out_in_fios_shapes() {
     let lab = Lab::new();
-    let ended = clients(&lab, &[&["--output-format=json"], &JOBS[..]].concat());
+    let ended = clients(&lab, &BOTH, &[&["--output-format=json"], &JOBS[..]].concat());
     let document: Value =
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:#?}"));
     let stats = document["client_stats"].as_array().unwrap();
@@ -85,7 +87,7 @@ fn each_host_and_all_together_come_out_in_fios_shapes() {
         assert_eq!(one["error"], 0);
     }
 
-    let ended = clients(&lab, &[&["--output-format=terse,normal"], &JOBS[..]].concat());
+    let ended = clients(&lab, &BOTH, &[&["--output-format=terse,normal"], &JOBS[..]].concat());
     let lines: Vec<&str> = ended.stdout.lines().collect();
     let terse: Vec<&str> = lines
         .iter()
@@ -125,6 +127,16 @@ fn names_of_files_may_have_the_client_in_them() {
     let lab = Lab::new();
     let directory = format!("--directory={}", lab.data().display());
     let write = ["--name=w", "--rw=write", "--size=64k", "--bs=4k", "--filename_format=$clientuid.$jobnum"];
-    clients(&lab, &[&[directory.as_str()], &write[..]].concat());
+    clients(&lab, &BOTH, &[&[directory.as_str()], &write[..]].concat());
     assert_eq!(names(&lab.data()), ["alpha.0", "beta.0"]);
+}
+
+#[test]
+fn one_job_on_one_host_is_the_whole() {
+    let lab = Lab::new();
+    let job = ["--output-format=json", "--ioengine=null", "--size=1m", "--name=r", "--rw=read"];
+    let document: Value = serde_json::from_str(&clients(&lab, &BOTH[1..], &job).stdout).unwrap();
+    let stats = document["client_stats"].as_array().unwrap();
+    assert_eq!((stats.len(), &stats[0]["jobname"], &stats[0]["hostname"]), (1, &"r".into(), &"beta".into()));
+    assert!(stats[0]["manometer"]["verdict"].is_object(), "{}", stats[0]);
 }

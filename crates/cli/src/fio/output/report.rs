@@ -59,7 +59,14 @@ impl Report {
     fn in_zone(outcome: &Outcome, still_running: bool, zone: TimeZone) -> Report {
         let milliseconds = outcome.finished.as_millisecond() - outcome.started.as_millisecond();
         let entries = entries::entries(outcome);
-        let clients = clients(outcome);
+        let mut clients = clients(outcome);
+        let all_clients = all_clients(&clients, &entries);
+        if let ([client], [whole]) = (clients.as_mut_slice(), entries.as_slice())
+            && let [only] = client.entries.as_mut_slice()
+        {
+            // One job on one host is the whole.
+            *only = Entry { steady: whole.steady.clone(), own: whole.own.clone(), ..only.clone() };
+        }
         let jobs = outcome.plan.cells.iter().filter_map(|cell| cell.workload.job.as_ref());
         let global_options = jobs.map(|job| &job.report.global_options).find(|options| !options.is_empty());
         let hidden = !entries.is_empty() && entries.iter().all(|entry| entry.report.hide_disks);
@@ -71,7 +78,7 @@ impl Report {
             eta_s: if still_running { UNKNOWN_S } else { 0 },
             global_options: global_options.cloned().unwrap_or_default().into_iter().collect(),
             disks: if hidden { Vec::new() } else { outcome.disks.clone() },
-            all_clients: all_clients(&clients, &entries),
+            all_clients,
             clients,
             entries,
         }
