@@ -5,12 +5,11 @@
 mod run_support;
 mod support;
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use run_support::{Lab, names};
 use serde_json::Value;
-use support::{Ended, run};
+use support::{Ended, install, run};
 
 /// Runs the command for the host here, with a home directory of its own.
 const SSH: &str = "#!/bin/sh
@@ -23,8 +22,9 @@ fn clients(lab: &Lab, hosts: &[&str], arguments: &[&str]) -> Ended {
     let tools = lab.path("tools");
     std::fs::create_dir_all(&tools).unwrap();
     let ssh = tools.join("ssh");
-    std::fs::write(&ssh, SSH.replace("HOMES", &lab.path("homes").display().to_string())).unwrap();
-    std::fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let script = lab.path("ssh.sh");
+    std::fs::write(&script, SSH.replace("HOMES", &lab.path("homes").display().to_string())).unwrap();
+    install(&script, &ssh);
     let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
     let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
     command.arg("fio").current_dir(lab.data()).env("HOME", lab.directory.path()).env("PATH", path);

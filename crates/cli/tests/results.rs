@@ -471,7 +471,10 @@ fn a_file_where_nothing_may_be_written_is_read_and_not_changed() {
     use std::os::unix::process::CommandExt;
     let (directory, path) = file();
     let program = directory.path().join("manometer");
-    std::fs::copy(env!("CARGO_BIN_EXE_manometer"), &program).unwrap();
+    // Another process copies it: what this one has open for writing cannot be run as long as a child that another test just
+    // forked has it open, too.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_manometer")).arg(&program).status();
+    assert!(copied.unwrap().success());
     let mode = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use store::{CellRecord, CellResult, Store};
+use store::{CellRecord, CellResult, State, Store};
 use tempfile::TempDir;
 
 use crate::support::{Ended, run, wait_until};
@@ -67,12 +67,13 @@ impl Lab {
         (ended, json)
     }
 
-    /// Waits until the first cell of the last run has so many intervals.
+    /// Waits until a run is under way and its first cell has so many intervals; one that ended before is not meant.
     pub fn wait_for_intervals(&self, count: usize) {
         wait_until("an interval", || {
             let Ok(store) = Store::open_existing(&self.path("results.sqlite")) else { return false };
             let Ok(record) = store.run("last") else { return false };
-            store.intervals(&record.id, 0, "measure", 0, 0..u32::MAX).is_ok_and(|all| all.count() >= count)
+            let intervals = || store.intervals(&record.id, 0, "measure", 0, 0..u32::MAX);
+            record.state == State::Running && intervals().is_ok_and(|all| all.count() >= count)
         });
     }
 

@@ -5,7 +5,7 @@
 mod rest;
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -175,6 +175,13 @@ pub fn run(command: &mut Command) -> Ended {
 pub fn start(command: &mut Command) -> Running {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     Running(Some(child))
+}
+
+/// Puts a program where it can be run at once. Another process copies it: what this one has open for writing cannot be run as long
+/// as a child that another test just forked has it open, too.
+pub fn install(from: &Path, to: &Path) {
+    let made = Command::new("install").arg("-m755").arg(from).arg(to).status().unwrap();
+    assert!(made.success(), "{} was not made", to.display());
 }
 
 /// A process under way; killed if the test ends before it.

@@ -1,7 +1,6 @@
 //! The launcher against a `kubectl` that is a small script, and the manifests as they are kept for Kubernetes' own check.
 
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -44,9 +43,15 @@ exit 9
 "#,
             directory.path().display()
         );
-        let path = directory.path().join("kubectl");
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // A program that this process has open for writing cannot be run by a child that another test just forked.
+        let new = directory.path().join("kubectl.new");
+        std::fs::write(&new, script).unwrap();
+        let made = std::process::Command::new("install")
+            .arg("-m755")
+            .arg(&new)
+            .arg(directory.path().join("kubectl"))
+            .status();
+        assert!(made.unwrap().success());
         let fake = Self(directory);
         fake.write("calls", "");
         fake.write("events", r#"{"items": []}"#);
