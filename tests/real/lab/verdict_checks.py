@@ -168,6 +168,25 @@ def token_bucket(lab: Lab) -> dict[str, Any]:
         return limit(lab, at.near, url, READ)
 
 
+def without_echoes(command: list[str]) -> list[str]:
+    """A namespace of its own lets nobody send ICMP echoes (ping_group_range), and the program may not make packets itself."""
+    return ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", *command]
+
+
+def token_bucket_without_echoes(lab: Lab) -> dict[str, Any]:
+    """The same for a user who may not send echoes."""
+    with ground(lab) as at:
+        url = at.array()
+        at.shape(at.far, "mmf1", *TBF)
+        return limit(lab, at.near, url, READ, wrap=without_echoes)
+
+
+def slow_array_without_echoes(lab: Lab) -> dict[str, Any]:
+    """The array gives no more than 8 MB/s to a user who may not send echoes."""
+    with ground(lab) as at:
+        return limit(lab, at.near, at.array("*/nfs=bandwidth:8MB/s"), READ, wrap=without_echoes)
+
+
 def shaped_class(lab: Lab) -> dict[str, Any]:
     """Writes through a class of a shaper at the client's way out."""
     with ground(lab) as at:
@@ -305,11 +324,13 @@ class Situation:
 
 SITUATIONS = [
     Situation("link limited by a token bucket (tbf)", token_bucket, "network", ("path-rate",)),
+    Situation("limited link, echoes not allowed", token_bucket_without_echoes, "network", ("path-rate",)),
     Situation("link limited by a shaper's class (htb)", shaped_class, "network", ("path-rate",)),
     Situation("client with a processor quota", quota, "client", ("cpu-quota",)),
     Situation("client's cores busy with others", others, "client", ("other-programs",)),
     Situation("slow server", slow_server, "target", ("service", "not-taken")),
     Situation("array with limited bandwidth", slow_array, "target", ("service", "not-taken")),
+    Situation("limited array, echoes not allowed", slow_array_without_echoes, "target", ("service", "not-taken")),
     Situation("lossy link", lossy, "network", ("loss",)),
     Situation("small packets", small_packets, "network", ("small-packets",)),
     Situation("one slow path of four", slow_path, "network", ("slow-path",)),

@@ -251,6 +251,8 @@ fn group<'a>(
                         }
                     };
                     finish(context, cell, started, &ended);
+                    // Written down first: who waited for it begins no earlier than it ended.
+                    together.ended(cell.index);
                     ended
                 };
                 scope.spawn(lead)
@@ -284,7 +286,6 @@ fn lead(
             Ended::early(cell, fault)
         }
     };
-    together.ended(cell.index);
     match together.closed_by(cell.index) {
         Some(other) if ended.result.is_none() && ended.failure.is_none() => {
             let failure = format!("not begun: cell {} ended the group before", other + 1);

@@ -13,6 +13,8 @@ pub(super) const CARD_FULL: f64 = 0.9;
 pub(super) const GROWN: f64 = 3.0;
 /// The much longer.
 pub(super) const GROWN_BY_S: f64 = 0.0015;
+/// A growth that is shorter than this, in seconds, is no sign of any queue.
+const LITTLE_S: f64 = 0.0003;
 /// A sender with something to send for less of the time than this is not held back by the path.
 pub(super) const BUSY: f64 = 0.7;
 /// Above this share of lost segments TCP no longer fills a path (Mathis and others, 1997: rate falls with the root of it).
@@ -94,16 +96,31 @@ fn busiest(host: &Host) -> Option<&Path> {
 /// How much longer than it must a packet is under way: how sure that is, and in words. Echoes are better than a
 /// connection's own time, which holds the wait for an answer where requests are small.
 pub(super) fn queue(path: &Path) -> Option<(Confidence, String)> {
-    let grown = |now: f64| now >= path.least_rtt_s * GROWN && now - path.least_rtt_s >= GROWN_BY_S;
     let least = time(path.least_rtt_s);
     match path.echo_s {
-        Some(echo) => grown(echo)
+        Some(echo) => grown(path, echo)
             .then(|| (Confidence::High, format!("round trip {} under load, {least} without", time(echo)))),
         // Data that is sent is acknowledged at once: the time is the path's.
-        None => (path.sends() && path.busy >= BUSY && grown(path.rtt_s)).then(|| {
+        None => (path.sends() && path.busy >= BUSY && grown(path, path.rtt_s)).then(|| {
             (Confidence::Medium, format!("round trip {} under load, {least} without", time(path.rtt_s)))
         }),
     }
+}
+
+/// Whether acknowledgements come late on a path where nothing tells if they wait on the way or for the target's answer, which
+/// carries them.
+pub(super) fn hidden(path: &Path) -> bool {
+    path.echo_s.is_none() && !path.sends() && path.least_rtt_s > 0.0 && grown(path, path.rtt_s)
+}
+
+/// Whether echoes show that no packets wait: even the little that a short queue is would be seen.
+pub(super) fn free(path: &Path) -> bool {
+    let least = path.least_rtt_s;
+    path.echo_s.is_some_and(|echo| echo < least * GROWN || echo - least < LITTLE_S)
+}
+
+fn grown(path: &Path, now_s: f64) -> bool {
+    now_s >= path.least_rtt_s * GROWN && now_s - path.least_rtt_s >= GROWN_BY_S
 }
 
 /// One path far behind others that do the same.

@@ -3,6 +3,7 @@
 use super::client::FULL;
 use super::evidence::{Disk, Host, Kind, Load, Path};
 use super::finding::{Bound, Cause, Confidence, Found};
+use super::network;
 use super::words::{percent, time};
 
 /// Lanes are in use when Little's law finds this share of them busy.
@@ -174,6 +175,18 @@ fn depth(host: &Host) -> Option<Found> {
 fn service(host: &Host) -> Found {
     let load = &host.load;
     let path = main_path(host);
+    if let Some(path) = path.filter(|path| load.kind == Kind::Network && network::hidden(path)) {
+        let why = format!(
+            "operations take {}; their acknowledgements {}, and {} at best: whether packets wait on the way or the target \
+             answers late cannot be told without echoes",
+            time(load.latency_s),
+            time(path.rtt_s),
+            time(path.least_rtt_s)
+        );
+        let next = "let this user send echoes (net.ipv4.ping_group_range) and the target answer them; or measure the path \
+                    with manometer network";
+        return Found::new(Bound::Unclear, Cause::Nothing, Confidence::Low, why, next);
+    }
     let trip = path.map(round_trip_s).filter(|trip| *trip > 0.0);
     let why = match (load.kind, trip) {
         (Kind::Network, Some(trip)) => format!(
@@ -183,7 +196,7 @@ fn service(host: &Host) -> Found {
         ),
         _ => format!("operations take {} while the client has time left", time(load.latency_s)),
     };
-    let known = load.kind == Kind::Local || path.is_some_and(|path| path.echo_s.is_some());
+    let known = load.kind == Kind::Local || path.is_some_and(network::free);
     let confidence = match (known, host.busy < 0.8) {
         (true, true) => Confidence::High,
         (true, false) | (false, true) => Confidence::Medium,

@@ -85,6 +85,9 @@ fn with_room_everywhere_it_is_the_target() {
     // Without echoes it is not as sure.
     let finding = says(Bound::Target, Cause::Service, |host| host.paths[0].echo_s = None);
     assert!(finding.confidence < Confidence::High);
+    // With a queue that is too short to be called the limit neither.
+    let finding = says(Bound::Target, Cause::Service, |host| host.paths[0].echo_s = Some(0.001));
+    assert!(finding.confidence < Confidence::High);
 }
 
 #[test]
@@ -210,10 +213,15 @@ fn a_queue_on_the_path_is_its_rate() {
         (path.busy, path.echo_s, path.rtt_s) = (0.98, None, 0.02);
     });
     assert_eq!(finding.confidence, Confidence::Medium);
-    // With small requests a connection's own time holds the target's.
-    says(Bound::Target, Cause::Service, |host| {
+    // With small requests a connection's own time holds the target's: only when it is short it says something.
+    let finding = says(Bound::Unclear, Cause::Nothing, |host| {
         reads(host);
         (host.paths[0].echo_s, host.paths[0].rtt_s) = (None, 0.04);
+    });
+    assert!(finding.sentence.contains("cannot be told without echoes"), "{}", finding.sentence);
+    says(Bound::Target, Cause::Service, |host| {
+        reads(host);
+        (host.paths[0].echo_s, host.paths[0].rtt_s) = (None, 0.0002);
     });
 }
 
