@@ -6,6 +6,7 @@ collide neither with the machine's nor with those of a run in parallel.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from .process import Child, run, wait_until
@@ -81,3 +82,19 @@ def veth(near: Namespace, far: Namespace, number: int, mtu_near: int, mtu_far: i
         run(place.client(["ip", "link", "set", name, "mtu", str(mtu), "up"]))
         run(place.client(["ip", "address", "add", f"{address}/24", "dev", name]))
     return ends[0][2], ends[1][2]
+
+
+def delay_line(near: Namespace, far: Namespace, milliseconds: float, first: list[str]) -> tuple[Child, str]:
+    """Joins two namespaces by a cable on which each packet is under way for so long; the address of the far end.
+
+    `first` is put before the command: who carries the packets must not be late.
+    """
+    names = ("mmdn", "mmdf")
+    ends = ((near, names[0], "10.98.0.1"), (far, names[1], "10.98.0.2"))
+    arguments = [str(milliseconds), *(word for place, name, _ in ends for word in (str(place.pid), name))]
+    child = Child([*first, sys.executable, "-m", "lab.delay_line", *arguments], near.directory / "delay_line.log")
+    wait_until("the delay line", lambda: "ready" in child.text(), 10, child)
+    for place, name, address in ends:
+        run(place.client(["ip", "link", "set", name, "up"]))
+        run(place.client(["ip", "address", "add", f"{address}/24", "dev", name]))
+    return child, ends[1][2]

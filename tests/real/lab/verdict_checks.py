@@ -20,7 +20,7 @@ from .ganesha import Ganesha
 from .groups import disk_rate, processor_share
 from .lab import Lab
 from .manometer import SLACK_SECONDS, Manometer
-from .place import Namespace, Place, veth
+from .place import delay_line, Namespace, Place, veth
 from .process import Child, run, wait_until
 from .report import Report
 
@@ -302,9 +302,12 @@ def low_rate(lab: Lab) -> dict[str, Any]:
 
 
 def small_window(lab: Lab) -> dict[str, Any]:
-    """The server's sockets have room for less than two segments."""
-    with ground(lab) as at:
-        run(at.far.client(["sh", "-c", "echo 2304 2304 2304 > /proc/sys/net/ipv4/tcp_rmem"]))
+    """The server's sockets have room for 64 KiB, and packets are under way for 5 ms each way."""
+    with ground(lab, cables=0) as at:
+        run(at.far.client(["sh", "-c", "echo 4096 65536 65536 > /proc/sys/net/ipv4/tcp_rmem"]))
+        line, address = delay_line(at.near, at.far, 5, FIRST)
+        at.stack.callback(line.stop)
+        at.addresses.append(address)
         return limit(lab, at.near, at.array(), WRITE)
 
 

@@ -169,32 +169,48 @@ pub(super) fn closed_window(host: &Host) -> Option<Found> {
 /// The most that a window lets through is its size a round trip.
 fn window(host: &Host) -> Option<Found> {
     let path = busiest(host)?;
+    let filled = |rate: f64, window: f64| match window {
+        0.0 => 0.0,
+        window => rate / path.connections.max(1.0) * path.least_rtt_s / window,
+    };
+    let found = |why: String, next, share| {
+        found(Cause::Window, Confidence::High, why, next)
+            .map(|found| found.at(path.name.clone()).share(share))
+    };
     if path.sends() {
-        if path.window_limited < 0.5 || path.peer_window == 0.0 || path.peer_window >= SMALL_WINDOW {
+        let filled = filled(path.sent, path.peer_window);
+        // The kernel counts a window as closed only while not a segment fits: one that opens in little steps is hardly ever.
+        let closed = path.window_limited >= 0.5;
+        if !(closed || filled >= WINDOW_USED) || path.peer_window == 0.0 || path.peer_window >= SMALL_WINDOW {
             return None;
         }
-        let why = format!(
-            "the target offers a window of {}, which was full {} of the time",
-            units::Size(path.peer_window as u64).rounded(),
-            percent(path.window_limited)
-        );
+        let window = units::Size(path.peer_window as u64).rounded();
+        let why = match closed {
+            true => format!(
+                "the target offers a window of {window}, which was full {} of the time",
+                percent(path.window_limited)
+            ),
+            false => format!(
+                "the target offers a window of {window} a connection, of which a round trip of {} fills {}",
+                time(path.least_rtt_s),
+                percent(filled.min(1.0))
+            ),
+        };
         let next = "raise the receive buffer at the target (net.ipv4.tcp_rmem), or use more connections";
-        return found(Cause::Window, Confidence::High, why, next)
-            .map(|found| found.at(path.name.clone()).share(path.window_limited));
+        return found(why, next, if closed { path.window_limited } else { filled });
     }
-    let under_way = path.received / path.connections.max(1.0) * path.least_rtt_s;
-    if path.own_window == 0.0 || under_way < WINDOW_USED * path.own_window {
+    let filled = filled(path.received, path.own_window);
+    if filled < WINDOW_USED {
         return None;
     }
     let why = format!(
         "this host offers a window of {} a connection, of which a round trip of {} fills {}",
         units::Size(path.own_window as u64).rounded(),
         time(path.least_rtt_s),
-        percent((under_way / path.own_window).min(1.0))
+        percent(filled.min(1.0))
     );
     let next = "raise the receive buffer here (net.ipv4.tcp_rmem), or use more connections";
-    found(Cause::Window, Confidence::High, why, next)
-        .map(|found| found.at(path.name.clone()).share(under_way / path.own_window))
+    found(why, next, filled)
 }
 
 /// Packets wait somewhere on the way: something there is full, whatever its rate is.

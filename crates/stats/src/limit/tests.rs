@@ -182,6 +182,25 @@ fn windows_and_unread_data_of_readers_are_seen() {
 }
 
 #[test]
+fn a_window_of_the_target_that_a_round_trip_fills_is_the_limit() {
+    let small = |sent: f64, window: f64| {
+        move |host: &mut Host| {
+            let path = &mut host.paths[0];
+            (path.sent, path.peer_window, path.least_rtt_s) = (sent, window, 0.01);
+            (path.echo_s, path.rtt_s, path.window_limited) = (Some(0.0101), 0.0102, 0.43);
+        }
+    };
+    // 24 MB/s on four connections are 60 kB a round trip of 10 ms each.
+    let finding = says(Bound::Network, Cause::Window, small(24e6, 65536.0));
+    assert!(
+        finding.sentence.contains("64.0 KiB a connection") && finding.sentence.contains("92 %"),
+        "{finding:?}"
+    );
+    says(Bound::Target, Cause::Service, small(12e6, 65536.0));
+    says(Bound::Target, Cause::Service, small(240e6, 655_360.0));
+}
+
+#[test]
 fn a_full_card_comes_before_a_full_core() {
     let finding = says(Bound::Network, Cause::LineRate, |host| {
         host.cards[0].speed = Some(375e6);
