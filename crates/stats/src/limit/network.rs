@@ -18,7 +18,10 @@ const LITTLE_S: f64 = 0.0003;
 /// A sender with something to send for less of the time than this is not held back by the path.
 pub(super) const BUSY: f64 = 0.7;
 /// Above this share of lost segments TCP no longer fills a path (Mathis and others, 1997: rate falls with the root of it).
-pub(super) const LOSSY: f64 = 0.002;
+const LOSSY: f64 = 0.002;
+/// Above this share of segments that came out of order some were lost: one that is missing puts many behind it out of order, and
+/// a host that moves a receiver between its cores does so to a few in a thousand, with nothing lost.
+const DISORDERLY: f64 = 0.01;
 /// Fewer segments than this say nothing of shares.
 const ENOUGH_SEGMENTS: u64 = 500;
 /// A path with less than this share of what the others carry is slow.
@@ -230,15 +233,18 @@ fn rate(host: &Host) -> Option<Found> {
     found(Cause::PathRate, confidence, why, next).map(|found| found.at(path.name.clone()))
 }
 
+/// What is seen of lost segments at this end, and from which share on it counts.
+pub(super) fn losses(path: &Path) -> (f64, f64) {
+    if path.sends() { (path.resent, LOSSY) } else { (path.out_of_order, DISORDERLY) }
+}
+
 /// The share of segments that were lost, if it is one that counts.
 fn lossy(path: &Path) -> Option<f64> {
-    let lost = if path.sends() { path.resent } else { path.out_of_order };
-    let lost = lost.max(if path.echoes_lost >= 0.01 {
-        path.echoes_lost.min(path.resent.max(path.out_of_order))
-    } else {
-        0.0
-    });
-    (path.segments >= ENOUGH_SEGMENTS && lost >= LOSSY).then_some(lost)
+    let (lost, counts) = losses(path);
+    let echoes = if path.echoes_lost >= 0.01 { path.echoes_lost } else { 0.0 };
+    let echoes = echoes.min(path.resent.max(path.out_of_order));
+    let found = lost >= counts || echoes >= LOSSY;
+    (path.segments >= ENOUGH_SEGMENTS && found).then(|| lost.max(echoes))
 }
 
 fn loss(host: &Host) -> Option<Found> {

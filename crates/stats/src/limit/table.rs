@@ -4,7 +4,7 @@ use super::baseline;
 use super::client::{ALL_FULL, FULL, THROTTLED, WAITED};
 use super::evidence::{Host, Kind};
 use super::finding::EvidenceRow;
-use super::network::{self, CARD_FULL, LOSSY};
+use super::network::{self, CARD_FULL};
 use super::target::{LANES_USED, in_use, round_trip_s};
 use super::words::{percent, time};
 
@@ -92,14 +92,9 @@ fn network_rows(host: &Host, row: &mut dyn FnMut(&str, String, String, &str)) {
     let value = format!("{}, least {}", time(trip), time(path.least_rtt_s));
     let limit = format!("{:.0} × least", network::GROWN);
     row(kind, value, limit, if queue { "packets queue on the path" } else { "no queue on the path" });
-    let (name, lost) =
-        if path.sends() { ("sent again", path.resent) } else { ("out of order", path.out_of_order) };
-    row(
-        name,
-        percent(lost),
-        percent(LOSSY),
-        if lost >= LOSSY { "packets are lost" } else { "no loss that counts" },
-    );
+    let (lost, counts) = network::losses(path);
+    let says = if lost >= counts { "packets are lost" } else { "no loss that counts" };
+    row(if path.sends() { "sent again" } else { "out of order" }, percent(lost), percent(counts), says);
     if path.sends() {
         let value = format!("{} of the time", percent(path.window_limited));
         let says = if path.window_limited >= 0.5 { "the target holds the sender back" } else { "open" };
