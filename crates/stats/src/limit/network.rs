@@ -70,8 +70,8 @@ pub(super) fn small_packets(host: &Host) -> Option<Found> {
     }
     let what = format!("the path at its limit ({})", queue(path).map_or_else(String::new, |(_, why)| why));
     if queue(path).is_none() {
-        // So many packets that some are dropped on the way.
-        let lost = lossy(path)?;
+        // So many packets that some are dropped on the way: with segments so small a little disorder is sign enough.
+        let lost = lost(path, LOSSY)?;
         let what = format!("{} of {} packets/s lost", percent(lost), packets(host));
         return found(Cause::SmallPackets, Confidence::Medium, why(&what), next)
             .map(|found| found.at(path.name.clone()));
@@ -240,7 +240,12 @@ pub(super) fn losses(path: &Path) -> (f64, f64) {
 
 /// The share of segments that were lost, if it is one that counts.
 fn lossy(path: &Path) -> Option<f64> {
-    let (lost, counts) = losses(path);
+    lost(path, losses(path).1)
+}
+
+/// The share of segments that were lost, from so much on.
+fn lost(path: &Path, counts: f64) -> Option<f64> {
+    let (lost, _) = losses(path);
     let echoes = if path.echoes_lost >= 0.01 { path.echoes_lost } else { 0.0 };
     let echoes = echoes.min(path.resent.max(path.out_of_order));
     let found = lost >= counts || echoes >= LOSSY;
