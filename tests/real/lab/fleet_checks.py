@@ -111,8 +111,9 @@ def s3_over_ssh(lab: Lab, report: Report) -> None:
 
 # Ahead of everything that has no such priority: hosts of a fleet have cores of their own.
 OWN_CORES = ["chrt", "--rr", "5"]
-# A host that takes the machine's processors away does not tell the kernel: that may happen to one cell.
-EXCUSED = 1
+# Who takes the machine's processors away does not tell its kernel. In one cell of about fifty that was seen; in so many of a run it
+# is not by chance (once in some thousand runs), and the mechanism is at fault.
+EXCUSED = 0.2
 # Waiting for a core that people are told of.
 NOTED_NS = 100_000
 
@@ -127,9 +128,10 @@ def start_skew(lab: Lab, report: Report) -> None:
             report.equal(f"{place}: exit code", outcome.code, 0)
             skews = skews_of(report, outcome)
             micros = [round(skew / 1000) for skew in skews]
+            excused = int(EXCUSED * repetitions)
             late = sum(skew >= SKEW_NS for skew in unexplained_of(outcome))
             print(f"     start skew with {place}, in microseconds: {micros}", flush=True)
-            report.check(f"{place}: more than a millisecond was for want of a core", late <= EXCUSED, (late, micros))
+            report.check(f"{place}: more than a millisecond was for want of a core", late <= excused, (late, micros))
             waits = [result["client"]["start-skew.core-wait.ns"] for result in results(outcome)]
             if max(waits) > NOTED_NS:
                 cell = str(1 + waits.index(max(waits)))
@@ -139,7 +141,7 @@ def start_skew(lab: Lab, report: Report) -> None:
             if first:
                 report.check(f"{place}: the median", statistics.median(skews) < SKEW_NS, micros)
                 over = sum(skew >= SKEW_NS for skew in skews)
-                report.check(f"{place}: every cell but {EXCUSED} at most", over <= EXCUSED, micros)
+                report.check(f"{place}: every cell but {excused} at most", over <= excused, micros)
 
 
 @contextmanager
