@@ -1,13 +1,10 @@
 //! What the network of each host carried when it was measured alone, for the verdict of a load on that host.
 
-use fleet::Crew;
 use jiff::Timestamp;
 use metrics::{Interval, OpKind};
 use stats::NetworkMatrix;
 use stats::limit::NetworkBaseline;
 use store::{Baseline, BaselineContent, Store};
-
-use crate::limit;
 
 /// A load whose bytes go one way to less than this share has no direction: what links carry both ways at once depends on the
 /// mix.
@@ -28,38 +25,12 @@ struct Known {
     address: String,
 }
 
-/// Those of each member of a crew, in the order of their numbers.
-pub fn of_crew(store: &Store, crew: &Crew) -> Vec<OfHost> {
-    let kept = newest_first(store);
-    let names = crew.names();
-    names.iter().enumerate().map(|(member, name)| of_names(&kept, &called(crew, member, name))).collect()
-}
-
-/// Those of this host.
-pub fn of_this_host(store: &Store) -> OfHost {
-    of_names(&newest_first(store), &[limit::own_host()])
-}
-
-fn newest_first(store: &Store) -> Vec<Baseline> {
+/// What was kept under names.
+pub fn newest_first(store: &Store) -> Vec<Baseline> {
     // Those that cannot be read are as none: `manometer list --baselines` says so when it is asked.
     let mut kept = store.baselines().unwrap_or_default();
     kept.sort_by_key(|baseline| std::cmp::Reverse(baseline.kept));
     kept
-}
-
-/// What a member is called: in the crew, and by itself.
-fn called(crew: &Crew, member: usize, name: &str) -> Vec<String> {
-    if crew.is_local() {
-        return vec![limit::own_host()];
-    }
-    let own = crew.host_facts(member).remove("host");
-    [Some(name.to_owned()), own].into_iter().flatten().collect()
-}
-
-/// Of a host with these names; the newest baseline comes first.
-fn of_names(newest_first: &[Baseline], names: &[String]) -> OfHost {
-    let find = |received: bool| newest_first.iter().find_map(|baseline| known(baseline, names, received));
-    OfHost { sent: find(false), received: find(true) }
 }
 
 fn known(baseline: &Baseline, names: &[String], received: bool) -> Option<Known> {
@@ -78,6 +49,12 @@ pub fn position(matrix: &NetworkMatrix, names: &[String]) -> Option<u32> {
 }
 
 impl OfHost {
+    /// Of a host with these names; the newest baseline comes first.
+    pub fn named(newest_first: &[Baseline], names: &[String]) -> Self {
+        let find = |received: bool| newest_first.iter().find_map(|baseline| known(baseline, names, received));
+        Self { sent: find(false), received: find(true) }
+    }
+
     /// The figure that a load is to be held against: what the host received where it reads, what it sent where it writes.
     pub fn of(&self, load: &Interval, now: Timestamp) -> Option<NetworkBaseline> {
         let received = receives(load.ops.iter().map(|(kind, ops)| (*kind, ops.bytes)))?;
@@ -153,7 +130,7 @@ mod tests {
             link(0, 1, true, Some(9e9)),
             link(1, 2, false, None),
         ];
-        let of = of_names(&[baseline("new", 400, links)], &["b".to_owned()]);
+        let of = OfHost::named(&[baseline("new", 400, links)], &["b".to_owned()]);
         let expected = |rate| Some(("new".to_owned(), rate, "10.0.0.1".to_owned(), 600.0));
         assert_eq!(figure(&of, &moved(100, 0)), expected(3e9), "the best, one way");
         assert_eq!(figure(&of, &moved(0, 100)), expected(1e9));
@@ -169,10 +146,10 @@ mod tests {
             baseline("newer", 800, vec![link(0, 1, false, Some(4e9))]),
             baseline("old", 700, vec![link(0, 1, false, Some(1e9)), link(1, 0, false, Some(2e9))]),
         ];
-        let of = of_names(&newest_first, &["unknown".to_owned(), "b".to_owned()]);
+        let of = OfHost::named(&newest_first, &["unknown".to_owned(), "b".to_owned()]);
         assert_eq!(figure(&of, &moved(1, 0)).unwrap().0, "newer");
         assert_eq!(figure(&of, &moved(0, 1)).unwrap().0, "old");
-        let none = of_names(&newest_first, &["unknown".to_owned()]);
+        let none = OfHost::named(&newest_first, &["unknown".to_owned()]);
         assert_eq!(figure(&none, &moved(1, 0)), None);
     }
 }

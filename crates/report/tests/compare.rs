@@ -24,24 +24,11 @@ fn run(id: &str, figures: &[f64]) -> Document {
         planned.name = format!("randread queue_depth={}", index + 1);
         view.record.index = index as u32;
         let total = &mut view.record.result.as_mut().unwrap().total;
-        total.bytes_per_s = estimate(*figure);
+        total.bytes_per_s = fixture::sure(*figure);
         document.run.plan.cells.push(planned);
         document.cells.push(view);
     }
     document
-}
-
-/// ± 1 % with 100 independent samples.
-fn estimate(mean: f64) -> Estimate {
-    Estimate {
-        mean,
-        low: mean * 0.99,
-        high: mean * 1.01,
-        deviation: mean * 0.05,
-        samples: 100,
-        effective_samples: 100.0,
-        autocorrelation: 1.0,
-    }
 }
 
 #[test]

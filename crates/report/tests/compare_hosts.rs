@@ -4,21 +4,7 @@
 mod fixture;
 
 use report::{Choice, Comparison, Document};
-use stats::Estimate;
 use store::{HostRecord, HostResult, LostHost};
-
-/// ± 1 % with 100 independent samples.
-fn estimate(mean: f64) -> Estimate {
-    Estimate {
-        mean,
-        low: mean * 0.99,
-        high: mean * 1.01,
-        deviation: mean * 0.05,
-        samples: 100,
-        effective_samples: 100.0,
-        autocorrelation: 1.0,
-    }
-}
 
 /// A run of one cell on hosts that moved so much.
 fn run(id: &str, figures: &[f64]) -> Document {
@@ -33,7 +19,7 @@ fn run(id: &str, figures: &[f64]) -> Document {
         .map(|(n, figure)| HostResult {
             name: format!("host{}", n + 1),
             index: n as u32,
-            total: store::OpResult { bytes_per_s: estimate(*figure), ..total.clone() },
+            total: store::OpResult { bytes_per_s: fixture::sure(*figure), ..total.clone() },
             ops: Vec::new(),
             started_ns: Some(0),
             clock: None,
@@ -42,7 +28,7 @@ fn run(id: &str, figures: &[f64]) -> Document {
             paths: Vec::new(),
         })
         .collect();
-    result.total.bytes_per_s = estimate(figures.iter().sum());
+    result.total.bytes_per_s = fixture::sure(figures.iter().sum());
     document.run.hosts = result
         .hosts
         .iter()

@@ -160,12 +160,12 @@ def check_slow_path(lab: Lab, report: Report) -> None:
         report.check("in a sentence", named, verdict["sentences"])
 
 
-def token_bucket(lab: Lab) -> dict[str, Any]:
+def token_bucket(lab: Lab, **how: Any) -> dict[str, Any]:
     """Reads through a token bucket at the server's way out."""
     with ground(lab) as at:
         url = at.array()
         at.shape(at.far, "mmf1", *TBF)
-        return limit(lab, at.near, url, READ)
+        return limit(lab, at.near, url, READ, **how)
 
 
 def without_echoes(command: list[str]) -> list[str]:
@@ -175,16 +175,12 @@ def without_echoes(command: list[str]) -> list[str]:
 
 def token_bucket_without_echoes(lab: Lab) -> dict[str, Any]:
     """The same for a user who may not send echoes."""
-    with ground(lab) as at:
-        url = at.array()
-        at.shape(at.far, "mmf1", *TBF)
-        return limit(lab, at.near, url, READ, wrap=without_echoes)
+    return token_bucket(lab, wrap=without_echoes)
 
 
 def slow_array_without_echoes(lab: Lab) -> dict[str, Any]:
     """The array gives no more than 8 MB/s to a user who may not send echoes."""
-    with ground(lab) as at:
-        return limit(lab, at.near, at.array("*/nfs=bandwidth:8MB/s"), READ, wrap=without_echoes)
+    return slow_array(lab, wrap=without_echoes)
 
 
 def shaped_class(lab: Lab) -> dict[str, Any]:
@@ -236,10 +232,10 @@ def children(parent: int) -> list[int]:
     return found
 
 
-def slow_array(lab: Lab) -> dict[str, Any]:
+def slow_array(lab: Lab, **how: Any) -> dict[str, Any]:
     """The array gives no more than 8 MB/s."""
     with ground(lab) as at:
-        return limit(lab, at.near, at.array("*/nfs=bandwidth:8MB/s"), READ)
+        return limit(lab, at.near, at.array("*/nfs=bandwidth:8MB/s"), READ, **how)
 
 
 def lossy(lab: Lab) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 //! By which address others reach this host, as far as it can tell itself.
 
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 /// Name of the fact in an agent's hello.
 pub const ADDRESS: &str = "address";
@@ -16,7 +16,7 @@ pub fn own() -> Option<IpAddr> {
 /// The third word of `SSH_CONNECTION` (ssh(1)), when it is this host's: other launchers hand the variable on to other hosts.
 fn of_ssh(connection: &str) -> Option<IpAddr> {
     let ip: IpAddr = connection.split_whitespace().nth(2)?.parse().ok()?;
-    (usable(ip) && UdpSocket::bind((ip, 0)).is_ok()).then_some(ip)
+    (is_of_a_host(ip) && UdpSocket::bind((ip, 0)).is_ok()).then_some(ip)
 }
 
 fn of_default_route() -> Option<IpAddr> {
@@ -24,12 +24,13 @@ fn of_default_route() -> Option<IpAddr> {
         let any = if elsewhere.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
         let socket = UdpSocket::bind(any).ok()?;
         socket.connect(elsewhere).ok()?;
-        Some(socket.local_addr().ok()?.ip()).filter(|ip| usable(*ip))
+        Some(socket.local_addr().ok()?.ip()).filter(|ip| is_of_a_host(*ip))
     })
 }
 
-fn usable(ip: IpAddr) -> bool {
-    !ip.is_loopback() && !ip.is_unspecified()
+/// Whether others could reach one host there.
+pub fn is_of_a_host(ip: IpAddr) -> bool {
+    !(ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST))
 }
 
 #[cfg(test)]

@@ -6,6 +6,6 @@ mod hand;
 mod site;
 mod stage;
 
-pub use address::ADDRESS;
+pub use address::{ADDRESS, is_of_a_host};
 pub use command::{AgentArguments, run};
 pub use hand::OwnHand;

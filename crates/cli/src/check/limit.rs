@@ -1,32 +1,11 @@
 //! What held one phase back: the same evidence and the same judge as `manometer run`'s.
 
-use std::path::PathBuf;
-
 use engine::StageResult;
 use fleet::probe::{self, HostSample};
 use stats::limit::{Cause, Evidence, Finding, Host, Kind, judge};
-use store::Store;
 
 use super::request::Load;
-use crate::limit::{self, Asked, Work};
-use crate::moment;
-use crate::network_baseline::{self, OfHost};
-
-/// What tests of this host alone found it to be able to, as the default results file and what lies beside it have it.
-#[derive(Debug, Default)]
-pub struct Alone {
-    results: Option<PathBuf>,
-    network: OfHost,
-}
-
-impl Alone {
-    /// Looks it up. Without a results file, or one that cannot be read, nothing is known.
-    pub fn of_this_host() -> Self {
-        let results = store::default_path().ok();
-        let kept = results.as_ref().and_then(|path| Store::open_existing(path).ok());
-        Self { network: kept.as_ref().map(network_baseline::of_this_host).unwrap_or_default(), results }
-    }
-}
+use crate::limit::{self, Alone, Asked, Work};
 
 /// Judges a phase by what came of it and by what this host did meanwhile; `loopback`: its target is this machine.
 pub fn find(
@@ -43,12 +22,10 @@ pub fn find(
         open: false,
         paced: false,
     };
-    let name = limit::own_host();
-    let ceiling_bytes_per_s = alone.results.as_ref().and_then(|path| limit::ceiling(path, &name, work));
+    let host = probe::host(&limit::own_host(), samples, limit::load(result, &asked));
+    let ceiling_bytes_per_s = alone.ceiling(work);
     // What a network carried says nothing of a load that does not use it.
-    let network = (!loopback).then_some(&alone.network);
-    let baseline = network.and_then(|network| network.of(&result.total, moment::now()));
-    let host = probe::host(&name, samples, limit::load(result, &asked));
+    let baseline = if loopback { None } else { alone.baseline(&result.total) };
     of_host(load.lanes, Host { ceiling_bytes_per_s, baseline, ..host })
 }
 

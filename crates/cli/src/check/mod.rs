@@ -85,7 +85,7 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
         payload: Payload::new(seed(run.id())),
         messages: messages.clone(),
         interrupt: interrupt.clone(),
-        alone: limit::Alone::of_this_host(),
+        alone: crate::limit::Alone::of_this_host(),
     };
     let rows: Vec<Row> = ground.targets.iter().map(|target| walk::walk(&mut bench, target, &run)).collect();
     let left_behind = ground.remove(&run, messages);

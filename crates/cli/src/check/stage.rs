@@ -11,12 +11,12 @@ use metrics::{Interval, OpKind};
 use reactor::clock;
 use stats::limit::{Bound, Finding};
 
-use super::limit::{self, Alone};
+use super::limit;
 use super::request::Load;
 use super::row::{ClientLoad, Phase, Second};
 use super::sampler::Sampler;
 use crate::interrupt::Interrupt;
-use crate::limit::Work;
+use crate::limit::{Alone, Work};
 use crate::messages::Messages;
 use crate::progress::Progress;
 

@@ -1,7 +1,5 @@
 //! What a host could drive at most, if `manometer calibrate` was run there.
 
-use std::path::Path;
-
 use metrics::OpKind;
 use stats::Calibration;
 
@@ -16,20 +14,9 @@ pub struct Work<'a> {
     pub bytes: u64,
 }
 
-/// What this host calls itself (uname(2)): its calibration lies under this name.
-pub fn own_host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-/// What a host's processors would allow of this work at most, in payload bytes a second, by its calibration beside the
-/// results file; `None` where there is none of such work.
-pub fn ceiling(results: &Path, host: &str, work: &Work) -> Option<f64> {
-    // One that cannot be read is as none: `calibrate` says so when it is asked.
-    let calibration = store::load_calibration(results, host).ok()??;
-    of(&calibration, work)
-}
-
-fn of(calibration: &Calibration, work: &Work) -> Option<f64> {
+/// What a host's processors would allow of this work at most, in payload bytes a second, by its calibration; `None` where
+/// such work was not measured.
+pub fn ceiling(calibration: &Calibration, work: &Work) -> Option<f64> {
     let operation = match (work.scheme, work.op) {
         ("nfs", OpKind::Read) => "read",
         ("nfs", OpKind::Write) => "write",
@@ -83,7 +70,7 @@ mod tests {
             facts: BTreeMap::new(),
             remarks: Vec::new(),
         };
-        let of = |op, bytes| of(&calibration, &Work { scheme: "nfs", op, bytes });
+        let of = |op, bytes| super::ceiling(&calibration, &Work { scheme: "nfs", op, bytes });
         assert_eq!(of(OpKind::Read, 1 << 20), Some(5e9));
         assert_eq!(of(OpKind::Write, 512 << 10), Some(3e9));
         assert_eq!(of(OpKind::Read, 4096), Some(4096.0 * 1000.0));

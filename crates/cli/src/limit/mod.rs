@@ -1,10 +1,12 @@
 //! What held a result back, for every command that measures: what is asked of `stats::limit`, and how its finding is shown.
 
+mod alone;
 mod ceiling;
 mod load;
 mod witness;
 pub mod words;
 
-pub use ceiling::{Work, ceiling, own_host};
+pub use alone::{Alone, own_host};
+pub use ceiling::Work;
 pub use load::{Asked, load};
 pub use witness::Witness;

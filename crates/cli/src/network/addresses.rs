@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
 use experiment::Launcher;
 
+use crate::agent::is_of_a_host;
+
 /// The address of each host: the one that is given, else what its name stands for here, else the one that the host itself
 /// (`own`, by its number) says that it has.
 ///
@@ -26,14 +28,10 @@ pub fn of(
         Some(ip) => Ok(ip),
         // They are processes of this host.
         None if matches!(launcher, Launcher::Local { .. }) => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        None => resolved(host).or_else(|why| own(member).filter(of_a_host).ok_or(why)),
+        // What an agent says is not believed further than that.
+        None => resolved(host).or_else(|why| own(member).filter(|ip| is_of_a_host(*ip)).ok_or(why)),
     };
     hosts.iter().enumerate().map(address).collect()
-}
-
-/// Others could reach one host there: what an agent says is not believed further than that.
-fn of_a_host(ip: &IpAddr) -> bool {
-    !(ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() || *ip == IpAddr::V4(Ipv4Addr::BROADCAST))
 }
 
 fn resolved(host: &str) -> Result<IpAddr, String> {

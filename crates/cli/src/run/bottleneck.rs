@@ -10,7 +10,6 @@ use super::context::Context;
 use super::measure::Measured;
 use super::site::Site;
 use crate::limit::{self, Asked, Work};
-use crate::moment;
 
 /// The finding; `None` where no time passed, as on a virtual clock.
 pub fn find(
@@ -30,6 +29,7 @@ pub fn find(
         // A job may have rates, pauses and batches of its own, and ends each file with calls that are no lanes' work.
         paced: cell.workload.job.is_some(),
     };
+    let work = work(cell);
     let part = |result: &StageResult| limit::load(result, &asked);
     let hosts: Vec<_> = measured
         .parts
@@ -37,24 +37,15 @@ pub fn find(
         .map(|one| {
             let samples = measured.witness.of(one.member);
             let name = context.hosts.get(one.member).map_or("", String::as_str);
-            let ceiling_bytes_per_s = calibrated(context, cell, one.member);
-            let own = context.networks.get(one.member);
-            let baseline = own.and_then(|own| own.of(&one.result.total, moment::now()));
+            let alone = context.alone.get(one.member);
+            let ceiling_bytes_per_s = alone.zip(work.as_ref()).and_then(|(alone, work)| alone.ceiling(work));
+            let baseline = alone.and_then(|alone| alone.baseline(&one.result.total));
             Host { ceiling_bytes_per_s, baseline, ..probe::host(name, &samples, part(&one.result)) }
         })
         .collect();
     let mut whole = part(&measured.result);
     whole.lanes *= hosts.len().max(1) as f64;
     Some(judge(&Evidence { load: whole, hosts }))
-}
-
-/// What a host could drive of this cell's load at most, in bytes a second, as it was calibrated.
-fn calibrated(context: &Context, cell: &Cell, member: usize) -> Option<f64> {
-    let host = match context.crew.is_local() {
-        true => limit::own_host(),
-        false => context.crew.host_facts(member).remove("host")?,
-    };
-    limit::ceiling(&context.recorder().path(), &host, &work(cell)?)
 }
 
 /// The work of a cell that does one operation on blocks of one size.

@@ -19,11 +19,10 @@ use super::site::Site;
 use super::together::Together;
 use crate::fio::outcome::{CellOutcome, DiskUse};
 use crate::interrupt::Interrupt;
-use crate::limit::Witness;
+use crate::limit::{Alone, Witness};
 use crate::live::model::Stage;
 use crate::live::{Model, Screen};
 use crate::messages::Messages;
-use crate::network_baseline::OfHost;
 
 /// What all cells of a run share.
 pub struct Context {
@@ -51,8 +50,8 @@ pub struct Context {
     pub crew: Crew,
     /// Their names, by their number.
     pub hosts: Vec<String>,
-    /// What the network of each carried when it was measured alone.
-    pub networks: Vec<OfHost>,
+    /// What each can do by tests of it alone.
+    pub alone: Vec<Alone>,
     /// What happened to them that was not told yet.
     pub happened: Arc<Happened>,
     /// Number of the next target that is opened.

@@ -18,11 +18,11 @@ use super::recorder::Recorder;
 use super::{environment, output};
 use crate::fio::outcome::{CellOutcome, DiskUse};
 use crate::interrupt::{Interrupt, Manner, what_may_be_left};
+use crate::limit::Alone;
 use crate::live::line::line;
 use crate::live::screen::Show;
 use crate::live::{Model, Screen, screen};
 use crate::messages::Messages;
-use crate::network_baseline;
 use crate::results::show::baseline::shares;
 
 /// What a command wants of a run besides its results.
@@ -169,7 +169,7 @@ fn carry_out(
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
     }
-    let networks = network_baseline::of_crew(&begun.store, &crew);
+    let alone = Alone::of_crew(&begun.store, &crew);
     let recorder =
         Recorder::new(begun.store, &begun.record.id).map_err(|error| failure(error.to_string()))?;
     let context = Context {
@@ -185,7 +185,7 @@ fn carry_out(
         plan: plan.clone(),
         crew,
         hosts,
-        networks,
+        alone,
         happened,
         sites: AtomicU32::new(0),
     };

@@ -153,14 +153,15 @@ pub fn measure(
     let report = cell.workload.job.as_ref().map(|job| &job.report);
     let usual = Reporting::default();
     let mut sampler = Sampler::new(report.unwrap_or(&usual));
-    let samplers = HostSamplers::new(report.unwrap_or(&usual));
+    // Only those who ask for outcomes see them.
+    let samplers = context.outcomes.as_ref().map(|_| HostSamplers::new(report.unwrap_or(&usual)));
     let mut began = false;
     let mut decided = false;
     let witness = Witness::default();
     let order = Order {
         trial: task.trial,
         witness: Some(&witness),
-        samplers: Some(&samplers),
+        samplers: samplers.as_ref(),
         beside,
         together: Some(together),
         ..Order::mass(cell, task.site, super::MEASURE, StageTask::Measure(task_of_hosts))
@@ -211,7 +212,8 @@ pub fn measure(
         true => core_loads(&witness.of(0)),
         false => Vec::new(),
     };
-    let (samples, host_samples) = (sampler.samples(), samplers.samples());
+    let samples = sampler.samples();
+    let host_samples = samplers.map(HostSamplers::samples).unwrap_or_default();
     let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };
     Ok(Measured {
         result,

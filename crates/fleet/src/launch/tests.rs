@@ -106,6 +106,15 @@ fn a_template_that_names_no_host_starts_one_agent_at_most() {
     assert!(error.to_string().starts_with("a: /nonexistent/tool cannot be started: "), "{error}");
 }
 
+/// Makes a program. Another process copies it: one that this process has open for writing cannot be run by a child that another
+/// test just forked.
+pub(super) fn program(path: &Path, text: &str) {
+    let new = path.with_extension("new");
+    std::fs::write(&new, text).unwrap();
+    let made = std::process::Command::new("install").arg("-m755").arg(&new).arg(path).status();
+    assert!(made.unwrap().success());
+}
+
 /// A directory of programs that stand in for tools, and a program that stands in for the agent.
 struct Bench {
     directory: tempfile::TempDir,
@@ -123,11 +132,7 @@ impl Bench {
     }
 
     fn program(&self, name: &str, text: &str) {
-        // A program that this process has open for writing cannot be run by a child that another test just forked.
-        let new = self.path(&format!("{name}.new"));
-        std::fs::write(&new, format!("#!/bin/sh\n{text}\n")).unwrap();
-        let made = std::process::Command::new("install").arg("-m755").arg(&new).arg(self.path(name)).status();
-        assert!(made.unwrap().success());
+        program(&self.path(name), &format!("#!/bin/sh\n{text}\n"));
     }
 
     fn settings(&self) -> LaunchSettings<'static> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::*;
+use crate::launch::tests::program;
 
 const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
@@ -43,15 +44,7 @@ exit 9
 "#,
             directory.path().display()
         );
-        // A program that this process has open for writing cannot be run by a child that another test just forked.
-        let new = directory.path().join("kubectl.new");
-        std::fs::write(&new, script).unwrap();
-        let made = std::process::Command::new("install")
-            .arg("-m755")
-            .arg(&new)
-            .arg(directory.path().join("kubectl"))
-            .status();
-        assert!(made.unwrap().success());
+        program(&directory.path().join("kubectl"), &script);
         let fake = Self(directory);
         fake.write("calls", "");
         fake.write("events", r#"{"items": []}"#);

@@ -104,14 +104,11 @@ impl Line {
     }
 
     fn send(&self) -> rustix::io::Result<usize> {
+        let give = |packet: &[u8]| rustix::net::send(&self.socket, packet, SendFlags::DONTWAIT);
         let once = || match self.way {
-            Way::Datagram => rustix::net::send(&self.socket, &self.next.to_be_bytes(), SendFlags::DONTWAIT),
-            Way::Echo => {
-                rustix::net::send(&self.socket, &request(self.six, 0, self.next), SendFlags::DONTWAIT)
-            }
-            Way::RawEcho(own) => {
-                rustix::net::send(&self.socket, &request(self.six, own, self.next), SendFlags::DONTWAIT)
-            }
+            Way::Datagram => give(&self.next.to_be_bytes()),
+            Way::Echo => give(&request(self.six, 0, self.next)),
+            Way::RawEcho(own) => give(&request(self.six, own, self.next)),
         };
         // The answer to the datagram before is told as the next call's error, too.
         match once() {
