@@ -1,6 +1,5 @@
 //! What is kept of a run while it goes on: intervals, events and results go into the results file as they come.
 
-use std::path::PathBuf;
 
 use jiff::Timestamp;
 use metrics::Interval;
@@ -28,11 +27,6 @@ impl Recorder {
     pub fn new(store: Store, run: &str) -> Result<Self, StoreError> {
         let writer = store.writer(run)?;
         Ok(Self { store, writer, run: run.to_owned(), each_host: true, failure: None })
-    }
-
-    /// The results file.
-    pub fn path(&self) -> PathBuf {
-        self.store.path().to_owned()
     }
 
     /// Keeps an interval. False once results cannot be written any more: there is no point in measuring on.
