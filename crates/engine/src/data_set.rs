@@ -1,5 +1,8 @@
 //! What was written: a few numbers a lane, however many objects there are.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 /// Files or objects, and their sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -61,6 +64,39 @@ pub(crate) struct Extent {
     pub complete: u64,
     /// Bytes acknowledged of the one after those.
     pub partial_bytes: u64,
+    /// How far it has been written again.
+    pub again: Again,
+}
+
+/// How far a lane has come in the pass that it is in: what its files or objects hold follows from it. Everything has the pass's
+/// number as its generation up to a place, and that of the pass before behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Again {
+    /// Passes before this one.
+    pub pass: u32,
+    /// The file or object that is being written, counted from the lane's first.
+    pub item: u64,
+    /// Bytes of it that were acknowledged in this pass.
+    pub acknowledged_bytes: u64,
+    /// Bytes of it that this pass may have changed: more than were acknowledged when a write failed or was not answered, or when
+    /// a commit did not hold.
+    pub touched_bytes: u64,
+}
+
+impl Again {
+    /// The generation of a range of a file or object; `None` when no single one is certain.
+    fn generation(&self, item: u64, Range { start, end }: Range<u64>) -> Option<u32> {
+        let before = self.pass.saturating_sub(1);
+        match item.cmp(&self.item) {
+            Ordering::Less => Some(self.pass),
+            Ordering::Greater => Some(before),
+            Ordering::Equal if end <= self.acknowledged_bytes => Some(self.pass),
+            // In the first pass there is nothing else that could be read.
+            Ordering::Equal if self.pass == 0 => Some(0),
+            Ordering::Equal if start >= self.touched_bytes => Some(before),
+            Ordering::Equal => None,
+        }
+    }
 }
 
 /// What a write stage wrote: the input of those that read, verify and remove it.
@@ -90,7 +126,7 @@ impl DataSet {
     /// Complete files or objects numbered from `first` on. A device is one, whatever `items` says, with number 0.
     pub fn laid_out_from(shape: Shape, first: u64, items: u64) -> Self {
         let (first, items) = if matches!(shape, Shape::Device { .. }) { (0, 1) } else { (first, items) };
-        DataSet::new(shape, vec![Extent { first, existing: items, complete: items, partial_bytes: 0 }])
+        DataSet::new(shape, vec![Extent { first, existing: items, complete: items, ..Extent::default() }])
     }
 
     /// The number of the first file or object; 0 when there is none.
@@ -153,9 +189,9 @@ impl DataSet {
 
 fn size_of_item(extent: &Extent, at: u64, item_bytes: u64) -> u64 {
     match at.cmp(&extent.complete) {
-        std::cmp::Ordering::Less => item_bytes,
-        std::cmp::Ordering::Equal => extent.partial_bytes,
-        std::cmp::Ordering::Greater => 0,
+        Ordering::Less => item_bytes,
+        Ordering::Equal => extent.partial_bytes,
+        Ordering::Greater => 0,
     }
 }
 
@@ -203,7 +239,20 @@ impl Index {
     }
 
     /// Where a unit lies.
+    #[inline]
     pub(crate) fn place(&self, number: u64) -> Place {
+        self.locate(number).2
+    }
+
+    /// Where a unit lies, and the generation of what it holds; `None` when that is not certain.
+    #[inline]
+    pub(crate) fn held(&self, number: u64) -> (Place, Option<u32>) {
+        let (extent, item, place) = self.locate(number);
+        (place, extent.again.generation(item, place.offset..place.offset + place.len))
+    }
+
+    #[inline]
+    fn locate(&self, number: u64) -> (&Extent, u64, Place) {
         debug_assert!(number < self.total);
         let after = self.extents.partition_point(|(first, _)| *first <= number);
         let (first, extent) = &self.extents[after - 1];
@@ -212,7 +261,7 @@ impl Index {
         let offset = block * self.unit.block_bytes;
         let size = size_of_item(extent, item, self.unit.item_bytes);
         let len = size.saturating_sub(offset).min(self.unit.block_bytes);
-        Place { object: extent.first + item, offset, len }
+        (extent, item, Place { object: extent.first + item, offset, len })
     }
 }
 
@@ -226,6 +275,7 @@ mod tests {
             existing,
             complete,
             partial_bytes,
+            ..Extent::default()
         };
         // Two files and 25 bytes; nothing at all; one file created but still empty.
         let extents = vec![extent(0, 3, 2, 25), extent(1, 0, 0, 0), extent(2, 1, 0, 0)];

@@ -62,14 +62,16 @@ pub enum Content {
 pub struct Ready {
     /// What its files or objects hold.
     pub content: Content,
+    /// One that lies nowhere in it, as far as is known.
+    unused_generation: u32,
 }
 
 impl Ready {
-    /// The generation that a measurement begins with.
+    /// The generation that a measurement begins with: what it writes must not be what lies there.
     pub fn generation(&self) -> u32 {
         match self.content {
             Content::Uniform(generation) => generation,
-            Content::Other => 0,
+            Content::Other => self.unused_generation,
         }
     }
 }
@@ -160,7 +162,7 @@ impl Ground {
                     place.held = None;
                     remember(context, &cell.target.place(), &layout, None);
                 }
-                return Ok(Ready { content: Content::Other });
+                return Ok(Ready { content: Content::Other, unused_generation: place.next_generation });
             }
             Prepare::Keep => {
                 // What is there is of an earlier run, unless this run changed it, and says itself of which generation.
@@ -170,7 +172,7 @@ impl Ground {
                 };
                 check_size(context, site)?;
                 place.held = Some(Held { layout, content: content.clone() });
-                return Ok(Ready { content });
+                return Ok(Ready { content, unused_generation: place.next_generation });
             }
             Prepare::Fill => {
                 let usable = place.held.clone().filter(|held| {
@@ -181,7 +183,8 @@ impl Ground {
                 {
                     let note = "the data set is there from an earlier cell".to_owned();
                     stages.push(StageRecord { note: Some(note), ..record("prepare", 0.0) });
-                    return Ok(Ready { content: held.content });
+                    let unused_generation = place.next_generation;
+                    return Ok(Ready { content: held.content, unused_generation });
                 }
             }
             Prepare::FillAlways => {}
@@ -203,7 +206,7 @@ impl Ground {
         remember(context, &cell.target.place(), &layout, Some(generation));
         let content = Content::Uniform(generation);
         self.place(&cell.target.place()).held = Some(Held { layout, content: content.clone() });
-        Ok(Ready { content })
+        Ok(Ready { content, unused_generation: (generation + 1) & 0xFFFF })
     }
 
     /// A load that may change the data set is about to begin: what it holds is not known until it ends well.

@@ -1,6 +1,5 @@
 //! What is kept of a run while it goes on: intervals, events and results go into the results file as they come.
 
-
 use jiff::Timestamp;
 use metrics::Interval;
 use stats::{SteadyOutcome, Window};

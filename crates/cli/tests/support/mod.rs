@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod proxy;
 mod rest;
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};

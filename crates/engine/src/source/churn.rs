@@ -69,6 +69,6 @@ impl Churn {
         let there = self.next - self.oldest;
         let complete = if full { there } else { 0 };
         let existing = there + u64::from(self.doubt);
-        Extent { first: self.number(self.oldest), existing, complete, partial_bytes: 0 }
+        Extent { first: self.number(self.oldest), existing, complete, ..Extent::default() }
     }
 }

@@ -28,8 +28,9 @@ pub(crate) struct Mixer<'a> {
     random: fastrand::Rng,
     /// How each of the plan's operations finds its place.
     aims: Vec<Aim>,
-    /// Writes, which number the generations of content that is not kept track of.
+    /// Writes, from whose number the generations of content follow that is not kept track of.
     writes: u32,
+    content_seed: u64,
     uncommitted: u32,
     /// The file that was written last.
     written: Option<u64>,
@@ -78,7 +79,8 @@ impl<'a> Mixer<'a> {
         };
         let aims = plan.ops.iter().zip(0..).map(|(op, salt)| aim(&op.role, salt)).collect();
         let random = fastrand::Rng::with_seed(spread(plan.seed, !number));
-        Mixer { plan, notes, lane, random, aims, writes: 0, uncommitted: 0, written: None }
+        let content_seed = spread(plan.seed ^ u64::from(plan.generation), number);
+        Mixer { plan, notes, lane, random, aims, writes: 0, content_seed, uncommitted: 0, written: None }
     }
 
     #[inline]
@@ -150,12 +152,13 @@ impl<'a> Mixer<'a> {
         Op { kind, lane: self.lane, object, offset, len, generation }
     }
 
-    /// Of content that is not kept track of: another with each write, so that nothing is written twice.
+    /// Of content that is not kept track of: another with each write, so that nothing is written twice. It is drawn, not counted
+    /// up: a count would come to the same again after a pass of as many blocks as there are generations.
     #[inline]
     fn generation_of(&self, kind: OpKind) -> u32 {
         let writes = matches!(kind, OpKind::Write | OpKind::Put);
         if writes {
-            self.plan.generation.wrapping_add(self.writes).wrapping_add(1)
+            (spread(self.content_seed, self.writes.into()) & 0xFFFF) as u32
         } else {
             self.plan.generation
         }

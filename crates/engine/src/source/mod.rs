@@ -215,8 +215,10 @@ impl Source<'_> {
     /// Says that the operation begins.
     #[inline]
     pub(crate) fn begin(&mut self, op: &Op) {
-        if let Source::Mix(mixer) = self {
-            mixer.begin(op);
+        match self {
+            Source::Mix(mixer) => mixer.begin(op),
+            Source::Write(writer) => writer.begin(op),
+            _ => {}
         }
     }
 
@@ -238,6 +240,9 @@ impl Source<'_> {
         let error = error.map(|error| error.kind);
         match self {
             Source::Job(_) => {}
+            Source::Repeat(op) if matches!(op.kind, OpKind::Write | OpKind::Put) => {
+                op.generation = op.generation.wrapping_add(1) & 0xFFFF;
+            }
             Source::Repeat(_) => {}
             Source::Visit(visitor) => visitor.finished(),
             Source::Mix(mixer) => mixer.finished(op, error),

@@ -28,8 +28,9 @@ impl Visitor {
         if let Some((random, range)) = &mut self.random {
             self.next = random.u64(range.clone());
         }
-        let Place { object, offset, len } = self.index.place(self.next);
-        Some(Op { kind: self.kind, lane: self.lane, object, offset, len, generation: 0 })
+        let (Place { object, offset, len }, held) = self.index.held(self.next);
+        let generation = held.unwrap_or(Op::UNCHECKED);
+        Some(Op { kind: self.kind, lane: self.lane, object, offset, len, generation })
     }
 
     /// Goes on even after an error: a block that cannot be read must not hold up the others.

@@ -6,9 +6,10 @@ use drivers::Op;
 use metrics::{ErrorKind, OpKind};
 
 use crate::Shape;
-use crate::data_set::Extent;
+use crate::data_set::{Again, Extent};
 
-/// Writes files or objects of its own, in order, and then again from the first.
+/// Writes files or objects of its own, in order, and then again from the first: each pass another content, the number of
+/// passes before it being its generation.
 ///
 /// What failed is done again, so that what counts as written has no holes.
 #[derive(Debug)]
@@ -35,8 +36,9 @@ impl Writer<'_> {
         if self.at.done {
             return None;
         }
-        let object = self.extent.get().first + self.at.item;
-        let op = |kind, offset, len| Some(Op { kind, lane: self.lane, object, offset, len, generation: 0 });
+        let Extent { first, again, .. } = self.extent.get();
+        let (object, generation) = (first + self.at.item, again.pass);
+        let op = |kind, offset, len| Some(Op { kind, lane: self.lane, object, offset, len, generation });
         match self.shape {
             Shape::Objects { object_bytes } => op(OpKind::Put, 0, object_bytes),
             Shape::Files { .. } if !self.at.created => op(OpKind::Create, 0, 0),
@@ -47,6 +49,15 @@ impl Writer<'_> {
             Shape::Files { file_bytes, block_bytes } => {
                 op(OpKind::Write, self.at.offset, block_bytes.min(file_bytes - self.at.offset))
             }
+        }
+    }
+
+    /// From here on the target may hold the old or the new content.
+    pub(super) fn begin(&self, op: &Op) {
+        if matches!(op.kind, OpKind::Write | OpKind::Put) {
+            self.note(|extent, _| {
+                extent.again.touched_bytes = extent.again.touched_bytes.max(op.offset + op.len);
+            });
         }
     }
 
@@ -61,6 +72,7 @@ impl Writer<'_> {
                 self.at.offset += op.len;
                 let offset = self.at.offset;
                 self.note(|extent, item| {
+                    extent.again.acknowledged_bytes = offset;
                     if item == extent.complete {
                         extent.partial_bytes = offset;
                     }
@@ -83,9 +95,11 @@ impl Writer<'_> {
         }
     }
 
-    /// The server may have lost what it had not yet committed: the file is not to be read before it is written again.
+    /// The server may have lost what it had not yet committed: the file is not to be read before it is written again, and what
+    /// it holds of an earlier pass is not certain.
     fn lost(&self) {
         self.note(|extent, item| {
+            extent.again.acknowledged_bytes = 0;
             if item == extent.complete {
                 extent.partial_bytes = 0;
             }
@@ -103,8 +117,14 @@ impl Writer<'_> {
         if item < self.items {
             let created = item < self.extent.get().existing;
             self.at = WriteAt { item, offset: 0, created, done: false };
+            self.note(|extent, item| {
+                extent.again = Again { pass: extent.again.pass, item, ..Again::default() };
+            });
         } else {
             self.at = WriteAt { item: 0, offset: 0, created: true, done: !self.repeat };
+            self.note(|extent, _| {
+                extent.again = Again { pass: extent.again.pass.wrapping_add(1), ..Again::default() };
+            });
         }
     }
 
@@ -117,7 +137,7 @@ impl Writer<'_> {
             object,
             offset: 0,
             len: self.at.offset,
-            generation: 0,
+            generation: self.extent.get().again.pass,
         })
     }
 

@@ -27,8 +27,19 @@ pub enum Defect {
     Refused { stored: bool },
 }
 
+/// What becomes of some of the writes to places that hold something already. All are acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Overwrites {
+    /// Every n-th is not stored.
+    Lost { every: u64 },
+    /// Every n-th is stored in another place, which holds something, too.
+    Misplaced { every: u64 },
+}
+
 #[derive(Default)]
 struct State {
+    overwrites: Option<Overwrites>,
+    overwritten: u64,
     blocks: HashMap<Place, Vec<u8>>,
     before: HashMap<Place, Vec<u8>>,
     defects: BTreeMap<Place, Defect>,
@@ -51,6 +62,10 @@ pub struct MemorySession {
 impl MemoryDriver {
     pub fn defect(&self, place: Place, defect: Defect) {
         self.state.lock().unwrap().defects.insert(place, defect);
+    }
+
+    pub fn overwrites(&self, overwrites: Overwrites) {
+        self.state.lock().unwrap().overwrites = Some(overwrites);
     }
 
     /// Every place that holds something, with how much.
@@ -126,6 +141,18 @@ impl MemorySession {
                 return Err(OpError::new(ErrorKind::TimedOut, "no answer"));
             }
         }
+        if state.blocks.contains_key(&place) {
+            state.overwritten += 1;
+            let number = state.overwritten;
+            match state.overwrites {
+                Some(Overwrites::Lost { every }) if number.is_multiple_of(every) => return Ok(()),
+                Some(Overwrites::Misplaced { every }) if number.is_multiple_of(every) => {
+                    let other = state.blocks.keys().find(|other| **other != place);
+                    place = *other.unwrap();
+                }
+                _ => {}
+            }
+        }
         if let Some(before) = state.blocks.insert(place, bytes) {
             state.before.insert(place, before);
         }
@@ -146,7 +173,7 @@ impl MemorySession {
         if bytes.len() as u64 != op.len {
             return Err(OpError::new(ErrorKind::Length, format!("{} bytes", bytes.len())));
         }
-        if self.verify && self.payload.verify(op.object, op.stream_offset(), bytes).is_err() {
+        if self.verify && self.payload.verify_op(op, 0, bytes).is_err() {
             return Err(OpError::new(ErrorKind::Corrupt, "not what was written"));
         }
         Ok(())

@@ -5,9 +5,11 @@ use metrics::OpKind;
 
 use super::Next;
 use super::pace::Turn;
+use super::script::Comparing;
 use super::state::{Phase, State, Then, Under};
 use super::stream::{Drawn, direction_of};
 use super::think::Thought;
+use crate::access::spread;
 
 /// The low bits of a generation that a job uses.
 const GENERATIONS: u64 = 0x7fff;
@@ -152,10 +154,16 @@ impl State {
         self.launch(lane, op, under, intended, now)
     }
 
-    /// The generation of what is written now: of the pass where it is compared, otherwise always another.
+    /// The generation of what is written now: of the pass where it is compared; with a check, which may state it in the blocks,
+    /// the number of the write; otherwise drawn, since a count would come to the same again after a pass of as many blocks as
+    /// there are generations.
     #[inline]
     pub(super) fn generation(&self) -> u32 {
-        let number = if self.script.comparing.back { self.passes + 1 } else { self.writes + 1 };
+        let number = match self.script.comparing {
+            Comparing { back: true, .. } => self.passes + 1,
+            Comparing { any: true, .. } => self.writes + 1,
+            _ => spread(0, self.writes),
+        };
         (number & GENERATIONS) as u32
     }
 
