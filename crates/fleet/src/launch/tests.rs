@@ -1,6 +1,7 @@
 //! Launchers against small programs that stand in for agents and tools.
 
 use std::io::{Read, Write};
+use std::path::Path;
 
 use super::*;
 
