@@ -4,7 +4,7 @@
 mod fixture;
 
 use report::{Choice, Comparison, Document, Metric};
-use stats::{Call, Estimate};
+use stats::Call;
 
 fn choice(threshold: f64, metrics: &[&str]) -> Choice {
     let metrics: Vec<Metric> = metrics.iter().map(|text| text.parse().unwrap()).collect();
