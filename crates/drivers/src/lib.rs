@@ -19,5 +19,5 @@ pub mod sim;
 pub use connections::{ConnectionFacts, ConnectionNow};
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};
 pub use seam::{
-    CommitKind, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
+    Announce, CommitKind, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,
 };

@@ -146,6 +146,9 @@ impl DriverError {
     }
 }
 
+/// Called right before the request is sent that makes our place on a target, so that its owner can be told in time.
+pub type Announce<'a> = &'a mut dyn FnMut() -> Result<(), DriverError>;
+
 /// Where the payload of reads goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sink {

@@ -3,20 +3,20 @@
 
 use std::time::Duration;
 
-use drivers::DriverError;
 use drivers::nfs::NfsDriver;
 use drivers::s3::{S3Config, S3Driver};
+use drivers::{Announce, DriverError};
 use metrics::ErrorKind;
 use provision::{Mark, NfsPlace, ProvisionError, Run, S3Place};
 
 /// A target in which a place of ours can be made and removed again. Both block; no single answer may
 /// take longer than `limit`.
 pub trait Place {
-    /// Checks the target and makes the place.
+    /// Checks the target and makes the place; calls `announce` right before the first request that makes something.
     ///
     /// # Errors
     /// One line: what was tried, on which address, what came back, and what to do next.
-    fn prepare(&self, limit: Duration) -> Result<(), DriverError>;
+    fn prepare(&self, limit: Duration, announce: Announce<'_>) -> Result<(), DriverError>;
 
     /// Removes the place and all that is in it, nothing else. Not finding it is success.
     ///
@@ -26,8 +26,8 @@ pub trait Place {
 }
 
 impl Place for NfsDriver {
-    fn prepare(&self, limit: Duration) -> Result<(), DriverError> {
-        NfsDriver::prepare(self, limit)
+    fn prepare(&self, limit: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
+        self.prepare_announced(limit, announce)
     }
 
     fn empty(&self, limit: Duration) -> Result<(), DriverError> {
@@ -36,8 +36,10 @@ impl Place for NfsDriver {
 }
 
 impl Place for S3Driver {
-    fn prepare(&self, limit: Duration) -> Result<(), DriverError> {
-        limited(self, limit)?.check_bucket()
+    fn prepare(&self, limit: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
+        // Looking at the bucket makes nothing; the first object does.
+        limited(self, limit)?.check_bucket()?;
+        announce()
     }
 
     fn empty(&self, limit: Duration) -> Result<(), DriverError> {
@@ -90,18 +92,33 @@ pub enum EnterError {
 }
 
 impl<'a, P: Place> Occupied<'a, P> {
-    /// Writes the journal, then makes the place.
+    /// Makes the place; the journal is written right before the request that makes it.
     ///
     /// # Errors
     /// [`EnterError`]; nothing is left then, or the journal knows it.
     pub fn enter(place: &'a P, run: &'a Run, entry: &Entry, patience: Patience) -> Result<Self, EnterError> {
-        let mark = match entry {
-            Entry::None => None,
-            Entry::Nfs(entry) => Some(run.directory(entry)?),
-            Entry::S3(entry) => Some(run.objects(entry)?),
-        };
-        let mut occupied = Self { place, run, mark, patience, gone: false };
-        match place.prepare(patience.connect) {
+        let mut occupied = Self { place, run, mark: None, patience, gone: true };
+        let mut unwritten = None;
+        let made = place.prepare(patience.connect, &mut || {
+            let mark = match entry {
+                Entry::None => Ok(None),
+                Entry::Nfs(entry) => run.directory(entry).map(Some),
+                Entry::S3(entry) => run.objects(entry).map(Some),
+            };
+            match mark {
+                Ok(mark) => (occupied.mark, occupied.gone) = (mark, false),
+                Err(error) => {
+                    let text = error.to_string();
+                    unwritten = Some(error);
+                    return Err(DriverError::new(ErrorKind::Local, text));
+                }
+            }
+            Ok(())
+        });
+        if let Some(error) = unwritten {
+            return Err(error.into());
+        }
+        match made {
             Ok(()) => Ok(occupied),
             Err(error) => {
                 if never_made(error.kind) {
@@ -144,7 +161,7 @@ impl<P: Place> Drop for Occupied<'_, P> {
     }
 }
 
-/// True when the error proves that nothing of ours was made.
+/// True when the error of the request that should have made our place proves that it was not made.
 pub fn never_made(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -174,14 +191,18 @@ mod tests {
 
     #[derive(Default)]
     struct Fake {
+        /// Fails before anything that makes something is sent.
+        contact: Option<ErrorKind>,
         prepare: Option<ErrorKind>,
         empty: Option<ErrorKind>,
         calls: RefCell<Vec<&'static str>>,
     }
 
     impl Place for Fake {
-        fn prepare(&self, _: Duration) -> Result<(), DriverError> {
+        fn prepare(&self, _: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
             self.calls.borrow_mut().push("prepare");
+            self.contact.map_or(Ok(()), |kind| Err(DriverError::new(kind, "contact")))?;
+            announce()?;
             self.prepare.map_or(Ok(()), |kind| Err(DriverError::new(kind, "prepare")))
         }
 
@@ -237,6 +258,16 @@ mod tests {
     fn what_was_there_before_is_not_touched() {
         with_run(|run, entry| {
             let fake = Fake { prepare: Some(ErrorKind::AlreadyExists), ..Fake::default() };
+            assert!(Occupied::enter(&fake, run, entry, PATIENCE).is_err());
+            assert_eq!(*fake.calls.borrow(), ["prepare"]);
+            assert!(run.remaining().is_empty());
+        });
+    }
+
+    #[test]
+    fn nothing_is_looked_for_or_left_behind_when_nothing_was_asked_for() {
+        with_run(|run, entry| {
+            let fake = Fake { contact: Some(ErrorKind::TimedOut), ..Fake::default() };
             assert!(Occupied::enter(&fake, run, entry, PATIENCE).is_err());
             assert_eq!(*fake.calls.borrow(), ["prepare"]);
             assert!(run.remaining().is_empty());

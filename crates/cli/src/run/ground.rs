@@ -34,6 +34,8 @@ struct Place {
     name: String,
     /// Enough to open it again when it is to be removed.
     cell: Cell,
+    /// It was made, or found to be there.
+    entered: bool,
     /// What it holds, as far as that is known.
     held: Option<Held>,
     /// Generation of the next content, so that what was there before is told from it.
@@ -109,37 +111,41 @@ impl Ground {
             Prepare::None => cell.target.url.starts_with("block:") && !load::writes(cell),
             Prepare::Fill | Prepare::FillAlways => false,
         };
+        // Known before anything is made there: what one host makes is removed although another refuses.
+        let at = self.record(cell);
         let entered = match uses_what_is_there {
             true => site.act(context, &Act::Adopt).map(|()| Entered::Existing),
             false => site.prepare(context),
         }?;
-        let name = &cell.target.place();
-        let at = self.places.iter().position(|place| place.name == *name);
-        match at {
-            Some(at) => {
-                self.places[at].cell = cell.clone();
-                if entered == Entered::New {
-                    self.places[at].held = None;
-                }
-            }
-            None => {
-                let (held, next_generation) = match entered {
-                    Entered::New => (None, 0),
-                    Entered::Existing => match remembered(context, name)? {
-                        // An earlier run, perhaps of the same seed: what is written must differ from what lies there.
-                        (None, 1) => {
-                            (None, site.held_generation(context).map_or(1, |held| (held + 1) & 0xFFFF))
-                        }
-                        known => known,
-                    },
+        let place = &mut self.places[at];
+        match (place.entered, entered) {
+            (true, Entered::New) => place.held = None,
+            (false, Entered::Existing) => {
+                (place.held, place.next_generation) = match remembered(context, &place.name)? {
+                    // An earlier run, perhaps of the same seed: what is written must differ from what lies there.
+                    (None, 1) => (None, site.held_generation(context).map_or(1, |held| (held + 1) & 0xFFFF)),
+                    known => known,
                 };
-                if let Some(held) = &held {
+                if let Some(held) = &place.held {
                     context.remark(cell, "resume", &format!("the data set is there: {}", held.layout));
                 }
-                self.places.push(Place { name: name.clone(), cell: cell.clone(), held, next_generation });
             }
+            (true, Entered::Existing) | (false, Entered::New) => {}
         }
+        place.entered = true;
         Ok(())
+    }
+
+    /// Notes the place of a cell's target, so that it is removed in the end; where it stands in the list.
+    fn record(&mut self, cell: &Cell) -> usize {
+        let name = cell.target.place();
+        let at = self.places.iter().position(|place| place.name == name).unwrap_or_else(|| {
+            let cell = cell.clone();
+            self.places.push(Place { name, cell, entered: false, held: None, next_generation: 0 });
+            self.places.len() - 1
+        });
+        self.places[at].cell = cell.clone();
+        at
     }
 
     /// Makes sure that the data set of a cell is there, complete, and known in content if the cell verifies.
@@ -259,6 +265,7 @@ impl Ground {
             Err(Fault::Interrupted) | Ok(()) => Ok(()),
         };
         match removed {
+            Ok(()) if !place.entered => {}
             Ok(()) => context.recorder().event(None, DATA_SET, format!("{name}: removed")),
             Err(error) => {
                 context.messages.warn(&error);

@@ -170,13 +170,13 @@ impl FileTarget {
         }
         if self.is_device() {
             self.may_be_written()?;
-            self.driver.prepare()?;
             self.check_sizes()?;
+            self.driver.prepare()?;
             return Ok(Entered::Existing);
         }
-        let entered = self.place.enter(|| self.driver.prepare(), || self.driver.adopt())?;
+        // Whatever can be checked is checked before anything is made.
         self.check_sizes()?;
-        Ok(entered)
+        self.place.enter(|announce| self.driver.prepare_announced(announce), || self.driver.adopt())
     }
 
     pub(super) fn adopt(&self) -> Result<(), TargetError> {

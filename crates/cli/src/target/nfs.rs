@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
+use drivers::Announce;
 use drivers::nfs::{Named, NfsAddress, NfsConfig, NfsDriver};
 use experiment::{Job, Target, Workload};
 use provision::NfsPlace;
@@ -151,7 +152,8 @@ impl NfsTarget {
         if self.driver.config().named.is_some() {
             return Ok(Entered::Existing);
         }
-        self.place.enter(|| self.driver.prepare(self.contact), || self.driver.adopt(self.contact))
+        let make = |announce: Announce<'_>| self.driver.prepare_announced(self.contact, announce);
+        self.place.enter(make, || self.driver.adopt(self.contact))
     }
 
     pub(super) fn adopt(&self) -> Result<(), TargetError> {

@@ -1,8 +1,9 @@
-//! Our place on a target: the directory or prefix that holds the data set. It is in the journal before it is made.
+//! Our place on a target: the directory or prefix that holds the data set. It is in the journal before the request is sent
+//! that makes it, and not earlier: what was never asked for is never said to be left behind.
 
 use std::time::Duration;
 
-use drivers::DriverError;
+use drivers::{Announce, DriverError};
 use metrics::ErrorKind;
 use provision::{LocalPlace, Mark, NfsPlace, Run, S3Place};
 
@@ -56,27 +57,39 @@ impl Place {
         self.entry.is_none()
     }
 
-    /// Writes the journal, then makes the place by `make`, unless it is ours already: then `adopt` looks whether it
-    /// is there.
+    /// Makes the place by `make`, which announces the request that makes it right before it is sent: then the journal is
+    /// written. A place that is ours already is looked for by `adopt` first.
     pub(super) fn enter(
         &self,
-        make: impl FnOnce() -> Result<(), DriverError>,
+        make: impl FnOnce(Announce<'_>) -> Result<(), DriverError>,
         adopt: impl FnOnce() -> Result<(), DriverError>,
     ) -> Result<Entered, TargetError> {
-        let known = self.mark();
-        if self.is_kept() || known.is_some() {
+        let mut mark = self.mark();
+        if self.is_kept() || mark.is_some() {
             match adopt() {
                 Ok(()) => return Ok(Entered::Existing),
                 Err(error) if error.kind == ErrorKind::NotFound => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        let mark = match (known, &self.entry) {
-            (Some(mark), _) => Some(mark),
-            (None, Some(entry)) => Some(self.intend(entry)?),
-            (None, None) => None,
-        };
-        match make() {
+        let mut unwritten = None;
+        let made = make(&mut || {
+            if let (None, Some(entry)) = (mark, &self.entry) {
+                match self.intend(entry) {
+                    Ok(known) => mark = Some(known),
+                    Err(error) => {
+                        let text = error.to_string();
+                        unwritten = Some(error);
+                        return Err(DriverError::new(ErrorKind::Local, text));
+                    }
+                }
+            }
+            Ok(())
+        });
+        if let Some(error) = unwritten {
+            return Err(error);
+        }
+        match made {
             Ok(()) => Ok(Entered::New),
             Err(error) => {
                 // Otherwise it may have been made although the answer was lost: it stays in the journal.

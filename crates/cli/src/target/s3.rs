@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use drivers::DriverError;
 use drivers::s3::{
     Credentials, CredentialsError, Endpoint, PayloadSigning, S3Config, S3Driver, TlsConfig, Trust,
     region_from_environment,
 };
+use drivers::{Announce, DriverError};
 use experiment::{Job, Target, Workload};
 use fleet::AccessKey;
 use provision::S3Place;
@@ -23,6 +23,8 @@ use super::{OpenOptions, TargetError, keys, paths};
 pub struct S3Target {
     pub(super) driver: S3Driver,
     pub(super) place: Place,
+    /// The longest wait for an answer to the first questions.
+    contact: Duration,
     /// Connections of all jobs.
     pub(super) connections: u64,
 }
@@ -115,7 +117,7 @@ pub(super) fn open(
     let driver = S3Driver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     let connections = paths::connections(workload, workload.queue_depth);
-    Ok(S3Target { driver, place, connections })
+    Ok(S3Target { driver, place, contact: options.connect_timeout, connections })
 }
 
 /// The names of a job's files, below the bucket, by their numbers.
@@ -165,7 +167,7 @@ fn keys_missing(error: &CredentialsError) -> String {
 impl S3Target {
     pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
         // A prefix needs no making: there is one as soon as there is an object. Whether there is one is asked for.
-        let make = || self.driver.check_bucket();
+        let make = |announce: Announce<'_>| self.first_contact()?.check_bucket().and_then(|()| announce());
         self.place.enter(make, || self.look())
     }
 
@@ -173,11 +175,16 @@ impl S3Target {
         Ok(self.look()?)
     }
 
+    /// The driver with the patience of a first contact.
+    fn first_contact(&self) -> Result<S3Driver, DriverError> {
+        S3Driver::new(S3Config { control_timeout: self.contact, ..self.driver.config().clone() })
+    }
+
     /// Looks whether our objects are there; a job's need not be, only its bucket.
     fn look(&self) -> Result<(), DriverError> {
         match self.driver.config().blocks {
-            Some(_) => self.driver.check_bucket(),
-            None => self.driver.adopt(),
+            Some(_) => self.first_contact()?.check_bucket(),
+            None => self.first_contact()?.adopt(),
         }
     }
 

@@ -15,7 +15,7 @@ use super::align::Alignment;
 use super::errors::{kind_of, words};
 use super::names::{MARK, object_of};
 use super::{FileDriver, Named, Place, devices, facts, guard};
-use crate::DriverError;
+use crate::{Announce, DriverError};
 
 /// What the mark says, for whoever finds it.
 const MARK_TEXT: &str = "manometer made this directory for a measurement, and removes it with all files in it that have \
@@ -34,8 +34,17 @@ impl FileDriver {
     /// When the directory exists or cannot be made; when the device cannot be opened, or is to be given up before
     /// [`FileDriver::check_device`] has allowed it.
     pub fn prepare(&self) -> Result<(), DriverError> {
+        self.prepare_announced(&mut || Ok(()))
+    }
+
+    /// As [`Self::prepare`]; calls `announce` right before mkdir(2). Without that call nothing was made.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`], and what `announce` returns: then no directory is made.
+    pub fn prepare_announced(&self, announce: Announce<'_>) -> Result<(), DriverError> {
         match &self.config().place {
             Place::Directory(path) => {
+                announce()?;
                 fs::create_dir(path).map_err(|e| match e.kind() {
                     io::ErrorKind::AlreadyExists => {
                         let text = format!(
@@ -47,7 +56,7 @@ impl FileDriver {
                     }
                     _ => failed("making directory", path, &e),
                 })?;
-                fs::write(path.join(MARK), MARK_TEXT).map_err(|e| failed("marking directory", path, &e))
+                fs::write(path.join(MARK), MARK_TEXT).map_err(|e| unmarked(path, &e))
             }
             Place::Device(path) if self.config().trim => self.give_up(path),
             Place::Device(path) => devices::open(path, self.config().direct, false).map(drop),
@@ -297,6 +306,22 @@ fn discard(fd: &OwnedFd, at: u64, len: u64) -> io::Result<()> {
 
 fn marked(path: &Path) -> Result<(), DriverError> {
     if path.join(MARK).is_file() { Ok(()) } else { Err(not_ours(path)) }
+}
+
+/// Our directory was made and could not be marked: it is removed again, which the kind of the error says.
+fn unmarked(path: &Path, error: &io::Error) -> DriverError {
+    let _ = fs::remove_file(path.join(MARK));
+    match fs::remove_dir(path) {
+        Ok(()) => failed("marking directory", path, error),
+        Err(e) => {
+            let text = format!(
+                "marking directory {}: {}; it could not be removed either: {e}",
+                path.display(),
+                words(error)
+            );
+            DriverError::new(ErrorKind::ServerFault, text)
+        }
+    }
 }
 
 fn not_ours(path: &Path) -> DriverError {

@@ -19,7 +19,7 @@ use super::connection::LISTING_BYTES;
 use super::dial::{self, Opened, nfs, refused};
 use super::lane::{is_ours, name_of};
 use super::{NfsConfig, NfsDriver, NfsSession};
-use crate::{DriverError, Op, Payload, Session, Sink, WorkerContext};
+use crate::{Announce, DriverError, Op, Payload, Session, Sink, WorkerContext};
 
 /// Files that are being removed at once.
 const REMOVERS: u32 = 32;
@@ -45,8 +45,16 @@ impl NfsDriver {
     /// # Errors
     /// When the export cannot be opened or written, and when the directory exists: then it is somebody else's.
     pub fn prepare(&self, limit: Duration) -> Result<(), DriverError> {
+        self.prepare_announced(limit, &mut || Ok(()))
+    }
+
+    /// As [`Self::prepare`]; calls `announce` right before MKDIR is sent. Without that call nothing can have been made.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`], and what `announce` returns: then MKDIR is not sent.
+    pub fn prepare_announced(&self, limit: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
         let reactor = open_reactor()?;
-        reactor.block_on(make_directory(&reactor, self.config(), limit))
+        reactor.block_on(make_directory(&reactor, self.config(), limit, announce))
     }
 
     /// Looks whether our directory is there, made by an earlier run or by the one that is gone on with. No single answer
@@ -124,8 +132,14 @@ pub(super) fn after(reactor: &Reactor, limit: Duration) -> u64 {
     reactor.now() + limit.as_nanos() as u64
 }
 
-async fn make_directory(reactor: &Reactor, config: &NfsConfig, limit: Duration) -> Result<(), DriverError> {
+async fn make_directory(
+    reactor: &Reactor,
+    config: &NfsConfig,
+    limit: Duration,
+    announce: Announce<'_>,
+) -> Result<(), DriverError> {
     let Opened { mut caller, root, .. } = dial::open(reactor, config, 0, after(reactor, limit)).await?;
+    announce()?;
     caller.set_deadline(after(reactor, limit));
     let arguments = MkdirArgs {
         place: DirArgs { directory: root, name: Name(config.directory.as_bytes()) },
