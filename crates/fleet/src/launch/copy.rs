@@ -3,19 +3,26 @@
 //! One login does all: a small script for `sh` says whether the right program is there, takes it from its standard input
 //! when it is not, and becomes the agent. Its lines carry a number drawn for this start, so that whatever the host's shell
 //! prints at a login is not taken for them.
+//!
+//! What is sent is compressed when the host has gzip, and its hash is that of the program itself.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sha2::{Digest, Sha256};
 
 use super::deadline::Deadline;
+use super::gzip;
 use super::process::{Launched, printable};
+use super::sending::Sending;
 
 /// Lines of something else that are read over before the script's.
 const MOST_OTHER_LINES: usize = 1000;
+
+/// Bytes that are read at a time.
+const PART_BYTES: usize = 1 << 18;
 
 /// The agent's program: here to be copied, or there already.
 pub(super) struct Program {
@@ -25,6 +32,8 @@ pub(super) struct Program {
     version: String,
     sha256: String,
     bytes: u64,
+    /// The program compressed, once a host wants it: the same for all.
+    packed: OnceLock<Result<Vec<u8>, String>>,
     /// What begins the script's lines.
     mark: String,
 }
@@ -38,7 +47,7 @@ impl Program {
         let cannot = |error| format!("the program to be copied, {}, cannot be read: {error}", path.display());
         let mut file = File::open(path).map_err(cannot)?;
         let (mut hash, mut bytes) = (Sha256::new(), 0);
-        let mut part = vec![0; 1 << 20];
+        let mut part = vec![0; PART_BYTES];
         loop {
             let n = file.read(&mut part).map_err(cannot)?;
             if n == 0 {
@@ -55,6 +64,7 @@ impl Program {
             version: version.chars().map(plain).collect(),
             sha256,
             bytes,
+            packed: OnceLock::new(),
             mark: mark(),
         })
     }
@@ -62,7 +72,17 @@ impl Program {
     /// A program that the hosts have.
     pub(super) fn there(path: &str) -> Program {
         let (here, version, sha256) = (PathBuf::new(), String::new(), String::new());
-        Program { there: path.to_owned(), here, version, sha256, bytes: 0, mark: mark() }
+        let packed = OnceLock::new();
+        Program { there: path.to_owned(), here, version, sha256, bytes: 0, packed, mark: mark() }
+    }
+
+    /// The program in gzip's format, made for the first host that wants it.
+    fn packed(&self) -> Result<&[u8], String> {
+        let made = self.packed.get_or_init(|| {
+            let made = File::open(&self.here).and_then(gzip::compress);
+            made.map_err(|error| format!("the program cannot be compressed: {error}"))
+        });
+        made.as_deref().map_err(Clone::clone)
     }
 }
 
@@ -70,13 +90,15 @@ fn mark() -> String {
     format!("manometer-{:016x}", fastrand::u64(..))
 }
 
-/// What runs on the host. `$1` mark, `$2` version, `$3` SHA-256, `$4` bytes, `$5` path or nothing, then the agent's
-/// arguments. It has no single quote, backslash, exclamation mark or newline, so that it passes through any login shell
-/// (also csh and fish) within single quotes.
+/// What runs on the host. `$1` mark, `$2` version, `$3` SHA-256, `$4` path or nothing, then the agent's arguments. It has no
+/// single quote, backslash, exclamation mark or newline, so that it passes through any login shell (also csh and fish)
+/// within single quotes.
+///
+/// When it needs the program it says in which form, and reads a line with the length in bytes, and then so many bytes.
 ///
 /// Programs that nobody has used for a week go. A copy has a name of its own until its hash was seen, and then takes its
 /// place at once: hosts that share a home directory, and fleets that start together, do not disturb each other.
-const SCRIPT: &str = "m=$1; v=$2; h=$3; z=$4; b=$5; shift 5; umask 077; \
+const SCRIPT: &str = "m=$1; v=$2; h=$3; b=$4; shift 4; umask 077; \
 say() { echo \"$m $*\"; }; \
 sum() { if command -v sha256sum >/dev/null 2>&1; then sha256sum; \
 elif command -v shasum >/dev/null 2>&1; then shasum -a 256; \
@@ -90,7 +112,10 @@ find \"$c\" -maxdepth 1 -type d -name \"agent-*\" -mtime +7 -exec rm -rf {} + 2>
 find \"$d\" -name \"new.*\" -mtime +0 -exec rm -f {} + 2>/dev/null; \
 if test -x \"$b\" && holds \"$b\"; then say have; \
 else clean() { rm -f \"$t\"; }; trap clean EXIT; trap \"exit 1\" HUP INT TERM; \
-say need; head -c \"$z\" >\"$t\" || { clean; say cannot write \"$t\"; exit 1; }; \
+f=plain; command -v gzip >/dev/null 2>&1 && f=gzip; \
+take() { if test $f = gzip; then head -c \"$z\" | gzip -dc; else head -c \"$z\"; fi; }; \
+say need $f; read -r z || exit 1; \
+take >\"$t\" || { clean; say cannot write \"$t\"; exit 1; }; \
 holds \"$t\" || { clean; say wrong \"$s\"; exit 1; }; \
 chmod 755 \"$t\" && mv -f \"$t\" \"$b\" || { clean; say cannot keep \"$b\"; exit 1; }; \
 trap - EXIT HUP INT TERM; say copied; fi; fi; \
@@ -98,8 +123,7 @@ say ready; exec \"$b\" \"$@\"";
 
 /// The command for the host's login shell, whichever that is.
 pub(super) fn remote_command(program: &Program, agent: &[String]) -> String {
-    let bytes = program.bytes.to_string();
-    let given = [&program.mark, &program.version, &program.sha256, &bytes, &program.there];
+    let given = [&program.mark, &program.version, &program.sha256, &program.there];
     let words = given.into_iter().chain(agent).map(|word| quoted(word));
     let words: Vec<String> = words.collect();
     format!("exec /bin/sh -c {} manometer {}", quoted(SCRIPT), words.join(" "))
@@ -110,7 +134,8 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 
-/// Sees the script through until the agent has said its first byte; `true` when the program was copied.
+/// Sees the script through until the agent has said its first byte; `true` when the program was copied. `say` is told how
+/// far a copy is that takes long.
 ///
 /// # Errors
 /// What came back, in one line.
@@ -118,6 +143,7 @@ pub(super) fn begin(
     launched: &mut Launched,
     program: &Program,
     deadline: &Deadline<'_>,
+    say: &dyn Fn(&str),
 ) -> Result<bool, String> {
     let (mut copied, mut others) = (false, 0);
     loop {
@@ -139,7 +165,7 @@ pub(super) fn begin(
                 ));
             }
             "machine" | "have" => {}
-            "need" => send(launched, program, deadline)?,
+            "need" => send(launched, program, &rest, deadline, say)?,
             "copied" => copied = true,
             "ready" => {
                 launched.wait_for_output(deadline)?;
@@ -171,48 +197,20 @@ fn machine() -> String {
     format!("{} {}", name.sysname().to_string_lossy(), name.machine().to_string_lossy())
 }
 
-/// Writes the program into the agent's input, never waiting beyond the deadline. Ends early when the host says something:
-/// then it has a reason to want no more.
-fn send(launched: &mut Launched, program: &Program, deadline: &Deadline<'_>) -> Result<(), String> {
-    let cannot = |error: std::io::Error| format!("sending the program failed: {error}");
-    rustix::io::ioctl_fionbio(&launched.input, true).map_err(|error| cannot(error.into()))?;
-    let mut file = File::open(&program.here).map_err(cannot)?;
-    let mut part = vec![0; 1 << 18];
-    loop {
-        let n = file.read(&mut part).map_err(cannot)?;
-        if n == 0 {
-            break;
-        }
-        let mut rest = &part[..n];
-        while !rest.is_empty() {
-            match launched.input.write(rest) {
-                Ok(written) => rest = &rest[written..],
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    if heard(launched) {
-                        return Ok(());
-                    }
-                    if let Some(why) = deadline.over() {
-                        return Err(format!(
-                            "the program was not copied there {why}; give a longer start_timeout"
-                        ));
-                    }
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                // The script has ended: what it said is read next.
-                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
-                Err(error) => return Err(cannot(error)),
-            }
-        }
+/// Sends the program in the form that the host wants.
+fn send(
+    launched: &mut Launched,
+    program: &Program,
+    form: &str,
+    deadline: &Deadline<'_>,
+    say: &dyn Fn(&str),
+) -> Result<(), String> {
+    if form == "gzip" {
+        let packed = program.packed()?;
+        return Sending::new(launched, packed.len() as u64, deadline, say).all(packed);
     }
-    rustix::io::ioctl_fionbio(&launched.input, false).map_err(|error| cannot(error.into()))
-}
-
-/// Waits until more can be written, or the host has said something: then `true`.
-fn heard(launched: &Launched) -> bool {
-    let mut fds =
-        [PollFd::new(&launched.input, PollFlags::OUT), PollFd::new(&launched.output, PollFlags::IN)];
-    let wait = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-    poll(&mut fds, Some(&wait)).is_ok() && !fds[1].revents().is_empty()
+    let file = File::open(&program.here).map_err(|error| format!("the program cannot be read: {error}"))?;
+    Sending::new(launched, program.bytes, deadline, say).all(file)
 }
 
 #[cfg(test)]

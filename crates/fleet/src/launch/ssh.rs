@@ -54,7 +54,8 @@ pub(super) fn launch(
             if let Some(askpass) = &askpass {
                 askpass.allow(launched.process.id());
             }
-            if copy::begin(&mut launched, &program, &deadline)? {
+            let told = |text: &str| say(&format!("{host}: {text}"));
+            if copy::begin(&mut launched, &program, &deadline, &told)? {
                 say(&format!("{host}: copied this program there"));
             }
             Ok(launched)

@@ -108,13 +108,79 @@ fn copies_that_nobody_used_for_a_week_go() {
     assert_eq!(copies(&bench).len(), 2);
 }
 
+/// A host whose tools are these alone, besides sh and what is in it.
+fn host_with(tools: &[&str]) -> Bench {
+    let bench = bench("PATH=$(/usr/bin/dirname \"$0\")/bin");
+    std::fs::create_dir(bench.path("bin")).unwrap();
+    for tool in tools {
+        let found = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(tool));
+        let real = found.iter().find(|path| path.exists()).expect(tool);
+        std::os::unix::fs::symlink(real, bench.path("bin").join(tool)).unwrap();
+    }
+    bench
+}
+
+const TOOLS: [&str; 10] =
+    ["cat", "chmod", "find", "head", "mkdir", "mv", "rm", "sha256sum", "touch", "uname"];
+
+/// Gives the host a tool that does something else.
+fn replace(bench: &Bench, tool: &str, text: &str) {
+    let place = bench.path("bin").join(tool);
+    if place.is_symlink() {
+        std::fs::remove_file(&place).unwrap();
+    }
+    bench.program(&format!("bin/{tool}"), text);
+}
+
+/// Makes the host's `tool` note that it was called, and then do its work.
+fn note_calls(bench: &Bench, tool: &str) {
+    let note = bench.path(tool);
+    replace(bench, tool, &format!("echo x >> {}; exec /usr/bin/{tool} \"$@\"", note.display()));
+}
+
+#[test]
+fn a_program_is_compressed_for_hosts_that_have_gzip() {
+    for gzip in [true, false] {
+        let bench = host_with(&TOOLS);
+        note_calls(&bench, "head");
+        if gzip {
+            note_calls(&bench, "gzip");
+        }
+        // Neither is shorter than what a pipe holds.
+        let filling = "# a program is seldom short\n".repeat(20_000);
+        bench.program("agent", &format!("echo ready; exec cat\n{filling}"));
+        let mut agents = launch(&ssh(&["a"], &[]), &bench.settings(), &quiet()).unwrap();
+        let deadline = Deadline::after(Duration::from_secs(20), NEVER);
+        assert_eq!(agents[0].read_line(&deadline).unwrap(), "ready");
+        assert_eq!(ask(&mut agents[0], "hello"), "hello");
+        let copy = std::fs::read(copies(&bench)[0].join("manometer")).unwrap();
+        assert!(copy == std::fs::read(bench.path("agent")).unwrap());
+        assert!(bench.path("head").exists(), "the noting of calls works");
+        assert_eq!(bench.path("gzip").exists(), gzip, "gzip was called");
+    }
+}
+
 #[test]
 fn a_wrong_hash_is_an_error_and_the_copy_goes() {
-    // A disk that keeps something else: head on this host writes one byte more.
-    let bench = bench("PATH=$(dirname \"$0\"):$PATH");
-    bench.program("head", "/usr/bin/head \"$@\"; echo x");
+    // A disk that keeps something else: what takes the copy on this host writes one byte more.
+    for faulty in ["head", "gzip"] {
+        let bench = host_with(&TOOLS);
+        replace(&bench, faulty, &format!("/usr/bin/{faulty} \"$@\"; echo x"));
+        let error = launch(&ssh(&["a"], &[]), &bench.settings(), &quiet()).unwrap_err().to_string();
+        assert!(error.starts_with("a: what was copied there has the SHA-256 "), "{error}");
+        assert_eq!(files(&copies(&bench)[0]), [""; 0]);
+    }
+}
+
+#[test]
+fn what_cannot_be_unpacked_is_an_error_and_goes() {
+    let bench = host_with(&TOOLS);
+    replace(&bench, "gzip", "echo gzip: out of memory >&2; exit 1");
     let error = launch(&ssh(&["a"], &[]), &bench.settings(), &quiet()).unwrap_err().to_string();
-    assert!(error.starts_with("a: what was copied there has the SHA-256 "), "{error}");
+    assert!(
+        error.starts_with("a: the host cannot write ") && error.contains("gzip: out of memory"),
+        "{error}"
+    );
     assert_eq!(files(&copies(&bench)[0]), [""; 0]);
 }
 
