@@ -19,7 +19,6 @@ mod progress;
 mod report_commands;
 mod results;
 mod run;
-mod target;
 
 use std::process::ExitCode;
 

@@ -31,7 +31,6 @@ pub use hand::Hand;
 pub use link::{Ends, Greeting, Link, Process, greet};
 pub use message::{Hello, PROGRAM, PROTOCOL};
 pub use order::{
-    AccessKey, Act, LayOutStep, Measurement, Opening, Part, Refusal, Reply, SiteFacts, SiteId, StageOrder,
-    StageTask,
+    Act, LayOutStep, Measurement, Opening, Part, Refusal, Reply, SiteFacts, SiteId, StageOrder, StageTask,
 };
 pub use seen::{CrewResult, Event, PartResult, Seen, Trouble};

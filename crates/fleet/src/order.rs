@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use experiment::{Arrivals, CacheControl, Cell, Sharing};
 use serde::{Deserialize, Serialize};
+use targets::AccessKey;
 
 /// Number of an opened target, chosen by the side that leads; the same with every agent.
 pub type SiteId = u32;
@@ -35,23 +36,6 @@ pub struct Opening {
     pub reactor: String,
     /// The block device that may be overwritten although it holds something.
     pub destroy: Option<PathBuf>,
-}
-
-/// An S3 access key on its way to an agent.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AccessKey {
-    /// The key's name.
-    pub id: String,
-    /// The secret.
-    pub secret: String,
-    /// The token of temporary keys.
-    pub token: Option<String>,
-}
-
-impl std::fmt::Debug for AccessKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AccessKey").field("id", &self.id).finish_non_exhaustive()
-    }
 }
 
 /// Which agent this is among those that work on a cell, and how they share its data.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top of the house to its ground floor. `bench` and `xtask` stand beside it.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "units",
     "metrics",
     "experiment",
@@ -20,6 +20,7 @@ const ORDER: [&str; 14] = [
     "engine",
     "array",
     "provision",
+    "targets",
     "fleet",
     "store",
     "report",

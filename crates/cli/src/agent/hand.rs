@@ -8,9 +8,10 @@ use engine::{Beside, Control, StageError, StageResult};
 use fleet::{Act, Hand, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
 use metrics::Interval;
 use provision::{Journal, Run, RunId};
+use targets::{ClearedFiles, HeldSecrets, OpenContext, Secrets, TargetError};
 
 use super::site::Site;
-use crate::target::{self, TargetError};
+use crate::run::ground::CONTACT;
 
 /// The most targets that are open at once.
 const MOST_SITES: usize = 100_000;
@@ -19,6 +20,10 @@ const MOST_SITES: usize = 100_000;
 pub struct OwnHand {
     /// Where the journals lie; `None`: at the usual place.
     journals: Option<PathBuf>,
+    /// Of the run that this process leads; an agent is sent its keys with each target.
+    secrets: Arc<dyn Secrets>,
+    /// Files that the run may overwrite.
+    cleared: ClearedFiles,
     shared: Mutex<Shared>,
 }
 
@@ -31,15 +36,20 @@ struct Shared {
 
 impl OwnHand {
     /// For the process that leads, whose journal is open already.
-    pub fn of_run(run: &Run) -> Self {
-        let hand = Self::new(None);
+    pub fn of_run(run: &Run, secrets: Arc<dyn Secrets>, cleared: ClearedFiles) -> Self {
+        let hand = Self { secrets, cleared, ..Self::new(None) };
         hand.shared().runs.insert(run.id().clone(), run.clone());
         hand
     }
 
     /// For an agent; its journals lie in this directory, or at the usual place.
     pub fn new(journals: Option<PathBuf>) -> Self {
-        Self { journals, shared: Mutex::default() }
+        Self {
+            journals,
+            secrets: Arc::new(HeldSecrets::default()),
+            cleared: ClearedFiles::default(),
+            shared: Mutex::default(),
+        }
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -76,10 +86,23 @@ impl Hand for OwnHand {
     fn open(&self, opening: &Opening) -> Result<SiteFacts, Refusal> {
         let id = |text: &str| text.parse::<RunId>().map_err(Refusal::failed);
         let (run, place) = (self.journal(&id(&opening.run)?)?, id(&opening.place)?);
-        if let Some(key) = &opening.key {
-            target::keys::hold_for_agent(&opening.cell.target.name, key);
-        }
-        let site = Site::open(opening, run, place)?;
+        let secrets: Arc<dyn Secrets> = match &opening.key {
+            Some(key) => {
+                let held = [(opening.cell.target.name.clone(), key.clone())];
+                Arc::new(held.into_iter().collect::<HeldSecrets>())
+            }
+            None => Arc::clone(&self.secrets),
+        };
+        let context = OpenContext {
+            run,
+            place,
+            destroy: opening.destroy.clone(),
+            cleared: self.cleared.clone(),
+            secrets,
+            seed: opening.draws,
+            connect_timeout: CONTACT,
+        };
+        let site = Site::open(opening, &context)?;
         let facts = site.facts();
         let mut shared = self.shared();
         if shared.sites.len() >= MOST_SITES {

@@ -10,11 +10,10 @@ use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult, Writte
 use experiment::{Cell, Sharing};
 use fleet::{Act, LayOutStep, Opening, Part, Refusal, Reply, SiteFacts, StageTask};
 use metrics::Interval;
-use provision::{Run, RunId};
+use targets::{Entered, LaidOut, LayOutStage, OpenContext, Opened};
 
 use super::hand::refusal;
-use crate::run::{allocated, environment, ground::CONTACT, load};
-use crate::target::{self, Entered, LaidOut, OpenOptions, Opened};
+use crate::run::{allocated, environment, load};
 
 /// A target, the part of its data that is this host's, and what was done to it.
 pub struct Site {
@@ -36,17 +35,10 @@ pub struct Site {
 
 impl Site {
     /// Opens a target as this host is to see it.
-    pub fn open(opening: &Opening, run: Run, place: RunId) -> Result<Self, Refusal> {
+    pub fn open(opening: &Opening, context: &OpenContext) -> Result<Self, Refusal> {
         let cell = (*opening.cell).clone();
         let reactor = opening.reactor.parse().map_err(|error: String| Refusal::failed(error))?;
-        let options = OpenOptions {
-            run,
-            place,
-            destroy: opening.destroy.clone(),
-            seed: opening.draws,
-            connect_timeout: CONTACT,
-        };
-        let opened = target::open(&cell.target, &cell.workload, &options).map_err(|error| refusal(&error))?;
+        let opened = targets::open(&cell.target, &cell.workload, context).map_err(|error| refusal(&error))?;
         let Part { index, of, sharing } = opening.part;
         let churns = load::makes_or_removes(&cell) && sharing != Sharing::Own;
         if churns && cell.workload.job.is_none() {
@@ -141,10 +133,8 @@ impl Site {
             Act::Facts => Ok(Reply::Facts(self.target_facts())),
             Act::LayOut => {
                 let laid_out = self.opened.lay_out(&self.cell).map_err(told)?;
-                let step = |stage: &target::LayOutStage| LayOutStep {
-                    name: stage.name.to_owned(),
-                    bytes: stage.bytes,
-                };
+                let step =
+                    |stage: &LayOutStage| LayOutStep { name: stage.name.to_owned(), bytes: stage.bytes };
                 let steps = laid_out.stages.iter().map(step).collect();
                 let devices = self.opened.devices(&laid_out);
                 *self.laid_out() = laid_out;

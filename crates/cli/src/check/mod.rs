@@ -26,7 +26,7 @@ use provision::{Journal, Run, RunId};
 use reactor::{Backend, Reactor};
 
 pub use ground::credentials;
-pub use place::{Place, never_made};
+pub use place::Place;
 pub use targets::no_keys;
 
 use crate::check::report::{Destination, ReactorFacts, Report};

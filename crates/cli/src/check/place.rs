@@ -8,6 +8,7 @@ use drivers::s3::{S3Config, S3Driver};
 use drivers::{Announce, DriverError};
 use metrics::ErrorKind;
 use provision::{Mark, NfsPlace, ProvisionError, Run, S3Place};
+use targets::never_made;
 
 /// A target in which a place of ours can be made and removed again. Both block; no single answer may
 /// take longer than `limit`.
@@ -159,22 +160,6 @@ impl<P: Place> Drop for Occupied<'_, P> {
         // What fails here stays in the journal, and the end of the run says so.
         let _ = self.vacate();
     }
-}
-
-/// True when the error of the request that should have made our place proves that it was not made.
-pub fn never_made(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::ConnectFailed
-            | ErrorKind::AccessDenied
-            | ErrorKind::ReadOnly
-            | ErrorKind::NotFound
-            | ErrorKind::AlreadyExists
-            | ErrorKind::NoSpace
-            | ErrorKind::Rejected
-            | ErrorKind::Tls
-            | ErrorKind::Local
-    )
 }
 
 #[cfg(test)]

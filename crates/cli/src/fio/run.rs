@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use experiment::{Plan, fio};
+use targets::{AccessKey, HeldSecrets};
 
 use super::arguments::{Asked, FioArguments, Progress};
 use super::eta;
@@ -66,7 +68,10 @@ fn carry_out(
     mut destination: Destination,
     messages: &Messages,
 ) -> Result<u8, Refusal> {
-    crate::target::keys::hold(jobs.keys);
+    let key = |(name, key): (String, fio::meaning::ObjectKey)| {
+        (name, AccessKey { id: key.id, secret: key.secret, token: None })
+    };
+    let secrets = Arc::new(jobs.keys.into_iter().map(key).collect::<HeldSecrets>());
     let plan = jobs.plan;
     let arguments = run_arguments(asked)?;
     let show = match asked.progress {
@@ -77,7 +82,7 @@ fn carry_out(
         Progress::Shown { newline_ns } => Show::Line { newline_ns, line: eta::line },
         Progress::Never => Show::Nothing,
     };
-    let hooks = Hooks { show, keep: asked.formats.is_some() };
+    let hooks = Hooks { show, keep: asked.formats.is_some(), secrets };
     let started = crate::moment::now();
     let carried = execute_plan(plan.clone(), &arguments, messages, hooks)?;
     let finished = crate::moment::now();

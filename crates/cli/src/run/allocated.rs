@@ -4,9 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use engine::{DataSet, Shape};
+use targets::Opened;
 use units::Size;
-
-use crate::target::Opened;
 
 /// Bytes of a block as `stat(2)` counts them, whatever the file system's own blocks are.
 const STAT_BLOCK: u64 = 512;

@@ -5,6 +5,7 @@ use std::path::Path;
 use experiment::{Cell, Plan, Sharing};
 use fleet::{Crew, Opening, Part, SiteId};
 use provision::Run;
+use targets::Secrets;
 
 /// What an opening takes besides the cell.
 pub struct Approach<'a> {
@@ -18,6 +19,8 @@ pub struct Approach<'a> {
     pub reactor: reactor::Choice,
     /// The device that may be overwritten.
     pub destroy: Option<&'a Path>,
+    /// The keys that came with the plan.
+    pub secrets: &'a dyn Secrets,
 }
 
 impl Approach<'_> {
@@ -45,7 +48,7 @@ impl Approach<'_> {
         let names = self.crew.names();
         let own = self.run.id();
         let sharing = self.sharing();
-        let key = if self.crew.is_local() { None } else { crate::target::key_of(&cell.target) };
+        let key = if self.crew.is_local() { None } else { targets::key_of(&cell.target, self.secrets) };
         let maker = members.first().copied();
         let one = |member: &usize| {
             let index = *member as u32;

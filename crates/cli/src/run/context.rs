@@ -9,6 +9,7 @@ use experiment::{Cell, FailurePolicy, Plan, Sharing, WITHOUT_LIMIT_S};
 use fleet::{Crew, CrewResult, Seen, SiteId, StageOrder, StageTask};
 use metrics::Interval;
 use reactor::clock;
+use targets::Secrets;
 
 use super::approach::Approach;
 use super::crew::Happened;
@@ -40,6 +41,8 @@ pub struct Context {
     pub reactor: reactor::Choice,
     /// The device that may be overwritten.
     pub destroy: Option<PathBuf>,
+    /// The keys that came with the plan.
+    pub secrets: Arc<dyn Secrets>,
     /// What jobs found, for output that the results file is not enough for; `None`: nobody asks.
     pub outcomes: Option<Mutex<Vec<CellOutcome>>>,
     /// What the disks under the jobs' files did, once the run is over, if outcomes are kept.
@@ -139,6 +142,7 @@ impl Context {
             run: &self.run,
             reactor: self.reactor,
             destroy: self.destroy.as_deref(),
+            secrets: &*self.secrets,
         }
     }
 

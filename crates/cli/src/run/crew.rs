@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use experiment::{Fleet, Plan};
 use fleet::{Crew, Event};
 use provision::Run;
+use targets::{ClearedFiles, Secrets};
 
 use super::approach::Approach;
 use super::arguments::RunArguments;
@@ -55,13 +56,14 @@ pub fn assemble(
     arguments: &RunArguments,
     messages: &Messages,
     interrupt: &Interrupt,
-    reactor: reactor::Choice,
     happened: &Arc<Happened>,
+    secrets: &Arc<dyn Secrets>,
 ) -> Result<Crew, Refusal> {
     match &plan.fleet {
         None => {
-            trial::here(plan, run, arguments)?;
-            Ok(Crew::here(Arc::new(OwnHand::of_run(run))))
+            let cleared = ClearedFiles::default();
+            trial::here(plan, run, arguments, secrets, &cleared)?;
+            Ok(Crew::here(Arc::new(OwnHand::of_run(run, Arc::clone(secrets), cleared))))
         }
         Some(fleet) => {
             let happened = Arc::clone(happened);
@@ -72,8 +74,9 @@ pub fn assemble(
                 happened.add(told);
             };
             let crew = crate::fleet::start(fleet, &arguments.fleet, messages, interrupt, Arc::new(tell))?;
-            let approach =
-                Approach { plan, crew: &crew, run, reactor, destroy: arguments.destroy.as_deref() };
+            let destroy = arguments.destroy.as_deref();
+            let reactor = arguments.reactor;
+            let approach = Approach { plan, crew: &crew, run, reactor, destroy, secrets: &**secrets };
             if let Err(line) = fits(plan, fleet, &crew).and_then(|()| trial::on_hosts(&approach)) {
                 crew.end();
                 return Err(Refusal::Usage(line));

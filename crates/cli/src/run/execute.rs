@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use experiment::Plan;
 use reactor::{Backend, Reactor, clock};
 use store::{Baseline, CellRecord, RunRecord, State, Store};
+use targets::{HeldSecrets, Secrets};
 
 use super::arguments::RunArguments;
 use super::baseline;
@@ -31,11 +32,14 @@ pub struct Hooks {
     pub show: Show,
     /// What the cells found is kept in memory too.
     pub keep: bool,
+    /// Keys of targets that stand in no plan.
+    pub secrets: Arc<dyn Secrets>,
 }
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self { show: Show::Line { newline_ns: None, line }, keep: false }
+        let secrets = Arc::new(HeldSecrets::default());
+        Self { show: Show::Line { newline_ns: None, line }, keep: false, secrets }
     }
 }
 
@@ -164,7 +168,8 @@ fn carry_out(
     let screen = Screen::begin(model, messages, hooks.show)
         .map_err(|error| Refusal::Usage(format!("--live: {error}; next: run without --live")))?;
     let happened = Arc::new(Happened::default());
-    let crew = crew::assemble(&plan, &begun.run, arguments, messages, &interrupt, reactor, &happened)?;
+    let secrets = hooks.secrets;
+    let crew = crew::assemble(&plan, &begun.run, arguments, messages, &interrupt, &happened, &secrets)?;
     let hosts = crew.names();
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(|error| failure(error.to_string()))?;
@@ -180,6 +185,7 @@ fn carry_out(
         interrupt: interrupt.clone(),
         reactor,
         destroy: arguments.destroy.clone(),
+        secrets,
         outcomes: hooks.keep.then(Mutex::default),
         disks: Mutex::default(),
         plan: plan.clone(),

@@ -17,7 +17,7 @@ use super::load;
 use super::recall::{DATA_SET, remember, remembered};
 use super::site::Site;
 use crate::live::model::Stage;
-use crate::target::Entered;
+use targets::Entered;
 
 /// How long the first contact with a target may take.
 pub const CONTACT: std::time::Duration = std::time::Duration::from_secs(10);

@@ -20,7 +20,7 @@ use super::replay;
 use super::site::Site;
 use crate::fio::logs::{self, LogPlan, Running};
 use crate::fio::outcome::Failure;
-use crate::target::{LaidOut, LayOutStage};
+use targets::{LaidOut, LayOutStage};
 
 /// Length of the intervals of a job that takes long, or nobody knows how long: that of fio's samples.
 const INTERVAL: Duration = Duration::from_millis(500);

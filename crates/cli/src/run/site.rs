@@ -6,7 +6,7 @@ use experiment::{CacheControl, Cell, FailurePolicy, Launcher, Sharing};
 use fleet::{Act, LayOutStep, Reply, SiteFacts, SiteId, Trouble};
 
 use super::context::{Context, Fault};
-use crate::target::Entered;
+use targets::Entered;
 
 /// Values of one fact that are shown when hosts differ.
 const MOST_VALUES: usize = 4;

@@ -3,16 +3,17 @@
 //! What cannot be reached now is no error: its cells will say so.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use experiment::{Cell, Plan};
 use fleet::{Act, Refusal as Refused, SiteId, Trouble};
 use provision::Run;
+use targets::{ClearedFiles, OpenContext, Opened, Secrets, TargetError};
 
 use super::approach::Approach;
 use super::arguments::RunArguments;
 use super::begin::Refusal;
 use super::{ground, load};
-use crate::target::{self, OpenOptions, Opened, TargetError};
 
 /// The number under which hosts try targets; those of cells count from 0.
 const TRIED: SiteId = SiteId::MAX;
@@ -32,16 +33,24 @@ pub fn targets(plan: &Plan) -> Vec<&Cell> {
 ///
 /// # Errors
 /// A URL or an option that cannot be used, or a device that may not be overwritten.
-pub fn here(plan: &Plan, run: &Run, arguments: &RunArguments) -> Result<(), Refusal> {
+pub fn here(
+    plan: &Plan,
+    run: &Run,
+    arguments: &RunArguments,
+    secrets: &Arc<dyn Secrets>,
+    cleared: &ClearedFiles,
+) -> Result<(), Refusal> {
     for cell in targets(plan) {
-        let options = OpenOptions {
+        let context = OpenContext {
             run: run.clone(),
             place: run.id().clone(),
             destroy: arguments.destroy.clone(),
+            cleared: cleared.clone(),
+            secrets: Arc::clone(secrets),
             seed: plan.seed,
             connect_timeout: ground::CONTACT,
         };
-        let opened = target::open(&cell.target, &cell.workload, &options);
+        let opened = targets::open(&cell.target, &cell.workload, &context);
         if let Err(TargetError::Input(line)) = opened {
             return Err(Refusal::Usage(line));
         }

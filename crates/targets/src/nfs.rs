@@ -12,7 +12,7 @@ use provision::NfsPlace;
 use super::options::Options;
 use super::place::{Entered, Entry, PATIENCE, Place};
 use super::url::{TargetUrl, form, wrong};
-use super::{OpenOptions, TargetError, paths};
+use super::{OpenContext, TargetError, paths};
 
 /// An export.
 pub struct NfsTarget {
@@ -28,7 +28,7 @@ pub(super) fn open(
     target: &Target,
     url: &TargetUrl,
     workload: &Workload,
-    options: &OpenOptions,
+    options: &OpenContext,
 ) -> Result<NfsTarget, TargetError> {
     let given = Options::new(target, url, &[])?;
     let job = workload.job.as_ref();

@@ -10,7 +10,8 @@ fn devices_are_used_as_a_whole() {
     std::fs::File::create(&path).unwrap().set_len((1 << 20) + 100).unwrap();
     let device = target(&format!("block://{}?direct=false", path.display()), &[]);
     let workload = Workload { files: 1, file_bytes: 0, ..workload(&HALF_AND_HALF) };
-    let opened = open(&device, &workload, &options(&run)).unwrap();
+    let context = options(&run);
+    let opened = open(&device, &workload, &context).unwrap();
     assert_eq!(opened.shape(&workload), Shape::Device { bytes: 1 << 20 }, "whole blocks");
     assert!(opened.directory().is_none() && opened.stays());
     for generation in [1, 2] {
@@ -19,8 +20,11 @@ fn devices_are_used_as_a_whole() {
         let checked = check(&opened, &workload, Written::uniform(generation));
         assert_eq!((checked.checked.right, checked.checked.wrong), (64, 0), "{:?}", checked.corrupt);
         // The next cell opens it anew.
-        open(&device, &workload, &options(&run)).unwrap().prepare().unwrap();
+        open(&device, &workload, &context).unwrap().prepare().unwrap();
     }
+    // What one run may overwrite holds data to every other run, in the same process too.
+    let others = open(&device, &workload, &options(&run)).unwrap().prepare().unwrap_err().to_string();
+    assert!(others.contains("holds data: nothing was written"), "{others}");
     opened.remove_all().unwrap();
     assert!(path.exists() && run.remaining().is_empty());
     let precious = directory.path().join("precious");
@@ -33,7 +37,7 @@ fn devices_are_used_as_a_whole() {
         "{error}"
     );
     assert_eq!(std::fs::read(&precious).unwrap(), [1; 8192]);
-    let named = OpenOptions { destroy: Some(precious.clone()), ..options(&run) };
+    let named = OpenContext { destroy: Some(precious.clone()), ..options(&run) };
     open(&target(&url, &[]), &workload, &named).unwrap().prepare().unwrap();
     let large = Workload { file_bytes: 1 << 30, ..workload };
     let Err(error) = open(&target(&url, &[]), &large, &named) else { panic!("it is not so large") };

@@ -6,18 +6,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drivers::s3::{
-    Credentials, CredentialsError, Endpoint, PayloadSigning, S3Config, S3Driver, TlsConfig, Trust,
+    Credentials, CredentialsError, Endpoint, PayloadSigning, S3Config, S3Driver, Secret, TlsConfig, Trust,
     region_from_environment,
 };
 use drivers::{Announce, DriverError};
 use experiment::{Job, Target, Workload};
-use fleet::AccessKey;
 use provision::S3Place;
 
 use super::options::Options;
 use super::place::{Entered, Entry, PATIENCE, Place};
 use super::url::{TargetUrl, form, wrong};
-use super::{OpenOptions, TargetError, keys, paths};
+use super::{AccessKey, OpenContext, Secrets, TargetError, paths};
 
 /// A bucket.
 pub struct S3Target {
@@ -33,7 +32,7 @@ pub(super) fn open(
     target: &Target,
     url: &TargetUrl,
     workload: &Workload,
-    options: &OpenOptions,
+    options: &OpenContext,
 ) -> Result<S3Target, TargetError> {
     let given = Options::new(target, url, &["endpoint"])?;
     let bucket = &url.authority;
@@ -48,8 +47,8 @@ pub(super) fn open(
         endpoint.parse().map_err(|error| TargetError::Input(format!("target {}: {error}", target.name)))?;
     let credentials_file = given.text("credentials_file").map(PathBuf::from);
     let profile = given.text("profile").map(str::to_owned);
-    let credentials = match keys::of(&target.name) {
-        Some(key) => key,
+    let credentials = match options.secrets.key(&target.name) {
+        Some(key) => of_key(key),
         None => credentials(credentials_file.as_ref(), profile.as_deref()).map_err(|error| {
             TargetError::Input(format!("target {}: {}", target.name, keys_missing(&error)))
         })?,
@@ -143,13 +142,20 @@ fn credentials(file: Option<&PathBuf>, profile: Option<&str>) -> Result<Credenti
 }
 
 /// The key of a target that agents are given, if this host has one; it is theirs to say when there is none.
-pub(super) fn key_of(target: &Target) -> Option<AccessKey> {
+pub(super) fn key_of(target: &Target, secrets: &dyn Secrets) -> Option<AccessKey> {
     let url = TargetUrl::parse(&target.url).ok().filter(|url| url.scheme == "s3")?;
     let given = Options::new(target, &url, &["endpoint"]).ok()?;
     let file = given.text("credentials_file").map(PathBuf::from);
-    let found = keys::of(&target.name).or_else(|| credentials(file.as_ref(), given.text("profile")).ok())?;
-    let (id, secret, token) = found.into_texts();
-    Some(AccessKey { id, secret, token })
+    let own = || {
+        let found = credentials(file.as_ref(), given.text("profile")).ok()?;
+        let (id, secret, token) = found.into_texts();
+        Some(AccessKey { id, secret, token })
+    };
+    secrets.key(&target.name).or_else(own)
+}
+
+fn of_key(key: AccessKey) -> Credentials {
+    Credentials { session_token: key.token.map(Secret::new), ..Credentials::new(key.id, key.secret) }
 }
 
 /// Why there are no S3 keys, and where they may be put.

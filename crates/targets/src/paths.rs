@@ -105,7 +105,7 @@ fn source(source: &Source) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::url::TargetUrl;
+    use crate::url::TargetUrl;
 
     fn read_from(query: &str) -> Result<Ways, String> {
         let text = format!("nfs://127.0.0.1/export?{query}");

@@ -7,7 +7,7 @@ use units::{ByteRate, Share, Span};
 
 use super::options::Options;
 use super::url::TargetUrl;
-use super::{OpenOptions, TargetError};
+use super::{OpenContext, TargetError};
 
 /// A scripted target.
 pub struct SimTarget {
@@ -23,7 +23,7 @@ const NOISE_CORRELATION: f64 = 0.5;
 pub(super) fn open(
     target: &Target,
     url: &TargetUrl,
-    options: &OpenOptions,
+    options: &OpenContext,
 ) -> Result<SimTarget, TargetError> {
     let given = Options::new(target, url, &[])?;
     let usual = SimConfig::default();

@@ -47,11 +47,13 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
     }
 }
 
-fn options(run: &Run) -> OpenOptions {
-    OpenOptions {
+fn options(run: &Run) -> OpenContext {
+    OpenContext {
         run: run.clone(),
         place: run.id().clone(),
         destroy: None,
+        cleared: ClearedFiles::default(),
+        secrets: Arc::new(HeldSecrets::default()),
         seed: 7,
         connect_timeout: Duration::from_secs(20),
     }

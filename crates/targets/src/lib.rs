@@ -5,12 +5,12 @@
 //! by the option `directory`, which stays. Block devices are used as a whole.
 
 mod cache;
+mod cleared;
 mod complete;
 mod facts;
 mod file;
 mod file_job;
 mod job;
-pub mod keys;
 mod net;
 mod nfs;
 mod nfs_job;
@@ -18,6 +18,7 @@ mod options;
 mod paths;
 mod place;
 mod s3;
+mod secrets;
 mod sim;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ mod url;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use drivers::null::NullDriver;
@@ -35,26 +37,32 @@ use experiment::{CacheControl, Target, Workload};
 use metrics::{Interval, OpKind};
 use provision::{ProvisionError, Run, RunId};
 
+pub use cleared::ClearedFiles;
 pub use job::{LaidOut, LayOutStage};
-pub use place::Entered;
+pub use place::{Entered, never_made};
+pub use secrets::{AccessKey, HeldSecrets, Secrets};
 use url::TargetUrl;
 
 /// What opening a target needs besides the target itself.
 #[derive(Clone, Debug)]
-pub struct OpenOptions {
+pub struct OpenContext {
     /// The run: its journal knows our place.
     pub run: Run,
     /// The run whose id names the place. Another than `run`: the place is somebody else's, and nothing is ever removed.
     pub place: RunId,
     /// The block device that may be overwritten although it holds something.
     pub destroy: Option<PathBuf>,
+    /// Regular files that this run has cleared for overwriting already.
+    pub cleared: ClearedFiles,
+    /// The keys that came with the run.
+    pub secrets: Arc<dyn Secrets>,
     /// Seed of what is random in a simulated target, unless its options say otherwise.
     pub seed: u64,
     /// The longest that first contact may take.
     pub connect_timeout: Duration,
 }
 
-impl OpenOptions {
+impl OpenContext {
     /// Our place, which is removed with the run; or that of the agent whose run names it, which is not ours to remove.
     fn own_place(&self, entry: place::Entry) -> place::Place {
         if *self.run.id() == self.place {
@@ -96,15 +104,15 @@ pub enum Opened {
 }
 
 /// The S3 key that agents are given for a target, if this host has one.
-pub fn key_of(target: &Target) -> Option<fleet::AccessKey> {
-    s3::key_of(target)
+pub fn key_of(target: &Target, secrets: &dyn Secrets) -> Option<AccessKey> {
+    s3::key_of(target, secrets)
 }
 
 /// Makes a driver for a target. Names are resolved and key files read; nothing is made, and nothing contacted yet.
 ///
 /// # Errors
 /// One line: what is wrong with the URL or an option, and how to write it.
-pub fn open(target: &Target, workload: &Workload, options: &OpenOptions) -> Result<Opened, TargetError> {
+pub fn open(target: &Target, workload: &Workload, options: &OpenContext) -> Result<Opened, TargetError> {
     let url = TargetUrl::parse(&target.url)?;
     Ok(match &*url.scheme {
         "file" | "block" => Opened::File(file::open(target, &url, workload, options)?),

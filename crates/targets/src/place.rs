@@ -8,7 +8,6 @@ use metrics::ErrorKind;
 use provision::{LocalPlace, Mark, NfsPlace, Run, S3Place};
 
 use super::TargetError;
-use crate::check::never_made;
 
 /// The longest that a server may take for one answer while the place is made or removed.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
@@ -132,4 +131,20 @@ impl Place {
             Entry::Local(place) => self.run.local_directory(place)?,
         })
     }
+}
+
+/// True when the error of the request that should have made our place proves that it was not made.
+pub fn never_made(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::ConnectFailed
+            | ErrorKind::AccessDenied
+            | ErrorKind::ReadOnly
+            | ErrorKind::NotFound
+            | ErrorKind::AlreadyExists
+            | ErrorKind::NoSpace
+            | ErrorKind::Rejected
+            | ErrorKind::Tls
+            | ErrorKind::Local
+    )
 }

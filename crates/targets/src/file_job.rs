@@ -294,6 +294,7 @@ impl FileTarget {
         Some(FileTarget {
             driver,
             place: self.place.clone(),
+            cleared: self.cleared.clone(),
             destroy: self.destroy.clone(),
             sizes: Vec::new(),
             writes: filling,

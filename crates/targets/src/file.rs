@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where};
@@ -14,16 +13,14 @@ use reactor::{Choice, Durable};
 use super::options::Options;
 use super::place::{Entered, Entry, Place};
 use super::url::{TargetUrl, form, wrong};
-use super::{OpenOptions, TargetError, file_job};
-
-/// Regular files, used like devices, that this process may overwrite.
-static CLEARED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+use super::{ClearedFiles, OpenContext, TargetError, file_job};
 
 /// A directory or a block device.
 pub struct FileTarget {
     pub(super) driver: FileDriver,
     pub(super) place: Place,
     pub(super) destroy: Option<PathBuf>,
+    pub(super) cleared: ClearedFiles,
     /// Sizes that must fit the device's alignment.
     pub(super) sizes: Vec<u64>,
     /// The workload changes what is there.
@@ -38,7 +35,7 @@ pub(super) fn open(
     target: &Target,
     url: &TargetUrl,
     workload: &Workload,
-    options: &OpenOptions,
+    options: &OpenContext,
 ) -> Result<FileTarget, TargetError> {
     let given = Options::new(target, url, &[])?;
     if !url.authority.is_empty() || url.path.len() < 2 {
@@ -95,6 +92,7 @@ pub(super) fn open(
         driver,
         place,
         destroy: options.destroy.clone(),
+        cleared: options.cleared.clone(),
         sizes,
         writes: workload.ops.iter().any(|op| !matches!(op.op, OpKind::Read | OpKind::Stat | OpKind::List)),
         wanted: reactor_of(target, &given)?,
@@ -107,7 +105,7 @@ fn directory(
     target: &Target,
     given: &Options,
     parent: &Path,
-    options: &OpenOptions,
+    options: &OpenContext,
 ) -> Result<(Place, Where), TargetError> {
     if !parent.is_dir() {
         return Err(wrong(&target.url, "there is no such directory; make it, or name one that exists"));
@@ -207,17 +205,10 @@ impl FileTarget {
         Ok(data)
     }
 
-    /// Looks what the device holds before it is overwritten. A regular file that is used like a device holds data from
-    /// the first cell on: what was clear to be overwritten once by this process stays so.
+    /// Looks what the device holds before it is overwritten.
     fn may_be_written(&self) -> Result<(), DriverError> {
         let path = self.driver.config().place.path();
-        let mut cleared = CLEARED.lock().unwrap_or_else(PoisonError::into_inner);
-        let ours = path.is_file() && cleared.iter().any(|known| known == path);
-        self.driver.check_device(if ours { Some(path) } else { self.destroy.as_deref() })?;
-        if !ours && path.is_file() {
-            cleared.push(path.to_owned());
-        }
-        Ok(())
+        self.cleared.check(path, self.destroy.as_deref(), |free| self.driver.check_device(free))
     }
 
     /// The directory that holds the files.

@@ -1,6 +1,6 @@
 //! Jobs whose blocks are objects.
 
-use experiment::{FileNames, Job, JobFiles, fio::meaning::ObjectKey};
+use experiment::{FileNames, Job, JobFiles};
 
 use super::*;
 
@@ -13,9 +13,10 @@ fn keys_of_job_files_open_targets_and_are_nowhere_else() {
     let workload = Workload { job: Some(job), ..workload(&[(OpKind::Write, 1.0)]) };
     let target =
         Target { name: "s3-of-a-test".into(), ..target("s3://bucket?endpoint=http://127.0.0.1:9", &[]) };
-    let key = ObjectKey { id: "ID".into(), secret: "hush".into() };
-    keys::hold([(target.name.clone(), key)].into());
-    let opened = open(&target, &workload, &options(&run)).unwrap();
+    let key = AccessKey { id: "ID".into(), secret: "hush".into(), token: None };
+    let secrets: HeldSecrets = [(target.name.clone(), key)].into_iter().collect();
+    let context = OpenContext { secrets: Arc::new(secrets), ..options(&run) };
+    let opened = open(&target, &workload, &context).unwrap();
     let Opened::S3(s3) = &opened else { panic!("it is a bucket") };
     let config = s3.driver.config();
     assert_eq!(&*config.credentials.access_key, "ID");

@@ -49,7 +49,7 @@ impl Opened {
         Ok(laid_out)
     }
 
-    /// The numbers of the devices that a job's files lie on, or are ([`crate::fio::DiskWatch`]); none where the target is
+    /// The numbers of the devices that a job's files lie on, or are, for disk statistics; none where the target is
     /// not of this machine.
     pub fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
         match self {
