@@ -201,7 +201,7 @@ fn look_again<'a, S: Session>(
             return;
         }
         let again = match session.perform(op).await {
-            Ok(_) => "a second read was right: the first was stale or torn".to_owned(),
+            Ok(_) => "a second read was right: the first was stale, torn or damaged on the way".to_owned(),
             Err(error) if error.kind == ErrorKind::Corrupt => "a second read was wrong too".to_owned(),
             Err(error) => format!("a second read failed: {}", error.kind),
         };

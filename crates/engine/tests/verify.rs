@@ -183,7 +183,11 @@ fn a_stale_block_is_told_from_one_that_is_wrong_for_good() {
     driver.defect(place, Defect::StaleRead);
     let found = check(&driver, &files(), &loaded.written);
     assert_eq!((found.checked.wrong, wrong_places(&found)), (1, [place].into()));
-    assert!(found.corrupt[0].detail.ends_with("a second read was right: the first was stale or torn"));
+    assert!(
+        found.corrupt[0]
+            .detail
+            .ends_with("a second read was right: the first was stale, torn or damaged on the way")
+    );
     // The second read is no operation of the load.
     assert_eq!((found.total.ok(), found.total.failed()), (34, 1));
 }

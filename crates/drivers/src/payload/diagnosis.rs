@@ -62,6 +62,17 @@ pub enum Damage {
     },
 }
 
+impl Diagnosis {
+    /// The same in words; with `cut` what was looked at ended there, and the damage may go on behind it.
+    pub fn words(&self, cut: bool) -> String {
+        match self.damage {
+            Damage::Bits { .. } => self.to_string(),
+            _ if cut => format!("at least {self}"),
+            _ => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, bytes, damage } = *self;

@@ -148,7 +148,11 @@ impl Payload {
             return self.verify_op(&Op { generation, ..*op }, at, data);
         }
         let place = op.stream_offset() + at;
-        Err(self.diagnose(op.object, place, data, found).to_string().into())
+        let diagnosis = self.diagnose(op.object, place, data, found);
+        // A block that comes in pieces is compared piece by piece, up to the first that is wrong.
+        let end = op.offset + at + data.len() as u64;
+        let cut = diagnosis.offset + diagnosis.bytes >= end && end < op.offset + op.len;
+        Err(diagnosis.words(cut).into())
     }
 }
 
@@ -160,8 +164,9 @@ fn differs(op: &Op, at: u64, data: &[u8], found: usize, fill: impl FnOnce(&mut [
     let count = data.iter().zip(&expected).filter(|(read, made)| read != made).count();
     let place = op.offset + at + found as u64;
     let shown = |bytes: &[u8]| hex(&bytes[found..(found + 8).min(bytes.len())]);
+    let cut = if at + (data.len() as u64) < op.len { "at least " } else { "" };
     format!(
-        "{} from byte {place} on (block at {}): expected {}, got {}",
+        "{cut}{} from byte {place} on (block at {}): expected {}, got {}",
         differ(count),
         op.offset,
         shown(&expected),
