@@ -10,6 +10,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::SessionFacts;
 
+/// Reasons that are kept apart; those that come later are counted with the last.
+const REASONS_MAX: usize = 8;
+/// Bytes of a reason's text that are kept.
+const REASON_BYTES_MAX: usize = 300;
+
+/// Why connections were lost, and how many for that reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReconnectReason {
+    /// What happened, for a person, such as `the server closed the connection`.
+    pub text: String,
+    /// Connections that were lost for it.
+    pub count: u64,
+}
+
+impl ReconnectReason {
+    /// Adds `count` connections that were lost for a reason. The list stays short whatever comes.
+    pub fn count(reasons: &mut Vec<Self>, text: &str, count: u64) {
+        let end = text.floor_char_boundary(REASON_BYTES_MAX);
+        let text = &text[..end];
+        let full = reasons.len() >= REASONS_MAX;
+        let known = match reasons.iter().position(|reason| reason.text == text) {
+            Some(at) => reasons.get_mut(at),
+            None => reasons.last_mut().filter(|_| full),
+        };
+        match known {
+            Some(reason) => reason.count = reason.count.saturating_add(count),
+            None => reasons.push(Self { text: text.to_owned(), count }),
+        }
+    }
+
+    /// The most frequent reason in words, `; and others` behind it when there are more; `None` when there is none.
+    pub fn summary(reasons: &[Self]) -> Option<String> {
+        // Of several that are as frequent, the first.
+        let most = reasons.iter().rev().max_by_key(|reason| reason.count)?;
+        let others = if reasons.len() > 1 { "; and others" } else { "" };
+        Some(format!("{}{others}", most.text))
+    }
+}
+
 /// What is known of one connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionFacts {
@@ -155,6 +194,24 @@ mod tests {
     fn connection(local: &str, remote: &str, sent: u64) -> ConnectionFacts {
         let tcp = TcpInfo { bytes_acknowledged: sent, rtt_us: 10, busy_us: sent, ..TcpInfo::default() };
         ConnectionFacts::new(local.parse().unwrap(), remote.parse().unwrap(), tcp, "cubic".to_owned())
+    }
+
+    #[test]
+    fn reasons_are_counted_and_stay_few() {
+        let mut reasons = Vec::new();
+        assert_eq!(ReconnectReason::summary(&reasons), None);
+        ReconnectReason::count(&mut reasons, "reset", 2);
+        assert_eq!(ReconnectReason::summary(&reasons).as_deref(), Some("reset"));
+        for _ in 0..3 {
+            ReconnectReason::count(&mut reasons, "closed", 1);
+        }
+        assert_eq!(ReconnectReason::summary(&reasons).as_deref(), Some("closed; and others"));
+        for number in 0..1000 {
+            ReconnectReason::count(&mut reasons, &format!("{number} {}", "ü".repeat(1000)), 1);
+        }
+        assert_eq!(reasons.len(), REASONS_MAX);
+        assert!(reasons.iter().all(|reason| reason.text.len() <= REASON_BYTES_MAX));
+        assert_eq!(reasons.iter().map(|reason| reason.count).sum::<u64>(), 1005);
     }
 
     #[test]

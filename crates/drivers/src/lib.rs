@@ -16,7 +16,7 @@ pub mod s3;
 mod seam;
 pub mod sim;
 
-pub use connections::{ConnectionFacts, ConnectionNow};
+pub use connections::{ConnectionFacts, ConnectionNow, ReconnectReason};
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};
 pub use seam::{
     Announce, CommitKind, Done, Driver, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext,

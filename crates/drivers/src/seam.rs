@@ -5,7 +5,7 @@ use std::time::Duration;
 use metrics::{ErrorKind, OpKind, PathFacts};
 use reactor::Reactor;
 
-use crate::{ConnectionFacts, Payload};
+use crate::{ConnectionFacts, Payload, ReconnectReason};
 
 /// One operation, as the engine asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,8 +185,16 @@ pub struct SessionFacts {
     pub connections: Vec<ConnectionFacts>,
     /// Connections that were lost and made again.
     pub reconnects: u64,
-    /// Messages that were sent again, for whatever reason.
+    /// Why connections were lost, and how often, the first reasons first.
+    #[serde(default)]
+    pub reconnect_reasons: Vec<ReconnectReason>,
+    /// Messages that were sent again, for whatever reason, and operations that were begun again because a file handle
+    /// was stale.
     pub retries: u64,
+    /// Answers that moved fewer bytes than were asked for, so that the rest took a further message (READ and WRITE of
+    /// RFC 1813, 3.3.6 and 3.3.7).
+    #[serde(default)]
+    pub short_answers: u64,
     /// Answers that came after their operation had timed out.
     pub late_replies: u64,
     /// Segments retransmitted on connections that are closed already.

@@ -1,6 +1,6 @@
 //! Adds up what the workers of a stage report.
 
-use drivers::SessionFacts;
+use drivers::{ReconnectReason, SessionFacts};
 use metrics::{Interval, PathFacts};
 
 use crate::recorder::MOST_CORRUPT;
@@ -113,7 +113,11 @@ fn written(plan: &StagePlan, notes: Vec<Notes>, exhausted: bool) -> Written {
 fn add_facts(sum: &mut SessionFacts, facts: SessionFacts) {
     sum.connections.extend(facts.connections);
     sum.reconnects = sum.reconnects.saturating_add(facts.reconnects);
+    for reason in facts.reconnect_reasons {
+        ReconnectReason::count(&mut sum.reconnect_reasons, &reason.text, reason.count);
+    }
     sum.retries = sum.retries.saturating_add(facts.retries);
+    sum.short_answers = sum.short_answers.saturating_add(facts.short_answers);
     sum.late_replies = sum.late_replies.saturating_add(facts.late_replies);
     sum.closed_retransmits = sum.closed_retransmits.saturating_add(facts.closed_retransmits);
     add_paths(&mut sum.closed_paths, facts.closed_paths);

@@ -142,6 +142,7 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
         result.checked.uncertain,
         result.facts.reconnects,
         result.facts.retries,
+        result.facts.short_answers,
         result.facts.late_replies,
         result.facts.closed_retransmits,
         result.job.fsyncs,
@@ -150,6 +151,9 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
     ])?;
     counts(&result.job.depths)?;
     counts(&result.worker_cpu_ns)?;
+    let reasons = &mut result.facts.reconnect_reasons;
+    reasons.truncate(MOST_EXAMPLES);
+    counts(&reasons.iter().map(|reason| reason.count).collect::<Vec<_>>())?;
     let lists = [result.worker_cpu_ns.len(), result.facts.connections.len(), result.facts.closed_paths.len()];
     if lists.into_iter().any(|entries| entries > MOST_ENTRIES) {
         return Err(format!("it hands in a list of more than {MOST_ENTRIES} entries"));
@@ -160,6 +164,7 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
     let texts = result.error_samples.iter_mut().map(|(_, text)| text);
     let texts = texts.chain(result.corrupt.iter_mut().map(|range| &mut range.detail));
     let texts = texts.chain(result.job.failures.iter_mut().map(|failure| &mut failure.detail));
+    let texts = texts.chain(result.facts.reconnect_reasons.iter_mut().map(|reason| &mut reason.text));
     texts.chain(&mut result.refusal).for_each(shorten);
     Ok(())
 }

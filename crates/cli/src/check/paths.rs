@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use drivers::ReconnectReason;
 use stats::limit::Bound;
 use units::ByteRate;
 
@@ -154,7 +155,12 @@ pub fn warnings(row: &Row) -> Vec<String> {
     }
     let reconnects = sum(|phase| phase.reconnects);
     if reconnects > 0 {
-        warnings.push(format!("{reconnects} connections were lost and made again"));
+        let mut reasons = Vec::new();
+        for reason in row.phases().flat_map(|(_, phase)| &phase.reconnect_reasons) {
+            ReconnectReason::count(&mut reasons, &reason.text, reason.count);
+        }
+        let why = ReconnectReason::summary(&reasons).map(|why| format!(": {why}")).unwrap_or_default();
+        warnings.push(format!("{reconnects} connections were lost and made again{why}"));
     }
     warnings
 }
@@ -232,5 +238,11 @@ mod tests {
         assert!(stalled[0].starts_with("3 operations had no answer"), "{stalled:?}");
         let broken = of(|phase| phase.reconnects = 2);
         assert!(broken[0].contains("2 connections were lost"), "{broken:?}");
+        let why = of(|phase| {
+            phase.reconnects = 2;
+            ReconnectReason::count(&mut phase.reconnect_reasons, "the server closed the connection", 2);
+        });
+        let expected = "2 connections were lost and made again: the server closed the connection";
+        assert_eq!(why, [expected]);
     }
 }

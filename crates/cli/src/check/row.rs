@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use drivers::ReconnectReason;
 use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{ErrorKind, Interval, OpKind, OpStats};
 use stats::limit::Finding;
@@ -98,6 +99,8 @@ pub struct Phase {
     pub retransmits: u64,
     /// Connections that were lost and made again.
     pub reconnects: u64,
+    /// Why, and how often.
+    pub reconnect_reasons: Vec<ReconnectReason>,
     /// Messages that were sent again.
     pub retries: u64,
     /// Answers that came after their deadline.

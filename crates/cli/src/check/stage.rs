@@ -199,6 +199,7 @@ fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad, limit: 
         unanswered: result.abandoned,
         retransmits: resent + facts.closed_retransmits,
         reconnects: facts.reconnects,
+        reconnect_reasons: facts.reconnect_reasons.clone(),
         retries: facts.retries,
         late_replies: facts.late_replies,
         connections: connections.len() as u64,

@@ -53,6 +53,7 @@ pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
         keep("net.retransmits", (resent + result.facts.closed_retransmits) as f64);
         keep("net.reconnects", result.facts.reconnects as f64);
         keep("net.late-replies", result.facts.late_replies as f64);
+        keep("net.short-answers", result.facts.short_answers as f64);
     }
     let seconds = result.window_ns.max(1) as f64 / 1e9;
     for (number, path) in (1..=MOST_PATHS).zip(&result.paths) {

@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 
 use metrics::ErrorKind;
 use reactor::{Buffer, Reactor, SocketOptions, Stream};
+use wire::nfs3::{self, Outcome, Procedure, Status};
 use wire::rpc::{Auth, CallHeader, Event, RecordScanner, ReplyHeader, begin_record, end_record};
 use wire::xdr::{Decode, DecodeError, Encode, Reader};
 
 use super::errors::refusal;
+use super::later::Later;
 use crate::DriverError;
 
 /// The largest reply, and so the most memory that a peer can make us use.
@@ -25,6 +27,8 @@ pub(super) struct Caller {
     peer: String,
     deadline_ns: u64,
     reply: Vec<u8>,
+    /// Calls that were made again because the server asked for that.
+    retries: u64,
 }
 
 /// A peer could not be used.
@@ -89,6 +93,7 @@ impl Caller {
             peer,
             deadline_ns,
             reply: Vec::new(),
+            retries: 0,
         })
     }
 
@@ -109,6 +114,55 @@ impl Caller {
         arguments: &impl Encode,
     ) -> Result<T, Failed> {
         self.call(target, arguments, |from| T::decode(from)).await
+    }
+
+    /// Makes a call of NFS for an owned result; as [`Caller::ask_with`].
+    pub(super) async fn ask<T, F>(
+        &mut self,
+        procedure: Procedure,
+        arguments: &impl Encode,
+    ) -> Result<Result<T, Status>, Failed>
+    where
+        T: for<'a> Decode<'a>,
+        F: for<'a> Decode<'a>,
+    {
+        let read = |from: &mut Reader<'_>| Outcome::<T, F>::decode(from);
+        self.ask_with(procedure, arguments, read).await
+    }
+
+    /// Makes a call of NFS and hands the results to `read`, which must use them up. While the server answers
+    /// `NFS3ERR_JUKEBOX` the call is made again, within the deadline.
+    pub(super) async fn ask_with<T, F>(
+        &mut self,
+        procedure: Procedure,
+        arguments: &impl Encode,
+        mut read: impl FnMut(&mut Reader<'_>) -> Result<Outcome<T, F>, DecodeError>,
+    ) -> Result<Result<T, Status>, Failed> {
+        let target = Target {
+            program: nfs3::PROGRAM,
+            version: nfs3::VERSION,
+            procedure: procedure as u32,
+            name: procedure.name(),
+        };
+        let mut later = Later::new();
+        loop {
+            let status = match self.call(target, arguments, &mut read).await? {
+                Ok(result) => return Ok(Ok(result)),
+                Err(failure) => failure.status,
+            };
+            let next_ns = match status {
+                Status::JUKEBOX => later.next_ns(self.reactor.now(), self.deadline_ns),
+                _ => None,
+            };
+            let Some(next_ns) = next_ns else { return Ok(Err(status)) };
+            self.reactor.sleep_until(next_ns).await;
+            self.retries += 1;
+        }
+    }
+
+    /// Calls that were made again because the server asked for that.
+    pub(super) fn retries(&self) -> u64 {
+        self.retries
     }
 
     /// Makes a call and hands the results, which `read` must use up, to it.

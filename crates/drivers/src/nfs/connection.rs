@@ -20,7 +20,7 @@ use reactor::{Reactor, Signal, SocketOptions, Stream, Task};
 use super::slots::{Answer, Expect, Table};
 use super::ticket::Ticket;
 use super::{receive, transmit};
-use crate::{ConnectionFacts, Payload, Sink, connections};
+use crate::{ConnectionFacts, Payload, ReconnectReason, Sink, connections};
 
 /// How often a call is sent again because its connection was lost.
 pub(super) const LOSSES_MAX: u32 = 8;
@@ -98,7 +98,11 @@ pub(super) struct Connection {
     pub(super) silent: Cell<bool>,
     pub(super) last_loss: RefCell<Box<str>>,
     pub(super) reconnects: Cell<u64>,
+    /// Why connections were given up, and how often.
+    pub(super) losses: RefCell<Vec<ReconnectReason>>,
     pub(super) retries: Cell<u64>,
+    /// Answers that moved fewer bytes than were asked for.
+    pub(super) short_answers: Cell<u64>,
     /// What earlier connections carried.
     pub(super) closed: RefCell<Vec<PathFacts>>,
 }
@@ -143,7 +147,9 @@ impl Served {
             silent: Cell::new(false),
             last_loss: RefCell::default(),
             reconnects: Cell::new(0),
+            losses: RefCell::default(),
             retries: Cell::new(0),
+            short_answers: Cell::new(0),
             closed: RefCell::default(),
         });
         let tasks = vec![
@@ -196,6 +202,11 @@ impl Connection {
         self.transmit_wake.set();
     }
 
+    /// Counts a message that is sent again, or an operation that begins again.
+    pub(super) fn count_retry(&self) {
+        self.retries.set(self.retries.get() + 1);
+    }
+
     /// Takes note that the connection is lost: its calls wait for the next one, or end when they were
     /// lost too often.
     pub(super) fn lose(&self, loss: Loss) {
@@ -221,6 +232,7 @@ impl Connection {
                 table.settle(index as u32, Some(Answer::Failed(kind, text.into())));
             }
         }
+        ReconnectReason::count(&mut self.losses.borrow_mut(), &loss.text, 1);
         *self.last_loss.borrow_mut() = loss.text;
     }
 

@@ -4,13 +4,11 @@ use std::net::SocketAddr;
 
 use metrics::ErrorKind;
 use reactor::Reactor;
-use wire::nfs3::{
-    self, Attributes, DirArgs, FileHandle, FsinfoOk, LookupOk, Name, Outcome, Procedure, Status,
-};
+use wire::nfs3::{Attributes, DirArgs, FileHandle, FsinfoOk, LookupOk, Name, Procedure, Status};
 use wire::rpc::{AuthSys, Gids};
 use wire::xdr::Encode;
 
-use super::caller::{Caller, Target};
+use super::caller::Caller;
 use super::config::NfsConfig;
 use super::connection::Way;
 use super::errors::{advice, kind_of};
@@ -48,16 +46,6 @@ pub(super) fn credential(config: &NfsConfig) -> Vec<u8> {
     body
 }
 
-/// An NFS procedure for [`Caller::call`].
-pub(super) fn nfs(procedure: Procedure) -> Target {
-    Target {
-        program: nfs3::PROGRAM,
-        version: nfs3::VERSION,
-        procedure: procedure as u32,
-        name: procedure.name(),
-    }
-}
-
 /// Opens the export within `deadline_ns`, as connection `number` over all workers does.
 pub(super) async fn open(
     reactor: &Reactor,
@@ -72,9 +60,9 @@ pub(super) async fn open(
     let peer = ("NFS server", Some(&*config.export));
     let mut caller = Caller::connect(reactor, way.remote, options, peer, &credential, deadline_ns).await?;
     let fsinfo = caller
-        .fetch::<Outcome<FsinfoOk, Option<Attributes>>>(nfs(Procedure::Fsinfo), &root)
+        .ask::<FsinfoOk, Option<Attributes>>(Procedure::Fsinfo, &root)
         .await?
-        .map_err(|failure| refused(config, "FSINFO", failure.status))?;
+        .map_err(|status| refused(config, "FSINFO", status))?;
     let size = |most: u32, preferred: u32, cap: Option<u32>| {
         let most = if most > 0 { most } else { preferred.max(4096) };
         most.min(cap.unwrap_or(SIZE_MAX))
@@ -118,11 +106,9 @@ pub(super) async fn lookup(
     name: &str,
 ) -> Result<Option<FileHandle>, DriverError> {
     let arguments = DirArgs { directory, name: Name(name.as_bytes()) };
-    let outcome =
-        caller.fetch::<Outcome<LookupOk, Option<Attributes>>>(nfs(Procedure::Lookup), &arguments).await?;
-    match outcome {
+    match caller.ask::<LookupOk, Option<Attributes>>(Procedure::Lookup, &arguments).await? {
         Ok(found) => Ok(Some(found.file)),
-        Err(failure) if failure.status == Status::NOENT => Ok(None),
-        Err(failure) => Err(refused(config, "LOOKUP", failure.status)),
+        Err(Status::NOENT) => Ok(None),
+        Err(status) => Err(refused(config, "LOOKUP", status)),
     }
 }

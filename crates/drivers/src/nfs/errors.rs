@@ -37,6 +37,9 @@ pub(super) fn advice(status: Status) -> &'static str {
         Status::NOSPC => "; the file system is full: free some space or use a larger one",
         Status::DQUOT => "; the quota is exhausted: raise it or use another export",
         Status::ROFS => "; the export is read-only: allow writing in its export rule",
+        Status::JUKEBOX => {
+            "; it asked to be called again later until the time was up: it may be recovering, or moving data"
+        }
         Status::STALE => "; the file was removed or the file system replaced meanwhile",
         _ => "",
     }

@@ -9,11 +9,11 @@ use metrics::ErrorKind;
 use reactor::Reactor;
 use wire::nfs3::{
     Attributes, CreateArgs, CreateHow, CreateOk, DirArgs, FileHandle, FileType, LookupOk, MkdirArgs, Name,
-    Outcome, Procedure, SetAttributes, Status, WccData,
+    Procedure, SetAttributes, Status, WccData,
 };
 
 use super::caller::Caller;
-use super::dial::{self, Opened, nfs, refused};
+use super::dial::{self, Opened, refused};
 use super::manage::{after, open_reactor};
 use super::named::split;
 use super::{NfsConfig, NfsDriver};
@@ -75,13 +75,10 @@ impl NfsDriver {
             let attributes = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
             let place = DirArgs { directory, name: Name(name.as_bytes()) };
             let arguments = CreateArgs { place, how: CreateHow::Unchecked(attributes) };
-            let made =
-                walk.caller.fetch::<Outcome<CreateOk, WccData>>(nfs(Procedure::Create), &arguments).await?;
-            match made {
-                Ok(_) => Ok(()),
-                // Some servers say so even when nothing was to be checked.
-                Err(failure) if failure.status == Status::EXIST => Ok(()),
-                Err(failure) => Err(refused(&walk.config, &format!("CREATE {path}"), failure.status)),
+            match walk.caller.ask::<CreateOk, WccData>(Procedure::Create, &arguments).await? {
+                // Some servers say that it exists even when nothing was to be checked.
+                Ok(_) | Err(Status::EXIST) => Ok(()),
+                Err(status) => Err(refused(&walk.config, &format!("CREATE {path}"), status)),
             }
         });
         made.map(drop)
@@ -96,8 +93,7 @@ impl NfsDriver {
             let (parent, name) = split(path);
             let Some(directory) = walk.directory(parent, false).await? else { return Ok(()) };
             let place = DirArgs { directory, name: Name(name.as_bytes()) };
-            let gone = walk.caller.fetch::<Outcome<WccData, WccData>>(nfs(Procedure::Remove), &place).await?;
-            match gone.map_err(|failure| failure.status) {
+            match walk.caller.ask::<WccData, WccData>(Procedure::Remove, &place).await? {
                 Ok(_) | Err(Status::NOENT) => Ok(()),
                 Err(status) => Err(refused(&walk.config, &format!("REMOVE {path}"), status)),
             }
@@ -155,20 +151,15 @@ impl Walk {
         name: &str,
     ) -> Result<Option<(FileHandle, Option<FileType>, u64)>, DriverError> {
         let arguments = DirArgs { directory, name: Name(name.as_bytes()) };
-        let call = nfs(Procedure::Lookup);
-        let found = self.caller.fetch::<Outcome<LookupOk, Option<Attributes>>>(call, &arguments).await?;
+        let found = self.caller.ask::<LookupOk, Option<Attributes>>(Procedure::Lookup, &arguments).await?;
         let found = match found {
             Ok(found) => found,
-            Err(failure) if failure.status == Status::NOENT => return Ok(None),
-            Err(failure) => return Err(refused(&self.config, &format!("LOOKUP {name}"), failure.status)),
+            Err(Status::NOENT) => return Ok(None),
+            Err(status) => return Err(refused(&self.config, &format!("LOOKUP {name}"), status)),
         };
         let attributes = match found.attributes {
             Some(attributes) => Some(attributes),
-            None => {
-                let call = nfs(Procedure::Getattr);
-                let answer = self.caller.fetch::<Outcome<Attributes, ()>>(call, &found.file).await?;
-                answer.ok()
-            }
+            None => self.caller.ask::<Attributes, ()>(Procedure::Getattr, &found.file).await?.ok(),
         };
         let size = attributes.as_ref().map_or(0, |attributes| attributes.size);
         Ok(Some((found.file, attributes.map(|attributes| attributes.kind), size)))
@@ -204,10 +195,9 @@ impl Walk {
             place: DirArgs { directory: parent, name: Name(name.as_bytes()) },
             attributes: SetAttributes { mode: Some(0o755), ..SetAttributes::default() },
         };
-        let made = self.caller.fetch::<Outcome<CreateOk, WccData>>(nfs(Procedure::Mkdir), &arguments).await?;
-        match made {
-            Err(failure) if failure.status != Status::EXIST => {
-                Err(refused(&self.config, &format!("MKDIR {path}"), failure.status))
+        match self.caller.ask::<CreateOk, WccData>(Procedure::Mkdir, &arguments).await? {
+            Err(status) if status != Status::EXIST => {
+                Err(refused(&self.config, &format!("MKDIR {path}"), status))
             }
             _ => {
                 let found = self.find(parent, name).await?;

@@ -16,7 +16,7 @@ use wire::xdr::Decode;
 
 use super::caller::Caller;
 use super::connection::LISTING_BYTES;
-use super::dial::{self, Opened, nfs, refused};
+use super::dial::{self, Opened, refused};
 use super::lane::{is_ours, name_of};
 use super::{NfsConfig, NfsDriver, NfsSession};
 use crate::{Announce, DriverError, Op, Payload, Session, Sink, WorkerContext};
@@ -69,7 +69,7 @@ impl NfsDriver {
         directory.map(drop).ok_or_else(|| dial::not_there(config))
     }
 
-    /// The first bytes of a file, at most `len` and what one READ brings. No single answer may take longer than `limit`.
+    /// The first bytes of a file, `len` of them unless it ends before. No single answer may take longer than `limit`.
     ///
     /// # Errors
     /// When the export cannot be opened, or directory or file are not there.
@@ -145,10 +145,9 @@ async fn make_directory(
         place: DirArgs { directory: root, name: Name(config.directory.as_bytes()) },
         attributes: SetAttributes { mode: Some(0o755), ..SetAttributes::default() },
     };
-    let made = caller.fetch::<Outcome<CreateOk, WccData>>(nfs(Procedure::Mkdir), &arguments).await?;
-    match made {
+    match caller.ask::<CreateOk, WccData>(Procedure::Mkdir, &arguments).await? {
         Ok(_) => Ok(()),
-        Err(failure) if failure.status == Status::EXIST => {
+        Err(Status::EXIST) => {
             let text = format!(
                 "directory {} exists already in export {}: it is not ours, so nothing was touched; choose \
                  another name or remove it",
@@ -157,7 +156,7 @@ async fn make_directory(
             );
             Err(DriverError::new(ErrorKind::AlreadyExists, text))
         }
-        Err(failure) => Err(refused(config, "MKDIR", failure.status)),
+        Err(status) => Err(refused(config, "MKDIR", status)),
     }
 }
 
@@ -186,15 +185,23 @@ async fn beginning(
     let name = std::str::from_utf8(&name).expect("hexadecimal digits");
     let found = dial::lookup(&mut opened.caller, config, directory, name).await?;
     let Some(file) = found else { return Err(refused(config, "LOOKUP", Status::NOENT)) };
-    let arguments = ReadArgs { file, offset: 0, count: len.min(opened.read_size) };
-    let read = opened
-        .caller
-        .call(nfs(Procedure::Read), &arguments, |from| {
+    let mut data = Vec::new();
+    while (data.len() as u64) < u64::from(len) {
+        opened.caller.set_deadline(after(reactor, limit));
+        let count = (len - data.len() as u32).min(opened.read_size);
+        let arguments = ReadArgs { file, offset: data.len() as u64, count };
+        let read = opened.caller.ask_with(Procedure::Read, &arguments, |from| {
             let outcome = Outcome::<ReadOk<'_>, Option<Attributes>>::decode(from)?;
-            Ok(outcome.map(|ok| ok.data.to_vec()))
-        })
-        .await?;
-    read.map_err(|failure| refused(config, "READ", failure.status))
+            Ok(outcome.map(|ok| {
+                data.extend_from_slice(&ok.data[..ok.data.len().min(count as usize)]);
+                ok.eof || ok.data.is_empty()
+            }))
+        });
+        if read.await?.map_err(|status| refused(config, "READ", status))? {
+            break;
+        }
+    }
+    Ok(data)
 }
 
 async fn list(
@@ -216,7 +223,7 @@ async fn list(
             max_count: LISTING_BYTES,
         };
         let page = caller
-            .call(nfs(Procedure::Readdirplus), &arguments, |from| {
+            .ask_with(Procedure::Readdirplus, &arguments, |from| {
                 let outcome = Outcome::<ReaddirplusOk, Option<Attributes>>::decode(from)?;
                 Ok(outcome.map(|ok| {
                     for entry in ok.entries.iter().filter(|entry| !is_dot(entry.name)) {
@@ -228,7 +235,7 @@ async fn list(
                 }))
             })
             .await?;
-        match page.map_err(|failure| refused(config, "READDIRPLUS", failure.status))? {
+        match page.map_err(|status| refused(config, "READDIRPLUS", status))? {
             (Some(next), next_verifier, false) => (cookie, verifier) = (next, next_verifier),
             _ => return Ok(()),
         }
@@ -285,7 +292,7 @@ async fn page(
     let arguments = ReaddirArgs { directory, cookie, verifier, count: LISTING_BYTES };
     let mut objects = Vec::new();
     let page = caller
-        .call(nfs(Procedure::Readdir), &arguments, |from| {
+        .ask_with(Procedure::Readdir, &arguments, |from| {
             let outcome = Outcome::<ReaddirOk, Option<Attributes>>::decode(from)?;
             Ok(outcome.map(|ok| {
                 objects.extend(ok.entries.iter().filter_map(|entry| object_of(entry.name)));
@@ -295,8 +302,8 @@ async fn page(
         .await?;
     match page {
         Ok(next) => Ok((objects, next)),
-        Err(failure) if failure.status == Status::BAD_COOKIE && from.is_some() => Ok((objects, None)),
-        Err(failure) => Err(refused(config, "READDIR", failure.status)),
+        Err(Status::BAD_COOKIE) if from.is_some() => Ok((objects, None)),
+        Err(status) => Err(refused(config, "READDIR", status)),
     }
 }
 
@@ -306,8 +313,7 @@ async fn remove_directory(
     root: FileHandle,
 ) -> Result<(), DriverError> {
     let place = DirArgs { directory: root, name: Name(config.directory.as_bytes()) };
-    let gone = caller.fetch::<Outcome<WccData, WccData>>(nfs(Procedure::Rmdir), &place).await?;
-    match gone.map_err(|failure| failure.status) {
+    match caller.ask::<WccData, WccData>(Procedure::Rmdir, &place).await? {
         Ok(_) | Err(Status::NOENT) => Ok(()),
         Err(Status::NOTEMPTY | Status::EXIST) => {
             let text = format!(

@@ -5,7 +5,10 @@
 //!
 //! * A lost connection is made again, with waits from 50 ms to 1 s, and what had no answer is sent again under its old
 //!   transaction numbers, until the operation's deadline, at most 8 times (3 times when the answers were malformed).
-//! * `NFS3ERR_JUKEBOX` ("later") is answered by a new call after 50 ms, then 100 ms, up to 1 s, until the deadline.
+//! * `NFS3ERR_JUKEBOX` ("later") is answered by a new call after 50 ms, then 100 ms, up to 1 s, until the deadline: in the
+//!   load, and in every call before and after it.
+//! * A READ or WRITE that moves less than was asked for is followed by one for the rest (RFC 1813, 3.3.6 and 3.3.7). One that
+//!   moves nothing is an error.
 //!
 //! Each repetition is counted, in the operation's result and in the session's facts.
 
@@ -22,6 +25,7 @@ mod incoming;
 mod incoming_tests;
 mod job_files;
 mod lane;
+mod later;
 mod lookup;
 mod manage;
 mod mounting;

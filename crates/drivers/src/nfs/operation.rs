@@ -10,14 +10,11 @@ use wire::xdr::Encode;
 use super::connection::{Connection, LISTING_BYTES};
 use super::errors::{advice, kind_of};
 use super::lane::LaneListing;
+use super::later::Later;
 use super::session::NfsSession;
 use super::slots::{Answer, Expect, Reply};
 use super::ticket::Ticket;
 use crate::{Done, Op, OpError};
-
-/// First wait after `NFS3ERR_JUKEBOX`; it doubles up to the last.
-const LATER_FIRST_NS: u64 = 50_000_000;
-const LATER_LAST_NS: u64 = 1_000_000_000;
 
 /// Why a call did not succeed.
 pub(super) struct Fault {
@@ -112,7 +109,7 @@ impl<'a> Operation<'a> {
 
     /// Waits for a call's end, calling again when the server asks for that.
     pub(super) async fn settle(&mut self, ticket: &Ticket<'a>, procedure: Procedure) -> Result<Reply, Fault> {
-        let mut wait_ns = LATER_FIRST_NS;
+        let mut later = Later::new();
         loop {
             let ended = ticket.ended().await;
             if self.done.first_byte_ns.is_none() {
@@ -120,10 +117,9 @@ impl<'a> Operation<'a> {
             }
             let status = match ended.answer {
                 Answer::Status(Status::JUKEBOX) => {
-                    let next_ns = self.session.reactor.now() + wait_ns;
-                    if next_ns < self.deadline_ns {
-                        self.session.reactor.sleep_until(next_ns).await;
-                        wait_ns = (2 * wait_ns).min(LATER_LAST_NS);
+                    let reactor = &self.session.reactor;
+                    if let Some(next_ns) = later.next_ns(reactor.now(), self.deadline_ns) {
+                        reactor.sleep_until(next_ns).await;
                         ticket.again();
                         continue;
                     }
@@ -172,6 +168,7 @@ impl<'a> Operation<'a> {
         }
         self.done.bytes = 0;
         self.done.retries += 1;
+        self.connection.count_retry();
         Ok(self.look_up().await?.file)
     }
 
@@ -198,12 +195,7 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn read(&mut self) -> Result<(), Fault> {
-        self.range(false).await?;
-        if self.done.bytes == 0 && self.op.len > 0 {
-            let text = "the file ends before this offset: nothing came".into();
-            return Err(self.fault(Procedure::Read, ErrorKind::Length, text));
-        }
-        Ok(())
+        self.range(false).await
     }
 
     pub(super) async fn write(&mut self) -> Result<(), Fault> {

@@ -19,7 +19,7 @@ use super::handles::Handles;
 use super::lane::LaneListing;
 use super::named::{Directories, Named};
 use super::operation::Operation;
-use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
+use crate::{Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext};
 
 /// Bytes of send and receive buffers that a worker's connections share. Of a receive buffer half that much is the
 /// most that is of use; a send buffer is better small enough to stay in the core's own cache.
@@ -72,6 +72,7 @@ impl NfsSession {
                 found.ok_or_else(|| dial::not_there(config))?
             }
         };
+        let retries = opened.caller.retries();
         let settings = Rc::new(Settings {
             worker: context.worker,
             payload: context.payload,
@@ -87,6 +88,7 @@ impl NfsSession {
         let begin =
             |number: usize, way, stream| Served::start(reactor, &settings, (number, way), stream, lanes_each);
         let mut connections = vec![begin(0, opened.way, opened.caller.into_stream())];
+        connections[0].connection.retries.set(retries);
         for number in 1..count as usize {
             let (place, options) = config.at(first + number as u64);
             let port = if config.addresses.is_empty() { None } else { place.nfs_port };
@@ -170,7 +172,11 @@ impl Session for NfsSession {
             let connection = &served.connection;
             facts.connections.extend(connection.facts());
             facts.reconnects += connection.reconnects.get();
+            for reason in connection.losses.borrow().iter() {
+                ReconnectReason::count(&mut facts.reconnect_reasons, &reason.text, reason.count);
+            }
             facts.retries += connection.retries.get();
+            facts.short_answers += connection.short_answers.get();
             facts.late_replies += connection.table.borrow().late_replies;
             let closed = connection.closed.borrow();
             facts.closed_retransmits += closed.iter().map(|path| path.retransmits).sum::<u64>();

@@ -35,6 +35,13 @@ impl Piece {
         Op { kind: OpKind::Read, lane: 0, object, offset, len, generation }
     }
 
+    /// What is left of it behind its first `done` bytes; `None` when that is all of it.
+    #[inline]
+    pub(super) fn behind(&self, done: u32) -> Option<Self> {
+        let left = self.len.checked_sub(done).filter(|left| *left > 0)?;
+        Some(Self { offset: self.offset + u64::from(done), len: left, ..*self })
+    }
+
     /// Where in the operation's range it begins.
     #[inline]
     pub(super) fn at(&self) -> u64 {

@@ -50,12 +50,19 @@ impl<'a> Ticket<'a> {
         self.connection.table.borrow_mut().slots[self.slot as usize].gathered = data;
     }
 
+    /// Keeps the slot for another call; this one has ended.
+    pub(super) fn into_slot(self) -> u32 {
+        let slot = self.slot;
+        std::mem::forget(self);
+        slot
+    }
+
     /// Makes the same call once more, under a new transaction number.
     pub(super) fn again(&self) {
         let mut table = self.connection.table.borrow_mut();
         let xid = table.begin(self.slot);
         self.connection.enqueue(&table, self.slot, xid);
-        self.connection.retries.set(self.connection.retries.get() + 1);
+        self.connection.count_retry();
     }
 }
 

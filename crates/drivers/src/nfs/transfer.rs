@@ -15,13 +15,12 @@ impl<'a> Operation<'a> {
     /// Reads or writes the operation's range, in as many calls as the server's limit asks for.
     pub(super) async fn transfer(&mut self, file: FileHandle, write: bool) -> Result<(), Fault> {
         let size = u64::from(if write { self.session.write_size } else { self.session.read_size });
-        let procedure = if write { Procedure::Write } else { Procedure::Read };
         let len = self.op.len;
         if len <= size {
             let piece = self.piece(0, len);
             let ticket = self.begin_piece(self.slot, file, piece, write);
-            let reply = self.settle(&ticket, procedure).await?;
-            return self.account(piece, reply, &ticket);
+            let pieces = self.finish(ticket, file, piece, write).await?;
+            return if pieces > 1 { self.judge_gathered(write) } else { Ok(()) };
         }
         let mut tickets: [Option<(Ticket<'a>, Piece)>; SPLIT_DEPTH] = [const { None }; SPLIT_DEPTH];
         let (mut begun, mut ended) = (0usize, 0usize);
@@ -49,10 +48,31 @@ impl<'a> Operation<'a> {
             let oldest = tickets[ended % SPLIT_DEPTH].take();
             let (ticket, piece) = oldest.expect("begun and not ended");
             ended += 1;
-            let result = self.settle(&ticket, procedure).await;
-            if let Err(error) = result.and_then(|reply| self.account(piece, reply, &ticket)) {
+            if let Err(error) = self.finish(ticket, file, piece, write).await {
                 fault.get_or_insert(error);
             }
+        }
+    }
+
+    /// Waits for a READ or WRITE, and asks for the rest for as long as answers move less than was asked for, in the same
+    /// slot. Says how many calls it took.
+    #[inline]
+    async fn finish(
+        &mut self,
+        mut ticket: Ticket<'a>,
+        file: FileHandle,
+        mut piece: Piece,
+        write: bool,
+    ) -> Result<u32, Fault> {
+        let procedure = if write { Procedure::Write } else { Procedure::Read };
+        let mut calls = 1;
+        loop {
+            let reply = self.settle(&ticket, procedure).await?;
+            let Some(rest) = self.account(piece, reply, &ticket)? else { return Ok(calls) };
+            self.connection.short_answers.set(self.connection.short_answers.get() + 1);
+            piece = rest;
+            ticket = self.begin_piece(ticket.into_slot(), file, piece, write);
+            calls += 1;
         }
     }
 
@@ -74,18 +94,19 @@ impl<'a> Operation<'a> {
         self.begin(slot, Procedure::Read, Expect::Read(piece), &ReadArgs { file, offset, count: len })
     }
 
-    /// Checks and counts what a READ or WRITE brought.
-    fn account(&mut self, piece: Piece, reply: Reply, ticket: &Ticket<'a>) -> Result<(), Fault> {
-        match reply {
+    /// Checks and counts what a READ or WRITE brought; returns what is left to be asked for.
+    fn account(&mut self, piece: Piece, reply: Reply, ticket: &Ticket<'a>) -> Result<Option<Piece>, Fault> {
+        let bytes = match reply {
             Reply::Read { bytes, eof } => {
-                debug_assert!(eof || bytes == piece.len, "checked on arrival");
-                self.done.bytes += u64::from(bytes);
+                debug_assert!(bytes == piece.len || (bytes > 0 && !eof), "checked on arrival");
                 if self.connection.settings.gathers() {
                     self.gather(piece, ticket)?;
                 }
+                bytes
             }
             Reply::Written { bytes, committed, verifier } => {
-                if bytes != piece.len {
+                // A server may write less than it was given (RFC 1813, 3.3.7), but not more, and not nothing.
+                if bytes > piece.len || (bytes == 0 && piece.len > 0) {
                     let text =
                         format!("the server wrote {bytes} of {} bytes at offset {}", piece.len, piece.offset);
                     return Err(self.fault(Procedure::Write, ErrorKind::Length, text));
@@ -97,17 +118,18 @@ impl<'a> Operation<'a> {
                     }
                     self.session.handles.borrow_mut().wrote(self.op.object, verifier);
                 }
-                self.done.bytes += u64::from(bytes);
+                bytes
             }
             other => unreachable!("READ or WRITE was answered by {other:?}"),
-        }
-        Ok(())
+        };
+        self.done.bytes += u64::from(bytes);
+        Ok(piece.behind(bytes))
     }
 
     /// Judges a block that came by one READ; the payload of one of several is put in its place.
     fn gather(&self, piece: Piece, ticket: &Ticket<'a>) -> Result<(), Fault> {
         let data = ticket.take_gathered();
-        let result = if u64::from(piece.len) == piece.block_len {
+        let result = if data.len() as u64 == piece.block_len {
             self.judge(&data)
         } else {
             let mut block = self.session.lanes[self.op.lane as usize].block.borrow_mut();

@@ -75,7 +75,7 @@ fn gather(connection: &Connection, buffer: &mut [u8], filling: &mut Option<Filli
             now_ns = connection.reactor.now();
         }
         if !std::mem::take(&mut slot.fresh) {
-            connection.retries.set(connection.retries.get() + 1);
+            connection.count_retry();
         }
         slot.sends += 1;
         slot.sent_ns = now_ns;

@@ -336,9 +336,9 @@ impl Session for S3Session {
             connections: self.streams.borrow().iter().flatten().map(ConnectionFacts::of).collect(),
             reconnects: self.reconnects.get(),
             retries: self.retries.get(),
-            late_replies: 0,
             closed_retransmits: closed.iter().map(|path| path.retransmits).sum(),
             closed_paths: closed.clone(),
+            ..SessionFacts::default()
         }
     }
 }

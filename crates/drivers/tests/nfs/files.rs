@@ -64,6 +64,7 @@ fn a_file_that_was_made_again_is_found_again() {
         assert_eq!((done.retries, done.rpcs), (1, 3), "{kind}: the call, the LOOKUP, the call again");
         assert_eq!(done.bytes, if kind == OpKind::Stat { 0 } else { 4096 });
     }
+    assert_eq!(session.facts().retries, 3, "the session has counted them, too");
     // Gone for good: the server's own words, once.
     server.state.nodes.lock().unwrap().retain(|_, node| node.name != format!("{:016x}", 3));
     let error = perform(&reactor, &session, op(OpKind::Read, 0, 3, 0, 4096)).unwrap_err();
@@ -135,6 +136,8 @@ fn damage_is_named() {
     );
     let text = verdict(|data| data[40_000] ^= 0x80);
     assert!(text.contains("1 bit differs at byte 40000"), "{text}");
+    let text = verdict(|data| data[8192..32768].fill(0));
+    assert!(text.contains("at least "), "the check ended with the first piece: {text}");
     let text = verdict(|data| data[8192..12288].fill(0));
     assert!(text.contains("4096 bytes from byte 8192 on are zeros"), "{text}");
 }

@@ -13,6 +13,7 @@ mod named;
 mod paths;
 mod replies;
 mod server;
+mod short;
 mod streams;
 mod sums;
 mod support;

@@ -76,3 +76,59 @@ fn refusals_say_what_to_do() {
         assert!(error.detail.contains(expected) && error.detail.contains("127.0.0.1:/export"), "{error}");
     }
 }
+
+/// The first answer to every procedure is "later", as of a server that has just started.
+fn busy_at_first(call: &crate::server::Call) -> Action {
+    if call.number == 0 { Action::Status(Status::JUKEBOX) } else { Action::Answer }
+}
+
+#[test]
+fn a_server_that_asks_to_be_called_later_is_called_later() {
+    let server = Server::start(busy_at_first);
+    driver(&server).prepare(LIMIT).unwrap();
+    assert_eq!((server.count(Procedure::Fsinfo), server.count(Procedure::Mkdir)), (2, 2));
+    driver(&server).adopt(LIMIT).unwrap();
+    assert_eq!(server.count(Procedure::Lookup), 2);
+    add_file(&server, 5, 100);
+    assert_eq!(driver(&server).list(LIMIT).unwrap().len(), 1);
+    assert_eq!(driver(&server).beginning(5, 50, LIMIT).unwrap().len(), 50);
+    assert_eq!(driver(&server).remove_all(LIMIT).unwrap(), 1);
+    for procedure in [Procedure::Readdirplus, Procedure::Read, Procedure::Remove, Procedure::Rmdir] {
+        assert_eq!(server.count(procedure), 2, "{procedure:?}");
+    }
+    assert_eq!(server.state.nodes.lock().unwrap().len(), 1, "nothing is left");
+}
+
+#[test]
+fn opening_a_session_waits_for_a_busy_server_and_counts_that() {
+    let server = Server::start(busy_at_first);
+    let reactor = reactor::Reactor::open(reactor::Choice::Auto).unwrap();
+    let session = open(&reactor, &server, &context(1));
+    assert_eq!(drivers::Session::facts(&session).retries, 2, "FSINFO and LOOKUP");
+}
+
+#[test]
+fn a_server_that_is_busy_for_ever_is_given_up_in_time() {
+    let server = Server::start(|call| match call.procedure {
+        Procedure::Fsinfo => Action::Status(Status::JUKEBOX),
+        _ => Action::Answer,
+    });
+    let error = driver(&server).prepare(Duration::from_millis(400)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Busy);
+    assert!(error.detail.contains("FSINFO answers NFS3ERR_JUKEBOX"), "{error}");
+    // After 0, 50, 150 and 350 ms.
+    assert_eq!(server.count(Procedure::Fsinfo), 4);
+}
+
+#[test]
+fn the_beginning_of_a_file_comes_whole() {
+    let server = Server::start(|call| match call.procedure {
+        Procedure::Read => Action::Short(1000),
+        _ => Action::Answer,
+    });
+    add_file(&server, 5, 10_000);
+    let mut expected = vec![0; 10_000];
+    PAYLOAD.fill(5, 0, &mut expected);
+    assert!(driver(&server).beginning(5, 4096, LIMIT).unwrap() == expected[..4096]);
+    assert!(driver(&server).beginning(5, 20_000, LIMIT).unwrap() == expected);
+}

@@ -29,6 +29,8 @@ pub enum Action {
     Fragments(usize),
     /// The procedure fails with this status.
     Status(Status),
+    /// A READ or WRITE moves at most so many bytes, and the answer says so.
+    Short(u32),
     /// The results (behind the RPC header) are changed before they are sent.
     Alter(Change),
 }
@@ -197,10 +199,11 @@ fn serve(state: &State, mut stream: TcpStream) {
             if let Action::Status(status) = action {
                 fail(procedure, status, &mut reply);
             } else {
-                answer(state, procedure, &mut reader, &mut reply);
+                let most = if let Action::Short(most) = action { most } else { u32::MAX };
+                answer(state, procedure, &mut reader, &mut reply, most);
             }
             match action {
-                Action::Answer | Action::Status(_) => {}
+                Action::Answer | Action::Status(_) | Action::Short(_) => {}
                 Action::Silence => continue,
                 Action::AfterNext => {
                     held = Some(marked(&reply));
@@ -290,8 +293,8 @@ fn fail(procedure: Procedure, status: Status, reply: &mut Vec<u8>) {
     }
 }
 
-fn answer(state: &State, procedure: Procedure, from: &mut Reader<'_>, reply: &mut Vec<u8>) {
-    if let Err(status) = execute(state, procedure, from, reply) {
+fn answer(state: &State, procedure: Procedure, from: &mut Reader<'_>, reply: &mut Vec<u8>, most: u32) {
+    if let Err(status) = execute(state, procedure, from, reply, most as usize) {
         fail(procedure, status, reply);
     }
 }
@@ -301,6 +304,7 @@ fn execute(
     procedure: Procedure,
     from: &mut Reader<'_>,
     reply: &mut Vec<u8>,
+    most: usize,
 ) -> Result<(), Status> {
     let mut nodes = state.nodes.lock().unwrap();
     let child = |nodes: &BTreeMap<u64, Node>, place: &DirArgs<'_>| {
@@ -347,7 +351,7 @@ fn execute(
             let args = ReadArgs::decode(from).unwrap();
             let node = nodes.get(&id_of(args.file)).ok_or(Status::STALE)?;
             let start = (args.offset as usize).min(node.data.len());
-            let end = (start + args.count as usize).min(node.data.len());
+            let end = (start + most.min(args.count as usize)).min(node.data.len());
             let eof = end == node.data.len();
             ok(
                 reply,
@@ -357,14 +361,16 @@ fn execute(
         Procedure::Write => {
             let args = WriteArgs::decode(from).unwrap();
             let node = nodes.get_mut(&id_of(args.file)).ok_or(Status::STALE)?;
-            let end = args.offset as usize + args.data.len();
+            let data = &args.data[..most.min(args.data.len())];
+            let end = args.offset as usize + data.len();
             if node.data.len() < end {
                 node.data.resize(end, 0);
             }
-            node.data[args.offset as usize..end].copy_from_slice(args.data);
+            node.data[args.offset as usize..end].copy_from_slice(data);
             state.writes.lock().unwrap().push((args.stable, args.count));
             let verifier = *state.write_verifier.lock().unwrap();
-            ok(reply, WriteOk { attributes: wcc, count: args.count, committed: args.stable, verifier });
+            let count = data.len() as u32;
+            ok(reply, WriteOk { attributes: wcc, count, committed: args.stable, verifier });
         }
         Procedure::Commit => {
             let verifier = *state.write_verifier.lock().unwrap();

@@ -54,6 +54,11 @@ fn a_reset_in_mid_reply_is_survived() {
                 let done = result.unwrap();
                 assert_eq!((done.bytes, done.rpcs, done.retries), (100_000, 3, 1), "cut at {cut}");
                 assert_eq!((facts.reconnects, facts.retries), (1, 1));
+                let reason = &facts.reconnect_reasons[0];
+                assert!(
+                    reason.count == 1 && reason.text.starts_with("the connection was lost: "),
+                    "{reason:?}"
+                );
             }
         }
     });
@@ -203,6 +208,8 @@ fn an_oversized_record_is_a_protocol_error() {
             assert_eq!(error.kind, ErrorKind::Protocol);
             assert!(error.detail.contains("oversize record: at least 2147483651 bytes"), "{error}");
             assert_eq!(facts.reconnects, 3, "it is tried again three times");
+            let why = drivers::ReconnectReason::summary(&facts.reconnect_reasons).unwrap();
+            assert!(why.contains("oversize record"), "{why}");
         }
     });
 }
