@@ -1,7 +1,7 @@
 # Every chore of this repository. `make` alone lists them.
 #
 # The dev profile (dependencies optimised a little, see Cargo.toml) serves the tests, the checks against
-# real servers and the lint; `make demo`, `make bench` and `make build` use the release profile.
+# real servers and the lint; `make demo`, `make bench`, `make build` and `make container` use the release profile.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -22,6 +22,7 @@ demo: build ## Check a simulated array, run a small experiment, leave an HTML re
 .PHONY: test
 test: ## Every test that needs no root and no server from outside
 	$(CARGO) test --locked --workspace
+	PYTHONPATH=tests/real python3 -B -m unittest discover --quiet --start-directory tests/real
 	interop/run.sh python
 
 .PHONY: test-real

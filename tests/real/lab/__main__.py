@@ -7,62 +7,66 @@ import signal
 import sys
 from pathlib import Path
 
-from . import (
-    file_checks,
-    fio_checks,
-    fio_remote_checks,
-    fleet_checks,
-    fleet_clocks,
-    fleet_faults,
-    interop_checks,
-    network_checks,
-    nfs_checks,
-    path_checks,
-    path_more_checks,
-    plot_checks,
-    s3_checks,
-    verdict_checks,
-)
 from .lab import Lab
 from .report import Report
+from .suite import scenarios
+from .turns import Entry, Turns
 
 SCENARIO_SECONDS = 180
+# What a scenario that hangs may take to stop its servers.
+SLACK_SECONDS = 60
+AT_ONCE = 3
 
 
-def main() -> int:
-    """The exit code: 0 only when something was checked and nothing failed."""
+def arguments() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(prog="tests/real")
     parser.add_argument("--manometer", type=Path, required=True)
     parser.add_argument("--versitygw", type=Path, required=True)
+    parser.add_argument(
+        "--at-once", type=int, default=AT_ONCE, help=f"scenarios side by side, but those that measure [{AT_ONCE}]"
+    )
+    # How the scenarios' own processes are told which it is, and where to count.
+    parser.add_argument("--scenario", help=argparse.SUPPRESS)
+    parser.add_argument("--tally", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("patterns", nargs="*")
     given = parser.parse_args()
     for program in (given.manometer, given.versitygw):
         if not program.is_file():
             parser.error(f"{program} is missing")
-    # A polite request to end also stops the servers and removes the directories.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    return given
+
+
+def one(given: argparse.Namespace) -> int:
+    """Runs one scenario in this process."""
     lab = Lab(given.manometer.resolve(), given.versitygw.resolve())
     report = Report()
-    for name, scenario in (
-        nfs_checks.SCENARIOS
-        | s3_checks.SCENARIOS
-        | path_checks.SCENARIOS
-        | path_more_checks.SCENARIOS
-        | interop_checks.SCENARIOS
-        | file_checks.SCENARIOS
-        | fio_checks.SCENARIOS
-        | fio_remote_checks.SCENARIOS
-        | plot_checks.SCENARIOS
-        | fleet_checks.SCENARIOS
-        | fleet_faults.SCENARIOS
-        | fleet_clocks.SCENARIOS
-        | network_checks.SCENARIOS
-        | verdict_checks.SCENARIOS
-    ).items():
-        if not given.patterns or any(pattern in name for pattern in given.patterns):
-            with report.scenario(name, SCENARIO_SECONDS):
-                scenario(lab, report)
-    return report.close()
+    scenario = next(run for entry, run in scenarios().items() if entry.name == given.scenario)
+    with report.scenario(given.scenario, SCENARIO_SECONDS):
+        scenario(lab, report)
+    report.tally.write(given.tally)
+    return 0
+
+
+def main() -> int:
+    """The exit code: 0 only when something was checked and nothing failed."""
+    given = arguments()
+    # A polite request to end also stops the servers and removes the directories.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if given.scenario:
+        return one(given)
+    wanted = [
+        entry
+        for entry in scenarios()
+        if not given.patterns or any(pattern in entry.name for pattern in given.patterns)
+    ]
+
+    def command(entry: Entry, tally: Path) -> list[str]:
+        # It is asked to end when the harness ends, however that ends.
+        again = [f"--manometer={given.manometer}", f"--versitygw={given.versitygw}", f"--scenario={entry.name}"]
+        return ["setpriv", "--pdeathsig", "TERM", sys.executable, "-m", "lab", *again, f"--tally={tally}"]
+
+    return Turns(command, given.at_once, SCENARIO_SECONDS + SLACK_SECONDS).all(wanted)
 
 
 sys.exit(main())

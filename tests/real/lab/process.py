@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from .turns import SLOT
 
 # SIGKILL when the harness ends, however it ends.
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
@@ -90,12 +93,26 @@ def wait_until(what: str, holds: Callable[[], bool], seconds: float, child: Chil
         time.sleep(0.02)
 
 
+# Ports that no program is given for a connection of its own (those begin at 32768), so many for each scenario side by side.
+FIRST_PORT, PORTS_EACH, MOST_SLOTS = 21_000, 1_000, 11
+_given: set[int] = set()
+
+
 def free_port(address: str = "127.0.0.1") -> int:
-    """A TCP port nobody listens on at `address` right now."""
+    """A TCP port nobody listens on at `address` right now, and which no scenario beside this one chooses."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
+    first = FIRST_PORT + int(os.environ.get(SLOT, "0")) % MOST_SLOTS * PORTS_EACH
+    for port in random.sample(range(first, first + PORTS_EACH), PORTS_EACH):
+        if port in _given:
+            continue
+        with socket.socket(family) as probe:
+            try:
+                probe.bind((address, port))
+            except OSError:
+                continue
+            _given.add(port)
+            return port
+    raise RuntimeError(f"no port of {first} to {first + PORTS_EACH - 1} is free at {address}")
 
 
 def run(command: Sequence[str], seconds: float = 60, env: Mapping[str, str] | None = None) -> str:

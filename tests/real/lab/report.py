@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from .turns import Tally
+
 
 class TooSlow(Exception):
     """A scenario was still running when its time was up."""
@@ -62,10 +64,15 @@ class Report:
             signal.signal(signal.SIGALRM, before)
             print(f"     {name}: {time.monotonic() - began:.1f} s", flush=True)
 
+    @property
+    def tally(self) -> Tally:
+        """How many checks held, and how many did not."""
+        return Tally(self.passed, self.failed)
+
     def close(self) -> int:
         """Prints the closing line; the exit code of the whole run."""
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
-        return 0 if self.failed == 0 and self.passed > 0 else 1
+        return 0 if self.tally.good else 1
 
 
 Scenario = Callable[..., None]

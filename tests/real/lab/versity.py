@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from .place import Place
 from .process import Child, run, wait_until
 
@@ -59,6 +56,10 @@ class Versity:
         command = [str(program), f"--port={host}:{port}", "--quiet", *tls, *options, "posix", str(self.data)]
         self.child = Child(place.server(command), place.directory / "versity.log", env=env)
         wait_until("versitygw", lambda: _answers(address, port), 30, self.child)
+        # Half a second of a processor, which only those scenarios spend that need it.
+        import boto3
+        from botocore.config import Config
+
         self.client: Any = boto3.client(
             "s3",
             endpoint_url=self.endpoint,

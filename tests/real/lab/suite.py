@@ -1,0 +1,61 @@
+"""All scenarios, and which of them run beside others."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from . import (
+    file_checks,
+    fio_checks,
+    fio_remote_checks,
+    fleet_checks,
+    fleet_clocks,
+    fleet_faults,
+    interop_checks,
+    network_checks,
+    nfs_checks,
+    path_checks,
+    path_more_checks,
+    plot_checks,
+    s3_checks,
+    verdict_checks,
+)
+from .report import Scenario
+from .turns import Entry
+
+# These wait for servers, disks and faults; what they check are contents, counts and messages.
+BESIDE_OTHERS: list[ModuleType] = [
+    fleet_faults,
+    nfs_checks,
+    s3_checks,
+    interop_checks,
+    file_checks,
+    fio_checks,
+    fio_remote_checks,
+    plot_checks,
+]
+# These measure speeds, clocks or skews.
+ALONE: list[ModuleType] = [
+    path_checks,
+    path_more_checks,
+    fleet_checks,
+    fleet_clocks,
+    network_checks,
+    verdict_checks,
+]
+# It holds the length of a job under load against ten seconds.
+ALSO_ALONE = {"fio nfs guide"}
+# Nothing in these depends on when something happens.
+TIMING_FREE: list[ModuleType] = [fio_checks]
+ALSO_TIMING_FREE = {"paths wrong sources", "interop kubernetes", "file-guard", "fio shapes"}
+
+
+def scenarios() -> dict[Entry, Scenario]:
+    """Every scenario with what is known of it; those that run alone come last."""
+    found: dict[Entry, Scenario] = {}
+    for module in BESIDE_OTHERS + ALONE:
+        for name, scenario in module.SCENARIOS.items():
+            alone = module in ALONE or name in ALSO_ALONE
+            timing_free = module in TIMING_FREE or name in ALSO_TIMING_FREE
+            found[Entry(name, alone, timing_free)] = scenario
+    return found

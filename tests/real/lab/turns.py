@@ -1,0 +1,162 @@
+"""Scenarios run as processes of their own: several side by side, those that measure alone, and failures once more.
+
+A scenario against real servers may fail because of the machine it shares. Those that failed are run once more, alone, at the
+end, which is said; so many failures as `MOST_REPEATED` in one run are not chance, and the run fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_REPEATED = 3
+
+# How long a scenario that was asked to end may take to stop its servers.
+PATIENCE_SECONDS = 30
+
+# The environment variable in which a scenario finds which of those side by side it is.
+SLOT = "MANOMETER_LAB_SLOT"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A scenario by its name."""
+
+    name: str
+    # It measures something, so that nothing else may run.
+    alone: bool = False
+    # Its outcome depends on nothing but the program: a failure is never excused.
+    timing_free: bool = False
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Checks of one scenario."""
+
+    passed: int
+    failed: int
+
+    @property
+    def good(self) -> bool:
+        """Something was checked, and all of it held."""
+        return self.failed == 0 and self.passed > 0
+
+    @staticmethod
+    def read(path: Path) -> Tally:
+        """What a scenario wrote at its end; one failure when it wrote nothing."""
+        try:
+            told = json.loads(path.read_text())
+            return Tally(int(told["passed"]), int(told["failed"]))
+        except (OSError, ValueError, KeyError):
+            return Tally(0, 1)
+
+    def write(self, path: Path) -> None:
+        """Leaves it for the process that started the scenario."""
+        path.write_text(json.dumps({"passed": self.passed, "failed": self.failed}))
+
+
+class Running:
+    """A scenario under way: a process with its output in a file."""
+
+    def __init__(self, entry: Entry, command: list[str], directory: Path, slot: int) -> None:
+        self.entry = entry
+        self.slot = slot
+        self._directory = directory
+        self._began = time.monotonic()
+        self._log = (directory / "log").open("w+b")
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {SLOT: str(slot)},
+            start_new_session=True,
+        )
+
+    def ended(self, seconds: float) -> bool:
+        """Whether it has ended; one that runs longer than so many seconds is ended."""
+        if self._process.poll() is None and time.monotonic() - self._began > seconds:
+            self.stop()
+        return self._process.poll() is not None
+
+    def tally(self) -> Tally:
+        """Prints all that it said, whole; what it counted."""
+        self._log.seek(0)
+        said = self._log.read().decode(errors="replace")
+        self._log.close()
+        tally = Tally.read(self._directory / "tally")
+        sys.stdout.write(said)
+        if not (self._directory / "tally").exists():
+            print(f"FAIL {self.entry.name}: ended with {self._process.returncode} before it had counted its checks")
+        sys.stdout.flush()
+        return tally
+
+    def stop(self) -> None:
+        """Asks it to end, so that it stops its servers; then makes it."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+
+class Turns:
+    """Runs scenarios. `command` gives the arguments that run one, and leave its tally in a file."""
+
+    def __init__(self, command: Callable[[Entry, Path], list[str]], at_once: int, seconds: float) -> None:
+        self._command = command
+        self._at_once = max(1, at_once)
+        self._seconds = seconds
+
+    def all(self, entries: Iterable[Entry]) -> int:
+        """Runs them all and prints the closing lines; the exit code: 0 only when something was checked and all of it held."""
+        given = list(entries)
+        tallies = dict(self._together([entry for entry in given if not entry.alone]))
+        for entry in given:
+            if entry.alone:
+                tallies |= dict(self._together([entry]))
+        excusable = [entry for entry in given if not tallies[entry].good and not entry.timing_free]
+        for entry in excusable[:MOST_REPEATED]:
+            print(f"repeated: {entry.name}", flush=True)
+            tallies |= dict(self._together([entry]))
+        for entry in given:
+            if not tallies[entry].good:
+                print(f"failed: {entry.name}", flush=True)
+        passed, failed = (sum(getattr(tally, kind) for tally in tallies.values()) for kind in ("passed", "failed"))
+        print(f"{passed} passed, {failed} failed", flush=True)
+        if len(excusable) >= MOST_REPEATED:
+            print(f"failed: {len(excusable)} scenarios failed at first; {MOST_REPEATED} are too many for chance", flush=True)
+        good = all(tally.good for tally in tallies.values()) and len(excusable) < MOST_REPEATED
+        return 0 if good and passed > 0 else 1
+
+    def _together(self, entries: list[Entry]) -> Iterator[tuple[Entry, Tally]]:
+        """Runs these side by side, and gives each as it ends."""
+        waiting = list(reversed(entries))
+        free = list(range(min(self._at_once, len(entries))))
+        running: list[Running] = []
+        with tempfile.TemporaryDirectory(prefix="manometer-turns-") as name:
+            try:
+                while waiting or running:
+                    while waiting and free:
+                        entry = waiting.pop()
+                        directory = Path(name) / str(len(waiting))
+                        directory.mkdir()
+                        command = self._command(entry, directory / "tally")
+                        running.append(Running(entry, command, directory, free.pop()))
+                    for one in [one for one in running if one.ended(self._seconds)]:
+                        running.remove(one)
+                        free.append(one.slot)
+                        yield one.entry, one.tally()
+                    time.sleep(0.05)
+            finally:
+                for one in running:
+                    one.stop()
