@@ -20,8 +20,7 @@ work=$target/interop
 mkdir -p "$work"
 
 if [ -z "${MANOMETER:-}" ]; then
-    cargo build --locked --quiet --package manometer
-    MANOMETER=$target/debug/manometer
+    MANOMETER=$(scripts/test-binary)
 fi
 export MANOMETER
 

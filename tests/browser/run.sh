@@ -3,6 +3,7 @@
 # without JavaScript; runs the notebook. Installs what is missing: Chromium (Debian, needs root), playwright-core (npm),
 # and for the notebook Jupyter, pandas, matplotlib and seaborn (PyPI).
 # usage: tests/browser/run.sh [--pictures DIRECTORY]     DIRECTORY gets screenshots, for people to look at
+#        tests/browser/run.sh --set-up                   installs what is missing, and runs nothing
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -13,7 +14,7 @@ if [ "${1:-}" = --pictures ]; then
     pictures=${2:?--pictures wants a directory}
     mkdir -p "$pictures"
     pictures=$(cd "$pictures" && pwd)
-elif [ $# -gt 0 ]; then
+elif [ "${1:-}" != --set-up ] && [ $# -gt 0 ]; then
     die "unknown argument $1"
 fi
 
@@ -47,19 +48,21 @@ if ! cmp -s tests/browser/requirements.txt "$cache/notebook/requirements.txt"; t
 fi
 flock -u 9
 exec 9>&-
+if [ "${1:-}" = --set-up ]; then
+    exit 0
+fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 if [ -z "${MANOMETER:-}" ]; then
-    cargo build --locked --quiet --package manometer
-    MANOMETER=${CARGO_TARGET_DIR:-target}/debug/manometer
+    MANOMETER=$(scripts/test-binary)
 fi
 MANOMETER=$(realpath "$MANOMETER")
 
 echo "a made-up run with something of everything"
 mkdir "$work/fixture"
-cargo run --locked --quiet --package report --example fixture_report -- "$work/fixture"
+"$(scripts/test-binary fixture_report)" "$work/fixture"
 
 echo "a real run: examples/experiments/demo-sim.yaml, twice"
 mkdir "$work/real"

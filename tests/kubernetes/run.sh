@@ -39,7 +39,7 @@ export PATH=$PATH:$programs
 # The image as users build it. Nothing is proven here about optimised code, so no time is spent on it.
 rootfs=${MANOMETER_ROOTFS:-}
 if [ -z "$rootfs" ]; then
-    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 scripts/container >"$target/kubernetes/container.log" 2>&1 ||
+    MANOMETER_PROFILE=dev scripts/container >"$target/kubernetes/container.log" 2>&1 ||
         { tail "$target/kubernetes/container.log" >&2; die "the image's content could not be built"; }
     rootfs=$target/container/rootfs
 fi

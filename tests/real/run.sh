@@ -4,14 +4,17 @@
 # Fleets run over ssh and Slurm between network namespaces.
 # Installs what is missing (Debian packages; versitygw from the Go proxy; boto3 and fio-plot from PyPI) and needs
 # root, for packages and for the private mounts and network namespaces its servers run in.
+# Scenarios that measure run alone, the others side by side. One that fails is run once more at the end, unless it depends on
+# nothing but the program; three such failures fail the run.
 # usage: tests/real/run.sh [PATTERN...]     only scenarios whose name contains a PATTERN
+#        tests/real/run.sh --set-up         installs what is missing, and runs nothing
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 VERSITYGW=v1.8.0
 PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
     e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
-    openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge)
+    binutils openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/manometer-test
 mkdir -p "$cache"
 
@@ -43,16 +46,27 @@ if ! cmp -s tests/real/requirements.txt "$cache/venv/requirements.txt"; then
     "$python" -m pip install --quiet --disable-pip-version-check -r tests/real/requirements.txt
     cp tests/real/requirements.txt "$cache/venv/requirements.txt"
 fi
+# The scenarios with Go clients have a deadline, which compiling for the first time would miss.
+for module in go kubernetes; do
+    (cd "interop/$module" && go build -buildvcs=false -mod=readonly -o "$cache/interop-$module/" ./...)
+done
 flock -u 9
 exec 9>&-
+if [ "${1:-}" = --set-up ]; then
+    exit 0
+fi
 
 if [ -z "${MANOMETER:-}" ]; then
-    cargo build --locked --quiet --package manometer
-    MANOMETER=${CARGO_TARGET_DIR:-target}/debug/manometer
+    MANOMETER=$(scripts/test-binary)
 fi
 if (($# == 0)); then
     # The job files of tests/fio do what is written in them, under Debian's fio too.
-    MANOMETER_FIO=fio cargo test --locked --quiet --package manometer --test fio_jobs
+    MANOMETER_FIO=fio cargo test --locked --quiet --workspace --test fio_jobs
 fi
+# Fleets copy it to many hosts, which need no line tables.
+small=$(mktemp -d)
+trap 'rm -rf "$small"' EXIT
+strip -o "$small/manometer" "$MANOMETER"
+MANOMETER=$small/manometer
 export PYTHONPATH=tests/real PYTHONDONTWRITEBYTECODE=1
-exec "$python" -m lab --manometer "$MANOMETER" --versitygw "$cache/versitygw-$VERSITYGW/versitygw" "$@"
+"$python" -m lab --manometer "$MANOMETER" --versitygw "$cache/versitygw-$VERSITYGW/versitygw" "$@"
