@@ -1,21 +1,27 @@
 //! `manometer cleanup`: finishes what killed runs left behind, as their journals list it.
 
+mod heartbeat;
+
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use drivers::DriverError;
 use drivers::file::{FileConfig, FileDriver, Place};
 use drivers::nfs::{NfsConfig, NfsDriver};
 use drivers::s3::{Credentials, Endpoint, S3Config, S3Driver, TlsConfig};
+use metrics::ErrorKind;
 use provision::{
-    BucketAccess, CleanupOptions, Helper, Journal, LocalPlace, NfsPlace, ProvisionError, S3Place, Secret,
-    Trust,
+    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, LocalPlace, NfsPlace, ProvisionError,
+    RunId, S3Place, Secret, Trust,
 };
 use units::Span;
 
 use crate::check::{Place as _, credentials, no_keys};
 use crate::exit;
 use crate::messages::Messages;
+use heartbeat::Heartbeat;
 
 /// Longest wait for one answer of a server.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -23,7 +29,9 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// Removes what runs that were killed left on arrays and servers; touches nothing else.
 ///
 /// Every run writes what it is about to create into a journal first. This command reads the journals of
-/// runs that are dead and finishes their removal. It may be repeated at will.
+/// runs that are dead and finishes their removal. It may be repeated at will. What does not bear the run's
+/// own name (`manometer-` and its id) is refused, whatever a journal says. A journal whose server is gone for
+/// good is given up with --forget.
 ///
 /// Exit code: 0 nothing is left, 1 something could not be removed, 2 wrong usage.
 #[derive(Args, Debug)]
@@ -31,6 +39,12 @@ pub struct CleanupArguments {
     /// Where the journals are [default: $XDG_STATE_HOME/manometer/journal or ~/.local/state/manometer/journal]
     #[arg(long, value_name = "DIRECTORY")]
     journal_dir: Option<PathBuf>,
+    /// Forget this run: say what its journal lists, delete the journal, remove nothing; may be repeated
+    #[arg(long, value_name = "RUN")]
+    forget: Vec<RunId>,
+    /// Begin no further removal after this time
+    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    time_limit: Span,
     /// File with the API token of the array; without it the environment's FB_TOKEN is used
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -56,17 +70,28 @@ pub struct CleanupArguments {
 
 /// Makes the clean-up; the process's exit code.
 pub fn run(arguments: CleanupArguments, messages: &Messages) -> u8 {
+    let forgotten = arguments.forget.clone();
+    let flag = arguments.journal_dir.as_ref().map(|path| format!(" --journal-dir {}", path.display()));
     let (journal, options, mut helper) = match prepare(arguments) {
         Ok(prepared) => prepared,
         Err(error) => return exit::usage(messages, &error.to_string()),
     };
-    let said = provision::cleanup(&journal, &options, &mut helper, &mut |line| messages.note(line));
+    if !forgotten.is_empty() {
+        return forget(&journal, &forgotten, messages);
+    }
+    let heartbeat = Heartbeat::start(messages);
+    let said = provision::cleanup(&journal, &options, &mut helper, &mut |line| {
+        heartbeat.now(line);
+        messages.note(line);
+    });
+    drop(heartbeat);
     match said {
         Err(error) => exit::failure(messages, &error.to_string()),
         Ok(report) if !report.failures.is_empty() => {
             for failure in &report.failures {
                 messages.error(failure);
             }
+            messages.note(&way_out(&report, &flag.unwrap_or_default()));
             1
         }
         Ok(report) => {
@@ -78,6 +103,44 @@ pub fn run(arguments: CleanupArguments, messages: &Messages) -> u8 {
             0
         }
     }
+}
+
+/// What can be done about journals that could not be finished.
+fn way_out(report: &CleanupReport, flag: &str) -> String {
+    let runs: Vec<String> = report.unfinished.iter().map(|run| format!(" --forget {run}")).collect();
+    format!(
+        "next: repeat `manometer cleanup{flag}` when the cause is gone; or, if what is listed is gone already or may \
+         stay, `manometer cleanup{flag}{}` deletes the journal and removes nothing",
+        runs.concat()
+    )
+}
+
+/// Deletes the journals of these runs and says what they listed.
+fn forget(journal: &Journal, runs: &[RunId], messages: &Messages) -> u8 {
+    let mut code = 0;
+    for run in runs {
+        match provision::forget(journal, run) {
+            Ok(forgotten) => {
+                if let Some(cause) = &forgotten.unreadable {
+                    messages.warn(&format!("run {run}: {cause}; its lines follow"));
+                }
+                for thing in &forgotten.not_removed {
+                    messages.note(&format!("run {run}: not removed: {thing}"));
+                }
+                messages.note(&format!(
+                    "run {run}: forgotten: its journal is deleted, {} listed in it may still exist",
+                    match forgotten.not_removed.len() {
+                        0 => "nothing".to_owned(),
+                        1 => "the one thing".to_owned(),
+                        some => format!("the {some} things"),
+                    }
+                ));
+            }
+            Err(error @ ProvisionError::Input(_)) => code = exit::input(messages, &error.to_string()),
+            Err(error) => code = exit::failure(messages, &error.to_string()),
+        }
+    }
+    code
 }
 
 fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys), ProvisionError> {
@@ -107,8 +170,14 @@ fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys
     };
     let token = arguments.token_file.as_deref().map(Secret::from_file).transpose()?;
     let token = token.or_else(|| std::env::var("FB_TOKEN").ok().map(|text| Secret::new(&text)));
-    let options = CleanupOptions { call_timeout: arguments.call_timeout.0, trust };
-    let keys = Keys { token, s3_credentials_file: arguments.s3_credentials_file, s3_pinned };
+    let options =
+        CleanupOptions { call_timeout: arguments.call_timeout.0, trust, time_limit: arguments.time_limit.0 };
+    let keys = Keys {
+        token,
+        s3_credentials_file: arguments.s3_credentials_file,
+        s3_pinned,
+        silent: BTreeSet::new(),
+    };
     Ok((Journal::open(&directory)?, options, keys))
 }
 
@@ -117,6 +186,23 @@ struct Keys {
     token: Option<Secret>,
     s3_credentials_file: Option<PathBuf>,
     s3_pinned: Option<drivers::s3::Fingerprint>,
+    /// Servers that did not answer: they are not waited for again.
+    silent: BTreeSet<String>,
+}
+
+impl Keys {
+    /// Removes something on a server, unless that has been found silent.
+    fn on(&mut self, server: String, remove: impl FnOnce() -> Result<(), DriverError>) -> Result<(), String> {
+        if self.silent.contains(&server) {
+            return Err(format!("not tried: {server} did not answer for an earlier journal"));
+        }
+        remove().map_err(|error| {
+            if matches!(error.kind, ErrorKind::TimedOut | ErrorKind::ConnectFailed) {
+                self.silent.insert(server);
+            }
+            error.to_string()
+        })
+    }
 }
 
 impl Helper for Keys {
@@ -137,7 +223,8 @@ impl Helper for Keys {
             ..NfsConfig::new(place.server, place.export.clone(), place.directory.clone())
         };
         let driver = NfsDriver::new(config).map_err(|error| error.to_string())?;
-        driver.empty(ANSWER_LIMIT).map_err(|error| error.to_string())
+        let server = format!("the NFS server at {} port {}", place.server, port(place));
+        self.on(server, || driver.empty(ANSWER_LIMIT))
     }
 
     fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String> {
@@ -173,8 +260,14 @@ impl Helper for Keys {
             ..S3Config::new(endpoint, &place.bucket, place.prefix.trim_end_matches('/'), keys)
         };
         let driver = S3Driver::new(config).map_err(|error| error.to_string())?;
-        driver.empty(ANSWER_LIMIT).map_err(|error| error.to_string())
+        let at = place.connect_to.map(|address| format!(" at {address}")).unwrap_or_default();
+        self.on(format!("the S3 server {}{at}", place.endpoint), || driver.empty(ANSWER_LIMIT))
     }
+}
+
+/// The port by which a server is told from others on its address.
+fn port(place: &NfsPlace) -> u16 {
+    place.nfs_port.or(place.mount_port).unwrap_or(place.portmap_port)
 }
 
 #[cfg(test)]
@@ -198,6 +291,8 @@ mod tests {
         drop(run);
         let arguments = CleanupArguments {
             journal_dir: Some(journal_dir.clone()),
+            forget: Vec::new(),
+            time_limit: Span::from_secs(60),
             token_file: None,
             tls_fingerprint: None,
             tls_ca: None,

@@ -45,6 +45,11 @@ impl ProvisionError {
         matches!(self, Self::Call(call) if matches!(call.failure, Failure::Cancelled))
     }
 
+    /// Whether nobody answered at all.
+    pub(crate) fn is_silence(&self) -> bool {
+        matches!(self, Self::Call(call) if call.failure.is_silence())
+    }
+
     /// The step that failed, if it was a call.
     pub fn step(&self) -> Option<Step> {
         match self {

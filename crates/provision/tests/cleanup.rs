@@ -9,14 +9,18 @@ use std::time::Duration;
 
 use provision::{
     BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, LocalPlace, NfsPlace, RunId, S3Place,
-    Secret, Want, Wanted, cleanup,
+    Secret, Want, Wanted, cleanup, forget,
 };
 use serde_json::json;
 use support::store::Store;
 use support::{Fake, Reply, Scene, TOKEN};
 
 const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
-const OPTIONS: CleanupOptions = CleanupOptions { call_timeout: Duration::from_secs(30), trust: None };
+const OPTIONS: CleanupOptions = CleanupOptions {
+    call_timeout: Duration::from_secs(30),
+    trust: None,
+    time_limit: Duration::from_secs(600),
+};
 
 /// Notes what it is asked for.
 #[derive(Default)]
@@ -309,7 +313,7 @@ fn an_empty_journal_vanishes_with_its_run() {
 fn dead_run(made: impl FnOnce(&provision::Run)) -> (tempfile::TempDir, Journal, RunId) {
     let directory = tempfile::tempdir().unwrap();
     let journal = Journal::open(directory.path()).unwrap();
-    let run = journal.begin(&RunId::random()).unwrap();
+    let run = journal.begin(&"abcdefgh".parse().unwrap()).unwrap();
     made(&run);
     let id = run.id().clone();
     drop(run);
@@ -375,4 +379,116 @@ fn a_journal_of_the_first_version_is_read() {
     std::fs::write(directory.path().join("abcdefgh.jsonl"), lines).unwrap();
     let run = journal.reopen(&"abcdefgh".parse().unwrap()).unwrap();
     assert!(run.directory_mark(&nfs_place("/export")).is_some());
+}
+
+/// Names that are not the run's are refused, each with a line; what is the run's own is cleaned all the same.
+#[test]
+fn what_does_not_bear_the_runs_name_is_never_touched() {
+    let foreign = [
+        r#"{"kind":"file-system","name":"exp"}"#,
+        r#"{"kind":"file-system","name":"manometer-other222"}"#,
+        r#"{"kind":"bucket","name":"theirs"}"#,
+        r#"{"kind":"account","name":"theirs"}"#,
+        r#"{"kind":"user","name":"manometer-abcdefgh/them"}"#,
+        r#"{"kind":"user","name":"/manometer-abcdefgh"}"#,
+        r#"{"kind":"access-key","user":"theirs/them"}"#,
+        r#"{"kind":"directory","server":"127.0.0.1","export":"/export","directory":"home","nfs_port":1,"mount_port":1,"portmap_port":111,"uid":0,"gid":0}"#,
+        r#"{"kind":"local-directory","host":"HOST","path":"/home"}"#,
+        r#"{"kind":"local-directory","host":"HOST","path":"/data/manometer-abcdefgh/.."}"#,
+        r#"{"kind":"objects","endpoint":"http://127.0.0.1:9000","connect_to":null,"bucket":"b","prefix":"","region":"r","path_style":true,"ca_file":null,"insecure":false,"credentials_file":null,"profile":null}"#,
+        r#"{"kind":"objects","endpoint":"http://127.0.0.1:9000","connect_to":null,"bucket":"b","prefix":"manometer-abcdefg","region":"r","path_style":true,"ca_file":null,"insecure":false,"credentials_file":null,"profile":null}"#,
+    ];
+    let store = Store::default();
+    for name in ["exp", "manometer-other222"] {
+        store.put("file-systems", json!({ "name": name }));
+    }
+    store.put("buckets", json!({ "name": "theirs" }));
+    let before = store.listing();
+    let shared = store.clone();
+    let fake = Fake::logged_in(&["2.29"], move |seen| shared.answer(seen));
+    let scene = Scene::new();
+    let mut session = scene.open(&fake.management()).unwrap();
+    session.create(&BOTH()).unwrap();
+    let (_directory, journal) = killed(scene, Some(session));
+    let path = journal.directory().join("abcdefgh.jsonl");
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    let first = text.matches("\"intend\"").count();
+    let host = LocalPlace::here("/x".into()).host;
+    for (at, thing) in foreign.iter().enumerate() {
+        let thing = thing.replace("HOST", &host);
+        text.push_str(&format!("{{\"intend\":{{\"n\":{},\"at_s\":1,\"thing\":{thing}}}}}\n", first + at));
+    }
+    std::fs::write(&path, text).unwrap();
+    let mut helper = Noting::default();
+    let (report, _) = clean(&journal, &mut helper);
+    assert_eq!(report.failures.len(), foreign.len(), "{report:#?}");
+    for failure in &report.failures {
+        assert!(failure.contains("refused") && failure.contains("manometer-abcdefgh"), "{failure}");
+    }
+    assert_eq!(helper.asked, ["token http"], "nothing foreign was contacted");
+    assert_eq!(store.listing(), before, "what is ours is gone, what is theirs is there");
+    assert_eq!(files(&journal), 1, "the journal stays and says so again");
+    assert_eq!(clean(&journal, &mut helper).0.failures.len(), foreign.len());
+    // Only forgetting ends it.
+    let forgotten = forget(&journal, &"abcdefgh".parse().unwrap()).unwrap();
+    assert_eq!((forgotten.not_removed.len(), forgotten.unreadable), (foreign.len(), None));
+    assert_eq!(files(&journal), 0);
+}
+
+#[test]
+fn a_dead_run_is_forgotten_and_a_living_one_is_not() {
+    let (_directory, journal, id) = dead_run(|run| {
+        run.directory(&nfs_place("/export")).unwrap();
+        let mark = run.directory(&nfs_place("/done")).unwrap();
+        run.removed(mark).unwrap();
+    });
+    let run = journal.reopen(&id).unwrap();
+    let error = forget(&journal, &id).unwrap_err().to_string();
+    assert!(error.contains("still running"), "{error}");
+    assert_eq!(files(&journal), 1);
+    drop(run);
+    let forgotten = forget(&journal, &id).unwrap();
+    assert_eq!(forgotten.not_removed, ["directory manometer-abcdefgh on 127.0.0.1:/export"]);
+    assert_eq!(files(&journal), 0);
+    assert!(forget(&journal, &id).unwrap_err().to_string().contains("no journal of run abcdefgh"));
+    std::fs::write(journal.directory().join("aaaaaaaa.jsonl"), "rubbish\n{}\n").unwrap();
+    let forgotten = forget(&journal, &"aaaaaaaa".parse().unwrap()).unwrap();
+    assert_eq!(forgotten.not_removed, ["rubbish", "{}"]);
+    assert!(forgotten.unreadable.unwrap().contains("line 1"));
+    assert_eq!(files(&journal), 0);
+}
+
+#[test]
+fn an_array_that_is_silent_is_waited_for_once() {
+    let scene = Scene::new();
+    let fake = Fake::start(|_| Reply::Hang);
+    let text = scene.text();
+    let line = |n: u32| {
+        format!(
+            "{{\"intend\":{{\"n\":{n},\"at_s\":1,\"thing\":{{\"kind\":\"bucket\",\"name\":\"NAME\"}}}}}}\n"
+        )
+    };
+    let array = format!(
+        "{{\"array\":{{\"address\":\"http://{}\",\"trust\":\"system\",\"api\":\"2.0\"}}}}\n",
+        fake.address
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Journal::open(directory.path()).unwrap();
+    for id in ["aaaaaaaa", "bbbbbbbb", "cccccccc"] {
+        let text = format!("{text}{array}{}", line(0).replace("NAME", &format!("manometer-{id}")));
+        std::fs::write(directory.path().join(format!("{id}.jsonl")), text).unwrap();
+    }
+    let options = CleanupOptions { call_timeout: Duration::from_millis(300), ..OPTIONS };
+    let mut said = Vec::new();
+    let report =
+        cleanup(&journal, &options, &mut Noting::default(), &mut |line| said.push(line.to_owned())).unwrap();
+    assert_eq!(report.unfinished, ["aaaaaaaa", "bbbbbbbb", "cccccccc"]);
+    assert!(report.failures[1].contains("did not answer for an earlier journal"), "{report:#?}");
+    assert!(said.iter().any(|line| line == "run bbbbbbbb: journal 2 of 3"), "{said:#?}");
+    let asked = fake.seen().len();
+
+    let spent = CleanupOptions { time_limit: Duration::ZERO, ..options };
+    let report = cleanup(&journal, &spent, &mut Noting::default(), &mut |_| {}).unwrap();
+    assert!(report.failures[0].contains("--time-limit"), "{report:#?}");
+    assert_eq!(fake.seen().len(), asked, "nothing more is begun");
 }

@@ -13,4 +13,4 @@ pub use record::{LocalPlace, NfsPlace, S3Place};
 pub(crate) use run::Entry;
 pub use run::{Mark, Run};
 pub use store::Journal;
-pub(crate) use store::Opened;
+pub(crate) use store::{Locked, Opened};

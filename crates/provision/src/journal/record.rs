@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::http::Trust;
+use crate::run_id::RunId;
 
 /// Version of the file format, in the first line of every file.
 pub(super) const FORMAT: u32 = 1;
@@ -110,6 +111,23 @@ pub(crate) enum Thing {
 }
 
 impl Thing {
+    /// Whether it bears the name of this run, as everything does that the run makes. What does not is never touched: a
+    /// journal may have been edited, damaged or mixed up with another, and eradication is for ever.
+    pub(crate) fn is_of(&self, run: &RunId) -> bool {
+        let own = run.object_name();
+        match self {
+            Self::FileSystem { name } | Self::Account { name } | Self::Bucket { name } => *name == own,
+            Self::User { name } | Self::AccessKey { user: name } => {
+                name.rsplit_once('/').is_some_and(|(account, user)| !account.is_empty() && user == own)
+            }
+            Self::Directory(place) => place.directory == own,
+            Self::Objects(place) => place.prefix.strip_suffix('/') == Some(&own),
+            Self::LocalDirectory(place) => {
+                place.path.is_absolute() && place.path.file_name().is_some_and(|name| name == &*own)
+            }
+        }
+    }
+
     /// Whether the management API removes it.
     pub(crate) fn is_on_array(&self) -> bool {
         !matches!(self, Self::Directory(_) | Self::Objects(_) | Self::LocalDirectory(_))
@@ -158,6 +176,15 @@ pub(crate) enum State {
     Void,
     /// Removed.
     Removed,
+    /// It does not bear the run's name: it is never touched, and keeps the journal.
+    Foreign,
+}
+
+impl State {
+    /// There is nothing left to do about the thing.
+    pub(crate) fn is_settled(self) -> bool {
+        matches!(self, Self::Void | Self::Removed)
+    }
 }
 
 /// One line.

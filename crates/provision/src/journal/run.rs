@@ -113,7 +113,8 @@ impl Run {
 
     /// What is still to be removed, in words.
     pub fn remaining(&self) -> Vec<String> {
-        self.outstanding().iter().map(|entry| entry.thing.to_string()).collect()
+        let open = |entry: &&Entry| !entry.state.is_settled();
+        self.content().entries.iter().filter(open).map(|entry| entry.thing.to_string()).collect()
     }
 
     /// Deletes the file if nothing is outstanding.
@@ -121,7 +122,7 @@ impl Run {
     /// # Errors
     /// The file could not be deleted.
     pub fn finish(&self) -> Result<(), ProvisionError> {
-        if !self.outstanding().is_empty() || !self.0.path.exists() {
+        if !self.content().is_settled() || !self.0.path.exists() {
             return Ok(());
         }
         std::fs::remove_file(&self.0.path).map_err(|error| ProvisionError::journal(&self.0.path, &error))
@@ -161,7 +162,7 @@ impl Run {
     }
 
     /// Takes over the file of a dead run, whose lock the caller has taken on `file`.
-    pub(super) fn resume(path: &Path, mut file: File) -> Result<Self, ProvisionError> {
+    pub(crate) fn resume(path: &Path, mut file: File) -> Result<Self, ProvisionError> {
         let unreadable = |cause: String| ProvisionError::Journal {
             path: path.to_owned(),
             cause: format!(
@@ -183,6 +184,11 @@ impl Run {
             let record = serde_json::from_str(line)
                 .map_err(|error| unreadable(format!("line {}: {error}", number + 1)))?;
             content.replay(record).map_err(|cause| unreadable(format!("line {}: {cause}", number + 1)))?;
+        }
+        for entry in &mut content.entries {
+            if !entry.state.is_settled() && !entry.thing.is_of(&id) {
+                entry.state = State::Foreign;
+            }
         }
         Ok(Self(Arc::new(Inner { id, path: path.to_owned(), content: Mutex::new(content) })))
     }
@@ -220,6 +226,12 @@ impl Run {
         self.content().entries.iter().filter(open).cloned().collect()
     }
 
+    /// What the journal lists and does not bear the run's name, in words.
+    pub(crate) fn foreign(&self) -> Vec<String> {
+        let foreign = |entry: &&Entry| entry.state == State::Foreign;
+        self.content().entries.iter().filter(foreign).map(|entry| entry.thing.to_string()).collect()
+    }
+
     /// The mark of a thing that is not settled.
     fn find(&self, thing: &Thing) -> Option<Mark> {
         self.outstanding().into_iter().find(|entry| entry.thing == *thing).map(|entry| entry.mark)
@@ -252,6 +264,10 @@ impl Run {
 }
 
 impl Content {
+    fn is_settled(&self) -> bool {
+        self.entries.iter().all(|entry| entry.state.is_settled())
+    }
+
     fn replay(&mut self, record: Record) -> Result<(), String> {
         let (n, state) = match record {
             Record::Run { format, .. } if format != FORMAT => {
@@ -281,7 +297,7 @@ impl Content {
 impl Drop for Inner {
     fn drop(&mut self) {
         let content = self.content.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if content.entries.iter().all(|entry| matches!(entry.state, State::Void | State::Removed)) {
+        if content.is_settled() {
             // An empty journal that stays costs one look at the next clean-up.
             let _ = std::fs::remove_file(&self.path);
         }

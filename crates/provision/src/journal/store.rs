@@ -24,6 +24,16 @@ pub(crate) enum Opened {
     Gone,
 }
 
+/// A journal file that was to be locked.
+pub(crate) enum Locked {
+    /// Its run is dead; this is the file, locked by us.
+    Dead(File),
+    /// Its run is alive.
+    Alive,
+    /// It went away meanwhile.
+    Gone,
+}
+
 impl Journal {
     /// `$XDG_STATE_HOME/manometer/journal`, or `~/.local/state/manometer/journal`.
     ///
@@ -68,7 +78,7 @@ impl Journal {
     /// # Errors
     /// The run is still alive, or its journal cannot be read or written.
     pub fn reopen(&self, id: &RunId) -> Result<Run, ProvisionError> {
-        let path = self.directory.join(format!("{id}.jsonl"));
+        let path = self.file_of(id);
         match Self::take_over(&path)? {
             Opened::Dead(run) => Ok(run),
             Opened::Gone => self.begin(id),
@@ -95,23 +105,37 @@ impl Journal {
         Ok(files)
     }
 
+    /// The file of a run, whether it is there or not.
+    pub(crate) fn file_of(&self, id: &RunId) -> PathBuf {
+        self.directory.join(format!("{id}.jsonl"))
+    }
+
     /// Opens one of [`Self::files`] if its run is dead.
     pub(crate) fn take_over(path: &Path) -> Result<Opened, ProvisionError> {
+        match Self::lock(path)? {
+            Locked::Dead(file) => Run::resume(path, file).map(Opened::Dead),
+            Locked::Alive => Ok(Opened::Alive),
+            Locked::Gone => Ok(Opened::Gone),
+        }
+    }
+
+    /// Locks one of [`Self::files`] if its run is dead.
+    pub(crate) fn lock(path: &Path) -> Result<Locked, ProvisionError> {
         let failed = |error: std::io::Error| ProvisionError::journal(path, &error);
         let file = match File::options().read(true).append(true).open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Opened::Gone),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Locked::Gone),
             Err(error) => return Err(failed(error)),
         };
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Opened::Alive),
+            Err(TryLockError::WouldBlock) => return Ok(Locked::Alive),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         // Its owner may have deleted it between our opening and our locking it.
         if file.metadata().map_err(failed)?.nlink() == 0 {
-            return Ok(Opened::Gone);
+            return Ok(Locked::Gone);
         }
-        Run::resume(path, file).map(Opened::Dead)
+        Ok(Locked::Dead(file))
     }
 }
