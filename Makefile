@@ -25,6 +25,10 @@ test: ## Every test that needs no root and no server from outside
 	PYTHONPATH=tests/real python3 -B -m unittest discover --quiet --start-directory tests/real
 	interop/run.sh python
 
+.PHONY: test-kills
+test-kills: ## Kill checks and runs 1000 times at random moments and clean up after each (KILLS=N, SEED=N)
+	tests/kills/run.sh $(or $(KILLS),1000) $(or $(SEED),1)
+
 .PHONY: test-real
 test-real: ## Check against real servers and a real browser; installs them from Debian, Go proxy, npm, PyPI; needs root
 	tests/real/run.sh

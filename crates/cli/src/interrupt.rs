@@ -1,8 +1,9 @@
-//! Ctrl-C and SIGTERM.
+//! Ctrl-C, SIGTERM, and SIGHUP of a terminal that was closed or an SSH session that was lost.
 //!
 //! A check's first signal ends the stage under way and lets everything be removed; the second leaves at once
 //! and says what is left. A run's first signal lets the measurement end well, at the end of its interval; the
-//! second ends it at once and cleans up briefly; the third leaves at once.
+//! second ends it at once and cleans up briefly; the third leaves at once. A SIGHUP counts once at most: nobody repeats it on
+//! purpose, and a shell and the kernel may both send it. Where it was ignored at the start (nohup(1)), it stays ignored.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::Control;
 use provision::{Cancel, Run};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit;
 use crate::messages::Messages;
@@ -114,9 +115,10 @@ impl Interrupt {
         let shared = interrupt.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         // The handlers are in place before this function returns.
-        let (mut interrupts, mut terminations) = {
+        let (mut interrupts, mut terminations, mut hangups) = {
             let _entered = runtime.enter();
-            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+            let hangups = if hangup_is_ignored() { None } else { Some(signal(SignalKind::hangup())?) };
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, hangups)
         };
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             runtime.block_on(async {
@@ -124,6 +126,7 @@ impl Interrupt {
                     let number = tokio::select! {
                         Some(()) = interrupts.recv() => libc::SIGINT,
                         Some(()) = terminations.recv() => libc::SIGTERM,
+                        Some(()) = hangup(&mut hangups) => libc::SIGHUP,
                         else => return,
                     };
                     shared.arrived(number, &messages);
@@ -138,6 +141,12 @@ impl Interrupt {
     }
 
     fn arrived(&self, number: i32, messages: &Messages) {
+        if number == libc::SIGHUP {
+            messages.hang_up();
+            if self.arrived_already() {
+                return;
+            }
+        }
         let _ = self.0.signal.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst);
         let count = self.0.count.fetch_add(1, Ordering::SeqCst) + 1;
         match (self.0.manner, count) {
@@ -203,8 +212,14 @@ impl Interrupt {
         match self.0.signal.load(Ordering::SeqCst) {
             0 => None,
             libc::SIGTERM => Some(("SIGTERM", 143)),
+            libc::SIGHUP => Some(("SIGHUP", 129)),
             _ => Some(("SIGINT", 130)),
         }
+    }
+
+    /// True when the terminal or the session that the process belonged to is gone: nobody may be left to read a report.
+    pub fn hung_up(&self) -> bool {
+        self.0.signal.load(Ordering::SeqCst) == libc::SIGHUP
     }
 
     /// The stage that is about to begin can be stopped through `control`; at once, if a signal came already.
@@ -228,6 +243,24 @@ impl Interrupt {
     /// From now on something exists that a second signal would leave behind.
     pub fn leftovers(&self, text: Option<String>) {
         self.parts().leftovers = text;
+    }
+}
+
+/// The next SIGHUP; never, where it is ignored.
+async fn hangup(hangups: &mut Option<Signal>) -> Option<()> {
+    match hangups {
+        Some(hangups) => hangups.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever started this process wants it to outlive its terminal (nohup(1), sigaction(2)).
+fn hangup_is_ignored() -> bool {
+    let mut now = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: with no new action the call changes nothing and fills `now` when it succeeds.
+    unsafe {
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), now.as_mut_ptr()) == 0
+            && now.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 

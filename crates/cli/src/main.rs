@@ -19,6 +19,7 @@ mod progress;
 mod report_commands;
 mod results;
 mod run;
+mod stdout;
 
 use std::process::ExitCode;
 
@@ -59,6 +60,10 @@ fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     let messages = messages::Messages::new();
+    if stdout::was_closed() {
+        let line = "standard output is closed, so that no result could be printed; next: send it somewhere, such as > file";
+        return ExitCode::from(exit::failure(&messages, line));
+    }
     ExitCode::from(match cli.command {
         Command::Agent(arguments) => agent::run(&arguments, &messages),
         Command::Array(arguments) => array_command::run(*arguments, &messages),

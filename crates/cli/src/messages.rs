@@ -44,6 +44,13 @@ impl Messages {
         }
     }
 
+    /// The terminal is gone: nothing is drawn any more. Lines are still written, in case standard error is a file.
+    pub fn hang_up(&self) {
+        if let Some(bars) = &self.bars {
+            bars.set_draw_target(ProgressDrawTarget::hidden());
+        }
+    }
+
     /// The bars, when a person watches.
     pub fn bars(&self) -> Option<&MultiProgress> {
         self.bars.as_deref()
@@ -79,8 +86,9 @@ impl Messages {
             return;
         }
         match &self.bars {
-            Some(bars) => bars.suspend(|| plain(&text)),
-            None => plain(&text),
+            // A terminal that is gone takes no bars, and drawing them there would be a panic.
+            Some(bars) if terminal_lives() => bars.suspend(|| plain(&text)),
+            _ => plain(&text),
         }
     }
 }
@@ -88,6 +96,11 @@ impl Messages {
 /// A reader that closed standard error must not stop a run that still has to clean up.
 fn plain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Whether there is still somebody at the other end of the terminal on standard error.
+fn terminal_lives() -> bool {
+    rustix::termios::tcgetattr(std::io::stderr()).is_ok()
 }
 
 /// Columns of the terminal on standard output, if it is one.

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::Command;
 
 use run_support::{Lab, names};
-use support::{Stage, run};
+use rustix::process::Signal;
+use support::{Stage, run, start, wait_until};
 
 /// A port that takes connections and never answers: a firewall, a gateway that hangs.
 fn silent() -> (TcpListener, u16) {
@@ -98,4 +99,202 @@ steady: none
     assert_eq!(names(&lab.data().join("local-0")), Vec::<String>::new(), "{ended:#?}");
     assert_eq!(names(&lab.path(".local/state/manometer/journal")), Vec::<String>::new());
     lab.assert_clean();
+}
+
+/// The journal of a dead run that lists one directory on a server.
+fn write_journal(journal: &Path, id: &str, port: u16, directory: &str) {
+    std::fs::create_dir_all(journal).unwrap();
+    let lines = format!(
+        "{{\"run\":{{\"format\":1,\"id\":\"{id}\",\"pid\":1,\"host\":\"h\",\"started\":\"2026-11-01T00:00:00Z\"}}}}\n\
+         {{\"intend\":{{\"n\":0,\"at_s\":1,\"thing\":{{\"kind\":\"directory\",\"server\":\"127.0.0.1\",\
+         \"export\":\"/export\",\"directory\":\"{directory}\",\"nfs_port\":{port},\"mount_port\":{port},\
+         \"portmap_port\":111,\"uid\":0,\"gid\":0}}}}}}\n"
+    );
+    std::fs::write(journal.join(format!("{id}.jsonl")), lines).unwrap();
+}
+
+#[test]
+fn a_journal_that_cannot_be_finished_names_the_way_out_and_is_forgotten_by_it() {
+    let stage = Stage::plain(1);
+    // Nobody listens there any more.
+    let dead = silent().1;
+    write_journal(&stage.journal(), "aaaaaaaa", dead, "manometer-aaaaaaaa");
+    write_journal(&stage.journal(), "bbbbbbbb", dead, "manometer-bbbbbbbb");
+    write_journal(&stage.journal(), "cccccccc", dead, "home");
+    let ended = run(&mut stage.manometer("cleanup"));
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    for words in [
+        "run bbbbbbbb: journal 2 of 3",
+        "run bbbbbbbb: directory manometer-bbbbbbbb on 127.0.0.1:/export: not tried",
+        "run cccccccc: directory home on 127.0.0.1:/export: refused",
+        "--forget aaaaaaaa --forget bbbbbbbb --forget cccccccc",
+    ] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    let ended = run(stage.manometer("cleanup").args(["--forget", "aaaaaaaa", "--forget", "cccccccc"]));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(ended.stderr.contains("run aaaaaaaa: not removed: directory manometer-aaaaaaaa"), "{ended:#?}");
+    assert!(ended.stderr.contains("run cccccccc: forgotten"), "{ended:#?}");
+    assert_eq!(names(&stage.journal()), ["bbbbbbbb.jsonl"]);
+    run(stage.manometer("cleanup").args(["--forget", "aaaaaaaa"]))
+        .assert_one_line(2, &["no journal of run aaaaaaaa"]);
+}
+
+#[test]
+fn a_live_run_is_not_forgotten() {
+    let lab = Lab::new();
+    let running = start(lab.command().arg(lab.experiment("e.yaml", LONG)));
+    lab.wait_for_intervals(1);
+    let journal = lab.path("journal");
+    let id = names(&journal).remove(0).trim_end_matches(".jsonl").to_owned();
+    let mut cleanup = Command::new(env!("CARGO_BIN_EXE_manometer"));
+    let ended = run(cleanup.args(["cleanup", "--forget", &id, "--journal-dir"]).arg(&journal));
+    ended.assert_one_line(1, &["still running", "not forgotten"]);
+    running.signal(Signal::INT);
+    assert_eq!(running.finish().code, Some(130));
+    lab.assert_clean();
+}
+
+const LONG: &str = "
+targets: {t: 'file://DATA'}
+workloads: {w: {ops: read, file_size: 1MiB, block_size: 4KiB}}
+stages: {warm_up: 0s, measure: {at_least: 60s, at_most: 60s}}
+steady: none
+";
+
+/// A terminal that is closed sends the signal, often twice; what the process said last may have nobody to read it.
+#[test]
+fn a_hangup_cleans_up_as_sigterm_does() {
+    let lab = Lab::new();
+    let running = start(lab.command().arg(lab.experiment("e.yaml", LONG)));
+    lab.wait_for_intervals(1);
+    running.signal(Signal::HUP);
+    running.signal(Signal::HUP);
+    let ended = running.finish();
+    assert_eq!(ended.code, Some(129), "{ended:#?}");
+    lab.assert_clean();
+
+    let mut stage = Stage::plain(1);
+    stage.make_file_system("projects", "*(rw,no_root_squash)");
+    stage.remember();
+    let mut check = stage.check();
+    check.args(["--duration", "60s"]);
+    let running = start(&mut check);
+    wait_until("the file system", || stage.array.state().to_string().contains("manometer-"));
+    running.signal(Signal::HUP);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    running.signal(Signal::HUP);
+    let ended = running.finish();
+    assert_eq!(ended.code, Some(129), "{ended:#?}");
+    stage.assert_untouched();
+}
+
+/// `nohup` ignores the signal before it starts the program: it stays ignored.
+#[test]
+fn a_hangup_that_is_ignored_from_the_start_stays_ignored() {
+    let lab = Lab::new();
+    let file = lab.experiment("e.yaml", &LONG.replace("60s", "3s"));
+    let run = lab.command();
+    let mut nohup = Command::new("nohup");
+    nohup.arg(run.get_program()).args(run.get_args()).arg(file);
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => nohup.env(name, value),
+            None => nohup.env_remove(name),
+        };
+    }
+    let running = start(nohup.stdin(std::process::Stdio::null()));
+    lab.wait_for_intervals(1);
+    running.signal(Signal::HUP);
+    let ended = running.finish();
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    lab.assert_clean();
+}
+
+/// The whole of a lost session: the terminal's other end is gone, the kernel sends the signal, and every write fails.
+#[test]
+fn a_terminal_that_goes_away_keeps_nothing_from_being_removed() {
+    let lab = Lab::new();
+    let file = lab.experiment("e.yaml", LONG);
+    let command = lab.command();
+    let words = command.get_args().map(|word| format!("'{}'", word.display()));
+    let words: Vec<String> = words.collect();
+    let line = format!(
+        "echo $$ > '{}'; exec '{}' {} '{}'",
+        lab.path("pid").display(),
+        command.get_program().display(),
+        words.join(" "),
+        file.display()
+    );
+    // script(1) holds the other end of the terminal that the program runs in.
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env("HOME", lab.directory.path());
+    let running = start(script.stdin(std::process::Stdio::null()));
+    lab.wait_for_intervals(1);
+    let pid = std::fs::read_to_string(lab.path("pid")).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    running.signal(Signal::KILL);
+    running.finish();
+    wait_until("the program's end", || rustix::process::test_kill_process(pid).is_err());
+    assert_eq!(lab.cells()[0].state, store::State::Interrupted);
+    lab.assert_clean();
+}
+
+#[test]
+fn a_standard_output_that_is_closed_is_an_error_before_any_work() {
+    let lab = Lab::new();
+    let program = env!("CARGO_BIN_EXE_manometer");
+    for arguments in ["check --demo --duration 1s", "list", "run x.yaml"] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec '{program}' {arguments} >&-")]).env("HOME", lab.directory.path());
+        // The shell's own output is piped; the program's is closed.
+        run(&mut shell).assert_one_line(1, &["standard output is closed"]);
+    }
+    let mut full = Command::new("sh");
+    full.args(["-c", &format!("exec '{program}' run --dry-run \"$0\" > /dev/full")]);
+    let ended = run(full.arg(lab.experiment("e.yaml", LONG)).env("HOME", lab.directory.path()));
+    ended.assert_one_line(1, &["standard output", "No space left"]);
+}
+
+#[test]
+fn dropping_bytes_that_must_be_decrypted_is_wrong_usage() {
+    let lab = Lab::new();
+    let stage = Stage::plain(1);
+    let mut check = stage.manometer("check");
+    check.args(["--s3", "https://127.0.0.1:1/bucket", "--sink", "discard"]);
+    run(keys(&mut check)).assert_one_line(2, &["--sink discard", "TLS"]);
+    let text = "
+targets: {t: 's3://bucket?endpoint=https://127.0.0.1:1'}
+workloads: {w: {ops: get, object_size: 64KiB, sink: discard}}
+steady: none
+";
+    let file = lab.experiment("e.yaml", text);
+    run(keys(&mut lab.command()).arg(file)).assert_one_line(2, &["sink: discard", "TLS"]);
+    lab.assert_clean();
+}
+
+/// The flags of flashblade-plumbing: seconds without a unit, one address, names of what exists, no array.
+#[test]
+fn the_spellings_of_flashblade_plumbing_are_understood() {
+    let mut stage = Stage::plain(1);
+    stage.make_file_system("projects", "*(rw,no_root_squash)");
+    let made = stage.make_bucket("archive");
+    stage.remember();
+    let mut check = stage.bare_check();
+    check.args(["--duration", "1", "--datavip", &stage.ip(0).to_string(), "--output", "csv"]);
+    check.args([
+        "--filesystem",
+        "projects",
+        "--bucket",
+        "archive",
+        "--nfs-port",
+        &stage.nfs_port().to_string(),
+    ]);
+    check.env("AWS_ACCESS_KEY_ID", &made.access).env("AWS_SECRET_ACCESS_KEY", &made.secret);
+    let ended = run(&mut check);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let rows: Vec<&str> = ended.stdout.lines().skip(1).collect();
+    let begins = |row: &str, protocol: &str| row.starts_with(&format!("{},{protocol},SUCCESS,", stage.ip(0)));
+    assert!(rows.len() == 2 && begins(rows[0], "nfs") && begins(rows[1], "s3"), "{ended:#?}");
+    stage.assert_untouched();
 }

@@ -75,6 +75,12 @@ pub(super) fn open(
         .iter()
         .map(|address| SocketAddr::new(address.ip, address.port.unwrap_or(port)))
         .collect();
+    if workload.sink == "discard" && !workload.verify && usual.endpoint.tls {
+        return Err(wrong(
+            &target.url,
+            "sink: discard does not work over TLS, which must see the bytes to decrypt them; remove it, or use http",
+        ));
+    }
     let config = S3Config {
         connect_to,
         addresses,

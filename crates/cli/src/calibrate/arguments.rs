@@ -9,7 +9,7 @@ use crate::results::{Format, ResultsFile};
 /// NFS and S3 are measured against a simulated array in memory on the loopback interface, in a process beside this one.
 /// The result is kept beside the results file as the calibration of this host.
 ///
-/// Exit code: 0 measured, 1 something could not be measured or kept, 2 wrong usage, 130 or 143 interrupted.
+/// Exit code: 0 measured, 1 something could not be measured or kept, 2 wrong usage, 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CalibrateArguments {

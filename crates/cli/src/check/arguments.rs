@@ -14,7 +14,7 @@ use units::{Size, Span};
 /// its own files and objects.
 ///
 /// Exit code: 0 every row succeeded, 1 a row failed or the check could not be made, 2 wrong usage,
-/// 130 or 143 interrupted.
+/// 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct CheckArguments {
@@ -24,8 +24,9 @@ pub struct CheckArguments {
     /// File with the API token; without it the environment's FB_TOKEN is used (a token is never taken as an argument)
     #[arg(long, value_name = "FILE", help_heading = "Array")]
     pub token_file: Option<PathBuf>,
-    /// Check these data addresses instead of one a subnet; may be repeated
-    #[arg(long, value_name = "ADDRESS", help_heading = "Array")]
+    /// Check these data addresses instead of one a subnet; may be repeated. With --filesystem or --bucket and without
+    /// --management no array is asked: the export and the bucket of that name are used through these addresses
+    #[arg(long, visible_alias = "datavip", value_name = "ADDRESS", help_heading = "Array")]
     pub data_vip: Vec<IpAddr>,
     /// Use this existing file system; only a directory of ours is made and removed in it
     #[arg(long, value_name = "NAME", help_heading = "Array")]
@@ -62,8 +63,8 @@ pub struct CheckArguments {
     /// Leave S3 out
     #[arg(long, help_heading = "What to check", conflicts_with = "skip_nfs")]
     pub skip_s3: bool,
-    /// Measured time of each phase (write, then read)
-    #[arg(long, value_name = "DURATION", default_value = "60s", help_heading = "What to check")]
+    /// Measured time of each phase (write, then read); a bare number is seconds
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = bare_seconds, help_heading = "What to check")]
     pub duration: Span,
     /// Compare every byte that is read with what was written
     #[arg(long, help_heading = "What to check", conflicts_with = "sink")]
@@ -165,6 +166,14 @@ Examples:
   manometer check --nfs nfs://filer/export --skip-s3
   manometer check --s3 's3://bucket?endpoint=https://s3.example.com' --verify
   manometer check --demo";
+
+/// A duration; a bare number is seconds, as flashblade-plumbing has it.
+fn bare_seconds(text: &str) -> Result<Span, units::ParseError> {
+    match text.parse::<u32>() {
+        Ok(seconds) => Ok(Span::from_secs(seconds.into())),
+        Err(_) => text.parse(),
+    }
+}
 
 /// Formats of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -108,7 +108,10 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
         left_behind,
         interrupted_by: interrupt.ended_by().map(|(name, _)| name),
     };
-    destination.write(&report, &mut std::io::stdout().lock()).context("the report cannot be written")?;
+    let written = destination.write(&report, &mut std::io::stdout().lock());
+    if !interrupt.hung_up() {
+        written.context("the report cannot be written")?;
+    }
     if !report.left_behind.is_empty() {
         messages.error(&left_behind_line(&report.left_behind));
     }

@@ -14,6 +14,9 @@ const SLOW: f64 = 0.5;
 const HEADERS_V4: u32 = 52;
 const HEADERS_V6: u32 = 72;
 
+/// Paths that a sentence names; of more it says how many there are.
+const NAMED_MAX: usize = 5;
+
 /// A path that does not work.
 fn is_broken(row: &Row) -> bool {
     !matches!(row.outcome, Outcome::Success | Outcome::Interrupted)
@@ -21,23 +24,19 @@ fn is_broken(row: &Row) -> bool {
 
 /// The first sentence: which paths work and which do not. One that was not checked to its end is neither.
 pub fn working(rows: &[Row]) -> String {
-    let broken: Vec<String> = rows
-        .iter()
-        .filter(|row| is_broken(row))
-        .map(|row| format!("{} {} ({})", row.protocol.name(), row.path.address, row.outcome.words()))
-        .collect();
+    let broken: Vec<&Row> = rows.iter().filter(|row| is_broken(row)).collect();
+    let named = name_some(&broken);
     let unfinished = rows.iter().filter(|row| row.outcome == Outcome::Interrupted).count();
     let judged = match (rows.len() - unfinished, broken.len()) {
         (0, _) => String::new(),
         (1, 0) => "The path works.".into(),
-        (1, _) => format!("The path is broken: {}.", broken.join(", ")),
-        (all, count) if all == count => format!("No path works: {}.", broken.join(", ")),
+        (1, _) => format!("The path is broken: {named}."),
+        (all, count) if all == count => format!("No path works: {named}."),
         (all, 0) => format!("All {all} paths work."),
         (all, count) => format!(
-            "{} of {all} paths {}: {}.",
+            "{} of {all} paths {}: {named}.",
             count,
             if count == 1 { "is broken" } else { "are broken" },
-            broken.join(", ")
         ),
     };
     match (judged.is_empty(), unfinished) {
@@ -46,6 +45,28 @@ pub fn working(rows: &[Row]) -> String {
         (true, _) => "No path was checked to its end.".into(),
         (false, some) => format!("{judged} {some} more were not checked to their end."),
     }
+}
+
+/// The first broken paths by name, the others by their number and outcome.
+fn name_some(broken: &[&Row]) -> String {
+    let (first, others) = broken.split_at(broken.len().min(NAMED_MAX));
+    let mut parts: Vec<String> = first
+        .iter()
+        .map(|row| format!("{} {} ({})", row.protocol.name(), row.path.address, row.outcome.words()))
+        .collect();
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for row in others {
+        let what = format!("{} {}", row.protocol.name(), row.outcome.words());
+        match counts.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((what, 1)),
+        }
+    }
+    if !others.is_empty() {
+        let counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        parts.push(format!("and {} more ({})", others.len(), counts.join(", ")));
+    }
+    parts.join(", ")
 }
 
 /// A phase of one path that moved far less than the same phase of the others.
@@ -69,7 +90,14 @@ pub struct SlowPath {
 pub fn slow_sentences(slow: &[SlowPath]) -> Vec<String> {
     let mut addresses: Vec<IpAddr> = slow.iter().map(|path| path.address).collect();
     addresses.dedup();
-    addresses.iter().map(|address| slow_sentence(*address, slow)).collect()
+    let more = addresses.len().saturating_sub(NAMED_MAX);
+    let named = addresses.iter().take(NAMED_MAX).map(|address| slow_sentence(*address, slow));
+    let rest = match more {
+        0 => None,
+        1 => Some("One more path is slower than the others; the table shows it.".to_owned()),
+        _ => Some(format!("{more} more paths are slower than the others; the table shows them.")),
+    };
+    named.chain(rest).collect()
 }
 
 fn slow_sentence(address: IpAddr, slow: &[SlowPath]) -> String {
@@ -102,7 +130,12 @@ pub fn slow(rows: &[Row]) -> Vec<SlowPath> {
                     phase: name,
                     rate: phase.rate(),
                     others: ByteRate(others),
-                    because: phase.limit.as_ref().map(|limit| limit.sentence.clone()),
+                    // That nothing is known need not be said of each path.
+                    because: phase
+                        .limit
+                        .as_ref()
+                        .filter(|limit| limit.bound != Bound::Unclear)
+                        .map(|limit| limit.sentence.clone()),
                 });
             }
         }
@@ -187,6 +220,29 @@ mod tests {
         assert_eq!(working(&[cut()]), "No path was checked to its end.");
         let text = working(&[row(11, 1, |_| {}), cut(), cut()]);
         assert_eq!(text, "The path works. 2 more were not checked to their end.");
+    }
+
+    /// 200 subnets, most of them broken: the verdict names a few and counts the others.
+    #[test]
+    fn of_many_paths_a_few_are_named_and_the_others_are_counted() {
+        let broken = |protocol, outcome: Outcome, last| Row { outcome, ..Row::new(path(last), protocol) };
+        let mut rows = vec![row(1, 31_000_000_000, |_| {})];
+        rows.extend((2..100).map(|last| broken(Protocol::Nfs, Outcome::MountFailed, last)));
+        rows.extend((100..150).map(|last| broken(Protocol::S3, Outcome::FailedToConnect, last)));
+        let text = working(&rows);
+        assert!(
+            text.starts_with("148 of 149 paths are broken: nfs 192.168.170.2 (MOUNT FAILED), ")
+                && text.ends_with(" and 143 more (93 nfs MOUNT FAILED, 50 s3 FAILED TO CONNECT)."),
+            "{text}"
+        );
+        assert!(text.len() < 400, "{text}");
+        let unclear = |phase: &mut Phase| phase.limit = Some(finding(Bound::Unclear, "unclear (a guess)"));
+        let mut rows: Vec<Row> = (1..=60).map(|last| row(last, 31_000_000_000, |_| {})).collect();
+        rows.extend((100..140).map(|last| row(last, 3_000_000_000, unclear)));
+        let sentences = slow_sentences(&slow(&rows));
+        assert_eq!(sentences.len(), 6, "{sentences:#?}");
+        assert!(sentences[5].starts_with("35 more paths are slower"), "{sentences:#?}");
+        assert!(!sentences.concat().contains("unclear"), "{sentences:#?}");
     }
 
     #[test]

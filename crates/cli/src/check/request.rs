@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivers::Sink;
-use drivers::s3::PayloadSigning;
+use drivers::s3::{Endpoint, PayloadSigning};
 use provision::{Management, Secret, Trust};
 use units::Size;
 
@@ -168,6 +168,13 @@ impl Request {
             output_file: arguments.output_file,
             journal_dir: arguments.journal_dir,
         };
+        if request.load.sink == Sink::Discard && request.uses_tls() {
+            return Err(UsageError(
+                "--sink discard does not work with S3 over TLS, which must see the bytes to decrypt them: take --sink \
+                 discard away, use http, or leave S3 out with --skip-s3"
+                    .into(),
+            ));
+        }
         if !request.nfs && !request.s3 {
             return Err(UsageError(
                 "nothing is left to check: take --skip-nfs or --skip-s3 away, or give the other target"
@@ -175,6 +182,15 @@ impl Request {
             ));
         }
         Ok(request)
+    }
+
+    /// True when S3 is checked over TLS.
+    fn uses_tls(&self) -> bool {
+        self.s3
+            && match &self.source {
+                Source::Manual { s3, .. } => s3.iter().any(|url| url.endpoint.tls),
+                Source::Array(_) | Source::Demo => self.s3_access.tls,
+            }
     }
 
     /// The load as the report shows it.
@@ -221,10 +237,13 @@ fn source(
         return Ok(Source::Manual { nfs: exports.map_err(UsageError)?, s3: buckets.map_err(UsageError)? });
     }
     let given = arguments.management.as_deref().map(str::trim).filter(|address| !address.is_empty());
+    if let (None, Some(source)) = (given, by_name(arguments)) {
+        return Ok(source);
+    }
     let address = given.ok_or_else(|| {
         UsageError(
             "no array is named: set FB_MGMT_VIP or give --management HOST; or check an existing \
-             target with --nfs or --s3, or try --demo"
+             target with --nfs or --s3 (or --data-vip with --filesystem or --bucket), or try --demo"
                 .into(),
         )
     })?;
@@ -243,6 +262,24 @@ fn source(
         filesystem: arguments.filesystem.clone(),
         bucket: arguments.bucket.clone(),
     }))
+}
+
+/// Targets that exist, named without their servers: `--data-vip ADDRESS --filesystem NAME --bucket NAME`.
+fn by_name(arguments: &CheckArguments) -> Option<Source> {
+    let host = arguments.data_vip.first()?.to_string();
+    let name = |given: &Option<String>| given.as_deref().map(|name| name.trim_matches('/').to_owned());
+    let (filesystem, bucket) = (name(&arguments.filesystem), name(&arguments.bucket));
+    let nfs: Vec<NfsUrl> = (filesystem.iter())
+        .map(|name| NfsUrl { host: host.clone(), port: None, export: format!("/{name}") })
+        .collect();
+    let endpoint = Endpoint { tls: arguments.s3_tls, host, port: s3_port(arguments) };
+    let s3: Vec<S3Url> =
+        bucket.into_iter().map(|bucket| S3Url { endpoint: endpoint.clone(), bucket }).collect();
+    (!nfs.is_empty() || !s3.is_empty()).then_some(Source::Manual { nfs, s3 })
+}
+
+fn s3_port(arguments: &CheckArguments) -> u16 {
+    arguments.s3_port.unwrap_or(if arguments.s3_tls { 443 } else { 80 })
 }
 
 fn token(
@@ -294,7 +331,7 @@ fn s3_access(arguments: &CheckArguments) -> Result<S3Access, UsageError> {
     };
     Ok(S3Access {
         credentials_file: arguments.s3_credentials_file.clone(),
-        port: arguments.s3_port.unwrap_or(if arguments.s3_tls { 443 } else { 80 }),
+        port: s3_port(arguments),
         tls: arguments.s3_tls,
         trust,
         region: (arguments.s3_region.clone())

@@ -6,6 +6,7 @@ use drivers::s3::S3Driver;
 use engine::{Shape, StageError};
 use metrics::ErrorKind;
 use provision::{NfsPlace, Run, S3Place};
+use wire::nfs3::Status;
 
 use super::paths;
 use super::place::{EnterError, Entry, Occupied, Patience, Place};
@@ -15,6 +16,11 @@ use super::targets::{Access, Target};
 
 /// How a certificate that is not trusted can be.
 const TRUST_NEXT: &str = " (--s3-tls-fingerprint, --s3-tls-ca or --s3-tls-insecure)";
+
+/// A file reached the largest size that the server allows (RFC 1813, NFS3ERR_FBIG): there may be any amount of free space.
+const TOO_LARGE_NEXT: &str = "this file would be larger than the server lets one be: its file system's maximum (maxfilesize \
+                              in FSINFO) or the server process's limit (ulimit -f); raise that, or write less with \
+                              --dataset";
 
 /// Checks one target. Whatever fails becomes the row's outcome and a line for people.
 pub fn walk(bench: &mut Bench, target: &Target, run: &Run) -> Row {
@@ -161,8 +167,10 @@ fn describe(ran: &Ran, kind: ErrorKind, protocol: Protocol) -> String {
         failed => format!("{failed} of {} operations failed", failed + phase.ok()),
     };
     let example = phase.error_samples.iter().find(|(other, _)| *other == kind);
+    let too_large = example.is_some_and(|(_, detail)| detail.contains(&Status::FBIG.to_string()));
+    let next = if too_large { TOO_LARGE_NEXT } else { next_step(kind, protocol) };
     let example = example.map_or_else(|| kind.to_string(), |(kind, detail)| format!("{kind}: {detail}"));
-    format!("{how_often}, such as {example}; next: {}", next_step(kind, protocol))
+    format!("{how_often}, such as {example}; next: {next}")
 }
 
 fn next_step(kind: ErrorKind, protocol: Protocol) -> &'static str {

@@ -18,7 +18,7 @@ use crate::run::Refusal;
 /// An option that is not there is an error with its file, its line and the nearest thing that is; docs/fio-options.md lists all.
 ///
 /// Exit code: 0 every job ended well, 1 a job failed or data was not what was written, 2 wrong usage or faults in the job
-/// files (nothing was touched), 130 or 143 interrupted.
+/// files (nothing was touched), 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, override_usage = "manometer fio [OPTIONS] [JOB OPTIONS] [JOBFILE]...")]
 pub struct FioArguments {

@@ -204,8 +204,17 @@ impl FullScreen {
         if self.terminal.draw(|frame| view::draw(frame, &seen, now)).is_err() {
             return false;
         }
-        let Ok(true) = event::poll(DRAW_EVERY) else { return true };
-        let Ok(Event::Key(key)) = event::read() else { return true };
+        match event::poll(DRAW_EVERY) {
+            Ok(true) => {}
+            Ok(false) => return true,
+            // The terminal is gone: it would be asked again at once, and for ever.
+            Err(_) => return false,
+        }
+        let key = match event::read() {
+            Ok(Event::Key(key)) => key,
+            Ok(_) => return true,
+            Err(_) => return false,
+        };
         if key.kind != KeyEventKind::Press {
             return true;
         }

@@ -14,7 +14,7 @@ use crate::results::{Format, ResultsFile};
 /// Each pair of hosts moves bytes from memory to memory over TCP, one pair after the other, so that they do not disturb each
 /// other. What the kernel knows of the connections (retransmits, round trip, what held the sender back) is shown with it.
 ///
-/// Exit code: 0 no link is degraded, 1 one is or could not be measured, 2 wrong usage, 130 or 143 interrupted.
+/// Exit code: 0 no link is degraded, 1 one is or could not be measured, 2 wrong usage, 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct NetworkArguments {

@@ -16,7 +16,7 @@ use crate::fleet::FleetArguments;
 /// time leaves without cleaning up and says what is left.
 ///
 /// Exit code: 0 every cell ran and every gate held, 1 a gate failed, data was not what was written, a
-/// cell could not be run or errors ended it, 2 wrong usage or a fault in the file, 130 or 143 interrupted.
+/// cell could not be run or errors ended it, 2 wrong usage or a fault in the file, 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct RunArguments {

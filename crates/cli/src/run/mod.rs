@@ -86,7 +86,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
         (None, Some(file)) => {
             let plan = begin::plan(file, &arguments)?;
             if arguments.dry_run {
-                return Ok(show_plan(&plan, &arguments));
+                return show_plan(&plan, &arguments).map(|()| 0);
             }
             begin::new(plan, &arguments)?
         }
@@ -101,22 +101,34 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
     crate::results::export::json::write(&carried.store, &carried.record, None, None, &mut json)
         .map_err(|error| Refusal::Failure(format!("{error:#}")))?;
     let shown = Shown { json: String::from_utf8_lossy(&json).into_owned(), carried: &carried };
-    shown.write(&arguments, destination, messages);
-    Ok(carried.end(&arguments, messages))
+    let written = shown.write(&arguments, destination, messages);
+    let code = carried.end(&arguments, messages);
+    // Once the terminal is gone nobody is left to be shown anything; the results file has everything.
+    if code != SIGHUP_CODE {
+        written?;
+    }
+    Ok(code)
 }
 
-fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> u8 {
+/// Exit code of a run that SIGHUP ended.
+const SIGHUP_CODE: u8 = 129;
+
+fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> Result<(), Refusal> {
     print(&match arguments.output {
         Format::Json => dry_run::json(plan),
         Format::Text => dry_run::text(plan),
-    });
-    0
+    })
 }
 
 /// Writes to standard output. A reader that closed the pipe early is no error.
-fn print(text: &str) {
+fn print(text: &str) -> Result<(), Refusal> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Refusal::Failure(format!(
+            "standard output: {error}; next: `manometer show` prints what the results file has"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// What is shown when a run is over.
@@ -126,7 +138,12 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn write(self, arguments: &RunArguments, destination: Option<File>, messages: &Messages) {
+    fn write(
+        self,
+        arguments: &RunArguments,
+        destination: Option<File>,
+        messages: &Messages,
+    ) -> Result<(), Refusal> {
         let text = |width| self.carried.text(width);
         let mut shown = arguments.output;
         if let Some(mut file) = destination {

@@ -3,7 +3,7 @@
 use units::ByteRate;
 
 use super::Report;
-use crate::check::row::{Phase, Row};
+use crate::check::row::{Phase, Protocol, Row};
 
 const SHORT: &str = "dataVip,protocol,result,write_tput,read_tput";
 const PHASE: [&str; 15] = [
@@ -24,10 +24,16 @@ const PHASE: [&str; 15] = [
     "steal",
 ];
 
+/// The rows in the order that flashblade-plumbing has: all of NFS, then all of S3.
+fn rows(report: &Report) -> impl Iterator<Item = &Row> {
+    let of = |protocol| report.rows.iter().filter(move |row| row.protocol == protocol);
+    of(Protocol::Nfs).chain(of(Protocol::S3))
+}
+
 /// The five columns.
 pub fn render(report: &Report) -> String {
     let mut out = format!("{SHORT}\n");
-    for row in &report.rows {
+    for row in rows(report) {
         out.push_str(&short(row));
         out.push('\n');
     }
@@ -43,7 +49,7 @@ pub fn render_full(report: &Report) -> String {
         }
     }
     out.push_str(",subnet,array_mtu,nic,nic_mbit_per_s,warnings,cause,write_limit,read_limit\n");
-    for row in &report.rows {
+    for row in rows(report) {
         let nic = row.phases().find_map(|(_, phase)| phase.client.nic.clone());
         let mut cells = vec![short(row)];
         cells.extend(phase(row.write.as_ref()));

@@ -130,8 +130,8 @@ fn csv_has_the_five_columns_that_other_tools_read() {
         report().render(Format::Csv, None),
         "dataVip,protocol,result,write_tput,read_tput\n\
          192.168.170.11,nfs,SUCCESS,3.1 GB/s,4.0 GB/s\n\
-         192.168.170.11,s3,WRITE FAILED,120.0 MB/s,-\n\
          192.168.170.12,nfs,MOUNT FAILED,-,-\n\
+         192.168.170.11,s3,WRITE FAILED,120.0 MB/s,-\n\
          192.168.170.12,s3,FAILED TO CONNECT,-,-\n"
     );
 }
