@@ -1,6 +1,78 @@
 //! Exit codes, and the one line that goes with each of them.
 
+use runner::{RunError, RunOutcome, StopReason};
+
 use crate::messages::Messages;
+
+/// Why a command does nothing, or stopped.
+#[derive(Debug)]
+pub enum Refusal {
+    /// Wrong usage, or something in a file: one line.
+    Usage(String),
+    /// Faults of a file: each with its place, in several lines.
+    Faults(String),
+    /// Anything else: one line.
+    Failure(String),
+}
+
+impl From<RunError> for Refusal {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Usage(line) => Refusal::Usage(line),
+            RunError::Failure(line) => Refusal::Failure(line),
+        }
+    }
+}
+
+impl Refusal {
+    /// Says it; the exit code.
+    pub fn tell(self, messages: &Messages) -> u8 {
+        match self {
+            Refusal::Usage(line) => input(messages, &line),
+            Refusal::Faults(text) => {
+                messages.paragraph(&text);
+                2
+            }
+            Refusal::Failure(line) => failure(messages, &line),
+        }
+    }
+}
+
+/// Says why a run went no further and what it left behind, and keeps it as a baseline if that is asked for; the exit code.
+pub fn of_run(outcome: &RunOutcome, save_baseline: Option<&str>, messages: &Messages) -> u8 {
+    if let Some(line) = &outcome.failure {
+        messages.error(line);
+    }
+    if !outcome.left_behind.is_empty() {
+        let left = outcome.left_behind.join(", ");
+        messages.error(&format!("left behind: {left}; next: run `manometer cleanup`"));
+    }
+    let code = match outcome.stopped {
+        Some(reason) => of_reason(reason),
+        None => u8::from(!outcome.succeeded()),
+    };
+    let Some(name) = save_baseline else { return code };
+    match outcome.keep_as_baseline(name) {
+        Ok(told) => {
+            messages.note(&told);
+            code
+        }
+        Err(line) => {
+            messages.error(&line);
+            code.max(1)
+        }
+    }
+}
+
+/// The exit code that names the signal which ended a command.
+pub fn of_reason(reason: StopReason) -> u8 {
+    match reason {
+        StopReason::HangUp => 129,
+        StopReason::Interrupt => 130,
+        StopReason::Terminate => 143,
+        StopReason::Caller => 1,
+    }
+}
 
 /// Wrong usage: the command could not be understood.
 pub fn usage(messages: &Messages, line: &str) -> u8 {

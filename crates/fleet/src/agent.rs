@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::frame::{FrameError, FrameReader};
-use crate::hand::Hand;
+use crate::host_executor::HostExecutor;
 use crate::inlet::Inlet;
 use crate::message::{FromAgent, Hello, ToAgent, decode, encode};
 use crate::order::SiteId;
@@ -63,7 +63,7 @@ pub enum Ended {
 /// What the threads of an agent share.
 struct Agent {
     outlet: Outlet,
-    hand: Arc<dyn Hand>,
+    hand: Arc<dyn HostExecutor>,
     leaving: Leaving,
     /// When the side that leads was heard last, and for how long it may be silent, in nanoseconds.
     heard_ns: AtomicU64,
@@ -86,7 +86,7 @@ struct State {
 
 /// Serves the side that leads over a pipe until it says farewell, or until nobody leads any more: the pipe ends, nothing is heard
 /// for as long as was agreed, what is sent is not read, or `leaving` says so. Then all stages are stopped at once and
-/// [`Hand::abandon`] is called.
+/// [`HostExecutor::abandon`] is called.
 ///
 /// `input` and `output` belong to the agent alone; nothing else may write there.
 ///
@@ -95,7 +95,7 @@ struct State {
 pub fn serve(
     input: OwnedFd,
     output: OwnedFd,
-    hand: Arc<dyn Hand>,
+    hand: Arc<dyn HostExecutor>,
     hello: Hello,
     leaving: &Leaving,
 ) -> std::io::Result<Ended> {

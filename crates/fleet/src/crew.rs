@@ -13,7 +13,7 @@ use std::time::Duration;
 use engine::{Beside, Control};
 
 use crate::clock::ClockFacts;
-use crate::hand::Hand;
+use crate::host_executor::HostExecutor;
 use crate::link::Link;
 use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
 use crate::seen::{CrewResult, Event, Seen, Trouble};
@@ -34,7 +34,7 @@ enum Kind {
 /// An agent, to be made a member of a crew.
 pub enum Member {
     /// In this process.
-    Here(Arc<dyn Hand>),
+    Here(Arc<dyn HostExecutor>),
     /// Behind a pipe.
     Link(Link),
 }
@@ -84,7 +84,7 @@ pub type Answers<T> = Vec<(usize, Result<T, Trouble>)>;
 
 impl Crew {
     /// A crew of one in this process: nothing is put into words, and a stage's `beside` is passed on as it is.
-    pub fn here(hand: Arc<dyn Hand>) -> Crew {
+    pub fn here(hand: Arc<dyn HostExecutor>) -> Crew {
         Crew { kind: Kind::Here(Here::new(hand)) }
     }
 

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use engine::{Control, StageResult};
-use fleet::{Act, CrewSettings, Ended, Hand, Hello, Leaving, Seen, StageOrder, StageTask, Trouble, serve};
+use fleet::{
+    Act, CrewSettings, Ended, Hello, HostExecutor, Leaving, Seen, StageOrder, StageTask, Trouble, serve,
+};
 use metrics::{Interval, OpKind};
 use serde_json::json;
 use support::hands::{EngineHand, Load};
@@ -206,7 +208,7 @@ fn left_alone(leader: impl FnOnce(&mut Liar, &Leaving)) -> (Arc<EngineHand>, Str
     let hand = null_hand();
     let (ours, theirs) = pipe();
     let leaving = Leaving::default();
-    let (leave, served) = (leaving.clone(), Arc::clone(&hand) as Arc<dyn Hand>);
+    let (leave, served) = (leaving.clone(), Arc::clone(&hand) as Arc<dyn HostExecutor>);
     let run = move || serve(theirs.1, theirs.0, served, Hello::own(Vec::new()), &leave).unwrap();
     let agent = std::thread::spawn(run);
     // The same frames the other way round.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use drivers::sim::SimConfig;
 use engine::{Control, StageResult};
-use fleet::{Act, Crew, Ended, Hand, Refusal, Reply, Seen, Trouble};
+use fleet::{Act, Crew, Ended, HostExecutor, Refusal, Reply, Seen, Trouble};
 use metrics::{Histogram, Interval, OpKind};
 use serde_json::json;
 use support::hands::{EngineHand, Load};
@@ -20,8 +20,8 @@ fn null_hands(count: usize) -> Vec<Arc<EngineHand>> {
     (0..count).map(|at| Arc::new(EngineHand::new(Load::Null(500.0 * (at + 1) as f64), INTERVAL))).collect()
 }
 
-fn as_hands(hands: &[Arc<EngineHand>]) -> Vec<Arc<dyn Hand>> {
-    hands.iter().map(|hand| Arc::clone(hand) as Arc<dyn Hand>).collect()
+fn as_hands(hands: &[Arc<EngineHand>]) -> Vec<Arc<dyn HostExecutor>> {
+    hands.iter().map(|hand| Arc::clone(hand) as Arc<dyn HostExecutor>).collect()
 }
 
 fn quantiles(histogram: &Histogram) -> Vec<u64> {
@@ -183,7 +183,7 @@ fn simulate(crew: &Crew, last: u32) -> (Vec<(u32, u64)>, fleet::CrewResult) {
 
 #[test]
 fn virtual_clocks_are_exact_and_repeatable() {
-    let hand = || -> Arc<dyn Hand> {
+    let hand = || -> Arc<dyn HostExecutor> {
         let config = SimConfig::default();
         Arc::new(EngineHand::new(Load::Sim(Box::new(config)), Duration::from_secs(1)))
     };

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top of the house to its ground floor. `bench` and `xtask` stand beside it.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 17] = [
     "units",
     "metrics",
     "experiment",
@@ -23,6 +23,8 @@ const ORDER: [&str; 15] = [
     "targets",
     "fleet",
     "store",
+    "host",
+    "runner",
     "report",
     "manometer",
 ];

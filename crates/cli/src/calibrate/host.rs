@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustix::process::{Resource, getrlimit};
 
-use crate::run::environment;
+use host::environment;
 
 /// Open files that a large run may need: a connection each.
 const FILES: u64 = 65_536;
@@ -23,7 +23,8 @@ pub struct Chosen {
 
 /// Facts by name.
 pub fn facts(reactor: &Chosen) -> BTreeMap<String, String> {
-    let mut facts = environment::capture(&[("reactor", reactor.name.to_owned())]).facts;
+    let command = environment::command_line(std::env::args());
+    let mut facts = environment::capture(&[("reactor", reactor.name.to_owned())], &command).facts;
     if let Some(refusal) = &reactor.refusal {
         facts.insert("reactor.refusal".into(), refusal.clone());
     }

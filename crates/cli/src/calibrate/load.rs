@@ -12,7 +12,7 @@ use metrics::OpKind;
 
 use super::pieces::{Block, Found};
 use super::server::Server;
-use crate::interrupt::Interrupt;
+use runner::StopToken;
 
 /// Operations in flight of each worker: large and small ones.
 const LANES: [u32; 2] = [8, 32];
@@ -33,7 +33,7 @@ pub struct Bench {
     /// How the kernel is asked for I/O.
     pub reactor: reactor::Choice,
     /// What a signal must reach.
-    pub interrupt: Interrupt,
+    pub interrupt: StopToken,
 }
 
 impl Bench {
@@ -68,7 +68,7 @@ impl Bench {
         if let Some((kind, detail)) = result.error_samples.first() {
             bail!("{} operations failed, such as {kind}: {detail}", result.total.failed().max(1));
         }
-        if result.stopped || self.interrupt.arrived_already() {
+        if result.stopped || self.interrupt.is_requested() {
             bail!("interrupted");
         }
         Ok(result)

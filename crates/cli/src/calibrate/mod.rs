@@ -19,16 +19,17 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use reactor::{Backend, Reactor};
+use runner::StopToken;
 use stats::{CALIBRATION_VERSION, Calibration};
 
-use crate::interrupt::{Interrupt, whole_or_nothing};
+use crate::interrupt::whole_or_nothing;
 use crate::messages::Messages;
-use crate::moment;
 use crate::results::Format;
 use arguments::CalibrateArguments;
 use host::Chosen;
 use load::{Bench, Filled};
 use pieces::{Block, Found, Operation, Piece};
+use runner::timestamp;
 use server::Server;
 
 /// TCP connections of the piece with many streams.
@@ -41,9 +42,9 @@ pub fn run(arguments: &CalibrateArguments, messages: &Messages) -> u8 {
     whole_or_nothing(messages, |interrupt| calibrate(arguments, interrupt, messages).map(|()| 0))
 }
 
-fn calibrate(arguments: &CalibrateArguments, interrupt: &Interrupt, messages: &Messages) -> Result<()> {
+fn calibrate(arguments: &CalibrateArguments, interrupt: &StopToken, messages: &Messages) -> Result<()> {
     let results = arguments.file.path()?;
-    let taken = moment::now();
+    let taken = timestamp::now();
     let chosen = reactor(arguments.reactor)?;
     let cores = std::thread::available_parallelism()
         .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
@@ -142,7 +143,7 @@ fn measure(
     filled: &Filled,
     step: Piece,
 ) -> Result<Vec<(Piece, Found)>> {
-    if bench.interrupt.arrived_already() {
+    if bench.interrupt.is_requested() {
         anyhow::bail!("interrupted");
     }
     // What needs no other process settles at once.

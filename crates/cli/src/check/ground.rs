@@ -10,8 +10,8 @@ use provision::{BucketAccess, ProvisionError, Run, Session, Targets, Want, Wante
 use super::request::{ArrayRequest, Request, Source};
 use super::targets::{self, OnArray, Ports, Target};
 use crate::check::report::ArrayFacts;
-use crate::interrupt::Interrupt;
 use crate::messages::Messages;
+use runner::StopToken;
 
 /// Everything that the rows need, until it is removed.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Ground {
     pub fn prepare(
         request: &Request,
         run: &Run,
-        interrupt: &Interrupt,
+        interrupt: &StopToken,
         messages: &Messages,
         ports: &BTreeMap<IpAddr, Ports>,
     ) -> Result<Self> {
@@ -73,7 +73,7 @@ fn provision(
     request: &Request,
     array: &ArrayRequest,
     run: &Run,
-    interrupt: &Interrupt,
+    interrupt: &StopToken,
     messages: &Messages,
     ports: &BTreeMap<IpAddr, Ports>,
 ) -> Result<Ground> {

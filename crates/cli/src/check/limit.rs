@@ -5,7 +5,7 @@ use fleet::probe::{self, HostSample};
 use stats::limit::{Cause, Evidence, Finding, Host, Kind, judge};
 
 use super::request::Load;
-use crate::limit::{self, Alone, Asked, Work};
+use runner::bottleneck::{self, Alone, Asked, Work};
 
 /// Judges a phase by what came of it and by what this host did meanwhile; `loopback`: its target is this machine.
 pub fn find(
@@ -22,7 +22,7 @@ pub fn find(
         open: false,
         paced: false,
     };
-    let host = probe::host(&limit::own_host(), samples, limit::load(result, &asked));
+    let host = probe::host(&bottleneck::own_host(), samples, bottleneck::load(result, &asked));
     let ceiling_bytes_per_s = alone.ceiling(work);
     // What a network carried says nothing of a load that does not use it.
     let baseline = if loopback { None } else { alone.baseline(&result.total) };

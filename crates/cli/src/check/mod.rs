@@ -31,14 +31,14 @@ pub use targets::no_keys;
 
 use crate::check::report::{Destination, ReactorFacts, Report};
 use crate::exit;
-use crate::interrupt::{Interrupt, Manner, what_may_be_left};
+use crate::interrupt::{self, Manner};
 use crate::messages::Messages;
-use crate::moment;
 use arguments::CheckArguments;
 use demo::Demo;
 use ground::Ground;
 use request::{Request, Source};
 use row::Row;
+use runner::{StopReason, StopToken, timestamp};
 use stage::Bench;
 
 /// Makes a check from beginning to end; the process's exit code.
@@ -64,28 +64,28 @@ pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
 }
 
 fn check(mut request: Request, destination: Destination, messages: &Messages) -> Result<u8> {
-    let started = moment::now();
+    let started = timestamp::now();
     let demo = match request.source {
         Source::Demo => Some(Demo::start(&mut request)?),
         _ => None,
     };
     let ports = demo.as_ref().map_or_else(BTreeMap::new, |demo| demo.ports.clone());
     let reactor = choose_reactor(request.load.reactor, messages)?;
-    let interrupt = Interrupt::listen(messages.clone(), Manner::Check).context("signals cannot be caught")?;
+    let stop = interrupt::listen(messages.clone(), Manner::Check).context("signals cannot be caught")?;
     let run = begin(&request)?;
-    interrupt.leftovers(Some(what_may_be_left(&run, request.journal_dir.as_deref())));
+    stop.set_leftovers(Some(runner::what_may_be_left(&run, request.journal_dir.as_deref())));
 
-    let ground = match Ground::prepare(&request, &run, &interrupt, messages, &ports) {
+    let ground = match Ground::prepare(&request, &run, &stop, messages, &ports) {
         Ok(ground) => ground,
-        Err(error) => return abandon(&run, &interrupt, messages, error),
+        Err(error) => return abandon(&run, &stop, messages, error),
     };
     let array = ground.array.clone();
     let mut bench = Bench {
         load: request.load.clone(),
         payload: Payload::new(seed(run.id())),
         messages: messages.clone(),
-        interrupt: interrupt.clone(),
-        alone: crate::limit::Alone::of_this_host(),
+        interrupt: stop.clone(),
+        alone: runner::bottleneck::Alone::of_this_host(),
     };
     let rows = ground.targets.iter().zip(0..).map(|(target, number)| {
         // Other bytes in each row: what one left behind must not pass for what the next one wrote, nor make it cheaper.
@@ -99,24 +99,24 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
     let report = Report {
         run_id: run.id().to_string(),
         started,
-        finished: moment::now(),
+        finished: timestamp::now(),
         settings: request.settings(),
         array,
         reactor,
         verdict: verdict::verdict(&rows),
         rows,
         left_behind,
-        interrupted_by: interrupt.ended_by().map(|(name, _)| name),
+        interrupted_by: stop.reason().map(StopReason::name),
     };
     let written = destination.write(&report, &mut std::io::stdout().lock());
-    if !interrupt.hung_up() {
+    if stop.reason() != Some(StopReason::HangUp) {
         written.context("the report cannot be written")?;
     }
     if !report.left_behind.is_empty() {
         messages.error(&left_behind_line(&report.left_behind));
     }
-    Ok(match interrupt.ended_by() {
-        Some((_, code)) => code,
+    Ok(match stop.reason() {
+        Some(reason) => exit::of_reason(reason),
         None if report.success() => 0,
         None => 1,
     })
@@ -145,7 +145,7 @@ fn begin(request: &Request) -> Result<Run> {
 }
 
 /// Ends a check whose ground could not be prepared.
-fn abandon(run: &Run, interrupt: &Interrupt, messages: &Messages, error: anyhow::Error) -> Result<u8> {
+fn abandon(run: &Run, stop: &StopToken, messages: &Messages, error: anyhow::Error) -> Result<u8> {
     if let Err(error) = run.finish() {
         messages.warn(&error.to_string());
     }
@@ -153,10 +153,10 @@ fn abandon(run: &Run, interrupt: &Interrupt, messages: &Messages, error: anyhow:
     if !remaining.is_empty() {
         messages.error(&left_behind_line(&remaining));
     }
-    match interrupt.ended_by() {
-        Some((_, code)) => {
+    match stop.reason() {
+        Some(reason) => {
             messages.note(&format!("stopped before anything was measured: {error:#}"));
-            Ok(code)
+            Ok(exit::of_reason(reason))
         }
         None => Err(error),
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fleet::probe::{HostSample, Prober};
 
-use crate::limit::Witness;
+use runner::bottleneck::Witness;
 
 /// Between two samples.
 const EVERY: Duration = Duration::from_secs(1);

@@ -15,10 +15,10 @@ use super::limit;
 use super::request::Load;
 use super::row::{ClientLoad, Phase, Second};
 use super::sampler::Sampler;
-use crate::interrupt::Interrupt;
-use crate::limit::{Alone, Work};
 use crate::messages::Messages;
 use crate::progress::Progress;
+use runner::StopToken;
+use runner::bottleneck::{Alone, Work};
 
 /// How long operations in flight are waited for once the window is over.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ pub struct Bench {
     /// Where people read.
     pub messages: Messages,
     /// What a signal must reach.
-    pub interrupt: Interrupt,
+    pub interrupt: StopToken,
     /// What this host is known to be able to.
     pub alone: Alone,
 }

@@ -25,7 +25,7 @@ const TOO_LARGE_NEXT: &str = "this file would be larger than the server lets one
 /// Checks one target. Whatever fails becomes the row's outcome and a line for people.
 pub fn walk(bench: &mut Bench, target: &Target, run: &Run) -> Row {
     let row = Row::new(target.path.clone(), target.protocol());
-    if bench.interrupt.arrived_already() {
+    if bench.interrupt.is_requested() {
         return row;
     }
     let row = match &target.access {

@@ -7,7 +7,7 @@ use clap::Args;
 use experiment::fio;
 
 use super::output::{Formats, Version};
-use crate::run::Refusal;
+use crate::exit::Refusal;
 
 /// Runs fio's job files, unchanged, with fio's command line.
 ///

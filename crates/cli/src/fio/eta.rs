@@ -4,10 +4,10 @@ use metrics::OpKind;
 use store::State;
 
 use super::output::{Style, progress};
-use crate::live::Model;
+use runner::progress::RunProgress;
 
 /// The line at a moment of the reactors' clock.
-pub fn line(model: &Model, now_ns: u64) -> String {
+pub fn line(model: &RunProgress, now_ns: u64) -> String {
     let states = model.cells.iter().flat_map(|cell| {
         let letter = match cell.state {
             State::Pending => 'P',
@@ -44,13 +44,15 @@ pub fn line(model: &Model, now_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::model::{Stage, tests::cell};
-    use crate::run::figures::tests::interval;
+    use runner::progress::Stage;
+    use runner::test_support::{cell, interval};
 
     #[test]
     fn jobs_that_run_wait_and_are_over_have_their_letters() {
-        let mut model =
-            Model { cells: vec![cell("a", 1.0), cell("b", 1.0), cell("c", 1.0)], ..Model::default() };
+        let mut model = RunProgress {
+            cells: vec![cell("a", 1.0), cell("b", 1.0), cell("c", 1.0)],
+            ..RunProgress::default()
+        };
         model.cells[1].letter = 'w';
         model.cells[1].workers = 2;
         model.begin_cell(0, "null:", 0);

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use experiment::{Fleet, Launcher, Plan, escape_braces, fio, host_list};
+use runner::check_for_several;
 
-use crate::fleet::{check_for_several, read_hosts};
-use crate::run::Refusal;
+use crate::exit::Refusal;
+use crate::fleet::read_hosts;
 
 /// The plan, for the hosts that the command line names; as it is when it names none.
 ///

@@ -9,7 +9,7 @@ use experiment::fio::{self, Input, Reading, Surroundings, Warning};
 use experiment::{Cell, Plan};
 use metrics::OpKind;
 
-use crate::run::{Refusal, look_at_replays};
+use crate::exit::Refusal;
 
 /// The largest job file that is read, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -75,7 +75,7 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
     };
     let (plan, more) = fio::plan(&script, &around).map_err(faults)?;
     warnings.extend(more);
-    look_at_replays(&plan).map_err(Refusal::Usage)?;
+    host::replay::look(&plan).map_err(Refusal::Usage)?;
     if line.has("warnings-fatal")
         && let Some(faults) = fio::Faults::of(warnings.iter().map(|warning| warning.0.clone()).collect())
     {

@@ -2,36 +2,28 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::CommandFactory;
 use experiment::{Plan, fio};
+use runner::{Outcome, RunOptions, RunOutcome, nothing, timestamp};
 use targets::{AccessKey, HeldSecrets};
 
 use super::arguments::{Asked, FioArguments, Progress};
 use super::eta;
 use super::hosts;
 use super::input::{self, Jobs};
-use super::outcome::Outcome;
 use super::output::{self, Formats, Report};
-use crate::exit;
-use crate::live::line;
-use crate::live::screen::Show;
+use crate::exit::{self, Refusal};
+use crate::interrupt::{self, Manner};
+use crate::live::{RunView, Show, line};
 use crate::messages::{Messages, terminal_width};
-use crate::run::arguments::RunArguments;
-use crate::run::{Carried, Hooks, Refusal, execute_plan, nothing};
+use crate::run::output as output_of_run;
 
 /// Runs job files from beginning to end; the process's exit code.
 pub fn run(arguments: FioArguments, messages: &Messages) -> u8 {
-    match attempt(&arguments.arguments, messages) {
-        Ok(code) => code,
-        Err(Refusal::Usage(line)) => exit::input(messages, &line),
-        Err(Refusal::Faults(text)) => {
-            messages.paragraph(&text);
-            2
-        }
-        Err(Refusal::Failure(line)) => exit::failure(messages, &line),
-    }
+    attempt(&arguments.arguments, messages).unwrap_or_else(|refusal| refusal.tell(messages))
 }
 
 fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, Refusal> {
@@ -73,7 +65,7 @@ fn carry_out(
     };
     let secrets = Arc::new(jobs.keys.into_iter().map(key).collect::<HeldSecrets>());
     let plan = jobs.plan;
-    let arguments = run_arguments(asked)?;
+    let options = run_options(asked)?;
     let show = match asked.progress {
         _ if asked.line.has("live") => Show::Full,
         Progress::Shown { newline_ns } if asked.formats.is_none() => {
@@ -82,27 +74,31 @@ fn carry_out(
         Progress::Shown { newline_ns } => Show::Line { newline_ns, line: eta::line },
         Progress::Never => Show::Nothing,
     };
-    let hooks = Hooks { show, keep: asked.formats.is_some(), secrets };
-    let started = crate::moment::now();
-    let carried = execute_plan(plan.clone(), &arguments, messages, hooks)?;
-    let finished = crate::moment::now();
+    let view = Arc::new(RunView::new(messages, show).map_err(Refusal::Usage)?);
+    let stop = interrupt::listen(messages.clone(), Manner::Run)
+        .map_err(|error| Refusal::Failure(format!("signals cannot be caught: {error}")))?;
+    let started = timestamp::now();
+    let carried = runner::run(plan.clone(), &options, view, &stop, secrets)?;
+    let finished = timestamp::now();
     let written = match asked.formats {
         None => {
             let width = terminal_width().filter(|_| destination.0.is_none());
-            destination.write(carried.text(width).as_bytes(), messages)
+            let (results, journal) = (asked.line.value("results"), options.journal.as_deref());
+            let flags = output_of_run::Flags::of(&carried, results.map(Path::new), journal);
+            destination.write(output_of_run::of_run(&carried, width, &flags).as_bytes(), messages)
         }
         Some(formats) => {
             let outcome = outcome(plan, &carried, started, finished);
             destination.write(&shaped(&outcome, &formats)?, messages)
         }
     };
-    let code = carried.end(&arguments, messages);
+    let code = exit::of_run(&carried, options.save_baseline.as_deref(), messages);
     let fine = written? == 0;
     Ok(if code == 0 && !fine { 1 } else { code })
 }
 
 /// What was found, in the order of the plan.
-fn outcome(plan: Plan, carried: &Carried, started: jiff::Timestamp, finished: jiff::Timestamp) -> Outcome {
+fn outcome(plan: Plan, carried: &RunOutcome, started: jiff::Timestamp, finished: jiff::Timestamp) -> Outcome {
     let of = |cell: &experiment::Cell| {
         let found = carried.found.iter().find(|found| found.cell.index == cell.index);
         found.cloned().unwrap_or_else(|| nothing(cell))
@@ -123,21 +119,25 @@ fn shaped(outcome: &Outcome, formats: &Formats) -> Result<Vec<u8>, Refusal> {
     Ok(text)
 }
 
-/// The same command line for `manometer run`.
-fn run_arguments(asked: &Asked) -> Result<RunArguments, Refusal> {
+/// What the command line says beside the jobs.
+fn run_options(asked: &Asked) -> Result<RunOptions, Refusal> {
     let line = &asked.line;
     let reactor = match line.value("reactor") {
         None => reactor::Choice::Auto,
         Some(text) => text.parse().map_err(|error| Refusal::Usage(format!("--reactor={text}: {error}")))?,
     };
-    Ok(RunArguments {
+    let directory = std::env::current_dir()
+        .map_err(|error| Refusal::Failure(format!("the current directory cannot be found: {error}")))?;
+    Ok(RunOptions {
         reactor,
         destroy: line.value("destroy").map(Into::into),
         results: line.value("results").map(Into::into),
         save_baseline: line.value("save-baseline").map(Into::into),
         baseline: line.value("baseline").map(Into::into),
-        journal_dir: line.value("journal-dir").map(Into::into),
-        ..RunArguments::plain()
+        journal: line.value("journal-dir").map(Into::into),
+        keep_outcomes: asked.formats.is_some(),
+        command: host::environment::command_line(std::env::args()),
+        ..RunOptions::new(directory)
     })
 }
 

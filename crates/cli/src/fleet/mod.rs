@@ -1,16 +1,11 @@
 //! Which hosts a command uses, as flags: the same for `run`, `check` and `network`, and the same as the section `fleet` of an
 //! experiment file says.
 
-mod alone;
 mod password;
 mod pods;
-mod start;
 #[cfg(test)]
 mod tests;
 mod words;
-
-pub use alone::check_for_several;
-pub use start::start;
 
 use std::path::PathBuf;
 

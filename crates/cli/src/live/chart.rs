@@ -9,10 +9,10 @@ use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType, LegendPo
 use units::{ByteRate, OpRate, latency};
 
 use super::line::clock;
-use super::model::{Model, Point};
+use runner::progress::{Point, RunProgress};
 
 /// One above the other.
-pub fn both(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+pub fn both(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let rows = Layout::vertical([Constraint::Percentage(50), Constraint::Percentage(50)]).split(area);
     let points = model.history.points();
     throughput(frame, rows[0], points);

@@ -2,7 +2,7 @@
 
 use units::{ByteRate, OpRate, latency};
 
-use super::model::Model;
+use runner::progress::RunProgress;
 
 /// Seconds as people read a clock: `42 s`, `3:07`, `1:02:03`.
 pub fn clock(seconds: f64) -> String {
@@ -25,7 +25,7 @@ pub fn shortened(text: &str, most: usize) -> String {
 }
 
 /// Which cell, which stage, how long, how fast, how steady, how much longer.
-pub fn line(model: &Model, now_ns: u64) -> String {
+pub fn line(model: &RunProgress, now_ns: u64) -> String {
     let stage = &model.stage;
     let name = model.cells.get(model.current).map_or("", |cell| cell.name.as_str());
     let all = model.cells.len();
@@ -80,10 +80,9 @@ mod tests {
     use metrics::OpKind;
     use stats::Criterion;
 
-    use super::super::model::tests::cell;
-    use super::super::model::{Stage, Steady};
     use super::*;
-    use crate::run::figures::tests::interval;
+    use runner::progress::{Stage, Steady};
+    use runner::test_support::{cell, interval};
 
     #[test]
     fn clocks_read_like_clocks() {
@@ -98,7 +97,8 @@ mod tests {
     #[test]
     fn the_line_says_where_the_run_is() {
         let second = 1_000_000_000;
-        let mut model = Model { cells: vec![cell("read 4KiB", 100.0), cell("b", 50.0)], ..Model::default() };
+        let mut model =
+            RunProgress { cells: vec![cell("read 4KiB", 100.0), cell("b", 50.0)], ..RunProgress::default() };
         model.begin_cell(0, "null:", 0);
         model.begin_stage(
             Some(0),

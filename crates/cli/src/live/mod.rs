@@ -1,12 +1,10 @@
-//! A run while it goes on: a model of what there is to see, and the ways to see it.
+//! The ways to see a run while it goes on.
 
 mod chart;
 pub mod line;
-pub mod model;
-pub mod screen;
+mod screen;
 mod view;
 #[cfg(test)]
 mod view_tests;
 
-pub use model::Model;
-pub use screen::Screen;
+pub use screen::{RunView, Show, restore_terminal};

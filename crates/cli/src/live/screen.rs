@@ -2,7 +2,7 @@
 
 use std::io::Stderr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,9 +12,10 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::{execute, terminal};
 use reactor::clock;
+use runner::progress::{RunProgress, SharedProgress};
+use runner::{Events, RunEvent, Severity};
 
 use super::line::line;
-use super::model::Model;
 use super::view;
 use crate::messages::Messages;
 
@@ -33,39 +34,81 @@ pub enum Show {
         /// Also a line that stays after each such time, in nanoseconds.
         newline_ns: Option<u64>,
         /// The line is made so from what there is to see at a moment of the reactors' clock.
-        line: fn(&Model, u64) -> String,
+        line: fn(&RunProgress, u64) -> String,
     },
     /// Not at all.
     Nothing,
 }
 
-/// Shows a run until it is dropped.
-pub struct Screen {
-    model: Arc<Mutex<Model>>,
+/// A run as a terminal shows it: messages as lines, its state in a view that is kept up to date.
+pub struct RunView {
+    messages: Messages,
+    show: Show,
+    screen: Mutex<Option<Screen>>,
+}
+
+impl RunView {
+    /// A view of the next run.
+    ///
+    /// # Errors
+    /// One line: a full-screen view is asked for, and standard error is not a terminal.
+    pub fn new(messages: &Messages, show: Show) -> Result<Self, String> {
+        if matches!(show, Show::Full) && messages.bars().is_none() {
+            return Err("--live: standard error is not a terminal; next: run without --live".to_owned());
+        }
+        Ok(Self { messages: messages.clone(), show, screen: Mutex::default() })
+    }
+
+    fn begin(&self, progress: &Arc<SharedProgress>) {
+        let screen = Screen::begin(progress, &self.messages, self.show).or_else(|error| {
+            self.messages.warn(&format!("--live: {error}; the run goes on without the view"));
+            Screen::begin(progress, &self.messages, Show::Line { newline_ns: None, line })
+        });
+        match screen {
+            Ok(screen) => *self.screen.lock().unwrap_or_else(PoisonError::into_inner) = Some(screen),
+            Err(error) => self.messages.warn(&format!("progress cannot be shown: {error}")),
+        }
+    }
+}
+
+impl Events for RunView {
+    fn event(&self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Began(progress) => self.begin(progress),
+            RunEvent::Ended => drop(self.screen.lock().unwrap_or_else(PoisonError::into_inner).take()),
+            other => self.messages.event(other),
+        }
+    }
+}
+
+impl Events for Messages {
+    fn event(&self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Message(Severity::Note, text) => self.note(text),
+            RunEvent::Message(Severity::Warning, text) => self.warn(text),
+            RunEvent::Message(Severity::Error, text) => self.error(text),
+            RunEvent::Began(_) | RunEvent::Interval { .. } | RunEvent::CellEnded(_) | RunEvent::Ended => {}
+        }
+    }
+}
+
+/// The thread that shows a run, until this is dropped.
+struct Screen {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A model that several hands hold.
-pub fn lock(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
-    model.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Screen {
-    /// Begins to show `model`; full-screen only if standard error is a terminal.
-    ///
-    /// # Errors
-    /// The terminal cannot be set up, or no thread be started.
-    pub fn begin(model: Model, messages: &Messages, show: Show) -> std::io::Result<Self> {
-        let model = Arc::new(Mutex::new(model));
+    fn begin(progress: &Arc<SharedProgress>, messages: &Messages, show: Show) -> std::io::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
-        let full = if matches!(show, Show::Full) { Some(FullScreen::enter(&model, messages)?) } else { None };
+        let full =
+            if matches!(show, Show::Full) { Some(FullScreen::enter(progress, messages)?) } else { None };
         let every_ns = match show {
             Show::Line { newline_ns: Some(every_ns), .. } => every_ns,
             _ => LINE_EVERY_NS,
         };
         let showing = Showing {
-            model: Arc::clone(&model),
+            progress: Arc::clone(progress),
             messages: messages.clone(),
             over: Arc::clone(&over),
             show,
@@ -73,20 +116,12 @@ impl Screen {
             next_line_ns: clock::now_ns().saturating_add(every_ns),
         };
         let thread = std::thread::Builder::new().name("screen".into()).spawn(move || showing.run(full))?;
-        Ok(Self { model, over, thread: Some(thread) })
+        Ok(Self { over, thread: Some(thread) })
     }
+}
 
-    /// The model, to be changed.
-    pub fn model(&self) -> MutexGuard<'_, Model> {
-        lock(&self.model)
-    }
-
-    /// Ends the display and gives the terminal back.
-    pub fn end(mut self) {
-        self.leave();
-    }
-
-    fn leave(&mut self) {
+impl Drop for Screen {
+    fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
@@ -96,14 +131,8 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
-    fn drop(&mut self) {
-        self.leave();
-    }
-}
-
 struct Showing {
-    model: Arc<Mutex<Model>>,
+    progress: Arc<SharedProgress>,
     messages: Messages,
     over: Arc<AtomicBool>,
     show: Show,
@@ -115,7 +144,7 @@ struct Showing {
 impl Showing {
     fn run(mut self, full: Option<FullScreen>) {
         if let Some(mut full) = full {
-            while !self.over.load(Ordering::Relaxed) && full.frame(&self.model) {}
+            while !self.over.load(Ordering::Relaxed) && full.frame(&self.progress) {}
             drop(full);
         }
         if matches!(self.show, Show::Nothing) {
@@ -144,7 +173,7 @@ impl Showing {
             Show::Line { line, .. } => line,
             Show::Full | Show::Nothing => line,
         };
-        let text = made(&lock(&self.model), now);
+        let text = made(&self.progress.lock(), now);
         let stays = bar.is_none() || matches!(self.show, Show::Line { newline_ns: Some(_), .. });
         if stays && now >= self.next_line_ns {
             self.next_line_ns = now.saturating_add(self.every_ns);
@@ -164,7 +193,7 @@ struct FullScreen {
 }
 
 /// Gives the terminal back; also called by a panic and before a signal ends the process.
-pub fn restore() {
+pub fn restore_terminal() {
     if terminal::is_raw_mode_enabled().unwrap_or(false) {
         let _ = execute!(std::io::stderr(), terminal::LeaveAlternateScreen, ratatui::crossterm::cursor::Show);
         let _ = terminal::disable_raw_mode();
@@ -172,24 +201,24 @@ pub fn restore() {
 }
 
 impl FullScreen {
-    fn enter(model: &Arc<Mutex<Model>>, messages: &Messages) -> std::io::Result<Self> {
+    fn enter(progress: &Arc<SharedProgress>, messages: &Messages) -> std::io::Result<Self> {
         if messages.bars().is_none() {
             return Err(std::io::Error::other("standard error is not a terminal"));
         }
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            restore();
+            restore_terminal();
             before(panic);
         }));
-        let noted = Arc::clone(model);
-        messages.divert(Some(Arc::new(move |text: &str| lock(&noted).note(text))));
+        let noted = Arc::clone(progress);
+        messages.divert(Some(Arc::new(move |text: &str| noted.lock().note(text))));
         terminal::enable_raw_mode()?;
         let begun = execute!(std::io::stderr(), terminal::EnterAlternateScreen)
             .and_then(|()| Terminal::new(CrosstermBackend::new(std::io::stderr())));
         match begun {
             Ok(terminal) => Ok(Self { terminal, messages: messages.clone() }),
             Err(error) => {
-                restore();
+                restore_terminal();
                 messages.divert(None);
                 Err(error)
             }
@@ -197,10 +226,10 @@ impl FullScreen {
     }
 
     /// Draws once and waits for a key; false when the view is to be left.
-    fn frame(&mut self, model: &Mutex<Model>) -> bool {
+    fn frame(&mut self, progress: &SharedProgress) -> bool {
         let now = clock::now_ns();
         // Drawn from a copy, so that a slow terminal does not hold up the run.
-        let seen = lock(model).clone();
+        let seen = progress.lock().clone();
         if self.terminal.draw(|frame| view::draw(frame, &seen, now)).is_err() {
             return false;
         }
@@ -233,7 +262,7 @@ impl FullScreen {
 
 impl Drop for FullScreen {
     fn drop(&mut self) {
-        restore();
+        restore_terminal();
         self.messages.divert(None);
     }
 }

@@ -1,4 +1,4 @@
-//! The full-screen view: what a [`Model`] looks like.
+//! The full-screen view: what a [`RunProgress`] looks like.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -10,13 +10,13 @@ use units::{ByteRate, OpRate, latency};
 
 use super::chart;
 use super::line::{clock, shortened};
-use super::model::Model;
+use runner::progress::RunProgress;
 
 /// Below this width the charts stand alone.
 const WIDE: u16 = 90;
 
 /// Draws the run as it is at `now_ns` on the reactors' clock.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, now_ns: u64) {
+pub fn draw(frame: &mut Frame<'_>, model: &RunProgress, now_ns: u64) {
     let rows = Layout::vertical([
         Constraint::Length(2),
         Constraint::Min(8),
@@ -40,12 +40,12 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, now_ns: u64) {
 }
 
 /// Lines for the matrix and the messages: a third of the screen at most.
-fn below(model: &Model, height: u16) -> u16 {
+fn below(model: &RunProgress, height: u16) -> u16 {
     let cells = u16::try_from(model.cells.len()).unwrap_or(u16::MAX);
     cells.saturating_add(2).clamp(4, (height / 3).max(4))
 }
 
-fn header(frame: &mut Frame<'_>, area: Rect, model: &Model, now_ns: u64) {
+fn header(frame: &mut Frame<'_>, area: Rect, model: &RunProgress, now_ns: u64) {
     let rows = Layout::vertical([Constraint::Length(1), Constraint::Length(1)]).split(area);
     let elapsed = now_ns.saturating_sub(model.began_ns) as f64 / 1e9;
     let mut title = vec![
@@ -81,7 +81,7 @@ fn framed(title: String) -> Block<'static> {
     Block::new().borders(Borders::ALL).border_style(Style::new().fg(Color::DarkGray)).title(title)
 }
 
-fn side(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+fn side(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let criteria = model.steady.as_ref().map_or(1, |steady| steady.criteria.len().max(1));
     let heights = [
         Constraint::Length(model.ops.len().max(1) as u16 + 3),
@@ -95,7 +95,7 @@ fn side(frame: &mut Frame<'_>, area: Rect, model: &Model) {
 }
 
 /// The operations of the last interval, on the target that is loaded.
-fn operations(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+fn operations(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let header = Row::new(["", "ops/s", "throughput", "p50", "p99", "max", "err"]).bold();
     let rows = model.ops.iter().map(|op| {
         let moved = if op.bytes_per_s > 0.0 { ByteRate(op.bytes_per_s).to_string() } else { "-".into() };
@@ -130,7 +130,7 @@ fn operations(frame: &mut Frame<'_>, area: Rect, model: &Model) {
 }
 
 /// What the rule demands, and what is still missing.
-fn steady(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+fn steady(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let Some(steady) = &model.steady else {
         frame.render_widget(Paragraph::new("not measuring").block(framed(" steady? ".into())), area);
         return;
@@ -166,7 +166,7 @@ fn steady(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     frame.render_widget(Paragraph::new(Text::from_iter(lines)).block(framed(title)), area);
 }
 
-fn limits(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+fn limits(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let lines = model.limits.iter().map(|limit| {
         let colour = match limit.share {
             share if share >= 0.95 => Color::Red,
@@ -184,7 +184,7 @@ fn limits(frame: &mut Frame<'_>, area: Rect, model: &Model) {
 }
 
 /// The cells; the one under way stays in sight.
-fn matrix(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+fn matrix(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let room = usize::from(area.height.saturating_sub(2)).max(1);
     let first = (model.current + 1).saturating_sub(room.div_ceil(2) + room / 4);
     let first = first.min(model.cells.len().saturating_sub(room));
@@ -205,7 +205,7 @@ fn matrix(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     frame.render_widget(Paragraph::new(Text::from_iter(lines)).block(framed(title)), area);
 }
 
-fn notes(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+fn notes(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let room = usize::from(area.height.saturating_sub(2));
     let width = usize::from(area.width.saturating_sub(2));
     let lines = model.notes.iter().rev().take(room).rev().map(|note| Line::from(shortened(note, width)));

@@ -6,10 +6,9 @@ use ratatui::backend::TestBackend;
 use stats::Criterion;
 use store::State;
 
-use super::model::tests::cell;
-use super::model::{Limit, Model, Stage, Steady};
 use super::view::draw;
-use crate::run::figures::tests::interval;
+use runner::progress::{Limit, RunProgress, Stage, Steady};
+use runner::test_support::{cell, interval};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -18,12 +17,12 @@ fn criterion(name: &str, value: f64, limit: f64, met: bool) -> Criterion {
 }
 
 /// A run of twelve cells in the midst of its third.
-fn model() -> Model {
-    let mut model = Model {
+fn model() -> RunProgress {
+    let mut model = RunProgress {
         run: "abcdefgh".into(),
         experiment: "demo".into(),
         cells: (1..=12).map(|number| cell(&format!("randread block_size={number}KiB"), 60.0)).collect(),
-        ..Model::default()
+        ..RunProgress::default()
     };
     model.begin_cell(0, "file:///mnt/data", 0);
     model.end_cell(0, State::Finished, "1.2 GB/s".into(), 60 * SECOND);
@@ -60,7 +59,7 @@ fn model() -> Model {
     model
 }
 
-fn drawn(model: &Model, width: u16, height: u16) -> String {
+fn drawn(model: &RunProgress, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(frame, model, 110 * SECOND)).unwrap();
     terminal.backend().to_string()
@@ -98,7 +97,7 @@ fn a_narrow_screen_keeps_the_charts_and_the_matrix() {
 fn no_size_and_no_state_is_too_small() {
     for (width, height) in [(1, 1), (10, 3), (40, 8), (300, 100)] {
         drawn(&model(), width, height);
-        drawn(&Model::default(), width, height);
+        drawn(&RunProgress::default(), width, height);
     }
 }
 

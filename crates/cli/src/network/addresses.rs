@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
 use experiment::Launcher;
 
-use crate::agent::is_of_a_host;
+use host::is_of_a_host;
 
 /// The address of each host: the one that is given, else what its name stands for here, else the one that the host itself
 /// (`own`, by its number) says that it has.

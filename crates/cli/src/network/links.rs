@@ -12,7 +12,7 @@ use stats::{LinkFacts, NetworkLink, NetworkPathMtu};
 use super::facts::facts;
 use super::pairs::Direction;
 use super::path_mtu;
-use crate::interrupt::Interrupt;
+use runner::StopToken;
 
 /// Workers of a link: a core drives several streams, but not a fast card alone.
 const MOST_WORKERS: u32 = 8;
@@ -48,7 +48,7 @@ pub struct CrewLinks<'a> {
     /// An id for each member's journal: they may lie in one directory.
     runs: Vec<String>,
     load: Load,
-    interrupt: Interrupt,
+    interrupt: StopToken,
     next_site: AtomicU32,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Flow {
 
 impl<'a> CrewLinks<'a> {
     /// Of a crew whose members have these addresses, in the order of their numbers.
-    pub fn new(crew: &'a Crew, addresses: Vec<IpAddr>, load: Load, interrupt: Interrupt) -> Self {
+    pub fn new(crew: &'a Crew, addresses: Vec<IpAddr>, load: Load, interrupt: StopToken) -> Self {
         let runs = addresses.iter().map(|_| RunId::random().to_string()).collect();
         Self { crew, addresses, runs, load, interrupt, next_site: AtomicU32::new(1) }
     }

@@ -22,15 +22,14 @@ use stats::{NETWORK_VERSION, NetworkJudgement, NetworkMatrix, judge_network};
 use store::{Baseline, BaselineContent, Store};
 use units::ByteRate;
 
-use crate::agent::ADDRESS;
-use crate::interrupt::{Interrupt, whole_or_nothing};
+use crate::interrupt::whole_or_nothing;
 use crate::messages::Messages;
-use crate::moment;
 use crate::results::{Format, WrongInput};
-use crate::run::Refusal;
 use arguments::NetworkArguments;
+use host::ADDRESS;
 use links::{CrewLinks, Load, Measures};
 use pairs::Direction;
+use runner::{Events, RunError, StopToken, start_fleet, timestamp};
 
 /// What `--output json` writes, after `schemas/network.schema.json`.
 #[derive(Serialize)]
@@ -52,23 +51,25 @@ pub fn run(arguments: &NetworkArguments, messages: &Messages) -> u8 {
     whole_or_nothing(messages, |interrupt| network(arguments, interrupt, messages))
 }
 
-fn network(arguments: &NetworkArguments, interrupt: &Interrupt, messages: &Messages) -> Result<u8> {
+fn network(arguments: &NetworkArguments, interrupt: &StopToken, messages: &Messages) -> Result<u8> {
     let wrong = |line: String| anyhow!(WrongInput(line));
     let launcher = arguments.fleet.launcher().map_err(wrong)?;
     let launcher = launcher.ok_or_else(|| {
         wrong("no hosts are named; next: give --hosts a,b,c, --local N, --slurm or --kubernetes".into())
     })?;
-    let taken = moment::now();
+    let taken = timestamp::now();
     let told = messages.clone();
     let events = move |event: Event| match event {
         Event::Lost { name, why, .. } => told.warn(&format!("{name}: lost: {why}")),
         Event::Said { name, text, .. } => told.note(&format!("{name}: {text}")),
     };
     let fleet = Fleet::of(launcher.clone());
-    let crew = crate::fleet::start(&fleet, &arguments.fleet, messages, interrupt, Arc::new(events));
-    let crew = crew.map_err(|refusal| match refusal {
-        Refusal::Failure(line) => anyhow!(line),
-        Refusal::Usage(line) | Refusal::Faults(line) => wrong(line),
+    let password = arguments.fleet.password().map_err(wrong)?;
+    let told: Arc<dyn Events> = Arc::new(messages.clone());
+    let crew = start_fleet(&fleet, password.as_ref(), &told, interrupt, Arc::new(events));
+    let crew = crew.map_err(|error| match error {
+        RunError::Failure(line) => anyhow!(line),
+        RunError::Usage(line) => wrong(line),
     })?;
     let hosts = crew.names();
     let outcome = (|| {
@@ -113,7 +114,7 @@ fn measure(
     arguments: &NetworkArguments,
     hosts: Vec<String>,
     links: &[Direction],
-    interrupt: &Interrupt,
+    interrupt: &StopToken,
     messages: &Messages,
 ) -> Result<NetworkMatrix> {
     let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
@@ -135,7 +136,7 @@ fn measure(
             let both_listed =
                 |link: &&Direction| both_ways && link.0 > link.1 && links.contains(&(link.1, link.0));
             let now: Vec<Direction> = round.iter().filter(|link| !both_listed(link)).copied().collect();
-            if interrupt.arrived_already() {
+            if interrupt.is_requested() {
                 return Err(anyhow!("interrupted"));
             }
             probe(measures, &mut matrix, &now, both_ways);

@@ -8,7 +8,6 @@ use stats::{LinkFacts, NetworkLink, NetworkPathMtu, estimate};
 
 use super::pairs::every;
 use super::*;
-use crate::interrupt::Manner;
 
 #[derive(Parser)]
 struct Line {
@@ -69,10 +68,10 @@ fn measured(made_up: &MadeUp, flags: &[&str]) -> NetworkMatrix {
     let arguments = arguments(flags);
     let messages = Messages::new();
     messages.divert(Some(std::sync::Arc::new(|_: &str| {})));
-    let interrupt = Interrupt::listen(messages.clone(), Manner::Check).unwrap();
+    let stop = StopToken::new();
     let hosts = ["a", "b", "c", "d"].map(String::from).to_vec();
     let links = wanted(&arguments, &hosts).unwrap();
-    measure(made_up, &arguments, hosts, &links, &interrupt, &messages).unwrap()
+    measure(made_up, &arguments, hosts, &links, &stop, &messages).unwrap()
 }
 
 #[test]

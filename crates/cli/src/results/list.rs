@@ -77,7 +77,7 @@ fn baselines(store: &Store, format: Format) -> Result<()> {
             let rows = kept.iter().map(|baseline| {
                 let (kind, of) = match &baseline.content {
                     BaselineContent::Run { run, cells, .. } => {
-                        (format!("run {run}"), crate::run::count(cells.len()))
+                        (format!("run {run}"), runner::cell_count(cells.len()))
                     }
                     BaselineContent::Network(matrix) => (
                         "network".to_owned(),

@@ -69,28 +69,6 @@ pub struct RunArguments {
     pub journal_dir: Option<PathBuf>,
 }
 
-impl RunArguments {
-    /// A run without a file, all else as it usually is: for commands that bring a plan of their own.
-    pub fn plain() -> Self {
-        Self {
-            file: None,
-            set: Vec::new(),
-            dry_run: false,
-            resume: None,
-            destroy: None,
-            results: None,
-            save_baseline: None,
-            baseline: None,
-            output: Format::Text,
-            output_file: None,
-            live: false,
-            reactor: reactor::Choice::Auto,
-            journal_dir: None,
-            fleet: FleetArguments::default(),
-        }
-    }
-}
-
 /// What comes out at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {

@@ -1,117 +1,85 @@
-//! `manometer run`: carries out an experiment.
-//!
-//! The stages, one way: arguments, plan, journal and results file, cells, removal, output. A cell goes: target, place,
-//! data set, caches, warm-up, measurement until it is steady, verification, judgement.
+//! `manometer run`: from its arguments to its output.
 
-pub mod allocated;
-mod approach;
 pub mod arguments;
-mod baseline;
-mod begin;
-pub mod bottleneck;
-mod cell;
-mod context;
-mod crew;
 mod dry_run;
-mod dumps;
-pub mod environment;
-mod execute;
-mod facts;
-pub mod figures;
-mod fill;
-mod gates;
-pub mod ground;
-mod hosts;
-pub mod job;
-mod limits;
-pub mod load;
-mod matrix;
-mod measure;
-mod outcome;
-mod output;
+pub mod output;
 #[cfg(test)]
 mod output_tests;
-mod recall;
-mod recorder;
-mod replay;
-mod samples;
-mod site;
-mod study;
-mod together;
-mod trial;
-mod verdict;
-#[cfg(test)]
-mod verdict_tests;
-mod verify;
+mod read;
 
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
+
+use runner::{RunOptions, RunOutcome, StopReason};
+use targets::HeldSecrets;
 
 use self::arguments::{Format, RunArguments};
-pub use self::begin::Refusal;
-use self::execute::execute;
-pub use self::execute::{Carried, Hooks, execute_plan};
-pub use self::outcome::nothing;
-pub use self::output::count;
-pub use self::replay::look as look_at_replays;
-use crate::exit;
+use crate::exit::{self, Refusal};
+use crate::interrupt::{self, Manner};
 use crate::live::line::line;
-use crate::live::screen::Show;
+use crate::live::{RunView, Show};
 use crate::messages::{self, Messages};
-pub use facts::START_CORE_WAIT;
-
-/// Name of the stage in which every byte is written.
-pub const PREPARE: &str = "prepare";
-/// Name of the stage that is reported.
-pub const MEASURE: &str = "measure";
-/// Name of the stage in which everything is read and compared.
-pub const VERIFY: &str = "verify";
 
 /// Carries an experiment out from beginning to end; the process's exit code.
 pub fn run(arguments: RunArguments, messages: &Messages) -> u8 {
-    match attempt(arguments, messages) {
-        Ok(code) => code,
-        Err(Refusal::Usage(line)) => exit::input(messages, &line),
-        Err(Refusal::Faults(text)) => {
-            messages.paragraph(&text);
-            2
-        }
-        Err(Refusal::Failure(line)) => exit::failure(messages, &line),
-    }
+    attempt(arguments, messages).unwrap_or_else(|refusal| refusal.tell(messages))
 }
 
 fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> {
-    let begun = match (&arguments.resume, &arguments.file) {
-        (Some(wanted), _) => begin::resume(wanted, &arguments, messages)?,
-        (None, Some(file)) => {
-            let plan = begin::plan(file, &arguments)?;
-            if arguments.dry_run {
-                return show_plan(&plan, &arguments).map(|()| 0);
-            }
-            begin::new(plan, &arguments)?
-        }
+    let given = arguments.file.as_deref().map(|file| read::plan(file, &arguments)).transpose()?;
+    if let Some(plan) = given.as_ref().filter(|_| arguments.dry_run) {
+        return show_plan(plan, &arguments).map(|()| 0);
+    }
+    if arguments.resume.is_some() && given.is_none() && !arguments.set.is_empty() {
+        let text = "--set: a run that is resumed keeps its stored plan; take --set away";
+        return Err(Refusal::Usage(text.to_owned()));
+    }
+    let options = options(&arguments)?;
+    let begun = match (&arguments.resume, given) {
+        (Some(wanted), given) => runner::resume(wanted, given, &options, messages)?,
+        (None, Some(plan)) => runner::new_run(plan, &options)?,
         (None, None) => return Err(Refusal::Usage("name an experiment file, or --resume RUN".to_owned())),
     };
     let destination = arguments.output_file.as_deref().map(File::create).transpose().map_err(|error| {
         Refusal::Usage(format!("--output-file: {error}: name a file that can be written"))
     })?;
     let show = if arguments.live { Show::Full } else { Show::Line { newline_ns: None, line } };
-    let carried = execute(begun, &arguments, messages, Hooks { show, ..Hooks::default() })?;
+    let view = RunView::new(messages, show).map_err(Refusal::Usage)?;
+    let stop = interrupt::listen(messages.clone(), Manner::Run)
+        .map_err(|error| Refusal::Failure(format!("signals cannot be caught: {error}")))?;
+    let secrets = Arc::new(HeldSecrets::default());
+    let outcome = runner::execute(begun, &options, Arc::new(view), &stop, secrets)?;
     let mut json = Vec::new();
-    crate::results::export::json::write(&carried.store, &carried.record, None, None, &mut json)
+    crate::results::export::json::write(&outcome.store, &outcome.record, None, None, &mut json)
         .map_err(|error| Refusal::Failure(format!("{error:#}")))?;
-    let shown = Shown { json: String::from_utf8_lossy(&json).into_owned(), carried: &carried };
+    let flags = output::Flags::of(&outcome, arguments.results.as_deref(), arguments.journal_dir.as_deref());
+    let shown = Shown { json: String::from_utf8_lossy(&json).into_owned(), outcome: &outcome, flags };
     let written = shown.write(&arguments, destination, messages);
-    let code = carried.end(&arguments, messages);
+    let code = exit::of_run(&outcome, arguments.save_baseline.as_deref(), messages);
     // Once the terminal is gone nobody is left to be shown anything; the results file has everything.
-    if code != SIGHUP_CODE {
+    if outcome.stopped != Some(StopReason::HangUp) {
         written?;
     }
     Ok(code)
 }
 
-/// Exit code of a run that SIGHUP ended.
-const SIGHUP_CODE: u8 = 129;
+/// The options of the command line; the password is asked for, if it is to be.
+fn options(arguments: &RunArguments) -> Result<RunOptions, Refusal> {
+    let directory = std::env::current_dir()
+        .map_err(|error| Refusal::Failure(format!("the current directory cannot be found: {error}")))?;
+    Ok(RunOptions {
+        reactor: arguments.reactor,
+        destroy: arguments.destroy.clone(),
+        results: arguments.results.clone(),
+        journal: arguments.journal_dir.clone(),
+        baseline: arguments.baseline.clone(),
+        save_baseline: arguments.save_baseline.clone(),
+        password: arguments.fleet.password().map_err(Refusal::Usage)?,
+        command: host::environment::command_line(std::env::args()),
+        ..RunOptions::new(directory)
+    })
+}
 
 fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> Result<(), Refusal> {
     print(&match arguments.output {
@@ -134,7 +102,8 @@ fn print(text: &str) -> Result<(), Refusal> {
 /// What is shown when a run is over.
 struct Shown<'a> {
     json: String,
-    carried: &'a Carried,
+    outcome: &'a RunOutcome,
+    flags: output::Flags,
 }
 
 impl Shown<'_> {
@@ -144,7 +113,7 @@ impl Shown<'_> {
         destination: Option<File>,
         messages: &Messages,
     ) -> Result<(), Refusal> {
-        let text = |width| self.carried.text(width);
+        let text = |width| output::of_run(self.outcome, width, &self.flags);
         let mut shown = arguments.output;
         if let Some(mut file) = destination {
             let content = match arguments.output {

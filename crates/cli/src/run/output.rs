@@ -1,73 +1,26 @@
 //! What is shown when a run is over, for people. Machines get the document that `manometer show --format json` gives.
 
+use std::path::Path;
+
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
-use stats::Estimate;
+use runner::{
+    RunOutcome, cell_count,
+    summary::{done, moved},
+};
 use store::{CellRecord, CellResult, RunRecord, State, Validity};
+
 use units::{ByteRate, OpRate, latency};
 
-use crate::limit::words;
+use runner::bottleneck::words;
+
+use crate::results::show::baseline::shares;
+use crate::results::show::evenness;
 
 /// With more cells than this the evidence of each is only in `manometer show`.
 const TABLES: usize = 4;
 /// Reasons that are shown of each cell.
 const REASONS: usize = 4;
-
-/// What came of a cell, in one line.
-pub fn in_a_line(record: &CellRecord) -> String {
-    if let Some(failure) = &record.failure {
-        return format!("failed: {failure}");
-    }
-    let Some(result) = &record.result else {
-        return match record.state {
-            State::Interrupted => "interrupted before anything was measured".to_owned(),
-            state => format!("{state:?}").to_lowercase(),
-        };
-    };
-    let mut parts = Vec::new();
-    if result.total.bytes > 0 {
-        parts.push(moved(&result.total.bytes_per_s));
-    }
-    parts.push(done(&result.total.ops_per_s));
-    if result.total.response.count > 0 {
-        parts.push(format!("p99 {}", latency(result.total.response.p99_ns)));
-    }
-    if let Some(found) = result.found_ops_per_s {
-        parts.push(format!("found {}", OpRate(found)));
-    }
-    let mut line = format!("{} · {}", parts.join(", "), result.verdict.validity.name());
-    if record.state == State::Interrupted {
-        line.push_str(" · interrupted");
-    }
-    let failed = result.gates.iter().filter(|gate| !gate.passed).count();
-    if failed > 0 {
-        line.push_str(&format!(" · {failed} gate{} failed", if failed == 1 { "" } else { "s" }));
-    }
-    line
-}
-
-/// `1.23 GB/s ± 2.1 %`.
-fn moved(rate: &Estimate) -> String {
-    format!("{}{}", ByteRate(rate.mean), interval(rate))
-}
-
-/// `301 kops/s ± 2.1 %`.
-fn done(rate: &Estimate) -> String {
-    format!("{}{}", OpRate(rate.mean), interval(rate))
-}
-
-/// Half the width of the 95 % interval, relative.
-fn interval(estimate: &Estimate) -> String {
-    let half = (estimate.high - estimate.low) / 2.0;
-    if estimate.samples < 2 || estimate.mean <= 0.0 || !half.is_finite() {
-        return String::new();
-    }
-    match half / estimate.mean * 100.0 {
-        percent if percent < 0.05 => " ± 0 %".to_owned(),
-        percent if percent < 10.0 => format!(" ± {percent:.1} %"),
-        percent => format!(" ± {percent:.0} %"),
-    }
-}
 
 /// The columns: title, and whether it is aligned to the right.
 const COLUMNS: [(&str, bool); 9] = [
@@ -84,6 +37,13 @@ const COLUMNS: [(&str, bool); 9] = [
 /// Which of them is the verdict.
 const VERDICT: usize = 8;
 
+/// The run as people read it, with what it reached of its baseline.
+pub fn of_run(outcome: &RunOutcome, width: Option<u16>, flags: &Flags) -> String {
+    let against = |kept| shares(&outcome.record, &outcome.cells, kept);
+    let against = outcome.baseline.as_ref().map_or_else(String::new, against);
+    text(&outcome.record, &outcome.cells, width, flags, &against)
+}
+
 /// What must be added to commands so that they find what this run used; each begins with a blank or is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -91,6 +51,18 @@ pub struct Flags {
     pub results: String,
     /// The journal.
     pub journal: String,
+}
+
+impl Flags {
+    /// What was named on the command line, and the results file if the plan names it.
+    pub fn of(outcome: &RunOutcome, results: Option<&Path>, journal: Option<&Path>) -> Self {
+        let named = results.is_some() || outcome.record.plan.results.is_some();
+        let results = named.then(|| format!(" --results {}", outcome.store.path().display()));
+        Self {
+            results: results.unwrap_or_default(),
+            journal: journal.map_or_else(String::new, |path| format!(" --journal-dir {}", path.display())),
+        }
+    }
 }
 
 /// The run as people read it; `width` is the terminal's, when there is one. `against` is what it reached of a baseline.
@@ -204,7 +176,7 @@ fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
         if reasons.len() > skip + REASONS {
             lines.push(format!("and {} more reasons", reasons.len() - skip - REASONS));
         }
-        lines.extend(crate::results::show::evenness(result));
+        lines.extend(evenness(result));
         lines.extend(points(result));
         if let Some(limit) = &result.limit {
             let evidence = run.plan.cells.len() <= TABLES;
@@ -262,7 +234,7 @@ fn measured(run: &RunRecord, index: u32, gate: &store::GateResult) -> String {
 
 fn points(result: &CellResult) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    if let Some(stage) = result.stages.iter().find(|stage| stage.name == super::MEASURE) {
+    if let Some(stage) = result.stages.iter().find(|stage| stage.name == runner::MEASURE) {
         lines.extend(stage.note.clone().filter(|_| !result.points.is_empty()));
     }
     let mut points = result.points.clone();
@@ -322,12 +294,7 @@ fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
     } else {
         ""
     };
-    format!("{separator}Run {} ({}), {}: {}.\n", run.id, run.name, count(cells.len()), parts.join(", "))
-}
-
-/// `1 cell`, `2 cells`.
-pub fn count(cells: usize) -> String {
-    if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") }
+    format!("{separator}Run {} ({}), {}: {}.\n", run.id, run.name, cell_count(cells.len()), parts.join(", "))
 }
 
 /// What to type next.
@@ -338,18 +305,4 @@ fn next(run: &RunRecord, flags: &Flags, resumable: bool) -> String {
         out.push_str(&format!("      manometer run --resume {}{results}{journal}\n", run.id));
     }
     out
-}
-
-/// Whether the run did what it was to do: every cell ran, every gate held, nothing that was read was wrong.
-pub fn success(cells: &[CellRecord]) -> bool {
-    cells.iter().all(|record| {
-        let result = record.result.as_ref();
-        record.state == State::Finished
-            && result.is_some_and(|result| {
-                let wrong =
-                    result.error_samples.iter().any(|sample| sample.kind == metrics::ErrorKind::Corrupt);
-                let unverified = |stage: &store::StageRecord| stage.name == super::VERIFY && stage.failed > 0;
-                result.gates.iter().all(|gate| gate.passed) && !wrong && !result.stages.iter().any(unverified)
-            })
-    })
 }

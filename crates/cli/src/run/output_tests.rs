@@ -7,7 +7,9 @@ use store::{
     CellRecord, CellResult, Environment, GateResult, Latency, OpResult, RunRecord, State, Validity, Verdict,
 };
 
-use super::output::{Flags, in_a_line, success, text};
+use runner::{in_a_line, success};
+
+use super::output::{Flags, text};
 
 fn plan() -> Plan {
     let text = "name: night\ntargets: {t: 'null:'}\nworkloads: {w: {ops: read}}\n\

@@ -6,21 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use engine::{Beside, Control};
 use metrics::Interval;
 
-use crate::hand::Hand;
+use crate::host_executor::HostExecutor;
 use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
 use crate::sampling::Sampling;
 use crate::seen::{CrewResult, PartResult, Seen, Trouble};
 
 /// A hand that is called directly.
 pub(super) struct Here {
-    hand: Arc<dyn Hand>,
+    hand: Arc<dyn HostExecutor>,
     name: String,
     /// Sites whose stages take no time.
     virtual_sites: Mutex<BTreeSet<SiteId>>,
 }
 
 impl Here {
-    pub(super) fn new(hand: Arc<dyn Hand>) -> Self {
+    pub(super) fn new(hand: Arc<dyn HostExecutor>) -> Self {
         Here { hand, name: host_name(), virtual_sites: Mutex::default() }
     }
 

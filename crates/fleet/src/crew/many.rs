@@ -11,7 +11,7 @@ use super::{Answers, CrewSettings, Member, keeper};
 use crate::agent::{Leaving, serve};
 use crate::check;
 use crate::clock::ClockFacts;
-use crate::hand::Hand;
+use crate::host_executor::HostExecutor;
 use crate::link::{Answer, Ends, Events, Wire, greet};
 use crate::message::{Hello, ToAgent, Welcome, encode};
 use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId};
@@ -253,7 +253,7 @@ fn milliseconds(span: Duration) -> u64 {
 }
 
 /// An agent of this very process, behind a pipe as the others.
-fn here(hand: Arc<dyn Hand>) -> crate::link::Greeting {
+fn here(hand: Arc<dyn HostExecutor>) -> crate::link::Greeting {
     let name = super::host_name();
     let failed = |error: std::io::Error| (name.clone(), format!("no pipe can be made: {error}"));
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;

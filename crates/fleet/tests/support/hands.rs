@@ -8,7 +8,7 @@ use drivers::null::NullDriver;
 use drivers::sim::{SimConfig, SimDriver};
 use drivers::{Payload, Sink};
 use engine::{Beside, Control, Schedule, StageError, StagePlan, StageResult, StopRule, Workload, run_stage};
-use fleet::{Act, Hand, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder, StageTask};
+use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder, StageTask};
 use metrics::{Interval, OpKind};
 
 /// What an engine hand loads.
@@ -62,7 +62,7 @@ impl EngineHand {
     }
 }
 
-impl Hand for EngineHand {
+impl HostExecutor for EngineHand {
     fn open(&self, _opening: &Opening) -> Result<SiteFacts, Refusal> {
         let virtual_clock = matches!(self.load, Load::Sim(_));
         Ok(SiteFacts { virtual_clock, connect_timeout_ns: 1_000_000_000, ..SiteFacts::default() })

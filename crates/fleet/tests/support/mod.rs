@@ -14,8 +14,8 @@ use std::time::Duration;
 use engine::Beside;
 use fleet::frame::{FrameReader, Tally};
 use fleet::{
-    Crew, CrewSettings, Ended, Ends, Event, Hand, Hello, Leaving, Link, Measurement, Member, Opening, Part,
-    SiteFacts, StageOrder, StageTask, Trouble, greet, serve,
+    Crew, CrewSettings, Ended, Ends, Event, Hello, HostExecutor, Leaving, Link, Measurement, Member, Opening,
+    Part, SiteFacts, StageOrder, StageTask, Trouble, greet, serve,
 };
 
 pub const SITE: u32 = 7;
@@ -43,7 +43,7 @@ pub fn ends(name: &str, side: Side) -> Ends {
 }
 
 /// An agent in a thread of this process.
-pub fn agent(name: &str, hand: Arc<dyn Hand>) -> (Ends, JoinHandle<Ended>, Leaving) {
+pub fn agent(name: &str, hand: Arc<dyn HostExecutor>) -> (Ends, JoinHandle<Ended>, Leaving) {
     let (ours, theirs) = pipe();
     let leaving = Leaving::default();
     let leave = leaving.clone();
@@ -91,7 +91,7 @@ pub fn crew(ends: Vec<Ends>, settings: CrewSettings, events: &Events) -> Crew {
 }
 
 /// A crew of agents in threads, one for each hand.
-pub fn crew_of(hands: &[Arc<dyn Hand>], events: &Events) -> (Crew, Vec<JoinHandle<Ended>>) {
+pub fn crew_of(hands: &[Arc<dyn HostExecutor>], events: &Events) -> (Crew, Vec<JoinHandle<Ended>>) {
     let (ends, threads): (Vec<_>, Vec<_>) = hands
         .iter()
         .enumerate()

@@ -7,7 +7,7 @@ use units::{Size, Span, latency};
 use super::Report;
 use crate::check::row::{Outcome, Phase, Row};
 use crate::check::verdict::Best;
-use crate::limit::words;
+use runner::bottleneck::words;
 
 /// The columns: title, and whether a narrow terminal keeps it.
 const COLUMNS: [(&str, bool); 12] = [

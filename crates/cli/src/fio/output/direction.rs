@@ -1,21 +1,8 @@
 //! One direction of an entry: reads, writes, trims, or all together.
 
-use metrics::{ErrorKind, Histogram, OpKind, OpStats};
+use metrics::{ErrorKind, Histogram, OpStats};
 
-use crate::fio::outcome::{Series, Summary};
-
-/// Reads, writes, trims.
-pub const COUNT: usize = 3;
-
-/// The direction of an operation; `None`: it moves no data.
-pub fn of_kind(kind: OpKind) -> Option<usize> {
-    match kind {
-        OpKind::Read | OpKind::Get => Some(0),
-        OpKind::Write | OpKind::Put => Some(1),
-        OpKind::Trim => Some(2),
-        _ => None,
-    }
-}
+use runner::{SampleSeries, SampleSummary};
 
 /// What was counted of a direction.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +42,7 @@ impl Direction {
     }
 
     /// Adds the samples of a job.
-    pub fn add_series(&mut self, series: &Series) {
+    pub fn add_series(&mut self, series: &SampleSeries) {
         self.bandwidth.add(&Samples::of(&series.bytes_per_s));
         self.rate.add(&Samples::of(&series.ops_per_s));
     }
@@ -112,8 +99,8 @@ pub struct Samples {
 
 impl Samples {
     /// Of one job.
-    pub fn of(summary: &Summary) -> Samples {
-        let Summary { min, max, mean, deviation, count, .. } = *summary;
+    pub fn of(summary: &SampleSummary) -> Samples {
+        let SampleSummary { min, max, mean, deviation, count, .. } = *summary;
         Samples { min, max, mean, count, squares: deviation * deviation * count.saturating_sub(1) as f64 }
     }
 
@@ -136,8 +123,8 @@ impl Samples {
 mod tests {
     use super::*;
 
-    fn summary(values: &[f64]) -> Summary {
-        let mut summary = Summary::default();
+    fn summary(values: &[f64]) -> SampleSummary {
+        let mut summary = SampleSummary::default();
         values.iter().for_each(|value| summary.add(*value));
         summary
     }

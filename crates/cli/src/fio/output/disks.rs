@@ -1,6 +1,6 @@
 //! The lines "Disk stats", and what they and the JSON have in common.
 
-use super::super::outcome::DiskUse;
+use runner::DiskUse;
 
 /// How much of the time a disk had something to do, in percent.
 pub fn busy_percent(disk: &DiskUse) -> f64 {

@@ -1,7 +1,7 @@
 //! The entries of a run: of all hosts together, of one of them, and all jobs as one.
 
 use super::entry::{Entry, reporting};
-use crate::fio::outcome::{CellOutcome, Outcome};
+use runner::{CellOutcome, Outcome};
 
 /// The entries of a run, in the order of its cells.
 pub fn entries(outcome: &Outcome) -> Vec<Entry> {

@@ -5,9 +5,10 @@ use experiment::{Cell, LatencyTarget, Reporting, SteadyRule};
 use metrics::{Histogram, OpKind, OpStats};
 use stats::{Measure, SteadyOutcome};
 
-use super::direction::{self, Direction};
+use super::direction::Direction;
 use super::latency::{Latency, Shares, USUAL_PERCENTILES};
-use crate::fio::outcome::{CellOutcome, Failure};
+use runner::op_logs::direction;
+use runner::{CellOutcome, JobFailure};
 
 /// An entry.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,7 @@ pub struct Entry {
     /// Workers.
     pub jobs: u32,
     /// Why it ended badly.
-    pub failure: Option<Failure>,
+    pub failure: Option<JobFailure>,
     /// The job's own options, as given.
     pub options: Vec<(String, String)>,
     /// How it is shown.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use experiment::ShownDirections;
 
-use super::direction::{self, Direction};
+use super::direction::Direction;
 use super::entry::Entry;
+use runner::op_logs::direction;
 
 /// One direction over the entries of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

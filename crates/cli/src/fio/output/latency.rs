@@ -41,7 +41,7 @@ impl Latency {
             count,
             percentiles: percentiles
                 .map(|list| list.iter().map(|p| (*p, at_percent(histogram, *p))).collect()),
-            bins: percentiles.map(|_| super::buckets::of(histogram)).unwrap_or_default(),
+            bins: percentiles.map(|_| runner::op_logs::buckets::of(histogram)).unwrap_or_default(),
         }
     }
 }

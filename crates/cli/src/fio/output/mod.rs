@@ -1,7 +1,6 @@
 //! What a run of jobs found, in fio's shapes: text for people, lines for programs, JSON. What each figure means here, and where
 //! it differs from fio's, is in docs/fio-output.md.
 
-pub mod buckets;
 pub mod direction;
 mod disks;
 mod entries;

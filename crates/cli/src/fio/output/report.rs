@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::entries;
 use super::entry::Entry;
-use crate::fio::outcome::{DiskUse, Outcome};
+use runner::{DiskUse, Outcome};
 
 /// fio's name for all jobs of all hosts.
 const ALL_CLIENTS: &str = "All clients";

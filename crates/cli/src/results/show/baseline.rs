@@ -7,8 +7,8 @@ use stats::NetworkMatrix;
 use store::{Baseline, BaselineContent, CellRecord, CellResult, RunRecord};
 
 use super::cell::number;
-use crate::network_baseline;
 use crate::results::words;
+use runner::network_baseline;
 
 /// A line a cell, and one for each of its hosts; cells that moved no bytes are left out.
 pub fn shares(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> String {

@@ -8,7 +8,7 @@ use store::{CellResult, HostResult, HostSpread};
 use units::{Size, latency};
 
 use crate::results::words;
-use crate::run::START_CORE_WAIT;
+use runner::START_CORE_WAIT;
 
 /// Waiting for a core that is worth a word, in nanoseconds.
 const NOTED_NS: f64 = 100_000.0;

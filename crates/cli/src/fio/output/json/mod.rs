@@ -20,7 +20,7 @@ use super::disks;
 use super::entry::{Entry, Steady};
 use super::groups::{self, Group};
 use super::report::{Report, target_numbers};
-use crate::fio::outcome::DiskUse;
+use runner::DiskUse;
 
 /// The version that the shape is of; programs look whether it begins with `fio-`.
 pub const FIO_VERSION: &str = "fio-3.33";

@@ -8,13 +8,13 @@ use engine::Usage;
 use experiment::{Reporting, ShownDirections, SteadyRule};
 use metrics::OpKind;
 use metrics::OpStats;
+use runner::{DiskUse, JobFailure, SampleSeries, SampleSummary};
 use stats::{Criterion, Shape, SteadyOutcome, Unit, Window};
 
 use super::direction::Direction;
 use super::entries;
 use super::entry::Entry;
 use super::report::{Client, Report};
-use crate::fio::outcome::{DiskUse, Failure, Series, Summary};
 
 /// What the sample's jobs would find here: the same options, other figures.
 pub(super) fn sample() -> Report {
@@ -108,7 +108,7 @@ fn direction(ops: u64, bytes: u64, latency_ns: u64, runtime_ns: u64, ops_per_s: 
     (0..ops).for_each(|n| stats.service.record(latency_ns + n));
     let mut direction = Direction::default();
     direction.add_stage(&stats, runtime_ns);
-    let mut series = Series::default();
+    let mut series = SampleSeries::default();
     for sample in 0..3 {
         if ops_per_s > 0.0 {
             series.ops_per_s.add(ops_per_s + f64::from(sample));
@@ -157,7 +157,7 @@ fn an_operation_of_seventy_seconds_is_one_everywhere() {
     stats.service.record(70_000_000_000);
     let entry = Entry { name: "slow".to_owned(), jobs: 1, ..Entry::default() };
     report.entries = vec![entry];
-    report.entries[0].directions[super::direction::of_kind(OpKind::Read).unwrap()]
+    report.entries[0].directions[runner::op_logs::direction::of_kind(OpKind::Read).unwrap()]
         .add_stage(&stats, 71_000_000_000);
     report.entries[0].report.percentiles = vec![99.9, 99.99, 100.0];
     let value = json::write(&report, true);
@@ -176,7 +176,7 @@ fn an_operation_of_seventy_seconds_is_one_everywhere() {
 #[test]
 fn what_failed_is_said_with_its_number() {
     let mut report = sample();
-    report.entries[1].failure = Some(Failure { code: 28, text: "write: no space left".to_owned() });
+    report.entries[1].failure = Some(JobFailure { code: 28, text: "write: no space left".to_owned() });
     let value = json::write(&report, false);
     assert_eq!(value["jobs"][1]["error"], 28);
     let text = normal::write(&report);
@@ -185,5 +185,8 @@ fn what_failed_is_said_with_its_number() {
 
 #[test]
 fn samples_of_no_length_are_nothing() {
-    assert_eq!(super::direction::Samples::of(&Summary::default()), super::direction::Samples::default());
+    assert_eq!(
+        super::direction::Samples::of(&SampleSummary::default()),
+        super::direction::Samples::default()
+    );
 }

@@ -1,0 +1,38 @@
+//! What carries orders out on one host.
+
+use engine::{Beside, Control, StageResult};
+use metrics::Interval;
+
+use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
+
+/// One host's side of a run: it opens targets, prepares them and runs stages. Called from several threads at once, for
+/// different sites.
+pub trait HostExecutor: Send + Sync {
+    /// Opens a target. Nothing is made yet.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn open(&self, opening: &Opening) -> Result<SiteFacts, Refusal>;
+
+    /// Does something with an opened target. Blocks.
+    ///
+    /// # Errors
+    /// What could not be done.
+    fn act(&self, site: SiteId, act: &Act) -> Result<Reply, Refusal>;
+
+    /// Runs a stage to its end. `beside.rendezvous` says when it starts; the rest of `beside` is only for stages of
+    /// this process.
+    ///
+    /// # Errors
+    /// It could not begin.
+    fn run_stage(
+        &self,
+        order: &StageOrder,
+        beside: Beside,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, Refusal>;
+
+    /// Nobody leads any more: removes all that was made and not asked to stay; what is left, for people.
+    fn abandon(&self) -> Vec<String>;
+}

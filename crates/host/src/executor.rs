@@ -1,0 +1,167 @@
+//! This process as one that carries out a run: it opens targets, keeps their journals, and runs stages on them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use engine::{Beside, Control, StageError, StageResult};
+use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
+use metrics::Interval;
+use provision::{Journal, Run, RunId};
+use targets::{ClearedFiles, HeldSecrets, OpenContext, Secrets, TargetError};
+
+use super::host_target::HostTarget;
+use crate::CONTACT;
+
+/// The most targets that are open at once.
+const MOST_SITES: usize = 100_000;
+
+/// This process as one of those that carry out a run.
+pub struct LocalExecutor {
+    /// Where the journals lie; `None`: at the usual place.
+    journals: Option<PathBuf>,
+    /// Of the run that this process leads; an agent is sent its keys with each target.
+    secrets: Arc<dyn Secrets>,
+    /// Files that the run may overwrite.
+    cleared: ClearedFiles,
+    /// Where dumps of damaged blocks are written.
+    directory: PathBuf,
+    shared: Mutex<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// The journals that are open, by their run.
+    runs: BTreeMap<RunId, Run>,
+    sites: BTreeMap<SiteId, Arc<HostTarget>>,
+}
+
+impl LocalExecutor {
+    /// For the process that leads, whose journal is open already; dumps of damaged blocks are written to `directory`.
+    pub fn of_run(run: &Run, secrets: Arc<dyn Secrets>, cleared: ClearedFiles, directory: PathBuf) -> Self {
+        let executor = Self { secrets, cleared, directory, ..Self::new(None) };
+        executor.shared().runs.insert(run.id().clone(), run.clone());
+        executor
+    }
+
+    /// For an agent; its journals lie in this directory, or at the usual place. Dumps are written to its current directory.
+    pub fn new(journals: Option<PathBuf>) -> Self {
+        Self {
+            journals,
+            secrets: Arc::new(HeldSecrets::default()),
+            cleared: ClearedFiles::default(),
+            directory: PathBuf::new(),
+            shared: Mutex::default(),
+        }
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The journal of this id, opened when it is first asked for.
+    fn journal(&self, id: &RunId) -> Result<Run, Refusal> {
+        if let Some(run) = self.shared().runs.get(id) {
+            return Ok(run.clone());
+        }
+        let failed = |error: provision::ProvisionError| Refusal::failed(error.to_string());
+        let directory = match &self.journals {
+            Some(directory) => directory.clone(),
+            None => Journal::default_directory().map_err(failed)?,
+        };
+        let run = Journal::open(&directory).and_then(|journal| journal.reopen(id)).map_err(failed)?;
+        self.shared().runs.insert(id.clone(), run.clone());
+        Ok(run)
+    }
+
+    fn site(&self, site: SiteId) -> Result<Arc<HostTarget>, Refusal> {
+        let found = self.shared().sites.get(&site).cloned();
+        found.ok_or_else(|| Refusal::failed(format!("no target is open under number {site}")))
+    }
+}
+
+/// What a target refuses, for who leads.
+pub(super) fn refusal(error: &TargetError) -> Refusal {
+    Refusal { input: matches!(error, TargetError::Input(_)), stopped: false, text: error.to_string() }
+}
+
+impl HostExecutor for LocalExecutor {
+    fn open(&self, opening: &Opening) -> Result<SiteFacts, Refusal> {
+        let id = |text: &str| text.parse::<RunId>().map_err(Refusal::failed);
+        let (run, place) = (self.journal(&id(&opening.run)?)?, id(&opening.place)?);
+        let secrets: Arc<dyn Secrets> = match &opening.key {
+            Some(key) => {
+                let held = [(opening.cell.target.name.clone(), key.clone())];
+                Arc::new(held.into_iter().collect::<HeldSecrets>())
+            }
+            None => Arc::clone(&self.secrets),
+        };
+        let context = OpenContext {
+            run,
+            place,
+            destroy: opening.destroy.clone(),
+            cleared: self.cleared.clone(),
+            secrets,
+            seed: opening.draws,
+            connect_timeout: CONTACT,
+        };
+        let site = HostTarget::open(opening, &context, &self.directory)?;
+        let facts = site.facts();
+        let mut shared = self.shared();
+        if shared.sites.len() >= MOST_SITES {
+            return Err(Refusal::failed(format!("more than {MOST_SITES} targets are open")));
+        }
+        shared.sites.insert(opening.site, Arc::new(site));
+        Ok(facts)
+    }
+
+    fn act(&self, site: SiteId, act: &Act) -> Result<Reply, Refusal> {
+        if *act == Act::Close {
+            self.shared().sites.remove(&site);
+            return Ok(Reply::Done);
+        }
+        self.site(site)?.act(act)
+    }
+
+    fn run_stage(
+        &self,
+        order: &StageOrder,
+        beside: Beside,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, Refusal> {
+        let stage = self.site(order.site).and_then(|site| {
+            let plan = site.plan(&order.task, beside.clone())?;
+            Ok((site, plan))
+        });
+        let (site, plan) = stage.inspect_err(|_| {
+            // Nobody waits for a stage that does not come.
+            beside.rendezvous.as_ref().inspect(|rendezvous| rendezvous.leave());
+        })?;
+        drop(beside);
+        site.run(&order.task, plan, control, observer).map_err(|error| Refusal {
+            input: false,
+            stopped: matches!(error, StageError::Stopped),
+            text: error.to_string(),
+        })
+    }
+
+    fn abandon(&self) -> Vec<String> {
+        let (sites, runs) = {
+            let mut shared = self.shared();
+            (std::mem::take(&mut shared.sites), shared.runs.clone())
+        };
+        let mut told = Vec::new();
+        for site in sites.into_values() {
+            if let Err(refusal) = site.abandon() {
+                told.push(refusal.text);
+            }
+        }
+        for run in runs.into_values() {
+            told.extend(run.remaining());
+            // A journal that cannot be removed is found by `manometer cleanup`.
+            let _ = run.finish();
+        }
+        told
+    }
+}

@@ -1,0 +1,212 @@
+//! A target that is open on this host, for one cell.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use drivers::path_mtu::{MtuResponder, path_mtu};
+use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult, Written};
+use experiment::{Cell, Sharing};
+use fleet::{Act, LayOutStep, Opening, Part, Refusal, Reply, SiteFacts, StageTask};
+use metrics::Interval;
+use targets::{Entered, LaidOut, LayOutStage, OpenContext, Opened};
+
+use super::executor::refusal;
+use crate::{environment, load, sparse_check};
+
+/// A target, the part of its data that is this host's, and what was done to it.
+pub struct HostTarget {
+    pub(super) cell: Cell,
+    pub(super) seed: u64,
+    pub(super) draws: u64,
+    pub(super) own_cores: bool,
+    /// Where dumps of damaged blocks are written.
+    pub(super) directory: PathBuf,
+    pub(super) reactor: reactor::Choice,
+    pub(super) opened: Opened,
+    /// What this host fills and verifies.
+    pub(super) own: DataSet,
+    /// What this host loads.
+    pub(super) loaded: DataSet,
+    pub(super) laid_out: Mutex<LaidOut>,
+    /// Answers probes of the path's MTU, once that was asked for.
+    responder: Mutex<Option<MtuResponder>>,
+    written: Mutex<Written>,
+}
+
+impl HostTarget {
+    /// Opens a target as this host is to see it.
+    pub fn open(opening: &Opening, context: &OpenContext, directory: &Path) -> Result<Self, Refusal> {
+        let cell = (*opening.cell).clone();
+        let reactor = opening.reactor.parse().map_err(|error: String| Refusal::failed(error))?;
+        let opened = targets::open(&cell.target, &cell.workload, context).map_err(|error| refusal(&error))?;
+        let Part { index, of, sharing } = opening.part;
+        let churns = load::makes_or_removes(&cell) && sharing != Sharing::Own;
+        if churns && cell.workload.job.is_none() {
+            return Err(Refusal {
+                input: true,
+                stopped: false,
+                text: format!(
+                    "workload {}: hosts that create or remove need places of their own; write `sharing: own`",
+                    cell.workload_name
+                ),
+            });
+        }
+        let workload = &cell.workload;
+        let own = match sharing {
+            Sharing::Own => opened.data_set(workload),
+            Sharing::Disjoint | Sharing::Common | Sharing::Neighbour => {
+                opened.data_set_of(workload, index, 1)
+            }
+        };
+        let loaded = match sharing {
+            Sharing::Own | Sharing::Disjoint => own.clone(),
+            Sharing::Common => opened.data_set_of(workload, 0, of),
+            Sharing::Neighbour if load::writes(&cell) => own.clone(),
+            Sharing::Neighbour => opened.data_set_of(workload, (index + 1) % of.max(1), 1),
+        };
+        Ok(Self {
+            seed: opening.seed,
+            draws: opening.draws,
+            own_cores: opening.own_cores,
+            directory: directory.to_owned(),
+            reactor,
+            opened,
+            own,
+            loaded,
+            laid_out: Mutex::default(),
+            responder: Mutex::default(),
+            written: Mutex::default(),
+            cell,
+        })
+    }
+
+    /// What the side that leads must know of it.
+    pub fn facts(&self) -> SiteFacts {
+        let kind = match self.own.shape() {
+            Shape::Files { .. } => "files",
+            Shape::Objects { .. } => "objects",
+            Shape::Device { .. } => "device",
+        };
+        SiteFacts {
+            virtual_clock: self.opened.virtual_clock(),
+            page_cache: self.opened.uses_page_cache(),
+            lays_out_late: self.opened.lays_out_late(),
+            kind: kind.to_owned(),
+            objects: self.own.objects(),
+            item_bytes: self.own.shape().item_bytes(),
+            bytes: self.own.bytes(),
+            cache_bytes: environment::cache_bytes(),
+            connect_timeout_ns: u64::try_from(self.opened.connect_timeout(Duration::ZERO).as_nanos())
+                .unwrap_or(u64::MAX),
+        }
+    }
+
+    fn laid_out(&self) -> MutexGuard<'_, LaidOut> {
+        self.laid_out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the last measurement wrote.
+    pub(super) fn written(&self) -> Written {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Does something that takes no part in a measurement.
+    pub fn act(&self, act: &Act) -> Result<Reply, Refusal> {
+        let entered = |entered| Reply::Entered { new: entered == Entered::New };
+        let told = |error| refusal(&error);
+        match act {
+            Act::Prepare => self.opened.prepare().map(entered).map_err(told),
+            Act::Adopt => self.opened.adopt().map(|()| entered(Entered::Existing)).map_err(told),
+            Act::Inherit => self.opened.inherit().map(|()| Reply::Done).map_err(told),
+            Act::RemoveAll => self.opened.remove_all().map(|()| Reply::Done).map_err(told),
+            Act::CheckComplete { allocated } => {
+                self.opened.check_complete(&self.own).map_err(told)?;
+                if *allocated {
+                    sparse_check::check(&self.opened, &self.own).map_err(Refusal::failed)?;
+                }
+                Ok(Reply::Done)
+            }
+            Act::HeldGeneration => {
+                let payload = load::payload(&self.cell, self.seed);
+                Ok(Reply::Generation(self.opened.held_generation(&payload, self.own.first())))
+            }
+            Act::Cache(wanted) => Ok(Reply::Said(self.opened.cache(*wanted))),
+            Act::Facts => Ok(Reply::Facts(self.target_facts())),
+            Act::LayOut => {
+                let laid_out = self.opened.lay_out(&self.cell).map_err(told)?;
+                let step =
+                    |stage: &LayOutStage| LayOutStep { name: stage.name.to_owned(), bytes: stage.bytes };
+                let steps = laid_out.stages.iter().map(step).collect();
+                let devices = self.opened.devices(&laid_out);
+                *self.laid_out() = laid_out;
+                Ok(Reply::LaidOut { steps, devices })
+            }
+            Act::BeginJob => {
+                self.opened.begin_job(&self.cell, &self.laid_out()).map(|()| Reply::Done).map_err(told)
+            }
+            Act::FinishJob => {
+                self.opened.finish_job(&self.cell, &self.laid_out()).map(|()| Reply::Done).map_err(told)
+            }
+            Act::AnswerMtuProbes => {
+                let responder = MtuResponder::bind(self.peer()?)
+                    .map_err(|error| Refusal::failed(format!("probes of the path's MTU: {error}")))?;
+                *self.responder.lock().unwrap_or_else(PoisonError::into_inner) = Some(responder);
+                Ok(Reply::Done)
+            }
+            Act::ProbeMtu => {
+                let found =
+                    path_mtu(None, self.peer()?).map_err(|error| Refusal::failed(error.to_string()))?;
+                Ok(Reply::PathMtu { bytes: found.bytes, believed_bytes: found.believed_bytes })
+            }
+            Act::Close => Ok(Reply::Done),
+        }
+    }
+
+    /// The address of a `tcp://` target.
+    fn peer(&self) -> Result<SocketAddr, Refusal> {
+        let none = || Refusal::failed(format!("target {} is no peer over TCP", self.cell.target.name));
+        self.opened.peer().ok_or_else(none)
+    }
+
+    fn target_facts(&self) -> BTreeMap<String, String> {
+        let mut facts = self.opened.facts();
+        if let Some((point, mount)) = self.opened.directory().and_then(environment::mount_of) {
+            facts.insert("mount.point".into(), point);
+            facts.insert("mount".into(), mount);
+        }
+        facts
+    }
+
+    /// Runs a stage.
+    pub fn run(
+        &self,
+        task: &StageTask,
+        plan: StagePlan,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, StageError> {
+        let result = match task {
+            StageTask::LayOut { step } => {
+                let laid_out = self.laid_out();
+                let other = laid_out.stages.get(*step as usize).and_then(|stage| stage.opened.as_ref());
+                other.unwrap_or(&self.opened).run_stage(&plan, control, observer)?
+            }
+            _ => self.opened.run_stage(&plan, control, observer)?,
+        };
+        if let StageTask::Measure(_) = task {
+            *self.written.lock().unwrap_or_else(PoisonError::into_inner) = result.written.clone();
+        }
+        Ok(result)
+    }
+
+    /// Removes what this host made, unless it is to stay.
+    pub fn abandon(&self) -> Result<(), Refusal> {
+        match self.cell.stages.clean_up {
+            true => self.opened.remove_all().map_err(|error| refusal(&error)),
+            false => Ok(()),
+        }
+    }
+}

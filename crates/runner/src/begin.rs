@@ -1,0 +1,120 @@
+//! What is to be run, and where its results go: a new run of a plan, or one that was interrupted.
+
+use std::path::PathBuf;
+
+use experiment::Plan;
+use provision::{Journal, Run, RunId};
+use store::{Baseline, CellRecord, RunRecord, State, Store};
+
+use super::baseline;
+use crate::events::Events;
+use crate::options::RunOptions;
+use crate::timestamp::now;
+
+/// Why a run cannot begin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// Something that was asked for cannot be done: one line, with what to do about it.
+    #[error("{0}")]
+    Usage(String),
+    /// Anything else: one line.
+    #[error("{0}")]
+    Failure(String),
+}
+
+/// A run that can begin.
+pub struct Begun {
+    /// The run's id and plan.
+    pub record: RunRecord,
+    /// The cells as an earlier attempt left them; empty in a new run.
+    pub cells: Vec<CellRecord>,
+    /// The results file.
+    pub store: Store,
+    /// The journal.
+    pub run: Run,
+    /// What the results are to be held against.
+    pub baseline: Option<Baseline>,
+    /// It goes on where it was interrupted.
+    pub resumed: bool,
+}
+
+/// Prepares a new run of `plan`.
+///
+/// # Errors
+/// The results file or the journal cannot be written.
+pub fn new_run(plan: Plan, options: &RunOptions) -> Result<Begun, RunError> {
+    let path = results(options, plan.results.as_deref())?;
+    let store = Store::open(&path).map_err(|error| RunError::Usage(error.to_string()))?;
+    let baseline = baseline::asked(&store, options)?;
+    let id = RunId::random();
+    let run = journal(options)?.begin(&id).map_err(|error| RunError::Failure(error.to_string()))?;
+    let record = RunRecord {
+        id: id.to_string(),
+        name: plan.name.clone(),
+        started: now(),
+        finished: None,
+        state: State::Running,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        environment: store::Environment::default(),
+        hosts: Vec::new(),
+        plan,
+    };
+    Ok(Begun { record, cells: Vec::new(), store, run, baseline, resumed: false })
+}
+
+/// Takes up an interrupted run.
+///
+/// # Errors
+/// There is no such run, it is over, it is still alive, or the file that is named is another experiment.
+pub fn resume(
+    wanted: &str,
+    given: Option<Plan>,
+    options: &RunOptions,
+    events: &dyn Events,
+) -> Result<Begun, RunError> {
+    let usage = |text: String| RunError::Usage(text);
+    let path = results(options, given.as_ref().and_then(|plan| plan.results.as_deref()))?;
+    let store = Store::open_existing(&path).map_err(|error| usage(error.to_string()))?;
+    let record = store.run(wanted).map_err(|error| usage(error.to_string()))?;
+    let cells = store.cells(&record.id).map_err(|error| RunError::Failure(error.to_string()))?;
+    if let Some(given) = given
+        && given != record.plan
+    {
+        return Err(usage(format!(
+            "the file is not the experiment of run {}: it was changed, or run with other --set; \
+             next: leave the file away to go on with the stored plan, or run the file anew",
+            record.id
+        )));
+    }
+    let left = cells.iter().filter(|cell| cell.state != State::Finished).count();
+    if left == 0 {
+        return Err(usage(format!(
+            "run {} is finished: there is nothing to resume; next: manometer report {}",
+            record.id, record.id
+        )));
+    }
+    let baseline = baseline::asked(&store, options)?;
+    let id: RunId = record.id.parse().map_err(usage)?;
+    store.resume_run(&record.id).map_err(|error| usage(error.to_string()))?;
+    let run = journal(options)?.reopen(&id).map_err(|error| usage(error.to_string()))?;
+    events.note(&format!("run {} goes on: {left} of {} cells are left", record.id, cells.len()));
+    Ok(Begun { record, cells, store, run, baseline, resumed: true })
+}
+
+/// The results file: as the command line says, else the experiment, else the user's data folder.
+fn results(options: &RunOptions, plan: Option<&str>) -> Result<PathBuf, RunError> {
+    match (&options.results, plan) {
+        (Some(path), _) => Ok(path.clone()),
+        (None, Some(path)) => Ok(PathBuf::from(path)),
+        (None, None) => store::default_path().map_err(|error| RunError::Usage(error.to_string())),
+    }
+}
+
+fn journal(options: &RunOptions) -> Result<Journal, RunError> {
+    let failure = |error: provision::ProvisionError| RunError::Failure(error.to_string());
+    let directory = match &options.journal {
+        Some(directory) => directory.clone(),
+        None => Journal::default_directory().map_err(failure)?,
+    };
+    Journal::open(&directory).map_err(failure)
+}

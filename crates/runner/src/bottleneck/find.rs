@@ -1,0 +1,94 @@
+//! What held a cell back: the evidence of its hosts, and what is made of it.
+
+use engine::StageResult;
+use experiment::{Arrivals, Cell};
+use fleet::probe;
+use metrics::OpKind;
+use stats::limit::{Evidence, Finding, Host, Kind, judge};
+
+use super::{Asked, Work, load};
+use crate::context::Context;
+use crate::measure::Measured;
+use crate::site::Site;
+
+/// The finding; `None` where no time passed, as on a virtual clock.
+pub fn find(
+    context: &Context,
+    cell: &Cell,
+    site: &Site,
+    measured: &Measured,
+    arrivals: &Arrivals,
+) -> Option<Finding> {
+    if site.virtual_clock() || measured.result.window_ns == 0 {
+        return None;
+    }
+    let asked = Asked {
+        kind: kind(&cell.target.url),
+        lanes: f64::from(cell.workload.jobs) * f64::from(cell.workload.queue_depth),
+        open: *arrivals != Arrivals::Closed,
+        // A job may have rates, pauses and batches of its own, and ends each file with calls that are no lanes' work.
+        paced: cell.workload.job.is_some(),
+    };
+    let work = work(cell);
+    let part = |result: &StageResult| load(result, &asked);
+    let hosts: Vec<_> = measured
+        .parts
+        .iter()
+        .map(|one| {
+            let samples = measured.witness.of(one.member);
+            let name = context.hosts.get(one.member).map_or("", String::as_str);
+            let alone = context.alone.get(one.member);
+            let ceiling_bytes_per_s = alone.zip(work.as_ref()).and_then(|(alone, work)| alone.ceiling(work));
+            let baseline = alone.and_then(|alone| alone.baseline(&one.result.total));
+            Host { ceiling_bytes_per_s, baseline, ..probe::host(name, &samples, part(&one.result)) }
+        })
+        .collect();
+    let mut whole = part(&measured.result);
+    whole.lanes *= hosts.len().max(1) as f64;
+    Some(judge(&Evidence { load: whole, hosts }))
+}
+
+/// The work of a cell that does one operation on blocks of one size.
+fn work(cell: &Cell) -> Option<Work<'_>> {
+    let scheme = cell.target.url.split_once(':')?.0;
+    let ([one], [block]) = (&*cell.workload.ops, &*cell.workload.block_sizes) else { return None };
+    let whole = matches!(one.op, OpKind::Get | OpKind::Put);
+    let bytes = if whole { cell.workload.file_bytes } else { block.bytes };
+    Some(Work { scheme, op: one.op, bytes })
+}
+
+/// What stands behind a URL.
+pub fn kind(url: &str) -> Kind {
+    match url.split_once(':').map_or(url, |(scheme, _)| scheme) {
+        "null" | "sim" => Kind::Nothing,
+        "file" | "block" => Kind::Local,
+        _ => Kind::Network,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::{Settings, Source};
+
+    use super::*;
+
+    fn cell(target: &str, text: &str) -> Cell {
+        let text = format!("targets: {{t: '{target}'}}\nworkloads: {{w: {{{text}}}}}\n");
+        let plan = experiment::parse(&Source { file: "t.yaml", text: &text }, &Settings::none()).unwrap();
+        plan.cells[0].clone()
+    }
+
+    #[test]
+    fn work_of_one_kind_has_a_ceiling() {
+        let work_of = |target: &str, text: &str| {
+            let cell = cell(target, text);
+            work(&cell).map(|work| (work.scheme.to_owned(), work.op, work.bytes))
+        };
+        let nfs = "nfs://filer/export";
+        let read = work_of(nfs, "ops: read, block_size: 64KiB");
+        assert_eq!(read, Some(("nfs".into(), OpKind::Read, 64 << 10)));
+        assert_eq!(work_of(nfs, "ops: {read: 50%, write: 50%}, block_size: 1MiB"), None);
+        let put = work_of("s3://b?endpoint=http://h", "ops: put, object_size: 8MiB");
+        assert_eq!(put, Some(("s3".into(), OpKind::Put, 8 << 20)));
+    }
+}

@@ -1,0 +1,44 @@
+//! What a stage did, as the judge of its limit wants it.
+
+use engine::StageResult;
+use stats::limit::{Kind, Load};
+
+use crate::figures::together;
+
+/// What was asked of a load.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// What stands behind the target.
+    pub kind: Kind,
+    /// Operations that can be in flight at once.
+    pub lanes: f64,
+    /// Operations start by a schedule, not when a lane is free.
+    pub open: bool,
+    /// The workload leaves lanes idle itself.
+    pub paced: bool,
+}
+
+/// What came of it, over the measured window.
+pub fn load(result: &StageResult, asked: &Asked) -> Load {
+    let seconds = result.window_ns as f64 / 1e9;
+    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    let all = together(&result.total).unwrap_or_default();
+    let ended = (all.ok + all.failed()).max(1) as f64;
+    let time = |nanos: u64| nanos as f64 / 1e9;
+    let missed = (result.shed + result.missed_starts) as f64;
+    Load {
+        kind: asked.kind,
+        seconds,
+        lanes: asked.lanes,
+        ops_per_s: per_second(all.ok),
+        bytes_per_s: per_second(result.total.bytes()),
+        latency_s: all.service.mean_ns() / 1e9,
+        median_s: time(all.service.quantile_ns(0.5)),
+        p99_s: time(all.service.quantile_ns(0.99)),
+        failed: all.failed() as f64 / ended,
+        unanswered: result.abandoned,
+        offered_ops_per_s: asked.open.then(|| per_second(result.offered)),
+        not_started: if asked.open { missed / (result.offered.max(1) as f64) } else { 0.0 },
+        paced: asked.paced,
+    }
+}

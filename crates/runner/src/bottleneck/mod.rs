@@ -1,0 +1,14 @@
+//! What held a result back, for every command that measures: what is asked of `stats::limit`, and how its finding is shown.
+
+mod alone;
+mod ceiling;
+mod find;
+mod load;
+mod witness;
+pub mod words;
+
+pub use alone::{Alone, own_host};
+pub use ceiling::Work;
+pub(crate) use find::find;
+pub use load::{Asked, load};
+pub use witness::Witness;

@@ -1,0 +1,61 @@
+//! What a run that is resumed knows of its data sets: the events in which it wrote down what a place holds.
+
+use super::context::{Context, Fault};
+use super::data_sets::{Content, Held};
+
+/// The kind of these events.
+pub const DATA_SET: &str = "data-set";
+
+/// Writes into the results what a place holds, for a run that is resumed.
+pub fn remember(context: &Context, place: &str, layout: &str, generation: Option<u32>) {
+    let text = match generation {
+        Some(generation) => format!("{place}: {layout}; complete, generation {generation}"),
+        None => format!("{place}: {layout}; being written"),
+    };
+    context.recorder().event(None, DATA_SET, text);
+}
+
+/// What the interrupted run knew of a place, and the next generation of content there.
+///
+/// # Errors
+/// The results file cannot be read.
+pub fn remembered(context: &Context, place: &str) -> Result<(Option<Held>, u32), Fault> {
+    let events = context.recorder().events()?;
+    let texts: Vec<&str> = events
+        .iter()
+        .filter(|event| event.kind == DATA_SET)
+        .filter_map(|event| event.text.strip_prefix(place)?.strip_prefix(": "))
+        .collect();
+    Ok(recall(&texts))
+}
+
+fn recall(texts: &[&str]) -> (Option<Held>, u32) {
+    let complete = |text: &str| {
+        let (layout, rest) = text.split_once("; complete, generation ")?;
+        Some((layout.to_owned(), rest.parse::<u32>().ok()?))
+    };
+    // Whatever was begun may have used the generation after the last that was completed, and those of its passes.
+    let used = texts.iter().filter_map(|text| complete(text)).map(|(_, generation)| generation).max();
+    let next = used.map_or(1, |generation| (generation + 0x101) & 0xFFFF);
+    let last = texts.last().and_then(|text| complete(text));
+    let held = last.map(|(layout, generation)| Held { layout, content: Content::Uniform(generation) });
+    (held, next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_set_is_used_again_only_when_it_was_complete_last() {
+        let (a, b) = ("4 files of 1 bytes; complete, generation 3", "4 files of 1 bytes; being written");
+        let (held, next) = recall(&[b, a]);
+        assert_eq!(held.as_ref().map(|held| held.layout.as_str()), Some("4 files of 1 bytes"));
+        assert_eq!(held.unwrap().content, Content::Uniform(3));
+        assert!(next > 3);
+        let (held, next) = recall(&[b, a, b]);
+        assert!(held.is_none() && next > 4);
+        assert!(recall(&[a, "removed"]).0.is_none());
+        assert!(recall(&[]).0.is_none());
+    }
+}

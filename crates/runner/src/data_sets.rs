@@ -1,0 +1,289 @@
+//! The data sets of a run: how they come to be, what is known of their content, and how they go.
+//!
+//! A place (directory, prefix, device) holds one data set at a time. A cell finds it as an earlier cell of the run
+//! left it, if that is exactly what it needs; otherwise every byte is written.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use engine::Left;
+use experiment::{Cell, Prepare};
+use fleet::Act;
+use host::load;
+use reactor::clock;
+use store::StageRecord;
+use targets::Entered;
+
+use super::context::{Context, Fault};
+use super::data_set_log::{DATA_SET, remember, remembered};
+use super::fill::{check_size, fill, record};
+use super::site::Site;
+use crate::progress::Stage;
+
+/// Every place that the run has made or found so far.
+#[derive(Default)]
+pub struct DataSets {
+    places: Vec<Place>,
+}
+
+/// One place.
+struct Place {
+    /// [`Target::place`].
+    name: String,
+    /// Enough to open it again when it is to be removed.
+    cell: Cell,
+    /// It was made, or found to be there.
+    entered: bool,
+    /// What it holds, as far as that is known.
+    held: Option<Held>,
+    /// Generation of the next content, so that what was there before is told from it.
+    next_generation: u32,
+}
+
+/// A complete data set.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Its files or objects, in words.
+    pub layout: String,
+    /// What they hold.
+    pub content: Content,
+}
+
+/// What a data set's bytes are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// All of one generation.
+    Uniform(u32),
+    /// Something else of the right size.
+    Other,
+}
+
+/// A data set that a cell can be measured on.
+pub struct Ready {
+    /// What its files or objects hold.
+    pub content: Content,
+    /// One that lies nowhere in it, as far as is known.
+    unused_generation: u32,
+}
+
+impl Ready {
+    /// The generation that a measurement begins with: what it writes must not be what lies there.
+    pub fn generation(&self) -> u32 {
+        match self.content {
+            Content::Uniform(generation) => generation,
+            Content::Other => self.unused_generation,
+        }
+    }
+}
+
+/// The places, for one of the cells that run at the same time.
+pub fn lock(data_sets: &Mutex<DataSets>) -> MutexGuard<'_, DataSets> {
+    data_sets.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The size and number of files, and all else that decides which bytes they hold, in words.
+fn layout(cell: &Cell, site: &Site) -> String {
+    let workload = &cell.workload;
+    let hosts = match site.hosts() {
+        1 => String::new(),
+        hosts => format!(" on {hosts} hosts"),
+    };
+    format!(
+        "{} {} of {} bytes{hosts}, compressible {}, dedupe {}",
+        site.objects(),
+        site.kind(),
+        site.item_bytes(),
+        workload.compressible,
+        workload.dedupe
+    )
+}
+
+impl DataSets {
+    /// Enters the place of a cell's target, and makes it when this is the first cell there.
+    ///
+    /// # Errors
+    /// The target refuses, or the journal cannot be written.
+    pub fn enter(&mut self, context: &Context, cell: &Cell, site: &Site) -> Result<(), Fault> {
+        let uses_what_is_there = match cell.stages.prepare {
+            Prepare::Keep => true,
+            Prepare::None => cell.target.url.starts_with("block:") && !load::writes(cell),
+            Prepare::Fill | Prepare::FillAlways => false,
+        };
+        // Known before anything is made there: what one host makes is removed although another refuses.
+        let at = self.record(cell);
+        let entered = match uses_what_is_there {
+            true => site.act(context, &Act::Adopt).map(|()| Entered::Existing),
+            false => site.prepare(context),
+        }?;
+        let place = &mut self.places[at];
+        match (place.entered, entered) {
+            (true, Entered::New) => place.held = None,
+            (false, Entered::Existing) => {
+                (place.held, place.next_generation) = match remembered(context, &place.name)? {
+                    // An earlier run, perhaps of the same seed: what is written must differ from what lies there.
+                    (None, 1) => (None, site.held_generation(context).map_or(1, |held| (held + 1) & 0xFFFF)),
+                    known => known,
+                };
+                if let Some(held) = &place.held {
+                    context.remark(cell, "resume", &format!("the data set is there: {}", held.layout));
+                }
+            }
+            (true, Entered::Existing) | (false, Entered::New) => {}
+        }
+        place.entered = true;
+        Ok(())
+    }
+
+    /// Notes the place of a cell's target, so that it is removed in the end; where it stands in the list.
+    fn record(&mut self, cell: &Cell) -> usize {
+        let name = cell.target.place();
+        let at = self.places.iter().position(|place| place.name == name).unwrap_or_else(|| {
+            let cell = cell.clone();
+            self.places.push(Place { name, cell, entered: false, held: None, next_generation: 0 });
+            self.places.len() - 1
+        });
+        self.places[at].cell = cell.clone();
+        at
+    }
+
+    /// Makes sure that the data set of a cell is there, complete, and known in content if the cell verifies.
+    ///
+    /// # Errors
+    /// It cannot be made, or is not what it should be; a signal came.
+    pub fn make_ready(
+        &mut self,
+        context: &Context,
+        cell: &Cell,
+        site: &Site,
+        stages: &mut Vec<StageRecord>,
+    ) -> Result<Ready, Fault> {
+        let layout = layout(cell, site);
+        let place = self.place(&cell.target.place());
+        match cell.stages.prepare {
+            Prepare::None => {
+                if load::writes(cell) && place.held.as_ref().is_some_and(|held| held.layout != layout) {
+                    // What is written lies over a data set of other sizes.
+                    place.held = None;
+                    remember(context, &cell.target.place(), &layout, None);
+                }
+                return Ok(Ready { content: Content::Other, unused_generation: place.next_generation });
+            }
+            Prepare::Keep => {
+                // What is there is of an earlier run, unless this run changed it, and says itself of which generation.
+                let content = match &place.held {
+                    Some(held) if held.layout == layout => held.content.clone(),
+                    _ => Content::Uniform(site.held_generation(context).unwrap_or(0)),
+                };
+                check_size(context, site)?;
+                place.held = Some(Held { layout, content: content.clone() });
+                return Ok(Ready { content, unused_generation: place.next_generation });
+            }
+            Prepare::Fill => {
+                let usable = place.held.clone().filter(|held| {
+                    held.layout == layout && (held.content != Content::Other || !load::verifies(cell))
+                });
+                if let Some(held) = usable
+                    && check_size(context, site).is_ok()
+                {
+                    let note = "the data set is there from an earlier cell".to_owned();
+                    stages.push(StageRecord { note: Some(note), ..record("prepare", 0.0) });
+                    let unused_generation = place.next_generation;
+                    return Ok(Ready { content: held.content, unused_generation });
+                }
+            }
+            Prepare::FillAlways => {}
+        }
+        let begun_ns = clock::now_ns();
+        let generation = place.next_generation;
+        place.next_generation = (generation + 1) & 0xFFFF;
+        let differs = place.held.take().is_some_and(|held| held.layout != layout);
+        remember(context, &cell.target.place(), &layout, None);
+        if differs {
+            // One data set at a time: the space of the old one is needed, and nothing of it must remain.
+            site.act(context, &Act::RemoveAll)?;
+            site.prepare(context)?;
+        }
+        let mut prepared = fill(context, cell, site, generation)?;
+        check_size(context, site)?;
+        prepared.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;
+        stages.push(prepared);
+        remember(context, &cell.target.place(), &layout, Some(generation));
+        let content = Content::Uniform(generation);
+        self.place(&cell.target.place()).held = Some(Held { layout, content: content.clone() });
+        Ok(Ready { content, unused_generation: (generation + 1) & 0xFFFF })
+    }
+
+    /// A load that may change the data set is about to begin: what it holds is not known until it ends well.
+    pub fn about_to_change(&mut self, context: &Context, cell: &Cell) {
+        if let Some(held) = &mut self.place(&cell.target.place()).held {
+            held.content = Content::Other;
+            let layout = held.layout.clone();
+            remember(context, &cell.target.place(), &layout, None);
+        }
+    }
+
+    /// A load has ended: what the data set holds now.
+    pub fn changed(&mut self, context: &Context, cell: &Cell, before: &Content, left: Left) {
+        let name = cell.target.place();
+        let place = self.place(&name);
+        if load::makes_or_removes(cell) {
+            place.held = None;
+            return;
+        }
+        let Some(held) = &mut place.held else { return };
+        let Content::Uniform(generation) = *before else { return };
+        if left == Left::Uniform(generation) {
+            if held.content != *before {
+                held.content = before.clone();
+                let layout = held.layout.clone();
+                remember(context, &name, &layout, Some(generation));
+            }
+        } else if left != Left::Unknown {
+            // Passes of this load have used up some generations.
+            place.next_generation = (generation + 0x100) & 0xFFFF;
+        }
+    }
+
+    /// Removes a place that no later cell needs; what could not be removed stays in the journal.
+    pub fn leave(&mut self, context: &Context, name: &str) {
+        let Some(at) = self.places.iter().position(|place| place.name == name) else { return };
+        let place = self.places.swap_remove(at);
+        let stage = Stage { name: "clean-up".into(), began_ns: clock::now_ns(), ..Stage::default() };
+        context.progress.lock().begin_stage(None, stage);
+        let removed = match Site::open(context, &place.cell) {
+            Ok(site) => {
+                let removed = site.remove(context);
+                site.close(context);
+                removed.and_then(|()| Site::remove_of_lost(context, &place.cell))
+            }
+            Err(fault) => Err(fault),
+        };
+        let removed = match removed {
+            Err(Fault::Failed(error) | Fault::Lost(error)) => Err(error),
+            Err(Fault::Interrupted) | Ok(()) => Ok(()),
+        };
+        match removed {
+            Ok(()) if !place.entered => {}
+            Ok(()) => context.recorder().event(None, DATA_SET, format!("{name}: removed")),
+            Err(error) => {
+                context.events.warn(&error);
+                context.recorder().event(None, "warning", format!("{name}: not removed: {error}"));
+            }
+        }
+    }
+
+    /// A place stays as it is.
+    pub fn forget(&mut self, name: &str) {
+        self.places.retain(|place| place.name != name);
+    }
+
+    /// Removes every place that is left.
+    pub fn leave_all(&mut self, context: &Context) {
+        while let Some(name) = self.places.last().map(|place| place.name.clone()) {
+            self.leave(context, &name);
+        }
+    }
+
+    fn place(&mut self, name: &str) -> &mut Place {
+        self.places.iter_mut().find(|place| place.name == name).expect("a cell enters its place first")
+    }
+}

@@ -1,0 +1,84 @@
+//! What a run tells while it goes on, to whoever started it: a terminal, a service, a notebook.
+
+use std::sync::Arc;
+
+use metrics::Interval;
+use store::CellRecord;
+
+use crate::progress::SharedProgress;
+
+/// How much a message matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Something that happened.
+    Note,
+    /// Something that looks wrong but does not stop the run.
+    Warning,
+    /// What failed, where, and what to do next.
+    Error,
+}
+
+/// Something that happened in a run.
+#[derive(Clone, Copy, Debug)]
+pub enum RunEvent<'a> {
+    /// A line for people.
+    Message(Severity, &'a str),
+    /// The run begins. Its state can be looked at from now on, at any time and from any thread.
+    Began(&'a Arc<SharedProgress>),
+    /// An interval of a stage, of all hosts together.
+    Interval {
+        /// Index of the cell.
+        cell: u32,
+        /// `prepare`, `measure`, `verify`.
+        stage: &'a str,
+        /// Number of the measurement in a study.
+        trial: u32,
+        /// What was done in it.
+        interval: &'a Interval,
+    },
+    /// A cell is over.
+    CellEnded(&'a CellRecord),
+    /// Nothing more comes: what was created is removed, and the state does not change any more.
+    Ended,
+}
+
+/// An observer of a run. It is called from the threads that lead cells, one event at a time from each, and must return
+/// quickly: the run waits for it.
+pub trait Events: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: RunEvent<'_>);
+}
+
+impl dyn Events + '_ {
+    /// Tells something that happened.
+    pub fn note(&self, text: &str) {
+        self.event(RunEvent::Message(Severity::Note, text));
+    }
+
+    /// Tells something that looks wrong but does not stop the run.
+    pub fn warn(&self, text: &str) {
+        self.event(RunEvent::Message(Severity::Warning, text));
+    }
+
+    /// Tells what failed, where, and what to do next.
+    pub fn error(&self, text: &str) {
+        self.event(RunEvent::Message(Severity::Error, text));
+    }
+}
+
+/// For runs that nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoEvents;
+
+impl Events for NoEvents {
+    fn event(&self, _event: RunEvent<'_>) {}
+}
+
+/// Tells the end of a run when it is dropped, whichever way the run ends.
+pub struct EndOnDrop<'a>(pub &'a dyn Events);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.event(RunEvent::Ended);
+    }
+}

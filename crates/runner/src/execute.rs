@@ -1,0 +1,235 @@
+//! Carrying out a run that has begun: the hosts, the cells, and what is left.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use experiment::Plan;
+use provision::Run;
+use reactor::{Backend, Reactor, clock};
+use store::{Baseline, CellRecord, RunRecord, State, Store};
+use targets::Secrets;
+
+use crate::baseline;
+use crate::begin::{self, Begun, RunError};
+use crate::bottleneck::Alone;
+use crate::context::Context;
+use crate::crew::{self, CrewEvents};
+use crate::events::{EndOnDrop, Events, RunEvent};
+use crate::hosts;
+use crate::job_outcome::{CellOutcome, DiskUse};
+use crate::matrix::{self, Outcome};
+use crate::options::RunOptions;
+use crate::progress::{RunProgress, SharedProgress};
+use crate::recorder::Recorder;
+use crate::stop::{StopReason, StopToken};
+use crate::summary;
+
+/// A run that is over.
+pub struct RunOutcome {
+    /// The run as it is in the results file.
+    pub record: RunRecord,
+    /// Its cells.
+    pub cells: Vec<CellRecord>,
+    /// The results file.
+    pub store: Store,
+    /// The baseline that the results are held against, if one was named.
+    pub baseline: Option<Baseline>,
+    /// What jobs found, if [`RunOptions::keep_outcomes`] asks for it; in the order in which they ended.
+    pub found: Vec<CellOutcome>,
+    /// What the disks under their files did, likewise.
+    pub disks: Vec<DiskUse>,
+    /// Why the run went no further, in one line.
+    pub failure: Option<String>,
+    /// What could not be removed although it was to be.
+    pub left_behind: Vec<String>,
+    /// Who or what ended the run before its end.
+    pub stopped: Option<StopReason>,
+    state: State,
+}
+
+impl RunOutcome {
+    /// Whether the run did what it was to do: it came to its end, every cell ran, every gate held, nothing that was read was
+    /// wrong, and nothing is left behind.
+    pub fn succeeded(&self) -> bool {
+        // In a run that is finished, what is pending was left out because another cell ended its group or the run.
+        let ran = self.cells.iter().filter(|cell| cell.state != State::Pending).cloned();
+        self.stopped.is_none()
+            && self.state == State::Finished
+            && self.left_behind.is_empty()
+            && summary::success(&ran.collect::<Vec<_>>())
+    }
+
+    /// Keeps the results as a baseline under a name; a line that says so.
+    ///
+    /// # Errors
+    /// One line: the run did not come to its end or measured nothing, or the results file cannot be written.
+    pub fn keep_as_baseline(&self, name: &str) -> Result<String, String> {
+        baseline::keep(&self.store, &self.record, &self.cells, name)
+    }
+}
+
+/// Carries out a new run of a plan, from its journal to the removal of what it made.
+///
+/// # Errors
+/// It cannot begin; nothing was touched then.
+pub fn run(
+    plan: Plan,
+    options: &RunOptions,
+    events: Arc<dyn Events>,
+    stop: &StopToken,
+    secrets: Arc<dyn Secrets>,
+) -> Result<RunOutcome, RunError> {
+    execute(begin::new_run(plan, options)?, options, events, stop, secrets)
+}
+
+/// Carries out a run that has begun.
+///
+/// # Errors
+/// It cannot go on; what was measured is in the results file.
+pub fn execute(
+    begun: Begun,
+    options: &RunOptions,
+    events: Arc<dyn Events>,
+    stop: &StopToken,
+    secrets: Arc<dyn Secrets>,
+) -> Result<RunOutcome, RunError> {
+    let id = begun.record.id.clone();
+    let baseline = begun.baseline.clone();
+    let _ended = EndOnDrop(&*events);
+    let rest = carry_out(begun, options, &events, stop, secrets)?;
+    stop.set_leftovers(None);
+    let failure = |error: store::StoreError| RunError::Failure(error.to_string());
+    let record = rest.store.run(&id).map_err(failure)?;
+    let cells = rest.store.cells(&id).map_err(failure)?;
+    Ok(RunOutcome {
+        record,
+        cells,
+        store: rest.store,
+        baseline,
+        found: rest.found,
+        disks: rest.disks,
+        failure: rest.outcome.failure,
+        left_behind: rest.left_behind,
+        stopped: stop.reason(),
+        state: rest.outcome.state,
+    })
+}
+
+/// What is left of a run when its cells are over.
+struct Rest {
+    outcome: Outcome,
+    found: Vec<CellOutcome>,
+    disks: Vec<DiskUse>,
+    store: Store,
+    left_behind: Vec<String>,
+}
+
+fn carry_out(
+    mut begun: Begun,
+    options: &RunOptions,
+    events: &Arc<dyn Events>,
+    stop: &StopToken,
+    secrets: Arc<dyn Secrets>,
+) -> Result<Rest, RunError> {
+    let failure = |error: store::StoreError| RunError::Failure(error.to_string());
+    let reactor_facts = reactor_facts(options.reactor, &**events)?;
+    begun.record.environment = host::environment::capture(&reactor_facts, &options.command);
+    stop.set_leftovers(Some(what_may_be_left(&begun.run, options.journal.as_deref())));
+    let plan = begun.record.plan.clone();
+    let progress = Arc::new(SharedProgress::new(RunProgress {
+        run: begun.record.id.clone(),
+        experiment: begun.record.name.clone(),
+        began_ns: clock::now_ns(),
+        cells: matrix::lines(&plan, &begun.cells),
+        ..RunProgress::default()
+    }));
+    events.event(RunEvent::Began(&progress));
+    let crew_events = Arc::new(CrewEvents::default());
+    let crew = crew::assemble(&plan, &begun.run, options, events, stop, &secrets, &crew_events)?;
+    if !begun.resumed {
+        begun.store.begin_run(&begun.record).map_err(failure)?;
+    }
+    let context = Context {
+        alone: Alone::of_crew(&begun.store, &crew),
+        recorder: Mutex::new(Recorder::new(begun.store, &begun.record.id).map_err(failure)?),
+        run: begun.run,
+        progress,
+        events: Arc::clone(events),
+        stop: stop.clone(),
+        reactor: options.reactor,
+        destroy: options.destroy.clone(),
+        directory: options.directory.clone(),
+        outcomes: options.keep_outcomes.then(Mutex::default),
+        disks: Mutex::default(),
+        plan: plan.clone(),
+        hosts: crew.names(),
+        crew,
+        crew_events,
+        secrets,
+        sites: AtomicU32::new(0),
+    };
+    hosts::keep(&context);
+    if begun.resumed {
+        context.recorder().event(None, "resume", "the run goes on at its first unfinished cell");
+    } else {
+        let cells = summary::cell_count(plan.cells.len());
+        events.note(&format!("run {} of {}: {cells}", begun.record.id, begun.record.name));
+    }
+    let done: Vec<u32> =
+        begun.cells.iter().filter(|cell| cell.state == State::Finished).map(|cell| cell.index).collect();
+    let outcome = matrix::carry_out(&context, &plan, &done);
+    context.tell_of_crew(None);
+    Ok(finish(context, &plan, outcome))
+}
+
+/// Dismisses the hosts, closes the files, and says what stays on purpose.
+fn finish(context: Context, plan: &Plan, outcome: Outcome) -> Rest {
+    let Context { recorder, run, outcomes, disks, crew, events, .. } = context;
+    crew.end();
+    let remaining = run.remaining();
+    let kept = plan.cells.iter().any(|cell| !cell.stages.clean_up);
+    if kept && !remaining.is_empty() {
+        events.note(&format!("kept: {}; `manometer cleanup` removes it", remaining.join(", ")));
+    }
+    let found = outcomes.map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner));
+    Rest {
+        outcome,
+        found: found.unwrap_or_default(),
+        disks: disks.into_inner().unwrap_or_else(PoisonError::into_inner),
+        store: recorder.into_inner().unwrap_or_else(PoisonError::into_inner).into_store(),
+        left_behind: if kept { Vec::new() } else { remaining },
+    }
+}
+
+/// Tries the reactor before anything is made, and says so when io_uring is refused.
+fn reactor_facts(
+    choice: reactor::Choice,
+    events: &dyn Events,
+) -> Result<Vec<(&'static str, String)>, RunError> {
+    let reactor =
+        Reactor::open(choice).map_err(|error| RunError::Failure(format!("--reactor {choice}: {error}")))?;
+    let backend = match reactor.backend() {
+        Backend::Epoll => "epoll",
+        Backend::Uring | Backend::Simulated => "io_uring",
+    };
+    let mut facts = vec![("reactor", backend.to_owned())];
+    if let Some(reason) = reactor.refusal() {
+        events.note(&format!("io_uring is refused, epoll and threads are used: {reason}"));
+        facts.push(("reactor.refusal", reason));
+    }
+    Ok(facts)
+}
+
+/// What a process that leaves in the middle of a run may leave behind, and the command that removes it.
+pub fn what_may_be_left(run: &Run, journal: Option<&Path>) -> String {
+    let flag = match journal {
+        Some(directory) => format!(" --journal-dir {}", directory.display()),
+        None => String::new(),
+    };
+    format!(
+        "whatever is named {} may still exist; next: `manometer cleanup{flag}` removes what the journal {} lists",
+        run.id().object_name(),
+        run.path().display()
+    )
+}

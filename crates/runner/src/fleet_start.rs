@@ -1,0 +1,53 @@
+//! From a fleet as it is written to agents that listen.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use experiment::Fleet;
+use fleet::launch::{LaunchError, LaunchSettings, launch};
+use fleet::{Crew, CrewSettings, Ends, Event, Member, greet};
+use provision::Secret;
+
+use crate::begin::RunError;
+use crate::events::Events;
+use crate::stop::StopToken;
+
+/// Starts the agents of a fleet and greets them.
+///
+/// # Errors
+/// A line for each host on which no agent could be started.
+pub fn start_fleet(
+    fleet: &Fleet,
+    password: Option<&Secret>,
+    told: &Arc<dyn Events>,
+    stop: &StopToken,
+    events: Arc<dyn Fn(Event) + Send + Sync>,
+) -> Result<Crew, RunError> {
+    let stopped = || stop.is_requested();
+    let patience = Duration::from_millis(fleet.start_timeout_ms);
+    let mut settings = LaunchSettings::new(env!("CARGO_PKG_VERSION"), patience, &stopped);
+    settings.password = password.cloned();
+    let say = {
+        let told = Arc::clone(told);
+        Arc::new(move |line: &str| told.note(line))
+    };
+    let say: fleet::launch::Say = say;
+    let launched = launch(&fleet.launcher, &settings, &say).map_err(|error| match error {
+        LaunchError::Input(line) => RunError::Usage(line),
+        other => RunError::Failure(other.lines().join("; ")),
+    })?;
+    let mut members = Vec::new();
+    let mut failed = Vec::new();
+    for greeted in greet(launched.into_iter().map(Ends::from).collect(), patience, &stopped) {
+        match greeted {
+            Ok(link) => members.push(Member::Link(link)),
+            Err((name, why)) => failed.push(format!("{name}: {why}")),
+        }
+    }
+    if !failed.is_empty() {
+        return Err(RunError::Failure(failed.join("; ")));
+    }
+    told.note(&format!("{} hosts are ready", members.len()));
+    let silence = Duration::from_millis(fleet.silence_timeout_ms);
+    Ok(Crew::new(members, CrewSettings::with_silence(silence), events))
+}

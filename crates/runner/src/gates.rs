@@ -1,0 +1,98 @@
+//! Gates: conditions on a cell's result that decide whether the run succeeds.
+
+use experiment::{Comparison, Gate, GateMetric};
+use store::GateResult;
+
+use super::figures::{Figure, Figures};
+
+/// What became of each gate of a cell.
+pub fn judge(gates: &[Gate], figures: &Figures) -> Vec<GateResult> {
+    gates.iter().map(|gate| judge_one(gate, of_op(gate, figures))).collect()
+}
+
+/// The figures that a gate is about; `None` when no such operation occurred.
+pub fn of_op<'a>(gate: &Gate, figures: &'a Figures) -> Option<&'a Figure> {
+    match gate.op {
+        None => Some(&figures.total),
+        Some(op) => figures.ops.iter().find(|candidate| candidate.result.op == Some(op)),
+    }
+}
+
+/// Nothing was done is never good enough, whatever the condition, but for the count of errors.
+pub fn judge_one(gate: &Gate, figure: Option<&Figure>) -> GateResult {
+    let measured = figure.and_then(|figure| value(gate.metric, figure));
+    GateResult {
+        text: gate.text.clone(),
+        measured: measured.unwrap_or(0.0),
+        limit: gate.limit,
+        passed: measured.is_some_and(|measured| holds(gate.comparison, measured, gate.limit)),
+    }
+}
+
+/// What a metric says of an operation; `None` when nothing was counted that could say it.
+fn value(metric: GateMetric, figure: &Figure) -> Option<f64> {
+    let op = &figure.result;
+    let latency = |nanos: f64| (op.response.count > 0).then_some(nanos);
+    match metric {
+        GateMetric::Bandwidth => (op.ok > 0).then_some(op.bytes_per_s.mean),
+        GateMetric::Rate => (op.ok > 0).then_some(op.ops_per_s.mean),
+        GateMetric::Mean => latency(op.response.mean_ns),
+        GateMetric::Max => latency(op.response.max_ns as f64),
+        GateMetric::Percentile(share) => latency(figure.response.quantile_ns(share) as f64),
+        GateMetric::Errors => Some(op.failed as f64),
+    }
+}
+
+/// Whether `measured` compares so with `limit`.
+pub fn holds(comparison: Comparison, measured: f64, limit: f64) -> bool {
+    match comparison {
+        Comparison::AtLeast => measured >= limit,
+        Comparison::AtMost => measured <= limit,
+        Comparison::Above => measured > limit,
+        Comparison::Below => measured < limit,
+        Comparison::Equal => measured == limit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::OpKind;
+
+    use super::*;
+    use crate::test_support::figure;
+
+    fn gate(metric: GateMetric, comparison: Comparison, limit: f64) -> Gate {
+        Gate { text: "gate".into(), op: Some(OpKind::Read), metric, comparison, limit }
+    }
+
+    #[test]
+    fn each_metric_is_the_one_that_is_named() {
+        let figure = figure(OpKind::Read);
+        let op = &figure.result;
+        for (metric, expected) in [
+            (GateMetric::Bandwidth, op.bytes_per_s.mean),
+            (GateMetric::Rate, op.ops_per_s.mean),
+            (GateMetric::Mean, op.response.mean_ns),
+            (GateMetric::Percentile(0.5), op.response.p50_ns as f64),
+            (GateMetric::Percentile(0.97), figure.response.quantile_ns(0.97) as f64),
+            (GateMetric::Percentile(0.999), op.response.p999_ns as f64),
+            (GateMetric::Max, op.response.max_ns as f64),
+            (GateMetric::Errors, 3.0),
+        ] {
+            let passes = |comparison| judge_one(&gate(metric, comparison, expected), Some(&figure)).passed;
+            assert_eq!(value(metric, &figure), Some(expected), "{metric:?}");
+            assert!(passes(Comparison::Equal) && passes(Comparison::AtLeast) && passes(Comparison::AtMost));
+            assert!(!passes(Comparison::Above) && !passes(Comparison::Below));
+        }
+    }
+
+    #[test]
+    fn what_never_happened_passes_no_gate() {
+        let at_most = gate(GateMetric::Percentile(0.99), Comparison::AtMost, 1e9);
+        assert!(!judge_one(&at_most, None).passed);
+        let nothing = crate::figures::Sums::default().finish(None).total;
+        assert!(!judge_one(&at_most, Some(&nothing)).passed);
+        assert!(!judge_one(&gate(GateMetric::Rate, Comparison::AtMost, 1e9), Some(&nothing)).passed);
+        assert!(judge_one(&gate(GateMetric::Errors, Comparison::Equal, 0.0), Some(&nothing)).passed);
+    }
+}

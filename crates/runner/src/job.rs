@@ -1,0 +1,148 @@
+//! Cells whose workload is a job: its files, its logs, and what its end means.
+
+use std::collections::BTreeSet;
+
+use engine::{Reason, StageResult};
+use experiment::Cell;
+use fleet::{Act, PartResult, StageTask};
+use metrics::ErrorKind;
+use reactor::clock;
+use store::StageRecord;
+
+use crate::context::{Context, Fault, Order};
+use crate::fill::record;
+use crate::job_outcome::JobFailure;
+use crate::measure::Measured;
+use crate::op_logs::{self, LogPlan, Running};
+use crate::site::Site;
+use crate::stages::PREPARE;
+
+/// Makes the files of a job as it says, each step as a stage of its own; the devices of this host that they lie on.
+///
+/// # Errors
+/// One line: which file, and why; or a signal came.
+pub fn lay_out(
+    context: &Context,
+    cell: &Cell,
+    site: &Site,
+    stages: &mut Vec<StageRecord>,
+) -> Result<BTreeSet<u64>, Fault> {
+    let begun_ns = clock::now_ns();
+    let (steps, devices) = site.lay_out(context)?;
+    for (step, made) in steps.iter().enumerate() {
+        let order = Order {
+            bytes_expected: (made.bytes > 0).then_some(made.bytes),
+            trial: step as u32,
+            ..Order::mass(cell, site, PREPARE, StageTask::LayOut { step: step as u32 })
+        };
+        let result = context.stage(order, &mut |_, _| false)?.whole;
+        if result.stopped {
+            return Err(Fault::Interrupted);
+        }
+        if let Some(failure) = result.job.failures.first() {
+            return Err(Fault::Failed(format!("{}: {}", made.name, failure.detail)));
+        }
+        if !result.exhausted {
+            let cause = result.error_samples.first().map_or_else(
+                || "look at the target's health, then run again".to_owned(),
+                |(kind, detail)| format!("{kind}: {detail}"),
+            );
+            return Err(Fault::Failed(format!("{} did not come to its end: {cause}", made.name)));
+        }
+        stages.push(StageRecord {
+            seconds: result.window_ns as f64 / 1e9,
+            ok: result.total.ok(),
+            failed: result.total.failed(),
+            bytes: result.total.bytes(),
+            ..record(PREPARE, 0.0)
+        });
+    }
+    if let Some(first) = stages.first_mut() {
+        first.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;
+    }
+    Ok(devices)
+}
+
+/// Whether pages of a job's files that this machine's memory holds are given up before the load.
+pub fn gives_up_pages(cell: &Cell, site: &Site) -> bool {
+    site.uses_page_cache() && cell.workload.job.as_ref().is_some_and(|job| job.files.layout.invalidate)
+}
+
+/// Opens the logs that a job asks for, and begins to write them.
+///
+/// # Errors
+/// A file cannot be made.
+pub fn logs(context: &Context, cell: &Cell) -> Result<Option<Running>, Fault> {
+    let failed = |error: std::io::Error| Fault::Failed(format!("the job's logs cannot be made: {error}"));
+    let started_ms = u64::try_from(crate::timestamp::now().as_millisecond()).unwrap_or(0);
+    match LogPlan::of(&context.plan, cell.index as usize, &context.directory, started_ms) {
+        Some(plan) => op_logs::begin(plan).map_err(failed),
+        None => Ok(None),
+    }
+}
+
+/// What is done to the files when the job is over.
+pub fn end(context: &Context, cell: &Cell, site: &Site) {
+    if cell.workload.job.is_some()
+        && let Err(Fault::Failed(error)) = site.act(context, &Act::FinishJob)
+    {
+        context.remark(cell, "warning", &format!("not removed: {error}"));
+    }
+}
+
+/// Why a job ended badly, if it did.
+pub fn failure(measured: &Measured) -> Option<JobFailure> {
+    failure_of(&measured.result)
+}
+
+fn failure_of(result: &StageResult) -> Option<JobFailure> {
+    result.job.failures.first().map(|failure| JobFailure {
+        code: match failure.reason {
+            Reason::Failed(_, kind) => code(kind),
+            Reason::TooSlow => libc::ETIME,
+            Reason::BelowRate | Reason::NoDepth => libc::EIO,
+        },
+        text: failure.detail.clone(),
+    })
+}
+
+/// What fio says of a job's end: also of errors that it was told to go on after.
+pub fn fault(measured: &Measured) -> Option<JobFailure> {
+    fault_of(&measured.result)
+}
+
+/// The same of one host of a fleet, which may have been lost.
+pub fn fault_of_host(part: &PartResult) -> Option<JobFailure> {
+    let lost = part.lost.as_ref().map(|why| JobFailure { code: libc::EIO, text: format!("lost: {why}") });
+    lost.or_else(|| fault_of(&part.result))
+}
+
+fn fault_of(result: &StageResult) -> Option<JobFailure> {
+    let gone_on = || {
+        let (kind, text) = result.error_samples.first()?;
+        let failed = result.before.failed + result.total.failed() + result.after.failed;
+        (failed > result.job.overlooked).then(|| JobFailure { code: code(*kind), text: text.clone() })
+    };
+    failure_of(result).or_else(gone_on)
+}
+
+/// The number of errno(3) that is nearest to a kind of error.
+fn code(kind: ErrorKind) -> i32 {
+    match kind {
+        ErrorKind::TimedOut => libc::ETIMEDOUT,
+        ErrorKind::ConnectFailed => libc::ECONNREFUSED,
+        ErrorKind::ConnectionLost => libc::ECONNRESET,
+        ErrorKind::AccessDenied => libc::EACCES,
+        ErrorKind::ReadOnly => libc::EROFS,
+        ErrorKind::NoSpace => libc::ENOSPC,
+        ErrorKind::NotFound => libc::ENOENT,
+        ErrorKind::AlreadyExists => libc::EEXIST,
+        ErrorKind::Stale => libc::ESTALE,
+        ErrorKind::Busy => libc::EAGAIN,
+        ErrorKind::Rejected => libc::EINVAL,
+        ErrorKind::Protocol => libc::EPROTO,
+        ErrorKind::Corrupt => libc::EILSEQ,
+        ErrorKind::Local => libc::ENOMEM,
+        ErrorKind::ServerFault | ErrorKind::Length | ErrorKind::VerifierChanged | ErrorKind::Tls => libc::EIO,
+    }
+}

@@ -1,0 +1,68 @@
+//! A run from its plan to its records: cells one after the other or in groups, studies, verification, verdict, gates.
+//!
+//! [`run`] takes values and keeps nothing in the process: a plan, [`RunOptions`], an observer ([`Events`]), a [`StopToken`] and
+//! secrets. Several runs go side by side in one process.
+//!
+//! The stages of a run, in order: plan, journal and results file, hosts, cells, removal. A cell goes: target, place, data set,
+//! caches, warm-up, measurement until it is steady, verification, judgement.
+
+mod baseline;
+mod begin;
+pub mod bottleneck;
+mod cell;
+mod cell_group;
+mod context;
+mod crew;
+mod data_set_log;
+mod data_sets;
+mod disks;
+pub mod events;
+mod execute;
+mod facts;
+pub mod figures;
+mod fill;
+mod fleet_alone;
+mod fleet_start;
+mod gates;
+mod hosts;
+mod job;
+mod job_outcome;
+mod limits;
+mod matrix;
+mod measure;
+pub mod network_baseline;
+pub mod op_logs;
+mod open_requests;
+mod options;
+mod outcome;
+mod preflight;
+pub mod progress;
+mod recorder;
+mod samples;
+mod site;
+mod stages;
+mod stop;
+mod study;
+pub mod summary;
+#[doc(hidden)]
+pub mod test_support;
+pub mod timestamp;
+mod verdict;
+#[cfg(test)]
+mod verdict_tests;
+mod verify;
+
+pub use begin::{Begun, RunError, new_run, resume};
+pub use events::{Events, NoEvents, RunEvent, Severity};
+pub use execute::{RunOutcome, execute, run, what_may_be_left};
+pub use facts::START_CORE_WAIT;
+pub use fleet_alone::check_for_several;
+pub use fleet_start::start_fleet;
+pub use job_outcome::{
+    CellOutcome, DiskUse, HostOutcome, JobFailure, Outcome, SampleSeries, SampleSummary, Samples,
+};
+pub use options::RunOptions;
+pub use outcome::nothing;
+pub use stages::{MEASURE, PREPARE, VERIFY};
+pub use stop::{Governed, StopReason, StopToken};
+pub use summary::{cell_count, in_a_line, success};

@@ -1,0 +1,301 @@
+//! One measurement: load until the rule calls it steady, with the client watched meanwhile.
+
+use std::collections::BTreeMap;
+
+use engine::{Beside, StageResult};
+use experiment::{Arrivals, Cell, ErrorPolicy, Reporting, SteadyRule};
+use fleet::probe::{CoreLoad, core_loads};
+use fleet::{CrewResult, Measurement, PartResult, StageTask};
+use host::load;
+use stats::{Decision, Floors, Monitor, SteadyOutcome};
+use store::{HostResult, OpenLoop, StageRecord};
+
+use super::cell_group::{CellGroup, StartSlot};
+use super::context::{Context, Fault, Order};
+use super::data_sets::Ready;
+use super::figures::Figures;
+use super::hosts;
+use super::job;
+use super::limits;
+use super::recorder::Span;
+use super::samples::{HostSamplers, Sampler};
+use super::site::Site;
+use crate::bottleneck::Witness;
+use crate::job_outcome::Samples;
+use crate::op_logs::Running;
+use crate::progress::Steady;
+
+/// Everything that came out of a measurement.
+pub struct Measured {
+    /// What the hosts say together.
+    pub result: StageResult,
+    /// And each of them.
+    pub parts: Vec<PartResult>,
+    /// What is reported of each of several hosts.
+    pub hosts: Vec<HostResult>,
+    /// How far apart they started.
+    pub skew: Skew,
+    /// What the rule says.
+    pub steady: SteadyOutcome,
+    /// What is reported.
+    pub figures: Figures,
+    /// Of which stretch.
+    pub window: Span,
+    /// The cores of this host meanwhile; empty on a virtual clock, and when others measured.
+    pub cores: Vec<CoreLoad>,
+    /// What the hosts did meanwhile.
+    pub witness: Witness,
+    /// Throughput of each direction over time.
+    pub samples: Samples,
+    /// The same of each host of a fleet, by its number.
+    pub host_samples: BTreeMap<usize, Samples>,
+    /// A signal ended it.
+    pub interrupted: bool,
+}
+
+/// How far apart the hosts of a stage started.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Skew {
+    /// Between the first and the last, in nanoseconds.
+    pub ns: u64,
+    /// How well that is known, in nanoseconds.
+    pub uncertainty_ns: u64,
+}
+
+/// A measurement to be made.
+pub struct Task<'a> {
+    /// Its cell.
+    pub cell: &'a Cell,
+    /// The target.
+    pub site: &'a Site,
+    /// Which measurement of a study.
+    pub trial: u32,
+    /// How hard and how long.
+    pub measurement: Measurement,
+    /// When it may end.
+    pub rule: SteadyRule,
+    /// And not before.
+    pub floors: Floors,
+}
+
+impl<'a> Task<'a> {
+    /// The one measurement of a cell.
+    pub fn of_cell(cell: &'a Cell, site: &'a Site, ready: &'a Ready) -> Self {
+        let limit_s = load::limit_s(cell);
+        Self {
+            cell,
+            site,
+            trial: 0,
+            measurement: Measurement {
+                arrivals: cell.workload.arrivals.clone(),
+                warm_up_s: cell.stages.warm_up_s,
+                limit_s,
+                generation: ready.generation(),
+                alone: true,
+            },
+            rule: cell.steady.clone(),
+            floors: Floors {
+                // Without a rule nothing ends a job but its amount and its time.
+                seconds: match (&cell.steady, &cell.workload.job) {
+                    (SteadyRule::None, Some(_)) => limit_s,
+                    _ => cell.stages.measure_at_least_s,
+                },
+                bytes: cell.stages.measure_at_least_bytes,
+                limit_seconds: limit_s,
+            },
+        }
+    }
+
+    /// A measurement of fixed length at some rate.
+    pub fn trial(
+        cell: &'a Cell,
+        site: &'a Site,
+        ready: &'a Ready,
+        trial: u32,
+        arrivals: Arrivals,
+        seconds: f64,
+    ) -> Self {
+        // What the load before left behind, queues above all, is let go first.
+        let warm_up_s = cell.stages.warm_up_s.min(seconds / 4.0);
+        Self {
+            measurement: Measurement {
+                arrivals,
+                warm_up_s,
+                limit_s: seconds,
+                generation: ready.generation(),
+                alone: true,
+            },
+            rule: SteadyRule::None,
+            floors: Floors { seconds, bytes: 0, limit_seconds: seconds },
+            trial,
+            ..Self::of_cell(cell, site, ready)
+        }
+    }
+}
+
+/// Makes a measurement.
+///
+/// # Errors
+/// It could not begin, or its results could not be kept; a signal came before anything was measured.
+pub fn measure(
+    context: &Context,
+    task: &Task<'_>,
+    together: &CellGroup,
+    place: &mut StartSlot,
+) -> Result<Measured, Fault> {
+    let cell = task.cell;
+    let logs = job::logs(context, cell)?;
+    let beside =
+        Beside { rendezvous: place.take(), trace: logs.as_ref().map(Running::trace), ..Beside::default() };
+    let task_of_hosts = Measurement { alone: together.is_alone(), ..task.measurement.clone() };
+    let lanes = u64::from(cell.workload.jobs) * u64::from(cell.workload.queue_depth);
+    let mut monitor = Monitor::new(&task.rule, task.floors);
+    let report = cell.workload.job.as_ref().map(|job| &job.report);
+    let usual = Reporting::default();
+    let mut sampler = Sampler::new(report.unwrap_or(&usual));
+    // Only those who ask for outcomes see them.
+    let samplers = context.outcomes.as_ref().map(|_| HostSamplers::new(report.unwrap_or(&usual)));
+    let mut began = false;
+    let mut decided = false;
+    let witness = Witness::default();
+    let order = Order {
+        trial: task.trial,
+        witness: Some(&witness),
+        samplers: samplers.as_ref(),
+        beside,
+        together: Some(together),
+        ..Order::mass(cell, task.site, crate::stages::MEASURE, StageTask::Measure(task_of_hosts))
+    };
+    let result = context.stage(order, &mut |interval, model| {
+        began = true;
+        // What comes after the decision is on its way already; it is kept but not judged.
+        if !decided {
+            decided = monitor.push(interval) != Decision::GoOn;
+        }
+        sampler.add(interval);
+        if model.leads(cell.index as usize) {
+            let progress = monitor.progress();
+            model.steady = Some(Steady {
+                rule: rule_name(&task.rule).to_owned(),
+                next_look_s: progress.next_look_s,
+                criteria: progress.criteria,
+            });
+            // The limits of several hosts are not those of this one.
+            if context.crew.is_local() && !task.site.virtual_clock() {
+                model.limits = limits::look(witness.latest(0).as_ref(), interval, lanes);
+            }
+        }
+        decided
+    });
+    let logged = logs.map_or(Ok(Vec::new()), Running::finish);
+    let CrewResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
+    logged.map_err(|error| Fault::Failed(format!("the job's logs cannot be written: {error}")))?;
+    if let Some(error) = context.recorder().failure() {
+        return Err(Fault::Failed(error));
+    }
+    let stopped = result.stopped && together.closed_by(cell.index).is_none();
+    let interrupted = stopped || (context.stop.is_requested() && !decided && !result.exhausted);
+    if !began && interrupted {
+        return Err(Fault::Interrupted);
+    }
+    let mut steady = monitor.outcome();
+    if result.exhausted && cell.workload.job.is_some() && task.rule == SteadyRule::None {
+        // That is its time: nothing is missing.
+        steady.reached = true;
+        steady.reason = "the job was over when it had moved its amount".to_owned();
+        steady.criteria.clear();
+    }
+    let (figures, window) =
+        context.recorder().figures(cell.index, task.trial, steady.window, Some(&steady))?;
+    let hosts = hosts::figures(context, task, steady.window, &parts)?;
+    let cores = match context.crew.is_local() {
+        true => core_loads(&witness.of(0)),
+        false => Vec::new(),
+    };
+    let samples = sampler.samples();
+    let host_samples = samplers.map(HostSamplers::samples).unwrap_or_default();
+    let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };
+    Ok(Measured {
+        result,
+        parts,
+        hosts,
+        skew,
+        steady,
+        figures,
+        window,
+        cores,
+        witness,
+        samples,
+        host_samples,
+        interrupted,
+    })
+}
+
+/// The rule's name in results.
+pub fn rule_name(rule: &SteadyRule) -> &'static str {
+    match rule {
+        SteadyRule::Default { .. } => "default",
+        SteadyRule::Snia { .. } => "snia",
+        SteadyRule::Storperf { .. } => "storperf",
+        SteadyRule::Fio { .. } => "fio",
+        SteadyRule::None => "none",
+    }
+}
+
+impl Measured {
+    /// Length of the whole measurement, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.result.window_ns as f64 / 1e9
+    }
+
+    /// How the schedule was kept, in an open loop.
+    pub fn open_loop(&self, arrivals: &Arrivals) -> Option<OpenLoop> {
+        if *arrivals == Arrivals::Closed {
+            return None;
+        }
+        let seconds = self.seconds();
+        let offered = if seconds > 0.0 { self.result.offered as f64 / seconds } else { 0.0 };
+        Some(OpenLoop {
+            offered_ops_per_s: offered,
+            late_starts: self.result.late_starts,
+            deepest_backlog: self.result.deepest_backlog,
+            shed: self.result.shed,
+            missed_starts: self.result.missed_starts,
+        })
+    }
+
+    /// The stages that it was made of.
+    pub fn stages(&self, warm_up_s: f64) -> Vec<StageRecord> {
+        let result = &self.result;
+        let mut stages = Vec::new();
+        if warm_up_s > 0.0 {
+            stages.push(StageRecord {
+                name: "warm-up".into(),
+                seconds: warm_up_s,
+                ok: result.before.ok,
+                failed: result.before.failed,
+                bytes: result.before.bytes,
+                note: None,
+            });
+        }
+        stages.push(StageRecord {
+            name: crate::stages::MEASURE.into(),
+            seconds: self.seconds(),
+            ok: result.total.ok(),
+            failed: result.total.failed(),
+            bytes: result.total.bytes(),
+            note: None,
+        });
+        stages
+    }
+
+    /// Operations that failed, in the warm-up and after the window too.
+    pub fn failed(&self) -> u64 {
+        self.result.before.failed + self.result.total.failed() + self.result.after.failed
+    }
+
+    /// The errors ended it by the cell's policy.
+    pub fn ended_by_errors(&self, policy: ErrorPolicy) -> bool {
+        self.result.error_limit_reached && policy != ErrorPolicy::Continue
+    }
+}

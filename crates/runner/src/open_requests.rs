@@ -1,0 +1,84 @@
+//! How each host of a crew is to open the target of a cell.
+
+use std::path::Path;
+
+use experiment::{Cell, Plan, Sharing};
+use fleet::{Crew, Opening, Part, SiteId};
+use provision::Run;
+use targets::Secrets;
+
+/// What an opening takes besides the cell.
+pub struct OpenRequests<'a> {
+    /// All cells, and the fleet.
+    pub plan: &'a Plan,
+    /// The hosts.
+    pub crew: &'a Crew,
+    /// The journal of this side.
+    pub run: &'a Run,
+    /// How the kernel is asked for I/O where the target does not say.
+    pub reactor: reactor::Choice,
+    /// The device that may be overwritten.
+    pub destroy: Option<&'a Path>,
+    /// The keys that came with the plan.
+    pub secrets: &'a dyn Secrets,
+}
+
+impl OpenRequests<'_> {
+    /// Seed of everything that is drawn in a cell: another in each, so that repetitions are not copies of each other.
+    pub fn draws(&self, cell: &Cell) -> u64 {
+        // An odd factor with its bits well spread (2^64 divided by the golden ratio).
+        self.plan.seed.wrapping_add(u64::from(cell.index).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    /// How hosts share the data.
+    pub fn sharing(&self) -> Sharing {
+        self.plan.fleet.as_ref().map_or(Sharing::Own, |fleet| fleet.sharing)
+    }
+
+    /// How each of the members is to open the target of a cell.
+    ///
+    /// # Errors
+    /// A host has no value for a variable.
+    pub fn openings(
+        &self,
+        cell: &Cell,
+        site: SiteId,
+        members: &[usize],
+    ) -> Result<Vec<(usize, Opening)>, String> {
+        let names = self.crew.names();
+        let own = self.run.id();
+        let sharing = self.sharing();
+        let key = if self.crew.is_local() { None } else { targets::key_of(&cell.target, self.secrets) };
+        let maker = members.first().copied();
+        let one = |member: &usize| {
+            let index = *member as u32;
+            let id = if self.crew.is_local() { own.clone() } else { own.of_agent(index) };
+            // One place for all bears the first host's id; should that host be lost, another makes it its own.
+            let shared = own.of_agent(0);
+            let (run, place) = match sharing {
+                Sharing::Own => (id.clone(), id),
+                _ if Some(*member) == maker => (shared.clone(), shared),
+                _ => (if index == 0 { own.of_agent(u32::MAX) } else { id }, shared),
+            };
+            let cell = match &self.plan.fleet {
+                Some(fleet) => fleet.cell_for(cell, &names[*member], index)?,
+                None => cell.clone(),
+            };
+            let opening = Opening {
+                site,
+                part: Part { index, of: names.len() as u32, sharing },
+                run: run.to_string(),
+                place: place.to_string(),
+                key: key.clone(),
+                seed: self.plan.seed,
+                draws: self.draws(&cell).wrapping_add(u64::from(index).wrapping_mul(0xD1B5_4A32_D192_ED03)),
+                own_cores: !self.crew.shares_machine(*member),
+                reactor: self.reactor.to_string(),
+                destroy: self.destroy.map(Path::to_owned),
+                cell: Box::new(cell),
+            };
+            Ok((*member, opening))
+        };
+        members.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,48 @@
+//! How a run is carried out, as values: what a command line, a job file or a request says beside the plan.
+
+use std::path::PathBuf;
+
+use provision::Secret;
+
+/// How a run is carried out.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// How the kernel is asked for I/O where the target does not say.
+    pub reactor: reactor::Choice,
+    /// The block device that may be overwritten although it holds data.
+    pub destroy: Option<PathBuf>,
+    /// The results file; `None`: the plan's, else the user's.
+    pub results: Option<PathBuf>,
+    /// The directory of journals; `None`: the user's.
+    pub journal: Option<PathBuf>,
+    /// The name of the baseline that the results are held against.
+    pub baseline: Option<String>,
+    /// The name under which the results are kept as a baseline.
+    pub save_baseline: Option<String>,
+    /// The password of a fleet's hosts.
+    pub password: Option<Secret>,
+    /// What jobs found is kept in memory, for output that the results file is not enough for.
+    pub keep_outcomes: bool,
+    /// Where logs and dumps of jobs are written that name no directory.
+    pub directory: PathBuf,
+    /// What started the run, as results show it; without secrets.
+    pub command: String,
+}
+
+impl RunOptions {
+    /// The usual options; files of jobs are written to `directory`.
+    pub fn new(directory: PathBuf) -> Self {
+        Self {
+            reactor: reactor::Choice::Auto,
+            destroy: None,
+            results: None,
+            journal: None,
+            baseline: None,
+            save_baseline: None,
+            password: None,
+            keep_outcomes: false,
+            directory,
+            command: String::new(),
+        }
+    }
+}

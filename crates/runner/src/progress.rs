@@ -1,0 +1,447 @@
+//! The state of a run while it goes on. The runner writes it; progress lines, live views and services read it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use metrics::{Interval, OpKind};
+use stats::Criterion;
+use store::State;
+
+/// Points of history that are kept; when full, every second one goes, so that the whole cell stays in sight.
+const MOST_POINTS: usize = 600;
+/// Messages that are kept for the view.
+const MOST_NOTES: usize = 200;
+
+/// The state of a run that several threads share.
+#[derive(Debug, Default)]
+pub struct SharedProgress(Mutex<RunProgress>);
+
+impl SharedProgress {
+    /// Shares a state.
+    pub fn new(progress: RunProgress) -> Self {
+        Self(Mutex::new(progress))
+    }
+
+    /// The state, to be read or changed. Whoever holds it holds up the run: copy what takes long to show.
+    pub fn lock(&self) -> MutexGuard<'_, RunProgress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A run at a moment.
+#[derive(Clone, Debug, Default)]
+pub struct RunProgress {
+    /// The run's id.
+    pub run: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// When the run began, on the reactors' clock.
+    pub began_ns: u64,
+    /// All cells of the matrix.
+    pub cells: Vec<CellLine>,
+    /// Those under way at the same time; the first of them leads: the stage that is shown is its.
+    pub running: Vec<Running>,
+    /// The one that leads, or led last.
+    pub current: usize,
+    /// When it began.
+    pub cell_began_ns: u64,
+    /// What it loads.
+    pub target: String,
+    /// What it does.
+    pub stage: Stage,
+    /// The last intervals of the stage, thinned out; of all cells under way together.
+    pub history: History,
+    /// The operations in the last interval.
+    pub ops: Vec<OpLine>,
+    /// Operations that failed since the cell began.
+    pub failed: u64,
+    /// How far the measurement is, in the rule's terms.
+    pub steady: Option<Steady>,
+    /// What may be limiting the result, busiest first.
+    pub limits: Vec<Limit>,
+    /// What was said, oldest first.
+    pub notes: VecDeque<String>,
+}
+
+/// A cell in the list.
+#[derive(Clone, Debug)]
+pub struct CellLine {
+    /// Its name.
+    pub name: String,
+    /// How far it is.
+    pub state: State,
+    /// Its result in a few words, once there is one.
+    pub outcome: String,
+    /// How long it is expected to take, in seconds.
+    pub expected_s: f64,
+    /// How long it took, in seconds, once it ended.
+    pub took_s: Option<f64>,
+    /// Its workers.
+    pub workers: u32,
+    /// What they do, in a letter of fio's progress line: `r` reads by chance, `W` writes in order.
+    pub letter: char,
+}
+
+/// A cell under way.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// Its place among all cells.
+    pub cell: usize,
+    began_ns: u64,
+    target: String,
+    stage: Stage,
+    /// Its last interval.
+    last: Option<Arc<Interval>>,
+}
+
+/// A stage under way.
+#[derive(Clone, Debug, Default)]
+pub struct Stage {
+    /// `prepare`, `warm-up`, `measure`, `verify`, `clean-up`.
+    pub name: String,
+    /// When it began, on the reactors' clock.
+    pub began_ns: u64,
+    /// How long it takes at most, in seconds, when that is known.
+    pub at_most_s: Option<f64>,
+    /// Time passes in the target's simulation, not here.
+    pub simulated: bool,
+    /// Seconds of the target's time that were seen in intervals.
+    pub seen_s: f64,
+    /// Bytes that it will move in all, when that is known.
+    pub bytes_expected: Option<u64>,
+    /// Bytes moved.
+    pub bytes: u64,
+}
+
+/// One kind of operation in the last interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpLine {
+    /// Which.
+    pub kind: OpKind,
+    /// A second.
+    pub ops_per_s: f64,
+    /// A second.
+    pub bytes_per_s: f64,
+    /// Response times in nanoseconds.
+    pub p50_ns: u64,
+    /// As above.
+    pub p99_ns: u64,
+    /// As above.
+    pub max_ns: u64,
+    /// Failed in the interval.
+    pub failed: u64,
+}
+
+impl OpLine {
+    fn nothing(kind: OpKind) -> Self {
+        OpLine { kind, ops_per_s: 0.0, bytes_per_s: 0.0, p50_ns: 0, p99_ns: 0, max_ns: 0, failed: 0 }
+    }
+}
+
+/// The rule's view of the measurement.
+#[derive(Clone, Debug, Default)]
+pub struct Steady {
+    /// Its name.
+    pub rule: String,
+    /// When it looks next, in seconds since the measurement began.
+    pub next_look_s: f64,
+    /// Its conditions as they stood at the last look.
+    pub criteria: Vec<Criterion>,
+}
+
+/// Something that may hold the result back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// What.
+    pub name: String,
+    /// How much of it is used, 0 to 1; above 1 it overflows.
+    pub share: f64,
+    /// In words.
+    pub text: String,
+}
+
+/// A moment of the past.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Seconds since the stage began.
+    pub at_s: f64,
+    /// All operations a second.
+    pub ops_per_s: f64,
+    /// All bytes a second.
+    pub bytes_per_s: f64,
+    /// Response times over all kinds, in nanoseconds.
+    pub p50_ns: f64,
+    /// As above.
+    pub p99_ns: f64,
+}
+
+/// Points of a stage, as many as can be shown.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    points: Vec<Point>,
+    /// Every how many intervals a point is kept, less one.
+    skip: u32,
+    skipped: u32,
+}
+
+impl History {
+    fn push(&mut self, point: Point) {
+        if self.skipped < self.skip {
+            self.skipped += 1;
+            return;
+        }
+        self.skipped = 0;
+        if self.points.len() == MOST_POINTS {
+            let mut keep = false;
+            self.points.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.skip = self.skip * 2 + 1;
+        }
+        self.points.push(point);
+    }
+
+    /// The points, oldest first.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+}
+
+impl RunProgress {
+    /// A cell begins.
+    pub fn begin_cell(&mut self, index: usize, target: &str, now_ns: u64) {
+        if self.running.is_empty() {
+            self.failed = 0;
+        }
+        let target = target.to_owned();
+        self.running.push(Running { cell: index, began_ns: now_ns, target, ..Running::default() });
+        if let Some(cell) = self.cells.get_mut(index) {
+            cell.state = State::Running;
+        }
+        if self.running.len() == 1 {
+            self.lead();
+        }
+    }
+
+    /// A cell is over.
+    pub fn end_cell(&mut self, index: usize, state: State, outcome: String, now_ns: u64) {
+        let Some(at) = self.running.iter().position(|running| running.cell == index) else { return };
+        let ended = self.running.remove(at);
+        let took_s = now_ns.saturating_sub(ended.began_ns) as f64 / 1e9;
+        if let Some(cell) = self.cells.get_mut(index) {
+            cell.state = state;
+            cell.outcome = outcome;
+            cell.took_s = Some(took_s);
+        }
+        if at == 0 {
+            self.lead();
+        }
+    }
+
+    /// The first of those under way is shown.
+    fn lead(&mut self) {
+        self.stage = Stage::default();
+        self.steady = None;
+        self.limits.clear();
+        if let Some(first) = self.running.first() {
+            self.current = first.cell;
+            self.cell_began_ns = first.began_ns;
+            self.target = first.target.clone();
+            self.stage = first.stage.clone();
+        } else {
+            self.history = History::default();
+            self.ops.clear();
+        }
+    }
+
+    /// True when this is the cell whose stage is shown.
+    pub fn leads(&self, index: usize) -> bool {
+        self.running.first().is_none_or(|first| first.cell == index)
+    }
+
+    /// A stage of a cell begins; one of none is shown at once.
+    pub fn begin_stage(&mut self, cell: Option<usize>, stage: Stage) {
+        let running = self.running.iter_mut().find(|running| Some(running.cell) == cell);
+        if let Some(running) = running {
+            running.stage = stage.clone();
+            running.last = None;
+        }
+        if cell.is_none_or(|cell| self.leads(cell)) {
+            self.stage = stage;
+            self.history = History::default();
+            self.ops.clear();
+        }
+    }
+
+    /// Takes an interval of a cell's stage in.
+    pub fn interval(&mut self, cell: usize, interval: &Interval) {
+        if interval.length_ns == 0 {
+            return;
+        }
+        self.failed += interval.failed();
+        let leads = self.leads(cell);
+        if let Some(running) = self.running.iter_mut().find(|running| running.cell == cell) {
+            running.stage.seen_s = (interval.start_ns + interval.length_ns) as f64 / 1e9;
+            running.stage.bytes += interval.bytes();
+            running.last = Some(Arc::new(interval.clone()));
+            if leads {
+                self.stage = running.stage.clone();
+            }
+        } else if self.running.is_empty() {
+            self.stage.bytes += interval.bytes();
+        }
+        if leads {
+            self.show();
+        }
+    }
+
+    /// What all cells under way did in their last intervals, together.
+    fn show(&mut self) {
+        let (mut all, mut lines) = (metrics::OpStats::default(), Vec::<(OpLine, metrics::OpStats)>::new());
+        let (mut ops_per_s, mut bytes_per_s) = (0.0, 0.0);
+        for interval in self.running.iter().filter_map(|running| running.last.as_deref()) {
+            let seconds = interval.length_ns as f64 / 1e9;
+            ops_per_s += interval.ok() as f64 / seconds;
+            bytes_per_s += interval.bytes() as f64 / seconds;
+            for (kind, stats) in interval.ops.iter().filter(|(_, stats)| !stats.is_empty()) {
+                all.merge(stats);
+                let at = lines.iter().position(|(line, _)| line.kind == *kind).unwrap_or_else(|| {
+                    lines.push((OpLine::nothing(*kind), metrics::OpStats::default()));
+                    lines.len() - 1
+                });
+                let (line, sum) = &mut lines[at];
+                line.ops_per_s += stats.ok as f64 / seconds;
+                line.bytes_per_s += stats.bytes as f64 / seconds;
+                line.failed += stats.failed();
+                sum.merge(stats);
+            }
+        }
+        self.history.push(Point {
+            at_s: self.stage.seen_s,
+            ops_per_s,
+            bytes_per_s,
+            p50_ns: all.response().quantile_ns(0.50) as f64,
+            p99_ns: all.response().quantile_ns(0.99) as f64,
+        });
+        let lines = lines.into_iter().map(|(line, stats)| OpLine {
+            p50_ns: stats.response().quantile_ns(0.50),
+            p99_ns: stats.response().quantile_ns(0.99),
+            max_ns: stats.response().max_ns(),
+            ..line
+        });
+        self.ops = lines.collect();
+        self.ops.sort_by_key(|op| op.kind);
+    }
+
+    /// Something was said.
+    pub fn note(&mut self, text: &str) {
+        if self.notes.len() == MOST_NOTES {
+            self.notes.pop_front();
+        }
+        self.notes.push_back(text.to_owned());
+    }
+
+    /// The last moment of the stage.
+    pub fn now(&self) -> Option<Point> {
+        self.history.points().last().copied()
+    }
+
+    /// Seconds that the stage has taken so far: of the target's time where that is simulated.
+    pub fn stage_elapsed_s(&self, now_ns: u64) -> f64 {
+        if self.stage.simulated {
+            return self.stage.seen_s;
+        }
+        now_ns.saturating_sub(self.stage.began_ns) as f64 / 1e9
+    }
+
+    /// Seconds until the cell and the whole run are over, by what cells took so far against what was expected of them.
+    /// `None` while nothing can be said.
+    pub fn eta_s(&self, now_ns: u64) -> Option<(f64, f64)> {
+        let ended = self.cells.iter().filter_map(|cell| Some((cell.took_s?, cell.expected_s)));
+        let (took, expected) = ended.fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
+        let ratio = if expected > 0.0 { took / expected } else { 1.0 };
+        let current = self.cells.get(self.current)?;
+        if current.state != State::Running || self.stage.simulated {
+            return None;
+        }
+        let elapsed = now_ns.saturating_sub(self.cell_began_ns) as f64 / 1e9;
+        let cell = (current.expected_s * ratio - elapsed).max(0.0);
+        let pending = self.cells.iter().filter(|cell| cell.state == State::Pending);
+        let rest: f64 = pending.map(|cell| cell.expected_s * ratio).sum();
+        Some((cell, cell + rest))
+    }
+
+    /// Cells that are over, whatever became of them.
+    pub fn ended(&self) -> usize {
+        let over = |cell: &&CellLine| !matches!(cell.state, State::Pending | State::Running);
+        self.cells.iter().filter(over).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{cell, interval};
+
+    #[test]
+    fn history_stays_bounded_and_spans_the_whole_stage() {
+        let mut model = RunProgress { cells: vec![cell("a", 10.0)], ..RunProgress::default() };
+        model.begin_cell(0, "null:", 0);
+        for index in 0..10_000 {
+            model.interval(0, &interval(index, &[(OpKind::Read, 3, 4096, 1000)]));
+        }
+        let points = model.history.points();
+        assert!(points.len() <= MOST_POINTS && points.len() > MOST_POINTS / 4, "{}", points.len());
+        assert_eq!(points[0].at_s, 1.0);
+        assert!(points.last().unwrap().at_s > 9_900.0);
+        assert_eq!(model.stage.bytes, 3 * 4096 * 10_000);
+    }
+
+    #[test]
+    fn the_time_left_follows_what_cells_really_took() {
+        let second = 1_000_000_000;
+        let mut model = RunProgress {
+            cells: vec![cell("a", 10.0), cell("b", 10.0), cell("c", 20.0)],
+            ..RunProgress::default()
+        };
+        model.begin_cell(0, "null:", 0);
+        assert_eq!(model.eta_s(4 * second), Some((6.0, 36.0)));
+        // Twice as fast as expected.
+        model.end_cell(0, State::Finished, String::new(), 5 * second);
+        assert_eq!(model.eta_s(5 * second), None);
+        model.begin_cell(1, "null:", 5 * second);
+        assert_eq!(model.eta_s(6 * second), Some((4.0, 14.0)));
+        // Later than expected: soon, not in the past.
+        assert_eq!(model.eta_s(30 * second), Some((0.0, 10.0)));
+        assert_eq!(model.ended(), 1);
+    }
+
+    #[test]
+    fn cells_at_the_same_time_are_added_up_and_the_next_leads_when_the_first_ends() {
+        let mut model =
+            RunProgress { cells: vec![cell("a", 10.0), cell("b", 10.0)], ..RunProgress::default() };
+        let stage = |name: &str| Stage { name: name.into(), ..Stage::default() };
+        model.begin_cell(0, "null:", 0);
+        model.begin_cell(1, "sim:", 5);
+        model.begin_stage(Some(0), stage("measure"));
+        model.begin_stage(Some(1), stage("warm-up"));
+        model.interval(1, &interval(0, &[(OpKind::Write, 7, 4096, 1000)]));
+        model.interval(0, &interval(0, &[(OpKind::Read, 3, 4096, 1000)]));
+        assert_eq!((model.now().unwrap().ops_per_s, model.ops.len()), (10.0, 2));
+        assert_eq!((model.stage.name.as_str(), model.stage.bytes), ("measure", 3 * 4096));
+        model.end_cell(0, State::Finished, String::new(), 10);
+        assert_eq!((model.stage.name.as_str(), model.current), ("warm-up", 1));
+        assert_eq!(model.target, "sim:");
+        model.end_cell(1, State::Finished, String::new(), 11);
+        assert_eq!((model.stage.name.as_str(), model.ended()), ("", 2));
+    }
+
+    #[test]
+    fn notes_stay_bounded() {
+        let mut model = RunProgress::default();
+        (0..500).for_each(|number| model.note(&number.to_string()));
+        assert_eq!(model.notes.len(), MOST_NOTES);
+        assert_eq!(model.notes.back().unwrap(), "499");
+    }
+}

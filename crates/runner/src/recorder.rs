@@ -1,0 +1,192 @@
+//! What is kept of a run while it goes on: intervals, events and results go into the results file as they come.
+
+use jiff::Timestamp;
+use metrics::Interval;
+use stats::{SteadyOutcome, Window};
+use store::{CellRecord, Event, HOSTS_KEPT, HostRecord, Store, StoreError, Writer};
+
+use super::figures::{Figures, Sums};
+use crate::timestamp::now;
+
+/// Writes one run's results. The first failure to write is kept: nothing more is measured then.
+pub struct Recorder {
+    store: Store,
+    writer: Writer,
+    run: String,
+    /// Intervals of single hosts are kept.
+    each_host: bool,
+    failure: Option<String>,
+}
+
+impl Recorder {
+    /// Writes to `run`, which is in the file already.
+    ///
+    /// # Errors
+    /// As [`Store::writer`].
+    pub fn new(store: Store, run: &str) -> Result<Self, StoreError> {
+        let writer = store.writer(run)?;
+        Ok(Self { store, writer, run: run.to_owned(), each_host: true, failure: None })
+    }
+
+    /// Keeps an interval. False once results cannot be written any more: there is no point in measuring on.
+    pub fn interval(&mut self, cell: u32, stage: &str, trial: u32, interval: &Interval) -> bool {
+        if self.failure.is_none() {
+            let written = self.writer.interval(cell, stage, trial, interval);
+            self.note(written);
+        }
+        self.failure.is_none()
+    }
+
+    /// Keeps the hosts of the fleet, before anything is measured. Of more than [`HOSTS_KEPT`] no intervals of their own
+    /// are kept.
+    pub fn hosts(&mut self, hosts: &[HostRecord]) {
+        self.each_host = hosts.len() <= HOSTS_KEPT;
+        let written = self.store.keep_hosts(&self.run, hosts);
+        self.note(written);
+    }
+
+    /// Keeps an interval of one host beside that of the whole, which has the same number. False once results cannot be
+    /// written any more.
+    pub fn host_interval(
+        &mut self,
+        cell: u32,
+        stage: &str,
+        trial: u32,
+        host: &str,
+        interval: &Interval,
+    ) -> bool {
+        if self.failure.is_none() && self.each_host {
+            let written = self.writer.host_interval(cell, stage, trial, host, interval);
+            self.note(written);
+        }
+        self.failure.is_none()
+    }
+
+    /// Keeps what a host reported of itself; `at_ns` since the measured window began. For at most one a second and host.
+    pub fn sample(&mut self, cell: u32, host: &str, at_ns: u64, sample: &impl serde::Serialize) {
+        if self.failure.is_none() && self.each_host {
+            let written = self.writer.sample(cell, host, at_ns, sample);
+            self.note(written);
+        }
+    }
+
+    /// The figures of one host over the window that is reported of the whole. Where its intervals are not kept (a large
+    /// fleet), those of its whole measurement, which is `total`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn host_figures(
+        &mut self,
+        cell: u32,
+        trial: u32,
+        host: &str,
+        window: Window,
+        total: &Interval,
+    ) -> Result<Figures, StoreError> {
+        let mut sums = Sums::default();
+        if !self.each_host {
+            sums.add(total);
+            return Ok(sums.finish(None));
+        }
+        self.writer.flush()?;
+        let place = (crate::stages::MEASURE, trial, host);
+        for interval in self.store.host_intervals(&self.run, cell, place, window.first..window.end)? {
+            sums.add(&interval?);
+        }
+        Ok(sums.finish(None))
+    }
+
+    /// Keeps what happened.
+    pub fn event(&mut self, cell: Option<u32>, kind: &str, text: impl Into<String>) {
+        if self.failure.is_some() {
+            return;
+        }
+        let event = Event { at: now(), cell, kind: kind.to_owned(), text: text.into() };
+        let written = self.writer.event(&event);
+        self.note(written);
+    }
+
+    /// All that happened so far in the run, oldest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn events(&mut self) -> Result<Vec<Event>, StoreError> {
+        self.writer.flush()?;
+        self.store.events(&self.run)
+    }
+
+    /// A cell begins.
+    pub fn begin_cell(&mut self, index: u32, at: Timestamp) {
+        let written = self.store.begin_cell(&self.run, index, at);
+        self.note(written);
+    }
+
+    /// A cell is over.
+    pub fn finish_cell(&mut self, record: &CellRecord) {
+        // What the end of a cell says is tried even where its intervals could not be kept.
+        let flushed = self.writer.flush();
+        self.note(flushed);
+        let written = self.store.finish_cell(&self.run, record);
+        self.note(written);
+    }
+
+    /// The run is over.
+    pub fn finish_run(&mut self, state: store::State) {
+        let flushed = self.writer.flush();
+        self.note(flushed);
+        let state = if self.failure.is_some() { store::State::Failed } else { state };
+        let written = self.store.finish_run(&self.run, state, now());
+        self.note(written);
+    }
+
+    /// The figures of a window of a measurement, read back from the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn figures(
+        &mut self,
+        cell: u32,
+        trial: u32,
+        window: Window,
+        steady: Option<&SteadyOutcome>,
+    ) -> Result<(Figures, Span), StoreError> {
+        self.writer.flush()?;
+        let mut sums = Sums::default();
+        let mut span: Option<Span> = None;
+        for interval in
+            self.store.intervals(&self.run, cell, crate::stages::MEASURE, trial, window.first..window.end)?
+        {
+            let interval = interval?;
+            let end_s = (interval.start_ns + interval.length_ns) as f64 / 1e9;
+            let start_s = span.map_or(interval.start_ns as f64 / 1e9, |span| span.start_s);
+            span = Some(Span { start_s, end_s });
+            sums.add(&interval);
+        }
+        Ok((sums.finish(steady), span.unwrap_or_default()))
+    }
+
+    /// Why results cannot be written any more, if so.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
+    /// The file, once nothing more is written.
+    pub fn into_store(self) -> Store {
+        self.store
+    }
+
+    fn note(&mut self, written: Result<(), StoreError>) {
+        if let Err(error) = written {
+            self.failure.get_or_insert_with(|| error.to_string());
+        }
+    }
+}
+
+/// A stretch of a measurement, in seconds since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Span {
+    /// Its beginning.
+    pub start_s: f64,
+    /// Its end.
+    pub end_s: f64,
+}

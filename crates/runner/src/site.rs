@@ -1,0 +1,289 @@
+//! A target as all hosts of the crew that work on a cell have it open.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use experiment::{CacheControl, Cell, FailurePolicy, Launcher, Sharing};
+use fleet::{Act, LayOutStep, Reply, SiteFacts, SiteId, Trouble};
+use targets::Entered;
+
+use super::context::{Context, Fault};
+
+/// Values of one fact that are shown when hosts differ.
+const MOST_VALUES: usize = 4;
+
+/// An open target.
+pub struct Site {
+    /// Its number.
+    pub id: SiteId,
+    /// Each host that has it open, with what it says of its part.
+    facts: Vec<(usize, SiteFacts)>,
+    /// One place for all hosts: its first host makes and removes it.
+    shared: bool,
+}
+
+impl Site {
+    /// Opens a cell's target on all hosts that are there.
+    ///
+    /// # Errors
+    /// A host refuses: one line, with its name where there are several; or none is left.
+    pub fn open(context: &Context, cell: &Cell) -> Result<Self, Fault> {
+        let id = context.next_site();
+        let members = context.crew.alive();
+        let openings = context.approach().openings(cell, id, &members).map_err(Fault::Failed)?;
+        let answers = context.crew.open(openings);
+        let sharing = context.sharing();
+        let mut site = Self { id, facts: Vec::new(), shared: sharing != Sharing::Own };
+        site.facts = site.settle(context, answers)?;
+        Ok(site)
+    }
+
+    /// What hosts answered. A refusal of one is that of all; a lost one is left out, if the run may go on without it.
+    fn settle<T>(
+        &self,
+        context: &Context,
+        answers: Vec<(usize, Result<T, Trouble>)>,
+    ) -> Result<Vec<(usize, T)>, Fault> {
+        let mut good = Vec::new();
+        let mut lost = None;
+        for (member, answer) in answers {
+            match answer {
+                Ok(answer) => good.push((member, answer)),
+                Err(Trouble::Refused(refusal)) if refusal.stopped => return Err(Fault::Interrupted),
+                Err(Trouble::Refused(refusal)) => {
+                    return Err(Fault::Failed(context.of_host(member, &refusal.text)));
+                }
+                Err(Trouble::Lost(why)) => lost = Some(context.of_host(member, &why)),
+            }
+        }
+        match lost {
+            Some(why) if good.is_empty() => Err(Fault::Failed(format!("no host is left: {why}"))),
+            Some(why) if context.policy() != FailurePolicy::GoOn || self.shared => Err(Fault::Lost(why)),
+            _ => Ok(good),
+        }
+    }
+
+    /// Hosts that have it open and are there.
+    pub fn members(&self, context: &Context) -> Vec<usize> {
+        let alive = context.crew.alive();
+        self.facts.iter().map(|(member, _)| *member).filter(|member| alive.contains(member)).collect()
+    }
+
+    /// Asks all hosts to do something.
+    ///
+    /// # Errors
+    /// A host refuses, or is lost and the policy is not to go on.
+    pub fn ask(&self, context: &Context, act: &Act) -> Result<Vec<(usize, Reply)>, Fault> {
+        let members = self.members(context);
+        self.settle(context, context.crew.act(&members, self.id, act))
+    }
+
+    /// Asks all hosts to do something that says nothing.
+    ///
+    /// # Errors
+    /// As [`Site::ask`].
+    pub fn act(&self, context: &Context, act: &Act) -> Result<(), Fault> {
+        self.ask(context, act).map(drop)
+    }
+
+    /// Makes the place, or each host's, or enters it again.
+    ///
+    /// # Errors
+    /// As [`Site::ask`].
+    pub fn prepare(&self, context: &Context) -> Result<Entered, Fault> {
+        let members = self.members(context);
+        let (first, others) = match (self.shared, members.split_first()) {
+            (true, Some((first, others))) => (vec![*first], others.to_vec()),
+            _ => (members, Vec::new()),
+        };
+        if self.shared && first.first().is_some_and(|first| *first != 0) {
+            // The host that made the place is lost.
+            self.settle(context, context.crew.act(&first, self.id, &Act::Inherit))?;
+        }
+        let answers = self.settle(context, context.crew.act(&first, self.id, &Act::Prepare))?;
+        self.settle(context, context.crew.act(&others, self.id, &Act::Adopt))?;
+        let new = |(_, reply): &(usize, Reply)| matches!(reply, Reply::Entered { new: true });
+        Ok(if answers.iter().any(new) { Entered::New } else { Entered::Existing })
+    }
+
+    /// Of which generation the data is that lies there, if it is the same everywhere.
+    pub fn held_generation(&self, context: &Context) -> Option<u32> {
+        let answers = self.ask(context, &Act::HeldGeneration).ok()?;
+        let mut held = answers.into_iter().map(|(_, reply)| match reply {
+            Reply::Generation(held) => held,
+            _ => None,
+        });
+        let first = held.next()??;
+        held.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// Does to the hosts' caches what is asked; what was really done, in words.
+    ///
+    /// # Errors
+    /// As [`Site::ask`].
+    pub fn cache(&self, context: &Context, wanted: CacheControl) -> Result<String, Fault> {
+        let said = self.ask(context, &Act::Cache(wanted))?.into_iter().filter_map(|(member, reply)| {
+            if let Reply::Said(text) = reply { Some((member, text)) } else { None }
+        });
+        Ok(alike(context, said.collect()))
+    }
+
+    /// What the results must say of the target.
+    pub fn target_facts(&self, context: &Context) -> BTreeMap<String, String> {
+        let mut by_name: BTreeMap<String, Vec<(usize, String)>> = BTreeMap::new();
+        for (member, reply) in self.ask(context, &Act::Facts).unwrap_or_default() {
+            let Reply::Facts(facts) = reply else { continue };
+            for (name, value) in facts {
+                by_name.entry(name).or_default().push((member, value));
+            }
+        }
+        by_name.into_iter().map(|(name, values)| (name, alike(context, values))).collect()
+    }
+
+    /// Looks at the files of a job on every host; what must move bytes before the load.
+    ///
+    /// # Errors
+    /// As [`Site::ask`].
+    pub fn lay_out(&self, context: &Context) -> Result<(Vec<LayOutStep>, BTreeSet<u64>), Fault> {
+        let mut all: Vec<LayOutStep> = Vec::new();
+        let mut disks = BTreeSet::new();
+        for (_, reply) in self.ask(context, &Act::LayOut)? {
+            let Reply::LaidOut { steps, devices } = reply else { continue };
+            for (at, step) in steps.into_iter().enumerate() {
+                match all.get_mut(at) {
+                    Some(known) => known.bytes += step.bytes,
+                    None => all.push(step),
+                }
+            }
+            // Numbers of devices mean something on this host only.
+            if context.crew.is_local() {
+                disks.extend(devices);
+            }
+        }
+        Ok((all, disks))
+    }
+
+    /// Removes what all hosts made, the lost ones' too where that can be reached from another host.
+    ///
+    /// # Errors
+    /// The first that could not be removed; it stays in its host's journal.
+    pub fn remove(&self, context: &Context) -> Result<(), Fault> {
+        let mut members = self.members(context);
+        if self.shared {
+            members.truncate(1);
+        }
+        self.settle(context, context.crew.act(&members, self.id, &Act::RemoveAll)).map(drop)
+    }
+
+    /// Removes what hosts made that are lost, through one that is left, where the target can be reached from there. They may
+    /// do that themselves when they find that nobody leads; nobody minds.
+    ///
+    /// # Errors
+    /// What is left behind, and on which host.
+    pub fn remove_of_lost(context: &Context, cell: &Cell) -> Result<(), Fault> {
+        let alive = context.crew.alive();
+        let lost: Vec<usize> = (0..context.hosts.len()).filter(|member| !alive.contains(member)).collect();
+        let Some(heir) = alive.first().copied().filter(|_| !lost.is_empty()) else { return Ok(()) };
+        let here =
+            context.plan.fleet.as_ref().is_some_and(|fleet| matches!(fleet.launcher, Launcher::Local { .. }));
+        let reachable = here || ["nfs:", "s3:"].iter().any(|scheme| cell.target.url.starts_with(scheme));
+        if context.sharing() == Sharing::Own && !reachable {
+            let hosts: Vec<&str> = lost.iter().map(|member| &*context.hosts[*member]).collect();
+            return Err(Fault::Failed(format!(
+                "{} may be left behind on {}, which cannot be reached; next: run `manometer cleanup` there",
+                cell.target.url,
+                hosts.join(", ")
+            )));
+        }
+        if context.sharing() != Sharing::Own {
+            return Ok(());
+        }
+        for member in lost {
+            let id = context.next_site();
+            let mut opening = context.approach().openings(cell, id, &[member]).map_err(Fault::Failed)?;
+            opening.iter_mut().for_each(|(at, _)| *at = heir);
+            let site = Self { id, facts: vec![(heir, SiteFacts::default())], shared: false };
+            site.settle(context, context.crew.open(opening))?;
+            site.act(context, &Act::Inherit)?;
+            let removed = site.act(context, &Act::RemoveAll);
+            site.close(context);
+            removed?;
+        }
+        Ok(())
+    }
+
+    /// Hosts that it was opened on.
+    pub fn hosts(&self) -> usize {
+        self.facts.len()
+    }
+
+    /// The smallest memory in which a host can cache files, in bytes.
+    pub fn cache_bytes(&self) -> Option<u64> {
+        self.facts.iter().filter_map(|(_, facts)| facts.cache_bytes).min()
+    }
+
+    /// `files`, `objects` or `device`.
+    pub fn kind(&self) -> &str {
+        self.facts.first().map_or("", |(_, facts)| &facts.kind)
+    }
+
+    /// Files or objects of one host.
+    pub fn objects(&self) -> u64 {
+        self.facts.first().map_or(0, |(_, facts)| facts.objects)
+    }
+
+    /// Size of each, in bytes.
+    pub fn item_bytes(&self) -> u64 {
+        self.facts.first().map_or(0, |(_, facts)| facts.item_bytes)
+    }
+
+    /// Bytes of all hosts' files together.
+    pub fn bytes(&self) -> u64 {
+        self.facts.iter().map(|(_, facts)| facts.bytes).sum()
+    }
+
+    /// Stages take no time.
+    pub fn virtual_clock(&self) -> bool {
+        self.facts.iter().any(|(_, facts)| facts.virtual_clock)
+    }
+
+    /// Reads may come from a host's page cache.
+    pub fn uses_page_cache(&self) -> bool {
+        self.facts.iter().any(|(_, facts)| facts.page_cache)
+    }
+
+    /// Files of a job are laid out right before it.
+    pub fn lays_out_late(&self) -> bool {
+        self.facts.iter().any(|(_, facts)| facts.lays_out_late)
+    }
+
+    /// Forgets the target; nothing is removed.
+    pub fn close(&self, context: &Context) {
+        // A host that is lost has forgotten it, too.
+        let _ = context.crew.act(&self.members(context), self.id, &Act::Close);
+    }
+}
+
+/// Values of several hosts as one text: that of all, or each with its hosts.
+fn alike(context: &Context, values: Vec<(usize, String)>) -> String {
+    let mut hosts_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let names = context.crew.names();
+    for (member, value) in values {
+        hosts_of.entry(value).or_default().push(names[member].clone());
+    }
+    if hosts_of.len() == 1 {
+        return hosts_of.into_keys().next().unwrap_or_default();
+    }
+    let more = hosts_of.len().saturating_sub(MOST_VALUES);
+    let mut parts: Vec<String> = hosts_of
+        .into_iter()
+        .take(MOST_VALUES)
+        .map(|(value, hosts)| match hosts.len() {
+            1..=3 => format!("{value} ({})", hosts.join(", ")),
+            many => format!("{value} ({many} hosts)"),
+        })
+        .collect();
+    if more > 0 {
+        parts.push(format!("{more} other values"));
+    }
+    parts.join("; ")
+}

@@ -1,0 +1,186 @@
+//! Ending a run from outside: a signal, a request to a service, a caller that has seen enough.
+//!
+//! A token belongs to one run. Whoever holds a clone can end that run, and no other.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use engine::Control;
+use provision::Cancel;
+
+/// Who or what ended a run before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// SIGINT: Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+    /// SIGHUP: the terminal or the ssh session is gone.
+    HangUp,
+    /// The program that started the run.
+    Caller,
+}
+
+impl StopReason {
+    /// As results and messages name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            StopReason::Interrupt => "SIGINT",
+            StopReason::Terminate => "SIGTERM",
+            StopReason::HangUp => "SIGHUP",
+            StopReason::Caller => "a request",
+        }
+    }
+}
+
+/// Ends a run when it is told to. Clones share one state.
+#[derive(Clone, Default)]
+pub struct StopToken(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    cancel: Cancel,
+    parts: Mutex<Parts>,
+}
+
+#[derive(Default)]
+struct Parts {
+    /// The first reason that came.
+    reason: Option<StopReason>,
+    /// The stages under way.
+    stages: Vec<Stage>,
+    /// Number of the next of them.
+    next: u64,
+    /// What exists until the run has cleaned up, and the command that removes it.
+    leftovers: Option<String>,
+}
+
+/// A stage under way.
+struct Stage {
+    number: u64,
+    control: Control,
+    /// It is a measurement that ends well by itself once it sees the request.
+    ends_well: bool,
+}
+
+/// A stage that the token reaches until this is dropped.
+pub struct Governed {
+    token: StopToken,
+    number: u64,
+}
+
+impl Governed {
+    /// From now on the stage ends well by itself when it sees that the run is to end: [`StopToken::finish`] does not stop it.
+    pub fn ends_well(&self) {
+        let mut parts = self.token.parts();
+        if let Some(stage) = parts.stages.iter_mut().find(|stage| stage.number == self.number) {
+            stage.ends_well = true;
+        }
+    }
+}
+
+impl Drop for Governed {
+    fn drop(&mut self) {
+        self.token.parts().stages.retain(|stage| stage.number != self.number);
+    }
+}
+
+impl StopToken {
+    /// A token that nobody has used yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Parts> {
+        self.0.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the run well: a measurement under way ends with its interval and is kept, anything else stops; what was created is
+    /// removed.
+    pub fn finish(&self, reason: StopReason) {
+        self.end(reason, |stage| stage.ends_well);
+    }
+
+    /// Ends the run now: whatever is under way stops; what was created is removed.
+    pub fn stop(&self, reason: StopReason) {
+        self.end(reason, |_| false);
+    }
+
+    /// Stops the stages that do not end well by themselves; management calls are given up unless a stage is waited for.
+    fn end(&self, reason: StopReason, ends_well: impl Fn(&Stage) -> bool) {
+        let mut parts = self.parts();
+        parts.reason.get_or_insert(reason);
+        if !parts.stages.iter().any(&ends_well) {
+            self.0.cancel.cancel();
+        }
+        parts.stages.iter().filter(|stage| !ends_well(stage)).for_each(|stage| stage.control.stop());
+    }
+
+    /// The switch that gives up management calls.
+    pub fn cancel(&self) -> &Cancel {
+        &self.0.cancel
+    }
+
+    /// True once the run is to end.
+    pub fn is_requested(&self) -> bool {
+        self.reason().is_some()
+    }
+
+    /// The first reason that came.
+    pub fn reason(&self) -> Option<StopReason> {
+        self.parts().reason
+    }
+
+    /// Lets the stage that is about to begin be stopped through `control`; at once, if the run is to end already.
+    pub fn governs(&self, control: &Control) -> Governed {
+        let mut parts = self.parts();
+        if parts.reason.is_some() {
+            control.stop();
+        }
+        let number = parts.next;
+        parts.next += 1;
+        parts.stages.push(Stage { number, control: control.clone(), ends_well: false });
+        drop(parts);
+        Governed { token: self.clone(), number }
+    }
+
+    /// Sets what a process that leaves without waiting for the run would leave behind, and the command that removes it.
+    pub fn set_leftovers(&self, text: Option<String>) {
+        self.parts().leftovers = text;
+    }
+
+    /// What a process that leaves now would leave behind.
+    pub fn leftovers(&self) -> Option<String> {
+        self.parts().leftovers.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_that_ends_well_is_not_stopped_by_the_first_request() {
+        let token = StopToken::new();
+        let (measuring, filling) = (Control::new(), Control::new());
+        let governed = token.governs(&measuring);
+        governed.ends_well();
+        let _filling = token.governs(&filling);
+        token.finish(StopReason::Interrupt);
+        assert!(filling.is_stopped() && !measuring.is_stopped());
+        assert!(!token.cancel().is_cancelled(), "the measurement is waited for");
+        token.stop(StopReason::Terminate);
+        assert!(measuring.is_stopped() && token.cancel().is_cancelled());
+        assert_eq!(token.reason(), Some(StopReason::Interrupt), "the first counts");
+    }
+
+    #[test]
+    fn a_token_reaches_stages_that_begin_later_and_no_other_run() {
+        let (token, other) = (StopToken::new(), StopToken::new());
+        token.stop(StopReason::Caller);
+        let (late, foreign) = (Control::new(), Control::new());
+        let _late = token.governs(&late);
+        let _foreign = other.governs(&foreign);
+        assert!(late.is_stopped() && !foreign.is_stopped());
+        assert!(token.is_requested() && !other.is_requested());
+    }
+}

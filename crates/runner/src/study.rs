@@ -1,0 +1,243 @@
+//! Several measurements at different rates: the highest rate at which a goal holds, and the latency/throughput curve.
+//!
+//! Each is an open loop, so that an overloaded target cannot slow the load down to what it likes (coordinated
+//! omission), and a rate counts as held only if the target kept it: a growing backlog is a failure, however good the
+//! latency of what was answered.
+
+use experiment::{Arrivals, Cell, Gate, Study};
+use store::StudyPoint;
+use units::OpRate;
+
+use super::cell_group::{CellGroup, StartSlot};
+use super::context::{Context, Fault};
+use super::data_sets::Ready;
+use super::gates;
+use super::measure::{Measured, Task, measure};
+use super::site::Site;
+
+/// Trials of a search at most: a bracket of a thousand to one is halved to 0.1 % in twenty.
+const MOST_TRIALS: usize = 40;
+/// Points of a sweep that names no rates.
+const STEPS: u32 = 10;
+/// A rate is kept when this share of it was done, and no more than the rest waits at the end.
+const KEPT: f64 = 0.98;
+
+/// What a study found.
+pub struct Found {
+    /// The measurements, in the order in which they were made.
+    pub points: Vec<StudyPoint>,
+    /// The highest rate that held, of a search.
+    pub rate: Option<f64>,
+    /// The measurement that stands for the cell.
+    pub best: Measured,
+    /// The rate of that.
+    pub best_arrivals: Arrivals,
+    /// All measurements' failed operations.
+    pub failed: u64,
+    /// In one line.
+    pub summary: String,
+    /// A signal ended it.
+    pub interrupted: bool,
+}
+
+/// Makes a study.
+///
+/// # Errors
+/// Nothing could be measured.
+pub fn carry_out(
+    context: &Context,
+    cell: &Cell,
+    study: &Study,
+    (site, ready): (&Site, &Ready),
+    (group, place): (&CellGroup, StartSlot),
+) -> Result<Found, Fault> {
+    let seconds = match study {
+        Study::Find { trial_s, .. } => *trial_s,
+        Study::Sweep { point_s, .. } => *point_s,
+    };
+    let goal = match study {
+        Study::Find { goal, .. } => Some(goal),
+        Study::Sweep { .. } => None,
+    };
+    let mut trials = Trials {
+        context,
+        cell,
+        site,
+        ready,
+        group,
+        place,
+        seconds,
+        goal,
+        made: Vec::new(),
+        best: None,
+        failed: 0,
+    };
+    let outcome = match study {
+        Study::Find { from_ops_per_s, to_ops_per_s, tolerance, goal, .. } => {
+            trials.find(goal, *from_ops_per_s, *to_ops_per_s, *tolerance)
+        }
+        Study::Sweep { rates_ops_per_s, .. } => trials.sweep(rates_ops_per_s),
+    };
+    let (rate, summary, interrupted) = match outcome {
+        Ok((rate, summary)) => (rate, summary, false),
+        Err(Fault::Interrupted) if trials.best.is_some() => {
+            (None, "interrupted before it was over".to_owned(), true)
+        }
+        Err(fault) => return Err(fault),
+    };
+    let Some((best, best_arrivals, _)) = trials.best else { return Err(Fault::Interrupted) };
+    Ok(Found { points: trials.made, rate, best, best_arrivals, failed: trials.failed, summary, interrupted })
+}
+
+/// The measurements of a study so far.
+struct Trials<'a> {
+    context: &'a Context,
+    cell: &'a Cell,
+    site: &'a Site,
+    ready: &'a Ready,
+    group: &'a CellGroup,
+    place: StartSlot,
+    seconds: f64,
+    goal: Option<&'a Gate>,
+    made: Vec<StudyPoint>,
+    /// With its rate, and whether it held.
+    best: Option<(Measured, Arrivals, bool)>,
+    failed: u64,
+}
+
+impl Trials<'_> {
+    /// The highest rate at which the goal holds, by bisection.
+    fn find(
+        &mut self,
+        goal: &Gate,
+        from: f64,
+        to: f64,
+        tolerance: f64,
+    ) -> Result<(Option<f64>, String), Fault> {
+        let (mut low, mut high) = (from, to);
+        if high <= 0.0 {
+            high = self.at(Arrivals::Closed)?.ops_per_s;
+        }
+        let goal = &goal.text;
+        if high <= low || !self.rate(low)?.held {
+            return Ok((None, format!("{goal} does not hold even at {}", OpRate(low))));
+        }
+        if self.rate(high)?.held {
+            let more =
+                if to > 0.0 { ", the highest rate that was tried" } else { ", what a closed loop reaches" };
+            return Ok((Some(high), format!("{goal} holds up to {}{more}", OpRate(high))));
+        }
+        while (high - low) / high > tolerance && self.made.len() < MOST_TRIALS {
+            // A wide bracket is halved in proportion, a narrow one in the middle.
+            let middle = if high > 4.0 * low { (high * low).sqrt() } else { f64::midpoint(high, low) };
+            if self.rate(middle)?.held {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Ok((Some(low), format!("{goal} holds up to {} and not at {}", OpRate(low), OpRate(high))))
+    }
+
+    /// One measurement at each rate.
+    fn sweep(&mut self, rates: &[f64]) -> Result<(Option<f64>, String), Fault> {
+        let rates = if rates.is_empty() {
+            let ceiling = self.at(Arrivals::Closed)?.ops_per_s;
+            (1..=STEPS).map(|step| ceiling * f64::from(step) / f64::from(STEPS)).collect()
+        } else {
+            rates.to_vec()
+        };
+        let mut kept = None;
+        for rate in &rates {
+            if self.rate(*rate)?.held {
+                kept = Some(*rate);
+            }
+        }
+        let kept =
+            kept.map_or("none of the rates was kept".into(), |rate| format!("kept up to {}", OpRate(rate)));
+        Ok((None, format!("{} rates, {kept}", rates.len())))
+    }
+
+    fn rate(&mut self, ops_per_s: f64) -> Result<StudyPoint, Fault> {
+        let arrivals = match self.cell.workload.arrivals {
+            Arrivals::Poisson { .. } => Arrivals::Poisson { ops_per_s },
+            _ => Arrivals::Constant { ops_per_s },
+        };
+        self.at(arrivals)
+    }
+
+    /// One measurement; a signal ends the study with what it has.
+    fn at(&mut self, arrivals: Arrivals) -> Result<StudyPoint, Fault> {
+        let trial = self.made.len() as u32;
+        let offered = match arrivals {
+            Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
+            _ => 0.0,
+        };
+        let task = Task::trial(self.cell, self.site, self.ready, trial, arrivals.clone(), self.seconds);
+        let measured = measure(self.context, &task, self.group, &mut self.place)?;
+        let goal_holds =
+            self.goal.is_none_or(|goal| gates::judge_one(goal, gates::of_op(goal, &measured.figures)).passed);
+        let kept = offered == 0.0 || keeps(&measured, offered);
+        let total = &measured.figures.total.result;
+        let point = StudyPoint {
+            offered_ops_per_s: offered,
+            ops_per_s: total.ops_per_s.mean,
+            bytes_per_s: total.bytes_per_s.mean,
+            response: total.response,
+            deepest_backlog: measured.result.deepest_backlog,
+            held: kept && goal_holds,
+        };
+        self.failed += measured.failed();
+        self.say(&point, kept);
+        self.made.push(point.clone());
+        let interrupted = measured.interrupted;
+        let ended_by_errors = measured.ended_by_errors(self.cell.errors);
+        // A rate that held stands for the cell, the highest of them; else the most that was done.
+        let holds = point.held && offered > 0.0;
+        let better = self.best.as_ref().is_none_or(|(best, _, best_holds)| match (holds, *best_holds) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => point.ops_per_s > best.figures.total.result.ops_per_s.mean,
+        });
+        if better {
+            self.best = Some((measured, arrivals, holds));
+        }
+        if interrupted {
+            return Err(Fault::Interrupted);
+        }
+        if ended_by_errors {
+            return Err(Fault::Failed(format!("errors ended the measurement at {}", OpRate(offered))));
+        }
+        Ok(point)
+    }
+
+    fn say(&mut self, point: &StudyPoint, kept: bool) {
+        let offered = match point.offered_ops_per_s {
+            0.0 => "a closed loop".to_owned(),
+            rate => OpRate(rate).to_string(),
+        };
+        let verdict = match (point.held, kept) {
+            (true, _) => "held",
+            (false, true) => "the goal does not hold",
+            (false, false) => "the rate was not kept",
+        };
+        let text = format!(
+            "{offered}: {} done, p50 {}, p99 {}: {verdict}",
+            OpRate(point.ops_per_s),
+            units::latency(point.response.p50_ns),
+            units::latency(point.response.p99_ns),
+        );
+        self.context.remark(self.cell, "trial", &text);
+    }
+}
+
+/// Whether the target did what was offered, and no backlog grew.
+fn keeps(measured: &Measured, offered: f64) -> bool {
+    let result = &measured.result;
+    let seconds = measured.seconds();
+    // A Poisson process offers more or less than its rate: what was really offered is what counts.
+    let meant = if result.offered > 0 { result.offered as f64 } else { offered * seconds };
+    result.shed == 0
+        && result.total.ok() as f64 >= meant * KEPT
+        && result.missed_starts as f64 <= (meant * (1.0 - KEPT)).max(1.0)
+}

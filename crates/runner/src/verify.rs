@@ -1,0 +1,103 @@
+//! After the load: everything is read once and compared with what was acknowledged.
+
+use engine::Left;
+use experiment::{CacheControl, Cell};
+use fleet::StageTask;
+use host::load;
+use metrics::ErrorKind;
+use store::StageRecord;
+
+use super::context::{Context, Fault, Order};
+use super::data_sets::{Content, Ready};
+use super::site::Site;
+
+/// What verification found.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Wrong data, each kind in a line.
+    pub wrong: Vec<String>,
+    /// Why nothing, or not all, was verified.
+    pub not_verified: Option<String>,
+    /// Examples.
+    pub samples: Vec<(ErrorKind, String)>,
+}
+
+/// Reads everything once and compares it with what was acknowledged.
+///
+/// # Errors
+/// It could not begin.
+pub fn verify(
+    context: &Context,
+    cell: &Cell,
+    site: &Site,
+    ready: &Ready,
+    left: Left,
+    stages: &mut Vec<StageRecord>,
+) -> Result<Checked, Fault> {
+    // Without writes of its own the load left what was there.
+    let content = match (&ready.content, load::writes(cell), left) {
+        (Content::Uniform(generation), false, _) => Some(*generation),
+        (_, true, Left::Uniform(generation)) => Some(generation),
+        _ => None,
+    };
+    if content.is_none() && left == Left::Unknown {
+        let why = "what was written could not be followed: nothing was verified".to_owned();
+        return Ok(Checked { not_verified: Some(why), ..Checked::default() });
+    }
+    // What a client's memory holds would say nothing of the storage.
+    let caches = match site.uses_page_cache() {
+        true => format!("; before: {}", site.cache(context, CacheControl::Invalidate)?),
+        false => String::new(),
+    };
+    let order = Order {
+        bytes_expected: Some(site.bytes()),
+        ..Order::mass(cell, site, crate::stages::VERIFY, StageTask::Verify { content })
+    };
+    let result = match context.stage(order, &mut |_, _| false) {
+        Ok(result) => result.whole,
+        Err(Fault::Interrupted) => {
+            let why = "interrupted before what was written was verified".to_owned();
+            return Ok(Checked { not_verified: Some(why), ..Checked::default() });
+        }
+        Err(fault) => return Err(fault),
+    };
+    let counts = result.checked;
+    let mut record = StageRecord {
+        name: crate::stages::VERIFY.into(),
+        seconds: result.window_ns as f64 / 1e9,
+        ok: result.total.ok(),
+        failed: result.total.failed(),
+        bytes: result.total.bytes(),
+        note: Some(format!(
+            "{} blocks right, {} wrong, {} unread, {} uncertain after failed writes{caches}",
+            counts.right, counts.wrong, counts.unread, counts.uncertain
+        )),
+    };
+    let mut checked = Checked { samples: result.error_samples.clone(), ..Checked::default() };
+    if counts.wrong > 0 {
+        let places = result.corrupt.iter().map(|range| {
+            format!(
+                "object {:016x}, bytes {} to {}: {}",
+                range.object,
+                range.offset,
+                range.offset + range.len,
+                range.detail
+            )
+        });
+        let first: Vec<String> = places.take(3).collect();
+        checked.wrong.push(format!(
+            "verification: {} blocks do not hold what was written: {}",
+            counts.wrong,
+            first.join("; ")
+        ));
+    }
+    if counts.unread > 0 {
+        checked.wrong.push(format!("verification: {} blocks could not be read", counts.unread));
+    }
+    if result.stopped || !result.exhausted {
+        record.note = Some("ended before its end".into());
+        checked.not_verified = Some("verification was ended before its end".into());
+    }
+    stages.push(record);
+    Ok(checked)
+}
