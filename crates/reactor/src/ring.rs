@@ -1,10 +1,12 @@
 //! One ring of io_uring: its queues, and how they are entered.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
-use io_uring::{IoUring, squeue, types};
+use io_uring::{IoUring, cqueue, squeue, types};
 
 use crate::choice::Polling;
 
@@ -12,6 +14,10 @@ const ENTRIES: u32 = 512;
 const COMPLETIONS: u32 = 4096;
 /// How long the kernel's submitting thread looks for new operations before it sleeps, in milliseconds.
 const SUBMITTER_IDLE_MS: u32 = 1000;
+
+/// How often a full queue is handed over in vain before an operation is refused, and the pause between two attempts.
+const ATTEMPTS_MAX: u32 = 200;
+const ATTEMPT_PAUSE: Duration = Duration::from_micros(500);
 
 /// What the kernel says of an operation: `user_data`, result and flags.
 pub(crate) type Completion = (u64, i32, u32);
@@ -22,6 +28,10 @@ pub(crate) struct Ring {
     deferred: bool,
     polling: Polling,
     queued: Cell<u32>,
+    /// Completions that were taken out of the queue before their turn.
+    early: RefCell<VecDeque<Completion>>,
+    /// There are some.
+    has_early: Cell<bool>,
     /// Pushed and not yet reaped; counted where the device is polled, and there each operation completes once.
     in_flight: Cell<u32>,
 }
@@ -59,6 +69,8 @@ impl Ring {
             deferred,
             polling,
             queued: Cell::new(0),
+            early: RefCell::default(),
+            has_early: Cell::new(false),
             in_flight: Cell::new(0),
         })
     }
@@ -68,24 +80,22 @@ impl Ring {
         self.in_flight.get()
     }
 
+    /// Queues an operation.
+    ///
+    /// # Errors
+    /// When the queue is full and the kernel takes nothing of it for a while.
     #[inline]
-    pub(crate) fn push(&self, entry: &squeue::Entry) {
+    pub(crate) fn push(&self, entry: &squeue::Entry) -> io::Result<()> {
         let mut ring = self.ring.borrow_mut();
-        loop {
-            // SAFETY: whatever the entry points at is held by its slot until the kernel reports its end.
-            if unsafe { ring.submission().push(entry) }.is_ok() {
-                break;
-            }
-            // The queue is full: hand over what is there. Errors (EAGAIN, EBUSY) pass; try again.
-            let _ = ring.submit();
-            if self.polling.submissions {
-                let _ = ring.submitter().squeue_wait();
-            }
+        // SAFETY: whatever the entry points at is held by its slot until the kernel reports its end.
+        if unsafe { ring.submission().push(entry) }.is_err() {
+            make_room(&mut FullRing { ring: &mut ring, of: self, entry })?;
         }
         self.queued.set(self.queued.get() + 1);
         if self.polling.completions {
             self.in_flight.set(self.in_flight.get() + 1);
         }
+        Ok(())
     }
 
     /// Hands over what is queued before the turn is over.
@@ -101,7 +111,7 @@ impl Ring {
     /// long.
     pub(crate) fn turn(&self, wait: Option<Option<u64>>, enough: usize) {
         let mut ring = self.ring.borrow_mut();
-        let pending = !ring.completion().is_empty();
+        let pending = self.has_early.get() || !ring.completion().is_empty();
         let (want, wait) = match wait {
             Some(limit) if !pending => (enough, limit),
             _ => (0, None),
@@ -124,14 +134,25 @@ impl Ring {
     /// Takes completions out of the queue; says how many.
     #[inline]
     pub(crate) fn reap(&self, batch: &mut [Completion]) -> usize {
-        let mut count = 0;
-        for completion in self.ring.borrow_mut().completion().take(batch.len()) {
-            batch[count] = (completion.user_data(), completion.result(), completion.flags());
+        let mut count = if self.has_early.get() { self.reap_early(batch) } else { 0 };
+        for completion in self.ring.borrow_mut().completion().take(batch.len() - count) {
+            batch[count] = of(&completion);
             count += 1;
         }
         if self.polling.completions {
             self.in_flight.set(self.in_flight.get() - count as u32);
         }
+        count
+    }
+
+    #[cold]
+    fn reap_early(&self, batch: &mut [Completion]) -> usize {
+        let mut early = self.early.borrow_mut();
+        let count = early.len().min(batch.len());
+        for (place, completion) in batch.iter_mut().zip(early.drain(..count)) {
+            *place = completion;
+        }
+        self.has_early.set(!early.is_empty());
         count
     }
 
@@ -144,6 +165,71 @@ impl Ring {
         // SAFETY: the memory stays mapped until the buffer takes itself out of the table.
         unsafe { self.ring.borrow().submitter().register_buffers_update(u32::from(place), &[range], None) }
             .is_ok()
+    }
+}
+
+fn of(completion: &cqueue::Entry) -> Completion {
+    (completion.user_data(), completion.result(), completion.flags())
+}
+
+/// A queue that is full, and what waits for a place in it.
+trait Full {
+    /// Queues what waits; false while there is no room.
+    fn push(&mut self) -> bool;
+    /// Hands the queue to the kernel.
+    fn submit(&mut self) -> io::Result<usize>;
+    /// Takes completions out of the way; says how many.
+    fn reap(&mut self) -> usize;
+}
+
+/// Hands a full queue over until there is room in it.
+///
+/// Memory may be short for a moment (EAGAIN), and up to Linux 5.18 the kernel takes nothing while completions wait for room in their
+/// queue (EBUSY): so they are taken out of it.
+#[cold]
+fn make_room(queue: &mut impl Full) -> io::Result<()> {
+    let mut refusal = io::Error::from_raw_os_error(libc::EBUSY);
+    for attempt in 0..ATTEMPTS_MAX {
+        if let Err(error) = queue.submit() {
+            refusal = error;
+        }
+        let reaped = queue.reap();
+        if queue.push() {
+            return Ok(());
+        }
+        if reaped == 0 && attempt > 0 {
+            std::thread::sleep(ATTEMPT_PAUSE);
+        }
+    }
+    Err(refusal)
+}
+
+struct FullRing<'a> {
+    ring: &'a mut IoUring,
+    of: &'a Ring,
+    entry: &'a squeue::Entry,
+}
+
+impl Full for FullRing<'_> {
+    fn push(&mut self) -> bool {
+        // SAFETY: as in `Ring::push`.
+        unsafe { self.ring.submission().push(self.entry) }.is_ok()
+    }
+
+    fn submit(&mut self) -> io::Result<usize> {
+        let submitted = self.ring.submit()?;
+        if self.of.polling.submissions {
+            self.ring.submitter().squeue_wait()?;
+        }
+        Ok(submitted)
+    }
+
+    fn reap(&mut self) -> usize {
+        let mut early = self.of.early.borrow_mut();
+        let before = early.len();
+        early.extend(self.ring.completion().map(|completion| of(&completion)));
+        self.of.has_early.set(!early.is_empty());
+        early.len() - before
     }
 }
 
@@ -163,4 +249,93 @@ fn enter(ring: &IoUring, want: usize, limit_ns: Option<u64>, deferred: bool) {
         }
         _ => submitter.submit_and_wait(want),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel that takes nothing while more completions than this wait.
+    struct Kernel {
+        queued: u32,
+        completed: u32,
+        attempts: u32,
+        refusal: i32,
+        completions_max: u32,
+    }
+
+    impl Full for Kernel {
+        fn push(&mut self) -> bool {
+            let room = self.queued < 4;
+            self.queued += u32::from(room);
+            room
+        }
+
+        fn submit(&mut self) -> io::Result<usize> {
+            self.attempts += 1;
+            if self.completed > self.completions_max {
+                return Err(io::Error::from_raw_os_error(self.refusal));
+            }
+            Ok(std::mem::take(&mut self.queued) as usize)
+        }
+
+        fn reap(&mut self) -> usize {
+            // Those beyond what the queue holds come into it once there is room.
+            let reaped = self.completed.min(8);
+            self.completed -= reaped;
+            reaped as usize
+        }
+    }
+
+    #[test]
+    fn completions_that_are_in_the_way_are_taken() {
+        let mut kernel =
+            Kernel { queued: 4, completed: 30, attempts: 0, refusal: libc::EBUSY, completions_max: 7 };
+        assert!(make_room(&mut kernel).is_ok());
+        assert_eq!((kernel.queued, kernel.attempts), (1, 4));
+    }
+
+    #[test]
+    fn a_kernel_that_takes_nothing_is_not_asked_for_ever() {
+        struct Deaf(u32);
+        impl Full for Deaf {
+            fn push(&mut self) -> bool {
+                false
+            }
+            fn submit(&mut self) -> io::Result<usize> {
+                self.0 += 1;
+                Err(io::Error::from_raw_os_error(libc::EAGAIN))
+            }
+            fn reap(&mut self) -> usize {
+                0
+            }
+        }
+        let mut deaf = Deaf(0);
+        assert_eq!(make_room(&mut deaf).unwrap_err().raw_os_error(), Some(libc::EAGAIN));
+        assert_eq!(deaf.0, ATTEMPTS_MAX);
+    }
+
+    /// More operations than both queues hold: none is lost, each completes once.
+    #[test]
+    fn more_operations_than_the_queues_hold_all_complete() {
+        const COUNT: u64 = 20_000;
+        let polling = Polling { completions: false, submissions: false };
+        let Ok(ring) = Ring::open(polling, None) else { return };
+        for number in 0..COUNT {
+            let nop = io_uring::opcode::Nop::new().build().user_data(number);
+            ring.push(&nop).expect("the kernel takes it");
+        }
+        let mut seen = vec![false; COUNT as usize];
+        let mut batch = [(0, 0, 0); 64];
+        let mut count = 0;
+        while count < COUNT {
+            ring.turn(Some(None), 1);
+            let reaped = ring.reap(&mut batch);
+            for (number, ..) in &batch[..reaped] {
+                assert!(!std::mem::replace(&mut seen[*number as usize], true));
+                count += 1;
+            }
+        }
+        assert_eq!(ring.reap(&mut batch), 0);
+    }
 }

@@ -136,7 +136,9 @@ impl Uring {
         let slot = slots.insert(inner.current(), held);
         let entry = make(slots.held(slot)).user_data(u64::from(slot));
         drop(slots);
-        self.main.push(&entry);
+        if let Err(error) = self.main.push(&entry) {
+            self.refuse(slot, &error);
+        }
         Operation { uring: self, inner, slot: Some(slot), cancellable: true }
     }
 
@@ -154,8 +156,16 @@ impl Uring {
         let slot = slots.reserve(inner.current());
         let entry = fill(slots.held(slot)).user_data(u64::from(slot));
         drop(slots);
-        ring.push(&entry);
+        if let Err(error) = ring.push(&entry) {
+            self.refuse(slot, &error);
+        }
         Operation { uring: self, inner, slot: Some(slot), cancellable: std::ptr::eq(ring, &self.main) }
+    }
+
+    /// Ends an operation that the kernel did not take; whoever started it is told at its first look.
+    #[cold]
+    fn refuse(&self, slot: u32, error: &io::Error) {
+        self.slots.borrow_mut().complete(slot, -error.raw_os_error().unwrap_or(libc::EBUSY));
     }
 
     /// Hands over what is queued before the turn is over.
@@ -335,7 +345,8 @@ impl Drop for Operation<'_> {
             && self.cancellable
         {
             let cancel = opcode::AsyncCancel::new(u64::from(slot)).build().user_data(CANCELLATION);
-            self.uring.main.push(&cancel);
+            // Not taken, the operation ends when it ends.
+            let _ = self.uring.main.push(&cancel);
         }
     }
 }
