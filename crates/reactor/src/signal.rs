@@ -1,15 +1,15 @@
 //! A signal between tasks of one reactor.
 
 use std::cell::Cell;
-use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use crate::core::{Inner, NO_TASK};
 
 /// Wakes one waiting task. Setting is remembered until a wait consumes it.
 ///
-/// Clones are handles to the same signal. At most one task may wait at a time.
+/// Clones are handles to the same signal. At most one task may wait at a time; debug builds assert that.
 #[derive(Clone)]
 pub struct Signal {
     shared: Rc<Shared>,
@@ -43,21 +43,85 @@ impl Signal {
     }
 
     /// Waits until the signal is set, and consumes that.
-    pub async fn wait(&self) {
-        poll_fn(|_| {
-            if self.shared.set.replace(false) {
-                self.shared.waiter.set(NO_TASK);
-                return Poll::Ready(());
-            }
-            self.shared.waiter.set(self.shared.inner.current());
-            Poll::Pending
-        })
-        .await;
+    pub fn wait(&self) -> impl Future<Output = ()> {
+        Wait { shared: &self.shared, task: NO_TASK }
+    }
+}
+
+struct Wait<'a> {
+    shared: &'a Shared,
+    /// The task that waits here.
+    task: u32,
+}
+
+impl Future for Wait<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let Shared { inner, set, waiter } = self.shared;
+        let task = inner.current();
+        let waiting = waiter.get();
+        debug_assert!(waiting == NO_TASK || waiting == task, "one task at a time waits for a signal");
+        if set.replace(false) {
+            waiter.set(NO_TASK);
+            self.task = NO_TASK;
+            return Poll::Ready(());
+        }
+        waiter.set(task);
+        self.task = task;
+        Poll::Pending
+    }
+}
+
+impl Drop for Wait<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // A task that gave up waiting is not woken, and is in nobody's way.
+        if self.task != NO_TASK && self.shared.waiter.get() == self.task {
+            self.shared.waiter.set(NO_TASK);
+        }
     }
 }
 
 impl std::fmt::Debug for Signal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Signal").field("set", &self.shared.set.get()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::time::Duration;
+
+    use crate::{Reactor, Signal};
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "one task at a time waits for a signal")]
+    fn two_tasks_must_not_wait_for_one_signal() {
+        let reactor = Reactor::simulated();
+        let signal = reactor.signal();
+        let wait = async |_: u32| signal.wait().await;
+        reactor.run_lanes((0..2).map(wait).collect(), reactor.sleep(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_wait_that_was_dropped_is_in_nobodys_way() {
+        let reactor = Reactor::simulated();
+        let signal: Signal = reactor.signal();
+        let wait = async |lane: u32| match lane {
+            0 => assert!(reactor.timeout_at(1_000_000, signal.wait()).await.is_err()),
+            1 => {
+                reactor.sleep(Duration::from_millis(2)).await;
+                signal.wait().await;
+            }
+            _ => {
+                reactor.sleep(Duration::from_millis(3)).await;
+                signal.set();
+            }
+        };
+        assert_eq!(reactor.run_lanes((0..3).map(wait).collect(), pending::<()>()), 0);
     }
 }

@@ -195,8 +195,7 @@ fn lanes_run_interleaved_and_the_unfinished_are_counted() {
         assert_eq!(left, 0);
         assert_eq!(*order.borrow(), [0, 1, 0, 1, 0]);
 
-        let signal = reactor.signal();
-        let stuck = |_: u32| async { signal.clone().wait().await };
+        let stuck = |_: u32| async { reactor.signal().wait().await };
         let until = reactor.sleep(Duration::from_millis(5));
         assert_eq!(reactor.run_lanes(vec![stuck(0), stuck(1)], until), 2);
     });
