@@ -61,6 +61,8 @@ pub(crate) struct Inner {
     pub(crate) refusal: Option<String>,
     pub(crate) timers: RefCell<Timers>,
     clock: Scale,
+    /// The time as it was first asked for in this turn; 0 before that.
+    turn_ns: Cell<u64>,
     current: Cell<u32>,
     ready: RefCell<VecDeque<u32>>,
     tasks: RefCell<Vec<(u32, TaskSlot)>>,
@@ -79,6 +81,7 @@ impl Inner {
             refusal,
             timers: RefCell::default(),
             clock: Scale::get(),
+            turn_ns: Cell::new(0),
             current: Cell::new(NO_TASK),
             ready: RefCell::new(VecDeque::with_capacity(1024)),
             tasks: RefCell::default(),
@@ -103,6 +106,19 @@ impl Inner {
         match &self.kernel {
             Kernel::Simulated(now) => now.get(),
             _ => self.clock.now_ns(),
+        }
+    }
+
+    /// The time, read at most once in a turn of the loop.
+    #[inline]
+    pub(crate) fn turn_ns(&self) -> u64 {
+        match self.turn_ns.get() {
+            0 => {
+                let now = self.now();
+                self.turn_ns.set(now);
+                now
+            }
+            now => now,
         }
     }
 
@@ -205,6 +221,7 @@ impl Inner {
         let mut context = Context::from_waker(Waker::noop());
         loop {
             self.work.set(0);
+            self.turn_ns.set(0);
             while self.work.get() < WORK_A_TURN {
                 let Some(task) = self.ready.borrow_mut().pop_front() else { break };
                 self.work.set(self.work.get() + 1);
@@ -214,6 +231,7 @@ impl Inner {
                     self.poll_background(task & !BACKGROUND, &mut context);
                 } else if poll_foreground(task, &mut context) {
                     self.current.set(NO_TASK);
+                    self.turn_ns.set(0);
                     return;
                 }
             }

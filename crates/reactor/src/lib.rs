@@ -4,12 +4,14 @@
 //! only that task is polled. Nothing here is `Send`; threads share nothing. A third backend has no kernel
 //! at all but a virtual clock, so that whole runs are exact and repeatable in tests.
 //!
-//! Futures of other libraries rely on wakers and would sleep for ever here; use the reactor's own.
+//! Futures of other libraries rely on wakers and would sleep for ever here; use the reactor's own. Threads of other libraries
+//! report through [`Reactor::completions`].
 
 mod buffer;
 mod calls;
 mod choice;
 pub mod clock;
+mod completions;
 mod core;
 mod directory;
 mod discard;
@@ -39,6 +41,7 @@ use std::time::Duration;
 
 pub use crate::buffer::Buffer;
 pub use crate::choice::{Choice, Polling};
+pub use crate::completions::{Completer, Completions};
 pub use crate::directory::{Directory, NAME_BUFFER};
 pub use crate::file::{Durable, File, FileOptions, Space};
 pub use crate::signal::Signal;
@@ -162,6 +165,24 @@ impl Reactor {
     #[inline]
     pub fn now(&self) -> u64 {
         self.inner.now()
+    }
+
+    /// The same clock, read at most once in a turn of the loop: for what need not be exact to the length of a turn, such as
+    /// deadlines. Never later than [`Reactor::now`].
+    #[inline]
+    pub fn turn_ns(&self) -> u64 {
+        self.inner.turn_ns()
+    }
+
+    /// A way for other threads to complete what tasks of this reactor wait for, such as the callbacks of a library: the receiver,
+    /// and the side of the threads, which is cloned and sent freely.
+    ///
+    /// # Errors
+    /// What eventfd(2) and epoll_ctl(2) report; `Unsupported` on a virtual clock, which other threads have no part in.
+    pub fn completions<T: Send>(&self) -> io::Result<(Completions<T>, Completer<T>)> {
+        let completions = Completions::open(&self.inner)?;
+        let completer = completions.completer();
+        Ok((completions, completer))
     }
 
     /// Starts a background task. It runs whenever the reactor does.

@@ -2,26 +2,22 @@
 //!
 //! A job is plain numbers and addresses; what those point at is held by a slot on the reactor's side until the job has
 //! ended, whether or not anybody still waits for it. Threads are started as they are needed, up to a bound, and report
-//! through an eventfd (eventfd(2)) that the reactor watches like any other descriptor.
+//! as other libraries' threads do ([`crate::Completions`]).
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use io_uring::{opcode, types};
-use rustix::event::{EventfdFlags, eventfd};
-
 use crate::Buffer;
 use crate::calls::Call;
+use crate::completions::{Completer, Inbox};
 use crate::core::{Inner, Kernel};
-use crate::epoll::Direction;
 use crate::slots::{Held, Slots};
 
 /// Threads of one reactor at most: beyond this the kernel's queues are full anyway.
@@ -48,8 +44,7 @@ struct Queue {
 struct Shared {
     queue: Mutex<Queue>,
     work: Condvar,
-    done: Mutex<Vec<(u32, i32)>>,
-    event: OwnedFd,
+    done: Completer<(u32, i32)>,
 }
 
 /// A panic elsewhere leaves plain queues as they were.
@@ -61,20 +56,16 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     slots: RefCell<Slots>,
-    /// Kept so that taking completions over allocates nothing.
-    taken: RefCell<Vec<(u32, i32)>>,
+    /// Slots and results.
+    inbox: Inbox<(u32, i32)>,
 }
 
 impl Pool {
     /// A pool without threads, and the background task that hands its completions to the waiting tasks.
     pub(crate) fn start(inner: &Rc<Inner>) -> io::Result<Rc<Pool>> {
-        let mut flags = EventfdFlags::CLOEXEC;
-        // io_uring waits for nothing that says it does not block; after epoll a read must not wait.
-        flags.set(EventfdFlags::NONBLOCK, matches!(inner.kernel, Kernel::Epoll(_)));
-        let event = eventfd(0, flags)?;
-        let shared = Shared { queue: Mutex::default(), work: Condvar::new(), done: Mutex::default(), event };
-        let pool =
-            Rc::new(Pool { shared: Arc::new(shared), slots: RefCell::default(), taken: RefCell::default() });
+        let inbox = Inbox::open(inner)?;
+        let shared = Shared { queue: Mutex::default(), work: Condvar::new(), done: inbox.completer() };
+        let pool = Rc::new(Pool { shared: Arc::new(shared), slots: RefCell::default(), inbox });
         inner.spawn(Box::pin(collect(Rc::clone(inner), Rc::clone(&pool))));
         Ok(pool)
     }
@@ -106,21 +97,14 @@ impl Pool {
         if stranded {
             // Not one thread is to be had: better late than never.
             locked(&self.shared.queue).jobs.pop_back();
-            locked(&self.shared.done).push((slot, call.run()));
-            notify(&self.shared.event);
+            self.shared.done.complete((slot, call.run()));
         }
         Called { pool: self, inner, slot: Some(slot) }
     }
 
-    /// Takes over what the threads have done.
-    fn take_done(&self, mut ready: impl FnMut(u32)) {
-        let mut taken = self.taken.borrow_mut();
-        std::mem::swap(&mut *taken, &mut *locked(&self.shared.done));
-        for (slot, result) in taken.drain(..) {
-            if let Some(task) = self.slots.borrow_mut().complete(slot, result) {
-                ready(task);
-            }
-        }
+    /// The task that waits for a call that has ended.
+    fn ended(&self, (slot, result): (u32, i32)) -> Option<u32> {
+        self.slots.borrow_mut().complete(slot, result)
     }
 }
 
@@ -129,7 +113,7 @@ impl Drop for Pool {
         locked(&self.shared.queue).closed = true;
         self.shared.work.notify_all();
         for _ in 0..DRAIN_STEPS_MAX {
-            self.take_done(|_| {});
+            self.inbox.take(|done| _ = self.ended(done));
             if self.slots.borrow().in_flight() == 0 {
                 return;
             }
@@ -157,65 +141,23 @@ fn work(shared: &Shared) {
         };
         drop(queue);
         let result = job.call.run();
-        let mut done = locked(&shared.done);
-        done.push((job.slot, result));
-        let first = done.len() == 1;
-        drop(done);
-        // Whoever takes the list over takes all of it: one event for the first is enough.
-        if first {
-            notify(&shared.event);
-        }
+        shared.done.complete((job.slot, result));
     }
 }
 
-fn notify(event: &OwnedFd) {
-    // It only fails when the counter is full, and then the reader is about to look anyway.
-    let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
-}
-
-/// Waits for the eventfd and hands over what was done, for as long as the reactor lives.
+/// Hands over what was done, for as long as the reactor lives.
 async fn collect(inner: Rc<Inner>, pool: Rc<Pool>) {
-    let event = &pool.shared.event;
-    match &inner.kernel {
-        Kernel::Uring(uring) => {
-            let mut buffer = Buffer::new(8);
-            loop {
-                let held = Held { buffer: Some(buffer), ..Held::default() };
-                let operation = uring.start(&inner, held, |held| {
-                    let pointer = held.buffer.as_mut().expect("it was put there above").address(0);
-                    opcode::Read::new(types::Fd(event.as_raw_fd()), pointer, 8).build()
-                });
-                let (_, back) = operation.await;
-                buffer = back.expect("the operation gives back what it took");
-                pool.take_done(|task| inner.make_ready(task));
-            }
-        }
-        Kernel::Epoll(epoll) => {
-            let Ok(watch) = epoll.watch(event.as_fd()) else { return };
-            let _forget = Forget { inner: &inner, watch, event };
-            loop {
-                epoll.wait(&inner, watch, Direction::Read).await;
-                let mut counter = [0; 8];
-                let _ = rustix::io::read(event, &mut counter);
-                pool.take_done(|task| inner.make_ready(task));
-            }
-        }
-        Kernel::Simulated(_) => {}
+    if let Kernel::Simulated(_) = inner.kernel {
+        // What takes real time has no part in a simulated run.
+        return;
     }
-}
-
-/// Ends the watch when the collecting task is dropped.
-struct Forget<'a> {
-    inner: &'a Inner,
-    watch: u32,
-    event: &'a OwnedFd,
-}
-
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        if let Kernel::Epoll(epoll) = &self.inner.kernel {
-            epoll.forget(self.watch, self.event);
-        }
+    loop {
+        let wake = |done| {
+            if let Some(task) = pool.ended(done) {
+                inner.make_ready(task);
+            }
+        };
+        pool.inbox.wait(&inner, wake).await;
     }
 }
 
