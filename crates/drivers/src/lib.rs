@@ -4,6 +4,7 @@
 //! it ended. It knows no schedule, no histogram and no stop rule; those are the engine's.
 
 pub mod connections;
+mod deadlines;
 pub mod file;
 pub mod interfaces;
 pub mod net;

@@ -8,8 +8,9 @@ mod alloc;
 
 use std::time::Duration;
 
-use drivers::file::{FileConfig, FileDriver, Place};
+use drivers::file::{FileConfig, FileDriver, Hint, Named, Place};
 use drivers::{Driver, Op, Payload, Session, Sink, WorkerContext};
+use experiment::FileNames;
 use metrics::OpKind;
 use reactor::{Choice, Reactor};
 
@@ -70,5 +71,62 @@ fn warm_operations_allocate_nothing() {
                 }
             });
         }
+    }
+}
+
+/// What a round of making, looking at and removing files allocates, once everything is warm, and what looking at them does.
+fn churn(choice: Choice, place: Place) -> (usize, usize) {
+    let driver = FileDriver::new(FileConfig::new(place)).unwrap();
+    driver.prepare().unwrap();
+    let reactor = Reactor::open(choice).unwrap();
+    let limit = Duration::from_secs(60);
+    let context = WorkerContext {
+        worker: 0,
+        lanes: 2,
+        payload: Payload::new(7),
+        sink: Sink::Buffer,
+        op_timeout: limit,
+        connect_timeout: limit,
+    };
+    reactor.block_on(async {
+        let session = driver.connect(&reactor, &context).await.unwrap();
+        let (mut in_round, mut in_stat) = (0, 0);
+        for round in 0..40 {
+            let before = alloc::calls();
+            for object in 0..3 {
+                for kind in [OpKind::Create, OpKind::Stat, OpKind::Remove] {
+                    let op = Op { kind, lane: 1, object, offset: 0, len: 0, generation: 0 };
+                    let before = alloc::calls();
+                    session.perform(&op).await.unwrap();
+                    if round >= 20 && kind == OpKind::Stat {
+                        in_stat += alloc::calls() - before;
+                    }
+                }
+            }
+            in_round = alloc::calls() - before;
+        }
+        (in_round, in_stat)
+    })
+}
+
+#[test]
+fn names_of_files_take_no_memory() {
+    for choice in [Choice::Uring, Choice::Epoll] {
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let numbered = churn(choice, Place::Directory(place.path().join("ours")));
+        let names =
+            FileNames { directories: vec![place.path().display().to_string()], ..FileNames::default() };
+        let named = Named {
+            directory: place.path().to_owned(),
+            job: "a job".to_owned(),
+            names,
+            write: true,
+            create: true,
+            hint: Hint::None,
+        };
+        let named = churn(choice, Place::Named(named));
+        assert_eq!((numbered.1, named.1), (0, 0), "{choice}: a name is no reason to allocate");
+        // Each open file is one allocation.
+        assert!(numbered.0 <= 3 && named.0 == numbered.0, "{choice}: {numbered:?} {named:?}");
     }
 }

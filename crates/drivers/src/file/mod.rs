@@ -29,7 +29,6 @@ mod names;
 mod operation;
 mod session;
 mod signatures;
-mod watch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! Files and devices that the user named: from an operation's object to its path, and how they are opened.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 
 use experiment::{FileNames, JobFiles};
 use metrics::ErrorKind;
@@ -50,24 +50,21 @@ pub enum Hint {
 impl Named {
     /// The path of an object's file, below the directory unless it is absolute.
     pub fn path_of(&self, object: u64) -> PathBuf {
-        self.directory.join(self.name_of(object))
-    }
-
-    fn name_of(&self, object: u64) -> String {
         let (number, file) = JobFiles::file_of(object);
-        self.names.path(&self.job, number, file)
+        self.directory.join(self.names.path(&self.job, number, file))
     }
 
     /// Writes the path into a buffer, with a zero byte behind it.
     pub(super) fn write_path(&self, object: u64, buffer: &mut Buffer) -> Result<(), Fault> {
-        let name = self.name_of(object);
-        let bytes = Path::new(&name).as_os_str().as_bytes();
-        if bytes.is_empty() || bytes.len() > LONGEST || bytes.contains(&0) {
+        let (number, file) = JobFiles::file_of(object);
+        let mut text = Text { room: &mut buffer[..LONGEST], len: 0 };
+        let written = self.names.write_path(&self.job, number, file, &mut text);
+        let len = text.len;
+        if written.is_err() || len == 0 || buffer[..len].contains(&0) {
             let text = format!("a path has 1 to {LONGEST} bytes, none of them zero: choose another name");
             return Err(Fault::new(ErrorKind::Rejected, text));
         }
-        buffer[..bytes.len()].copy_from_slice(bytes);
-        buffer[bytes.len()] = 0;
+        buffer[len] = 0;
         Ok(())
     }
 
@@ -87,6 +84,21 @@ impl Named {
         };
         // Advice: where it is not taken, nothing is lost.
         let _ = fadvise(file, 0, None, advice);
+        Ok(())
+    }
+}
+
+/// Text in a given place.
+struct Text<'a> {
+    room: &'a mut [u8],
+    len: usize,
+}
+
+impl fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let place = self.room.get_mut(self.len..self.len + text.len()).ok_or(fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.len += text.len();
         Ok(())
     }
 }

@@ -15,8 +15,8 @@ use super::cache::Cache;
 use super::config::{FileConfig, Place};
 use super::errors::{kind_of, words};
 use super::operation::{self, Fault};
-use super::watch::Watch;
 use super::{FileDriver, devices, facts, named};
+use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
 /// What a session has open.
@@ -48,7 +48,7 @@ pub struct FileSession {
     pub(super) may_write: bool,
     /// The numbers of named devices that may be written.
     pub(super) cleared_devices: Vec<u64>,
-    watch: Watch,
+    limits: TimeLimits,
     /// Deadline of an operation in seconds, for messages.
     op_timeout_s: f64,
 }
@@ -92,7 +92,7 @@ impl FileSession {
             alignment: if config.direct { alignment } else { None },
             may_write: driver.may_write(),
             cleared_devices: driver.cleared_devices(),
-            watch: Watch::start(reactor, lanes, context.op_timeout),
+            limits: TimeLimits::start(reactor, lanes, context.op_timeout),
             op_timeout_s: context.op_timeout.as_secs_f64(),
             config,
         })
@@ -141,7 +141,7 @@ impl Session for FileSession {
         }
         // Made in its place: moved, it would be copied whole.
         let running = pin!(self.run(op));
-        match self.watch.wait(op.lane, running).await {
+        match self.limits.wait(op.lane, running).await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(fault)) => Err(self.error(op, fault)),
             Err(_) => {

@@ -1,8 +1,7 @@
 //! One TCP connection with many calls in flight, which survives being lost.
 //!
 //! Two tasks serve it: one sends ([`super::transmit`]), one receives and makes the connection again when
-//! it is lost ([`super::receive`]). A third ends the calls whose deadline has passed, so that no call
-//! needs a timer of its own.
+//! it is lost ([`super::receive`]). The calls of an operation end with its deadline ([`crate::deadlines`]).
 //!
 //! The rule for lost connections: what had no answer is sent again, with the same transaction numbers,
 //! on the next connection, until the operation's deadline, and at most [`LOSSES_MAX`] times
@@ -94,7 +93,7 @@ pub(super) struct Connection {
     /// Counts the connections made, so that the sending task notices a new one.
     pub(super) epoch: Cell<u32>,
     pub(super) last_received_ns: Cell<u64>,
-    /// The sweeper found the connection silent.
+    /// Calls were overdue and nothing had come since they were sent.
     pub(super) silent: Cell<bool>,
     pub(super) last_loss: RefCell<Box<str>>,
     pub(super) reconnects: Cell<u64>,
@@ -132,8 +131,21 @@ impl Served {
         lanes: u32,
     ) -> Self {
         connections::show(&stream, "nfs", settings.worker, number);
+        let connection = Connection::new(reactor, settings, (number, way), lanes);
+        *connection.stream.borrow_mut() = Some(stream);
+        let tasks = vec![
+            reactor.spawn(transmit::run(Rc::clone(&connection))),
+            reactor.spawn(receive::run(Rc::clone(&connection))),
+        ];
+        Self { connection, tasks }
+    }
+}
+
+impl Connection {
+    /// A connection without a stream, with room for calls of `lanes` lanes.
+    fn new(reactor: &Reactor, settings: &Rc<Settings>, (number, way): (usize, Way), lanes: u32) -> Rc<Self> {
         let table = Table::new(lanes, SPARE_SLOTS, LARGE_READ, || reactor.signal());
-        let connection = Rc::new(Connection {
+        Rc::new(Connection {
             reactor: reactor.clone(),
             settings: Rc::clone(settings),
             number,
@@ -141,7 +153,7 @@ impl Served {
             queue: RefCell::new(VecDeque::with_capacity(2 * table.slots.len())),
             table: RefCell::new(table),
             transmit_wake: reactor.signal(),
-            stream: RefCell::new(Some(stream)),
+            stream: RefCell::new(None),
             epoch: Cell::new(0),
             last_received_ns: Cell::new(reactor.now()),
             silent: Cell::new(false),
@@ -151,17 +163,9 @@ impl Served {
             retries: Cell::new(0),
             short_answers: Cell::new(0),
             closed: RefCell::default(),
-        });
-        let tasks = vec![
-            reactor.spawn(transmit::run(Rc::clone(&connection))),
-            reactor.spawn(receive::run(Rc::clone(&connection))),
-            reactor.spawn(sweep(Rc::clone(&connection))),
-        ];
-        Self { connection, tasks }
+        })
     }
-}
 
-impl Connection {
     /// Starts a call in `slot`. The arguments are appended by `arguments`; a WRITE's payload is not part of them.
     #[inline]
     pub(super) fn call(
@@ -251,7 +255,7 @@ impl Connection {
     }
 
     /// Ends the calls whose time is over.
-    fn end_overdue(&self, now_ns: u64) {
+    pub(super) fn end_overdue(&self, now_ns: u64) {
         let mut table = self.table.borrow_mut();
         if table.is_idle() {
             return;
@@ -298,12 +302,45 @@ impl Connection {
     }
 }
 
-/// Looks for overdue calls again and again.
-async fn sweep(connection: Rc<Connection>) {
-    let period =
-        (connection.settings.op_timeout / 20).clamp(Duration::from_millis(1), Duration::from_millis(100));
-    loop {
-        connection.reactor.sleep(period).await;
-        connection.end_overdue(connection.reactor.now());
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deadlines::Deadlines;
+
+    /// Calls that nobody answers end with their operation's deadline, on the virtual clock, whichever of them began first.
+    #[test]
+    fn calls_end_with_the_deadline_of_their_operation() {
+        const LIMIT: Duration = Duration::from_millis(1300);
+        let reactor = Reactor::simulated();
+        let settings = Rc::new(Settings {
+            worker: 0,
+            payload: Payload::new(1),
+            sink: Sink::Buffer,
+            op_timeout: LIMIT,
+            connect_timeout: LIMIT,
+            read_size: 4096,
+            send_bytes: 4096,
+            receive_bytes: 4096,
+            template: vec![0; 64],
+        });
+        let way = Way { remote: ([127, 0, 0, 1], 9).into(), options: SocketOptions::default() };
+        let connection = Connection::new(&reactor, &settings, (0, way), 2);
+        let deadlines = Deadlines::new(&reactor, 2, LIMIT);
+        let watched = Rc::clone(&connection);
+        let _watching = deadlines.watch(move |now_ns| watched.end_overdue(now_ns));
+        let lane = async |lane: u32| {
+            reactor.sleep(Duration::from_millis(7 * u64::from(lane))).await;
+            let start = reactor.now();
+            let running = deadlines.begin(lane);
+            // The first lane's call begins behind the second's, and is due before it.
+            reactor.sleep(Duration::from_millis(if lane == 0 { 100 } else { 1 })).await;
+            let call = wire::nfs3::Procedure::Getattr;
+            let ended = connection.call(lane, call, Expect::Getattr, running.due_ns, |_| {}).ended().await;
+            let Answer::Failed(kind, text) = ended.answer else { panic!("nobody answers") };
+            assert_eq!(kind, ErrorKind::ConnectionLost);
+            assert!(text.ends_with("it was not restored within 1.3 s"), "{text}");
+            assert_eq!(Duration::from_nanos(reactor.now() - start), LIMIT);
+        };
+        reactor.run_lanes((0..2).map(lane).collect(), std::future::pending::<()>());
     }
 }

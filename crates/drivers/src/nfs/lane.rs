@@ -1,5 +1,7 @@
 //! What a lane remembers from one operation to the next.
 
+use std::cell::Cell;
+
 use wire::nfs3::Verifier;
 
 /// Where a lane is in the listing of the directory.
@@ -7,6 +9,24 @@ use wire::nfs3::Verifier;
 pub(super) struct LaneListing {
     pub(super) cookie: u64,
     pub(super) verifier: Verifier,
+}
+
+/// A lane's memory for paths, taken for an operation and given back at its end.
+pub(super) struct LanePath<'a> {
+    pub(super) text: String,
+    home: &'a Cell<String>,
+}
+
+impl<'a> LanePath<'a> {
+    pub(super) fn take(home: &'a Cell<String>) -> Self {
+        Self { text: home.take(), home }
+    }
+}
+
+impl Drop for LanePath<'_> {
+    fn drop(&mut self) {
+        self.home.set(std::mem::take(&mut self.text));
+    }
 }
 
 /// The name of an object's file: 16 hexadecimal digits.

@@ -2,11 +2,12 @@
 
 use wire::nfs3::{DirArgs, FileHandle, Name, Procedure, Status};
 
+use super::lane::LanePath;
 use super::named::{FileName, split};
 use super::operation::{Fault, Opened, Operation};
 use super::slots::{Expect, Reply};
 
-impl Operation<'_> {
+impl<'a> Operation<'a> {
     pub(super) async fn look_up(&mut self) -> Result<Opened, Fault> {
         let (directory, name) = self.place().await?;
         let (file, size) = self.find(directory, name.as_bytes()).await?;
@@ -23,14 +24,17 @@ impl Operation<'_> {
     }
 
     /// The directory of the operation's file, and its name there.
-    pub(super) async fn place(&mut self) -> Result<(FileHandle, FileName), Fault> {
+    pub(super) async fn place(&mut self) -> Result<(FileHandle, FileName<'a>), Fault> {
         let session = self.session;
         let Some(named) = &session.named else {
             return Ok((session.directory, FileName::numbered(self.op.object)));
         };
-        let path = named.path(self.op.object);
-        let (parent, name) = split(&path);
-        Ok((self.directory(parent).await?, FileName::Named(name.into())))
+        let mut path = LanePath::take(&session.lanes[self.op.lane as usize].path);
+        named.write_path(self.op.object, &mut path.text);
+        let (parent, name) = split(&path.text);
+        let at = path.text.len() - name.len();
+        let directory = self.directory(parent).await?;
+        Ok((directory, FileName::Named(path, at)))
     }
 
     /// A directory below the export's root, by its path.

@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use experiment::{FileNames, JobFiles};
 use wire::nfs3::FileHandle;
 
-use super::lane::name_of;
+use super::lane::{LanePath, name_of};
 
 /// How the files of a job are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,22 +25,70 @@ pub struct Named {
 impl Named {
     /// The path of the file that operations name by this number, from the export's root on, without a `/` before it.
     pub fn path(&self, object: u64) -> String {
+        let mut path = String::new();
+        self.write_path(object, &mut path);
+        path
+    }
+
+    /// Puts the same path in the place of what `path` holds; nothing is allocated once that is long enough.
+    pub(super) fn write_path(&self, object: u64, path: &mut String) {
         let (number, file) = JobFiles::file_of(object);
-        let path = self.names.path(&self.job, number, file);
-        let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
-        parts.collect::<Vec<_>>().join("/")
+        path.clear();
+        let mut parts = Parts { path, part: 0 };
+        // A string has room for everything.
+        let _ = self.names.write_path(&self.job, number, file, &mut parts);
+        parts.end();
+    }
+}
+
+/// Writes a path without the parts that mean nothing: empty ones and `.`.
+struct Parts<'a> {
+    path: &'a mut String,
+    /// Where the last part begins.
+    part: usize,
+}
+
+impl Parts<'_> {
+    /// Ends a part: one that means nothing is gone again.
+    fn end_part(&mut self) {
+        if &self.path[self.part..] == "." {
+            self.path.truncate(self.part);
+        }
+    }
+
+    fn end(&mut self) {
+        self.end_part();
+        if self.path.len() == self.part {
+            self.path.truncate(self.part.saturating_sub(1));
+        }
+    }
+}
+
+impl fmt::Write for Parts<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for piece in text.split_inclusive('/') {
+            self.path.push_str(piece.trim_end_matches('/'));
+            if piece.ends_with('/') {
+                self.end_part();
+                if self.path.len() > self.part {
+                    self.path.push('/');
+                    self.part = self.path.len();
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 /// The name of a file in its directory.
-pub(super) enum FileName {
+pub(super) enum FileName<'a> {
     /// Of an object in our directory.
     Numbered([u8; 16]),
-    /// Of a job's file.
-    Named(Box<str>),
+    /// Of a job's file: its path, and where in that the name begins.
+    Named(LanePath<'a>, usize),
 }
 
-impl FileName {
+impl FileName<'_> {
     pub(super) fn numbered(object: u64) -> Self {
         FileName::Numbered(name_of(object))
     }
@@ -47,7 +96,7 @@ impl FileName {
     pub(super) fn as_bytes(&self) -> &[u8] {
         match self {
             FileName::Numbered(name) => name,
-            FileName::Named(name) => name.as_bytes(),
+            FileName::Named(path, at) => &path.text.as_bytes()[*at..],
         }
     }
 }
@@ -87,6 +136,19 @@ mod tests {
         let named = Named { job: "w".to_owned(), names, first_number: 0, files: 1 };
         assert_eq!(named.path(0), "a/w.0.0");
         assert_eq!(named.path((1 << 32) | 5), "b/c/w.1.5");
+        for (format, expected) in [
+            ("./x", "x"),
+            ("x/.", "x"),
+            ("x//./y/", "x/y"),
+            ("/", ""),
+            ("../x", "../x"),
+            (".x/y.", ".x/y."),
+            ("$clientuid./x", "x"),
+        ] {
+            let names = FileNames { format: format.to_owned(), ..FileNames::default() };
+            let named = Named { job: "w".to_owned(), names, first_number: 0, files: 1 };
+            assert_eq!(named.path(0), expected, "{format}");
+        }
         assert_eq!(split("b/c/w.1.5"), ("b/c", "w.1.5"));
         assert_eq!(split("w"), ("", "w"));
     }

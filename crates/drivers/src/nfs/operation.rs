@@ -14,6 +14,7 @@ use super::later::Later;
 use super::session::NfsSession;
 use super::slots::{Answer, Expect, Reply};
 use super::ticket::Ticket;
+use crate::deadlines::Running;
 use crate::{Done, Op, OpError};
 
 /// Why a call did not succeed.
@@ -43,7 +44,8 @@ pub(super) struct Operation<'a> {
     pub(super) connection: &'a Connection,
     /// The lane's own slot.
     pub(super) slot: u32,
-    deadline_ns: u64,
+    /// Until when it may take.
+    running: Running<'a>,
     pub(super) done: Done,
 }
 
@@ -51,8 +53,8 @@ impl<'a> Operation<'a> {
     #[inline]
     pub(super) fn new(session: &'a NfsSession, op: &'a Op) -> Self {
         let (connection, slot) = session.place_of(op.lane);
-        let deadline_ns = session.reactor.now() + session.op_timeout_ns;
-        Self { session, op, connection, slot, deadline_ns, done: Done::default() }
+        let running = session.deadlines.begin(op.lane);
+        Self { session, op, connection, slot, running, done: Done::default() }
     }
 
     /// The seam's result.
@@ -92,7 +94,7 @@ impl<'a> Operation<'a> {
         expect: Expect,
         arguments: &impl Encode,
     ) -> Ticket<'a> {
-        self.connection.call(slot, procedure, expect, self.deadline_ns, |out| arguments.encode(out))
+        self.connection.call(slot, procedure, expect, self.running.due_ns, |out| arguments.encode(out))
     }
 
     /// A call in the lane's own slot, to its end.
@@ -118,7 +120,7 @@ impl<'a> Operation<'a> {
             let status = match ended.answer {
                 Answer::Status(Status::JUKEBOX) => {
                     let reactor = &self.session.reactor;
-                    if let Some(next_ns) = later.next_ns(reactor.now(), self.deadline_ns) {
+                    if let Some(next_ns) = later.next_ns(reactor.now(), self.running.due_ns) {
                         reactor.sleep_until(next_ns).await;
                         ticket.again();
                         continue;

@@ -19,6 +19,7 @@ use super::handles::Handles;
 use super::lane::LaneListing;
 use super::named::{Directories, Named};
 use super::operation::Operation;
+use crate::deadlines::{Deadlines, Watching};
 use crate::{Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext};
 
 /// Bytes of send and receive buffers that a worker's connections share. Of a receive buffer half that much is the
@@ -41,7 +42,9 @@ pub struct NfsSession {
     pub(super) read_size: u32,
     pub(super) write_size: u32,
     pub(super) stable: bool,
-    pub(super) op_timeout_ns: u64,
+    /// When the lanes' operations are due.
+    pub(super) deadlines: Rc<Deadlines>,
+    _watching: Watching,
     /// Server, export and directory, as messages name them.
     pub(super) label: String,
 }
@@ -50,6 +53,8 @@ pub struct NfsSession {
 #[derive(Default)]
 pub(super) struct Lane {
     pub(super) listing: Cell<LaneListing>,
+    /// The path of a job's file.
+    pub(super) path: Cell<String>,
     /// A block that comes by several READs and is judged as a whole.
     pub(super) block: RefCell<Vec<u8>>,
 }
@@ -107,6 +112,10 @@ impl NfsSession {
             };
             connections.push(begin(number, way, stream));
         }
+        let deadlines = Deadlines::new(reactor, context.lanes.max(1) as usize, context.op_timeout);
+        let watched: Vec<_> = connections.iter().map(|served| Rc::clone(&served.connection)).collect();
+        let watching = deadlines
+            .watch(move |now_ns| watched.iter().for_each(|connection| connection.end_overdue(now_ns)));
         Ok(Self {
             reactor: reactor.clone(),
             connections,
@@ -118,7 +127,8 @@ impl NfsSession {
             read_size: opened.read_size,
             write_size: opened.write_size,
             stable: config.stable,
-            op_timeout_ns: context.op_timeout.as_nanos() as u64,
+            deadlines,
+            _watching: watching,
             label: match config.named {
                 Some(_) => config.label().trim_end_matches('/').to_owned(),
                 None => format!("{}/{}", config.label().trim_end_matches('/'), config.directory),

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -18,6 +19,7 @@ use super::lane::Lane;
 use super::link::Link;
 use super::request::{Addressing, Body, Request};
 use super::tls_link::TlsLink;
+use crate::deadlines::TimeLimits;
 use crate::paths::{Paths, Source};
 use crate::{
     ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext, connections,
@@ -64,6 +66,7 @@ pub struct S3Session {
     /// What earlier connections carried.
     closed: RefCell<Vec<PathFacts>>,
     random: Cell<u64>,
+    limits: TimeLimits,
 }
 
 impl S3Session {
@@ -82,10 +85,23 @@ impl S3Session {
                 ),
             ));
         }
+        let session = Self::new(reactor, shared, context);
+        let lanes = session.lanes.len();
+        // One first, so that a server that is not there is asked once; the others all at once.
+        session.open_lane(0).await?;
+        let rest = (1..lanes).map(|lane| session.open_lane(lane)).collect();
+        for opened in super::join::all(rest).await {
+            opened?;
+        }
+        Ok(session)
+    }
+
+    /// A session without connections.
+    fn new(reactor: &Reactor, shared: Arc<Shared>, context: &WorkerContext) -> Self {
         let lanes = context.lanes.max(1) as usize;
         let config = &shared.config;
         let secret = config.credentials.secret_key.reveal();
-        let session = Self {
+        Self {
             reactor: reactor.clone(),
             signer: RefCell::new(Signer::new(&config.credentials.access_key, secret, &config.region, "s3")),
             lanes: (0..lanes).map(|_| Cell::new(None)).collect(),
@@ -95,16 +111,10 @@ impl S3Session {
             reconnects: Cell::new(0),
             closed: RefCell::default(),
             random: Cell::new(config.retry_seed ^ u64::from(context.worker) << 32),
+            limits: TimeLimits::start(reactor, lanes, context.op_timeout),
             context: context.clone(),
             shared,
-        };
-        // One first, so that a server that is not there is asked once; the others all at once.
-        session.open_lane(0).await?;
-        let rest = (1..lanes).map(|lane| session.open_lane(lane)).collect();
-        for opened in super::join::all(rest).await {
-            opened?;
         }
-        Ok(session)
     }
 
     async fn open_lane(&self, index: usize) -> Result<(), DriverError> {
@@ -316,9 +326,8 @@ impl Session for S3Session {
     async fn perform(&self, op: &Op) -> Result<Done, OpError> {
         let index = op.lane as usize % self.lanes.len();
         let counts = Counts::default();
-        let span = u64::try_from(self.context.op_timeout.as_nanos()).unwrap_or(u64::MAX);
-        let deadline = self.reactor.now().saturating_add(span);
-        match self.reactor.timeout_at(deadline, self.run(op, index, &counts)).await {
+        let running = pin!(self.run(op, index, &counts));
+        match self.limits.wait(index as u32, running).await {
             Ok(Ok(done)) => Ok(Done { rpcs: counts.rpcs.get(), retries: counts.retries.get(), ..done }),
             Ok(Err(failure)) => Err(self.describe(op, &failure, &counts)),
             Err(_) => {
@@ -340,5 +349,39 @@ impl Session for S3Session {
             closed_paths: closed.clone(),
             ..SessionFacts::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Payload;
+    use crate::s3::{Credentials, S3Driver};
+
+    /// An operation that gets nowhere ends at its deadline, on the virtual clock: there nothing can be connected to, and the pauses
+    /// between two attempts are longer than it may take.
+    #[test]
+    fn an_operation_ends_at_its_deadline() {
+        const LIMIT: Duration = Duration::from_millis(20);
+        let endpoint = "http://127.0.0.1:9".parse().expect("an endpoint");
+        let credentials = Credentials::new("key", "secret");
+        let driver = S3Driver::new(S3Config::new(endpoint, "bucket", "ours", credentials)).expect("a driver");
+        let reactor = Reactor::simulated();
+        let context = WorkerContext {
+            worker: 0,
+            lanes: 2,
+            payload: Payload::new(1),
+            sink: Sink::Buffer,
+            op_timeout: LIMIT,
+            connect_timeout: LIMIT,
+        };
+        let session = S3Session::new(&reactor, driver.shared, &context);
+        let start = reactor.now();
+        let op = Op { kind: OpKind::Get, lane: 1, object: 1, offset: 0, len: 4096, generation: 0 };
+        let error = reactor.block_on(session.perform(&op)).expect_err("there is no server");
+        assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
+        assert_eq!(Duration::from_nanos(reactor.now() - start), LIMIT);
     }
 }

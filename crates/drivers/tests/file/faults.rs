@@ -102,3 +102,22 @@ fn a_lane_that_does_not_exist_is_refused() {
     let wrong = perform(&reactor, &session, &Op { lane: 8, ..op(OpKind::Stat, 1, 0, 0) }).unwrap_err();
     assert_eq!(wrong.kind, ErrorKind::Local);
 }
+
+#[test]
+fn an_operation_that_never_ends_is_given_up_at_its_deadline() {
+    let place = place();
+    let driver = driver(Place::Directory(directory(place.path())), |_| {});
+    driver.prepare().unwrap();
+    // On a virtual clock the threads that look at files are never heard of again.
+    let reactor = Reactor::simulated();
+    let limit = Duration::from_millis(1700);
+    let context = WorkerContext { op_timeout: limit, ..context(Sink::Buffer) };
+    let session = reactor.block_on(driver.connect(&reactor, &context)).unwrap();
+    for _ in 0..2 {
+        let start = reactor.now();
+        let late = perform(&reactor, &session, &op(OpKind::Stat, 1, 0, 0)).unwrap_err();
+        assert_eq!(late.kind, ErrorKind::TimedOut, "{late}");
+        let waited = Duration::from_nanos(reactor.now() - start);
+        assert!(waited >= limit && waited <= limit + Duration::from_millis(1), "{waited:?}");
+    }
+}

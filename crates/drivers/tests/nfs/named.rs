@@ -10,6 +10,7 @@ use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
 use wire::nfs3::Procedure;
 
+use crate::alloc::allocated;
 use crate::server::Server;
 use crate::support::*;
 
@@ -134,4 +135,42 @@ fn workers_use_the_addresses_in_turn() {
         assert_eq!(asked, if worker == 0 { [0, 1] } else { [1, 0] });
         assert_eq!(session.facts().connections.len(), 1);
     }
+}
+
+/// Names are written into the lanes' own memory, whether files are numbered or named, and whatever is done with them.
+#[test]
+fn names_take_no_memory() {
+    on_both(|choice| {
+        for directory in [None, Some(""), Some("a/b")] {
+            let server = Server::start(obedient);
+            let config = match directory {
+                Some(directory) => named(&server, directory),
+                None => config(&server),
+            };
+            let driver = NfsDriver::new(config).unwrap();
+            match directory {
+                Some(_) => driver.make(&[path(0, "a/b/other")], LIMIT).unwrap(),
+                None => driver.prepare(LIMIT).unwrap(),
+            }
+            let reactor = Reactor::open(choice).unwrap();
+            let connect = || reactor.block_on(driver.connect(&reactor, &context(2))).unwrap();
+            let (one, other) = (connect(), connect());
+            let round = || {
+                for object in 0..3 {
+                    let one = |kind, len| perform(&reactor, &one, op(kind, 1, object, 0, len)).unwrap();
+                    let other = |kind, len| perform(&reactor, &other, op(kind, 0, object, 0, len)).unwrap();
+                    one(OpKind::Create, 0);
+                    one(OpKind::Write, 100);
+                    one(OpKind::Commit, 0);
+                    // Looked up by its name.
+                    assert_eq!(other(OpKind::Read, 100).rpcs, 2);
+                    one(OpKind::Stat, 0);
+                    other(OpKind::Remove, 0);
+                }
+            };
+            (0..20).for_each(|_| round());
+            let ((), seen) = allocated(|| (0..20).for_each(|_| round()));
+            assert_eq!(seen.calls, 0, "{choice} {directory:?}");
+        }
+    });
 }

@@ -1,5 +1,7 @@
 //! The files of a job: how they are named, how large they are, how they come to be, and which part is used.
 
+use std::fmt::{self, Write};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,27 +55,85 @@ pub const USUAL_FORMAT: &str = "$jobname.$jobnum.$filenum";
 impl FileNames {
     /// The path of a file of the worker with this number (counted over all clones of the job).
     pub fn path(&self, job: &str, number: u32, file: u32) -> String {
-        let name = match self.listed.get(file as usize) {
-            Some(name) => name.clone(),
+        let mut path = String::new();
+        // A string has room for everything.
+        let _ = self.write_path(job, number, file, &mut path);
+        path
+    }
+
+    /// Writes the same path; nothing is allocated.
+    ///
+    /// # Errors
+    /// When `out` does not take it.
+    pub fn write_path(&self, job: &str, number: u32, file: u32, out: &mut impl Write) -> fmt::Result {
+        let directory = match self.directories.len() {
+            0 => None,
+            count => Some(&self.directories[number as usize % count]),
+        };
+        let mut first = FirstByte(None);
+        if directory.is_some() {
+            // It ends with an error once the first byte is known.
+            let _ = self.write_name(job, number, file, &mut first);
+        }
+        if let Some(directory) = directory.filter(|_| first.0 != Some(b'/')) {
+            out.write_str(directory.trim_end_matches('/'))?;
+            out.write_char('/')?;
+        }
+        self.write_name(job, number, file, out)
+    }
+
+    fn write_name(&self, job: &str, number: u32, file: u32, out: &mut impl Write) -> fmt::Result {
+        match self.listed.get(file as usize) {
+            Some(name) => out.write_str(name),
             None => {
                 let format = if self.format.is_empty() { USUAL_FORMAT } else { &self.format };
-                format
-                    .replace("$jobname", job)
-                    .replace("$clientuid", "")
-                    .replace("$jobnum", &number.to_string())
-                    .replace("$filenum", &file.to_string())
+                write_format(format, Some(job), (number, file), out)
             }
-        };
-        match self.directories.len() {
-            0 => name,
-            _ if name.starts_with('/') => name,
-            count => format!("{}/{name}", self.directories[number as usize % count].trim_end_matches('/')),
         }
     }
 
     /// True when all workers use the same files.
     pub fn are_shared(&self) -> bool {
         (0..self.directories.len().max(2) as u32).all(|number| self.worker_of(number) == 0)
+    }
+}
+
+/// Writes a format with what its words stand for; the job's name may hold words, too, but not its own.
+fn write_format(
+    mut format: &str,
+    job: Option<&str>,
+    (number, file): (u32, u32),
+    out: &mut impl Write,
+) -> fmt::Result {
+    while let Some(at) = format.find('$') {
+        out.write_str(&format[..at])?;
+        format = &format[at..];
+        format = if let (Some(job), Some(rest)) = (job, format.strip_prefix("$jobname")) {
+            write_format(job, None, (number, file), out)?;
+            rest
+        } else if let Some(rest) = format.strip_prefix("$clientuid") {
+            rest
+        } else if let Some(rest) = format.strip_prefix("$jobnum") {
+            write!(out, "{number}")?;
+            rest
+        } else if let Some(rest) = format.strip_prefix("$filenum") {
+            write!(out, "{file}")?;
+            rest
+        } else {
+            out.write_char('$')?;
+            &format[1..]
+        };
+    }
+    out.write_str(format)
+}
+
+/// Takes the first byte, and no more.
+struct FirstByte(Option<u8>);
+
+impl Write for FirstByte {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = text.bytes().next();
+        if self.0.is_some() { Err(fmt::Error) } else { Ok(()) }
     }
 }
 
@@ -263,4 +323,28 @@ pub struct Zones {
     pub range: u64,
     /// Between the end of one zone's range and the beginning of the next (`zoneskip`), in bytes.
     pub skip: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_say_where_files_are() {
+        let path = |directories: &[&str], format: &str, job: &str| {
+            let directories = directories.iter().map(|name| (*name).to_owned()).collect();
+            let names = FileNames { directories, format: format.to_owned(), ..FileNames::default() };
+            names.path(job, 13, 7)
+        };
+        assert_eq!(path(&[], "", "job"), "job.13.7");
+        assert_eq!(path(&[], "f.$clientuid.$jobnum.$filenum", "job"), "f..13.7");
+        assert_eq!(path(&["/a/", "b//"], "", "job"), "b/job.13.7");
+        assert_eq!(path(&["a"], "/x/$filenum", "job"), "/x/7");
+        assert_eq!(path(&["a"], "$jobname", "/x"), "/x");
+        assert_eq!(path(&["a"], "$clientuid/$jobname", "x"), "/x");
+        assert_eq!(path(&[], "$$jobnum$x$", "job"), "$13$x$");
+        assert_eq!(path(&[], "$jobname-$jobnumber", "j$filenum$jobname"), "j7$jobname-13ber");
+        let listed = FileNames { listed: vec!["one".to_owned(), "/two".to_owned()], ..FileNames::default() };
+        assert_eq!([0, 1, 2].map(|file| listed.path("j", 0, file)), ["one", "/two", "j.0.2"]);
+    }
 }
