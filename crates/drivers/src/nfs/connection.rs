@@ -15,8 +15,10 @@ use std::time::Duration;
 
 use metrics::{ErrorKind, PathFacts};
 use reactor::{Reactor, Signal, SocketOptions, Stream, Task};
+use wire::xdr::Encode;
 
-use super::slots::{Answer, Expect, Table};
+use super::calls::{Call, Expect};
+use super::slots::{Answer, Table};
 use super::ticket::Ticket;
 use super::{receive, transmit};
 use crate::{ConnectionFacts, Payload, ReconnectReason, Sink, connections};
@@ -166,23 +168,23 @@ impl Connection {
         })
     }
 
-    /// Starts a call in `slot`. The arguments are appended by `arguments`; a WRITE's payload is not part of them.
+    /// Starts a call in `slot`. A WRITE's payload is not part of its arguments.
     #[inline]
-    pub(super) fn call(
+    pub(super) fn call<C: Call>(
         &self,
         slot: u32,
-        procedure: wire::nfs3::Procedure,
-        expect: Expect,
+        call: C,
         deadline_ns: u64,
-        arguments: impl FnOnce(&mut Vec<u8>),
-    ) -> Ticket<'_> {
+        arguments: &C::Arguments<'_>,
+    ) -> Ticket<'_, C> {
         let mut table = self.table.borrow_mut();
         let entry = &mut table.slots[slot as usize];
         let message = &mut entry.message;
         message.clear();
         message.extend_from_slice(&self.settings.template);
-        message[24..28].copy_from_slice(&(procedure as u32).to_be_bytes());
-        arguments(message);
+        message[24..28].copy_from_slice(&(C::PROCEDURE as u32).to_be_bytes());
+        arguments.encode(message);
+        let expect = call.expect();
         let payload = match expect {
             Expect::Write(piece) => piece.len as usize + wire::xdr::padding(piece.len as usize),
             _ => 0,
@@ -304,6 +306,9 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
+    use wire::nfs3::FileHandle;
+
+    use super::super::calls::Getattr;
     use super::*;
     use crate::deadlines::Deadlines;
 
@@ -334,8 +339,8 @@ mod tests {
             let running = deadlines.begin(lane);
             // The first lane's call begins behind the second's, and is due before it.
             reactor.sleep(Duration::from_millis(if lane == 0 { 100 } else { 1 })).await;
-            let call = wire::nfs3::Procedure::Getattr;
-            let ended = connection.call(lane, call, Expect::Getattr, running.due_ns, |_| {}).ended().await;
+            let ticket = connection.call(lane, Getattr, running.due_ns, &FileHandle::EMPTY);
+            let ended = ticket.ended().await;
             let Answer::Failed(kind, text) = ended.answer else { panic!("nobody answers") };
             assert_eq!(kind, ErrorKind::ConnectionLost);
             assert!(text.ends_with("it was not restored within 1.3 s"), "{text}");

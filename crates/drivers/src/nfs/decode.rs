@@ -7,13 +7,14 @@ use wire::nfs3::{
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
 
+use super::calls::{Expect, Found, Listed, Reply, Written};
 use super::errors::refusal;
-use super::slots::{Answer, Expect, Reply};
+use super::slots::{Answer, Piece};
 
 /// What a reply is, as far as its first bytes tell.
 pub(super) enum Head {
-    /// A READ whose payload begins at this place.
-    Payload(ReadHead, usize),
+    /// A READ of this piece, whose payload begins at this place.
+    Payload(Piece, ReadHead, usize),
     Answer(Answer),
 }
 
@@ -27,29 +28,25 @@ pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeErr
     }
     let from = &mut reader;
     let answer = match expect {
-        Expect::Read(_) => {
+        Expect::Read(piece) => {
             let outcome: Outcome<ReadHead, Option<Attributes>> = Outcome::decode(from)?;
             match outcome {
-                Ok(head) => return Ok(Head::Payload(head, reader.position())),
+                Ok(head) => return Ok(Head::Payload(piece, head, reader.position())),
                 Err(failure) => Answer::Status(failure.status),
             }
         }
-        Expect::Getattr => {
-            answer::<Attributes, ()>(from, |attributes| Reply::Attributes { size: attributes.size })?
-        }
-        Expect::Lookup => answer::<LookupOk, Option<Attributes>>(from, |ok| Reply::Found {
-            file: ok.file,
-            size: ok.attributes.map(|attributes| attributes.size),
+        Expect::Getattr => answer::<Attributes, ()>(from, |_| Reply::Getattr(()))?,
+        Expect::Lookup => answer::<LookupOk, Option<Attributes>>(from, |ok| {
+            Reply::Lookup(Found { file: ok.file, size: ok.attributes.map(|attributes| attributes.size) })
         })?,
-        Expect::Create => answer::<CreateOk, WccData>(from, |ok| Reply::Created { file: ok.file })?,
-        Expect::Remove => answer::<WccData, WccData>(from, |_| Reply::Removed)?,
-        Expect::Write(_) => answer::<WriteOk, WccData>(from, |ok| Reply::Written {
-            bytes: ok.count,
-            committed: ok.committed,
-            verifier: ok.verifier,
+        Expect::Create => answer::<CreateOk, WccData>(from, |ok| Reply::Create(ok.file))?,
+        Expect::Remove => answer::<WccData, WccData>(from, |_| Reply::Remove(()))?,
+        Expect::Write(_) => answer::<WriteOk, WccData>(from, |ok| {
+            let WriteOk { count: bytes, committed, verifier, .. } = ok;
+            Reply::Write(Written { bytes, committed, verifier })
         })?,
-        Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Committed { verifier: ok.verifier })?,
-        Expect::Readdirplus => answer::<Listing, Option<Attributes>>(from, |page| page.0)?,
+        Expect::Commit => answer::<CommitOk, WccData>(from, |ok| Reply::Commit(ok.verifier))?,
+        Expect::Readdirplus => answer::<Page, Option<Attributes>>(from, |page| Reply::Readdirplus(page.0))?,
     };
     reader.finish()?;
     Ok(Head::Answer(answer))
@@ -70,9 +67,9 @@ fn answer<'a, T: Decode<'a>, F: Decode<'a>>(
 }
 
 /// A page of a listing, of which only the number of entries and the place to go on are kept.
-struct Listing(Reply);
+struct Page(Listed);
 
-impl<'a> Decode<'a> for Listing {
+impl<'a> Decode<'a> for Page {
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         Option::<Attributes>::decode(from)?;
         let verifier = Verifier::decode(from)?;
@@ -82,6 +79,6 @@ impl<'a> Decode<'a> for Listing {
             entries += 1;
         }
         let eof = from.bool()?;
-        Ok(Self(Reply::Listed { entries, cookie, verifier, eof }))
+        Ok(Self(Listed { entries, cookie, verifier, eof }))
     }
 }

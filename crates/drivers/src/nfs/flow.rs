@@ -4,8 +4,9 @@ use metrics::ErrorKind;
 use wire::nfs3::ReadHead;
 use wire::xdr::{DecodeError, padding};
 
+use super::calls::{Came, Reply};
 use super::incoming::{Garbage, garbage};
-use super::slots::{Answer, Expect, Piece, Reply, Table};
+use super::slots::{Answer, Piece, Table};
 use crate::Payload;
 
 /// The payload of a READ reply on its way.
@@ -31,13 +32,12 @@ impl Flow {
     pub(super) fn new(
         slot: u32,
         xid: u32,
-        expect: Expect,
+        asked: Piece,
         head: &ReadHead,
         now_ns: u64,
         checked: Option<Payload>,
         table: &mut Table,
     ) -> Self {
-        let Expect::Read(asked) = expect else { unreachable!("only a READ has a payload") };
         let gathered = checked.filter(Payload::whole_blocks).map(|_| {
             let mut kept = std::mem::take(&mut table.slots[slot as usize].gathered);
             kept.clear();
@@ -136,7 +136,7 @@ impl Flow {
                 format!("{} of {len} bytes came from offset {offset}, {reason}", self.count),
             );
         }
-        Answer::Reply(Reply::Read { bytes: self.count, eof: self.eof })
+        Answer::Reply(Reply::Read(Came { bytes: self.count, eof: self.eof }))
     }
 }
 

@@ -7,9 +7,10 @@ use metrics::ErrorKind;
 use wire::rpc::{Event, RecordScanner, peek_xid};
 use wire::xdr::DecodeError;
 
+use super::calls::Expect;
 use super::decode::{Head, read_head};
 use super::flow::{Flow, fail};
-use super::slots::{Answer, Expect, Found, Table};
+use super::slots::{Answer, Found, Table};
 use crate::{Payload, Sink};
 
 /// The head of a READ reply is complete within this many bytes: RPC header with the longest verifier,
@@ -115,8 +116,8 @@ impl Incoming {
         let Some(index) = find(table, xid)? else { return Ok(()) };
         let expect = table.slots[index as usize].expect;
         let failed = match read_head(record, expect) {
-            Ok(Head::Payload(head, at)) => {
-                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.checked(), table);
+            Ok(Head::Payload(asked, head, at)) => {
+                let mut flow = Flow::new(index, xid, asked, &head, now_ns, self.checked(), table);
                 match flow.take(&record[at..]) {
                     Ok(()) => return flow.finish(table),
                     Err(error) => error,
@@ -165,8 +166,8 @@ impl Incoming {
             return Ok(());
         }
         match read_head(&self.head, expect) {
-            Ok(Head::Payload(head, at)) => {
-                let mut flow = Flow::new(index, xid, expect, &head, now_ns, self.checked(), table);
+            Ok(Head::Payload(asked, head, at)) => {
+                let mut flow = Flow::new(index, xid, asked, &head, now_ns, self.checked(), table);
                 let gathered = std::mem::take(&mut self.head);
                 let result = flow.take(&gathered[at..]);
                 self.head = gathered;

@@ -10,8 +10,9 @@ use wire::nfs3::{Attributes, CommitOk, Failure, FileHandle, LookupOk, Outcome, R
 use wire::rpc::{LAST_FRAGMENT, ReplyHeader};
 use wire::xdr::Encode;
 
+use super::calls::{Came, Expect, Found, Reply};
 use super::incoming::{Garbage, Incoming};
-use super::slots::{Answer, Expect, Piece, Reply, Table};
+use super::slots::{Answer, Piece, Table};
 use crate::{Payload, Sink};
 
 const PAYLOAD: Payload = Payload::new(9);
@@ -113,8 +114,8 @@ proptest! {
         prop_assert_eq!((table.large_reads, table.late_replies), (0, 0));
         for slot in &table.slots {
             let expected = match slot.expect {
-                Expect::Read(_) => Answer::Reply(Reply::Read { bytes: READ_LEN, eof: false }),
-                Expect::Lookup => Answer::Reply(Reply::Found { file: FileHandle::EMPTY, size: None }),
+                Expect::Read(_) => Answer::Reply(Reply::Read(Came { bytes: READ_LEN, eof: false })),
+                Expect::Lookup => Answer::Reply(Reply::Lookup(Found { file: FileHandle::EMPTY, size: None })),
                 _ => Answer::Status(Status::IO),
             };
             prop_assert_eq!(slot.answer.as_ref(), Some(&expected));

@@ -1,26 +1,23 @@
 //! From an operation's object to the handle of its file: names in our directory, or a job's paths.
 
-use wire::nfs3::{DirArgs, FileHandle, Name, Procedure, Status};
+use wire::nfs3::{DirArgs, FileHandle, Name, Status};
 
+use super::calls::{Found, Lookup};
 use super::lane::LanePath;
 use super::named::{FileName, split};
 use super::operation::{Fault, Opened, Operation};
-use super::slots::{Expect, Reply};
 
 impl<'a> Operation<'a> {
     pub(super) async fn look_up(&mut self) -> Result<Opened, Fault> {
         let (directory, name) = self.place().await?;
-        let (file, size) = self.find(directory, name.as_bytes()).await?;
+        let Found { file, size } = self.find(directory, name.as_bytes()).await?;
         self.session.handles.borrow_mut().insert(self.op.object, file);
         Ok(Opened { file, size, known: false })
     }
 
-    async fn find(&mut self, directory: FileHandle, name: &[u8]) -> Result<(FileHandle, Option<u64>), Fault> {
+    async fn find(&mut self, directory: FileHandle, name: &[u8]) -> Result<Found, Fault> {
         let place = DirArgs { directory, name: Name(name) };
-        match self.call(Procedure::Lookup, Expect::Lookup, &place).await? {
-            Reply::Found { file, size } => Ok((file, size)),
-            other => unreachable!("LOOKUP was answered by {other:?}"),
-        }
+        self.call(Lookup, &place).await
     }
 
     /// The directory of the operation's file, and its name there.
@@ -48,7 +45,7 @@ impl<'a> Operation<'a> {
         }
         let mut handle = session.directory;
         for part in path.split('/') {
-            handle = self.find(handle, part.as_bytes()).await?.0;
+            handle = self.find(handle, part.as_bytes()).await?.file;
         }
         session.directories.insert(path, handle);
         Ok(handle)

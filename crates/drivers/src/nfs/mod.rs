@@ -13,6 +13,7 @@
 //! Each repetition is counted, in the operation's result and in the session's facts.
 
 mod caller;
+mod calls;
 mod config;
 mod connection;
 mod decode;

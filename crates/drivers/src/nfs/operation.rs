@@ -5,15 +5,16 @@ use wire::nfs3::{
     CommitArgs, CreateArgs, CreateHow, DirArgs, FileHandle, Name, Procedure, ReaddirplusArgs, SetAttributes,
     Status,
 };
-use wire::xdr::Encode;
 
+use super::calls::{Call, Commit, Create, Getattr, Listed, Read, Readdirplus, Remove, Write};
 use super::connection::{Connection, LISTING_BYTES};
 use super::errors::{advice, kind_of};
 use super::lane::LaneListing;
 use super::later::Later;
 use super::session::NfsSession;
-use super::slots::{Answer, Expect, Reply};
+use super::slots::Answer;
 use super::ticket::Ticket;
+use super::transfer::Mover;
 use crate::deadlines::Running;
 use crate::{Done, Op, OpError};
 
@@ -87,30 +88,23 @@ impl<'a> Operation<'a> {
 
     /// Starts a call in a slot.
     #[inline]
-    pub(super) fn begin(
-        &self,
-        slot: u32,
-        procedure: Procedure,
-        expect: Expect,
-        arguments: &impl Encode,
-    ) -> Ticket<'a> {
-        self.connection.call(slot, procedure, expect, self.running.due_ns, |out| arguments.encode(out))
+    pub(super) fn begin<C: Call>(&self, slot: u32, call: C, arguments: &C::Arguments<'_>) -> Ticket<'a, C> {
+        self.connection.call(slot, call, self.running.due_ns, arguments)
     }
 
     /// A call in the lane's own slot, to its end.
     #[inline]
-    pub(super) async fn call(
+    pub(super) async fn call<C: Call>(
         &mut self,
-        procedure: Procedure,
-        expect: Expect,
-        arguments: &impl Encode,
-    ) -> Result<Reply, Fault> {
-        let ticket = self.begin(self.slot, procedure, expect, arguments);
-        self.settle(&ticket, procedure).await
+        call: C,
+        arguments: &C::Arguments<'_>,
+    ) -> Result<C::Reply, Fault> {
+        let ticket = self.begin(self.slot, call, arguments);
+        self.settle(&ticket).await
     }
 
     /// Waits for a call's end, calling again when the server asks for that.
-    pub(super) async fn settle(&mut self, ticket: &Ticket<'a>, procedure: Procedure) -> Result<Reply, Fault> {
+    pub(super) async fn settle<C: Call>(&mut self, ticket: &Ticket<'a, C>) -> Result<C::Reply, Fault> {
         let mut later = Later::new();
         loop {
             let ended = ticket.ended().await;
@@ -133,7 +127,9 @@ impl<'a> Operation<'a> {
             self.done.rpcs += ended.sends;
             self.done.retries += ended.sends.saturating_sub(1);
             let (kind, text) = match ended.answer {
-                Answer::Reply(reply) => return Ok(reply),
+                Answer::Reply(reply) => {
+                    return Ok(C::reply(reply).expect("a reply is decoded as what its slot waits for"));
+                }
                 Answer::Status(status) => {
                     (kind_of(status), format!("the server answers {status}{}", advice(status)).into())
                 }
@@ -143,6 +139,7 @@ impl<'a> Operation<'a> {
                 self.forget();
                 self.session.directories.forget();
             }
+            let procedure = C::PROCEDURE;
             return Err(Fault { procedure, kind, status, repeated: ended.sends > 1, text });
         }
     }
@@ -180,9 +177,8 @@ impl<'a> Operation<'a> {
         let attributes = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
         let arguments = CreateArgs { place, how: CreateHow::Guarded(attributes) };
         self.forget();
-        let file = match self.call(Procedure::Create, Expect::Create, &arguments).await {
-            Ok(Reply::Created { file }) => file,
-            Ok(other) => unreachable!("CREATE was answered by {other:?}"),
+        let file = match self.call(Create, &arguments).await {
+            Ok(file) => file,
             // Made by the first of several sends, whose answer was lost.
             Err(fault) if fault.repeated && fault.status == Some(Status::EXIST) => None,
             Err(fault) => return Err(fault),
@@ -197,25 +193,27 @@ impl<'a> Operation<'a> {
     }
 
     pub(super) async fn read(&mut self) -> Result<(), Fault> {
-        self.range(false).await
+        self.range::<Read>().await
     }
 
     pub(super) async fn write(&mut self) -> Result<(), Fault> {
-        self.range(true).await
+        self.range::<Write>().await
     }
 
-    async fn range(&mut self, write: bool) -> Result<(), Fault> {
+    async fn range<M: Mover>(&mut self) -> Result<(), Fault> {
         let opened = match self.open().await {
-            Err(fault) if write && fault.status == Some(Status::NOENT) && self.session.named.is_some() => {
+            Err(fault)
+                if M::MAKES_FILES && fault.status == Some(Status::NOENT) && self.session.named.is_some() =>
+            {
                 self.make().await?
             }
             opened => opened?,
         };
-        match self.transfer(opened.file, write).await {
+        match self.transfer::<M>(opened.file).await {
             Ok(()) => Ok(()),
             Err(fault) => {
                 let file = self.open_again(opened, fault).await?;
-                self.transfer(file, write).await
+                self.transfer::<M>(file).await
             }
         }
     }
@@ -224,9 +222,8 @@ impl<'a> Operation<'a> {
         let object = self.op.object;
         let arguments = CommitArgs { file: self.open().await?.file, offset: 0, count: 0 };
         let covered = self.session.handles.borrow_mut().take_uncommitted(object);
-        let verifier = match self.call(Procedure::Commit, Expect::Commit, &arguments).await {
-            Ok(Reply::Committed { verifier }) => verifier,
-            Ok(other) => unreachable!("COMMIT was answered by {other:?}"),
+        let verifier = match self.call(Commit, &arguments).await {
+            Ok(verifier) => verifier,
             Err(fault) => {
                 self.session.handles.borrow_mut().restore_uncommitted(object, covered);
                 return Err(fault);
@@ -245,12 +242,12 @@ impl<'a> Operation<'a> {
         if opened.size.is_some() {
             return Ok(());
         }
-        match self.call(Procedure::Getattr, Expect::Getattr, &opened.file).await {
-            Ok(_) => Ok(()),
+        match self.call(Getattr, &opened.file).await {
+            Ok(()) => Ok(()),
             // The LOOKUP brings the attributes, or GETATTR does.
             Err(fault) => {
                 let file = self.open_again(opened, fault).await?;
-                self.call(Procedure::Getattr, Expect::Getattr, &file).await.map(drop)
+                self.call(Getattr, &file).await
             }
         }
     }
@@ -259,7 +256,7 @@ impl<'a> Operation<'a> {
         let (directory, name) = self.place().await?;
         let place = DirArgs { directory, name: Name(name.as_bytes()) };
         self.forget();
-        match self.call(Procedure::Remove, Expect::Remove, &place).await {
+        match self.call(Remove, &place).await {
             // Removed by the first of several sends, whose answer was lost.
             Err(fault) if !(fault.repeated && fault.status == Some(Status::NOENT)) => Err(fault),
             _ => Ok(()),
@@ -278,15 +275,11 @@ impl<'a> Operation<'a> {
             max_count: LISTING_BYTES,
         };
         listing.set(LaneListing::default());
-        match self.call(Procedure::Readdirplus, Expect::Readdirplus, &arguments).await? {
-            Reply::Listed { entries, cookie, verifier, eof } => {
-                if !eof && entries > 0 {
-                    listing.set(LaneListing { cookie, verifier });
-                }
-                Ok(())
-            }
-            other => unreachable!("READDIRPLUS was answered by {other:?}"),
+        let Listed { entries, cookie, verifier, eof } = self.call(Readdirplus, &arguments).await?;
+        if !eof && entries > 0 {
+            listing.set(LaneListing { cookie, verifier });
         }
+        Ok(())
     }
 
     pub(super) fn fault(&self, procedure: Procedure, kind: ErrorKind, text: String) -> Fault {

@@ -5,8 +5,9 @@
 
 use metrics::{ErrorKind, OpKind};
 use reactor::Signal;
-use wire::nfs3::{FileHandle, Status, Verifier};
+use wire::nfs3::Status;
 
+use super::calls::{Expect, Reply};
 use crate::Op;
 
 /// Bytes reserved for a call without its payload: header, credential, handle and a name fit.
@@ -47,33 +48,6 @@ impl Piece {
     pub(super) fn at(&self) -> u64 {
         self.offset - self.block_offset
     }
-}
-
-/// What kind of reply a call waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expect {
-    Getattr,
-    Lookup,
-    Create,
-    Remove,
-    Read(Piece),
-    /// Carries the payload that follows the call's message.
-    Write(Piece),
-    Commit,
-    Readdirplus,
-}
-
-/// A procedure's result, as far as it matters here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
-    Attributes { size: u64 },
-    Found { file: FileHandle, size: Option<u64> },
-    Created { file: Option<FileHandle> },
-    Removed,
-    Read { bytes: u32, eof: bool },
-    Written { bytes: u32, committed: wire::nfs3::Stability, verifier: Verifier },
-    Committed { verifier: Verifier },
-    Listed { entries: u32, cookie: u64, verifier: Verifier, eof: bool },
 }
 
 /// How a call ended.

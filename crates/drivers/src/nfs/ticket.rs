@@ -1,12 +1,15 @@
 //! A call under way, as the operation that made it holds it.
 
+use std::marker::PhantomData;
+
 use super::connection::Connection;
 use super::slots::Answer;
 
-/// A call that was started. Dropping it gives the call up.
-pub(super) struct Ticket<'a> {
+/// A call of a procedure that was started. Dropping it gives the call up.
+pub(super) struct Ticket<'a, C> {
     connection: &'a Connection,
     slot: u32,
+    call: PhantomData<C>,
 }
 
 /// A call's end.
@@ -17,10 +20,10 @@ pub(super) struct Ended {
     pub(super) first_byte_ns: Option<u64>,
 }
 
-impl<'a> Ticket<'a> {
+impl<'a, C> Ticket<'a, C> {
     /// The call that was begun in a slot.
     pub(super) fn new(connection: &'a Connection, slot: u32) -> Self {
-        Self { connection, slot }
+        Self { connection, slot, call: PhantomData }
     }
 
     /// Waits for the call's end.
@@ -66,7 +69,7 @@ impl<'a> Ticket<'a> {
     }
 }
 
-impl Drop for Ticket<'_> {
+impl<C> Drop for Ticket<'_, C> {
     fn drop(&mut self) {
         self.connection.table.borrow_mut().release(self.slot);
     }

@@ -3,26 +3,51 @@
 use metrics::ErrorKind;
 use wire::nfs3::{FileHandle, Procedure, ReadArgs, Stability, WriteHead};
 
+use super::calls::{Call, Came, Read, Write, Written};
 use super::operation::{Fault, Operation};
-use super::slots::{Expect, Piece, Reply};
+use super::session::NfsSession;
+use super::slots::Piece;
 use super::ticket::Ticket;
 use crate::Op;
 
 /// Calls of one operation in flight at once when it is larger than the server's limit.
 const SPLIT_DEPTH: usize = 16;
 
+/// READ or WRITE: what moves a piece.
+pub(super) trait Mover: Call {
+    /// A file that is not there is made, where files are those of a job.
+    const MAKES_FILES: bool;
+
+    /// The call that moves a piece of a file.
+    fn of(session: &NfsSession, file: FileHandle, piece: Piece) -> (Self, Self::Arguments<'static>);
+
+    /// The most that one call moves, in bytes.
+    fn bytes_max(session: &NfsSession) -> u32;
+
+    /// Checks what a call brought; says how many bytes it moved.
+    fn moved(
+        operation: &Operation<'_>,
+        piece: Piece,
+        reply: Self::Reply,
+        ticket: &Ticket<'_, Self>,
+    ) -> Result<u32, Fault>;
+
+    /// Judges a range that was moved by several calls.
+    fn judge(operation: &Operation<'_>) -> Result<(), Fault>;
+}
+
 impl<'a> Operation<'a> {
     /// Reads or writes the operation's range, in as many calls as the server's limit asks for.
-    pub(super) async fn transfer(&mut self, file: FileHandle, write: bool) -> Result<(), Fault> {
-        let size = u64::from(if write { self.session.write_size } else { self.session.read_size });
+    pub(super) async fn transfer<M: Mover>(&mut self, file: FileHandle) -> Result<(), Fault> {
+        let size = u64::from(M::bytes_max(self.session));
         let len = self.op.len;
         if len <= size {
             let piece = self.piece(0, len);
-            let ticket = self.begin_piece(self.slot, file, piece, write);
-            let pieces = self.finish(ticket, file, piece, write).await?;
-            return if pieces > 1 { self.judge_gathered(write) } else { Ok(()) };
+            let ticket = self.begin_piece::<M>(self.slot, file, piece);
+            let pieces = self.finish(ticket, file, piece).await?;
+            return if pieces > 1 { M::judge(self) } else { Ok(()) };
         }
-        let mut tickets: [Option<(Ticket<'a>, Piece)>; SPLIT_DEPTH] = [const { None }; SPLIT_DEPTH];
+        let mut tickets: [Option<(Ticket<'a, M>, Piece)>; SPLIT_DEPTH] = [const { None }; SPLIT_DEPTH];
         let (mut begun, mut ended) = (0usize, 0usize);
         let mut issued = 0;
         let mut fault = None;
@@ -37,18 +62,18 @@ impl<'a> Operation<'a> {
                 };
                 let part = (len - issued).min(size);
                 let piece = self.piece(issued, part);
-                tickets[begun % SPLIT_DEPTH] = Some((self.begin_piece(slot, file, piece, write), piece));
+                tickets[begun % SPLIT_DEPTH] = Some((self.begin_piece(slot, file, piece), piece));
                 begun += 1;
                 issued += part;
             }
             if begun == ended {
-                return fault.map_or_else(|| self.judge_gathered(write), Err);
+                return fault.map_or_else(|| M::judge(self), Err);
             }
             // Every call that was begun is waited for, also after a fault: nothing is left behind.
             let oldest = tickets[ended % SPLIT_DEPTH].take();
             let (ticket, piece) = oldest.expect("begun and not ended");
             ended += 1;
-            if let Err(error) = self.finish(ticket, file, piece, write).await {
+            if let Err(error) = self.finish(ticket, file, piece).await {
                 fault.get_or_insert(error);
             }
         }
@@ -57,21 +82,21 @@ impl<'a> Operation<'a> {
     /// Waits for a READ or WRITE, and asks for the rest for as long as answers move less than was asked for, in the same
     /// slot. Says how many calls it took.
     #[inline]
-    async fn finish(
+    async fn finish<M: Mover>(
         &mut self,
-        mut ticket: Ticket<'a>,
+        mut ticket: Ticket<'a, M>,
         file: FileHandle,
         mut piece: Piece,
-        write: bool,
     ) -> Result<u32, Fault> {
-        let procedure = if write { Procedure::Write } else { Procedure::Read };
         let mut calls = 1;
         loop {
-            let reply = self.settle(&ticket, procedure).await?;
-            let Some(rest) = self.account(piece, reply, &ticket)? else { return Ok(calls) };
+            let reply = self.settle(&ticket).await?;
+            let bytes = M::moved(self, piece, reply, &ticket)?;
+            self.done.bytes += u64::from(bytes);
+            let Some(rest) = piece.behind(bytes) else { return Ok(calls) };
             self.connection.short_answers.set(self.connection.short_answers.get() + 1);
             piece = rest;
-            ticket = self.begin_piece(ticket.into_slot(), file, piece, write);
+            ticket = self.begin_piece(ticket.into_slot(), file, piece);
             calls += 1;
         }
     }
@@ -84,53 +109,16 @@ impl<'a> Operation<'a> {
     }
 
     #[inline]
-    fn begin_piece(&self, slot: u32, file: FileHandle, piece: Piece, write: bool) -> Ticket<'a> {
-        let Piece { offset, len, .. } = piece;
-        if write {
-            let stable = if self.session.stable { Stability::FileSync } else { Stability::Unstable };
-            let head = WriteHead { file, offset, count: len, stable, data_len: len };
-            return self.begin(slot, Procedure::Write, Expect::Write(piece), &head);
-        }
-        self.begin(slot, Procedure::Read, Expect::Read(piece), &ReadArgs { file, offset, count: len })
-    }
-
-    /// Checks and counts what a READ or WRITE brought; returns what is left to be asked for.
-    fn account(&mut self, piece: Piece, reply: Reply, ticket: &Ticket<'a>) -> Result<Option<Piece>, Fault> {
-        let bytes = match reply {
-            Reply::Read { bytes, eof } => {
-                debug_assert!(bytes == piece.len || (bytes > 0 && !eof), "checked on arrival");
-                if self.connection.settings.gathers() {
-                    self.gather(piece, ticket)?;
-                }
-                bytes
-            }
-            Reply::Written { bytes, committed, verifier } => {
-                // A server may write less than it was given (RFC 1813, 3.3.7), but not more, and not nothing.
-                if bytes > piece.len || (bytes == 0 && piece.len > 0) {
-                    let text =
-                        format!("the server wrote {bytes} of {} bytes at offset {}", piece.len, piece.offset);
-                    return Err(self.fault(Procedure::Write, ErrorKind::Length, text));
-                }
-                if committed == Stability::Unstable {
-                    if self.session.stable {
-                        let text = "the server answers UNSTABLE although FILE_SYNC was asked for".into();
-                        return Err(self.fault(Procedure::Write, ErrorKind::Protocol, text));
-                    }
-                    self.session.handles.borrow_mut().wrote(self.op.object, verifier);
-                }
-                bytes
-            }
-            other => unreachable!("READ or WRITE was answered by {other:?}"),
-        };
-        self.done.bytes += u64::from(bytes);
-        Ok(piece.behind(bytes))
+    fn begin_piece<M: Mover>(&self, slot: u32, file: FileHandle, piece: Piece) -> Ticket<'a, M> {
+        let (call, arguments) = M::of(self.session, file, piece);
+        self.begin(slot, call, &arguments)
     }
 
     /// Judges a block that came by one READ; the payload of one of several is put in its place.
-    fn gather(&self, piece: Piece, ticket: &Ticket<'a>) -> Result<(), Fault> {
+    fn gather(&self, piece: Piece, ticket: &Ticket<'_, Read>) -> Result<(), Fault> {
         let data = ticket.take_gathered();
         let result = if data.len() as u64 == piece.block_len {
-            self.judge(&data)
+            self.judge_block(&data)
         } else {
             let mut block = self.session.lanes[self.op.lane as usize].block.borrow_mut();
             block.resize(piece.block_len as usize, 0);
@@ -142,17 +130,86 @@ impl<'a> Operation<'a> {
         result
     }
 
-    /// Judges a block that came by several READs.
-    fn judge_gathered(&self, write: bool) -> Result<(), Fault> {
-        if write || !self.connection.settings.gathers() {
-            return Ok(());
-        }
-        self.judge(&self.session.lanes[self.op.lane as usize].block.borrow())
-    }
-
-    fn judge(&self, data: &[u8]) -> Result<(), Fault> {
+    fn judge_block(&self, data: &[u8]) -> Result<(), Fault> {
         self.connection.settings.payload.verify_op(self.op, 0, data).map_err(|text| {
             self.fault(Procedure::Read, ErrorKind::Corrupt, format!("not what was written: {text}"))
         })
+    }
+}
+
+impl Mover for Read {
+    const MAKES_FILES: bool = false;
+
+    #[inline]
+    fn of(_: &NfsSession, file: FileHandle, piece: Piece) -> (Self, ReadArgs) {
+        (Read(piece), ReadArgs { file, offset: piece.offset, count: piece.len })
+    }
+
+    #[inline]
+    fn bytes_max(session: &NfsSession) -> u32 {
+        session.read_size
+    }
+
+    #[inline]
+    fn moved(
+        operation: &Operation<'_>,
+        piece: Piece,
+        Came { bytes, eof }: Came,
+        ticket: &Ticket<'_, Self>,
+    ) -> Result<u32, Fault> {
+        debug_assert!(bytes == piece.len || (bytes > 0 && !eof), "checked on arrival");
+        if operation.connection.settings.gathers() {
+            operation.gather(piece, ticket)?;
+        }
+        Ok(bytes)
+    }
+
+    fn judge(operation: &Operation<'_>) -> Result<(), Fault> {
+        if !operation.connection.settings.gathers() {
+            return Ok(());
+        }
+        operation.judge_block(&operation.session.lanes[operation.op.lane as usize].block.borrow())
+    }
+}
+
+impl Mover for Write {
+    const MAKES_FILES: bool = true;
+
+    #[inline]
+    fn of(session: &NfsSession, file: FileHandle, piece: Piece) -> (Self, WriteHead) {
+        let Piece { offset, len, .. } = piece;
+        let stable = if session.stable { Stability::FileSync } else { Stability::Unstable };
+        (Write(piece), WriteHead { file, offset, count: len, stable, data_len: len })
+    }
+
+    #[inline]
+    fn bytes_max(session: &NfsSession) -> u32 {
+        session.write_size
+    }
+
+    #[inline]
+    fn moved(
+        operation: &Operation<'_>,
+        piece: Piece,
+        Written { bytes, committed, verifier }: Written,
+        _: &Ticket<'_, Self>,
+    ) -> Result<u32, Fault> {
+        // A server may write less than it was given (RFC 1813, 3.3.7), but not more, and not nothing.
+        if bytes > piece.len || (bytes == 0 && piece.len > 0) {
+            let text = format!("the server wrote {bytes} of {} bytes at offset {}", piece.len, piece.offset);
+            return Err(operation.fault(Procedure::Write, ErrorKind::Length, text));
+        }
+        if committed == Stability::Unstable {
+            if operation.session.stable {
+                let text = "the server answers UNSTABLE although FILE_SYNC was asked for".into();
+                return Err(operation.fault(Procedure::Write, ErrorKind::Protocol, text));
+            }
+            operation.session.handles.borrow_mut().wrote(operation.op.object, verifier);
+        }
+        Ok(bytes)
+    }
+
+    fn judge(_: &Operation<'_>) -> Result<(), Fault> {
+        Ok(())
     }
 }

@@ -4,8 +4,9 @@
 
 use std::rc::Rc;
 
+use super::calls::Expect;
 use super::connection::Connection;
-use super::slots::{Expect, Piece};
+use super::slots::Piece;
 
 /// A payload that is being sent, and the padding behind it.
 struct Filling {
