@@ -111,7 +111,7 @@ pub fn watch() -> Vec<ConnectionNow> {
         at_ns: live.at_ns,
         facts: ConnectionFacts::new(live.local, live.remote, live.info, live.congestion_control.to_string()),
     };
-    reactor::live::connections().into_iter().map(now).collect()
+    reactor::live::connections(None).into_iter().map(now).collect()
 }
 
 /// Lets other threads look at a connection ([`watch`]), as number `number` of worker `worker`.

@@ -59,6 +59,8 @@ pub struct Beside {
     pub trace: Option<Trace>,
     /// Cores and memory of the workers' threads; it goes before [`StagePlan::pin`].
     pub placement: Option<Placement>,
+    /// The run to which connections and worker threads belong, where a process carries out several.
+    pub scope: Option<reactor::live::Scope>,
 }
 
 /// When operations are meant to start.

@@ -10,6 +10,8 @@ use std::time::Duration;
 use drivers::Driver;
 use metrics::Interval;
 
+use reactor::live::WorkerEntry;
+
 use crate::merge::Merger;
 use crate::recorder::Ways;
 use crate::rendezvous::Seat;
@@ -142,6 +144,7 @@ impl<'a> Crew<'a> {
         let sender = sender.clone();
         let (plan, stop) = (self.plan, self.stop);
         let work = move || {
+            let _listed = WorkerEntry::of_this_thread(plan.beside.scope, worker);
             let ways = Ways { full: sender.clone(), empty: empties, seen };
             let run = || -> Result<Option<Report>, StageError> {
                 let connected = worker::connect(driver, plan, worker, stop)?;

@@ -71,6 +71,7 @@ pub(crate) fn connect<D: Driver>(
     } else {
         Reactor::open(plan.reactor).map_err(|error| StageError::Reactor { worker, error })?
     };
+    reactor.set_scope(plan.beside.scope);
     let context = WorkerContext {
         worker,
         lanes: plan.lanes_per_worker,

@@ -2,6 +2,7 @@
 
 use engine::{Beside, Control, StageResult};
 use metrics::Interval;
+use reactor::live::Scope;
 
 use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
 
@@ -32,6 +33,11 @@ pub trait HostExecutor: Send + Sync {
         control: &Control,
         observer: &mut dyn FnMut(&Interval),
     ) -> Result<StageResult, Refusal>;
+
+    /// The run to which connections and workers of its stages belong; `None`: all of this process are its.
+    fn scope(&self) -> Option<Scope> {
+        None
+    }
 
     /// Nobody leads any more: removes all that was made and not asked to stay; what is left, for people.
     fn abandon(&self) -> Vec<String>;

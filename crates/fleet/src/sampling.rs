@@ -1,5 +1,7 @@
 //! When a host is sampled during a stage.
 
+use reactor::live::Scope;
+
 use crate::probe::{HostSample, Prober};
 
 /// Between two samples, in nanoseconds. A little less than an interval, so that each interval of a second brings one.
@@ -13,9 +15,10 @@ pub(crate) struct Sampling {
 }
 
 impl Sampling {
-    /// For a stage that begins now.
-    pub(crate) fn begin(virtual_clock: bool) -> Self {
-        Sampling { prober: (!virtual_clock).then(Prober::new), last_ns: reactor::clock::now_ns() }
+    /// For a stage that begins now, of the run with this scope.
+    pub(crate) fn begin(virtual_clock: bool, scope: Option<Scope>) -> Self {
+        let prober = || Prober::new(scope);
+        Sampling { prober: (!virtual_clock).then(prober), last_ns: reactor::clock::now_ns() }
     }
 
     /// A sample, if it is time for one.

@@ -8,6 +8,7 @@ use engine::{Beside, Control, StageError, StageResult};
 use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
 use metrics::Interval;
 use provision::{Journal, Run, RunId};
+use reactor::live::Scope;
 use targets::{ClearedFiles, HeldSecrets, OpenContext, Secrets, TargetError};
 
 use super::host_target::HostTarget;
@@ -26,6 +27,8 @@ pub struct LocalExecutor {
     cleared: ClearedFiles,
     /// Where dumps of damaged blocks are written.
     directory: PathBuf,
+    /// Tells the connections and workers of this run from others' in the process.
+    scope: Scope,
     shared: Mutex<Shared>,
 }
 
@@ -51,6 +54,7 @@ impl LocalExecutor {
             secrets: Arc::new(HeldSecrets::default()),
             cleared: ClearedFiles::default(),
             directory: PathBuf::new(),
+            scope: Scope::unique(),
             shared: Mutex::default(),
         }
     }
@@ -131,7 +135,8 @@ impl HostExecutor for LocalExecutor {
         observer: &mut dyn FnMut(&Interval),
     ) -> Result<StageResult, Refusal> {
         let stage = self.site(order.site).and_then(|site| {
-            let plan = site.plan(&order.task, beside.clone())?;
+            let beside = Beside { scope: Some(self.scope), ..beside.clone() };
+            let plan = site.plan(&order.task, beside)?;
             Ok((site, plan))
         });
         let (site, plan) = stage.inspect_err(|_| {
@@ -144,6 +149,10 @@ impl HostExecutor for LocalExecutor {
             stopped: matches!(error, StageError::Stopped),
             text: error.to_string(),
         })
+    }
+
+    fn scope(&self) -> Option<Scope> {
+        Some(self.scope)
     }
 
     fn abandon(&self) -> Vec<String> {

@@ -34,7 +34,8 @@ impl HostTarget {
         // Each agent would begin to count cores at the first one.
         plan.pin &= self.own_cores;
         plan.connect_timeout = self.opened.connect_timeout(plan.connect_timeout);
-        plan.beside = Beside { rendezvous: beside.rendezvous, trace: beside.trace, ..plan.beside };
+        plan.beside =
+            Beside { rendezvous: beside.rendezvous, trace: beside.trace, scope: beside.scope, ..plan.beside };
         Ok(plan)
     }
 

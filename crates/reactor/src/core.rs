@@ -15,6 +15,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::clock::Scale;
 use crate::epoll::Epoll;
+use crate::live::Scope;
 use crate::pool::Pool;
 use crate::timers::Timers;
 use crate::uring::Uring;
@@ -60,6 +61,8 @@ pub(crate) struct Inner {
     pub(crate) kernel: Kernel,
     pub(crate) refusal: Option<String>,
     pub(crate) timers: RefCell<Timers>,
+    /// The run that the sockets belong to.
+    pub(crate) scope: Cell<Option<Scope>>,
     clock: Scale,
     /// The time as it was first asked for in this turn; 0 before that.
     turn_ns: Cell<u64>,
@@ -80,6 +83,7 @@ impl Inner {
             kernel,
             refusal,
             timers: RefCell::default(),
+            scope: Cell::new(None),
             clock: Scale::get(),
             turn_ns: Cell::new(0),
             current: Cell::new(NO_TASK),

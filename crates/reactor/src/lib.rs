@@ -147,6 +147,11 @@ impl Reactor {
         Reactor { inner: Inner::new(kernel, refusal), owner: true }
     }
 
+    /// Counts the sockets that are made from now on to a run ([`live::connections`]).
+    pub fn set_scope(&self, scope: Option<live::Scope>) {
+        self.inner.scope.set(scope);
+    }
+
     /// The backend in use.
     pub fn backend(&self) -> Backend {
         match self.inner.kernel {

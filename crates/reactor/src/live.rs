@@ -1,4 +1,6 @@
-//! Connections of this process as other threads may look at them: their worker's thread is not asked and never waits.
+//! Connections and worker threads of this process as other threads may look at them: no worker is asked, none waits.
+//!
+//! A process may carry out several runs at once. Each has a [`Scope`], and what belongs to it is told from the others'.
 //!
 //! A connection that was named ([`Stream::name`](crate::Stream::name)) is in one list until it is closed. The list is
 //! locked when connections come and go and when somebody looks, never when bytes move; a descriptor is held for the one system
@@ -12,6 +14,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::TcpInfo;
 use crate::tcp_info;
+
+/// A run within the process, to which connections and workers belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope(u64);
+
+impl Scope {
+    /// One that nobody else has.
+    pub fn unique() -> Self {
+        static NEXT_SCOPE: AtomicU64 = AtomicU64::new(0);
+        Scope(NEXT_SCOPE.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// Whose connection it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +60,7 @@ pub struct LiveConnection {
 }
 
 struct Entry {
+    scope: Option<Scope>,
     name: ConnectionName,
     local: SocketAddr,
     remote: SocketAddr,
@@ -65,10 +80,16 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// Puts an open descriptor into the list.
-    pub(crate) fn new(fd: RawFd, name: ConnectionName, local: SocketAddr, remote: SocketAddr) -> Shown {
+    pub(crate) fn new(
+        fd: RawFd,
+        scope: Option<Scope>,
+        name: ConnectionName,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Shown {
         let congestion_control = tcp_info::congestion_control(fd).unwrap_or_default().into();
         let fd = Mutex::new(Some(fd));
-        let entry = Arc::new(Entry { name, local, remote, congestion_control, fd });
+        let entry = Arc::new(Entry { scope, name, local, remote, congestion_control, fd });
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         lock(&LIVE).insert(id, Arc::clone(&entry));
         Shown { id, entry }
@@ -83,10 +104,14 @@ impl Drop for Shown {
     }
 }
 
-/// Every named connection that is open now, in the order in which they were made: about a microsecond each.
-pub fn connections() -> Vec<LiveConnection> {
-    let entries: Vec<(u64, Arc<Entry>)> =
-        lock(&LIVE).iter().map(|(id, entry)| (*id, Arc::clone(entry))).collect();
+/// Every named connection of a scope, or of the process, that is open now, in the order in which they were made: about a
+/// microsecond each.
+pub fn connections(scope: Option<Scope>) -> Vec<LiveConnection> {
+    let entries: Vec<(u64, Arc<Entry>)> = lock(&LIVE)
+        .iter()
+        .filter(|(_, entry)| scope.is_none() || entry.scope == scope)
+        .map(|(id, entry)| (*id, Arc::clone(entry)))
+        .collect();
     let seen = entries.into_iter().filter_map(|(id, entry)| {
         let (info, unread_bytes) = {
             let held = lock(&entry.fd);
@@ -105,6 +130,47 @@ pub fn connections() -> Vec<LiveConnection> {
         })
     });
     seen.collect()
+}
+
+/// A thread that carries load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerThread {
+    /// As the kernel numbers it (gettid(2)).
+    pub thread: u32,
+    /// Number of the worker, from 0.
+    pub worker: u32,
+}
+
+static WORKERS: Mutex<BTreeMap<u32, (Option<Scope>, u32)>> = Mutex::new(BTreeMap::new());
+
+/// This thread's place in the list of workers, which it leaves when this is dropped.
+pub struct WorkerEntry {
+    thread: u32,
+}
+
+impl WorkerEntry {
+    /// Enters the thread that calls this as worker number `worker` of a scope.
+    pub fn of_this_thread(scope: Option<Scope>, worker: u32) -> Self {
+        // The kernel's numbers of threads are positive.
+        let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        lock(&WORKERS).insert(thread, (scope, worker));
+        WorkerEntry { thread }
+    }
+}
+
+impl Drop for WorkerEntry {
+    fn drop(&mut self) {
+        lock(&WORKERS).remove(&self.thread);
+    }
+}
+
+/// The worker threads of a scope, or of the process, by the numbers of their threads.
+pub fn workers(scope: Option<Scope>) -> Vec<WorkerThread> {
+    lock(&WORKERS)
+        .iter()
+        .filter(|(_, (own, _))| scope.is_none() || *own == scope)
+        .map(|(thread, (_, worker))| WorkerThread { thread: *thread, worker: *worker })
+        .collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

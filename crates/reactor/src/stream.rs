@@ -409,7 +409,8 @@ impl Stream {
 
     /// Says whose connection it is, once: from then on other threads may look at it ([`crate::live::connections`]).
     pub fn name(&self, name: ConnectionName) {
-        let shown = || Shown::new(self.socket.fd.as_raw_fd(), name, self.local, self.peer);
+        let scope = self.socket.inner.upgrade().and_then(|inner| inner.scope.get());
+        let shown = || Shown::new(self.socket.fd.as_raw_fd(), scope, name, self.local, self.peer);
         self.socket.shown.get_or_init(shown);
     }
 }

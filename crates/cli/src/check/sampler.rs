@@ -33,7 +33,7 @@ impl Sampler {
         let every = if phase > EVERY * 10 { EVERY } else { OFTEN };
         let shared = Arc::new(Shared::default());
         // The first look is before the workers are there: threads without a name yet would be taken for others.
-        let prober = Prober::new();
+        let prober = Prober::new(None);
         let thread = {
             let shared = Arc::clone(&shared);
             std::thread::Builder::new()

@@ -157,7 +157,7 @@ impl Agent {
         let lockstep = self.state().virtual_sites.get(&order.site).copied().unwrap_or(false);
         let door = Door { agent: Arc::clone(self), running: Arc::clone(running), id };
         let beside = Beside { rendezvous: Some(Rendezvous::at_gate(Arc::new(door))), ..Beside::default() };
-        let mut sampling = Sampling::begin(lockstep);
+        let mut sampling = Sampling::begin(lockstep, self.hand.scope());
         let mut left_out = 0;
         let mut show = |interval: &Interval| {
             if let Some(sample) = sampling.look() {

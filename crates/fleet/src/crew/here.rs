@@ -56,7 +56,7 @@ impl Here {
         let sites = self.virtual_sites.lock().unwrap_or_else(PoisonError::into_inner);
         let virtual_clock = sites.contains(&order.site);
         drop(sites);
-        let mut sampling = Sampling::begin(virtual_clock);
+        let mut sampling = Sampling::begin(virtual_clock, self.hand.scope());
         let mut show = |interval: &Interval| {
             if let Some(sample) = sampling.look() {
                 observer(Seen::Sample { member: 0, sample: &sample });

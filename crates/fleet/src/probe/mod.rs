@@ -15,6 +15,7 @@ mod source;
 mod window;
 mod workers;
 
+use reactor::live::{self, Scope};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use sample::{
@@ -30,6 +31,8 @@ use source::{Source, thousandth};
 #[derive(Debug)]
 pub struct Prober {
     source: Source,
+    /// The run whose connections and workers are looked at.
+    scope: Option<Scope>,
     last_ns: u64,
     own_cpu_ns: u64,
     groups: quota::Groups,
@@ -45,22 +48,17 @@ pub struct Prober {
     workers: workers::Workers,
 }
 
-impl Default for Prober {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Prober {
-    /// Takes the first look.
-    pub fn new() -> Self {
-        Self::of(Source::host())
+    /// Takes the first look; connections and workers are those of a run, or with `None` all of this process.
+    pub fn new(scope: Option<Scope>) -> Self {
+        Self::of(Source::host(), scope)
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: Source, scope: Option<Scope>) -> Self {
         let mut prober = Prober {
             groups: quota::Groups::find(&source),
             source,
+            scope,
             last_ns: reactor::clock::now_ns(),
             own_cpu_ns: 0,
             cores: cores::Cores::default(),
@@ -88,7 +86,7 @@ impl Prober {
         let own_files = self.groups.pressure_files();
         let own_pressure = own_files
             .and_then(|files| self.own_waiting.look(source, [&files[0], &files[1], &files[2]], length_ns));
-        let mut paths = self.paths.look(length_ns);
+        let mut paths = self.paths.look(self.scope, length_ns);
         let ends: Vec<_> = paths.iter().map(|path| (path.local, path.remote)).collect();
         let mut late_ns = 0;
         if !ends.is_empty() {
@@ -113,7 +111,7 @@ impl Prober {
             nics: self.cards.look(source, length_ns),
             paths,
             disks: self.disks.look(source, &self.groups.limited_disks(source), length_ns),
-            workers: self.workers.look(source, length_ns),
+            workers: self.workers.look(source, &live::workers(self.scope), length_ns),
             own_cores: if length_ns > 0 { thousandth(own_ns as f64 / length_ns as f64) } else { 0.0 },
             cost_ns: 0,
         };
@@ -137,7 +135,7 @@ mod tests {
     #[test]
     fn a_host_without_any_file_gives_an_empty_sample() {
         let root = tempfile::tempdir().unwrap();
-        let mut prober = Prober::of(Source::below(root.path()));
+        let mut prober = Prober::of(Source::below(root.path()), None);
         let sample = prober.sample();
         assert!(sample.cores.is_empty() && sample.nics.is_empty() && sample.workers.is_empty());
         assert_eq!((sample.pressure, sample.quota), (None, None));
@@ -145,7 +143,7 @@ mod tests {
 
     #[test]
     fn this_host_gives_one_that_survives_a_pipe() {
-        let mut prober = Prober::new();
+        let mut prober = Prober::new(None);
         let began_ns = reactor::clock::now_ns();
         let mut sample = prober.sample();
         while sample.cores.is_empty() {

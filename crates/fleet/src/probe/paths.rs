@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use reactor::TcpInfo;
-use reactor::live::{self, LiveConnection};
+use reactor::live::{self, LiveConnection, Scope};
 
 use super::echo::Echoed;
 use super::sample::PathSample;
@@ -30,8 +30,8 @@ struct Sums {
 
 impl Paths {
     /// What each path did since the look before.
-    pub(super) fn look(&mut self, length_ns: u64) -> Vec<PathSample> {
-        self.add(live::connections(), length_ns)
+    pub(super) fn look(&mut self, scope: Option<Scope>, length_ns: u64) -> Vec<PathSample> {
+        self.add(live::connections(scope), length_ns)
     }
 
     fn add(&mut self, connections: Vec<LiveConnection>, length_ns: u64) -> Vec<PathSample> {
