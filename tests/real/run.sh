@@ -1,8 +1,8 @@
 #!/bin/bash
-# Checks manometer against real servers: nfs-ganesha, versitygw, and other people's clients and fio.
+# Checks manometer against real servers: nfs-ganesha, versitygw, MinIO, and other people's clients and fio.
 # Loop devices and small file systems stand in for disks that fail, are full, or belong to somebody.
 # Fleets run over ssh and Slurm between network namespaces.
-# Installs what is missing (Debian packages; versitygw from the Go proxy; boto3 and fio-plot from PyPI) and needs
+# Installs what is missing (Debian packages; versitygw and MinIO from the Go proxy; boto3 and fio-plot from PyPI) and needs
 # root, for packages and for the private mounts and network namespaces its servers run in.
 # Scenarios that measure run alone, the others side by side. One that fails is run once more at the end, unless it depends on
 # nothing but the program; three such failures fail the run.
@@ -12,6 +12,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 VERSITYGW=v1.8.0
+# Its module has no tagged versions. Run as a program only: it is under the AGPL.
+MINIO=v0.0.0-20260212201848-7aac2a2c5b7c
 PACKAGES=(nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind iproute2 util-linux openssl
     e2fsprogs xfsprogs btrfs-progs dosfstools fdisk lvm2 fio iperf3 iptables
     binutils openssh-client openssh-server faketime slurm-wlm slurm-wlm-basic-plugins munge)
@@ -34,11 +36,15 @@ if ((${#missing[@]})); then
     DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
         --no-install-recommends "${missing[@]}" >"$cache/apt.log" 2>&1 || { tail "$cache/apt.log" >&2; die "apt-get failed"; }
 fi
-if [ ! -x "$cache/versitygw-$VERSITYGW/versitygw" ]; then
-    command -v go >/dev/null || die "Go is needed to build versitygw"
-    echo "building versitygw $VERSITYGW"
-    GOBIN="$cache/versitygw-$VERSITYGW" go install "github.com/versity/versitygw/cmd/versitygw@$VERSITYGW"
-fi
+# Builds a program from the Go proxy once: name, version, package.
+build() {
+    [ ! -x "$cache/$1-$2/$1" ] || return 0
+    command -v go >/dev/null || die "Go is needed to build $1"
+    echo "building $1 $2"
+    GOBIN="$cache/$1-$2" go install "$3@$2"
+}
+build versitygw "$VERSITYGW" github.com/versity/versitygw/cmd/versitygw
+build minio "$MINIO" github.com/minio/minio
 python=$cache/venv/bin/python3
 if ! cmp -s tests/real/requirements.txt "$cache/venv/requirements.txt"; then
     rm -rf "$cache/venv"
@@ -69,4 +75,5 @@ trap 'rm -rf "$small"' EXIT
 strip -o "$small/manometer" "$MANOMETER"
 MANOMETER=$small/manometer
 export PYTHONPATH=tests/real PYTHONDONTWRITEBYTECODE=1
-"$python" -m lab --manometer "$MANOMETER" --versitygw "$cache/versitygw-$VERSITYGW/versitygw" "$@"
+"$python" -m lab --manometer "$MANOMETER" --versitygw "$cache/versitygw-$VERSITYGW/versitygw" \
+    --minio "$cache/minio-$MINIO/minio" "$@"

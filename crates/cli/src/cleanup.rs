@@ -256,6 +256,7 @@ impl Helper for Keys {
             connect_to: place.connect_to,
             region: place.region.clone(),
             path_style: place.path_style,
+            may_put_parts: place.may_have_parts,
             tls: TlsConfig { trust },
             ..S3Config::new(endpoint, &place.bucket, place.prefix.trim_end_matches('/'), keys)
         };

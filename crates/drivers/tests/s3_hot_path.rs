@@ -5,15 +5,24 @@
 mod alloc;
 mod s3_support;
 
+use drivers::s3::{PayloadSigning, S3Config};
 use drivers::{Op, Session, Sink};
 use metrics::OpKind;
 use s3_support::{Server, backends, content, context, op, with_session};
+
+const SIGNINGS: [PayloadSigning; 4] = [
+    PayloadSigning::Unsigned,
+    PayloadSigning::Signed,
+    PayloadSigning::CrcTrailer,
+    PayloadSigning::Crc32cTrailer,
+];
 
 #[test]
 fn warm_operations_allocate_nothing() {
     const LEN: usize = 300_000;
     for choice in backends() {
-        for sink in [Sink::Buffer, Sink::Verify, Sink::Discard] {
+        let sinks = [Sink::Buffer, Sink::Verify, Sink::Discard].map(|sink| (sink, PayloadSigning::Unsigned));
+        for (sink, signing) in sinks.into_iter().chain(SIGNINGS.map(|signing| (Sink::Buffer, signing))) {
             let server = Server::start(|mut conn| {
                 while let Some(request) = conn.request() {
                     match request.method.as_str() {
@@ -27,7 +36,8 @@ fn warm_operations_allocate_nothing() {
                     }
                 }
             });
-            with_session(choice, server.config(), &context(sink), async |session| {
+            let config = S3Config { payload_signing: signing, ..server.config() };
+            with_session(choice, config, &context(sink), async |session| {
                 let round = async || {
                     let before = alloc::calls();
                     for kind in [OpKind::Put, OpKind::Get, OpKind::Read, OpKind::Stat, OpKind::Delete] {
@@ -44,7 +54,7 @@ fn warm_operations_allocate_nothing() {
                     allocations.push(round().await);
                 }
                 allocations.sort_unstable();
-                assert_eq!(allocations[48], 0, "{choice} {sink:?}: {allocations:?}");
+                assert_eq!(allocations[48], 0, "{choice} {sink:?} {signing:?}: {allocations:?}");
             });
         }
     }

@@ -63,7 +63,11 @@ impl Place {
         make: impl FnOnce(Announce<'_>) -> Result<(), DriverError>,
         adopt: impl FnOnce() -> Result<(), DriverError>,
     ) -> Result<Entered, TargetError> {
-        let mut mark = self.mark();
+        let mut mark = match (self.mark(), &self.entry) {
+            // Larger objects than before may follow, which the journal must know.
+            (Some(_), Some(Entry::S3(place))) => Some(self.run.objects(place)?),
+            (known, _) => known,
+        };
         if self.is_kept() || mark.is_some() {
             match adopt() {
                 Ok(()) => return Ok(Entered::Existing),
@@ -113,6 +117,14 @@ impl Place {
         let Some(mark) = self.mark() else { return Ok(()) };
         remove()?;
         Ok(self.run.removed(mark)?)
+    }
+
+    /// Whether unfinished uploads may be there, put by this cell or by another of the run.
+    pub(super) fn may_have_parts(&self) -> bool {
+        match &self.entry {
+            Some(Entry::S3(place)) => self.run.objects_may_have_parts(place),
+            _ => true,
+        }
     }
 
     /// The journal's entry, if it has one that is not settled.

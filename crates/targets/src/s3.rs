@@ -81,6 +81,7 @@ pub(super) fn open(
             "sink: discard does not work over TLS, which must see the bytes to decrypt them; remove it, or use http",
         ));
     }
+    let part_size = given.bytes("part_size")?.unwrap_or(usual.part_size);
     let config = S3Config {
         connect_to,
         addresses,
@@ -93,7 +94,8 @@ pub(super) fn open(
         path_style: given.flag("path_style")?.unwrap_or(usual.path_style),
         payload_signing: given.read("signing", str::parse::<PayloadSigning>)?.unwrap_or_default(),
         tls: TlsConfig { trust },
-        part_size: given.bytes("part_size")?.unwrap_or(usual.part_size),
+        part_size,
+        may_put_parts: workload.file_bytes > part_size,
         control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s).unwrap_or(PATIENCE).max(PATIENCE),
         retry_seed: options.seed,
         blocks: workload.job.as_ref().map(|job| names(job, workload.jobs)),
@@ -115,6 +117,7 @@ pub(super) fn open(
                 insecure,
                 credentials_file,
                 profile,
+                may_have_parts: config.may_put_parts,
             };
             options.own_place(Entry::S3(Box::new(entry)))
         }
@@ -201,6 +204,7 @@ impl S3Target {
     }
 
     pub(super) fn remove_all(&self) -> Result<(), TargetError> {
-        self.place.leave(|| -> Result<(), DriverError> { self.driver.remove_all().map(drop) })
+        let parts = self.place.may_have_parts();
+        self.place.leave(|| -> Result<(), DriverError> { self.driver.remove_all_of(parts).map(drop) })
     }
 }

@@ -38,6 +38,9 @@ impl ChecksumKind {
     }
 }
 
+/// The longest checksum in base64, in characters.
+pub const MAX_BASE64_LEN: usize = 12;
+
 /// A checksum in the making.
 #[derive(Clone, Debug)]
 pub struct Checksum {
@@ -58,11 +61,18 @@ impl Checksum {
 
     /// The checksum so far, in base64 of its big-endian bytes, as S3 writes it.
     pub fn base64(&self) -> String {
+        self.base64_in(&mut [0; MAX_BASE64_LEN]).to_owned()
+    }
+
+    /// As [`Self::base64`], written into room of the caller's.
+    pub fn base64_in<'r>(&self, room: &'r mut [u8; MAX_BASE64_LEN]) -> &'r str {
         let value = self.digest.finalize().to_be_bytes();
-        match self.kind {
-            ChecksumKind::Crc64Nvme => STANDARD.encode(value),
-            ChecksumKind::Crc32c => STANDARD.encode(&value[4..]),
-        }
+        let value = match self.kind {
+            ChecksumKind::Crc64Nvme => &value[..],
+            ChecksumKind::Crc32c => &value[4..],
+        };
+        let len = STANDARD.encode_slice(value, room).expect("12 characters hold 8 bytes");
+        std::str::from_utf8(&room[..len]).expect("base64 is ASCII")
     }
 }
 

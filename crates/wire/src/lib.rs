@@ -7,8 +7,11 @@ pub mod checksum;
 pub mod http1;
 pub mod mount;
 pub mod nfs3;
+mod number_text;
 pub mod portmap;
 pub mod rpc;
 pub mod s3;
 pub mod sigv4;
 pub mod xdr;
+
+pub use number_text::NumberText;

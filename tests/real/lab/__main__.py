@@ -23,6 +23,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tests/real")
     parser.add_argument("--manometer", type=Path, required=True)
     parser.add_argument("--versitygw", type=Path, required=True)
+    parser.add_argument("--minio", type=Path, required=True)
     parser.add_argument(
         "--at-once", type=int, default=AT_ONCE, help=f"scenarios side by side, but those that measure [{AT_ONCE}]"
     )
@@ -31,7 +32,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tally", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("patterns", nargs="*")
     given = parser.parse_args()
-    for program in (given.manometer, given.versitygw):
+    for program in (given.manometer, given.versitygw, given.minio):
         if not program.is_file():
             parser.error(f"{program} is missing")
     return given
@@ -39,7 +40,7 @@ def arguments() -> argparse.Namespace:
 
 def one(given: argparse.Namespace) -> int:
     """Runs one scenario in this process."""
-    lab = Lab(given.manometer.resolve(), given.versitygw.resolve())
+    lab = Lab(given.manometer.resolve(), given.versitygw.resolve(), given.minio.resolve())
     report = Report()
     scenario = next(run for entry, run in scenarios().items() if entry.name == given.scenario)
     with report.scenario(given.scenario, SCENARIO_SECONDS):
@@ -63,8 +64,9 @@ def main() -> int:
 
     def command(entry: Entry, tally: Path) -> list[str]:
         # It is asked to end when the harness ends, however that ends.
-        again = [f"--manometer={given.manometer}", f"--versitygw={given.versitygw}", f"--scenario={entry.name}"]
-        return ["setpriv", "--pdeathsig", "TERM", sys.executable, "-m", "lab", *again, f"--tally={tally}"]
+        programs = [f"--manometer={given.manometer}", f"--versitygw={given.versitygw}", f"--minio={given.minio}"]
+        again = [*programs, f"--scenario={entry.name}", f"--tally={tally}"]
+        return ["setpriv", "--pdeathsig", "TERM", sys.executable, "-m", "lab", *again]
 
     return Turns(command, given.at_once, SCENARIO_SECONDS + SLACK_SECONDS).all(wanted)
 

@@ -16,6 +16,7 @@ class Lab:
 
     manometer: Path
     versitygw: Path
+    minio: Path
 
     @contextmanager
     def directory(self) -> Iterator[Path]:

@@ -129,3 +129,10 @@ def run(command: Sequence[str], seconds: float = 60, env: Mapping[str, str] | No
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
     return done.stdout
+
+
+def answers(address: str, port: int) -> bool:
+    """Whether something accepts connections there."""
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((address, port)) == 0

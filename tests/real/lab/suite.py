@@ -18,6 +18,7 @@ from . import (
     path_more_checks,
     plot_checks,
     s3_checks,
+    s3_policy_checks,
     verdict_checks,
 )
 from .report import Scenario
@@ -28,6 +29,7 @@ BESIDE_OTHERS: list[ModuleType] = [
     fleet_faults,
     nfs_checks,
     s3_checks,
+    s3_policy_checks,
     interop_checks,
     file_checks,
     fio_checks,

@@ -356,7 +356,7 @@ SCENARIOS = {f"verdict {situation.name}": partial(check, situation) for situatio
 
 def repeat(manometer: Path, times: int, patterns: list[str]) -> int:
     """Each situation several times; a table as docs/verdict.md has it."""
-    lab = Lab(manometer.resolve(), Path("/bin/true"))
+    lab = Lab(manometer.resolve(), versitygw=Path("/bin/true"), minio=Path("/bin/true"))
     wrong = 0
     print("| situation | how it is arranged | what is said | named |\n|---|---|---|---|", flush=True)
     for situation in SITUATIONS:

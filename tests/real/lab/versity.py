@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .place import Place
-from .process import Child, run, wait_until
+from .process import Child, answers, run, wait_until
 
 ACCESS_KEY = "labaccesskey"
 SECRET_KEY = "labsecretkey123"
@@ -55,7 +54,7 @@ class Versity:
         tls = [f"--cert={certificate.chain}", f"--key={certificate.key}"] if certificate else []
         command = [str(program), f"--port={host}:{port}", "--quiet", *tls, *options, "posix", str(self.data)]
         self.child = Child(place.server(command), place.directory / "versity.log", env=env)
-        wait_until("versitygw", lambda: _answers(address, port), 30, self.child)
+        wait_until("versitygw", lambda: answers(address, port), 30, self.child)
         # Half a second of a processor, which only those scenarios spend that need it.
         import boto3
         from botocore.config import Config
@@ -86,9 +85,3 @@ class Versity:
         """Stops the gateway."""
         self.client.close()
         self.child.stop()
-
-
-def _answers(address: str, port: int) -> bool:
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((address, port)) == 0

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use drivers::ReconnectReason;
-use stats::limit::Bound;
+use stats::limit::{Bound, LOSSY};
 use units::ByteRate;
 
 use super::row::{Outcome, Phase, Protocol, Row};
@@ -176,9 +176,13 @@ pub fn warnings(row: &Row) -> Vec<String> {
     let loopback = row.phases().any(|(_, phase)| phase.client.nic.as_ref().is_some_and(|nic| nic.loopback));
     if retransmits > 0 && !loopback {
         let segments = sum(|phase| phase.total.bytes()) / u64::from(mss.unwrap_or(1448)).max(1);
-        // One in ten thousand is what a healthy data-centre network stays well below.
-        if retransmits * 10_000 > segments {
-            warnings.push(format!("{retransmits} TCP segments were sent again: the network loses packets"));
+        // The same share from which on the verdict calls it loss.
+        let share = retransmits as f64 / segments.max(1) as f64;
+        if share >= LOSSY {
+            warnings.push(format!(
+                "{retransmits} TCP segments ({:.1} %) were sent again: the network loses packets",
+                share * 100.0
+            ));
         }
     }
     let unanswered = sum(|phase| phase.unanswered);
@@ -287,8 +291,10 @@ mod tests {
     #[test]
     fn lost_segments_answers_and_connections_are_warned_of() {
         let of = |change: fn(&mut Phase)| warnings(&row(11, 31_000_000_000, change));
-        let lossy = of(|phase| phase.retransmits = 5000);
-        assert!(lossy[0].starts_with("5000 TCP segments were sent again"), "{lossy:?}");
+        let lossy = of(|phase| phase.retransmits = 50_000);
+        assert!(lossy[0].starts_with("50000 TCP segments (1."), "{lossy:?}");
+        // What the verdict does not count as loss is no warning either.
+        assert!(of(|phase| phase.retransmits = 5000).is_empty(), "1.4 in a thousand");
         assert!(of(|phase| phase.retransmits = 1).is_empty(), "one in millions is no loss");
         let stalled = of(|phase| phase.unanswered = 3);
         assert!(stalled[0].starts_with("3 operations had no answer"), "{stalled:?}");

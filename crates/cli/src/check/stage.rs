@@ -1,8 +1,9 @@
 //! One measured stage: runs it with progress, samples the client meanwhile, and keeps what was seen.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
-use drivers::{Driver, Payload, Sink};
+use drivers::{Driver, Payload, SessionFacts, Sink};
 use engine::{
     Beside, Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload,
 };
@@ -129,7 +130,7 @@ impl Bench {
             }
         };
         let samples = sampler.within(window_ns.0, window_ns.1);
-        let nic = result.facts.connections.first().and_then(|connection| card_of(connection.local.ip()));
+        let nic = local_end(&result.facts).and_then(card_of);
         let client = ClientLoad { cores: core_loads(&samples), nic };
         let loopback = client.nic.as_ref().is_some_and(|nic| nic.loopback);
         let limit = limit::find(&self.load, &self.alone, &result, &work, &samples, loopback);
@@ -177,10 +178,20 @@ fn second(interval: &Interval) -> Second {
     }
 }
 
+/// This end of the connections, also of those that the server closed after each answer.
+fn local_end(facts: &SessionFacts) -> Option<IpAddr> {
+    drivers::connections::paths(facts).first().map(|path| path.local)
+}
+
+/// The smallest segment size of all connections, open or closed, in bytes; 0 when unknown.
+fn least_segment_bytes(facts: &SessionFacts) -> u32 {
+    let sizes = drivers::connections::paths(facts).into_iter().map(|path| path.mss_bytes);
+    sizes.filter(|size| *size > 0).min().unwrap_or(0)
+}
+
 fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad, limit: Finding) -> Phase {
     let facts = &result.facts;
     let connections = &facts.connections;
-    let segments = connections.iter().map(|connection| connection.mss_bytes).filter(|mss| *mss > 0);
     let resent: u64 = connections.iter().map(|connection| connection.retransmits).sum();
     let mut total = result.total.clone();
     if !result.closing.is_empty() {
@@ -203,7 +214,7 @@ fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad, limit: 
         retries: facts.retries,
         late_replies: facts.late_replies,
         connections: connections.len() as u64,
-        mss_bytes: segments.min().unwrap_or(0),
+        mss_bytes: least_segment_bytes(facts),
         client,
         limit: Some(limit),
     }
@@ -236,5 +247,26 @@ pub const fn sink_name(sink: Sink) -> &'static str {
         Sink::Buffer => "buffer",
         Sink::Verify => "verify",
         Sink::Discard => "discard",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::PathFacts;
+
+    use super::*;
+
+    #[test]
+    fn the_path_is_known_when_every_connection_is_closed_again() {
+        let mut facts = SessionFacts::default();
+        assert_eq!((local_end(&facts), least_segment_bytes(&facts)), (None, 0));
+        let closed = |local: &str, mss_bytes| PathFacts {
+            closed: 7,
+            mss_bytes,
+            ..PathFacts::new(local.parse().unwrap(), "10.0.0.9:80".parse().unwrap())
+        };
+        facts.closed_paths = vec![closed("10.0.0.1", 8948), closed("10.0.0.2", 1448), closed("10.0.0.3", 0)];
+        assert_eq!(local_end(&facts), Some("10.0.0.1".parse().unwrap()));
+        assert_eq!(least_segment_bytes(&facts), 1448);
     }
 }

@@ -203,6 +203,7 @@ fn s3_config(
     run: &RunId,
 ) -> S3Config {
     let access = &request.s3_access;
+    let usual = S3Config::new(endpoint, bucket, &run.object_name(), credentials);
     S3Config {
         connect_to: Some(connect_to),
         region: access.region.clone(),
@@ -210,6 +211,7 @@ fn s3_config(
         payload_signing: access.signing,
         tls: TlsConfig { trust: access.trust.clone() },
         control_timeout: request.load.op_timeout,
-        ..S3Config::new(endpoint, bucket, &run.object_name(), credentials)
+        may_put_parts: request.load.object_size > usual.part_size,
+        ..usual
     }
 }

@@ -233,6 +233,7 @@ fn s3_entry(target: &Target) -> Entry {
                 insecure,
                 credentials_file: target.credentials_file.clone(),
                 profile: std::env::var("AWS_PROFILE").ok(),
+                may_have_parts: config.may_put_parts,
             }))
         }
         _ => Entry::None,

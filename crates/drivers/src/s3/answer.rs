@@ -1,7 +1,12 @@
 //! Reading answers in place: the head, and the body into wherever it goes.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use metrics::ErrorKind;
-use wire::http1::{BodyDecoder, Framing, HeadScanner, HeaderStorage, ResponseHead, parse_date};
+use reactor::clock;
+use wire::http1::{
+    BodyDecoder, Framing, HeadScanner, HeaderStorage, ResponseHead, parse_date, parse_retry_after,
+};
 
 use super::exchange::Wanted;
 use super::failure::{Again, Failure};
@@ -12,6 +17,8 @@ use super::session::S3Session;
 
 /// Of an error body, this much is read; a longer one costs the connection.
 pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
+/// The longest Location that is followed, in bytes: a key of 1024 characters, each encoded, and a query.
+const MAX_LOCATION_BYTES: usize = 8 * 1024;
 /// A server may send this many interim answers (1xx) before the real one.
 const MAX_INTERIM: u32 = 16;
 /// With payload that is dropped in the kernel, so much is received first, to see when it begins to arrive.
@@ -27,6 +34,8 @@ pub(super) struct Head {
     keeps_alive: bool,
     /// First and last byte in Content-Range.
     content_range: Option<(u64, u64)>,
+    /// It names an ETag.
+    pub(super) has_etag: bool,
     pub(super) notes: Notes,
 }
 
@@ -37,13 +46,15 @@ pub(super) struct Notes {
     pub(super) region: Option<String>,
     /// The Date header, seconds since 1970.
     pub(super) server_time: Option<u64>,
+    /// Where a redirect leads.
+    pub(super) location: Option<String>,
+    /// How long the server asks to wait (Retry-After).
+    pub(super) retry_after: Option<Duration>,
 }
 
 /// Where a body goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Into {
-    /// Nowhere; it must not be longer than an error body.
-    Nothing,
     /// Into the lane's document, no longer than this.
     Document { most: usize },
     /// Counted.
@@ -77,7 +88,18 @@ impl Head {
             notes.region = text("x-amz-bucket-region");
             notes.server_time = head.text("date").and_then(parse_date);
         }
-        Ok(Self { status: head.status, framing, keeps_alive, content_range, notes })
+        if head.status >= 300 {
+            // Cut off it would lead elsewhere.
+            let whole = |value: &&str| value.len() <= MAX_LOCATION_BYTES;
+            notes.location = head.text("location").filter(whole).map(str::to_owned);
+            let now = notes.server_time.unwrap_or_else(unix_now);
+            notes.retry_after = head
+                .text("retry-after")
+                .and_then(|text| parse_retry_after(text, now))
+                .map(Duration::from_secs);
+        }
+        let has_etag = head.header("etag").is_some();
+        Ok(Self { status: head.status, framing, keeps_alive, content_range, has_etag, notes })
     }
 
     /// True when another request may follow once the body is read.
@@ -107,6 +129,11 @@ impl Head {
             }
         }
     }
+}
+
+/// Our clock, in seconds since 1970.
+fn unix_now() -> u64 {
+    clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// First and last byte of `bytes 0-9/100`.
@@ -234,8 +261,6 @@ impl S3Session {
         let at = received.bytes;
         let end = at + data.len() as u64;
         match into {
-            Into::Nothing if end > MAX_ERROR_BYTES as u64 => Err(too_long(MAX_ERROR_BYTES as u64)),
-            Into::Nothing => Ok(()),
             Into::Document { most } if end > most as u64 => Err(too_long(most as u64)),
             Into::Document { .. } => {
                 document.extend_from_slice(data);

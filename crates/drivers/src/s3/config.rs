@@ -183,6 +183,9 @@ pub struct S3Config {
     pub tls: TlsConfig,
     /// Objects larger than this are uploaded in parts of this size, in bytes; at least 5 MiB (S3's own limit).
     pub part_size: u64,
+    /// Whether objects may be put that are larger than `part_size`, by this program or by one that used the prefix
+    /// before; true when unknown. Where none can have been, no unfinished upload can be left.
+    pub may_put_parts: bool,
     /// The longest that one request of the helper functions (bucket checks, listing, removal) may take.
     pub control_timeout: Duration,
     /// Seed of the jitter between retries.
@@ -209,6 +212,7 @@ impl S3Config {
             payload_signing: PayloadSigning::default(),
             tls: TlsConfig::default(),
             part_size: 64 << 20,
+            may_put_parts: true,
             control_timeout: Duration::from_secs(30),
             retry_seed: 0,
             blocks: None,

@@ -1,24 +1,23 @@
 //! One request and its answer, and the rule by which a request is sent again.
 
-use std::cell::Cell;
-use std::io;
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 use metrics::ErrorKind;
-use reactor::{Buffer, clock};
-use wire::checksum::Sha256;
-use wire::s3::parse_error;
+use reactor::clock;
+use wire::s3::{S3Error, parse_error};
 
+use super::acknowledge;
 use super::answer::{Head, Into, MAX_ERROR_BYTES};
-use super::config::PayloadSigning;
 use super::failure::{Again, Failure, Refusal};
 use super::lane::Lane;
 use super::link::Link;
-use super::request::{Body, Framed, LEAD_BYTES, PIECE_BYTES, Request, SEND_BYTES, write_head};
+use super::redirect::{MAX_REDIRECTS, Redirect};
+use super::request::{Request, Subject};
+use super::retry::{Next, Tries};
 use super::session::S3Session;
 use crate::{Op, Sink};
 
-/// A request is sent again at most this often.
-const MAX_RETRIES: u32 = 3;
 /// A document may be this long: a thousand keys of a thousand characters each, escaped, and then some.
 const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
@@ -27,12 +26,31 @@ const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 pub(super) struct Counts {
     pub(super) rpcs: Cell<u32>,
     pub(super) retries: Cell<u32>,
-    pub(super) doing: Cell<&'static str>,
+    doing: Cell<&'static str>,
+    /// Why the last try failed, where there was another after it.
+    last: RefCell<Option<String>>,
+    /// When the operation is to be done, on the reactor's clock.
+    deadline_ns: u64,
 }
 
-impl Default for Counts {
-    fn default() -> Self {
-        Self { rpcs: Cell::new(0), retries: Cell::new(0), doing: Cell::new("nothing sent yet") }
+impl Counts {
+    /// Nothing yet, of an operation that has until `deadline_ns` on the reactor's clock.
+    pub(super) fn until(deadline_ns: u64) -> Self {
+        Self {
+            rpcs: Cell::new(0),
+            retries: Cell::new(0),
+            doing: Cell::new("nothing sent yet"),
+            last: RefCell::new(None),
+            deadline_ns,
+        }
+    }
+
+    /// What it is at, and why it is not further.
+    pub(super) fn state(&self) -> String {
+        match &*self.last.borrow() {
+            Some(last) => format!("{}; the try before failed: {last}", self.doing.get()),
+            None => self.doing.get().to_owned(),
+        }
     }
 }
 
@@ -76,25 +94,44 @@ impl S3Session {
         expect: Expect,
         counts: &Counts,
     ) -> Result<Answer, Failure> {
-        let mut retries = 0;
+        let mut elsewhere: Option<Box<Redirect>> = None;
+        let (mut tries, mut redirects) = (Tries::default(), 0);
         loop {
-            let failure = match self.exchange(lane, index, request, expect, counts).await {
+            let asked = match &elsewhere {
+                None => *request,
+                Some(place) => {
+                    Request { subject: Subject::Path(&place.path), query: &place.query, ..*request }
+                }
+            };
+            let mut failure = match self.exchange(lane, index, &asked, expect, counts).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            if failure.again == Again::Never {
-                return Err(failure);
+            if let Some(place) = failure.redirect.take() {
+                if redirects == MAX_REDIRECTS {
+                    let detail =
+                        format!("redirected more than {MAX_REDIRECTS} times, at last to {}", place.path);
+                    return Err(Failure { detail, ..failure });
+                }
+                redirects += 1;
+                elsewhere = Some(place);
+                continue;
             }
-            if retries == MAX_RETRIES {
-                let detail = format!("{}; given up after {} tries", failure.detail, retries + 1);
-                return Err(Failure { detail, ..failure });
-            }
-            retries += 1;
+            let left = Duration::from_nanos(counts.deadline_ns.saturating_sub(self.reactor.now()));
+            let pause = match tries.next(&failure, left, self.random()) {
+                Next::Again(pause) => pause,
+                Next::GiveUp if tries.again == 0 => return Err(failure),
+                Next::GiveUp => {
+                    let detail = format!("{}; given up after {} tries", failure.detail, tries.again + 1);
+                    return Err(Failure { detail, ..failure });
+                }
+            };
             counts.retries.set(counts.retries.get() + 1);
             self.retries.set(self.retries.get() + 1);
-            if failure.again == Again::AfterPause {
+            counts.last.replace(Some(failure.detail));
+            if !pause.is_zero() {
                 counts.doing.set("pausing before another try");
-                self.pause(retries).await;
+                self.reactor.sleep(pause).await;
             }
         }
     }
@@ -114,7 +151,8 @@ impl S3Session {
             None => {
                 counts.doing.set("connecting");
                 lane.inbox.clear();
-                self.connect(index).await?
+                let lost = !std::mem::take(&mut lane.closed_in_order);
+                self.connect(index, lost).await?
             }
         };
         counts.doing.set("sending the request");
@@ -147,6 +185,7 @@ impl S3Session {
             Ok(_) => true,
             Err(failure) => failure.1,
         };
+        lane.closed_in_order = whole && sent.is_ok() && !head.reusable();
         if whole && sent.is_ok() && head.reusable() {
             if lane.inbox.bytes().is_empty() {
                 lane.link = Some(link);
@@ -170,17 +209,16 @@ impl S3Session {
         if !(200..300).contains(&head.status) {
             let read = self.read_body(lane, link, head, Into::Document { most: MAX_ERROR_BYTES }).await;
             let error = parse_error(&lane.document).unwrap_or_default();
-            let failure = Failure::refused(&Refusal {
-                status: head.status,
-                error: &error,
-                region: head.notes.region.as_deref(),
-                server_time: head.notes.server_time,
-                now: clock::wall(),
-            });
+            let location = head.notes.location.as_deref();
+            let (endpoint, host) = (&self.shared.config.endpoint, &self.shared.addressing.host);
+            let redirect = location
+                .filter(|_| matches!(head.status, 307 | 308))
+                .and_then(|location| Redirect::on_same_server(location, endpoint, host));
+            let failure = Failure { redirect: redirect.map(Box::new), ..refused(head, &error) };
             return Err((failure, read.is_ok()));
         }
         let into = match expect {
-            Expect::Nothing => Into::Nothing,
+            Expect::Nothing => Into::Document { most: MAX_ERROR_BYTES },
             Expect::Document => Into::Document { most: MAX_DOCUMENT_BYTES },
             Expect::Payload { wanted, ranged } => {
                 head.check_payload(wanted.offset, wanted.len, ranged).map_err(incomplete)?;
@@ -201,105 +239,29 @@ impl S3Session {
         if let Some(found) = body.corrupt {
             return Err((Failure::new(ErrorKind::Corrupt, format!("not what was written: {found}")), true));
         }
+        if !matches!(expect, Expect::Payload { .. }) && !lane.document.is_empty() {
+            // Long operations begin their answer before they know its end: an error comes with status 200.
+            if let Ok(error) = parse_error(&lane.document) {
+                return Err((refused(head, &error), true));
+            }
+        }
+        if matches!(expect, Expect::Nothing) {
+            acknowledge::check(request, head, &lane.document).map_err(|failure| (failure, true))?;
+        }
         let etag = if request.method == "PUT" { head.notes.etag.clone() } else { None };
         Ok(Answer { first_byte_ns: body.first_byte_ns, etag })
     }
-
-    /// Sends head and body; the first stretch of the body goes with the head. An I/O error is returned inside:
-    /// the server may have said why it closed the connection.
-    async fn send(
-        &self,
-        lane: &mut Lane,
-        link: &mut Link,
-        request: &Request<'_>,
-    ) -> Result<io::Result<()>, Failure> {
-        let shared = &*self.shared;
-        let signing = shared.config.payload_signing;
-        let payload = &self.context.payload;
-        let body = &request.body;
-        let len = body.len();
-        let mut buffer = lane.send.take().unwrap_or_else(|| Buffer::new(SEND_BYTES));
-        let mut filled = false;
-        let signed = matches!(body, Body::Bytes(_))
-            || (matches!(body, Body::Payload { .. }) && signing == PayloadSigning::Signed);
-        let digest = if signed {
-            filled = len <= PIECE_BYTES as u64;
-            Some(self.digest(body, &mut buffer[LEAD_BYTES..LEAD_BYTES + PIECE_BYTES]).await)
-        } else {
-            None
-        };
-        let mut framed = Framed::plan(body, signing);
-        self.sign_now(|signer| {
-            write_head(
-                request,
-                &shared.addressing,
-                &shared.config,
-                signer,
-                &framed,
-                digest.as_ref(),
-                &mut lane.heads,
-            )
-        })?;
-
-        let mut at = 0;
-        let mut head = Some(lane.heads.head.as_slice());
-        loop {
-            let piece = (len - at).min(PIECE_BYTES as u64) as usize;
-            let (mut start, mut end) = (LEAD_BYTES, LEAD_BYTES + piece);
-            if !filled {
-                body.fill(payload, at, &mut buffer[start..end]);
-            }
-            at += piece as u64;
-            if let Some(sum) = &mut framed.trailer {
-                sum.update(&buffer[start..end]);
-                if piece > 0 {
-                    put_before(&mut buffer, &mut start, format!("{piece:x}\r\n").as_bytes());
-                    put_after(&mut buffer, &mut end, b"\r\n");
-                }
-                if at == len {
-                    let name = signing.trailer().expect("a sum means a trailer").header();
-                    put_after(
-                        &mut buffer,
-                        &mut end,
-                        format!("0\r\n{name}:{}\r\n\r\n", sum.base64()).as_bytes(),
-                    );
-                }
-            }
-            if let Some(head) = head.take() {
-                put_before(&mut buffer, &mut start, head);
-            }
-            let result;
-            (result, buffer) = link.send_all(buffer, start..end).await;
-            if at == len || result.is_err() {
-                lane.send = Some(buffer);
-                return Ok(result);
-            }
-        }
-    }
-
-    /// The SHA-256 of a body; lets others run between its pieces.
-    async fn digest(&self, body: &Body<'_>, scratch: &mut [u8]) -> [u8; 64] {
-        let mut digest = Sha256::new();
-        let mut at = 0;
-        while at < body.len() {
-            if at > 0 {
-                self.reactor.yield_now().await;
-            }
-            let piece = (body.len() - at).min(scratch.len() as u64) as usize;
-            body.fill(&self.context.payload, at, &mut scratch[..piece]);
-            digest.update(&scratch[..piece]);
-            at += piece as u64;
-        }
-        digest.hex()
-    }
 }
 
-fn put_before(buffer: &mut Buffer, start: &mut usize, bytes: &[u8]) {
-    *start -= bytes.len();
-    buffer[*start..][..bytes.len()].copy_from_slice(bytes);
-}
-
-fn put_after(buffer: &mut Buffer, end: &mut usize, bytes: &[u8]) {
-    buffer[*end..][..bytes.len()].copy_from_slice(bytes);
-    *end += bytes.len();
+/// What the server's refusal means.
+fn refused(head: &Head, error: &S3Error) -> Failure {
+    Failure::refused(&Refusal {
+        status: head.status,
+        error,
+        region: head.notes.region.as_deref(),
+        location: head.notes.location.as_deref(),
+        retry_after: head.notes.retry_after,
+        server_time: head.notes.server_time,
+        now: clock::wall(),
+    })
 }

@@ -1,19 +1,23 @@
 //! Failures of one request, and what the server's refusals mean.
 
 use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use metrics::ErrorKind;
 use wire::http1::HttpError;
 use wire::s3::S3Error;
+
+use super::redirect::Redirect;
 
 /// Whether the request may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
     /// It would end the same way.
     Never,
-    /// After a pause.
+    /// After a pause: the fault may pass.
     AfterPause,
+    /// After a longer pause: the server asks for less load.
+    Throttled,
     /// At once: the server had closed an idle connection, and the request met the close.
     AtOnce,
 }
@@ -24,11 +28,24 @@ pub(super) struct Failure {
     pub(super) kind: ErrorKind,
     pub(super) detail: String,
     pub(super) again: Again,
+    /// The HTTP status, where there was an answer.
+    pub(super) status: Option<u16>,
+    /// How long the server asks to wait (Retry-After).
+    pub(super) retry_after: Option<Duration>,
+    /// Where on the same server the request is to go instead.
+    pub(super) redirect: Option<Box<Redirect>>,
 }
 
 impl Failure {
     pub(super) fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), again: Again::Never }
+        Self {
+            kind,
+            detail: detail.into(),
+            again: Again::Never,
+            status: None,
+            retry_after: None,
+            redirect: None,
+        }
     }
 
     /// The connection failed while `doing` something.
@@ -61,6 +78,10 @@ impl Failure {
 
     /// The server said no. `code` is empty when there was no error body.
     pub(super) fn refused(answer: &Refusal<'_>) -> Self {
+        Self { status: Some(answer.status), retry_after: answer.retry_after, ..Self::meaning(answer) }
+    }
+
+    fn meaning(answer: &Refusal<'_>) -> Self {
         let S3Error { code, region, endpoint, .. } = answer.error;
         let status = answer.status;
         let said = answer.said();
@@ -85,7 +106,10 @@ impl Failure {
                     None if !endpoint.is_empty() => {
                         format!(": the bucket is at {endpoint}; use that endpoint")
                     }
-                    None => ": the bucket is in another region".to_owned(),
+                    None => match answer.location {
+                        Some(location) => elsewhere(location),
+                        None => ": the bucket is in another region".to_owned(),
+                    },
                 };
                 new(ErrorKind::Rejected, &place)
             }
@@ -102,15 +126,50 @@ impl Failure {
             (_, "AccessDenied" | "AllAccessDisabled" | "AccountProblem" | "NotSignedUp") | (401 | 403, _) => {
                 new(ErrorKind::AccessDenied, "")
             }
-            (_, "SlowDown" | "ServiceUnavailable" | "Throttling" | "RequestLimitExceeded")
-            | (429 | 503, _) => Self { again: Again::AfterPause, ..new(ErrorKind::Busy, "") },
+            (429 | 503, _) => Self { again: Again::Throttled, ..new(ErrorKind::Busy, "") },
+            (_, code) if is_throttling(code) => Self { again: Again::Throttled, ..new(ErrorKind::Busy, "") },
             (404, _) => new(ErrorKind::NotFound, ""),
             (_, "BucketAlreadyExists" | "BucketAlreadyOwnedByYou") => new(ErrorKind::AlreadyExists, ""),
             (416, _) => new(ErrorKind::Length, ": the object is shorter than it should be"),
             (501, _) => new(ErrorKind::Rejected, ": the server does not support this request"),
+            (500 | 502 | 504, _) | (_, "InternalError" | "RequestTimeout") => {
+                Self { again: Again::AfterPause, ..new(ErrorKind::ServerFault, "") }
+            }
             (500..=599, _) => new(ErrorKind::ServerFault, ""),
             _ => new(ErrorKind::Rejected, ""),
         }
+    }
+}
+
+/// The codes by which a service asks for less load, as the AWS SDKs know them.
+fn is_throttling(code: &str) -> bool {
+    matches!(
+        code,
+        "SlowDown"
+            | "SlowDownRead"
+            | "SlowDownWrite"
+            | "ServiceUnavailable"
+            | "BandwidthLimitExceeded"
+            | "LimitExceededException"
+            | "PriorRequestNotComplete"
+            | "RequestLimitExceeded"
+            | "RequestThrottled"
+            | "RequestThrottledException"
+            | "Throttling"
+            | "ThrottlingException"
+            | "TooManyRequestsException"
+    )
+}
+
+/// What to do about a redirect that leads away from the endpoint. Only the origin is shown: a query may hold a signature.
+fn elsewhere(location: &str) -> String {
+    match location.split_once("://") {
+        Some((scheme, rest)) => {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            let host = host.rsplit('@').next().unwrap_or_default();
+            format!(": redirected to {scheme}://{host}; if that is your storage, use it as the endpoint")
+        }
+        None => ": redirected to a place that cannot be read".to_owned(),
     }
 }
 
@@ -130,6 +189,10 @@ pub(super) struct Refusal<'a> {
     pub(super) error: &'a S3Error,
     /// `x-amz-bucket-region`.
     pub(super) region: Option<&'a str>,
+    /// `Location`, of redirects that are not followed.
+    pub(super) location: Option<&'a str>,
+    /// How long the server asks to wait (Retry-After).
+    pub(super) retry_after: Option<Duration>,
     /// The Date header, seconds since 1970.
     pub(super) server_time: Option<u64>,
     /// Our clock.

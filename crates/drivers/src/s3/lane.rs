@@ -16,6 +16,8 @@ pub(super) struct Lane {
     pub(super) inbox: Inbox,
     /// Where heads are written.
     pub(super) heads: HeadBuffers,
+    /// The last connection ended with an answer that was whole, as the server had announced: nothing was lost.
+    pub(super) closed_in_order: bool,
     /// The last document that was received.
     pub(super) document: Vec<u8>,
 }

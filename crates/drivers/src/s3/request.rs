@@ -1,9 +1,9 @@
 //! Requests: what is asked, and the signed head that asks it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use metrics::ErrorKind;
+use wire::NumberText;
 use wire::checksum::Checksum;
 use wire::http1::RequestWriter;
 use wire::sigv4::{
@@ -41,6 +41,8 @@ pub(super) enum Subject<'a> {
     },
     /// An object by its key.
     Key(&'a str),
+    /// A path as it is sent, to which the server redirected.
+    Path(&'a str),
 }
 
 /// What a request carries.
@@ -154,14 +156,17 @@ impl Addressing {
                 out.push_str(&self.key_base);
                 encode_path(key, out);
             }
+            Subject::Path(path) => out.push_str(path),
             Subject::Object(number) => {
                 out.push_str(&self.object_base);
                 push_hex16(number, out);
             }
             Subject::Block { file, offset, len } => {
                 out.push_str(self.files.get(&file).map_or("", |file| &file.path));
-                // A string takes whatever is written to it.
-                let _ = write!(out, "_{offset}_{len}");
+                for number in [offset, len] {
+                    out.push('_');
+                    out.push_str(NumberText::decimal(number).as_str());
+                }
             }
         }
     }
@@ -262,7 +267,7 @@ pub(super) fn write_head(
         (_, None) if framed.trailer.is_some() => STREAMING_UNSIGNED_TRAILER,
         (_, None) => UNSIGNED_PAYLOAD,
     };
-    let decoded_len;
+    let decoded_len = NumberText::decimal(request.body.len());
     let content_md5;
     let time = *signer.time();
     let mut headers: [(&str, &str); 9] = [("", ""); 9];
@@ -283,7 +288,6 @@ pub(super) fn write_head(
     push("x-amz-content-sha256", payload_hash);
     push("x-amz-date", time.text());
     if framed.trailer.is_some() {
-        decoded_len = request.body.len().to_string();
         push("x-amz-decoded-content-length", decoded_len.as_str());
     }
     if let Some(token) = &config.credentials.session_token {
@@ -314,8 +318,9 @@ pub(super) fn write_head(
         head.header_u64("content-length", framed.wire_len);
     }
     if let Some((offset, len)) = request.range {
-        let mut value = [0u8; 48];
-        head.header("range", write_range(offset, len, &mut value));
+        let (first, last) = (offset, offset.saturating_add(len) - 1);
+        let mut value = [0; 48];
+        head.header("range", write_range(first, last, &mut value));
     }
     head.header("user-agent", concat!("manometer/", env!("CARGO_PKG_VERSION")).as_bytes());
     if head.finish() > LEAD_BYTES - 32 {
@@ -330,13 +335,19 @@ pub(super) fn write_head(
     Ok(())
 }
 
-fn write_range(offset: u64, len: u64, out: &mut [u8; 48]) -> &[u8] {
-    use std::io::Write;
-    let mut cursor = std::io::Cursor::new(&mut out[..]);
-    write!(cursor, "bytes={offset}-{}", offset.saturating_add(len) - 1)
-        .expect("two numbers of 20 digits fit");
-    let written = cursor.position() as usize;
-    &out[..written]
+/// `bytes=FIRST-LAST`: two numbers of at most 20 digits fit.
+fn write_range(first: u64, last: u64, out: &mut [u8; 48]) -> &[u8] {
+    let mut len = 0;
+    for part in [
+        b"bytes=".as_slice(),
+        NumberText::decimal(first).as_bytes(),
+        b"-",
+        NumberText::decimal(last).as_bytes(),
+    ] {
+        out[len..][..part.len()].copy_from_slice(part);
+        len += part.len();
+    }
+    &out[..len]
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl S3Session {
 
     async fn open_lane(&self, index: usize) -> Result<(), DriverError> {
         let mut lane = Box::new(Lane::default());
-        let link = self.connect(index).await.map_err(|failure| {
+        let link = self.connect(index, false).await.map_err(|failure| {
             let (source, at) = self.way(index);
             let address = self.shared.addresses[at];
             let from = source.map(|source| format!(" from {}", source.address)).unwrap_or_default();
@@ -133,10 +133,10 @@ impl S3Session {
         Ok(())
     }
 
-    /// Makes a lane's connection, within the time for connecting.
-    pub(super) async fn connect(&self, index: usize) -> Result<Link, Failure> {
+    /// Makes a lane's connection, within the time for connecting. `lost` says that it replaces one that broke.
+    pub(super) async fn connect(&self, index: usize, lost: bool) -> Result<Link, Failure> {
         self.note_closed(index);
-        if self.opened[index].replace(true) {
+        if self.opened[index].replace(true) && lost {
             self.reconnects.set(self.reconnects.get() + 1);
         }
         let span = self.context.connect_timeout;
@@ -200,13 +200,12 @@ impl S3Session {
         sign(&mut signer)
     }
 
-    /// A pause before try number `retry` (from 1): 50 ms, doubled each time, times 0.5 to 1.5 by the seed.
-    pub(super) async fn pause(&self, retry: u32) {
+    /// A number from 0 to 1, by the seed.
+    pub(super) fn random(&self) -> f64 {
         let mut generator = fastrand::Rng::with_seed(self.random.get());
-        let factor = 0.5 + generator.f64();
+        let number = generator.f64();
         self.random.set(generator.u64(..));
-        let pause = std::time::Duration::from_millis(50 << (retry - 1)).mul_f64(factor);
-        self.reactor.sleep(pause).await;
+        number
     }
 
     /// Takes a lane for an operation; makes one where an earlier operation was dropped.
@@ -325,7 +324,8 @@ impl S3Session {
 impl Session for S3Session {
     async fn perform(&self, op: &Op) -> Result<Done, OpError> {
         let index = op.lane as usize % self.lanes.len();
-        let counts = Counts::default();
+        let span = u64::try_from(self.context.op_timeout.as_nanos()).unwrap_or(u64::MAX);
+        let counts = Counts::until(self.reactor.now().saturating_add(span));
         let running = pin!(self.run(op, index, &counts));
         match self.limits.wait(index as u32, running).await {
             Ok(Ok(done)) => Ok(Done { rpcs: counts.rpcs.get(), retries: counts.retries.get(), ..done }),
@@ -333,7 +333,7 @@ impl Session for S3Session {
             Err(_) => {
                 // The lane and its connection went with the operation: a late answer cannot be taken for another's.
                 self.note_closed(index);
-                let detail = format!("not done within {:?}: {}", self.context.op_timeout, counts.doing.get());
+                let detail = format!("not done within {:?}: {}", self.context.op_timeout, counts.state());
                 Err(self.describe(op, &Failure::new(ErrorKind::TimedOut, detail), &counts))
             }
         }

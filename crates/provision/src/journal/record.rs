@@ -56,6 +56,22 @@ pub struct S3Place {
     pub credentials_file: Option<PathBuf>,
     /// Profile in that file.
     pub profile: Option<String>,
+    /// Whether objects may have gone up in parts, so that unfinished uploads may be left. Journals of earlier versions
+    /// do not say, and then they may.
+    #[serde(default = "unknown_parts")]
+    pub may_have_parts: bool,
+}
+
+const fn unknown_parts() -> bool {
+    true
+}
+
+impl S3Place {
+    /// True when both are the same prefix, reached in the same way; what was put there may differ.
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        let alike = Self { may_have_parts: self.may_have_parts, ..other.clone() };
+        *self == alike
+    }
 }
 
 /// Our directory in a file system of this machine.

@@ -63,12 +63,20 @@ impl Run {
         self.intend(Thing::Directory(place.clone()))
     }
 
-    /// Objects are about to be put below our prefix.
+    /// Objects are about to be put below our prefix: for the first time, or again, perhaps larger ones.
     ///
     /// # Errors
     /// The journal could not be written: nothing must be put.
     pub fn objects(&self, place: &S3Place) -> Result<Mark, ProvisionError> {
-        self.intend(Thing::Objects(place.clone()))
+        let Some((old, known)) = self.find_objects(place) else {
+            return self.intend(Thing::Objects(place.clone()));
+        };
+        if known.may_have_parts || !place.may_have_parts {
+            return Ok(old);
+        }
+        let mark = self.intend(Thing::Objects(place.clone()))?;
+        self.not_ours(old, "larger objects are put there from now on: see the later entry")?;
+        Ok(mark)
     }
 
     /// Our directory in a file system of this machine is about to be made.
@@ -87,7 +95,12 @@ impl Run {
 
     /// As [`Self::directory_mark`], of objects.
     pub fn objects_mark(&self, place: &S3Place) -> Option<Mark> {
-        self.find(&Thing::Objects(place.clone()))
+        self.find_objects(place).map(|(mark, _)| mark)
+    }
+
+    /// Whether unfinished uploads may lie below this prefix, as its entry says; without an entry they may.
+    pub fn objects_may_have_parts(&self, place: &S3Place) -> bool {
+        self.find_objects(place).is_none_or(|(_, known)| known.may_have_parts)
     }
 
     /// As [`Self::directory_mark`], of a directory of this machine.
@@ -230,6 +243,14 @@ impl Run {
     pub(crate) fn foreign(&self) -> Vec<String> {
         let foreign = |entry: &&Entry| entry.state == State::Foreign;
         self.content().entries.iter().filter(foreign).map(|entry| entry.thing.to_string()).collect()
+    }
+
+    /// The entry of objects that is not settled.
+    fn find_objects(&self, place: &S3Place) -> Option<(Mark, S3Place)> {
+        self.outstanding().into_iter().find_map(|entry| match entry.thing {
+            Thing::Objects(known) if known.is_same_place(place) => Some((entry.mark, known)),
+            _ => None,
+        })
     }
 
     /// The mark of a thing that is not settled.

@@ -17,6 +17,8 @@ mod words;
 pub use evidence::{Card, Core, Disk, Evidence, Host, Kind, Load, NetworkBaseline, Path};
 pub use finding::{Bound, Cause, Confidence, EvidenceRow, Finding, HostFinding};
 
+pub use network::LOSSY;
+
 use finding::Found;
 
 /// Fewer samples than this say it with less confidence.

@@ -17,8 +17,9 @@ pub(super) const GROWN_BY_S: f64 = 0.0015;
 const LITTLE_S: f64 = 0.0003;
 /// A sender with something to send for less of the time than this is not held back by the path.
 pub(super) const BUSY: f64 = 0.7;
-/// Above this share of lost segments TCP no longer fills a path (Mathis and others, 1997: rate falls with the root of it).
-const LOSSY: f64 = 0.002;
+/// From this share of segments sent again on, a path loses packets, for warnings as for the verdict: above it TCP no longer
+/// fills a path (Mathis and others, 1997: the rate falls with the root of it).
+pub const LOSSY: f64 = 0.002;
 /// Above this share of segments that came out of order some were lost: one that is missing puts many behind it out of order, and
 /// a host that moves a receiver between its cores does so to a few in a thousand, with nothing lost.
 const DISORDERLY: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! The Date header (RFC 9110 section 5.6.7), to tell how far a server's clock is from ours.
+//! Dates (RFC 9110 section 5.6.7): the Date header, to tell how far a server's clock is from ours, and Retry-After.
 
 use crate::sigv4::days_from_civil;
 
@@ -25,6 +25,17 @@ pub fn parse_date(text: &str) -> Option<u64> {
     Some(days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
+/// How long `Retry-After` (RFC 9110 section 10.2.3) asks to wait, in seconds: a number of them, or a date, which is taken
+/// against `now`, the server's own clock in seconds since 1970 where its Date header tells it. A date that has passed
+/// is 0; `None` for anything else.
+pub fn parse_retry_after(text: &str, now: u64) -> Option<u64> {
+    let text = text.trim();
+    match super::parse_decimal(text.as_bytes()) {
+        Some(seconds) => Some(seconds),
+        None => parse_date(text).map(|date| date.saturating_sub(now)),
+    }
+}
+
 fn number(text: &str, digits: usize, most: u64) -> Option<u64> {
     if text.len() != digits || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -40,6 +51,23 @@ mod tests {
     fn the_example_of_the_rfc() {
         assert_eq!(parse_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
         assert_eq!(parse_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+    }
+
+    #[test]
+    fn a_time_to_come_back_is_a_number_or_a_date() {
+        let now = 784_111_777;
+        for (text, seconds) in [
+            ("120", Some(120)),
+            (" 0 ", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:47 GMT", Some(10)),
+            ("Sun, 06 Nov 1994 08:49:07 GMT", Some(0)),
+            ("-1", None),
+            ("1.5", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_retry_after(text, now), seconds, "{text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod head;
 mod request;
 
 pub use body::{BodyDecoder, Framing, MAX_CHUNK_LINE_BYTES, MAX_TRAILER_BYTES, Piece};
-pub use date::parse_date;
+pub use date::{parse_date, parse_retry_after};
 pub(crate) use head::parse_decimal;
 pub use head::{HeadScanner, HeaderStorage, MAX_HEAD_BYTES, MAX_HEADERS, ResponseHead};
 pub use request::RequestWriter;

@@ -1,5 +1,7 @@
 //! Request heads, appended to the caller's buffer.
 
+use crate::NumberText;
+
 /// Writes one request head (RFC 9112 section 3). Once the buffer has grown to its usual size nothing allocates.
 ///
 /// Names and values are written as they are; the caller has made sure that they hold no line end. Should one
@@ -37,7 +39,7 @@ impl<'a> RequestWriter<'a> {
     pub fn header_u64(&mut self, name: &str, value: u64) -> &mut Self {
         push_clean(self.out, name.as_bytes());
         self.out.extend_from_slice(b": ");
-        push_u64(self.out, value);
+        self.out.extend_from_slice(NumberText::decimal(value).as_bytes());
         self.out.extend_from_slice(b"\r\n");
         self
     }
@@ -47,21 +49,6 @@ impl<'a> RequestWriter<'a> {
         self.out.extend_from_slice(b"\r\n");
         self.out.len()
     }
-}
-
-/// Appends a decimal number without formatting machinery.
-pub(crate) fn push_u64(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 fn push_clean(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -107,8 +94,10 @@ mod tests {
     fn numbers_of_every_length() {
         for value in [0, 7, 10, 65_536, u64::MAX] {
             let mut out = Vec::new();
-            push_u64(&mut out, value);
-            assert_eq!(out, value.to_string().as_bytes());
+            let mut head = RequestWriter::new(&mut out, "PUT", "/", "");
+            head.header_u64("n", value);
+            head.finish();
+            assert_eq!(out, format!("PUT / HTTP/1.1\r\nn: {value}\r\n\r\n").as_bytes());
         }
     }
 }
