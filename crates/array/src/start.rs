@@ -82,6 +82,7 @@ pub struct Array {
     data: Vec<DataEndpoint>,
     faults: Faults,
     state: Parts,
+    capacity: Arc<Capacity>,
     watch: Option<Watch>,
 }
 
@@ -134,7 +135,7 @@ impl Array {
         let nfs = nfs::Server::start(&files, &faults, &endpoints, settings)?;
         let data = config.data.iter().map(|data| endpoint(data, &s3, &nfs)).collect();
 
-        let state = Parts { objects: Arc::clone(&objects), capacity: Arc::clone(&capacity) };
+        let state = Parts { objects: Arc::clone(&objects) };
         let management = rest::Server::start(rest::Options {
             address: config.management,
             tls: acceptor,
@@ -143,7 +144,7 @@ impl Array {
             versions: config.versions.clone(),
             network: network(&config),
             objects,
-            capacity,
+            capacity: Arc::clone(&capacity),
             faults: faults.clone(),
             page_items: config.page_items,
             state_endpoint: config.state_endpoint,
@@ -159,6 +160,7 @@ impl Array {
             data,
             faults,
             state,
+            capacity,
             watch,
         })
     }
@@ -201,7 +203,7 @@ impl Array {
 
     /// The space that files and objects share.
     pub fn capacity(&self) -> &Arc<Capacity> {
-        &self.state.capacity
+        &self.capacity
     }
 
     /// Everything that exists, in a fixed order, for a comparison of before and after; the same as

@@ -4,14 +4,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::{Value, json};
 
-use crate::Capacity;
 use crate::objects::Objects;
 
 /// What the state is made from.
 #[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) objects: Arc<RwLock<Objects>>,
-    pub(crate) capacity: Arc<Capacity>,
 }
 
 impl std::fmt::Debug for Parts {
@@ -23,6 +21,9 @@ impl std::fmt::Debug for Parts {
 /// The state: names, counts and bytes; no ids, times, secrets or sessions, which differ from run to run.
 pub(crate) fn state(parts: &Parts) -> Value {
     let objects = parts.objects.read().unwrap_or_else(PoisonError::into_inner);
+    // Of what is listed here, so that the whole is of one moment: what was removed may hold its space for as long as an
+    // answer that it is part of takes, and a request that comes in holds some before there is an object.
+    let mut used_bytes = 0;
     let file_systems: Vec<Value> = objects
         .file_systems
         .iter()
@@ -31,6 +32,8 @@ pub(crate) fn state(parts: &Parts) -> Value {
             let count = |pick: fn(&crate::files::Counts) -> u64| {
                 usage.as_ref().map_or(0, |usage| pick(&usage.counts))
             };
+            let bytes = usage.as_ref().map_or(0, |usage| usage.bytes);
+            used_bytes += bytes;
             json!({
                 "name": name,
                 "destroyed": found.destroyed_ms.is_some(),
@@ -40,7 +43,7 @@ pub(crate) fn state(parts: &Parts) -> Value {
                 "files": count(|counts| counts.files),
                 "directories": count(|counts| counts.directories),
                 "others": count(|counts| counts.others),
-                "bytes": usage.as_ref().map_or(0, |usage| usage.bytes),
+                "bytes": bytes,
             })
         })
         .collect();
@@ -56,6 +59,7 @@ pub(crate) fn state(parts: &Parts) -> Value {
         .iter()
         .map(|(name, bucket)| {
             let totals = bucket.contents.totals();
+            used_bytes += totals.bytes + totals.upload_bytes;
             json!({
                 "name": name,
                 "account": bucket.account,
@@ -74,6 +78,6 @@ pub(crate) fn state(parts: &Parts) -> Value {
         "object_store_users": users,
         "object_store_access_keys": keys,
         "buckets": buckets,
-        "used_bytes": parts.capacity.used(),
+        "used_bytes": used_bytes,
     })
 }

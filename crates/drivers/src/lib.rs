@@ -16,6 +16,7 @@ mod payload;
 pub mod s3;
 mod seam;
 pub mod sim;
+pub mod tls;
 
 pub use connections::{ConnectionFacts, ConnectionNow, ReconnectReason};
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};

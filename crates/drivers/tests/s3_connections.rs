@@ -35,6 +35,8 @@ fn after_a_timeout_the_lane_works_again_on_a_new_connection() {
             session.perform(&get()).await.unwrap();
             session.perform(&get()).await.unwrap();
             assert_eq!((session.facts().reconnects, session.facts().connections.len()), (1, 1));
+            let reasons = session.facts().reconnect_reasons;
+            assert!(reasons.len() == 1 && reasons[0].text.contains("timed out"), "{reasons:?}");
         });
         assert_eq!(server.connections(), 2);
     }
@@ -155,6 +157,10 @@ fn an_idle_connection_that_the_server_closed_is_replaced_without_a_pause() {
                 assert_eq!(done.retries, u32::from(round > 0), "the lost request is counted");
             }
             assert_eq!((session.facts().reconnects, session.facts().retries), (3, 3));
+            let reasons = session.facts().reconnect_reasons;
+            assert_eq!(reasons.iter().map(|reason| reason.count).sum::<u64>(), 3);
+            // The request meets the close, or the reset that answers it.
+            assert!(reasons.iter().all(|reason| reason.text.contains("connection")), "{reasons:?}");
         });
     }
 }

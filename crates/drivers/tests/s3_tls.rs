@@ -93,7 +93,7 @@ fn other_servers_are_refused_and_the_error_says_how_to_trust_them() {
         (
             &certified,
             Trust::Fingerprint(Fingerprint::of(&other.der)),
-            vec!["not the one that was pinned", fingerprint.as_str()],
+            vec!["not the pinned one", fingerprint.as_str()],
         ),
         (&elsewhere, Trust::CaFile(elsewhere.pem.path().to_owned()), vec!["localhost", "elsewhere"]),
     ] {

@@ -23,9 +23,15 @@ struct Identity {
 }
 
 fn self_signed(names: &[&str]) -> Identity {
+    self_signed_with(names, |_| {})
+}
+
+fn self_signed_with(names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Identity {
     let key = KeyPair::generate().unwrap();
     let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
-    let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let mut params = CertificateParams::new(names).unwrap();
+    change(&mut params);
+    let certificate = params.self_signed(&key).unwrap();
     Identity {
         certificate: certificate.der().clone(),
         key: PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
@@ -128,7 +134,7 @@ fn another_certificate_than_the_pinned_one_is_refused() {
 fn a_ca_file_vouches_for_what_it_signed_and_for_what_is_in_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ca.pem");
-    for identity in [signed_by_an_authority(&["127.0.0.1"]), self_signed(&["array.example"])] {
+    for identity in [signed_by_an_authority(&["127.0.0.1"]), self_signed(&["127.0.0.1"])] {
         let address = serve(&identity).to_string();
         std::fs::write(&path, &identity.authority).unwrap();
         knock(&address, Trust::CaFile(path.clone())).unwrap();
@@ -145,4 +151,32 @@ fn a_certificate_of_a_known_authority_for_another_name_is_refused() {
     std::fs::write(&path, &identity.authority).unwrap();
     let text = knock(&serve(&identity).to_string(), Trust::CaFile(path)).unwrap_err();
     assert!(text.contains("array.example") && text.contains("--tls-fingerprint"), "{text}");
+}
+
+/// As the factory makes them, and as `openssl req -x509` does, which calls them authorities.
+#[test]
+fn a_certificate_in_the_ca_file_must_be_valid_now_and_bear_the_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ca.pem");
+    for authority in [false, true] {
+        for (name, years, word) in [
+            ("127.0.0.1", (2000, 2001), "expired"),
+            ("127.0.0.1", (2100, 2101), "not valid yet"),
+            ("array.example", (2000, 2100), "array.example"),
+        ] {
+            let identity = self_signed_with(&[name], |params| {
+                params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+                params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
+                if authority {
+                    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+                }
+            });
+            std::fs::write(&path, &identity.authority).unwrap();
+            let address = serve(&identity).to_string();
+            let text = knock(&address, Trust::CaFile(path.clone())).unwrap_err();
+            assert!(text.contains(word), "{text}");
+            let pinned = Trust::Fingerprint(fingerprint_in(&text).parse().unwrap());
+            knock(&address, pinned).unwrap();
+        }
+    }
 }

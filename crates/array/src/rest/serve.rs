@@ -67,10 +67,7 @@ impl Server {
             text.parse()
                 .map_err(|()| StartError::Config(format!("{text:?} is not an API version such as 2.0")))
         });
-        let state = options.state_endpoint.then(|| Parts {
-            objects: Arc::clone(&options.objects),
-            capacity: Arc::clone(&options.capacity),
-        });
+        let state = options.state_endpoint.then(|| Parts { objects: Arc::clone(&options.objects) });
         let api = Api {
             name: options.name,
             array_id: uuid(),

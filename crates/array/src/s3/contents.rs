@@ -68,8 +68,8 @@ pub(crate) struct Object {
     pub(crate) attributes: Attributes,
     /// The checksum that the client sent, verified.
     pub(crate) checksum: Checksum,
-    /// Number of parts it was uploaded in; 0 if it was put whole.
-    pub(crate) parts: usize,
+    /// Where the parts end that it was uploaded in, in bytes from its beginning; none if it was put whole.
+    pub(crate) part_ends: Vec<u64>,
     /// The space it takes; several when it was put together from parts.
     pub(crate) room: Vec<Arc<Room>>,
 }
@@ -143,5 +143,44 @@ impl Contents {
             uploads: inner.uploads.len() as u64,
             upload_bytes: parts.map(|part| part.body.len()).sum(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rope::Builder;
+    use super::*;
+    use crate::files::Files;
+    use crate::objects::Objects;
+    use crate::state::{Parts, state};
+
+    #[test]
+    fn what_is_removed_is_not_used_although_an_answer_still_sends_it() {
+        let capacity = Capacity::new(1 << 20);
+        let mut objects = Objects::new(Files::new(Arc::clone(&capacity)));
+        objects.create_account("a").unwrap();
+        objects.create_bucket("bucket", "a").unwrap();
+        let contents = Arc::clone(&objects.buckets["bucket"].contents);
+        let parts = Parts { objects: Arc::new(RwLock::new(objects)) };
+        let mut room = contents.room();
+        room.grow_to(5).unwrap();
+        assert_eq!(state(&parts)["used_bytes"], 0, "a request that is coming in is no object");
+        let mut body = Builder::new(5);
+        body.push(b"12345");
+        let made = Arc::new(Object {
+            body: body.finish(),
+            etag: ETag::Strong("e".into()),
+            modified: reactor::clock::wall(),
+            attributes: Attributes::default(),
+            checksum: Checksum::default(),
+            part_ends: Vec::new(),
+            room: vec![Arc::new(room)],
+        });
+        contents.write().objects.insert("key".into(), Arc::clone(&made));
+        assert_eq!(state(&parts)["used_bytes"], 5);
+        contents.write().objects.remove("key");
+        assert_eq!((state(&parts)["used_bytes"].clone(), capacity.used()), (0.into(), 5));
+        drop(made);
+        assert_eq!(capacity.used(), 0);
     }
 }

@@ -92,7 +92,7 @@ pub(super) async fn upload_part(
         modified: reactor::clock::wall(),
         attributes: Attributes::default(),
         checksum: received.checksum,
-        parts: 0,
+        part_ends: Vec::new(),
         room: vec![Arc::new(received.room)],
     };
     // The upload may have been aborted while the part came in.
@@ -136,7 +136,7 @@ pub(super) async fn upload_part_copy(
         modified: reactor::clock::wall(),
         attributes: Attributes::default(),
         checksum: Checksum::default(),
-        parts: 0,
+        part_ends: Vec::new(),
         room: vec![Arc::new(room)],
     };
     let result = CopyPartResult {
@@ -245,8 +245,10 @@ pub(super) async fn complete_multipart_upload(
     let parts = chosen(found, &listed)?;
     let mut body = Rope::default();
     let mut room = Vec::with_capacity(parts.len());
+    let mut part_ends = Vec::with_capacity(parts.len());
     for part in &parts {
         body.append(&part.body);
+        part_ends.push(body.len());
         room.extend(part.room.iter().map(Arc::clone));
     }
     let made = Stored {
@@ -255,7 +257,7 @@ pub(super) async fn complete_multipart_upload(
         modified: reactor::clock::wall(),
         attributes: found.attributes.clone(),
         checksum: Checksum::default(),
-        parts: parts.len(),
+        part_ends,
         room,
     };
     let etag = made.etag.clone();

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use s3s::dto::*;
-use s3s::{S3Request, S3Result, s3_error};
+use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
 
 use super::auth::open;
 use super::backend::Backend;
@@ -60,16 +60,47 @@ pub(super) fn check_write(
     if held { Ok(()) } else { Err(s3_error!(PreconditionFailed, "The pre-condition did not hold.")) }
 }
 
-/// The bytes that a `Range` asks for, as a range and as the header that answers it.
-fn resolve(range: Option<s3s::dto::Range>, length: u64) -> S3Result<(Range<u64>, Option<String>)> {
-    match range {
-        None => Ok((0..length, None)),
-        Some(range) => {
-            let wanted = range.check(length)?;
-            let header = format!("bytes {}-{}/{length}", wanted.start, wanted.end - 1);
-            Ok((wanted, Some(header)))
+/// The bytes that a `Range` or a `partNumber` asks for, as a range and as the header that answers it.
+fn resolve(
+    found: &Stored,
+    range: Option<s3s::dto::Range>,
+    part_number: Option<i32>,
+) -> S3Result<(Range<u64>, Option<String>)> {
+    let length = found.body.len();
+    let wanted = match (range, part_number) {
+        (None, None) => return Ok((0..length, None)),
+        (Some(_), Some(_)) => {
+            let text = "Cannot specify both Range header and partNumber query parameter";
+            return Err(S3Error::with_message(S3ErrorCode::InvalidRequest, text));
         }
-    }
+        (Some(range), None) => range.check(length)?,
+        (None, Some(number)) => part(found, number)?,
+    };
+    // Nothing has no range.
+    let header = (!wanted.is_empty())
+        .then(|| format!("bytes {}-{}/{length}", wanted.start, wanted.end.saturating_sub(1)));
+    Ok((wanted, header))
+}
+
+/// The bytes of a part, by its number in the finished object; one that was put whole is its only part.
+fn part(found: &Stored, number: i32) -> S3Result<Range<u64>> {
+    let whole = [found.body.len()];
+    let ends = if found.part_ends.is_empty() { &whole[..] } else { &found.part_ends };
+    let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    let Some((index, end)) = index.and_then(|index| Some((index, *ends.get(index)?))) else {
+        let code = S3ErrorCode::Custom("InvalidPartNumber".into());
+        let mut answer = S3Error::with_message(code, "The requested partnumber is not satisfiable");
+        answer.set_status_code(hyper::StatusCode::RANGE_NOT_SATISFIABLE);
+        return Err(answer);
+    };
+    let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+    Ok(start..end)
+}
+
+/// How many parts it was uploaded in, for who asks for one of them.
+fn parts_count(found: &Stored, part_number: Option<i32>) -> Option<i32> {
+    part_number.filter(|_| !found.part_ends.is_empty())?;
+    Some(i32::try_from(found.part_ends.len()).unwrap_or(i32::MAX))
 }
 
 fn signed(length: u64) -> i64 {
@@ -84,7 +115,7 @@ pub(super) async fn get_object(
     let contents = open(&backend.objects, request.credentials.as_ref(), &input.bucket, READ)?;
     let found = find(&contents, &input.key)?;
     check_conditions(&found, input.if_match.as_ref(), input.if_none_match.as_ref())?;
-    let (wanted, content_range) = resolve(input.range, found.body.len())?;
+    let (wanted, content_range) = resolve(&found, input.range, input.part_number)?;
     // A checksum of the whole says nothing about a part.
     let tell = content_range.is_none() && input.checksum_mode.is_some();
     let checksum = if tell { found.checksum.clone() } else { Checksum::default() };
@@ -107,6 +138,7 @@ pub(super) async fn get_object(
         checksum_crc64nvme: checksum.checksum_crc64nvme,
         checksum_sha1: checksum.checksum_sha1,
         checksum_sha256: checksum.checksum_sha256,
+        parts_count: parts_count(&found, input.part_number),
         ..GetObjectOutput::default()
     })
 }
@@ -119,7 +151,7 @@ pub(super) async fn head_object(
     let contents = open(&backend.objects, request.credentials.as_ref(), &input.bucket, READ)?;
     let found = find(&contents, &input.key)?;
     check_conditions(&found, input.if_match.as_ref(), input.if_none_match.as_ref())?;
-    let (wanted, content_range) = resolve(input.range, found.body.len())?;
+    let (wanted, content_range) = resolve(&found, input.range, input.part_number)?;
     let checksum = if input.checksum_mode.is_some() { found.checksum.clone() } else { Checksum::default() };
     let attributes = found.attributes.clone();
     Ok(HeadObjectOutput {
@@ -139,7 +171,7 @@ pub(super) async fn head_object(
         checksum_crc64nvme: checksum.checksum_crc64nvme,
         checksum_sha1: checksum.checksum_sha1,
         checksum_sha256: checksum.checksum_sha256,
-        parts_count: input.part_number.map(|_| i32::try_from(found.parts).unwrap_or(i32::MAX)),
+        parts_count: parts_count(&found, input.part_number),
         ..HeadObjectOutput::default()
     })
 }
@@ -173,7 +205,7 @@ pub(super) async fn put_object(
             metadata: input.metadata,
         },
         checksum: received.checksum.clone(),
-        parts: 0,
+        part_ends: Vec::new(),
         room: vec![Arc::new(received.room)],
     };
     // What it replaces is dropped outside of the lock: giving memory back takes time.
@@ -240,7 +272,7 @@ pub(super) async fn copy_object(
         modified: reactor::clock::wall(),
         attributes,
         checksum: source.checksum.clone(),
-        parts: 0,
+        part_ends: Vec::new(),
         room: vec![Arc::new(room)],
     };
     let result = CopyObjectResult {

@@ -190,3 +190,35 @@ fn a_body_that_ends_early_leaves_nothing() {
     assert!(gone, "the room is given back");
     assert_eq!(stage.s3("GET", "/bucket/key", b"").status, 404);
 }
+
+/// As part-wise downloaders ask: by the parts of the upload, of which the answer says how many there are.
+#[test]
+fn a_part_of_an_object_is_got_by_its_number() {
+    let stage = Stage::new(Config::loopback());
+    let text = |answer: &Answer, name: &str| answer.header(name).map(str::to_owned);
+    let begun = stage.s3("POST", "/bucket/key?uploads=", b"").text();
+    let id = begun.split("<UploadId>").nth(1).unwrap().split('<').next().unwrap().to_owned();
+    let (first, second) = (vec![1; 5 << 20], vec![2; 1000]);
+    let mut list = String::from("<CompleteMultipartUpload>");
+    for (number, body) in [(1, &first), (2, &second)] {
+        let put = stage.s3("PUT", &format!("/bucket/key?partNumber={number}&uploadId={id}"), body);
+        let etag = text(&put, "etag").unwrap();
+        list.push_str(&format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>"));
+    }
+    list.push_str("</CompleteMultipartUpload>");
+    assert_eq!(stage.s3("POST", &format!("/bucket/key?uploadId={id}"), list.as_bytes()).status, 200);
+
+    let part = stage.s3("GET", "/bucket/key?partNumber=2", b"");
+    assert_eq!((part.status, &part.body), (206, &second));
+    assert_eq!(text(&part, "x-amz-mp-parts-count").as_deref(), Some("2"));
+    assert_eq!(text(&part, "content-range").as_deref(), Some("bytes 5242880-5243879/5243880"));
+    let part = stage.s3("GET", "/bucket/key?partNumber=1", b"");
+    assert!(part.status == 206 && part.body == first);
+    let none = stage.s3("GET", "/bucket/key?partNumber=3", b"");
+    assert!(none.status == 416 && none.text().contains("InvalidPartNumber"), "{}", none.text());
+    // One that was put whole is its only part.
+    stage.s3("PUT", "/bucket/whole", b"abc");
+    let part = stage.s3("GET", "/bucket/whole?partNumber=1", b"");
+    assert_eq!((part.status, &*part.body, text(&part, "x-amz-mp-parts-count")), (206, &b"abc"[..], None));
+    assert_eq!(stage.s3("GET", "/bucket/whole?partNumber=2", b"").status, 416);
+}

@@ -21,6 +21,9 @@ use crate::{Op, Sink};
 /// A document may be this long: a thousand keys of a thousand characters each, escaped, and then some.
 const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
+/// Why a connection was given up of which the lane knows nothing: it went with its operation.
+const TIMED_OUT: &str = "an operation on it timed out";
+
 /// What an operation has cost so far, and what it is at; survives the operation's being dropped at its deadline.
 #[derive(Debug)]
 pub(super) struct Counts {
@@ -107,6 +110,9 @@ impl S3Session {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
+            if lane.link.is_none() && !lane.closed_in_order {
+                lane.lost = Some(failure.detail.clone());
+            }
             if let Some(place) = failure.redirect.take() {
                 if redirects == MAX_REDIRECTS {
                     let detail =
@@ -151,8 +157,11 @@ impl S3Session {
             None => {
                 counts.doing.set("connecting");
                 lane.inbox.clear();
-                let lost = !std::mem::take(&mut lane.closed_in_order);
-                self.connect(index, lost).await?
+                let why = match (std::mem::take(&mut lane.closed_in_order), lane.lost.take()) {
+                    (true, _) => None,
+                    (false, why) => Some(why.unwrap_or_else(|| TIMED_OUT.to_owned())),
+                };
+                self.connect(index, why.as_deref()).await?
             }
         };
         counts.doing.set("sending the request");

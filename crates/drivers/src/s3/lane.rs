@@ -18,6 +18,8 @@ pub(super) struct Lane {
     pub(super) heads: HeadBuffers,
     /// The last connection ended with an answer that was whole, as the server had announced: nothing was lost.
     pub(super) closed_in_order: bool,
+    /// Why the last connection was given up, where it was not closed in order and no operation was dropped with it.
+    pub(super) lost: Option<String>,
     /// The last document that was received.
     pub(super) document: Vec<u8>,
 }

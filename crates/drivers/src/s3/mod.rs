@@ -50,4 +50,6 @@ pub use credentials::{Credentials, CredentialsError, Secret, region_from_environ
 pub use driver::S3Driver;
 pub use remove::Removed;
 pub use session::S3Session;
-pub use tls::{Fingerprint, TlsConfig, Trust};
+pub use tls::TlsConfig;
+
+pub use crate::tls::{Fingerprint, Trust};

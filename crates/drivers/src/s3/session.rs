@@ -22,7 +22,8 @@ use super::tls_link::TlsLink;
 use crate::deadlines::TimeLimits;
 use crate::paths::{Paths, Source};
 use crate::{
-    ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext, connections,
+    ConnectionFacts, Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, Sink,
+    WorkerContext, connections,
 };
 
 /// What all sessions of a driver share.
@@ -63,6 +64,7 @@ pub struct S3Session {
     opened: Box<[Cell<bool>]>,
     pub(super) retries: Cell<u64>,
     reconnects: Cell<u64>,
+    reconnect_reasons: RefCell<Vec<ReconnectReason>>,
     /// What earlier connections carried.
     closed: RefCell<Vec<PathFacts>>,
     random: Cell<u64>,
@@ -109,6 +111,7 @@ impl S3Session {
             opened: (0..lanes).map(|_| Cell::new(false)).collect(),
             retries: Cell::new(0),
             reconnects: Cell::new(0),
+            reconnect_reasons: RefCell::default(),
             closed: RefCell::default(),
             random: Cell::new(config.retry_seed ^ u64::from(context.worker) << 32),
             limits: TimeLimits::start(reactor, lanes, context.op_timeout),
@@ -119,7 +122,7 @@ impl S3Session {
 
     async fn open_lane(&self, index: usize) -> Result<(), DriverError> {
         let mut lane = Box::new(Lane::default());
-        let link = self.connect(index, false).await.map_err(|failure| {
+        let link = self.connect(index, None).await.map_err(|failure| {
             let (source, at) = self.way(index);
             let address = self.shared.addresses[at];
             let from = source.map(|source| format!(" from {}", source.address)).unwrap_or_default();
@@ -133,11 +136,13 @@ impl S3Session {
         Ok(())
     }
 
-    /// Makes a lane's connection, within the time for connecting. `lost` says that it replaces one that broke.
-    pub(super) async fn connect(&self, index: usize, lost: bool) -> Result<Link, Failure> {
+    /// Makes a lane's connection, within the time for connecting. `lost` says why the one broke that it
+    /// replaces, if one did.
+    pub(super) async fn connect(&self, index: usize, lost: Option<&str>) -> Result<Link, Failure> {
         self.note_closed(index);
-        if self.opened[index].replace(true) && lost {
+        if let (true, Some(why)) = (self.opened[index].replace(true), lost) {
             self.reconnects.set(self.reconnects.get() + 1);
+            ReconnectReason::count(&mut self.reconnect_reasons.borrow_mut(), why, 1);
         }
         let span = self.context.connect_timeout;
         let deadline = self.reactor.now().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
@@ -344,6 +349,7 @@ impl Session for S3Session {
         SessionFacts {
             connections: self.streams.borrow().iter().flatten().map(ConnectionFacts::of).collect(),
             reconnects: self.reconnects.get(),
+            reconnect_reasons: self.reconnect_reasons.borrow().clone(),
             retries: self.retries.get(),
             closed_retransmits: closed.iter().map(|path| path.retransmits).sum(),
             closed_paths: closed.clone(),

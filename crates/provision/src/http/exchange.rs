@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::address::Address;
-use super::tls::{Shown, Trust};
+use super::tls::{ShownCertificate, Trust, client_config};
 use crate::cancel::Cancel;
 use crate::error::{Failure, ProvisionError};
 
@@ -53,7 +53,7 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Transport {
     address: Address,
-    tls: Option<(Arc<ClientConfig>, Shown)>,
+    tls: Option<(Arc<ClientConfig>, ShownCertificate)>,
     deadline: Duration,
 }
 
@@ -61,7 +61,7 @@ impl Transport {
     /// Reads the trust (its files); nothing is sent yet.
     pub(crate) fn new(address: Address, trust: &Trust, deadline: Duration) -> Result<Self, ProvisionError> {
         let tls = if address.tls {
-            let (config, shown) = trust.client_config()?;
+            let (config, shown) = client_config(trust)?;
             Some((Arc::new(config), shown))
         } else {
             None
@@ -148,15 +148,11 @@ impl Transport {
 }
 
 /// What a handshake's failure means.
-fn refusal(error: &std::io::Error, shown: &Shown) -> Failure {
+fn refusal(error: &std::io::Error, shown: &ShownCertificate) -> Failure {
     let fingerprint = shown.take().map(|fingerprint| fingerprint.to_string());
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match inner {
         // The certificate was refused, or what came with it: then it matters which one it was.
-        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => Failure::Tls {
-            cause: "it is not signed by an authority known here (self-signed?)".into(),
-            fingerprint,
-        },
         Some(rustls::Error::InvalidCertificate(cause)) => {
             Failure::Tls { cause: cause.to_string(), fingerprint }
         }

@@ -1,0 +1,147 @@
+//! Verifies as the user's trust says, and remembers what was shown, so that the error can say how to pin it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+
+use super::Fingerprint;
+
+/// Makes the message of a refusal from the server's name, the certificate's fingerprint and the reason.
+pub type Explain = fn(name: &str, fingerprint: Fingerprint, reason: &str) -> String;
+
+/// The certificate that the last handshake showed.
+#[derive(Clone, Debug, Default)]
+pub struct ShownCertificate(Arc<Mutex<Option<Fingerprint>>>);
+
+impl ShownCertificate {
+    /// Takes it, so that the next handshake starts afresh.
+    pub fn take(&self) -> Option<Fingerprint> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Rule {
+    Authorities {
+        /// `None` when there is no authority at all.
+        verifier: Option<Arc<WebPkiServerVerifier>>,
+        /// The CA file's own certificates.
+        listed: Vec<CertificateDer<'static>>,
+    },
+    Pinned(Fingerprint),
+    Anybody,
+}
+
+#[derive(Debug)]
+pub(super) struct Verifier {
+    pub(super) rule: Rule,
+    pub(super) explain: Explain,
+    pub(super) provider: Arc<CryptoProvider>,
+    pub(super) shown: ShownCertificate,
+}
+
+impl Verifier {
+    /// Why a certificate is not accepted, if so.
+    fn judge(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        fingerprint: Fingerprint,
+        verify: impl FnOnce(&WebPkiServerVerifier) -> Result<ServerCertVerified, Error>,
+        server_name: &ServerName<'_>,
+    ) -> Result<(), String> {
+        let (verifier, listed) = match &self.rule {
+            Rule::Anybody => return Ok(()),
+            Rule::Pinned(wanted) if *wanted == fingerprint => return Ok(()),
+            Rule::Pinned(wanted) => return Err(format!("it is not the pinned one, {wanted}")),
+            Rule::Authorities { verifier, listed } => (verifier, listed),
+        };
+        let Some(verifier) = verifier else {
+            return Err("this system has no certificate authorities (package ca-certificates)".to_owned());
+        };
+        let verdict = verify(verifier);
+        // A self-signed certificate that calls itself an authority, as `openssl req -x509` makes them, is no end entity
+        // to webpki. When the user named this very certificate, its name and its time are all there is to check.
+        if verdict.as_ref().is_err_and(|error| !is_out_of_time(error))
+            && listed.iter().any(|listed| listed == end_entity)
+        {
+            let parsed = ParsedCertificate::try_from(end_entity).map_err(plain)?;
+            return verify_server_name(&parsed, server_name).map_err(plain);
+        }
+        verdict.map(drop).map_err(plain)
+    }
+}
+
+fn is_out_of_time(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::InvalidCertificate(
+            CertificateError::Expired
+                | CertificateError::ExpiredContext { .. }
+                | CertificateError::NotValidYet
+                | CertificateError::NotValidYetContext { .. }
+        )
+    )
+}
+
+/// The reason without the library's words around it.
+fn plain(error: Error) -> String {
+    match error {
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "no authority that is trusted here signed it (self-signed?)".to_owned()
+        }
+        Error::InvalidCertificate(reason) => reason.to_string(),
+        other => other.to_string(),
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let fingerprint = Fingerprint::of(end_entity);
+        *self.shown.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(fingerprint);
+        let verify = |verifier: &WebPkiServerVerifier| {
+            verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        };
+        match self.judge(end_entity, fingerprint, verify, server_name) {
+            Ok(()) => Ok(ServerCertVerified::assertion()),
+            Err(reason) => Err(Error::General((self.explain)(&server_name.to_str(), fingerprint, &reason))),
+        }
+    }
+
+    // Whoever shows a certificate must also prove to hold its key: without this a pinned certificate, which is public,
+    // could be replayed by anybody.
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
