@@ -126,7 +126,7 @@ mod tests {
                 std::fs::write(&path, content).unwrap();
             }
             let made = Trust::CaFile(path.clone()).client_config(|_, _, reason| reason.to_owned());
-            let error = made.err().expect("it is useless").to_string();
+            let error = made.expect_err("it is useless").to_string();
             for word in ["CA file", "ca.pem", "next:"] {
                 assert!(error.contains(word), "{error}");
             }
