@@ -36,18 +36,20 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--binaries", type=Path, help="directory with `bench` and `manometer`, instead of building them"
     )
+    parser.add_argument(
+        "--profile", choices=("release", "profiling"), default="release", help="profiling: with names for perf [release]"
+    )
     given = parser.parse_args()
     if given.quick:
         given.rounds, given.seconds = 1, 1
     return given
 
 
-def build() -> tuple[Path, Path]:
-    """Builds the release binaries `bench` and `manometer`."""
-    subprocess.run(
-        ["cargo", "build", "--release", "--locked", "--quiet", "-p", "bench", "-p", "manometer"], cwd=ROOT, check=True
-    )
-    directory = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+def build(profile: str) -> tuple[Path, Path]:
+    """Builds `bench` and `manometer` with one of cargo's profiles."""
+    packages = ["-p", "bench", "-p", "manometer"]
+    subprocess.run(["cargo", "build", f"--profile={profile}", "--locked", "--quiet", *packages], cwd=ROOT, check=True)
+    directory = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / profile
     return directory / "bench", directory / "manometer"
 
 
@@ -62,8 +64,8 @@ def chosen_servers(kind: str, bench: Path, manometer: Path) -> Iterator[Servers]
             yield servers
 
 
-def machine() -> list[str]:
-    """What a reader needs to know about where this ran."""
+def machine(built: str) -> list[str]:
+    """What a reader needs to know about where this ran, and what."""
     model = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         "?",
@@ -71,6 +73,7 @@ def machine() -> list[str]:
     load = " ".join(f"{value:.2f}" for value in os.getloadavg())
     return [
         f"{model}, {len(os.sched_getaffinity(0))} cores, Linux {platform.release()}, loopback, load average {load} at the start",
+        f"built: {built}",
         "client held to core 1, server to core 0; rates are for one second of client CPU, unless by the clock",
     ]
 
@@ -89,9 +92,9 @@ def run(case: Case, rounds: int, seconds: float) -> Line:
 def main() -> int:
     """The exit code: 1 when a case could not be run; a goal that is missed is no error."""
     given = arguments()
-    bench, manometer = (given.binaries / "bench", given.binaries / "manometer") if given.binaries else build()
+    bench, manometer = (given.binaries / "bench", given.binaries / "manometer") if given.binaries else build(given.profile)
     peers.prepare()
-    notes = machine()
+    notes = machine(f"binaries of {given.binaries}" if given.binaries else f"cargo's profile {given.profile}")
     lines: list[Line] = []
     failed: list[str] = []
     with chosen_servers(given.servers, bench, manometer) as servers:

@@ -61,6 +61,7 @@ impl Control {
     }
 
     /// True once [`Control::stop`] was called.
+    #[inline]
     pub fn is_stopped(&self) -> bool {
         self.state.stopped.load(Ordering::Relaxed)
     }

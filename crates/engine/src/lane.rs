@@ -48,14 +48,20 @@ pub(crate) struct Shared<'a> {
 
 impl Shared<'_> {
     /// Closes the intervals that end at `now` or before; the window may turn out to have ended with one of them.
+    #[inline]
     pub(crate) fn advance(&self, now: u64) {
-        let mut recorder = self.recorder.borrow_mut();
-        if now >= recorder.next_cut() {
-            recorder.advance(now);
-            let end = recorder.window_end();
-            self.note_end(end);
-            (self.look)(now, end);
+        if now >= self.recorder.borrow().next_cut() {
+            self.cut(now);
         }
+    }
+
+    #[cold]
+    fn cut(&self, now: u64) {
+        let mut recorder = self.recorder.borrow_mut();
+        recorder.advance(now);
+        let end = recorder.window_end();
+        self.note_end(end);
+        (self.look)(now, end);
     }
 
     /// Ends the window at `at`, unless it has ended before.

@@ -114,6 +114,7 @@ impl Pacer {
 }
 
 impl Open {
+    #[inline]
     fn next(&mut self, now: u64) -> u64 {
         self.arrive(now);
         let at = match &mut self.waiting {

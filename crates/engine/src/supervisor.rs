@@ -47,6 +47,7 @@ pub(crate) struct Stop<'a> {
 }
 
 impl Stop<'_> {
+    #[inline]
     pub(crate) fn is_set(&self) -> bool {
         self.control.is_stopped() || self.signals.failed.load(Ordering::Relaxed)
     }

@@ -116,11 +116,13 @@ fn once_each<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(OpKind, 
 
 impl Interval {
     /// The statistics of one kind, if it occurred.
+    #[inline]
     pub fn op(&self, kind: OpKind) -> Option<&OpStats> {
         self.ops.iter().find(|(k, _)| *k == kind).map(|(_, stats)| stats)
     }
 
     /// The statistics of one kind, made when absent.
+    #[inline]
     pub fn op_mut(&mut self, kind: OpKind) -> &mut OpStats {
         let at = match self.ops.iter().position(|(k, _)| *k == kind) {
             Some(at) => at,

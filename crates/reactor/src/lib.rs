@@ -373,6 +373,7 @@ impl Sleep<'_> {
 }
 
 impl Drop for Sleep<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(timer) = self.timer.take() {
             self.inner.timers.borrow_mut().remove(timer);

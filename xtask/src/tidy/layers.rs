@@ -38,6 +38,13 @@ pub struct Uses {
     uses: Vec<String>,
 }
 
+impl Uses {
+    /// The crate's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 /// The crates of the workspace, from `cargo metadata`.
 pub fn dependencies(root: &Path) -> Result<Vec<Uses>> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))

@@ -2,6 +2,7 @@
 
 mod documents;
 mod layers;
+mod profile;
 mod source;
 
 use std::path::Path;
@@ -40,7 +41,8 @@ impl std::fmt::Display for Finding {
 /// # Errors
 /// When git or cargo cannot be asked, or a file cannot be read.
 pub fn check(root: &Path) -> Result<Vec<Finding>> {
-    let mut findings = layers::check(&layers::dependencies(root)?);
+    let crates = layers::dependencies(root)?;
+    let mut findings = layers::check(&crates);
     for path in files(root)? {
         let full = root.join(&path);
         // Deleted in the working tree but not yet in the index.
@@ -53,6 +55,7 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
         }
     }
     let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
+    findings.extend(profile::check(&read("Cargo.toml"), crates.iter().map(layers::Uses::name)));
     findings.extend(documents::changelog(&read("CHANGELOG.md")));
     findings.extend(documents::readme(&read("README.md")));
     Ok(findings)

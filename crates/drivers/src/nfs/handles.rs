@@ -57,6 +57,7 @@ const FREE: Known =
     Known { object: 0, file: FileHandle::EMPTY, uncommitted: Uncommitted { written: None, changed: false } };
 
 impl Known {
+    #[inline]
     fn is_free(&self) -> bool {
         self.file.as_bytes().is_empty()
     }

@@ -37,6 +37,7 @@ impl<'a, C> Ticket<'a, C> {
         }
     }
 
+    #[inline]
     fn take(&self) -> Option<Ended> {
         let slot = &mut self.connection.table.borrow_mut().slots[self.slot as usize];
         let answer = slot.answer.take()?;
@@ -70,6 +71,7 @@ impl<'a, C> Ticket<'a, C> {
 }
 
 impl<C> Drop for Ticket<'_, C> {
+    #[inline]
     fn drop(&mut self) {
         self.connection.table.borrow_mut().release(self.slot);
     }

@@ -190,6 +190,7 @@ impl<'a> Mixer<'a> {
         }
     }
 
+    #[inline]
     fn begin_writing(&mut self, op: &Op) {
         if Churn::made(op.object) {
             self.churn(Churn::begin);

@@ -171,7 +171,8 @@ impl Encode for ReplyHeader<'_> {
 }
 
 impl<'a> Decode<'a> for ReplyHeader<'a> {
-    #[inline]
+    // Of each reply, once.
+    #[inline(always)]
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let xid = from.u32()?;
         match from.u32()? {
