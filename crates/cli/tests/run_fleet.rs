@@ -229,3 +229,103 @@ fn a_target_that_one_host_cannot_use_is_said_before_anything_is_written() {
     std::fs::remove_dir(lab.data().join("local-0")).unwrap();
     assert_clean(&lab);
 }
+
+/// Enough files that a host can be killed while they are made.
+const MANY: &str = "
+targets: {t: 'file://DATA'}
+workloads: {w: {ops: read, files: 400, file_size: 128KiB, block_size: 4KiB, verify: true}}
+stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
+steady: none
+";
+
+/// Kills the last of three agents while the data set is made.
+fn kill_in_preparation(lab: &Lab, running: &Running) {
+    wait_until("files", || {
+        let places: Vec<String> = names(&lab.data());
+        places.iter().map(|place| names(&lab.data().join(place)).len()).sum::<usize>() > 250
+    });
+    let agents = children(running.id());
+    assert_eq!(agents.len(), 3, "{agents:?}");
+    rustix::process::kill_process(agents[2], Signal::KILL).unwrap();
+}
+
+#[test]
+fn a_host_that_is_lost_in_preparation_is_gone_on_without() {
+    for sharing in ["own", "common", "neighbour"] {
+        let lab = Lab::new();
+        let running = start(agents(&lab, "3", &["--sharing", sharing]).arg(lab.experiment("f.yaml", MANY)));
+        kill_in_preparation(&lab, &running);
+        let ended = running.finish();
+        assert_eq!(ended.code, Some(0), "{sharing}: {ended:#?}");
+        assert!(!ended.stderr.contains("target's health"), "{sharing}: {}", ended.stderr);
+        let cell = lab.cells().remove(0);
+        assert_eq!(cell.state, State::Finished, "{sharing}");
+        let result = cell.result.unwrap();
+        assert_eq!(result.total.failed, 0, "{sharing}: {result:#?}");
+        assert_eq!(result.hosts.iter().filter(|host| host.total.ok > 0).count(), 2, "{sharing}");
+        assert_clean(&lab);
+    }
+}
+
+#[test]
+fn a_cell_is_repeated_although_a_lost_host_had_made_files() {
+    let lab = Lab::new();
+    let mut command = agents(&lab, "3", &["--on-host-failure", "repeat-cell"]);
+    let running = start(command.arg(lab.experiment("f.yaml", MANY)));
+    kill_in_preparation(&lab, &running);
+    let ended = running.finish();
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(lab.results().remove(0).hosts.len(), 2);
+    assert_clean(&lab);
+}
+
+/// What a lost host made is removed from another; its own journal, which nobody can reach, goes with the next run there.
+#[test]
+fn the_journal_of_a_lost_host_goes_with_the_next_run_there() {
+    let mut stage = support::Stage::plain(1);
+    stage.make_file_system("projects", "*(rw,no_root_squash)");
+    stage.remember();
+    let lab = Lab::new();
+    let text = format!(
+        "
+targets: {{t: {{url: '{}', mount_port: {}}}}}
+workloads: {{w: {{ops: read, block_size: 4KiB, file_size: 64KiB}}}}
+stages: {{warm_up: 0s, measure: {{at_least: 4s, at_most: 4s}}}}
+steady: none
+",
+        stage.nfs_url("projects"),
+        stage.mount_port()
+    );
+    let file = lab.experiment("e.yaml", &text);
+    // Each host has a home, and so journals, of its own.
+    let agent = format!(
+        "env HOME={}/{{host}} {} agent",
+        lab.directory.path().display(),
+        env!("CARGO_BIN_EXE_manometer")
+    );
+    let command = || {
+        let mut command = lab.command();
+        command.args(["--hosts", "a,b", "--launcher-command", &agent]).arg(&file);
+        command
+    };
+    let journals = |host: &str| names(&lab.path(host).join(".local/state/manometer/journal"));
+    let running = start(&mut command());
+    lab.wait_for_intervals(1);
+    let home = format!("HOME={}", lab.path("b").display());
+    let of_b = |pid: &Pid| {
+        let environment =
+            std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+    };
+    let agent = children(running.id()).into_iter().find(of_b).unwrap();
+    rustix::process::kill_process(agent, Signal::KILL).unwrap();
+    let ended = running.finish();
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(ended.stderr.contains("b: what it made is removed; its journal"), "{}", ended.stderr);
+    assert_eq!((journals("a").len(), journals("b").len()), (0, 1), "nobody could reach it");
+    let ended = run(&mut command());
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!((journals("a").len(), journals("b").len()), (0, 0), "{ended:#?}");
+    stage.assert_untouched();
+    lab.assert_clean();
+}

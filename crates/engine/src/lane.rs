@@ -158,6 +158,10 @@ pub(crate) async fn run<S: Session>(
                 source.finished(&op, &(start..end), measured, None);
                 failures = 0;
             }
+            Err(error) if source.is_there_already(&op, error.kind) => {
+                source.finished(&op, &(start..end), measured, Some(&error));
+                failures = 0;
+            }
             Err(error) => {
                 let kind = error.kind;
                 source.finished(&op, &(start..end), measured, Some(&error));

@@ -36,6 +36,9 @@ pub struct Opening {
     pub reactor: String,
     /// The block device that may be overwritten although it holds something.
     pub destroy: Option<PathBuf>,
+    /// Runs whose journals on this host list only what other hosts have removed since: they are deleted.
+    #[serde(default)]
+    pub settled: Vec<String>,
 }
 
 /// Which agent this is among those that work on a cell, and how they share its data.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use engine::{Beside, Control, StageError, StageResult};
 use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
 use metrics::Interval;
-use provision::{Journal, Run, RunId};
+use provision::{Journal, ProvisionError, Run, RunId};
 use reactor::live::Scope;
 use targets::{ClearedFiles, HeldSecrets, OpenContext, Secrets, TargetError};
 
@@ -69,13 +69,18 @@ impl LocalExecutor {
             return Ok(run.clone());
         }
         let failed = |error: provision::ProvisionError| Refusal::failed(error.to_string());
-        let directory = match &self.journals {
-            Some(directory) => directory.clone(),
-            None => Journal::default_directory().map_err(failed)?,
-        };
-        let run = Journal::open(&directory).and_then(|journal| journal.reopen(id)).map_err(failed)?;
+        let run = self.journals().and_then(|journal| journal.reopen(id)).map_err(failed)?;
         self.shared().runs.insert(id.clone(), run.clone());
         Ok(run)
+    }
+
+    /// Where the journals of this process lie.
+    fn journals(&self) -> Result<Journal, ProvisionError> {
+        let directory = match &self.journals {
+            Some(directory) => directory.clone(),
+            None => Journal::default_directory()?,
+        };
+        Journal::open(&directory)
     }
 
     fn site(&self, site: SiteId) -> Result<Arc<HostTarget>, Refusal> {
@@ -93,6 +98,12 @@ impl HostExecutor for LocalExecutor {
     fn open(&self, opening: &Opening) -> Result<SiteFacts, Refusal> {
         let id = |text: &str| text.parse::<RunId>().map_err(Refusal::failed);
         let (run, place) = (self.journal(&id(&opening.run)?)?, id(&opening.place)?);
+        for settled in &opening.settled {
+            if let (Ok(id), Ok(journal)) = (settled.parse::<RunId>(), self.journals()) {
+                // One that is not there, or is of a run that is alive, is none of those that were meant.
+                let _ = provision::forget(&journal, &id);
+            }
+        }
         let secrets: Arc<dyn Secrets> = match &opening.key {
             Some(key) => {
                 let held = [(opening.cell.target.name.clone(), key.clone())];

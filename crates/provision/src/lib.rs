@@ -55,7 +55,9 @@ pub use client::Management;
 pub use error::{ArrayMessage, CallError, Failure, ProvisionError, RemoveError};
 pub use forget::{Forgotten, forget};
 pub use http::{Fingerprint, Trust};
-pub use journal::{Journal, LocalPlace, Mark, NfsPlace, Run, S3Place};
+pub use journal::{
+    Journal, LocalPlace, Mark, NfsPlace, Run, S3Place, removed_elsewhere, settled_on, settled_told,
+};
 pub use run_id::RunId;
 pub use secret::Secret;
 pub use session::{BucketAccess, Session, Targets, Want, Wanted};

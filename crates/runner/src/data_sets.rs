@@ -3,12 +3,14 @@
 //! A place (directory, prefix, device) holds one data set at a time. A cell finds it as an earlier cell of the run
 //! left it, if that is exactly what it needs; otherwise every byte is written.
 
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::Left;
-use experiment::{Cell, Prepare};
+use experiment::{Cell, Launcher, Prepare};
 use fleet::Act;
 use host::load;
+use provision::{Journal, forget, removed_elsewhere};
 use reactor::clock;
 use store::StageRecord;
 use targets::Entered;
@@ -23,6 +25,8 @@ use crate::progress::Stage;
 #[derive(Default)]
 pub struct DataSets {
     places: Vec<Place>,
+    /// Something stays, on purpose or because it could not be removed.
+    something_stays: bool,
 }
 
 /// One place.
@@ -265,6 +269,7 @@ impl DataSets {
             Ok(()) if !place.entered => {}
             Ok(()) => context.recorder().event(None, DATA_SET, format!("{name}: removed")),
             Err(error) => {
+                self.something_stays = true;
                 context.events.warn(&error);
                 context.recorder().event(None, "warning", format!("{name}: not removed: {error}"));
             }
@@ -273,6 +278,7 @@ impl DataSets {
 
     /// A place stays as it is.
     pub fn forget(&mut self, name: &str) {
+        self.something_stays |= self.places.iter().any(|place| place.name == name);
         self.places.retain(|place| place.name != name);
     }
 
@@ -281,6 +287,43 @@ impl DataSets {
         while let Some(name) = self.places.last().map(|place| place.name.clone()) {
             self.leave(context, &name);
         }
+        if !self.something_stays {
+            self.settle_lost(context);
+        }
+    }
+
+    /// The journals of lost hosts list what was removed from another: says so, and keeps it in mind for the next run there.
+    fn settle_lost(&self, context: &Context) {
+        let alive = context.crew.alive();
+        let here =
+            context.plan.fleet.as_ref().is_none_or(|fleet| matches!(fleet.launcher, Launcher::Local { .. }));
+        let lost: Vec<usize> = (0..context.hosts.len()).filter(|member| !alive.contains(member)).collect();
+        if lost.is_empty() || alive.is_empty() {
+            return;
+        }
+        let id = |member: &usize| context.run.id().of_agent(*member as u32);
+        if here {
+            // Agents of this host keep their journals where they usually lie.
+            let journals = Journal::default_directory().and_then(|directory| Journal::open(&directory));
+            if let Ok(journals) = journals {
+                lost.iter().for_each(|member| drop(forget(&journals, &id(member))));
+            }
+            return;
+        }
+        let journals = context.run.path().parent().unwrap_or(Path::new("."));
+        for member in &lost {
+            if let Err(error) = removed_elsewhere(journals, &context.hosts[*member], &id(member)) {
+                context.events.warn(&format!("{}: {error}", journals.display()));
+            }
+        }
+        let names: Vec<&str> = lost.iter().map(|member| &*context.hosts[*member]).collect();
+        let text = format!(
+            "{}: what it made is removed; its journal may still list it there, until the next run on that host or \
+             `manometer cleanup` there",
+            names.join(", ")
+        );
+        context.recorder().event(None, "host-lost", text.clone());
+        context.events.note(&text);
     }
 
     fn place(&mut self, name: &str) -> &mut Place {

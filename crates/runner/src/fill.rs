@@ -1,7 +1,7 @@
 //! Filling a data set: every byte is written, and then looked for.
 
-use experiment::Cell;
-use fleet::{Act, StageTask};
+use experiment::{Cell, Sharing};
+use fleet::{Act, CrewResult, StageTask};
 use metrics::OpKind;
 use store::StageRecord;
 use units::Size;
@@ -14,54 +14,95 @@ pub fn record(name: &str, seconds: f64) -> StageRecord {
     StageRecord { name: name.to_owned(), seconds, ok: 0, failed: 0, bytes: 0, note: None }
 }
 
-/// Writes every byte of the data set of all hosts.
+/// Writes every byte of the data set of all hosts. A host that is lost meanwhile, where the run may go on without it, is not
+/// waited for; its part of what others read is written by a host that is left.
 ///
 /// # Errors
 /// Not everything could be written, or a signal came.
 pub fn fill(context: &Context, cell: &Cell, site: &Site, generation: u32) -> Result<StageRecord, Fault> {
-    let mut prepared = record("prepare", 0.0);
-    let mut part = 0;
-    let mut run = |task: StageTask, bytes_expected: u64| -> Result<(), Fault> {
+    let mut filling = Filling { context, cell, generation, part: 0, prepared: record("prepare", 0.0) };
+    filling.over(site)?;
+    let others_read_it = matches!(context.sharing(), Sharing::Common | Sharing::Neighbour);
+    for lost in site.lost(context) {
+        let name = &context.hosts[lost];
+        if !others_read_it {
+            let text = format!("{name} was lost in preparation: the cell goes on without it and its part");
+            context.remark(cell, "host-lost", &text);
+            continue;
+        }
+        context.remark(
+            cell,
+            "host-lost",
+            &format!("{name} was lost in preparation: another host prepares its part"),
+        );
+        let heirs = Site::of_lost(context, cell, lost)?;
+        let filled = filling.over(&heirs);
+        heirs.close(context);
+        filled?;
+    }
+    Ok(filling.prepared)
+}
+
+/// The filling of a data set, as far as it has come.
+struct Filling<'a> {
+    context: &'a Context,
+    cell: &'a Cell,
+    generation: u32,
+    /// Stages so far.
+    part: u32,
+    prepared: StageRecord,
+}
+
+impl Filling<'_> {
+    /// Makes and fills what the hosts of a site have to.
+    fn over(&mut self, site: &Site) -> Result<(), Fault> {
+        // Files that are there in full size are written over: what they held is of another generation.
+        if site.kind() == "files" && check_complete(self.context, site, false).is_err() {
+            self.run(site, StageTask::Create)?;
+        }
+        self.run(site, StageTask::Fill { generation: self.generation })
+    }
+
+    fn run(&mut self, site: &Site, task: StageTask) -> Result<(), Fault> {
+        let fills = matches!(task, StageTask::Fill { .. });
         let order = Order {
-            trial: part,
-            bytes_expected: (bytes_expected > 0).then_some(bytes_expected),
-            ..Order::mass(cell, site, crate::stages::PREPARE, task)
+            trial: self.part,
+            bytes_expected: fills.then(|| site.bytes()).filter(|bytes| *bytes > 0),
+            ..Order::mass(self.cell, site, crate::stages::PREPARE, task)
         };
-        part += 1;
-        let result = context.stage(order, &mut |_, _| false)?.whole;
-        prepared.ok += result.total.ok();
-        // A file that a killed run had made already is no error.
-        let there: u64 = result
+        self.part += 1;
+        let CrewResult { whole, parts, .. } = self.context.stage(order, &mut |_, _| false)?;
+        self.prepared.ok += whole.total.ok();
+        // A file that an interrupted preparation had made already is no error.
+        let there: u64 = whole
             .total
             .op(OpKind::Create)
             .map_or(0, |stats| stats.errors[metrics::ErrorKind::AlreadyExists as usize]);
-        prepared.failed += result.total.failed() - there;
-        prepared.bytes += result.total.bytes();
-        if result.stopped {
+        self.prepared.failed += whole.total.failed() - there;
+        self.prepared.bytes += whole.total.bytes();
+        if whole.stopped {
             return Err(Fault::Interrupted);
         }
-        if let Some(error) = context.recorder().failure() {
+        if let Some(error) = self.context.recorder().failure() {
             return Err(Fault::Failed(error));
         }
-        if result.exhausted && result.total.bytes() >= bytes_expected {
+        // What is missing of a host that was lost says nothing of the target.
+        let kept = || parts.iter().filter(|part| part.lost.is_none());
+        let written: u64 = kept().map(|part| part.result.total.bytes()).sum();
+        let expected: u64 = kept().map(|part| site.bytes_of(part.member)).sum();
+        if kept().all(|part| part.result.exhausted) && (!fills || written >= expected) {
             return Ok(());
         }
-        let cause = result.error_samples.first().map_or_else(
+        let cause = whole.error_samples.first().map_or_else(
             || "look at the target's health, then run again".to_owned(),
             |(kind, detail)| format!("{kind}: {detail}"),
         );
         Err(Fault::Failed(format!(
             "prepare wrote only {} of {}: {cause}",
-            Size(result.total.bytes()).rounded(),
-            Size(site.bytes()).rounded()
+            Size(written).rounded(),
+            Size(expected).rounded()
         )))
-    };
-    // Files that are there in full size are written over: what they held is of another generation.
-    if site.kind() == "files" && check_complete(context, site, false).is_err() {
-        run(StageTask::Create, 0)?;
     }
-    run(StageTask::Fill { generation }, site.bytes())?;
-    Ok(prepared)
 }
 
 /// Files must have their size, and every byte of them must have been written: a hole is an error.

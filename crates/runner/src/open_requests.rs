@@ -75,6 +75,7 @@ impl OpenRequests<'_> {
                 own_cores: !self.crew.shares_machine(*member),
                 reactor: self.reactor.to_string(),
                 destroy: self.destroy.map(Path::to_owned),
+                settled: Vec::new(),
                 cell: Box::new(cell),
             };
             Ok((*member, opening))

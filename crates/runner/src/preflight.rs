@@ -3,12 +3,13 @@
 //! What cannot be reached now is no error: its cells will say so.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use experiment::{Cell, Plan};
 use fleet::{Act, Refusal as Refused, SiteId, Trouble};
 use host::{CONTACT, load};
-use provision::Run;
+use provision::{Run, settled_on, settled_told};
 use targets::{ClearedFiles, OpenContext, Opened, Secrets, TargetError};
 
 use super::open_requests::OpenRequests;
@@ -72,11 +73,20 @@ pub fn on_hosts(approach: &OpenRequests<'_>) -> Result<(), String> {
     let names = approach.crew.names();
     for cell in targets(approach.plan) {
         let members = approach.crew.alive();
-        let openings = approach.openings(cell, TRIED, &members)?;
+        let mut openings = approach.openings(cell, TRIED, &members)?;
+        let journals = approach.run.path().parent().unwrap_or(Path::new("."));
+        for (member, opening) in &mut openings {
+            let settled = settled_on(journals, &names[*member]);
+            opening.settled = settled.iter().map(ToString::to_string).collect();
+        }
         let (mut open, mut refusals) = (Vec::new(), Vec::new());
         for (member, answer) in approach.crew.open(openings) {
             match answer {
-                Ok(_) => open.push(member),
+                Ok(_) => {
+                    // If this cannot be noted, the host is told again the next time.
+                    let _ = settled_told(journals, &names[member]);
+                    open.push(member);
+                }
                 Err(Trouble::Refused(refused)) if refused.input => refusals.push((member, refused)),
                 Err(_) => {}
             }

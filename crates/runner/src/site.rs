@@ -162,6 +162,31 @@ impl Site {
         Ok((all, disks))
     }
 
+    /// Hosts that had it open and are lost.
+    pub fn lost(&self, context: &Context) -> Vec<usize> {
+        let alive = context.crew.alive();
+        self.facts.iter().map(|(member, _)| *member).filter(|member| !alive.contains(member)).collect()
+    }
+
+    /// Opens the part that was a lost host's, of data that hosts share, on a host that is left.
+    ///
+    /// # Errors
+    /// That host refuses, or none is left.
+    pub fn of_lost(context: &Context, cell: &Cell, lost: usize) -> Result<Self, Fault> {
+        let id = context.next_site();
+        let members = context.crew.alive();
+        let mut openings = context.approach().openings(cell, id, &members).map_err(Fault::Failed)?;
+        openings.truncate(1);
+        if openings.is_empty() {
+            return Err(Fault::Failed("no host is left".to_owned()));
+        }
+        openings.iter_mut().for_each(|(_, opening)| opening.part.index = lost as u32);
+        let answers = context.crew.open(openings);
+        let mut site = Self { id, facts: Vec::new(), shared: true };
+        site.facts = site.settle(context, answers)?;
+        Ok(site)
+    }
+
     /// Removes what all hosts made, the lost ones' too where that can be reached from another host.
     ///
     /// # Errors
@@ -170,6 +195,10 @@ impl Site {
         let mut members = self.members(context);
         if self.shared {
             members.truncate(1);
+        }
+        if self.shared && members.first().is_some_and(|first| *first != 0) {
+            // The host that made the place is lost, perhaps since it was entered last.
+            self.settle(context, context.crew.act(&members, self.id, &Act::Inherit))?;
         }
         self.settle(context, context.crew.act(&members, self.id, &Act::RemoveAll)).map(drop)
     }
@@ -239,6 +268,11 @@ impl Site {
     /// Bytes of all hosts' files together.
     pub fn bytes(&self) -> u64 {
         self.facts.iter().map(|(_, facts)| facts.bytes).sum()
+    }
+
+    /// Bytes of one host's files.
+    pub fn bytes_of(&self, host: usize) -> u64 {
+        self.facts.iter().filter(|(member, _)| *member == host).map(|(_, facts)| facts.bytes).sum()
     }
 
     /// Stages take no time.

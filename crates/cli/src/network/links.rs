@@ -144,6 +144,7 @@ impl<'a> CrewLinks<'a> {
             own_cores: !self.crew.shares_machine(member),
             reactor: self.load.reactor.clone(),
             destroy: None,
+            settled: Vec::new(),
         };
         let answers = self
             .crew

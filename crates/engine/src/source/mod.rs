@@ -252,6 +252,13 @@ impl Source<'_> {
         }
     }
 
+    /// True when this error says that what the operation was to bring about is so already: a stage that makes what is missing
+    /// finds what an interrupted one made.
+    pub(crate) fn is_there_already(&self, op: &Op, kind: ErrorKind) -> bool {
+        let made = op.kind == OpKind::Create && kind == ErrorKind::AlreadyExists;
+        made && matches!(self, Source::Visit(_))
+    }
+
     /// What is to be done when the lane stops in the middle: the commit of the file it was writing.
     pub(crate) fn closing(&mut self) -> Option<Op> {
         match self {

@@ -121,6 +121,7 @@ pub fn opening() -> Opening {
         own_cores: false,
         reactor: "auto".to_owned(),
         destroy: None,
+        settled: Vec::new(),
     }
 }
 

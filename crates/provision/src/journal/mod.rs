@@ -4,10 +4,12 @@
 //! happens. The run holds the file's lock; a file that is not locked belongs to a run that is dead.
 //! There is no API token and no secret key in it.
 
+mod elsewhere;
 mod record;
 mod run;
 mod store;
 
+pub use elsewhere::{removed_elsewhere, settled_on, settled_told};
 pub(crate) use record::{ArrayFacts, State, Thing};
 pub use record::{LocalPlace, NfsPlace, S3Place};
 pub(crate) use run::Entry;
