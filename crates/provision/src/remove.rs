@@ -63,7 +63,24 @@ impl<'a> Remover<'a> {
         for entry in of(|thing| matches!(thing, Thing::FileSystem { .. })) {
             self.patiently(entry, |this, name| this.file_system(name, entry));
         }
+        self.keys_without_user();
         self.remaining
+    }
+
+    /// A key goes with its user; an older version may have been killed after it noted the one and before the other.
+    fn keys_without_user(&mut self) {
+        let outstanding = self.run.outstanding();
+        let has_user = |user: &str| {
+            outstanding.iter().any(|entry| matches!(&entry.thing, Thing::User { name } if name == user))
+        };
+        for entry in &outstanding {
+            if let Thing::AccessKey { user } = &entry.thing
+                && !has_user(user)
+                && let Err(error) = self.run.removed(entry.mark)
+            {
+                self.remaining.push(format!("{} is removed, but {error}", entry.thing));
+            }
+        }
     }
 
     /// Objects of ours in a bucket that is not: over S3, with a fresh key if the run had a user there.
@@ -123,13 +140,11 @@ impl<'a> Remover<'a> {
             }
             _ => other.mark == entry.mark,
         };
-        let gone: Vec<Entry> = self
-            .run
-            .outstanding()
-            .into_iter()
-            .filter(|other| inside(other) || other.mark == entry.mark)
-            .collect();
-        for entry in gone {
+        let gone = self.run.outstanding().into_iter();
+        let gone = gone.filter(|other| inside(other) || other.mark == entry.mark);
+        let (whole, inner): (Vec<Entry>, Vec<Entry>) = gone.partition(|other| other.mark == entry.mark);
+        // What is in it first: should this process be killed in between, the next clean-up still asks for the whole.
+        for entry in inner.into_iter().chain(whole) {
             // The thing is gone; a journal that cannot be written only means one more look at it later.
             if let Err(error) = self.run.removed(entry.mark) {
                 self.remaining.push(format!("{} is removed, but {error}", entry.thing));

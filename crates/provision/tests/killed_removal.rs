@@ -1,0 +1,115 @@
+//! A run that is killed while it removes what it made: the next clean-up finishes it, wherever it was.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use std::time::Duration;
+
+use provision::{
+    BucketAccess, CleanupOptions, Helper, Journal, LocalPlace, NfsPlace, S3Place, Secret, Want, Wanted,
+    cleanup,
+};
+use support::store::Store;
+use support::{Fake, Scene, TOKEN};
+
+/// Has the token, and is asked for nothing else.
+struct TokenOnly;
+
+impl Helper for TokenOnly {
+    fn token_for(&mut self, _: &str) -> Result<Secret, String> {
+        Ok(Secret::new(TOKEN))
+    }
+
+    fn remove_directory(&mut self, place: &NfsPlace) -> Result<(), String> {
+        panic!("it went with its file system: {place:?}")
+    }
+
+    fn remove_objects(&mut self, place: &S3Place, _: Option<&BucketAccess>) -> Result<(), String> {
+        panic!("they went with their bucket: {place:?}")
+    }
+
+    fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String> {
+        panic!("there is none: {place:?}")
+    }
+}
+
+fn places() -> (NfsPlace, S3Place) {
+    let nfs = NfsPlace {
+        server: [127, 0, 0, 1].into(),
+        export: "/manometer-abcdefgh".into(),
+        directory: "manometer-abcdefgh".into(),
+        nfs_port: None,
+        mount_port: None,
+        portmap_port: 111,
+        uid: 0,
+        gid: 0,
+    };
+    let s3 = S3Place {
+        endpoint: "http://127.0.0.1:9000".into(),
+        connect_to: None,
+        bucket: "manometer-abcdefgh".into(),
+        prefix: "manometer-abcdefgh/".into(),
+        region: "us-east-1".into(),
+        path_style: true,
+        ca_file: None,
+        insecure: false,
+        credentials_file: None,
+        profile: None,
+    };
+    (nfs, s3)
+}
+
+#[test]
+fn a_removal_that_was_killed_anywhere_is_finished() {
+    let store = Store::default();
+    let shared = store.clone();
+    let fake = Fake::logged_in(&["2.29"], move |seen| shared.answer(seen));
+    let scene = Scene::new();
+    let mut session = scene.open(&fake.management()).unwrap();
+    session.create(&Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) }).unwrap();
+    let (nfs, s3) = places();
+    scene.run.directory(&nfs).unwrap();
+    scene.run.objects(&s3).unwrap();
+    let made = scene.text().lines().count();
+    session.remove().unwrap();
+    let text = scene.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() >= made + 6, "each thing is noted: {text}");
+    let options = CleanupOptions {
+        call_timeout: Duration::from_secs(1),
+        trust: None,
+        time_limit: Duration::from_secs(600),
+    };
+    for killed_after in made..lines.len() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::open(directory.path()).unwrap();
+        let text = lines[..killed_after].join("\n") + "\n";
+        std::fs::write(directory.path().join("abcdefgh.jsonl"), &text).unwrap();
+        let report = cleanup(&journal, &options, &mut TokenOnly, &mut |_| {}).unwrap();
+        assert_eq!(report.failures, [""; 0], "{text}");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "the journal stays: {text}");
+    }
+}
+
+/// A journal of a version that noted the user before the key.
+#[test]
+fn a_key_whose_user_is_gone_does_not_keep_a_journal() {
+    let fake = Fake::logged_in(&["2.29"], |_| support::Reply::Json(200, serde_json::json!({ "items": [] })));
+    let scene = Scene::new();
+    let mut session = scene.open(&fake.management()).unwrap();
+    session.close().unwrap();
+    let key = r#"{"intend":{"n":0,"at_s":1,"thing":{"kind":"access-key","user":"manometer-abcdefgh/manometer-abcdefgh"}}}"#;
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Journal::open(directory.path()).unwrap();
+    let text = format!("{}{key}\n{{\"created\":{{\"n\":0}}}}\n", scene.text());
+    std::fs::write(directory.path().join("abcdefgh.jsonl"), &text).unwrap();
+    let options = CleanupOptions {
+        call_timeout: Duration::from_secs(1),
+        trust: None,
+        time_limit: Duration::from_secs(600),
+    };
+    let report = cleanup(&journal, &options, &mut TokenOnly, &mut |_| {}).unwrap();
+    assert_eq!((report.failures, report.cleaned), (vec![], vec!["abcdefgh".to_owned()]));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
