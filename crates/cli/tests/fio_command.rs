@@ -166,6 +166,38 @@ fn an_operation_of_seventy_seconds_is_reported_as_that() {
     assert!((p100 as f64 - 70e9).abs() < 70e9 * 0.01, "{p100}");
 }
 
+/// A job and an experiment that mean the same load are judged in the same words.
+#[test]
+fn a_rate_that_is_not_kept_is_told_as_in_an_experiment() {
+    let lab = FioLab::new();
+    let url = "--sim_url=sim:?latency=10ms";
+    let arguments = ["--name=a", "--ioengine=sim", url, "--rw=randread", "--bs=4k", "--size=1g"];
+    let rate = ["--rate_iops=1000", "--iodepth=1", "--runtime=20", "--time_based"];
+    let (ended, json) = lab.json(&[&arguments[..], &rate[..]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(json["jobs"][0]["read"]["total_ios"], 1999);
+    let job = lab.cells()[0].result.clone().unwrap();
+    lab.file(
+        "same.yaml",
+        "targets: {t: 'sim:?latency=10ms'}
+workloads: {w: {ops: read, queue_depth: 1, rate: 1000/s, backlog: 1000000, file_size: 1GiB}}
+stages: {warm_up: 0s, measure: {at_least: 20s, at_most: 20s}}
+steady: none
+",
+    );
+    let ended = run(lab.command("run").arg("same.yaml"));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let experiment = lab.cells()[0].result.clone().unwrap();
+    let open = |result: &store::CellResult| result.open_loop.unwrap();
+    assert_eq!(open(&job), open(&experiment));
+    assert_eq!((open(&job).missed_starts, open(job).shed), (18_000, 0));
+    assert_eq!(job.verdict, experiment.verdict);
+    assert_eq!(job.verdict.validity, store::Validity::Warn);
+    let waiting =
+        "18000 operations were still waiting to start at the end: the target does not keep the rate";
+    assert!(job.verdict.reasons.iter().any(|reason| reason == waiting), "{:?}", job.verdict);
+}
+
 #[test]
 fn results_can_be_listed_shown_and_reported_like_those_of_any_run() {
     let lab = FioLab::new();

@@ -29,7 +29,13 @@ impl StagePlan {
     }
 
     fn schedule_fault(&self) -> Option<&'static str> {
-        let Schedule::Open { arrivals, backlog_limit, .. } = &self.schedule else { return None };
+        let (arrivals, backlog_limit) = match &self.schedule {
+            Schedule::Open { arrivals, backlog_limit, .. } => (arrivals, backlog_limit),
+            Schedule::Directions { .. } if !matches!(self.workload, Workload::Job(_)) => {
+                return Some("only a job has a rate for each direction");
+            }
+            Schedule::Directions { .. } | Schedule::Closed => return None,
+        };
         if *backlog_limit > MOST_BACKLOG && *backlog_limit != u64::MAX {
             return Some("at most 16777216 operations may wait for a lane, unless any number may");
         }
@@ -63,8 +69,8 @@ impl StagePlan {
         if load.files.len() != self.workers as usize {
             return Some("a job needs a list of files for each of its workers");
         }
-        if self.schedule != Schedule::Closed {
-            return Some("a job brings its own rates: its schedule must be closed");
+        if self.schedule != Schedule::of_job(&load.job) {
+            return Some("the schedule of a job is what its rates say");
         }
         let compares = load.job.check.as_ref().is_some_and(|check| check.after_writes || check.only);
         if compares && self.sink != Sink::Verify {

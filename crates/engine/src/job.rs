@@ -65,13 +65,9 @@ impl JobLoad {
         })
     }
 
-    /// Starts are intended at given times, so that response time differs from service time.
-    pub(crate) fn has_schedule(&self) -> bool {
-        let rates = &self.job.pace.rates;
-        rates.read.is_some()
-            || rates.write.is_some()
-            || rates.trim.is_some()
-            || self.replay.iter().any(|ops| ops.iter().any(|op| op.at_ns > 0))
+    /// It replays operations at given times.
+    pub(crate) fn has_times(&self) -> bool {
+        self.replay.iter().any(|ops| ops.iter().any(|op| op.at_ns > 0))
     }
 }
 

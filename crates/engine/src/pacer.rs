@@ -18,9 +18,9 @@ pub(crate) struct Pacer {
     open: Option<RefCell<Open>>,
 }
 
-/// What became of the intended starts of a worker.
+/// What became of the intended starts of a worker, whatever kind of schedule intended them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Punctuality {
+pub(crate) struct ScheduleStats {
     /// Meant to start inside the window: begun, shed or missed.
     pub offered: u64,
     /// Of those, refused because too many waited.
@@ -33,6 +33,29 @@ pub(crate) struct Punctuality {
     pub missed: u64,
 }
 
+impl ScheduleStats {
+    /// What was meant to start at `intended` begins at `now`; the measured window begins at `window_ns`.
+    #[inline]
+    pub(crate) fn begun(&mut self, intended: u64, now: u64, window_ns: u64) {
+        if intended >= window_ns {
+            self.offered += 1;
+            self.late += u64::from(now - intended > LATE_NS);
+        }
+    }
+
+    /// What was meant to start at `intended` did not begin before the end.
+    pub(crate) fn missed(&mut self, intended: u64, window_ns: u64) {
+        self.missed += 1;
+        self.offered += u64::from(intended >= window_ns);
+    }
+
+    /// So many wait at once.
+    #[inline]
+    pub(crate) fn waiting(&mut self, depth: u64) {
+        self.deepest = self.deepest.max(depth);
+    }
+}
+
 /// An open loop.
 #[derive(Debug)]
 struct Open {
@@ -40,7 +63,7 @@ struct Open {
     start_ns: u64,
     window_ns: u64,
     waiting: Waiting,
-    seen: Punctuality,
+    seen: ScheduleStats,
 }
 
 /// Starts that are due and that no lane has taken, and the source of those to come.
@@ -71,7 +94,7 @@ impl Pacer {
             let queue = VecDeque::with_capacity(limit.min(ROOM) as usize);
             Waiting::Limited { starts, next, queue, limit }
         };
-        let open = Open { start_ns, window_ns, waiting, seen: Punctuality::default() };
+        let open = Open { start_ns, window_ns, waiting, seen: ScheduleStats::default() };
         Pacer { open: Some(RefCell::new(open)) }
     }
 
@@ -89,7 +112,8 @@ impl Pacer {
     #[inline]
     pub(crate) fn begun(&self, intended: u64, now: u64) {
         if let Some(open) = &self.open {
-            open.borrow_mut().begun(intended, now);
+            let open = &mut *open.borrow_mut();
+            open.seen.begun(intended, now, open.window_ns);
         }
     }
 
@@ -98,18 +122,14 @@ impl Pacer {
         if let Some(open) = &self.open
             && intended < end_ns
         {
-            open.borrow_mut().missed(intended);
+            let open = &mut *open.borrow_mut();
+            open.seen.missed(intended, open.window_ns);
         }
     }
 
-    /// True when starts are intended at given times, so that response time differs from service time.
-    pub(crate) fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
     /// What became of all starts that were intended before `end_ns`.
-    pub(crate) fn settle(self, end_ns: u64) -> Punctuality {
-        self.open.map_or_else(Punctuality::default, |open| open.into_inner().settle(end_ns))
+    pub(crate) fn settle(self, end_ns: u64) -> ScheduleStats {
+        self.open.map_or_else(ScheduleStats::default, |open| open.into_inner().settle(end_ns))
     }
 }
 
@@ -142,7 +162,7 @@ impl Open {
                     *depth = depth.wrapping_add(1);
                 }
                 // Below zero, as lanes have taken what is still to come.
-                self.seen.deepest = self.seen.deepest.max((*depth as i64).max(0) as u64);
+                self.seen.waiting((*depth as i64).max(0) as u64);
             }
             Waiting::Limited { starts, next, queue, limit } => {
                 while *next < age {
@@ -154,29 +174,17 @@ impl Open {
                     }
                     *next = starts.next();
                 }
-                self.seen.deepest = self.seen.deepest.max(queue.len() as u64);
+                self.seen.waiting(queue.len() as u64);
             }
         }
     }
 
-    fn begun(&mut self, intended: u64, now: u64) {
-        if intended >= self.window_ns {
-            self.seen.offered += 1;
-            self.seen.late += u64::from(now - intended > LATE_NS);
-        }
-    }
-
-    fn missed(&mut self, intended: u64) {
-        self.seen.missed += 1;
-        self.seen.offered += u64::from(intended >= self.window_ns);
-    }
-
-    fn settle(mut self, end_ns: u64) -> Punctuality {
+    fn settle(mut self, end_ns: u64) -> ScheduleStats {
         self.arrive(end_ns);
         let start_ns = self.start_ns;
         let due = |at: u64| Some(start_ns.saturating_add(at)).filter(|at| *at < end_ns);
         while let Some(at) = self.peek().and_then(due) {
-            self.missed(at);
+            self.seen.missed(at, self.window_ns);
             match &mut self.waiting {
                 Waiting::Unlimited { take, next, .. } => *next = take.next(),
                 Waiting::Limited { queue, .. } => drop(queue.pop_front()),
@@ -208,8 +216,8 @@ mod tests {
     #[test]
     fn a_closed_loop_starts_at_once() {
         let pacer = Pacer::new(&Schedule::Closed, 5, 5, 0, 1);
-        assert_eq!((pacer.next(17), pacer.next(18), pacer.is_open()), (17, 18, false));
-        assert_eq!(pacer.settle(1_000_000), Punctuality::default());
+        assert_eq!((pacer.next(17), pacer.next(18)), (17, 18));
+        assert_eq!(pacer.settle(1_000_000), ScheduleStats::default());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
-use experiment::{Arrivals, Placement};
+use experiment::{Arrivals, Directions, Job, Placement, Rate};
 use metrics::OpKind;
 
 use crate::{DataSet, JobLoad, Mix, Rendezvous, Shape, Trace, Written};
@@ -79,6 +79,14 @@ pub enum Schedule {
         /// Of everything random in the arrivals.
         seed: u64,
     },
+    /// The rates of a job: one for each direction, on each worker. What cannot start in time is caught up with, and waits
+    /// without limit. A direction without a rate goes on as soon as a lane is free.
+    Directions {
+        /// Bytes or operations a second.
+        rates: Directions<Option<Rate>>,
+        /// Starts are independent of each other instead of evenly spaced.
+        poisson: bool,
+    },
 }
 
 impl Schedule {
@@ -86,6 +94,15 @@ impl Schedule {
     /// may wait.
     pub const fn rate(ops_per_s: f64) -> Schedule {
         Schedule::Open { arrivals: Arrivals::Constant { ops_per_s }, backlog_limit: u64::MAX, seed: 0 }
+    }
+
+    /// What a job's rates say.
+    pub fn of_job(job: &Job) -> Schedule {
+        let pace = &job.pace;
+        if pace.rates == Directions::default() {
+            return Schedule::Closed;
+        }
+        Schedule::Directions { rates: pace.rates, poisson: pace.poisson }
     }
 }
 
@@ -186,6 +203,16 @@ pub enum Workload {
 }
 
 impl StagePlan {
+    /// Operations are meant to start at given times, so that response time differs from service time and starts can be late.
+    pub fn is_open_loop(&self) -> bool {
+        match (&self.schedule, &self.workload) {
+            (Schedule::Open { arrivals, .. }, _) => *arrivals != Arrivals::Closed,
+            (Schedule::Directions { .. }, _) => true,
+            (Schedule::Closed, Workload::Job(load)) => load.has_times(),
+            (Schedule::Closed, _) => false,
+        }
+    }
+
     /// All lanes of all workers.
     pub fn lanes(&self) -> u64 {
         u64::from(self.workers) * u64::from(self.lanes_per_worker)

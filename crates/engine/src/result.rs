@@ -94,6 +94,9 @@ pub struct StageResult {
     pub in_flight_at_end: u64,
     /// Operations that had not ended when waiting for them was over.
     pub abandoned: u64,
+    /// Operations were meant to start at given times: by arrivals, by the rates of a job, or by the times of a replay.
+    #[serde(default)]
+    pub open_loop: bool,
     /// In an open loop: operations meant to start inside the measured window; begun, shed or missed.
     pub offered: u64,
     /// In an open loop: those of the window that were shed because the backlog was full.
@@ -171,6 +174,7 @@ impl StageResult {
             after: Counts::default(),
             in_flight_at_end: 0,
             abandoned: 0,
+            open_loop: false,
             offered: 0,
             shed: 0,
             late_starts: 0,

@@ -22,18 +22,18 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
     let mut samples = Samples::default();
     let mut notes = Vec::new();
     let mut issued = 0;
-    let mut sum = empty(&reports, ending);
+    let mut sum = StageResult { open_loop: plan.is_open_loop(), ..empty(&reports, ending) };
     for report in reports {
         let measured = report.measured;
         sum.window_ns = sum.window_ns.max(measured.window_ns);
         sum.total.merge(&measured.total);
         sum.before.merge(measured.before);
         sum.after.merge(measured.after);
-        sum.offered += report.punctuality.offered;
-        sum.shed += report.punctuality.shed;
-        sum.late_starts += report.punctuality.late;
-        sum.deepest_backlog += report.punctuality.deepest;
-        sum.missed_starts += report.punctuality.missed;
+        sum.offered += report.schedule.offered;
+        sum.shed += report.schedule.shed;
+        sum.late_starts += report.schedule.late;
+        sum.deepest_backlog += report.schedule.deepest;
+        sum.missed_starts += report.schedule.missed;
         sum.closing.merge(&measured.closing);
         sum.settled_ns = sum.settled_ns.max(measured.settled_ns);
         sum.worker_cpu_ns.push(measured.cpu_ns);
@@ -174,6 +174,7 @@ impl StageResult {
         self.corrupt.truncate(MOST_CORRUPT);
         self.refusal = self.refusal.take().or(other.refusal);
         self.worker_cpu_ns.extend(other.worker_cpu_ns);
+        self.open_loop |= other.open_loop;
         self.exhausted &= other.exhausted;
         self.stopped |= other.stopped;
         self.error_limit_reached |= other.error_limit_reached;

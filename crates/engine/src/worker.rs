@@ -10,13 +10,13 @@ use metrics::{ErrorKind, PathFacts};
 use reactor::{Backend, Reactor};
 
 use crate::lane::{self, Shared};
-use crate::pacer::{Pacer, Punctuality};
+use crate::pacer::{Pacer, ScheduleStats};
 use crate::recorder::{Handover, Measured, Recorder, Ways, Window};
 use crate::source::{JobState, Notes, Sources};
 use crate::start::{self, Started};
 use crate::supervisor::{Stop, supervise};
 use crate::trace::Tracer;
-use crate::{JobFacts, StageError, StagePlan, StopRule, Usage, Workload, pin, placement};
+use crate::{Checked, JobFacts, StageError, StagePlan, StopRule, Usage, pin, placement};
 
 /// A driver keeps its own deadlines; one that overruns them by this much is cut off.
 const CONNECT_GRACE: Duration = Duration::from_millis(500);
@@ -35,7 +35,7 @@ pub(crate) struct Report {
     pub backend: Backend,
     pub refusal: Option<String>,
     pub issued: u64,
-    pub punctuality: Punctuality,
+    pub schedule: ScheduleStats,
     pub exhausted: bool,
     pub job: JobFacts,
     pub usage: Usage,
@@ -135,7 +135,7 @@ impl<D: Driver> Connected<D> {
         let shared = Shared {
             reactor,
             look: &|now, end_ns| edges.look(now, end_ns),
-            recorder: RefCell::new(Recorder::new(window, pacer.is_open() || has_schedule(plan), handover)),
+            recorder: RefCell::new(Recorder::new(window, plan.is_open_loop(), handover)),
             pacer,
             tracer: plan.beside.trace.as_ref().map(|way| RefCell::new(Tracer::new(way, worker, start_ns))),
             stop,
@@ -167,13 +167,16 @@ impl<D: Driver> Connected<D> {
         // When the workload ran out, the last end is what the window lasted until.
         let end = if exhausted { recorder.last_end() } else { reactor.now() };
         recorder.truncate(end);
-        let (mut facts, checked) = job.map(JobState::into_facts).unwrap_or_default();
+        // A workload that ran out has missed nothing.
+        let end_ns = if exhausted { 0 } else { shared.end_ns.get() };
+        let (mut facts, checked, schedule) = match job {
+            Some(job) => job.settle(end_ns),
+            None => (JobFacts::default(), Checked::default(), shared.pacer.settle(end_ns)),
+        };
         if let Some(note) = notes.first().filter(|_| checked.blocks() > 0) {
             note.checked.set(checked);
         }
         facts.trace_waits = shared.tracer.map_or(0, |tracer| tracer.into_inner().finish());
-        // A workload that ran out has missed nothing.
-        let end_ns = if exhausted { 0 } else { shared.end_ns.get() };
         Report {
             measured: recorder.finish(),
             facts: self.session.facts(),
@@ -182,7 +185,7 @@ impl<D: Driver> Connected<D> {
             backend: reactor.backend(),
             refusal: reactor.refusal(),
             issued: shared.issued.get(),
-            punctuality: shared.pacer.settle(end_ns),
+            schedule,
             exhausted,
             job: facts,
             usage: Usage::of_thread(),
@@ -220,11 +223,6 @@ impl<'a, S: Session> Edges<'a, S> {
         let end = self.end.take().unwrap_or_else(|| self.session.facts());
         begin.map_or_else(Vec::new, |begin| paths_between(&begin, &end))
     }
-}
-
-/// The job intends starts at given times.
-fn has_schedule(plan: &StagePlan) -> bool {
-    matches!(&plan.workload, Workload::Job(load) if load.has_schedule())
 }
 
 /// Most operations that a lane may do.

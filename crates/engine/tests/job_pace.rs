@@ -4,7 +4,7 @@
 mod support;
 
 use drivers::sim::{Latency, SimConfig, Stall};
-use engine::{Beside, JobLoad, Reason, Rendezvous, ReplayOp, StagePlan, StopRule, trace};
+use engine::{Beside, JobLoad, Reason, Rendezvous, ReplayOp, Schedule, StagePlan, StopRule, Workload, trace};
 use experiment::{Amount, Job, LatencyTarget, Queue, Rate, Think};
 use metrics::{ErrorKind, OpKind};
 use support::jobs::{KIB, asked_by, job, job_plan, load, random};
@@ -54,6 +54,91 @@ fn rates_space_the_starts_of_each_direction() {
     assert_eq!((ok(&result, OpKind::Read), ok(&result, OpKind::Write)), (1000, 200));
     let read = result.total.op(OpKind::Read).unwrap();
     assert_ns(read.response().quantile_ns(1.0), MS);
+}
+
+/// Offered, late, missed, shed, and the most that waited.
+fn kept(result: &engine::StageResult) -> (u64, u64, u64, u64, u64) {
+    assert!(result.open_loop);
+    let (late, missed) = (result.late_starts, result.missed_starts);
+    (result.offered, late, missed, result.shed, result.deepest_backlog)
+}
+
+#[test]
+fn a_rate_that_is_not_kept_is_told_as_in_an_open_loop() {
+    let reads = Workload::Repeat { kind: OpKind::Read, bytes: 4096 };
+    for (rate, latency, lanes, ramp) in [(1000.0, 10, 1, 0), (1000.0, 10, 4, 2000), (100.0, 1, 1, 0)] {
+        let mut paced = job();
+        paced.pace.rates.read = Some(Rate::OpsPerS(rate));
+        let plan = StagePlan { ramp: ms(ramp), ..timed(paced, READS, lanes, 20_000) };
+        let result = simulate(fixed(latency), &plan);
+        let open = StagePlan { schedule: Schedule::rate(rate), workload: reads.clone(), ..plan };
+        let open = simulate(fixed(latency), &open);
+        assert_eq!(kept(&result), kept(&open), "{rate} {latency} {lanes}");
+        assert_eq!(ok(&result, OpKind::Read), ok(&open, OpKind::Read));
+    }
+    // One lane does 100 a second: 2000 of 20000 begin, the last at 19.99 s.
+    let mut paced = job();
+    paced.pace.rates.read = Some(Rate::OpsPerS(1000.0));
+    let result = simulate(fixed(10), &timed(paced, READS, 1, 20_000));
+    assert_eq!((result.offered, result.missed_starts, result.shed), (20_000, 18_000, 0));
+}
+
+#[test]
+fn each_direction_tells_of_its_own_rate() {
+    let mut paced = job();
+    paced.pace.rates.read = Some(Rate::OpsPerS(100.0));
+    paced.pace.rates.write = Some(Rate::BytesPerS(50.0 * 4096.0));
+    // Ten lanes keep both: 1000 and 500 in ten seconds.
+    let result = simulate(fixed(1), &timed(paced.clone(), MIX, 10, 10_000));
+    assert_eq!(kept(&result), (1500, 0, 0, 0, 0));
+    // One lane that takes 10 ms does 1000 of the 1500.
+    let result = simulate(fixed(10), &timed(paced.clone(), MIX, 1, 10_000));
+    assert_eq!((result.offered, result.missed_starts), (1500, 500));
+    assert!(result.late_starts > 900, "{}", result.late_starts);
+    // What has no rate is offered by nobody.
+    paced.pace.rates.write = None;
+    let result = simulate(fixed(1), &timed(paced, MIX, 10, 10_000));
+    assert_eq!((result.offered, result.missed_starts), (1000, 0));
+    let free = simulate(fixed(1), &timed(job(), MIX, 10, 1000));
+    assert!(!free.open_loop && free.offered == 0);
+}
+
+#[test]
+fn random_starts_that_are_not_kept_are_told_too() {
+    let mut paced = job();
+    paced.pace.rates.read = Some(Rate::OpsPerS(1000.0));
+    paced.pace.poisson = true;
+    let result = simulate(fixed(10), &timed(paced, READS, 1, 20_000));
+    // 20 000 expected, standard deviation 141; 2000 begin.
+    assert!(result.offered.abs_diff(20_000) < 700, "{}", result.offered);
+    assert_eq!(result.missed_starts, result.offered - 2000);
+    assert!(result.deepest_backlog.abs_diff(result.missed_starts) < 700);
+}
+
+#[test]
+fn pauses_that_stop_the_schedule_make_nothing_late() {
+    let paced = |stands_still| {
+        let mut job = job();
+        job.pace.think = Some(Think { pause_s: 0.5, after: 50, ..Think::default() });
+        job.pace.rates.read = Some(Rate::OpsPerS(100.0));
+        job.pace.pauses_stop_schedule = stands_still;
+        job
+    };
+    let still = simulate(fixed(1), &timed(paced(true), READS, 1, 10_000));
+    assert_eq!((still.late_starts, still.missed_starts), (0, 0));
+    let catching_up = simulate(fixed(1), &timed(paced(false), READS, 1, 10_000));
+    assert!(catching_up.late_starts > 100, "{}", catching_up.late_starts);
+}
+
+#[test]
+fn a_replay_that_falls_behind_tells_so() {
+    let op =
+        |at: u64| ReplayOp { at_ns: at * MS, kind: OpKind::Read, object: 7, offset: at * 4096, len: 4096 };
+    let replay = JobLoad { replay: vec![(0..1000).map(op).collect()], ..load(job(), READS, &[1 << 30]) };
+    let plan = StagePlan { stop: StopRule::Window, window: ms(500), ..job_plan(replay, 1) };
+    let result = simulate(fixed(10), &plan);
+    assert_eq!((result.offered, result.missed_starts), (500, 450));
+    assert!(result.open_loop && result.late_starts >= 48, "{}", result.late_starts);
 }
 
 #[test]

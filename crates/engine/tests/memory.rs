@@ -98,7 +98,11 @@ fn operations_cost_no_allocations() {
     let driver =
         drivers::sim::SimDriver::new(SimConfig { latency: Latency::Fixed(MS), ..SimConfig::default() });
     let loads = loads.into_iter().flat_map(|load| [(load.clone(), Schedule::Closed), (load, open.clone())]);
-    let jobs = jobs.into_iter().map(|job| (job, Schedule::Closed));
+    let jobs = jobs.into_iter().map(|job| {
+        let Workload::Job(load) = &job else { unreachable!("all are jobs") };
+        let schedule = Schedule::of_job(&load.job);
+        (job, schedule)
+    });
     for (workload, schedule) in loads.chain(jobs) {
         let plan = StagePlan {
             lanes_per_worker: 32,

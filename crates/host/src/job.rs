@@ -32,6 +32,7 @@ pub fn lay_out_plan(
     let reading = stage.load.ops.iter().all(|op| op.op == OpKind::Read);
     StagePlan {
         workers: stage.load.files.len().max(1) as u32,
+        schedule: Schedule::of_job(&stage.load.job),
         payload: Payload::for_job(job.seed, &job.content, None),
         sink: if reading { Sink::Discard } else { Sink::Buffer },
         ..load::mass(cell, Workload::Job(stage.load.clone()), reactor, seed)
@@ -66,7 +67,7 @@ pub fn plan(
         window,
         drain: DRAIN.min(op_timeout),
         interval: if measurement.limit_s < SHORT_S { SHORT_INTERVAL.min(window) } else { INTERVAL },
-        schedule: Schedule::Closed,
+        schedule: Schedule::of_job(job),
         stop: if job.ending.time_based { StopRule::Window } else { StopRule::Exhausted },
         workload: Workload::Job(load),
         payload: verify_dump::payload(job, directory),

@@ -237,8 +237,8 @@ fn assemble(
     group: &CellGroup,
 ) -> Ended {
     let measured = &load.measured;
-    let open_loop = measured.open_loop(&load.arrivals);
-    let limit = bottleneck::find(context, cell, site, measured, &load.arrivals);
+    let open_loop = measured.open_loop();
+    let limit = bottleneck::find(context, cell, site, measured);
     let evidence = Evidence { limit: limit.clone(), ..evidence(cell, site, load, checked, group) };
     let verdict = verdict::judge(cell, &measured.steady, &evidence);
     let mut gate_results = gates::judge(&cell.gates, &measured.figures);
@@ -351,7 +351,7 @@ fn evidence(cell: &Cell, site: &Site, load: &Load, checked: &Checked, group: &Ce
         unseen: result.unseen_intervals,
         limit: None,
         steal: measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max),
-        open_loop: measured.open_loop(&load.arrivals),
+        open_loop: measured.open_loop(),
         cacheable: site.uses_page_cache(),
         cache_bytes: site.cache_bytes(),
         doubts,

@@ -249,8 +249,8 @@ impl Measured {
     }
 
     /// How the schedule was kept, in an open loop.
-    pub fn open_loop(&self, arrivals: &Arrivals) -> Option<OpenLoop> {
-        if *arrivals == Arrivals::Closed {
+    pub fn open_loop(&self) -> Option<OpenLoop> {
+        if !self.result.open_loop {
             return None;
         }
         let seconds = self.seconds();

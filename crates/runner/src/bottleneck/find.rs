@@ -1,7 +1,7 @@
 //! What held a cell back: the evidence of its hosts, and what is made of it.
 
 use engine::StageResult;
-use experiment::{Arrivals, Cell};
+use experiment::Cell;
 use fleet::probe;
 use metrics::OpKind;
 use stats::limit::{Evidence, Finding, Host, Kind, judge};
@@ -12,20 +12,14 @@ use crate::measure::Measured;
 use crate::site::Site;
 
 /// The finding; `None` where no time passed, as on a virtual clock.
-pub fn find(
-    context: &Context,
-    cell: &Cell,
-    site: &Site,
-    measured: &Measured,
-    arrivals: &Arrivals,
-) -> Option<Finding> {
+pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) -> Option<Finding> {
     if site.virtual_clock() || measured.result.window_ns == 0 {
         return None;
     }
     let asked = Asked {
         kind: kind(&cell.target.url),
         lanes: f64::from(cell.workload.jobs) * f64::from(cell.workload.queue_depth),
-        open: *arrivals != Arrivals::Closed,
+        open: measured.result.open_loop,
         // A job may have rates, pauses and batches of its own, and ends each file with calls that are no lanes' work.
         paced: cell.workload.job.is_some(),
     };

@@ -104,7 +104,7 @@ impl State {
         if intended > now {
             return Some(self.wait(lane, intended));
         }
-        replay.advance();
+        replay.advance(intended, now);
         if op.kind == OpKind::Commit {
             let op = self.op(lane, op.kind, (op.object, op.offset, op.len), 0);
             return Some(self.launch(lane, op, Under::Commit, intended, now));
@@ -149,6 +149,9 @@ impl State {
         }
         if let Some(thinker) = &mut self.thinker {
             thinker.begun();
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.started(direction_of(drawn.kind).unwrap_or(0), intended, now);
         }
         let op = self.op(lane, kind, (drawn.object, drawn.offset, drawn.len), generation);
         self.launch(lane, op, under, intended, now)

@@ -36,7 +36,8 @@ use drivers::{Op, OpError};
 use reactor::{Backend, Reactor};
 
 use crate::access::spread;
-use crate::{JobFacts, StagePlan, Workload};
+use crate::pacer::ScheduleStats;
+use crate::{Checked, JobFacts, StagePlan, Workload};
 use state::State;
 
 /// What a lane is to do.
@@ -71,7 +72,8 @@ impl JobState {
         (start_ns, window_ns): (u64, u64),
     ) -> Option<JobState> {
         let Workload::Job(load) = &plan.workload else { return None };
-        let state = State::new(load, worker, plan.lanes_per_worker, reactor, (start_ns, window_ns));
+        let state =
+            State::new((load, &plan.schedule), worker, plan.lanes_per_worker, reactor, (start_ns, window_ns));
         Some(JobState { state: RefCell::new(state), spins: reactor.backend() != Backend::Simulated })
     }
 
@@ -87,8 +89,9 @@ impl JobState {
         (random.f64() * spread_s * 1e9) as u64
     }
 
-    pub(crate) fn into_facts(self) -> (JobFacts, crate::Checked) {
-        self.state.into_inner().into_facts()
+    /// What the job did, and what became of the starts that were intended before `end_ns`.
+    pub(crate) fn settle(self, end_ns: u64) -> (JobFacts, Checked, ScheduleStats) {
+        self.state.into_inner().settle(end_ns)
     }
 }
 

@@ -1,8 +1,9 @@
-//! When a job's operations are meant to start: a rate for each direction.
+//! When a job's operations are meant to start: a rate for each direction, and what became of those starts.
 
 use experiment::{Directions, Rate};
 
 use crate::access::spread;
+use crate::pacer::ScheduleStats;
 
 /// The directions' schedules, on the worker's clock.
 #[derive(Debug)]
@@ -12,6 +13,9 @@ pub(super) struct Pace {
     wanted: Option<usize>,
     /// What waits for its rate may let another direction go first.
     gives_way: bool,
+    /// When the measured window begins.
+    window_ns: u64,
+    seen: ScheduleStats,
 }
 
 /// The schedule of a direction.
@@ -22,6 +26,8 @@ struct Line {
     origin_ns: u64,
     /// Bytes or operations so far.
     moved: u64,
+    /// Operations so far.
+    begun: u64,
     /// Independent starts: the next, from the origin on, and the gaps.
     poisson: Option<(f64, fastrand::Rng)>,
 }
@@ -40,7 +46,7 @@ impl Pace {
     pub(super) fn new(
         rates: &Directions<Option<Rate>>,
         poisson: bool,
-        origin_ns: u64,
+        (origin_ns, window_ns): (u64, u64),
         seed: u64,
         gives_way: bool,
     ) -> Option<Pace> {
@@ -52,11 +58,17 @@ impl Pace {
                 };
                 let poisson =
                     poisson.then(|| (0.0, fastrand::Rng::with_seed(spread(seed ^ 0x7061_6365, salt))));
-                Line { bytes, per_ns: per_s / 1e9, origin_ns, moved: 0, poisson }
+                Line { bytes, per_ns: per_s / 1e9, origin_ns, moved: 0, begun: 0, poisson }
             })
         };
         let lines = [line(rates.read, 0), line(rates.write, 1), line(rates.trim, 2)];
-        lines.iter().any(Option::is_some).then_some(Pace { lines, wanted: None, gives_way })
+        lines.iter().any(Option::is_some).then_some(Pace {
+            lines,
+            wanted: None,
+            gives_way,
+            window_ns,
+            seen: ScheduleStats::default(),
+        })
     }
 
     /// Which direction's turn it is: `drawn` says which by weight, and is asked only when weights decide.
@@ -99,11 +111,37 @@ impl Pace {
         if let Some(line) = &mut self.lines[direction] {
             let amount = if line.bytes { bytes } else { 1 };
             line.moved += amount;
+            line.begun += 1;
             if let Some((due, random)) = &mut line.poisson {
                 // 1 - u lies above 0, so that the logarithm is finite.
                 *due -= (1.0 - random.f64()).ln() * amount as f64 / line.per_ns;
             }
         }
+    }
+
+    /// That operation starts now.
+    #[inline]
+    pub(super) fn started(&mut self, direction: usize, intended: u64, now: u64) {
+        let Some(line) = &self.lines[direction] else { return };
+        let others = self.lines.iter().enumerate().filter(|(at, _)| *at != direction);
+        let behind = others.filter_map(|(_, line)| line.as_ref()).map(|line| line.behind(now));
+        self.seen.waiting(line.due_in(now - intended) + behind.sum::<u64>());
+        self.seen.begun(intended, now, self.window_ns);
+    }
+
+    /// What became of all starts that were intended before `end_ns`; `held` is one that was drawn and has not started.
+    pub(super) fn settle(mut self, end_ns: u64, held: Option<(usize, u64)>) -> ScheduleStats {
+        if let Some((direction, intended)) = held
+            && self.lines[direction].is_some()
+            && intended < end_ns
+        {
+            self.seen.missed(intended, self.window_ns);
+        }
+        for line in self.lines.iter_mut().flatten() {
+            line.settle(&mut self.seen, self.window_ns, end_ns);
+        }
+        self.seen.waiting(self.seen.missed);
+        self.seen
     }
 
     /// The schedules stand still for so long.
@@ -113,6 +151,42 @@ impl Pace {
 }
 
 impl Line {
+    /// Bytes, or operations, of one operation: what they were on average.
+    fn amount(&self) -> f64 {
+        if self.bytes && self.begun > 0 { self.moved as f64 / self.begun as f64 } else { 1.0 }
+    }
+
+    /// Operations that become due in a span of time, on average; the first at its beginning.
+    #[inline]
+    fn due_in(&self, span_ns: u64) -> u64 {
+        // Rounding must not make one of a span's end.
+        (span_ns as f64 * self.per_ns / self.amount() - 1e-6).ceil().max(0.0) as u64
+    }
+
+    /// Operations that are due at `now` and have not begun.
+    #[inline]
+    fn behind(&self, now: u64) -> u64 {
+        self.due_in(now.saturating_sub(self.due()))
+    }
+
+    /// Counts what was due before the end and did not start.
+    fn settle(&mut self, seen: &mut ScheduleStats, window_ns: u64, end_ns: u64) {
+        if self.poisson.is_none() {
+            let due = self.due();
+            let missed = self.behind(end_ns);
+            seen.missed += missed;
+            seen.offered += missed - self.due_in(window_ns.saturating_sub(due)).min(missed);
+            return;
+        }
+        let (amount, per_ns) = (self.amount(), self.per_ns);
+        loop {
+            let due = self.due();
+            let Some((at, random)) = self.poisson.as_mut().filter(|_| due < end_ns) else { return };
+            seen.missed(due, window_ns);
+            *at -= (1.0 - random.f64()).ln() * amount / per_ns;
+        }
+    }
+
     fn due(&self) -> u64 {
         let since = match &self.poisson {
             Some((due, _)) => *due,

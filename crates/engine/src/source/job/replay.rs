@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ReplayOp;
+use crate::pacer::ScheduleStats;
 
 /// A worker's operations, one after the other.
 #[derive(Clone, Debug)]
@@ -12,11 +13,17 @@ pub(super) struct Replaying {
     /// When this pass began.
     origin_ns: u64,
     endless: bool,
+    /// Operations have times.
+    timed: bool,
+    window_ns: u64,
+    seen: ScheduleStats,
 }
 
 impl Replaying {
-    pub(super) fn new(ops: Arc<[ReplayOp]>, origin_ns: u64, endless: bool) -> Self {
-        Replaying { ops, at: 0, origin_ns, endless }
+    pub(super) fn new(ops: Arc<[ReplayOp]>, (origin_ns, window_ns): (u64, u64), endless: bool) -> Self {
+        let timed = ops.iter().any(|op| op.at_ns > 0);
+        let seen = ScheduleStats::default();
+        Replaying { ops, at: 0, origin_ns, endless, timed, window_ns, seen }
     }
 
     /// The next one, and when it is meant to start; `None` behind the last.
@@ -29,8 +36,26 @@ impl Replaying {
         Some((op, intended))
     }
 
-    pub(super) fn advance(&mut self) {
+    /// That one starts, which was meant to start at `intended`.
+    pub(super) fn advance(&mut self, intended: u64, now: u64) {
+        if self.timed {
+            self.seen.begun(intended, now, self.window_ns);
+            if now > intended {
+                let age = now.saturating_sub(self.origin_ns);
+                self.seen.waiting(self.ops[self.at..].partition_point(|op| op.at_ns < age) as u64);
+            }
+        }
         self.at += 1;
+    }
+
+    /// What became of all starts that were intended before `end_ns`.
+    pub(super) fn settle(mut self, end_ns: u64) -> ScheduleStats {
+        let age = end_ns.saturating_sub(self.origin_ns);
+        for op in self.ops[self.at..].iter().take_while(|op| self.timed && op.at_ns < age) {
+            self.seen.missed(self.origin_ns + op.at_ns, self.window_ns);
+        }
+        self.seen.waiting(self.seen.missed);
+        self.seen
     }
 
     /// All again, from now on.

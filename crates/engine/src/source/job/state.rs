@@ -14,12 +14,13 @@ use super::pace::Pace;
 use super::replay::Replaying;
 use super::script::Script;
 use super::seen::Seen;
-use super::stream::{Drawn, Overwriting, Stream};
+use super::stream::{Drawn, Overwriting, Stream, direction_of};
 use super::target::Search;
 use super::think::Thinker;
 use super::verify::Follower;
 use crate::access::spread;
-use crate::{Checked, JobFacts, JobLoad};
+use crate::pacer::ScheduleStats;
+use crate::{Checked, JobFacts, JobLoad, Schedule};
 
 /// A range of a file that an operation in flight is about.
 pub(super) type InFlight = (u64, Range<u64>);
@@ -111,7 +112,7 @@ pub(super) enum Under {
 
 impl State {
     pub(super) fn new(
-        load: &JobLoad,
+        (load, schedule): (&JobLoad, &Schedule),
         worker: u32,
         lanes: u32,
         reactor: &Reactor,
@@ -122,7 +123,7 @@ impl State {
         let stream = Stream::new(load, worker, files);
         let replay = (!load.replay.is_empty()).then(|| {
             let ops = load.replay[worker as usize % load.replay.len()].clone();
-            Replaying::new(ops, start_ns, job.ending.time_based)
+            Replaying::new(ops, (start_ns, window_ns), job.ending.time_based)
         });
         let script = Script::new(load, files, stream.plan(), replay.is_some());
         let seed = spread(job.seed, u64::from(job.first_number) + u64::from(worker));
@@ -134,7 +135,12 @@ impl State {
             _ => None,
         };
         let thinker = pace.think.as_ref().and_then(|think| Thinker::new(think, start_ns));
-        let pacer = Pace::new(&pace.rates, pace.poisson, start_ns, seed, !checked);
+        let pacer = match schedule {
+            Schedule::Directions { rates, poisson } => {
+                Pace::new(rates, *poisson, (start_ns, window_ns), seed, !checked)
+            }
+            Schedule::Closed | Schedule::Open { .. } => None,
+        };
         let batches = Batches::new(&job.queue, lanes);
         let search = job.ending.latency_target.map(|target| Search::new(&target, lanes, start_ns));
         let ranges = (job.pattern.no_overlap && lanes > 1).then(|| vec![None; lanes as usize]);
@@ -227,8 +233,15 @@ impl State {
         self.ranges.as_ref().is_some_and(|ranges| ranges.iter().flatten().any(crosses))
     }
 
-    pub(super) fn into_facts(mut self) -> (JobFacts, Checked) {
+    /// What the job did, and what became of the starts that were intended before `end_ns`.
+    pub(super) fn settle(mut self, end_ns: u64) -> (JobFacts, Checked, ScheduleStats) {
         self.facts.found_depth = self.search.map(|search| search.depth());
-        (self.facts, self.checked)
+        let held = self.held.map(|(drawn, intended)| (direction_of(drawn.kind).unwrap_or(0), intended));
+        let kept = match (self.pace, self.replay) {
+            (Some(pace), _) => pace.settle(end_ns, held),
+            (None, Some(replay)) => replay.settle(end_ns),
+            (None, None) => ScheduleStats::default(),
+        };
+        (self.facts, self.checked, kept)
     }
 }
