@@ -58,10 +58,9 @@ mod tests {
         reactor.block_on(async {
             let session = NullDriver.connect(&reactor, &context).await.unwrap();
             for kind in OpKind::ALL.iter().copied() {
-                let moves = matches!(kind, OpKind::Read | OpKind::Write | OpKind::Put | OpKind::Get);
-                let op = Op { kind, lane: 0, object: 1, offset: 0, len: 4096, generation: 0 };
+                let op = Op::new(kind, 0, 1).range(0, 4096);
                 let done = session.perform(&op).await.unwrap();
-                assert_eq!((done.bytes, done.rpcs), (if moves { 4096 } else { 0 }, 1), "{kind}");
+                assert_eq!((done.bytes, done.rpcs), (if kind.moves_bytes() { 4096 } else { 0 }, 1), "{kind}");
             }
             assert_eq!(session.facts(), SessionFacts::default());
         });

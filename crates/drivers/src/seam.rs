@@ -7,19 +7,22 @@ use reactor::Reactor;
 
 use crate::{ConnectionFacts, Payload, ReconnectReason};
 
-/// One operation, as the engine asks for it.
+/// One operation, as the engine asks for it. It fits into a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
     /// What to do.
     pub kind: OpKind,
     /// The lane that asks, from 0 within its worker; at most one operation of a lane is in flight.
     pub lane: u32,
+    /// Which commit, of a commit.
+    pub commit: CommitKind,
     /// Number of the file or object, unique over all workers; the driver makes the name from it.
     pub object: u64,
+    /// Number of the second file or object, for operations on two; otherwise 0.
+    pub other: u64,
     /// First byte, for reads and writes.
     pub offset: u64,
-    /// Length in bytes, for reads, writes, puts and gets (the object's whole size). Of a commit which one it is
-    /// ([`CommitKind`]).
+    /// Length in bytes, for reads, writes, puts and gets (the object's whole size).
     pub len: u64,
     /// Which of the successive contents of the range is written, or expected: it is part of what the payload is made
     /// from, so that old data is told from new. Only the low 16 bits count. [`Op::ANY_GENERATION`] expects none.
@@ -27,6 +30,26 @@ pub struct Op {
 }
 
 impl Op {
+    /// An operation of a lane on a file or object, of no length, with content of generation 0.
+    #[inline]
+    pub const fn new(kind: OpKind, lane: u32, object: u64) -> Op {
+        Op { kind, lane, commit: CommitKind::Usual, object, other: 0, offset: 0, len: 0, generation: 0 }
+    }
+
+    /// The same on this range, in bytes.
+    #[inline]
+    #[must_use]
+    pub const fn range(self, offset: u64, len: u64) -> Op {
+        Op { offset, len, ..self }
+    }
+
+    /// The same with content of this generation.
+    #[inline]
+    #[must_use]
+    pub const fn generation(self, generation: u32) -> Op {
+        Op { generation, ..self }
+    }
+
     /// The generation of a read of something that somebody else may have written: blocks are compared with what their
     /// headers say, but who wrote them, and how often, is not.
     pub const ANY_GENERATION: u32 = u32::MAX;
@@ -42,14 +65,13 @@ impl Op {
 
     /// The payload that it moves when all of it succeeds, in bytes.
     pub fn payload_bytes(&self) -> u64 {
-        match self.kind {
-            OpKind::Read | OpKind::Write | OpKind::Put | OpKind::Get => self.len,
-            _ => 0,
-        }
+        if self.kind.moves_bytes() { self.len } else { 0 }
     }
 }
 
-/// What a commit is; the engine names it by [`Op::len`]. Targets that know only one commit do that.
+const _: () = assert!(size_of::<Op>() <= 48, "an operation is copied often: it fits into a cache line");
+
+/// What a commit is. Targets that know only one commit do that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommitKind {
     /// As the target's options say.
@@ -62,37 +84,6 @@ pub enum CommitKind {
     /// sync_file_range(2) from the operation's offset to the end of the file, with these flags: 1 waits for what is on its
     /// way, 2 begins to write, 4 waits for it.
     Range(u8),
-}
-
-impl CommitKind {
-    /// In all codes but the usual one: no file is so long.
-    const GIVEN: u64 = 1 << 63;
-    /// Codes of ranges: their flags added to this.
-    const RANGES: u64 = Self::GIVEN | 16;
-    const FULL: u64 = Self::GIVEN | 1;
-    const DATA: u64 = Self::GIVEN | 2;
-    const RANGES_END: u64 = Self::RANGES | 7;
-
-    /// The number that stands for it in [`Op::len`].
-    pub const fn code(self) -> u64 {
-        match self {
-            CommitKind::Usual => 0,
-            CommitKind::Full => Self::FULL,
-            CommitKind::Data => Self::DATA,
-            CommitKind::Range(flags) => Self::RANGES + (flags & 7) as u64,
-        }
-    }
-
-    /// What a number stands for. Any other than these, such as the length of a file, is the usual commit.
-    #[inline]
-    pub const fn of(code: u64) -> CommitKind {
-        match code {
-            Self::FULL => CommitKind::Full,
-            Self::DATA => CommitKind::Data,
-            Self::RANGES..=Self::RANGES_END => CommitKind::Range((code - Self::RANGES) as u8),
-            _ => CommitKind::Usual,
-        }
-    }
 }
 
 /// How a successful operation ended.

@@ -43,7 +43,7 @@ fn warm_operations_allocate_nothing() {
             };
             reactor.block_on(async {
                 let session = driver.connect(&reactor, &context).await.unwrap();
-                let op = |kind, object| Op { kind, lane: 1, object, offset: LEN, len: LEN, generation: 0 };
+                let op = |kind, object| Op::new(kind, 1, object).range(LEN, LEN);
                 for object in 0..3 {
                     session.perform(&op(OpKind::Create, object)).await.unwrap();
                 }

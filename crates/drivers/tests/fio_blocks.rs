@@ -78,7 +78,7 @@ fn with_fresh_bytes() -> Vec<Blocks> {
 }
 
 fn op(object: u64, offset: u64, len: usize, generation: u32) -> Op {
-    Op { kind: OpKind::Write, lane: 0, object, offset, len: len as u64, generation }
+    Op::new(OpKind::Write, 0, object).range(offset, len as u64).generation(generation)
 }
 
 fn payload(check: &Check) -> Payload {

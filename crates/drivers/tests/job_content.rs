@@ -9,7 +9,7 @@ use metrics::OpKind;
 use proptest::prelude::*;
 
 fn op(offset: u64, len: u64) -> Op {
-    Op { kind: OpKind::Write, lane: 0, object: 5, offset, len, generation: 1 }
+    Op::new(OpKind::Write, 0, 5).range(offset, len).generation(1)
 }
 
 fn block(content: &Content, offset: u64, len: usize) -> Vec<u8> {

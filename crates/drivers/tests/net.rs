@@ -25,7 +25,7 @@ fn context(lanes: u32, sink: Sink) -> WorkerContext {
 }
 
 fn op(kind: OpKind, lane: u32, number: u64, len: u64) -> Op {
-    Op { kind, lane, object: 0, offset: number * len, len, generation: 0 }
+    Op::new(kind, lane, 0).range(number * len, len)
 }
 
 /// A port that was free a moment ago.

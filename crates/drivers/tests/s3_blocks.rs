@@ -16,7 +16,7 @@ fn blocks(config: S3Config) -> S3Config {
 }
 
 fn op(kind: OpKind, object: u64, offset: u64, len: u64) -> Op {
-    Op { kind, lane: 0, object, offset, len, generation: 0 }
+    Op::new(kind, 0, object).range(offset, len)
 }
 
 #[test]

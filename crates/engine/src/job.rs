@@ -34,8 +34,7 @@ impl JobLoad {
         if !self.replay.is_empty() {
             return None;
         }
-        let kinds = [OpKind::Read, OpKind::Write, OpKind::Trim];
-        let good = |op: &WeightedOp| kinds.contains(&op.op) && op.weight > 0.0 && op.weight.is_finite();
+        let good = |op: &WeightedOp| op.op.is_of_ranges() && op.weight > 0.0 && op.weight.is_finite();
         if self.ops.is_empty() || !self.ops.iter().all(good) {
             return Some("a job reads, writes or trims, with weights above zero");
         }
@@ -98,26 +97,28 @@ pub struct ReplayOp {
     pub at_ns: u64,
     /// Read, write, trim or commit.
     pub kind: OpKind,
+    /// Which commit, of a commit.
+    pub commit: CommitKind,
     /// Number of the file.
     pub object: u64,
     /// First byte.
     pub offset: u64,
-    /// Length in bytes; of commits the kind of commit ([`drivers::Op::len`]).
+    /// Length in bytes.
     pub len: u64,
 }
 
 /// The operations of an iolog, on files of these numbers, in the order of its files.
 pub fn replay_ops(log: &Iolog, objects: &[u64]) -> Arc<[ReplayOp]> {
     let op = |op: &IologOp| {
-        let (kind, len) = match op.action {
-            IologAction::Read => (OpKind::Read, op.len),
-            IologAction::Write => (OpKind::Write, op.len),
-            IologAction::Trim => (OpKind::Trim, op.len),
-            IologAction::Sync => (OpKind::Commit, CommitKind::Full.code()),
-            IologAction::DataSync => (OpKind::Commit, CommitKind::Data.code()),
+        let (kind, commit) = match op.action {
+            IologAction::Read => (OpKind::Read, CommitKind::Usual),
+            IologAction::Write => (OpKind::Write, CommitKind::Usual),
+            IologAction::Trim => (OpKind::Trim, CommitKind::Usual),
+            IologAction::Sync => (OpKind::Commit, CommitKind::Full),
+            IologAction::DataSync => (OpKind::Commit, CommitKind::Data),
         };
         let object = objects.get(op.file as usize).copied().unwrap_or_default();
-        ReplayOp { at_ns: op.at_ns, kind, object, offset: op.offset, len }
+        ReplayOp { at_ns: op.at_ns, kind, commit, object, offset: op.offset, len: op.len }
     };
     log.ops.iter().map(op).collect()
 }

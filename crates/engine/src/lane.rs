@@ -207,7 +207,7 @@ fn look_again<'a, S: Session>(
     Box::pin(async move {
         let place =
             shared.recorder.borrow_mut().note_corrupt(op, described(op, &error.detail, "no second read"));
-        if !matches!(op.kind, OpKind::Read | OpKind::Get) {
+        if !op.kind.reads() {
             return;
         }
         let again = match session.perform(op).await {
@@ -268,13 +268,14 @@ fn trace(
     result: &Result<Done, OpError>,
 ) {
     let Some(tracer) = &shared.tracer else { return };
-    let Op { kind, lane, object, offset, len, .. } = *op;
+    let Op { kind, lane, commit, object, offset, len, .. } = *op;
     let error = result.as_ref().err().map(|error| error.kind);
     tracer.borrow_mut().add(TraceRecord {
         worker: 0,
         lane,
         number,
         kind,
+        commit,
         object,
         offset,
         len,

@@ -1,7 +1,7 @@
 //! The load of an experiment: which operations, on what, in which order.
 
 use experiment::{Access, WeightedOp, WeightedSize};
-use metrics::OpKind;
+use metrics::{OpChange, OpKind, OpShapes, OpSubject};
 
 use crate::written::Rules;
 use crate::{DataSet, Shape, Written};
@@ -42,18 +42,23 @@ impl Mix {
 
     /// True when it changes the data set's content.
     pub(crate) fn overwrites(&self) -> bool {
-        self.has(OpKind::Write) || self.has(OpKind::Trim) || self.has(OpKind::Put) && !self.puts_are_new()
+        let overwrites =
+            |kind: OpKind| kind.traits().changes == OpChange::Content && !self.makes_its_own(kind);
+        self.ops.iter().any(|op| overwrites(op.op))
     }
 
     /// True when it makes files or objects of its own.
     pub(crate) fn churns(&self) -> bool {
-        self.has(OpKind::Create) || self.has(OpKind::Remove) || self.has(OpKind::Delete)
+        self.ops.iter().any(|op| op.op.makes_or_removes())
     }
 
     /// True for operations that need nothing to be there.
     fn makes_its_own(&self, kind: OpKind) -> bool {
-        let new = kind == OpKind::Put && self.puts_are_new();
-        new || matches!(kind, OpKind::Create | OpKind::Remove | OpKind::Delete | OpKind::List)
+        match kind.traits().subject {
+            OpSubject::DataSet => false,
+            OpSubject::OwnMaking | OpSubject::Nothing => true,
+            OpSubject::Either => self.puts_are_new(),
+        }
     }
 
     /// How changing content is kept track of.
@@ -77,7 +82,7 @@ impl Mix {
         if self.ops.is_empty() || !self.ops.iter().all(|op| positive(op.weight)) {
             return Some("a mix needs at least one operation, and weights above zero");
         }
-        let ranges = [OpKind::Read, OpKind::Write, OpKind::Trim].into_iter().any(|kind| self.has(kind));
+        let ranges = self.ops.iter().any(|op| op.op.is_of_ranges());
         if ranges && self.block_sizes.is_empty()
             || !self.block_sizes.iter().all(|size| size.bytes > 0 && positive(size.weight))
         {
@@ -96,16 +101,15 @@ impl Mix {
     }
 
     fn kind_fault(&self) -> Option<&'static str> {
-        let all = |kinds: &[OpKind]| self.ops.iter().all(|op| kinds.contains(&op.op));
-        use OpKind::{Commit, Create, Delete, Get, List, Put, Read, Remove, Stat, Trim, Write};
+        let all = |has: fn(&OpShapes) -> bool| self.ops.iter().all(|op| has(&op.op.traits().of));
         match self.data_set.shape() {
-            Shape::Files { .. } if !all(&[Read, Write, Trim, Create, Commit, Stat, Remove, List]) => Some(
+            Shape::Files { .. } if !all(|of| of.files) => Some(
                 "files are read, written, trimmed, created, committed, looked at, listed and removed; not put, got or deleted",
             ),
-            Shape::Objects { .. } if !all(&[Read, Put, Get, Stat, List, Delete]) => Some(
+            Shape::Objects { .. } if !all(|of| of.objects) => Some(
                 "objects are read, put, got, looked at, listed and deleted; not written, created, committed or removed",
             ),
-            Shape::Device { .. } if !all(&[Read, Write, Trim, Commit, Stat]) => {
+            Shape::Device { .. } if !all(|of| of.device) => {
                 Some("a device is read, written, trimmed, committed and looked at; nothing else")
             }
             _ => None,

@@ -5,6 +5,7 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use drivers::CommitKind;
 use metrics::{ErrorKind, OpKind};
 
 /// Records of one buffer.
@@ -24,11 +25,13 @@ pub struct TraceRecord {
     pub number: u64,
     /// What was done.
     pub kind: OpKind,
+    /// Which commit, of a commit.
+    pub commit: CommitKind,
     /// Number of the file or object.
     pub object: u64,
     /// First byte.
     pub offset: u64,
-    /// Length in bytes; of commits the kind of commit ([`drivers::Op::len`]).
+    /// Length in bytes.
     pub len: u64,
     /// When it was meant to start, in nanoseconds since the worker's lanes began, ramp included.
     pub intended_ns: u64,
@@ -167,6 +170,7 @@ mod tests {
             lane: 0,
             number,
             kind: OpKind::Read,
+            commit: CommitKind::Usual,
             object: 1,
             offset: number * 4096,
             len: 4096,

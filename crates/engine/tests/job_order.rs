@@ -96,8 +96,7 @@ fn commits_follow_so_many_writes_but_not_the_last() {
     let mut both = job();
     (both.commits.fdatasync_every, both.commits.fsync_every) = (2, 4);
     let ops = asked(load(both, WRITES, &[32 * KIB]));
-    let kinds: Vec<_> =
-        ops.iter().filter(|op| op.kind == OpKind::Commit).map(|op| drivers::CommitKind::of(op.len)).collect();
+    let kinds: Vec<_> = ops.iter().filter(|op| op.kind == OpKind::Commit).map(|op| op.commit).collect();
     use drivers::CommitKind::{Data, Full};
     assert_eq!(kinds, [Data, Full, Data]);
     let mut ending = job();

@@ -3,6 +3,7 @@
 
 mod support;
 
+use drivers::CommitKind;
 use drivers::sim::{Latency, SimConfig, Stall};
 use engine::{Beside, JobLoad, Reason, Rendezvous, ReplayOp, Schedule, StagePlan, StopRule, Workload, trace};
 use experiment::{Amount, Job, LatencyTarget, Queue, Rate, Think};
@@ -132,8 +133,14 @@ fn pauses_that_stop_the_schedule_make_nothing_late() {
 
 #[test]
 fn a_replay_that_falls_behind_tells_so() {
-    let op =
-        |at: u64| ReplayOp { at_ns: at * MS, kind: OpKind::Read, object: 7, offset: at * 4096, len: 4096 };
+    let op = |at: u64| ReplayOp {
+        at_ns: at * MS,
+        kind: OpKind::Read,
+        commit: CommitKind::Usual,
+        object: 7,
+        offset: at * 4096,
+        len: 4096,
+    };
     let replay = JobLoad { replay: vec![(0..1000).map(op).collect()], ..load(job(), READS, &[1 << 30]) };
     let plan = StagePlan { stop: StopRule::Window, window: ms(500), ..job_plan(replay, 1) };
     let result = simulate(fixed(10), &plan);
@@ -324,7 +331,14 @@ fn the_first_error_ends_the_job_unless_its_kind_is_named() {
 
 #[test]
 fn a_replay_keeps_its_times() {
-    let op = |at_ms: u64, kind, offset| ReplayOp { at_ns: at_ms * MS, kind, object: 7, offset, len: 4096 };
+    let op = |at_ms: u64, kind, offset| ReplayOp {
+        at_ns: at_ms * MS,
+        kind,
+        commit: CommitKind::Usual,
+        object: 7,
+        offset,
+        len: 4096,
+    };
     let ops = [op(0, OpKind::Write, 0), op(20, OpKind::Read, 8192), op(25, OpKind::Trim, 4096)];
     let replay = JobLoad { replay: vec![ops.into()], ..load(job(), READS, &[64 * KIB]) };
     let (asked, result) = asked_by(&job_plan(replay.clone(), 1));

@@ -1,6 +1,6 @@
 //! What each part of a cell may be, but not together with another.
 
-use metrics::OpKind::{self, Commit, Create, Delete, Get, List, Put, Read, Remove, Trim, Write};
+use metrics::OpKind::{self, Commit, Create, Delete, Get, Put, Remove, Trim, Write};
 use units::Size;
 
 use crate::place::{Log, Place};
@@ -112,11 +112,9 @@ fn ops_of_kind(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 
 /// A data set is files or objects, and each has its operations.
 fn one_kind_of_data(fields: &Fields<'_>, cell: &Cell) {
-    let of_objects = [Put, Get, Delete];
-    let of_files = [Write, Create, Remove, Commit, Trim];
     let first =
-        |kinds: &[OpKind]| cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| kinds.contains(op));
-    if let (Some(object), Some(file)) = (first(&of_objects), first(&of_files)) {
+        |is: fn(OpKind) -> bool| cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| is(*op));
+    if let (Some(object), Some(file)) = (first(OpKind::is_for_objects), first(OpKind::is_for_files)) {
         fields.fault(
             "ops",
             format!("{object} is for objects and {file} for files: a workload has one of them"),
@@ -128,7 +126,7 @@ fn one_kind_of_data(fields: &Fields<'_>, cell: &Cell) {
 /// Sizes of blocks against files, strides and direct I/O.
 fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     let workload = &cell.workload;
-    if !has(cell, &[Read, Write, Trim]) {
+    if !cell.workload.does(OpKind::is_of_ranges) {
         if fields.own("block_size") {
             let mend = if fields.crossed("block_size") {
                 "give this workload a matrix of its own, without block_size (matrix: {} crosses nothing)"
@@ -221,8 +219,7 @@ fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     let imaginary = matches!(kind.scheme, "null" | "sim" | "tcp");
     let verified = cell.workload.verify || cell.stages.verify;
     if cell.stages.prepare == Prepare::None && !imaginary {
-        let needs = |op: OpKind| !matches!(op, Put | Create | Remove | Delete | List);
-        let op = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| needs(*op));
+        let op = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| op.needs_data());
         if let Some(op) = op {
             stage_fault(
                 fields,
@@ -298,7 +295,7 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
             "remove sink: discard, or verify: true",
         );
     }
-    if verify && !stage && !has(cell, &[Read, Get]) {
+    if verify && !stage && !cell.workload.does(OpKind::reads) {
         stage_fault(
             fields,
             "verify",

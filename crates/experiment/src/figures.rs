@@ -5,7 +5,7 @@ mod jobs;
 
 use std::collections::HashMap;
 
-use metrics::OpKind::{self, Create, Delete, Put, Remove, Write};
+use metrics::OpKind::{self, Create, Put};
 use serde::Serialize;
 
 use crate::fleet::Fleet;
@@ -160,10 +160,10 @@ impl Plan {
             }
             let overlaid =
                 has(cell, &[Put, Create]) && held.as_ref().is_some_and(|held| held.layout != layout);
-            if overlaid || has(cell, &[Create, Remove, Delete]) {
+            if overlaid || cell.workload.does(OpKind::makes_or_removes) {
                 *held = None;
             } else if let Some(held) = held
-                && has(cell, &[Write, Put, OpKind::Trim])
+                && cell.workload.does(OpKind::changes_data)
             {
                 // Also after a load that verifies: where it ended is known to it alone.
                 held.dirty = true;
@@ -222,7 +222,7 @@ impl Layout {
             url: cell.target.url.clone(),
             items: workload.files,
             item_bytes: workload.file_bytes,
-            objects: cell.target.url.starts_with("s3:") || has(cell, &[Put, OpKind::Get, Delete]),
+            objects: cell.target.url.starts_with("s3:") || cell.workload.does(OpKind::is_for_objects),
             payload: (workload.compressible.to_bits(), workload.dedupe.to_bits()),
         }
     }
@@ -329,23 +329,22 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
 
 /// Bytes that are written by an operation on average.
 fn write_bytes_per_op(cell: &Cell) -> f64 {
-    bytes_per_op(cell, &[Write, Put])
+    bytes_per_op(cell, OpKind::writes)
 }
 
-fn bytes_per_op(cell: &Cell, kinds: &[OpKind]) -> f64 {
+fn bytes_per_op(cell: &Cell, counts: fn(OpKind) -> bool) -> f64 {
     let workload = &cell.workload;
     let block: f64 = workload.block_sizes.iter().map(|size| size.bytes as f64 * size.weight).sum();
-    let ops = workload.ops.iter().filter(|weighted| kinds.contains(&weighted.op));
+    let ops = workload.ops.iter().filter(|weighted| counts(weighted.op));
     ops.map(|weighted| {
-        let whole = matches!(weighted.op, Put | OpKind::Get);
-        weighted.weight * if whole { workload.file_bytes as f64 } else { block }
+        weighted.weight * if weighted.op.is_whole() { workload.file_bytes as f64 } else { block }
     })
     .sum()
 }
 
 /// The share of writes in the bytes that are moved.
 fn write_bytes_share(cell: &Cell) -> f64 {
-    let moved = bytes_per_op(cell, &[OpKind::Read, OpKind::Get, Write, Put]);
+    let moved = bytes_per_op(cell, OpKind::moves_bytes);
     if moved > 0.0 { write_bytes_per_op(cell) / moved } else { 0.0 }
 }
 

@@ -167,6 +167,13 @@ pub struct Workload {
     pub job: Option<Job>,
 }
 
+impl Workload {
+    /// Some operation of it is so.
+    pub fn does(&self, is: impl Fn(OpKind) -> bool) -> bool {
+        self.ops.iter().any(|weighted| is(weighted.op))
+    }
+}
+
 /// An operation and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WeightedOp {

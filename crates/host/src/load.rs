@@ -47,8 +47,7 @@ pub fn limit_s(cell: &Cell) -> f64 {
 
 /// Whether the load changes the content of the data set.
 pub fn writes(cell: &Cell) -> bool {
-    let changes = |kind: OpKind| !matches!(kind, OpKind::Read | OpKind::Get | OpKind::Stat | OpKind::List);
-    cell.workload.ops.iter().any(|op| changes(op.op) && op.op != OpKind::Commit)
+    cell.workload.does(OpKind::changes_data)
 }
 
 /// Whether a device that this cell loads is written to, to prepare it or by the load.
@@ -58,8 +57,7 @@ pub fn changes_device(cell: &Cell) -> bool {
 
 /// Whether the load makes or removes files or objects, so that the set of them is another afterwards.
 pub fn makes_or_removes(cell: &Cell) -> bool {
-    let of = |kind: OpKind| matches!(kind, OpKind::Create | OpKind::Remove | OpKind::Delete);
-    cell.workload.ops.iter().any(|op| of(op.op))
+    cell.workload.does(OpKind::makes_or_removes)
 }
 
 /// Whether anything is compared with what was written.

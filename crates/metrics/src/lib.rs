@@ -8,8 +8,10 @@ mod path;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod traits;
 
 pub use histogram::{Histogram, HistogramError};
 pub use kind::{ErrorKind, OpKind};
 pub use path::PathFacts;
 pub use stats::{Interval, OpStats};
+pub use traits::{OpChange, OpDirection, OpExtent, OpShapes, OpSubject, OpTraits};

@@ -356,8 +356,7 @@ pub fn lines(plan: &Plan, records: &[CellRecord]) -> Vec<CellLine> {
 
 /// What a cell's workers do, as fio's progress line has it.
 fn letter(cell: &Cell) -> char {
-    let does = |kinds: &[OpKind]| cell.workload.ops.iter().any(|op| kinds.contains(&op.op));
-    let letter = match (does(&[OpKind::Read, OpKind::Get]), does(&[OpKind::Write, OpKind::Put])) {
+    let letter = match (cell.workload.does(OpKind::reads), cell.workload.does(OpKind::writes)) {
         (true, true) => 'M',
         (true, false) => 'R',
         (false, true) => 'W',

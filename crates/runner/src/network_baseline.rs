@@ -73,10 +73,10 @@ impl OfHost {
 pub fn receives(moved: impl Iterator<Item = (OpKind, u64)>) -> Option<bool> {
     let (mut received, mut sent) = (0, 0);
     for (kind, bytes) in moved {
-        match kind {
-            OpKind::Read | OpKind::Get => received += bytes,
-            OpKind::Write | OpKind::Put => sent += bytes,
-            _ => {}
+        if kind.reads() {
+            received += bytes;
+        } else if kind.writes() {
+            sent += bytes;
         }
     }
     let most = received.max(sent);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use experiment::Reporting;
-use metrics::{Interval, OpKind};
+use metrics::Interval;
 
 use crate::job_outcome::{SampleSeries, SampleSummary, Samples};
 
@@ -68,11 +68,8 @@ impl Sampler {
     /// Takes an interval in.
     pub fn add(&mut self, interval: &Interval) {
         for (kind, stats) in &interval.ops {
-            let direction = match kind {
-                OpKind::Read | OpKind::Get => 0,
-                OpKind::Write | OpKind::Put => 1,
-                OpKind::Trim | OpKind::Delete => 2,
-                _ => continue,
+            let Some(direction) = kind.traits().direction.map(|direction| direction as usize) else {
+                continue;
             };
             self.bytes.counts[direction] += stats.bytes;
             self.ops.counts[direction] += stats.ok;
@@ -119,6 +116,8 @@ impl Span {
 
 #[cfg(test)]
 mod tests {
+    use metrics::OpKind;
+
     use super::*;
     use crate::test_support::interval;
 

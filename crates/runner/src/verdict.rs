@@ -196,7 +196,7 @@ fn client(evidence: &Evidence) -> Vec<String> {
 
 /// Reads that the client's memory may have answered.
 fn cache(cell: &Cell, evidence: &Evidence) -> Option<String> {
-    let reads = cell.workload.ops.iter().any(|op| matches!(op.op, OpKind::Read | OpKind::Get));
+    let reads = cell.workload.does(OpKind::reads);
     let bytes = cell.workload.files.saturating_mul(cell.workload.file_bytes);
     let memory = evidence.cache_bytes?;
     // Emptied caches stay empty only as long as nothing is read a second time.

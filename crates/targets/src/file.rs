@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where};
 use experiment::{Target, Workload};
-use metrics::OpKind;
+use metrics::OpChange;
 use provision::LocalPlace;
 use reactor::{Choice, Durable};
 
@@ -94,7 +94,7 @@ pub(super) fn open(
         destroy: options.destroy.clone(),
         cleared: options.cleared.clone(),
         sizes,
-        writes: workload.ops.iter().any(|op| !matches!(op.op, OpKind::Read | OpKind::Stat | OpKind::List)),
+        writes: workload.ops.iter().any(|op| op.op.traits().changes != OpChange::Nothing),
         wanted: reactor_of(target, &given)?,
         device_bytes,
     })

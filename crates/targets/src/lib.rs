@@ -34,7 +34,7 @@ use drivers::sim::SimDriver;
 use drivers::{DriverError, Payload};
 use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult};
 use experiment::{CacheControl, Target, Workload};
-use metrics::{Interval, OpKind};
+use metrics::Interval;
 use provision::{ProvisionError, Run, RunId};
 
 pub use cleared::ClearedFiles;
@@ -131,7 +131,7 @@ pub fn open(target: &Target, workload: &Workload, options: &OpenContext) -> Resu
 impl Opened {
     /// The files, objects or device that a workload uses.
     pub fn shape(&self, workload: &Workload) -> Shape {
-        let whole = |op: &experiment::WeightedOp| matches!(op.op, OpKind::Put | OpKind::Get | OpKind::Delete);
+        let whole = |op: &experiment::WeightedOp| op.op.is_for_objects();
         let objects = match self {
             Opened::S3(_) => true,
             Opened::File(target) if target.is_device() => {

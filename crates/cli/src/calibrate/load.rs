@@ -176,9 +176,8 @@ impl Bench {
 
 /// Bytes of large blocks, operations of small ones.
 fn found(result: &StageResult, block: Block) -> Found {
-    let data = [OpKind::Read, OpKind::Write, OpKind::Get, OpKind::Put];
     let small: u64 =
-        result.total.ops.iter().filter(|(kind, _)| data.contains(kind)).map(|(_, stats)| stats.ok).sum();
+        result.total.ops.iter().filter(|(kind, _)| kind.moves_bytes()).map(|(_, stats)| stats.ok).sum();
     let amount = if block == Block::Small { small } else { result.total.bytes() };
     let cpu: u64 = result.worker_cpu_ns.iter().sum();
     Found::rate(amount as f64, result.window_ns as f64 / 1e9, cpu as f64 / 1e9)

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use drivers::ReconnectReason;
 use fleet::probe::{CardFacts, CoreLoad};
-use metrics::{ErrorKind, Interval, OpKind, OpStats};
+use metrics::{ErrorKind, Interval, OpStats};
 use stats::limit::Finding;
 
 /// The two protocols.
@@ -161,7 +161,7 @@ impl Phase {
     pub fn data_ops(&self) -> OpStats {
         let mut merged = OpStats::default();
         for (kind, stats) in &self.total.ops {
-            if matches!(kind, OpKind::Read | OpKind::Write | OpKind::Put | OpKind::Get) {
+            if kind.moves_bytes() {
                 merged.merge(stats);
             }
         }

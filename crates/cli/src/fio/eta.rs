@@ -1,6 +1,5 @@
 //! fio's progress line, from what there is to see of a run.
 
-use metrics::OpKind;
 use store::State;
 
 use super::output::{Style, progress};
@@ -19,11 +18,8 @@ pub fn line(model: &RunProgress, now_ns: u64) -> String {
     let running = model.running.iter().filter_map(|running| model.cells.get(running.cell));
     let (mut bytes_per_s, mut ops_per_s) = ([0.0; 3], [0.0; 3]);
     for op in &model.ops {
-        let direction = match op.kind {
-            OpKind::Read | OpKind::Get => 0,
-            OpKind::Write | OpKind::Put => 1,
-            OpKind::Trim | OpKind::Delete => 2,
-            _ => continue,
+        let Some(direction) = op.kind.traits().direction.map(|direction| direction as usize) else {
+            continue;
         };
         bytes_per_s[direction] += op.bytes_per_s;
         ops_per_s[direction] += op.ops_per_s;
@@ -43,6 +39,8 @@ pub fn line(model: &RunProgress, now_ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use metrics::OpKind;
+
     use super::*;
     use runner::progress::Stage;
     use runner::test_support::{cell, interval};

@@ -94,8 +94,7 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
 
 /// Whether a job's load changes what it finds.
 fn changes(cell: &Cell) -> bool {
-    let writes = |kind: OpKind| matches!(kind, OpKind::Write | OpKind::Trim | OpKind::Put | OpKind::Delete);
-    cell.workload.ops.iter().any(|op| writes(op.op))
+    cell.workload.does(OpKind::changes_data)
 }
 
 /// A file's bytes, or those of standard input; or why they cannot be read.

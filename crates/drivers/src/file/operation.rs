@@ -260,7 +260,7 @@ pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault
     // Whatever the descriptor was opened for: it is the file that is synced. A device is synced as it was written.
     let write = matches!(&session.opened, Opened::Device { writing, .. } if writing.borrow().is_some());
     let file = file_of!(session, op, write);
-    let done = match CommitKind::of(op.len) {
+    let done = match op.commit {
         CommitKind::Usual => file.sync(session.config.fdatasync).await,
         CommitKind::Full => file.sync(false).await,
         CommitKind::Data => file.sync(true).await,

@@ -342,7 +342,7 @@ fn remove_objects(reactor: &Reactor, session: &NfsSession, objects: &[u64]) -> R
     let remover = async |lane: u32| {
         while let Some(&object) = objects.get(next.get()) {
             next.set(next.get() + 1);
-            let op = Op { kind: OpKind::Remove, lane, object, offset: 0, len: 0, generation: 0 };
+            let op = Op::new(OpKind::Remove, lane, object);
             match session.perform(&op).await {
                 Ok(_) => removed.set(removed.get() + 1),
                 Err(e) if e.kind == ErrorKind::NotFound => {}

@@ -33,7 +33,7 @@ impl Piece {
     #[inline]
     pub(super) fn op(&self) -> Op {
         let Self { object, generation, block_offset: offset, block_len: len, .. } = *self;
-        Op { kind: OpKind::Read, lane: 0, object, offset, len, generation }
+        Op::new(OpKind::Read, 0, object).range(offset, len).generation(generation)
     }
 
     /// What is left of it behind its first `done` bytes; `None` when that is all of it.

@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn payload_is_announced_as_it_is_sent() {
         let len = 2 * PIECE_BYTES as u64 + 7;
-        let op = Op { kind: OpKind::Put, lane: 0, object: 1, offset: 0, len, generation: 0 };
+        let op = Op::new(OpKind::Put, 0, 1).range(0, len);
         let body = Body::Payload { op, from: 0, len };
         let request = Request { body, ..Request::new("PUT", Subject::Object(1)) };
         let mut config = config(true);

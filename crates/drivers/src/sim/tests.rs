@@ -19,7 +19,7 @@ const CONTEXT: WorkerContext = WorkerContext {
 /// When each of `count` reads of 100 bytes, one after the other, ended, and how.
 fn ends(config: SimConfig, count: usize) -> Vec<(u64, Result<u64, ErrorKind>)> {
     let reactor = Reactor::simulated();
-    let op = Op { kind: OpKind::Read, lane: 0, object: 1, offset: 0, len: 100, generation: 0 };
+    let op = Op::new(OpKind::Read, 0, 1).range(0, 100);
     reactor.block_on(async {
         let session = SimDriver::new(config).connect(&reactor, &CONTEXT).await.unwrap();
         let mut ends = Vec::new();

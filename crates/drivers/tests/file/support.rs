@@ -43,7 +43,7 @@ pub fn context(sink: Sink) -> WorkerContext {
 }
 
 pub fn op(kind: OpKind, object: u64, offset: u64, len: u64) -> Op {
-    Op { kind, lane: 0, object, offset, len, generation: 0 }
+    Op::new(kind, 0, object).range(offset, len)
 }
 
 pub fn driver(place: Place, change: impl FnOnce(&mut FileConfig)) -> FileDriver {

@@ -62,7 +62,7 @@ pub fn open_with(
 }
 
 pub fn op(kind: OpKind, lane: u32, object: u64, offset: u64, len: u64) -> Op {
-    Op { kind, lane, object, offset, len, generation: 0 }
+    Op::new(kind, lane, object).range(offset, len)
 }
 
 /// One operation to its end.

@@ -186,7 +186,7 @@ pub fn content(object: u64, offset: u64, len: usize) -> Vec<u8> {
 }
 
 pub fn op(kind: OpKind, object: u64, len: u64) -> Op {
-    Op { kind, lane: 0, object, offset: 0, len, generation: 0 }
+    Op::new(kind, 0, object).range(0, len)
 }
 
 /// The backends that this machine has; epoll is always there.

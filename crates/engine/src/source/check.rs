@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
         while self.next < self.end {
             if let Some(generation) = self.written.expected(self.next) {
                 let Place { object, offset, len } = self.index.place(self.next);
-                return Some(Op { kind: self.kind, lane: self.lane, object, offset, len, generation });
+                return Some(Op::new(self.kind, self.lane, object).range(offset, len).generation(generation));
             }
             self.note(|checked| checked.uncertain += 1);
         }

@@ -43,7 +43,7 @@ impl Filler {
     }
 
     fn op(&self, kind: OpKind, Place { object, offset, len }: Place) -> Op {
-        Op { kind, lane: self.lane, object, offset, len, generation: self.generation }
+        Op::new(kind, self.lane, object).range(offset, len).generation(self.generation)
     }
 
     pub(super) fn finished(&mut self, op: &Op, error: Option<ErrorKind>) {

@@ -149,15 +149,14 @@ impl<'a> Mixer<'a> {
 
     #[inline]
     fn at(&self, kind: OpKind, Place { object, offset, len }: Place, generation: u32) -> Op {
-        Op { kind, lane: self.lane, object, offset, len, generation }
+        Op::new(kind, self.lane, object).range(offset, len).generation(generation)
     }
 
     /// Of content that is not kept track of: another with each write, so that nothing is written twice. It is drawn, not counted
     /// up: a count would come to the same again after a pass of as many blocks as there are generations.
     #[inline]
     fn generation_of(&self, kind: OpKind) -> u32 {
-        let writes = matches!(kind, OpKind::Write | OpKind::Put);
-        if writes {
+        if kind.writes() {
             (spread(self.content_seed, self.writes.into()) & 0xFFFF) as u32
         } else {
             self.plan.generation

@@ -139,7 +139,7 @@ impl<'p> Sources<'p> {
             }
             Workload::Repeat { kind, bytes } => {
                 let object = first_object(worker, lane);
-                Source::Repeat(Op { kind: *kind, lane, object, offset: 0, len: *bytes, generation: 0 })
+                Source::Repeat(Op::new(*kind, lane, object).range(0, *bytes))
             }
             Workload::Visit { kind, .. } => {
                 Source::Visit(self.visitor(number, lane, *kind, Order::Sequential, false))
@@ -240,7 +240,7 @@ impl Source<'_> {
         let error = error.map(|error| error.kind);
         match self {
             Source::Job(_) => {}
-            Source::Repeat(op) if matches!(op.kind, OpKind::Write | OpKind::Put) => {
+            Source::Repeat(op) if op.kind.writes() => {
                 op.generation = op.generation.wrapping_add(1) & 0xFFFF;
             }
             Source::Repeat(_) => {}

@@ -30,7 +30,7 @@ impl Visitor {
         }
         let (Place { object, offset, len }, held) = self.index.held(self.next);
         let generation = held.unwrap_or(Op::UNCHECKED);
-        Some(Op { kind: self.kind, lane: self.lane, object, offset, len, generation })
+        Some(Op::new(self.kind, self.lane, object).range(offset, len).generation(generation))
     }
 
     /// Goes on even after an error: a block that cannot be read must not hold up the others.

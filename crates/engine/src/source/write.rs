@@ -38,7 +38,9 @@ impl Writer<'_> {
         }
         let Extent { first, again, .. } = self.extent.get();
         let (object, generation) = (first + self.at.item, again.pass);
-        let op = |kind, offset, len| Some(Op { kind, lane: self.lane, object, offset, len, generation });
+        let op = |kind, offset, len| {
+            Some(Op::new(kind, self.lane, object).range(offset, len).generation(generation))
+        };
         match self.shape {
             Shape::Objects { object_bytes } => op(OpKind::Put, 0, object_bytes),
             Shape::Files { .. } if !self.at.created => op(OpKind::Create, 0, 0),
@@ -54,7 +56,7 @@ impl Writer<'_> {
 
     /// From here on the target may hold the old or the new content.
     pub(super) fn begin(&self, op: &Op) {
-        if matches!(op.kind, OpKind::Write | OpKind::Put) {
+        if op.kind.writes() {
             self.note(|extent, _| {
                 extent.again.touched_bytes = extent.again.touched_bytes.max(op.offset + op.len);
             });
@@ -131,14 +133,8 @@ impl Writer<'_> {
     pub(super) fn closing(&self) -> Option<Op> {
         let object = self.extent.get().first + self.at.item;
         let unfinished = matches!(self.shape, Shape::Files { .. }) && self.at.offset > 0;
-        unfinished.then_some(Op {
-            kind: OpKind::Commit,
-            lane: self.lane,
-            object,
-            offset: 0,
-            len: self.at.offset,
-            generation: self.extent.get().again.pass,
-        })
+        let commit = Op::new(OpKind::Commit, self.lane, object).range(0, self.at.offset);
+        unfinished.then_some(commit)
     }
 
     /// Says how the closing commit ended.

@@ -1,6 +1,6 @@
 //! What a workload's own fields say when a job says it better: the same facts for those who only read plans.
 
-use metrics::OpKind;
+use metrics::{OpDirection, OpKind};
 
 use super::{Amount, Directions, Distribution, Job, SizeChoice};
 use crate::plan::{Access, Arrivals, Prepare, Stages, WeightedOp, WeightedSize, Workload};
@@ -99,11 +99,11 @@ impl Job {
 
     /// Sizes of the blocks of an operation; `None` for those that have none.
     pub fn choice_of(&self, op: OpKind) -> Option<&SizeChoice> {
-        match op {
-            OpKind::Read | OpKind::Get => Some(&self.block_sizes.sizes.read),
-            OpKind::Write | OpKind::Put => Some(&self.block_sizes.sizes.write),
-            OpKind::Trim => Some(&self.block_sizes.sizes.trim),
-            _ => None,
+        let sizes = &self.block_sizes.sizes;
+        match op.traits().direction? {
+            OpDirection::Read => Some(&sizes.read),
+            OpDirection::Write => Some(&sizes.write),
+            OpDirection::Trim => op.is_of_ranges().then_some(&sizes.trim),
         }
     }
 

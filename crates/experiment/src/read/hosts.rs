@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 
-use metrics::OpKind::{self, Create, Delete, Put, Remove, Trim, Write};
+use metrics::OpKind;
 
 use super::target::option;
 use super::url::check_url;
@@ -201,14 +201,14 @@ impl<'f> Hosts<'f> {
                 format!("hosts cannot share a block device as sharing: {word} says"),
                 "write sharing: own, with a device of each host; several hosts share files or objects",
             );
-        } else if does(cell, &[Create, Remove, Delete]) {
+        } else if cell.workload.does(OpKind::makes_or_removes) {
             fields.fault(
                 "ops",
                 format!("hosts that create or remove files cannot share a place, as sharing: {word} says"),
                 "write sharing: own",
             );
         } else if fleet.sharing == Sharing::Common
-            && does(cell, &[Write, Put, Trim])
+            && cell.workload.does(OpKind::changes_data)
             && (cell.workload.verify || cell.stages.verify)
         {
             fields.fault(
@@ -218,8 +218,4 @@ impl<'f> Hosts<'f> {
             );
         }
     }
-}
-
-fn does(cell: &Cell, kinds: &[OpKind]) -> bool {
-    cell.workload.ops.iter().any(|weighted| kinds.contains(&weighted.op))
 }

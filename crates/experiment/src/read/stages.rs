@@ -1,6 +1,6 @@
 //! The stages around a measurement.
 
-use metrics::OpKind;
+use metrics::{OpKind, OpSubject};
 
 use super::rules::shortest;
 use crate::known::{MEASURE, PREPARE, STAGES};
@@ -23,7 +23,7 @@ pub(super) fn stages(
     stages.check_keys(STAGES);
     let verify_stage = stages.flag("verify", verify);
     // Such loads make what they use; but what was never written cannot be verified.
-    let own = |op| matches!(op, OpKind::Put | OpKind::Create | OpKind::Remove | OpKind::Delete);
+    let own = |op: OpKind| matches!(op.traits().subject, OpSubject::OwnMaking | OpSubject::Either);
     let made_by_itself =
         !verify && !verify_stage && !ops.is_empty() && ops.iter().all(|weighted| own(weighted.op));
     let prepare = match stages.choice("prepare", PREPARE, if made_by_itself { "none" } else { "fill" }) {

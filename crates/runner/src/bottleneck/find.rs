@@ -46,8 +46,7 @@ pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) ->
 fn work(cell: &Cell) -> Option<Work<'_>> {
     let scheme = cell.target.url.split_once(':')?.0;
     let ([one], [block]) = (&*cell.workload.ops, &*cell.workload.block_sizes) else { return None };
-    let whole = matches!(one.op, OpKind::Get | OpKind::Put);
-    let bytes = if whole { cell.workload.file_bytes } else { block.bytes };
+    let bytes = if one.op.is_whole() { cell.workload.file_bytes } else { block.bytes };
     Some(Work { scheme, op: one.op, bytes })
 }
 

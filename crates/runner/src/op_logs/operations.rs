@@ -131,9 +131,7 @@ fn action(record: &TraceRecord) -> Option<(&'static str, u64)> {
         OpKind::Read | OpKind::Get => ("read", record.len),
         OpKind::Write | OpKind::Put => ("write", record.len),
         OpKind::Trim => ("trim", record.len),
-        OpKind::Commit if matches!(CommitKind::of(record.len), CommitKind::Data | CommitKind::Range(_)) => {
-            ("datasync", 0)
-        }
+        OpKind::Commit if matches!(record.commit, CommitKind::Data | CommitKind::Range(_)) => ("datasync", 0),
         OpKind::Commit => ("sync", 0),
         _ => return None,
     })

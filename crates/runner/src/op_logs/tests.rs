@@ -24,6 +24,7 @@ fn record(worker: u32, number: u64, kind: OpKind, end_us: u64) -> TraceRecord {
         lane: 0,
         number,
         kind,
+        commit: drivers::CommitKind::Usual,
         object: u64::from(worker) << 32,
         offset: number * 4096,
         len: 4096,
@@ -153,7 +154,7 @@ fn operations_are_listed_in_the_order_of_their_start() {
     let logs = Logs { operations_list: Some("list".to_owned()), ..Logs::default() };
     let mut slow = record(0, 0, OpKind::Read, 900);
     slow.start_ns = 1_000_000;
-    let commit = TraceRecord { len: drivers::CommitKind::Data.code(), ..record(0, 2, OpKind::Commit, 200) };
+    let commit = TraceRecord { commit: drivers::CommitKind::Data, ..record(0, 2, OpKind::Commit, 200) };
     let records = [record(0, 1, OpKind::Write, 100), commit, slow, record(1, 0, OpKind::Trim, 500)];
     write(plan(at, logs.clone(), 2), &records);
     let text = read(at, "list");

@@ -64,10 +64,9 @@ pub(crate) fn look(sample_s: f64, samples: u32, floors: &Floors, history: &Histo
 /// Bandwidth, operations a second and mean latency of what reads and of what writes; of every operation when neither
 /// occurs, which `StorPerf` never meets.
 fn tracked(history: &History) -> Vec<Series<'_>> {
-    let moves = |kind: OpKind| matches!(kind, OpKind::Read | OpKind::Write | OpKind::Get | OpKind::Put);
-    let any = history.counts.iter().any(|c| moves(c.kind));
+    let any = history.counts.iter().any(|c| c.kind.moves_bytes());
     let mut all = history.throughput();
     all.extend(history.mean_latencies());
-    all.retain(|s| s.op.is_some_and(|op| !any || moves(op)));
+    all.retain(|s| s.op.is_some_and(|op| !any || op.moves_bytes()));
     all
 }

@@ -106,7 +106,7 @@ impl State {
         }
         replay.advance(intended, now);
         if op.kind == OpKind::Commit {
-            let op = self.op(lane, op.kind, (op.object, op.offset, op.len), 0);
+            let op = Op { commit: op.commit, ..Op::new(op.kind, lane, op.object).range(op.offset, 0) };
             return Some(self.launch(lane, op, Under::Commit, intended, now));
         }
         let drawn = Drawn { kind: op.kind, file: 0, object: op.object, offset: op.offset, len: op.len };
@@ -153,7 +153,7 @@ impl State {
         if let Some(pace) = &mut self.pace {
             pace.started(direction_of(drawn.kind).unwrap_or(0), intended, now);
         }
-        let op = self.op(lane, kind, (drawn.object, drawn.offset, drawn.len), generation);
+        let op = Op::new(kind, lane, drawn.object).range(drawn.offset, drawn.len).generation(generation);
         self.launch(lane, op, under, intended, now)
     }
 
@@ -200,19 +200,8 @@ impl State {
             (None, _) => (0, 0),
         };
         self.range_from = u64::MAX;
-        let op = self.op(lane, OpKind::Commit, (object, offset, kind.code()), 0);
+        let op = Op { commit: kind, ..Op::new(OpKind::Commit, lane, object).range(offset, 0) };
         self.launch(lane, op, Under::Commit, now, now)
-    }
-
-    #[inline]
-    pub(super) fn op(
-        &self,
-        lane: u32,
-        kind: OpKind,
-        (object, offset, len): (u64, u64, u64),
-        generation: u32,
-    ) -> Op {
-        Op { kind, lane, object, offset, len, generation }
     }
 
     #[inline]

@@ -29,7 +29,7 @@ impl State {
             self.facts.ended(direction, span, self.window_ns);
         }
         let between = under == Under::Commit && !matches!(self.phase, Phase::Commit(_));
-        if measured && between && CommitKind::of(op.len) == CommitKind::Full {
+        if measured && between && op.commit == CommitKind::Full {
             self.facts.fsyncs += 1;
         }
         if self.guarded {

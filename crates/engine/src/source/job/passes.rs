@@ -59,7 +59,7 @@ impl State {
             }
             Phase::Unlink(at) if at < self.dirty.len() => {
                 self.phase = Phase::Unlink(at + 1);
-                let op = self.op(lane, OpKind::Remove, (self.stream.object(at), 0, 0), 0);
+                let op = Op::new(OpKind::Remove, lane, self.stream.object(at));
                 Some(self.launch(lane, op, Under::Commit, now, now))
             }
             Phase::Unlink(_) => {
@@ -86,7 +86,8 @@ impl State {
                 };
                 self.all_bytes += drawn.len;
                 let generation = self.generation();
-                let op = self.op(lane, OpKind::Read, (drawn.object, drawn.offset, drawn.len), generation);
+                let op = Op::new(OpKind::Read, lane, drawn.object).range(drawn.offset, drawn.len);
+                let op = op.generation(generation);
                 Some(self.launch(lane, op, Under::Compare, now, now))
             }
         }
@@ -113,7 +114,7 @@ impl State {
             self.phase = Phase::Commit(at + 1);
         }
         let object = self.stream.object(at);
-        Some(self.op(lane, OpKind::Commit, (object, 0, CommitKind::Full.code()), 0))
+        Some(Op { commit: CommitKind::Full, ..Op::new(OpKind::Commit, lane, object) })
     }
 
     /// A commit that is to be made although the window has ended.

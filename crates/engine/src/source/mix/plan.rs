@@ -1,7 +1,7 @@
 //! What the lanes of a mix have in common.
 
 use experiment::Access;
-use metrics::OpKind;
+use metrics::{OpChange, OpKind, OpSubject};
 
 use crate::access::Field;
 use crate::data_set::{Index, Place};
@@ -58,15 +58,14 @@ impl MixPlan {
         let rules = mix.book_rules();
         let total: f64 = mix.ops.iter().map(|op| op.weight).sum();
         let mut sum = 0.0;
-        let role = |kind| match kind {
-            OpKind::Write if rules.is_some() => Role::Book,
-            OpKind::Read | OpKind::Write | OpKind::Trim => Role::Blocks,
-            OpKind::Put if mix.puts_are_new() => Role::Make,
-            OpKind::Put if rules.is_some() => Role::Book,
-            OpKind::Put | OpKind::Get | OpKind::Stat | OpKind::List => Role::Items,
-            OpKind::Create => Role::Make,
-            OpKind::Remove | OpKind::Delete => Role::Remove,
-            OpKind::Commit => Role::Commit,
+        let role = |kind: OpKind| match (kind.traits().subject, kind.traits().changes) {
+            (OpSubject::Either, _) if mix.puts_are_new() => Role::Make,
+            (OpSubject::OwnMaking, _) if kind == OpKind::Create => Role::Make,
+            (OpSubject::OwnMaking, _) => Role::Remove,
+            (_, OpChange::Durability) => Role::Commit,
+            _ if kind.writes() && rules.is_some() => Role::Book,
+            _ if kind.is_of_ranges() => Role::Blocks,
+            _ => Role::Items,
         };
         let ops = mix.ops.iter().map(|weighted| {
             sum += weighted.weight / total;

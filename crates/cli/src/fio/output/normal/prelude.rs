@@ -1,7 +1,7 @@
 //! What fio prints before a run: a line a job, the version, how many begin; with `--client` each line once for each host.
 
 use experiment::{Cell, Directions, Job, Plan, SizeChoice, bare_host};
-use metrics::OpKind;
+use metrics::OpDirection;
 
 use super::super::json::FIO_VERSION;
 use super::super::numbers::{Unit, short};
@@ -67,9 +67,8 @@ fn sizes(choice: &SizeChoice) -> String {
 
 /// The name of `rw=` that stands for these operations.
 pub fn pattern(cell: &Cell, job: &Job) -> String {
-    let has = |kinds: &[OpKind]| cell.workload.ops.iter().any(|op| kinds.contains(&op.op));
-    let (read, write, trim) =
-        (has(&[OpKind::Read, OpKind::Get]), has(&[OpKind::Write, OpKind::Put]), has(&[OpKind::Trim]));
+    let does = |direction| cell.workload.does(|op| op.traits().direction == Some(direction));
+    let (read, write, trim) = (does(OpDirection::Read), does(OpDirection::Write), does(OpDirection::Trim));
     let name = match (read, write, trim) {
         _ if job.pattern.trim_then_write => "trimwrite",
         (true, true, _) => "rw",

@@ -1,0 +1,233 @@
+//! What an operation is, in one table: whoever must tell operations apart asks it.
+
+use crate::OpKind;
+
+/// What an operation does, and on what. `docs/adding-an-operation.md` says who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpTraits {
+    /// Data is read, written or given up; `None`: it moves no data, and gives none up.
+    pub direction: Option<OpDirection>,
+    /// Payload bytes count when it succeeds.
+    pub moves_bytes: bool,
+    /// What is different afterwards.
+    pub changes: OpChange,
+    /// How much of a file or object it is about.
+    pub extent: OpExtent,
+    /// Where its file or object comes from.
+    pub subject: OpSubject,
+    /// The shapes of data that have it.
+    pub of: OpShapes,
+}
+
+/// Which way data goes. `self as usize` indexes reads, writes, trims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpDirection {
+    /// From the target.
+    Read,
+    /// To the target.
+    Write,
+    /// Nowhere: the target may forget it.
+    Trim,
+}
+
+/// What an operation changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpChange {
+    /// Nothing.
+    Nothing,
+    /// Only how durable it is.
+    Durability,
+    /// What files or objects hold.
+    Content,
+    /// Which files or objects there are.
+    Names,
+}
+
+/// How much an operation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpExtent {
+    /// A range of bytes, of the workload's block sizes.
+    Range,
+    /// All bytes of an object.
+    Whole,
+    /// A file or object, whatever it holds.
+    Item,
+    /// Names.
+    Names,
+}
+
+/// Where the file or object of an operation comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpSubject {
+    /// The data set: it must be there.
+    DataSet,
+    /// The load makes it, and removes only what it made.
+    OwnMaking,
+    /// The load makes it when it removes such things too; otherwise it is of the data set, and written anew.
+    Either,
+    /// It needs none.
+    Nothing,
+}
+
+/// The shapes of data that an operation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpShapes {
+    /// Files of a directory.
+    pub files: bool,
+    /// Objects of a bucket.
+    pub objects: bool,
+    /// One block device.
+    pub device: bool,
+}
+
+const FILES: OpShapes = OpShapes { files: true, objects: false, device: false };
+const OBJECTS: OpShapes = OpShapes { files: false, objects: true, device: false };
+const FILES_AND_DEVICE: OpShapes = OpShapes { device: true, ..FILES };
+const FILES_AND_OBJECTS: OpShapes = OpShapes { objects: true, ..FILES };
+const ALL: OpShapes = OpShapes { files: true, objects: true, device: true };
+
+/// An operation that reads or looks, and so is the base of the others.
+const READS: OpTraits = OpTraits {
+    direction: Some(OpDirection::Read),
+    moves_bytes: true,
+    changes: OpChange::Nothing,
+    extent: OpExtent::Range,
+    subject: OpSubject::DataSet,
+    of: ALL,
+};
+const WRITES: OpTraits = OpTraits {
+    direction: Some(OpDirection::Write),
+    changes: OpChange::Content,
+    of: FILES_AND_DEVICE,
+    ..READS
+};
+const LOOKS: OpTraits = OpTraits { direction: None, moves_bytes: false, extent: OpExtent::Item, ..READS };
+const MAKES: OpTraits =
+    OpTraits { changes: OpChange::Names, subject: OpSubject::OwnMaking, of: FILES, ..LOOKS };
+
+impl OpKind {
+    /// What the operation is.
+    #[inline]
+    pub const fn traits(self) -> &'static OpTraits {
+        &TABLE[self as usize]
+    }
+
+    /// It reads payload bytes.
+    #[inline]
+    pub const fn reads(self) -> bool {
+        self.moves_bytes() && matches!(self.traits().direction, Some(OpDirection::Read))
+    }
+
+    /// It writes payload bytes.
+    #[inline]
+    pub const fn writes(self) -> bool {
+        self.moves_bytes() && matches!(self.traits().direction, Some(OpDirection::Write))
+    }
+
+    /// Payload bytes count when it succeeds.
+    #[inline]
+    pub const fn moves_bytes(self) -> bool {
+        self.traits().moves_bytes
+    }
+
+    /// It is about a range of bytes, of the workload's block sizes.
+    #[inline]
+    pub const fn is_of_ranges(self) -> bool {
+        matches!(self.traits().extent, OpExtent::Range)
+    }
+
+    /// It is about all bytes of an object.
+    #[inline]
+    pub const fn is_whole(self) -> bool {
+        matches!(self.traits().extent, OpExtent::Whole)
+    }
+
+    /// Files or objects, or what they hold, are different afterwards.
+    #[inline]
+    pub const fn changes_data(self) -> bool {
+        matches!(self.traits().changes, OpChange::Content | OpChange::Names)
+    }
+
+    /// It makes or removes files or objects of the load's own making.
+    #[inline]
+    pub const fn makes_or_removes(self) -> bool {
+        matches!(self.traits().subject, OpSubject::OwnMaking)
+    }
+
+    /// It works on the data set, which must be there.
+    #[inline]
+    pub const fn needs_data(self) -> bool {
+        matches!(self.traits().subject, OpSubject::DataSet)
+    }
+
+    /// Only objects have it.
+    pub const fn is_for_objects(self) -> bool {
+        !self.traits().of.files && !self.traits().of.device
+    }
+
+    /// Only files or devices have it.
+    pub const fn is_for_files(self) -> bool {
+        !self.traits().of.objects
+    }
+}
+
+/// In the order of [`OpKind::ALL`].
+const TABLE: [OpTraits; OpKind::COUNT] = {
+    let mut table = [LOOKS; OpKind::COUNT];
+    let mut at = 0;
+    while at < OpKind::COUNT {
+        table[at] = traits_of(OpKind::ALL[at]);
+        at += 1;
+    }
+    table
+};
+
+const fn traits_of(kind: OpKind) -> OpTraits {
+    match kind {
+        OpKind::Read => READS,
+        OpKind::Write => WRITES,
+        OpKind::Trim => OpTraits { direction: Some(OpDirection::Trim), moves_bytes: false, ..WRITES },
+        OpKind::Get => OpTraits { extent: OpExtent::Whole, of: OBJECTS, ..READS },
+        OpKind::Put => {
+            OpTraits { extent: OpExtent::Whole, subject: OpSubject::Either, of: OBJECTS, ..WRITES }
+        }
+        OpKind::Stat => LOOKS,
+        OpKind::List => {
+            OpTraits { extent: OpExtent::Names, subject: OpSubject::Nothing, of: FILES_AND_OBJECTS, ..LOOKS }
+        }
+        OpKind::Commit => OpTraits { changes: OpChange::Durability, of: FILES_AND_DEVICE, ..LOOKS },
+        OpKind::Create | OpKind::Remove => MAKES,
+        OpKind::Delete => OpTraits { direction: Some(OpDirection::Trim), of: OBJECTS, ..MAKES },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(holds: impl Fn(OpKind) -> bool) -> Vec<OpKind> {
+        OpKind::ALL.iter().copied().filter(|kind| holds(*kind)).collect()
+    }
+
+    #[test]
+    fn the_table_says_of_each_operation_what_it_is() {
+        use OpKind::{Commit, Create, Delete, Get, List, Put, Read, Remove, Stat, Trim, Write};
+        assert_eq!(all(OpKind::reads), [Read, Get]);
+        assert_eq!(all(OpKind::writes), [Write, Put]);
+        assert_eq!(all(OpKind::moves_bytes), [Read, Write, Put, Get]);
+        assert_eq!(all(OpKind::is_of_ranges), [Read, Write, Trim]);
+        assert_eq!(all(OpKind::is_whole), [Put, Get]);
+        assert_eq!(all(OpKind::changes_data), [Write, Create, Remove, Put, Delete, Trim]);
+        assert_eq!(all(OpKind::makes_or_removes), [Create, Remove, Delete]);
+        assert_eq!(all(OpKind::needs_data), [Read, Write, Commit, Stat, Get, Trim]);
+        assert_eq!(all(OpKind::is_for_objects), [Put, Get, Delete]);
+        assert_eq!(all(OpKind::is_for_files), [Write, Create, Commit, Remove, Trim]);
+        assert_eq!(
+            all(|kind| kind.traits().of.files),
+            [Read, Write, Create, Commit, Stat, Remove, List, Trim]
+        );
+        assert_eq!(all(|kind| kind.traits().of.objects), [Read, Stat, Put, Get, List, Delete]);
+        assert_eq!(all(|kind| kind.traits().of.device), [Read, Write, Commit, Stat, Trim]);
+        assert_eq!(all(|kind| kind.traits().direction == Some(OpDirection::Trim)), [Delete, Trim]);
+    }
+}
