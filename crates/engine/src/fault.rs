@@ -2,7 +2,7 @@
 
 use drivers::Sink;
 use experiment::Arrivals;
-use metrics::OpKind;
+use metrics::{OpExtent, OpKind};
 
 use crate::source::MOST_CHURNING_LANES;
 use crate::{DataSet, JobLoad, Mix, Schedule, StagePlan, Workload, Written};
@@ -50,9 +50,6 @@ impl StagePlan {
             | Workload::Check { block_bytes: 0, .. } => Some("the block size must be above zero"),
             Workload::Read { data_set, .. } if data_set.bytes() == 0 => {
                 Some("there is nothing to read: nothing was written")
-            }
-            Workload::Stat { data_set, .. } if data_set.objects() == 0 => {
-                Some("there is nothing to look at: nothing was written")
             }
             Workload::Fill { data_set, .. } => fill_fault(data_set),
             Workload::Visit { kind, .. } => visit_fault(*kind),
@@ -103,8 +100,7 @@ fn fill_fault(data_set: &DataSet) -> Option<&'static str> {
 }
 
 fn visit_fault(kind: OpKind) -> Option<&'static str> {
-    use OpKind::{Commit, Create, Delete, Remove, Stat};
-    let allowed = [Create, Commit, Stat, Remove, Delete].contains(&kind);
+    let allowed = kind.traits().extent == OpExtent::Item;
     (!allowed).then_some("a visit creates, commits, looks at, removes or deletes")
 }
 

@@ -61,6 +61,20 @@ impl Mix {
         }
     }
 
+    /// The kinds of operations that it may do.
+    pub(crate) fn kinds(&self) -> Vec<OpKind> {
+        let mut kinds: Vec<OpKind> = self.ops.iter().map(|op| op.op).collect();
+        if self.fsync_every > 0 || self.verify {
+            kinds.extend(self.has(OpKind::Write).then_some(OpKind::Commit));
+        }
+        if self.churns() {
+            // What is to be removed must be made first.
+            let objects = matches!(self.data_set.shape(), Shape::Objects { .. });
+            kinds.push(if objects { OpKind::Put } else { OpKind::Create });
+        }
+        kinds
+    }
+
     /// How changing content is kept track of.
     pub(crate) fn book_rules(&self) -> Option<Rules> {
         (self.verify && self.overwrites()).then(|| Rules {

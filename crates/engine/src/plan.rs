@@ -147,18 +147,6 @@ pub enum Workload {
         /// Which block comes next.
         order: Order,
     },
-    /// Attributes of what was written.
-    Stat {
-        /// What was written.
-        data_set: DataSet,
-        /// Which file or object comes next.
-        order: Order,
-    },
-    /// Removes what was written, each file or object once, whatever the stop rule.
-    Remove {
-        /// What was written.
-        data_set: DataSet,
-    },
     /// The same operation for ever, each lane on an object of its own.
     Repeat {
         /// The operation.
@@ -211,6 +199,35 @@ impl StagePlan {
             (Schedule::Closed, Workload::Job(load)) => load.has_times(),
             (Schedule::Closed, _) => false,
         }
+    }
+
+    /// The kinds of operations that it may do.
+    pub(crate) fn kinds(&self) -> Vec<OpKind> {
+        use OpKind::{Commit, Create, Get, Put, Read, Remove, Write};
+        let of = |shape: &Shape, objects: OpKind, others: &[OpKind]| match shape {
+            Shape::Objects { .. } => vec![objects],
+            Shape::Files { .. } | Shape::Device { .. } => others.to_vec(),
+        };
+        let mut kinds = match &self.workload {
+            Workload::Write { shape, .. } => of(shape, Put, &[Create, Write, Commit]),
+            Workload::Read { data_set, .. } | Workload::Check { data_set, .. } => {
+                of(&data_set.shape(), Get, &[Read])
+            }
+            Workload::Fill { data_set, .. } => of(&data_set.shape(), Put, &[Write, Commit]),
+            Workload::Repeat { kind, .. } | Workload::Visit { kind, .. } => vec![*kind],
+            Workload::Mix(mix) => mix.kinds(),
+            Workload::Job(load) => {
+                let mut kinds: Vec<OpKind> = load.ops.iter().map(|op| op.op).collect();
+                // What is written may be committed, read back, and removed between two passes.
+                kinds.extend([Read, Commit]);
+                kinds.extend(load.job.files.layout.unlink_each_loop.then_some(Remove));
+                kinds.extend((!load.replay.is_empty()).then_some(Write));
+                kinds
+            }
+        };
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     /// All lanes of all workers.

@@ -33,6 +33,8 @@ pub(crate) struct Recorder<'a> {
     phase: Phase,
     window: Window,
     open_loop: bool,
+    /// Where the statistics of each kind are in an interval: [`Interval::ops`].
+    places: [u8; OpKind::COUNT],
     /// Where the current interval ends: an operation that ends here or later belongs to another.
     cut_ns: u64,
     current: Interval,
@@ -63,17 +65,22 @@ pub(crate) struct Measured {
 }
 
 impl<'a> Recorder<'a> {
-    pub(crate) fn new(window: Window, open_loop: bool, handover: Handover<'a>) -> Self {
+    /// Counts operations of these kinds without allocating.
+    pub(crate) fn new(window: Window, (kinds, open_loop): (&[OpKind], bool), handover: Handover<'a>) -> Self {
+        let mut places = [u8::MAX; OpKind::COUNT];
+        kinds.iter().zip(0..).for_each(|(kind, place)| places[*kind as usize] = place);
+        let total = Interval::with_room(kinds, open_loop);
         Recorder {
             phase: Phase::Ramp,
             window,
             open_loop,
             cut_ns: window.start_ns,
-            current: Interval::default(),
+            places,
+            current: Interval::with_room(kinds, open_loop),
             last_end_ns: window.start_ns,
             cpu_start_ns: 0,
             handover,
-            measured: Measured::default(),
+            measured: Measured { total, ..Measured::default() },
         }
     }
 
@@ -96,7 +103,7 @@ impl<'a> Recorder<'a> {
     ) -> bool {
         debug_assert!(end < self.cut_ns, "the window is advanced before an operation is counted");
         self.last_end_ns = end;
-        let stats = stats_of(&mut self.current, op.kind, self.open_loop);
+        let stats = self.stats_of(op.kind);
         match result {
             Ok(done) => {
                 stats.ok += 1;
@@ -108,9 +115,32 @@ impl<'a> Recorder<'a> {
                     response.record(end - intended);
                 }
             }
-            Err(error) => count_error(stats, error, &mut self.measured.samples),
+            Err(error) => {
+                count_error(stats, error);
+                note_error(error, &mut self.measured.samples);
+            }
         }
         self.phase == Phase::Window
+    }
+
+    #[inline]
+    fn stats_of(&mut self, kind: OpKind) -> &mut OpStats {
+        let place = usize::from(self.places[kind as usize]);
+        if self.current.ops.get(place).is_none_or(|(there, _)| *there != kind) {
+            return self.make_room(kind);
+        }
+        &mut self.current.ops[place].1
+    }
+
+    /// Of a kind that the plan did not promise.
+    #[cold]
+    fn make_room(&mut self, kind: OpKind) -> &mut OpStats {
+        let known = self.current.op(kind).is_some();
+        let stats = self.current.op_mut(kind);
+        if !known {
+            stats.response = self.open_loop.then(Box::default);
+        }
+        stats
     }
 
     /// Keeps the place of data that was not what was written; its number, unless there are enough.
@@ -141,7 +171,10 @@ impl<'a> Recorder<'a> {
                 stats.retries += u64::from(done.retries);
                 stats.service.record(end - start);
             }
-            Err(error) => count_error(stats, error, &mut self.measured.samples),
+            Err(error) => {
+                count_error(stats, error);
+                note_error(error, &mut self.measured.samples);
+            }
         }
         let settled = end.saturating_sub(self.window.end_ns);
         self.measured.settled_ns = self.measured.settled_ns.max(settled);
@@ -240,24 +273,15 @@ impl<'a> Recorder<'a> {
     }
 }
 
-#[inline]
-fn stats_of(interval: &mut Interval, kind: OpKind, open_loop: bool) -> &mut OpStats {
-    if interval.op(kind).is_none() {
-        make_room(interval, kind, open_loop);
-    }
-    interval.op_mut(kind)
-}
-
 #[cold]
-fn make_room(interval: &mut Interval, kind: OpKind, open_loop: bool) {
-    interval.op_mut(kind).response = open_loop.then(Box::default);
-}
-
-#[cold]
-fn count_error(stats: &mut OpStats, error: &OpError, samples: &mut Samples) {
+fn count_error(stats: &mut OpStats, error: &OpError) {
     stats.errors[error.kind as usize] += 1;
     stats.rpcs += u64::from(error.rpcs);
     stats.retries += u64::from(error.retries);
+}
+
+#[cold]
+fn note_error(error: &OpError, samples: &mut Samples) {
     // Of those the places are kept, and more is said of each.
     if error.kind != ErrorKind::Corrupt {
         samples.add(error.kind, &error.detail);

@@ -139,7 +139,8 @@ impl<'a> Crew<'a> {
         let (empty, empties) = sync_channel(spares(self.plan));
         let (see, seen) = channel();
         for _ in 0..spares(self.plan) {
-            empty.try_send(Interval::default()).expect("the channel was made for as many");
+            let spare = Interval::with_room(&self.plan.kinds(), self.plan.is_open_loop());
+            empty.try_send(spare).expect("the channel was made for as many");
         }
         let sender = sender.clone();
         let (plan, stop) = (self.plan, self.stop);

@@ -135,7 +135,7 @@ impl<D: Driver> Connected<D> {
         let shared = Shared {
             reactor,
             look: &|now, end_ns| edges.look(now, end_ns),
-            recorder: RefCell::new(Recorder::new(window, plan.is_open_loop(), handover)),
+            recorder: RefCell::new(Recorder::new(window, (&plan.kinds(), plan.is_open_loop()), handover)),
             pacer,
             tracer: plan.beside.trace.as_ref().map(|way| RefCell::new(Tracer::new(way, worker, start_ns))),
             stop,

@@ -252,7 +252,8 @@ fn files_come_and_go_in_the_lanes_own_range() {
     assert!(result.written.is_uniform(5), "the files that were there have not changed");
     // What is left is removed like any other data set.
     let count = left.len();
-    let (ops, _) = ask(Workload::Remove { data_set: result.data_set }, 1, 2, StopRule::Window);
+    let (ops, _) =
+        ask(Workload::Visit { data_set: result.data_set, kind: OpKind::Remove }, 1, 2, StopRule::Window);
     assert_eq!((ops.len(), ops.iter().map(|op| op.object).collect::<BTreeSet<_>>()), (count, left));
 }
 

@@ -146,8 +146,8 @@ fn objects_are_put_fetched_looked_at_and_deleted_whole() {
     assert!(driver.asked().iter().all(|op| (op.kind, op.offset, op.len) == (OpKind::Put, 0, 25)));
     let once = StagePlan { lanes_per_worker: 5, stop: StopRule::Exhausted, ..plan() };
     let read = Workload::Read { data_set: data_set.clone(), block_bytes: None, order: Order::Sequential };
-    let stat = Workload::Stat { data_set: data_set.clone(), order: Order::Sequential };
-    let remove = Workload::Remove { data_set: data_set.clone() };
+    let stat = Workload::Visit { data_set: data_set.clone(), kind: OpKind::Stat };
+    let remove = Workload::Visit { data_set: data_set.clone(), kind: OpKind::Delete };
     let written: BTreeSet<u64> = data_set.sizes().map(|(object, _)| object).collect();
     for (workload, kind) in [(read, OpKind::Get), (stat, OpKind::Stat), (remove, OpKind::Delete)] {
         let ops = asked(&StagePlan { workload, ..once.clone() });
@@ -162,7 +162,7 @@ fn objects_are_put_fetched_looked_at_and_deleted_whole() {
 #[test]
 fn removal_visits_each_file_once_whatever_the_stop_rule() {
     let (data_set, _) = written(FILES, 12 * 40);
-    let ops = asked(&StagePlan { workload: Workload::Remove { data_set }, ..plan() });
+    let ops = asked(&StagePlan { workload: Workload::Visit { data_set, kind: OpKind::Remove }, ..plan() });
     assert!(ops.iter().all(|op| op.kind == OpKind::Remove));
     assert_eq!(ops.iter().map(|op| op.object).collect::<BTreeSet<_>>().len(), 12);
     assert_eq!(ops.len(), 12);

@@ -1,7 +1,11 @@
 //! Latency histograms: 1 ns to 48 h with three significant digits, mergeable without loss.
 //!
-//! The range is fixed so that recording never allocates and never fails; the structure is an
-//! `HdrHistogram` (Tene, <http://hdrhistogram.org>).
+//! The range is fixed so that recording never fails, and never allocates once there is room; the structure is an
+//! `HdrHistogram` (Tene, <http://hdrhistogram.org>). An empty histogram takes no memory, and one that came from elsewhere only
+//! what its values need.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -12,9 +16,25 @@ use serde::{Deserialize, Serialize};
 /// The longest latency kept apart, in nanoseconds (48 hours); longer ones are counted there.
 pub const MAX_NS: u64 = 48 * 3600 * 1_000_000_000;
 
+/// Most values that are kept as a list: 128 KiB, where all counts take 312 KiB.
+const MAX_LISTED: usize = 8192;
+
 /// A histogram of latencies in nanoseconds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Histogram(Hdr<u64>);
+#[derive(Clone, Debug, Default)]
+pub struct Histogram(Counts);
+
+/// How the counts are kept. All forms say the same to everybody else.
+#[derive(Clone, Debug, Default)]
+enum Counts {
+    /// There are none.
+    #[default]
+    Nothing,
+    /// Values in rising order, as the histogram tells them apart, and how often each was counted. The histograms of many
+    /// hosts are kept so.
+    Listed(Vec<(u64, u64)>),
+    /// Room for every value: what is recorded into.
+    All(Box<Hdr<u64>>),
+}
 
 /// A serialised histogram could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,74 +48,188 @@ impl std::fmt::Display for HistogramError {
 
 impl std::error::Error for HistogramError {}
 
-impl Default for Histogram {
-    fn default() -> Self {
-        Self::new()
+/// Room for every value.
+fn room() -> Box<Hdr<u64>> {
+    Box::new(Hdr::new_with_bounds(1, MAX_NS, 3).expect("the bounds are constants that are valid"))
+}
+
+/// The same values with room for every one.
+fn listed(values: &[(u64, u64)]) -> Box<Hdr<u64>> {
+    let mut all = room();
+    for (value, count) in values {
+        all.saturating_record_n(*value, *count);
+    }
+    all
+}
+
+/// Adds one list to another; both are in rising order.
+fn merged(one: &[(u64, u64)], other: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut sum = Vec::with_capacity(one.len().max(other.len()));
+    let (mut one, mut other) = (one, other);
+    while let ([a, one_left @ ..], [b, other_left @ ..]) = (one, other) {
+        match a.0.cmp(&b.0) {
+            Ordering::Less => {
+                sum.push(*a);
+                one = one_left;
+            }
+            Ordering::Greater => {
+                sum.push(*b);
+                other = other_left;
+            }
+            Ordering::Equal => {
+                sum.push((a.0, a.1.saturating_add(b.1)));
+                (one, other) = (one_left, other_left);
+            }
+        }
+    }
+    sum.extend_from_slice(one);
+    sum.extend_from_slice(other);
+    sum
+}
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.counts().eq(other.counts())
     }
 }
 
 impl Histogram {
-    /// An empty histogram.
+    /// An empty histogram, which takes no memory.
     pub fn new() -> Self {
-        Self(Hdr::new_with_bounds(1, MAX_NS, 3).expect("the bounds are constants that are valid"))
+        Self::default()
     }
 
-    /// Counts one latency, in nanoseconds.
+    /// An empty histogram with room for every value, so that recording allocates nothing.
+    pub fn with_room() -> Self {
+        Self(Counts::All(room()))
+    }
+
+    /// Counts one latency, in nanoseconds. The first in a histogram without room makes it.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
-        self.0.saturating_record(latency_ns);
+        match &mut self.0 {
+            Counts::All(all) => all.saturating_record(latency_ns),
+            _ => self.make_room().saturating_record(latency_ns),
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self) -> &mut Hdr<u64> {
+        let all = match std::mem::take(&mut self.0) {
+            Counts::Nothing => room(),
+            Counts::Listed(values) => listed(&values),
+            Counts::All(all) => all,
+        };
+        self.0 = Counts::All(all);
+        match &mut self.0 {
+            Counts::All(all) => all,
+            Counts::Nothing | Counts::Listed(_) => unreachable!("there is room now"),
+        }
     }
 
     /// Adds all that another histogram counted.
     pub fn merge(&mut self, other: &Histogram) {
-        if !other.0.is_empty() {
-            self.0.add(&other.0).expect("both have the same bounds");
+        match (&mut self.0, &other.0) {
+            (_, Counts::Nothing) => {}
+            (_, Counts::All(theirs)) if theirs.is_empty() => {}
+            (Counts::All(mine), Counts::All(theirs)) => {
+                mine.add(&**theirs).expect("both have the same bounds");
+            }
+            (Counts::All(mine), Counts::Listed(values)) => {
+                values.iter().for_each(|(value, count)| mine.saturating_record_n(*value, *count));
+            }
+            (Counts::Nothing, theirs) => self.0 = theirs.clone(),
+            (Counts::Listed(mine), Counts::Listed(theirs)) => {
+                let sum = merged(mine, theirs);
+                let long = sum.len() > MAX_LISTED;
+                self.0 = Counts::Listed(sum);
+                if long {
+                    self.make_room();
+                }
+            }
+            (Counts::Listed(_), Counts::All(theirs)) => {
+                self.make_room().add(&**theirs).expect("both have the same bounds");
+            }
         }
     }
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
-        // Writing zeros over zeros would make memory resident that was never used.
-        if !self.0.is_empty() {
-            self.0.reset();
+        match &mut self.0 {
+            // Writing zeros over zeros would make memory resident that was never used.
+            Counts::All(all) if !all.is_empty() => all.reset(),
+            Counts::Listed(values) => values.clear(),
+            Counts::All(_) | Counts::Nothing => {}
+        }
+    }
+
+    /// The same in a form that is asked.
+    fn all(&self) -> Option<Cow<'_, Hdr<u64>>> {
+        match &self.0 {
+            Counts::Nothing => None,
+            Counts::Listed(values) => (!values.is_empty()).then(|| Cow::Owned(*listed(values))),
+            Counts::All(all) => (!all.is_empty()).then_some(Cow::Borrowed(&**all)),
         }
     }
 
     /// How many latencies were counted.
     pub fn count(&self) -> u64 {
-        self.0.len()
+        match &self.0 {
+            Counts::Nothing => 0,
+            Counts::Listed(values) => {
+                values.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
+            }
+            Counts::All(all) => all.len(),
+        }
     }
 
     /// The latency in nanoseconds below which the share `quantile` (0 to 1) of all lie; 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
-        if self.0.is_empty() { 0 } else { self.0.value_at_quantile(quantile).min(self.max_ns()) }
+        self.all().map_or(0, |all| all.value_at_quantile(quantile).min(all.max()))
     }
 
     /// The longest latency, in nanoseconds, within the resolution; 0 when empty.
     pub fn max_ns(&self) -> u64 {
-        if self.0.is_empty() { 0 } else { self.0.max() }
+        self.all().map_or(0, |all| all.max())
     }
 
     /// The shortest latency, in nanoseconds, within the resolution; 0 when empty.
     pub fn min_ns(&self) -> u64 {
-        if self.0.is_empty() { 0 } else { self.0.min() }
+        self.all().map_or(0, |all| all.min())
     }
 
     /// The mean latency in nanoseconds; 0 when empty.
     pub fn mean_ns(&self) -> f64 {
-        if self.0.is_empty() { 0.0 } else { self.0.mean() }
+        self.all().map_or(0.0, |all| all.mean())
     }
 
     /// Each latency that was counted, as its histogram keeps it, and how often; in rising order, in nanoseconds.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
+        let (listed, all) = match &self.0 {
+            Counts::Nothing => (None, None),
+            Counts::Listed(values) => (Some(values), None),
+            Counts::All(all) => (None, Some(all)),
+        };
+        let steps = all.into_iter().flat_map(|all| all.iter_recorded());
+        let steps = steps.map(|step| (step.value_iterated_to(), step.count_at_value()));
+        listed.into_iter().flatten().copied().chain(steps)
     }
 
     /// The portable binary form (`HdrHistogram` V2).
     pub fn to_bytes(&self) -> Vec<u8> {
+        let all = self.all().unwrap_or_else(|| Cow::Owned(*room()));
         let mut out = Vec::new();
-        V2Serializer::new().serialize(&self.0, &mut out).expect("writing to memory cannot fail");
+        V2Serializer::new().serialize(&all, &mut out).expect("writing to memory cannot fail");
         out
+    }
+
+    /// The same in no more memory than its values need.
+    #[must_use]
+    pub fn packed(self) -> Self {
+        let Counts::All(_) = &self.0 else { return self };
+        let mut values = Vec::with_capacity(self.counts().count());
+        values.extend(self.counts());
+        if values.len() > MAX_LISTED { self } else { Self(Counts::Listed(values)) }
     }
 
     /// Reads what [`Histogram::to_bytes`] wrote.
@@ -104,16 +238,16 @@ impl Histogram {
     /// When the bytes are not a histogram, or hold values that do not fit this one's range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, HistogramError> {
         let read = read_any(bytes)?;
-        let mut out = Self::new();
-        out.0.add(&read).map_err(|e| HistogramError(e.to_string()))?;
-        Ok(out)
+        let mut all = room();
+        all.add(&read).map_err(|e| HistogramError(e.to_string()))?;
+        Ok(Self(Counts::All(all)))
     }
 }
 
 /// The text form is the portable binary form in base64.
 impl Serialize for Histogram {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.is_empty() {
+        if self.count() == 0 {
             return serializer.serialize_str("");
         }
         serializer.serialize_str(&BASE64.encode(self.to_bytes()))
@@ -130,7 +264,8 @@ impl<'de> Deserialize<'de> for Histogram {
         if !has_own_bounds(&bytes) {
             return Err(serde::de::Error::custom("a histogram of other bounds"));
         }
-        read_any(&bytes).map(Self).map_err(serde::de::Error::custom)
+        let all = read_any(&bytes).map_err(serde::de::Error::custom)?;
+        Ok(Self(Counts::All(Box::new(all))).packed())
     }
 }
 

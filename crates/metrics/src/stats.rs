@@ -115,6 +115,16 @@ fn once_each<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(OpKind, 
 }
 
 impl Interval {
+    /// An interval with room for these kinds, so that counting them allocates nothing; with response times in an open loop.
+    pub fn with_room(kinds: &[OpKind], open_loop: bool) -> Self {
+        let room = || OpStats {
+            service: Histogram::with_room(),
+            response: open_loop.then(|| Box::new(Histogram::with_room())),
+            ..OpStats::default()
+        };
+        Interval { ops: kinds.iter().map(|kind| (*kind, room())).collect(), ..Interval::default() }
+    }
+
     /// The statistics of one kind, if it occurred.
     #[inline]
     pub fn op(&self, kind: OpKind) -> Option<&OpStats> {

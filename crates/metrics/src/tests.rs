@@ -216,3 +216,57 @@ proptest! {
         prop_assert_eq!(parts, histogram(&all));
     }
 }
+
+/// However the counts are kept, the answers are the same to the last bit.
+fn assert_same(one: &Histogram, other: &Histogram) {
+    assert_eq!(one, other);
+    assert_eq!(one.counts().collect::<Vec<_>>(), other.counts().collect::<Vec<_>>());
+    assert_eq!((one.count(), one.min_ns(), one.max_ns()), (other.count(), other.min_ns(), other.max_ns()));
+    assert_eq!(one.mean_ns().to_bits(), other.mean_ns().to_bits());
+    for quantile in [0.0, 0.1, 0.5, 0.9, 0.99, 0.9999, 1.0] {
+        assert_eq!(one.quantile_ns(quantile), other.quantile_ns(quantile), "quantile {quantile}");
+    }
+    assert_eq!(one.to_bytes(), other.to_bytes());
+}
+
+#[test]
+fn an_empty_histogram_is_empty_in_every_form() {
+    let mut cleared = histogram(&[5, 6]);
+    cleared.clear();
+    for empty in [Histogram::with_room(), cleared, Histogram::with_room().packed()] {
+        assert_same(&empty, &Histogram::new());
+    }
+}
+
+#[test]
+fn idle_statistics_take_no_room() {
+    assert!(size_of::<OpStats>() <= 256, "{}", size_of::<OpStats>());
+    let interval = Interval::with_room(&[OpKind::Read, OpKind::Write], true);
+    assert_eq!(interval.ops.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [OpKind::Read, OpKind::Write]);
+    assert!(interval.ops.iter().all(|(_, stats)| stats.is_empty() && stats.response.is_some()));
+}
+
+proptest! {
+    /// Values in any range, merged in any forms, in any order, and sent to elsewhere and back.
+    #[test]
+    fn all_forms_of_a_histogram_say_the_same(
+        lists in prop::collection::vec((prop::collection::vec(1u64..100_000_000_000, 0..300), any::<bool>()), 1..6),
+    ) {
+        let all: Vec<u64> = lists.iter().flat_map(|(values, _)| values.iter().copied()).collect();
+        let whole = histogram(&all);
+        let mut sum = Histogram::new();
+        for (values, packed) in &lists {
+            let part = histogram(values);
+            sum.merge(&if *packed { part.packed() } else { part });
+        }
+        assert_same(&sum, &whole);
+        assert_same(&whole.clone().packed(), &whole);
+        let back = Histogram::from_bytes(&whole.to_bytes()).unwrap();
+        assert_same(&back, &whole);
+        let mut more = back.packed();
+        more.record(7);
+        let mut expected = whole;
+        expected.record(7);
+        assert_same(&more, &expected);
+    }
+}

@@ -325,7 +325,5 @@ pub(super) async fn trim(session: &FileSession, op: &Op) -> Result<Done, Fault> 
         _ => file.allocate(Space::Punch, op.offset, op.len).await,
     };
     result.map_err(|e| refused(session, op, &e))?;
-    // Jobs count what they trim, as fio does.
-    let bytes = if matches!(session.config.place, Place::Named(_)) { op.len } else { 0 };
-    Ok(Done { bytes, rpcs: 1, ..Done::default() })
+    Ok(Done { rpcs: 1, ..Done::default() })
 }

@@ -76,9 +76,7 @@ impl<'p> Sources<'p> {
             Workload::Read { data_set, block_bytes, .. } => {
                 Some(data_set.blocks(block_bytes.unwrap_or(data_set.shape().item_bytes())))
             }
-            Workload::Stat { data_set, .. }
-            | Workload::Remove { data_set }
-            | Workload::Visit { data_set, .. } => Some(data_set.items()),
+            Workload::Visit { data_set, .. } => Some(data_set.items()),
             Workload::Fill { data_set, block_bytes, .. } => Some(data_set.units(*block_bytes)),
             Workload::Check { data_set, block_bytes, written } => {
                 Some(data_set.units(written.block_bytes().unwrap_or(*block_bytes)))
@@ -126,16 +124,6 @@ impl<'p> Sources<'p> {
                     Shape::Objects { .. } => OpKind::Get,
                 };
                 Source::Visit(self.visitor(number, lane, kind, *order, repeat))
-            }
-            Workload::Stat { order, .. } => {
-                Source::Visit(self.visitor(number, lane, OpKind::Stat, *order, repeat))
-            }
-            Workload::Remove { data_set } => {
-                let kind = match data_set.shape() {
-                    Shape::Files { .. } | Shape::Device { .. } => OpKind::Remove,
-                    Shape::Objects { .. } => OpKind::Delete,
-                };
-                Source::Visit(self.visitor(number, lane, kind, Order::Sequential, false))
             }
             Workload::Repeat { kind, bytes } => {
                 let object = first_object(worker, lane);
