@@ -140,7 +140,8 @@ impl Histogram {
             }
             (Counts::Nothing, theirs) => self.0 = theirs.clone(),
             (Counts::Listed(mine), Counts::Listed(theirs)) => {
-                let sum = merged(mine, theirs);
+                let mut sum = merged(mine, theirs);
+                sum.shrink_to_fit();
                 let long = sum.len() > MAX_LISTED;
                 self.0 = Counts::Listed(sum);
                 if long {
@@ -264,8 +265,11 @@ impl<'de> Deserialize<'de> for Histogram {
         if !has_own_bounds(&bytes) {
             return Err(serde::de::Error::custom("a histogram of other bounds"));
         }
-        let all = read_any(&bytes).map_err(serde::de::Error::custom)?;
-        Ok(Self(Counts::All(Box::new(all))).packed())
+        let values = read_listed(&bytes).map_err(serde::de::Error::custom)?;
+        if values.len() <= MAX_LISTED {
+            return Ok(Self(Counts::Listed(values)));
+        }
+        Ok(Self(Counts::All(listed(&values))))
     }
 }
 
@@ -274,14 +278,72 @@ fn read_any(bytes: &[u8]) -> Result<Hdr<u64>, HistogramError> {
     Deserializer::new().deserialize(&mut bytes).map_err(|e| HistogramError(e.to_string()))
 }
 
+/// Sub-buckets of the first bucket, and of each further one: what three significant digits need.
+const FIRST: u64 = 2048;
+const EACH: u64 = FIRST / 2;
+
+/// The counts of the portable form of our own bounds, without room for every value: a thousand hosts send them every second. They
+/// are zigzag LEB128 numbers of at most nine bytes, a negative one being a run of zeros (HdrHistogram, V2 encoding).
+fn read_listed(bytes: &[u8]) -> Result<Vec<(u64, u64)>, HistogramError> {
+    let wrong = |text: &str| HistogramError(text.to_owned());
+    let mut payload = bytes[HEADER..].iter();
+    let (mut values, mut index) = (Vec::new(), 0_u64);
+    while !payload.as_slice().is_empty() {
+        let mut raw = 0_u64;
+        for at in 0..9 {
+            let byte = *payload.next().ok_or_else(|| wrong("it ends within a number"))?;
+            let bits = if at == 8 { byte } else { byte & 0x7F };
+            raw |= u64::from(bits) << (7 * at);
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        let number = (raw >> 1) as i64 ^ -((raw & 1) as i64);
+        if number < 0 {
+            index = index.saturating_add(number.unsigned_abs());
+            continue;
+        }
+        let value = highest_of(index).filter(|value| *value <= highest_of_all());
+        let value = value.ok_or_else(|| wrong("it counts a value beyond its bounds"))?;
+        if number > 0 {
+            values.push((value, number.unsigned_abs()));
+        }
+        index += 1;
+    }
+    values.shrink_to_fit();
+    Ok(values)
+}
+
+/// The highest value that is counted at an index: buckets, each twice as wide as the one before.
+fn highest_of(index: u64) -> Option<u64> {
+    if index < FIRST {
+        return Some(index);
+    }
+    let bucket = u32::try_from(index / EACH - 1).ok().filter(|bucket| *bucket < 48)?;
+    let within = index % EACH + EACH;
+    Some(((within + 1) << bucket) - 1)
+}
+
+/// The highest value that can be counted, with what is counted as the same.
+fn highest_of_all() -> u64 {
+    MAX_NS.next_power_of_two() - 1
+}
+
+/// Length of the portable form's header.
+const HEADER: usize = 40;
+
 /// The portable form says its length and its bounds (digits, lowest and highest value) at fixed places. Other ones may ask for
 /// any amount of memory.
 fn has_own_bounds(bytes: &[u8]) -> bool {
-    const HEADER: usize = 40;
+    const START: std::ops::Range<usize> = 0..4;
+    const SHIFT: std::ops::Range<usize> = 8..12;
     const LENGTH: std::ops::Range<usize> = 4..8;
     const BOUNDS: std::ops::Range<usize> = 12..32;
     static OWN: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     let own = OWN.get_or_init(|| Histogram::new().to_bytes());
     let length = bytes.len().checked_sub(HEADER).and_then(|length| u32::try_from(length).ok());
-    length.is_some_and(|length| bytes[LENGTH] == length.to_be_bytes() && bytes[BOUNDS] == own[BOUNDS])
+    let same = |range: std::ops::Range<usize>| bytes[range.clone()] == own[range];
+    length.is_some_and(|length| {
+        bytes[LENGTH] == length.to_be_bytes() && same(START) && same(SHIFT) && same(BOUNDS)
+    })
 }

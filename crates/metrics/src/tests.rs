@@ -246,7 +246,38 @@ fn idle_statistics_take_no_room() {
     assert!(interval.ops.iter().all(|(_, stats)| stats.is_empty() && stats.response.is_some()));
 }
 
+/// What another process makes of what is sent.
+fn received(bytes: &[u8]) -> Result<Histogram, serde::de::value::Error> {
+    use base64::Engine;
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    let text = base64::engine::general_purpose::STANDARD.encode(bytes);
+    Histogram::deserialize(text.into_deserializer())
+}
+
+#[test]
+fn what_is_received_is_read_to_the_last_bit_or_refused() {
+    let edges = [0, 1, 2047, 2048, 2049, 4095, 4096, 1 << 40, (1 << 47) - 1, 48 * HOUR_NS, u64::MAX];
+    let mut whole = histogram(&edges);
+    (0..5_000_000).step_by(97).for_each(|value| whole.record(value));
+    let bytes = whole.to_bytes();
+    assert_same(&received(&bytes).unwrap(), &whole);
+    let long = histogram(&(0..40_000_000).step_by(211).collect::<Vec<_>>());
+    assert_same(&received(&long.to_bytes()).unwrap(), &long);
+    // A number that is cut off, and a run of zeros beyond all buckets.
+    let with_length = |mut bytes: Vec<u8>| {
+        let length = (bytes.len() - 40) as u32;
+        bytes[4..8].copy_from_slice(&length.to_be_bytes());
+        bytes
+    };
+    assert!(received(&with_length([&bytes[..], &[0x81]].concat())).is_err());
+    let beyond = [&bytes[..40], &[0xFF, 0xFF, 0xFF, 0x7F, 2]].concat();
+    assert!(received(&with_length(beyond)).is_err());
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// Values in any range, merged in any forms, in any order, and sent to elsewhere and back.
     #[test]
     fn all_forms_of_a_histogram_say_the_same(
@@ -261,7 +292,8 @@ proptest! {
         }
         assert_same(&sum, &whole);
         assert_same(&whole.clone().packed(), &whole);
-        let back = Histogram::from_bytes(&whole.to_bytes()).unwrap();
+        assert_same(&Histogram::from_bytes(&whole.to_bytes()).unwrap(), &whole);
+        let back = received(&whole.to_bytes()).unwrap();
         assert_same(&back, &whole);
         let mut more = back.packed();
         more.record(7);

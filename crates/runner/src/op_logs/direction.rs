@@ -5,12 +5,7 @@ use metrics::OpKind;
 /// Reads, writes, trims.
 pub const COUNT: usize = 3;
 
-/// The direction of an operation; `None`: it moves no data.
+/// The direction of an operation; `None`: it neither moves data nor gives it up.
 pub fn of_kind(kind: OpKind) -> Option<usize> {
-    match kind {
-        OpKind::Read | OpKind::Get => Some(0),
-        OpKind::Write | OpKind::Put => Some(1),
-        OpKind::Trim => Some(2),
-        _ => None,
-    }
+    kind.traits().direction.map(|direction| direction as usize)
 }

@@ -4,8 +4,6 @@
 //! 20 % of the average and a slope of at most 10 % of it *a sample*. The formulas are in [`crate::storperf`]. The slope
 //! test is weak: four or more samples within the range cannot fail it.
 
-use metrics::OpKind;
-
 use super::{Look, floor_criteria};
 use crate::history::History;
 use crate::numbers::share;
