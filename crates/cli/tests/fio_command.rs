@@ -190,7 +190,7 @@ steady: none
     let experiment = lab.cells()[0].result.clone().unwrap();
     let open = |result: &store::CellResult| result.open_loop.unwrap();
     assert_eq!(open(&job), open(&experiment));
-    assert_eq!((open(&job).missed_starts, open(job).shed), (18_000, 0));
+    assert_eq!((open(&job).missed_starts, open(&job).shed), (18_000, 0));
     assert_eq!(job.verdict, experiment.verdict);
     assert_eq!(job.verdict.validity, store::Validity::Warn);
     let waiting =

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use engine::Left;
-use experiment::{Arrivals, Cell, ErrorPolicy, SteadyRule};
+use experiment::{Cell, ErrorPolicy, SteadyRule};
 use fleet::Act;
 use host::load;
 use metrics::ErrorKind;
@@ -179,7 +179,6 @@ fn after_load(
 /// The load of a cell, measured once or several times.
 struct Load {
     measured: Measured,
-    arrivals: Arrivals,
     points: Vec<store::StudyPoint>,
     found: Option<f64>,
     failed: u64,
@@ -200,7 +199,6 @@ fn run_load(
             stages: measured.stages(cell.stages.warm_up_s),
             failed: measured.failed(),
             interrupted: measured.interrupted,
-            arrivals: cell.workload.arrivals.clone(),
             points: Vec::new(),
             found: None,
             measured,
@@ -216,7 +214,6 @@ fn run_load(
     found.best.steady.reason = found.summary;
     Ok(Load {
         measured: found.best,
-        arrivals: found.best_arrivals,
         points: found.points,
         found: found.rate,
         failed: found.failed,

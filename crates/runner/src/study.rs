@@ -30,8 +30,6 @@ pub struct Found {
     pub rate: Option<f64>,
     /// The measurement that stands for the cell.
     pub best: Measured,
-    /// The rate of that.
-    pub best_arrivals: Arrivals,
     /// All measurements' failed operations.
     pub failed: u64,
     /// In one line.
@@ -85,8 +83,8 @@ pub fn carry_out(
         }
         Err(fault) => return Err(fault),
     };
-    let Some((best, best_arrivals, _)) = trials.best else { return Err(Fault::Interrupted) };
-    Ok(Found { points: trials.made, rate, best, best_arrivals, failed: trials.failed, summary, interrupted })
+    let Some((best, _)) = trials.best else { return Err(Fault::Interrupted) };
+    Ok(Found { points: trials.made, rate, best, failed: trials.failed, summary, interrupted })
 }
 
 /// The measurements of a study so far.
@@ -101,7 +99,7 @@ struct Trials<'a> {
     goal: Option<&'a Gate>,
     made: Vec<StudyPoint>,
     /// With its rate, and whether it held.
-    best: Option<(Measured, Arrivals, bool)>,
+    best: Option<(Measured, bool)>,
     failed: u64,
 }
 
@@ -173,7 +171,7 @@ impl Trials<'_> {
             Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
             _ => 0.0,
         };
-        let task = Task::trial(self.cell, self.site, self.ready, trial, arrivals.clone(), self.seconds);
+        let task = Task::trial(self.cell, self.site, self.ready, trial, arrivals, self.seconds);
         let measured = measure(self.context, &task, self.group, &mut self.place)?;
         let goal_holds =
             self.goal.is_none_or(|goal| gates::judge_one(goal, gates::of_op(goal, &measured.figures)).passed);
@@ -194,13 +192,13 @@ impl Trials<'_> {
         let ended_by_errors = measured.ended_by_errors(self.cell.errors);
         // A rate that held stands for the cell, the highest of them; else the most that was done.
         let holds = point.held && offered > 0.0;
-        let better = self.best.as_ref().is_none_or(|(best, _, best_holds)| match (holds, *best_holds) {
+        let better = self.best.as_ref().is_none_or(|(best, best_holds)| match (holds, *best_holds) {
             (true, false) => true,
             (false, true) => false,
             _ => point.ops_per_s > best.figures.total.result.ops_per_s.mean,
         });
         if better {
-            self.best = Some((measured, arrivals, holds));
+            self.best = Some((measured, holds));
         }
         if interrupted {
             return Err(Fault::Interrupted);

@@ -3,7 +3,6 @@
 use engine::StageResult;
 use experiment::Cell;
 use fleet::probe;
-use metrics::OpKind;
 use stats::limit::{Evidence, Finding, Host, Kind, judge};
 
 use super::{Asked, Work, load};
@@ -62,6 +61,7 @@ pub fn kind(url: &str) -> Kind {
 #[cfg(test)]
 mod tests {
     use experiment::{Settings, Source};
+    use metrics::OpKind;
 
     use super::*;
 
