@@ -96,6 +96,10 @@ fn each_direction_tells_of_its_own_rate() {
     let result = simulate(fixed(10), &timed(paced.clone(), MIX, 1, 10_000));
     assert_eq!((result.offered, result.missed_starts), (1500, 500));
     assert!(result.late_starts > 900, "{}", result.late_starts);
+    // A rate for what the job does not do is nothing that it could miss.
+    paced.pace.rates.trim = Some(Rate::OpsPerS(100.0));
+    let result = simulate(fixed(1), &timed(paced.clone(), MIX, 10, 10_000));
+    assert_eq!(kept(&result), (1500, 0, 0, 0, 0));
     // What has no rate is offered by nobody.
     paced.pace.rates.write = None;
     let result = simulate(fixed(1), &timed(paced, MIX, 10, 10_000));

@@ -137,7 +137,18 @@ impl State {
         let thinker = pace.think.as_ref().and_then(|think| Thinker::new(think, start_ns));
         let pacer = match schedule {
             Schedule::Directions { rates, poisson } => {
-                Pace::new(rates, *poisson, (start_ns, window_ns), seed, !checked)
+                // One rate is usually given for all directions; only what the job does can keep it.
+                let mut done = *rates;
+                let does = |direction| {
+                    job.pattern.trim_then_write || stream.plan().directions().any(|one| one == direction)
+                };
+                done.read = done.read.filter(|_| does(0));
+                done.write = done.write.filter(|_| does(1));
+                done.trim = done.trim.filter(|_| does(2));
+                if job.pattern.trim_then_write {
+                    done.read = None;
+                }
+                Pace::new(&done, *poisson, (start_ns, window_ns), seed, !checked)
             }
             Schedule::Closed | Schedule::Open { .. } => None,
         };
