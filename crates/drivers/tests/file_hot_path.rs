@@ -95,7 +95,7 @@ fn churn(choice: Choice, place: Place) -> (usize, usize) {
             let before = alloc::calls();
             for object in 0..3 {
                 for kind in [OpKind::Create, OpKind::Stat, OpKind::Remove] {
-                    let op = Op { kind, lane: 1, object, offset: 0, len: 0, generation: 0 };
+                    let op = Op::new(kind, 1, object);
                     let before = alloc::calls();
                     session.perform(&op).await.unwrap();
                     if round >= 20 && kind == OpKind::Stat {

@@ -493,27 +493,3 @@ fn an_array_that_is_silent_is_waited_for_once() {
     assert!(report.failures[0].contains("--time-limit"), "{report:#?}");
     assert_eq!(fake.seen().len(), asked, "nothing more is begun");
 }
-
-#[test]
-fn a_prefix_where_parts_may_lie_stays_one_whatever_is_put_later() {
-    let small = s3_place("bucket");
-    let large = S3Place { may_have_parts: true, ..small.clone() };
-    let scene = Scene::new();
-    let first = scene.run.objects(&small).unwrap();
-    assert_eq!(scene.run.objects(&small).unwrap(), first, "it is known");
-    assert!(!scene.run.objects_may_have_parts(&small));
-    let second = scene.run.objects(&large).unwrap();
-    assert_ne!(second, first);
-    assert_eq!(scene.run.objects(&small).unwrap(), second, "small objects do not undo it");
-    assert!(scene.run.objects_may_have_parts(&small));
-    assert_eq!(scene.run.remaining().len(), 1, "{:?}", scene.run.remaining());
-    // A journal of an earlier version does not say.
-    let place: S3Place = serde_json::from_value(json!({
-        "endpoint": "http://h", "connect_to": null, "bucket": "b", "prefix": "p/", "region": "r", "path_style": true,
-        "ca_file": null, "insecure": false, "credentials_file": null, "profile": null
-    }))
-    .unwrap();
-    assert!(place.may_have_parts);
-    scene.run.removed(second).unwrap();
-    assert!(scene.run.remaining().is_empty());
-}

@@ -56,6 +56,7 @@ fn places() -> (NfsPlace, S3Place) {
         insecure: false,
         credentials_file: None,
         profile: None,
+        may_have_parts: true,
     };
     (nfs, s3)
 }

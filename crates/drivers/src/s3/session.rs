@@ -385,7 +385,7 @@ mod tests {
         };
         let session = S3Session::new(&reactor, driver.shared, &context);
         let start = reactor.now();
-        let op = Op { kind: OpKind::Get, lane: 1, object: 1, offset: 0, len: 4096, generation: 0 };
+        let op = Op { len: 4096, ..Op::new(OpKind::Get, 1, 1) };
         let error = reactor.block_on(session.perform(&op)).expect_err("there is no server");
         assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
         assert_eq!(Duration::from_nanos(reactor.now() - start), LIMIT);
