@@ -198,7 +198,7 @@ fn assert_dry_run_says_what_was_written(lab: &Lab) {
     let stages = results.iter().flat_map(|result| &result.stages).filter(|stage| stage.name == "prepare");
     let written: u64 = stages.map(|stage| stage.bytes).sum();
     let plan = lab.store().run("last").unwrap().plan;
-    assert_eq!(written, plan.bytes_to_write().fill, "the dry run says what is written");
+    assert_eq!(written, plan.bytes_to_write(targets::kinds()).fill, "the dry run says what is written");
 }
 
 #[test]
@@ -245,5 +245,5 @@ gates: [errors == 0]
     assert_eq!((sizes("one"), sizes("two")), (vec![1 << 20; 2], vec![2 << 20; 3]));
     // Each was written once although cells of the other came between.
     assert_dry_run_says_what_was_written(&lab);
-    assert_eq!(lab.store().run("last").unwrap().plan.bytes_to_write().fill, (2 + 6) << 20);
+    assert_eq!(lab.store().run("last").unwrap().plan.bytes_to_write(targets::kinds()).fill, (2 + 6) << 20);
 }

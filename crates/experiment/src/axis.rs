@@ -6,7 +6,6 @@ use crate::known::{FIND, Key, MATRIX, MEASURE, STAGES, SWEEP, WORKLOAD};
 use crate::parameters::Parameters;
 use crate::place::Place;
 use crate::reader::Reader;
-use crate::target_options::KINDS;
 use crate::tree::{Entry, Node, Value};
 
 /// What a key of the matrix changes.
@@ -114,7 +113,7 @@ fn reach(name: &str, parameters: &Parameters<'_>) -> Option<Reach> {
         return path(&format!("stages.{name}"));
     }
     let option = |name: &str| {
-        let option = KINDS.iter().any(|kind| kind.options.iter().any(|help| help.name == name));
+        let option = parameters.kinds().iter().any(|kind| kind.option(name).is_some());
         option || name == "url"
     };
     if option(name) && name != "url" {

@@ -3,10 +3,10 @@
 use metrics::OpKind::{self, Commit, Create, Delete, Get, Put, Remove, Trim, Write};
 use units::Size;
 
+use crate::kind::Kind;
 use crate::place::{Log, Place};
 use crate::plan::{Access, Cell, Prepare};
 use crate::reader::Fields;
-use crate::target_options::Kind;
 
 /// Checks a cell that is complete in itself.
 pub(crate) fn cell(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
@@ -170,11 +170,7 @@ fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             );
         }
     }
-    let direct = match cell.target.option("direct") {
-        Some(text) => text == "true",
-        None => kind.scheme == "block",
-    };
-    if direct && matches!(kind.scheme, "file" | "block") {
+    if kind.page_cache && cell.target.flag(kind, "direct") {
         for size in &workload.block_sizes {
             if !size.bytes.is_multiple_of(512) {
                 fields.fault(
@@ -216,9 +212,8 @@ fn commits(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 
 /// What is read must be there.
 fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
-    let imaginary = matches!(kind.scheme, "null" | "sim" | "tcp");
     let verified = cell.workload.verify || cell.stages.verify;
-    if cell.stages.prepare == Prepare::None && !imaginary {
+    if cell.stages.prepare == Prepare::None && !kind.imaginary {
         let op = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| op.needs_data());
         if let Some(op) = op {
             stage_fault(
@@ -236,8 +231,7 @@ fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             );
         }
     }
-    let own_directory =
-        matches!(kind.scheme, "file" | "nfs" | "s3") && cell.target.option("directory").is_none();
+    let own_directory = kind.own_place && cell.target.option("directory").is_none();
     if cell.stages.prepare == Prepare::Keep && own_directory {
         stage_fault(
             fields,
@@ -246,7 +240,7 @@ fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             "name a directory that stays, targets: {name: {url: …, directory: bench}}, or write prepare: fill",
         );
     }
-    if cell.workload.sink == "discard" && fields.own("sink") && !matches!(kind.scheme, "nfs" | "s3" | "tcp") {
+    if cell.workload.sink == "discard" && fields.own("sink") && !kind.sink_discard {
         fields.fault(
             "sink",
             format!("data of {} targets comes through no socket that could drop it", kind.scheme),

@@ -9,6 +9,7 @@ use metrics::OpKind::{self, Create, Put};
 use serde::Serialize;
 
 use crate::fleet::Fleet;
+use crate::kind::{Kind, kind_of};
 use crate::plan::{Arrivals, Cell, Plan, Prepare, SteadyRule, Study};
 use crate::read::shortest;
 
@@ -90,19 +91,19 @@ impl DataSetFigures {
 
 impl Plan {
     /// What each cell will cost, in the order of running.
-    pub fn cell_figures(&self) -> Vec<CellFigures> {
-        self.walk().0
+    pub fn cell_figures(&self, kinds: &[&'static Kind]) -> Vec<CellFigures> {
+        self.walk(kinds).0
     }
 
     /// The data sets in the order of their first use.
-    pub fn data_sets(&self) -> Vec<DataSetFigures> {
-        self.walk().1
+    pub fn data_sets(&self, kinds: &[&'static Kind]) -> Vec<DataSetFigures> {
+        self.walk(kinds).1
     }
 
     /// Bytes that preparation and loads will write, as far as that can be said.
-    pub fn bytes_to_write(&self) -> BytesToWrite {
+    pub fn bytes_to_write(&self, kinds: &[&'static Kind]) -> BytesToWrite {
         let mut bytes = BytesToWrite::default();
-        for (cell, figures) in self.cells.iter().zip(self.cell_figures()) {
+        for (cell, figures) in self.cells.iter().zip(self.cell_figures(kinds)) {
             bytes.fill = bytes.fill.saturating_add(figures.prepared_bytes);
             if figures.fills && cell.workload.file_bytes == 0 {
                 let all = self.fleet.as_ref().map_or(Some(1), Fleet::count);
@@ -137,7 +138,7 @@ impl Plan {
 
     /// Goes through the cells as a run does: a place holds one data set at a time, and a cell writes it anew unless an
     /// earlier one left exactly what it needs.
-    fn walk(&self) -> (Vec<CellFigures>, Vec<DataSetFigures>) {
+    fn walk(&self, kinds: &[&'static Kind]) -> (Vec<CellFigures>, Vec<DataSetFigures>) {
         let mut sets: Vec<DataSetFigures> = Vec::new();
         let mut set_of: HashMap<Layout, usize> = HashMap::new();
         let mut places: HashMap<String, Option<Held>> = HashMap::new();
@@ -145,7 +146,7 @@ impl Plan {
         // All hosts have their part of the data, also where only some of them load it.
         let all_hosts = self.fleet.as_ref().map_or(Some(1), Fleet::count);
         for cell in &self.cells {
-            let layout = Layout::of(cell);
+            let layout = Layout::of(cell, kinds);
             let held = places.entry(cell.target.place()).or_default();
             let usable = held.as_ref().is_some_and(|held| {
                 held.layout == layout && !(held.dirty && (cell.workload.verify || cell.stages.verify))
@@ -215,14 +216,15 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(cell: &Cell) -> Self {
+    fn of(cell: &Cell, kinds: &[&'static Kind]) -> Self {
         let workload = &cell.workload;
+        let only_objects = kind_of(kinds, &cell.target.url).is_some_and(Kind::only_objects);
         Self {
             place: cell.target.place(),
             url: cell.target.url.clone(),
             items: workload.files,
             item_bytes: workload.file_bytes,
-            objects: cell.target.url.starts_with("s3:") || cell.workload.does(OpKind::is_for_objects),
+            objects: only_objects || cell.workload.does(OpKind::is_for_objects),
             payload: (workload.compressible.to_bits(), workload.dedupe.to_bits()),
         }
     }
@@ -381,4 +383,22 @@ fn ops_started(arrivals: &Arrivals, seconds: f64) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::plan::{RateFrom, Step};
+
+    #[test]
+    fn started_operations_are_the_integral_of_the_rate() {
+        let steps = Arrivals::Steps {
+            steps: vec![Step { ops_per_s: 5.0, for_s: 2.0 }, Step { ops_per_s: 7.0, for_s: 1.0 }],
+        };
+        assert_eq!(ops_started(&steps, 1.0), Some(5.0));
+        assert_eq!(ops_started(&steps, 10.0), Some(10.0 + 56.0));
+        let times = Arrivals::Times { times: vec![RateFrom { at_s: 3.0, ops_per_s: 2.0 }] };
+        assert_eq!(ops_started(&times, 2.0), Some(0.0));
+        assert_eq!(ops_started(&times, 5.0), Some(4.0));
+        let ramp = Arrivals::Ramp { from_ops_per_s: 10.0, to_ops_per_s: 0.0, over_s: 10.0 };
+        assert_eq!(ops_started(&ramp, 5.0), Some(37.5));
+        assert_eq!(ops_started(&ramp, 20.0), Some(50.0));
+    }
+}

@@ -2,9 +2,11 @@
 //! told, the JSON schema is made, and against which the documentation is checked.
 
 mod fleet;
+mod reference;
 mod rules;
 
 pub(crate) use fleet::*;
+pub use reference::reference;
 pub(crate) use rules::*;
 
 /// What the value of a key looks like.
@@ -254,6 +256,3 @@ pub(crate) const TIME: &[Key] =
 
 pub(crate) const ERRORS: &[Key] =
     &[key("stop_cell_after", Count(1), "", "the cell ends after so many errors, and the run goes on")];
-
-#[cfg(test)]
-mod tests;

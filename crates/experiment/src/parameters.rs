@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::kind::Kind;
 use crate::nearest::hint;
 use crate::place::{Log, Place};
 use crate::source::Settings;
@@ -45,6 +46,11 @@ enum Piece<'t> {
 }
 
 impl<'a> Parameters<'a> {
+    /// The kinds of targets that there are.
+    pub fn kinds(&self) -> &'a [&'static Kind] {
+        self.settings.kinds
+    }
+
     /// Reads the file's `parameters`; `MANOMETER_SET_name` from the environment replaces a value, `--set` does later.
     pub fn read(section: Option<&Node>, settings: &'a Settings<'a>, log: &'a Log) -> Self {
         let mut all = Vec::new();

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fleet::Fleet;
 use crate::job::{Job, Placement, is_default};
+use crate::kind::Kind;
+use crate::option::OptionValue;
 
 /// A whole experiment: cells in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,7 +101,7 @@ pub struct Target {
     /// `tcp://host:port`, `null:`, `sim:?latency=1ms`. Holds no secret.
     pub url: String,
     /// Options of the target's kind, by name, as texts: `direct: "true"`, `connections: "4"`, `engine: "uring"`.
-    /// Which there are is [`crate::target_options`].
+    /// Which there are is said by its [`Kind`](crate::Kind).
     #[serde(default)]
     pub options: BTreeMap<String, String>,
 }
@@ -112,6 +114,13 @@ impl Target {
             query.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name)
         };
         self.options.get(name).map(String::as_str).or_else(|| in_url().map(|(_, value)| value))
+    }
+
+    /// A flag as the option's reader has it, or its default.
+    pub fn flag(&self, kind: &Kind, name: &str) -> bool {
+        let Some(help) = kind.option(name) else { return false };
+        let value = help.read(self.option(name).unwrap_or(help.default));
+        value == Ok(OptionValue::Flag(true))
     }
 
     /// Which place's data it is: two targets of one URL share a place, unless their `directory` differs.

@@ -9,15 +9,16 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::job::Job;
+use crate::kind::Kind;
 use crate::known::{self, Form, Key};
+use crate::option::{OptionHelp, OptionKind};
 use crate::plan::Group;
-use crate::target_options::{KINDS, OptionHelp, OptionKind};
 
 /// Anything with a parameter in it: what it becomes is known only when it is read.
 const PARAMETER: &str = r"\$\{[^}]+\}";
 
-/// The JSON Schema of experiment files; `schemas/experiment.schema.json` is this.
-pub fn schema() -> Value {
+/// The JSON Schema of experiment files with these kinds of targets; `schemas/experiment.schema.json` is this.
+pub fn schema(kinds: &[&'static Kind]) -> Value {
     let mut top = object(known::FILE, &["targets", "workloads"]);
     let fields = top.as_object_mut().expect("an object was made");
     fields.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
@@ -28,7 +29,7 @@ pub fn schema() -> Value {
             "What `manometer run` carries out: targets, workloads, and the matrix that crosses their keys."
         ),
     );
-    let mut all = definitions();
+    let mut all = definitions(kinds);
     let jobs = all.as_object_mut().expect("an object was made");
     jobs.extend(fleet::definitions());
     for (name, schema) in [("job", of_type::<Job>(jobs)), ("group", of_type::<Group>(jobs))] {
@@ -84,7 +85,7 @@ fn allow_units(schema: &mut Value) {
 }
 
 /// Everything that is referred to by name.
-fn definitions() -> Value {
+fn definitions(kinds: &[&'static Kind]) -> Value {
     let op_names: Vec<_> = OpKind::ALL.iter().map(|kind| kind.name()).collect();
     let share_of = |keys: Value| json!({"type": "object", "propertyNames": keys, "additionalProperties": reference("share"), "minProperties": 1});
     let one_of_keys = |pairs: Vec<(&str, Value)>| {
@@ -114,7 +115,7 @@ fn definitions() -> Value {
             "anyOf": [{"type": "string", "pattern": r"^\s*([a-z]+\.)?(bandwidth|bw|rate|iops|mean|max|errors|p[0-9.]+)\s*(>=|<=|==|>|<)\s*\S"}, reference("parameter")]},
         "parameters": {"type": ["object", "null"], "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"}},
         "targets": {"type": "object", "minProperties": 1, "propertyNames": reference("name"), "additionalProperties": reference("target")},
-        "target": target(),
+        "target": target(kinds),
         "workloads": {"type": "object", "minProperties": 1, "propertyNames": reference("name"),
             "additionalProperties": reference("workload")},
         "workload": object(known::WORKLOAD, &[]),
@@ -238,22 +239,21 @@ fn choice(words: &[&str]) -> Value {
 }
 
 /// A URL, or a map of a URL and options of any kind of target.
-fn target() -> Value {
+fn target(kinds: &[&'static Kind]) -> Value {
     let mut properties = Map::new();
-    let schemes: Vec<_> = KINDS.iter().map(|kind| kind.scheme).collect();
-    let examples: Vec<_> = KINDS.iter().map(|kind| kind.example).collect();
+    let schemes: Vec<_> = kinds.iter().map(|kind| kind.scheme).collect();
+    let examples: Vec<_> = kinds.iter().map(|kind| kind.example).collect();
     let url = json!({
         "description": "what is loaded",
         "examples": examples,
         "anyOf": [{"type": "string", "pattern": format!("^({}):", schemes.join("|"))}, reference("parameter")],
     });
     properties.insert("url".into(), url.clone());
-    for kind in KINDS {
+    for kind in kinds {
         for help in kind.options {
-            let of_others =
-                KINDS.iter().filter(|kind| kind.options.iter().any(|other| other.name == help.name));
-            let kinds: Vec<_> = of_others.map(|kind| kind.scheme).collect();
-            properties.entry(help.name).or_insert_with(|| option(help, &kinds));
+            let having = kinds.iter().filter(|kind| kind.option(help.name).is_some());
+            let schemes: Vec<_> = having.map(|kind| kind.scheme).collect();
+            properties.entry(help.name).or_insert_with(|| option(help, &schemes));
         }
     }
     json!({"anyOf": [

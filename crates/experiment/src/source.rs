@@ -1,6 +1,7 @@
 //! What `parse` is given: the file's text, and what stands outside of it.
 
 use crate::fleet::{Launcher, Sharing};
+use crate::kind::Kind;
 
 /// An experiment file's text and the name by which messages call it.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,8 @@ pub struct Source<'a> {
 /// What the command line and the environment say.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
+    /// The kinds of targets that there are, in the order of the documentation.
+    pub kinds: &'a [&'static Kind],
     /// `--set KEY=VALUE`, in the order given: a parameter's name or a dotted path of the file, and its value.
     pub set: &'a [(String, String)],
     /// Looks up an environment variable: `MANOMETER_SET_name` for parameters, `NAME` for `${env:NAME}`.
@@ -26,11 +29,11 @@ pub struct Settings<'a> {
     pub read_hosts: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-impl Settings<'static> {
+impl<'a> Settings<'a> {
     /// Nothing is set and the environment is empty.
-    pub fn none() -> Self {
+    pub fn of(kinds: &'a [&'static Kind]) -> Self {
         let read_hosts = &|_: &str| Err("no files are read here".to_owned());
-        Self { set: &[], environment: &|_| None, launcher: None, sharing: None, read_hosts }
+        Self { kinds, set: &[], environment: &|_| None, launcher: None, sharing: None, read_hosts }
     }
 }
 

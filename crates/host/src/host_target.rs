@@ -11,7 +11,7 @@ use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult, Writte
 use experiment::{Cell, Sharing};
 use fleet::{Act, LayOutStep, Opening, Part, Refusal, Reply, SiteFacts, StageTask};
 use metrics::Interval;
-use targets::{Entered, LaidOut, LayOutStage, OpenContext, Opened};
+use targets::{Entered, LaidOut, LayOutStage, OpenContext, OpenTarget};
 
 use super::executor::refusal;
 use crate::{environment, load, sparse_check};
@@ -25,7 +25,7 @@ pub struct HostTarget {
     /// Where dumps of damaged blocks are written.
     pub(super) directory: PathBuf,
     pub(super) reactor: reactor::Choice,
-    pub(super) opened: Opened,
+    pub(super) opened: Box<dyn OpenTarget>,
     /// What this host fills and verifies.
     pub(super) own: DataSet,
     /// What this host loads.
@@ -125,7 +125,7 @@ impl HostTarget {
             Act::CheckComplete { allocated } => {
                 self.opened.check_complete(&self.own).map_err(told)?;
                 if *allocated {
-                    sparse_check::check(&self.opened, &self.own).map_err(Refusal::failed)?;
+                    sparse_check::check(&*self.opened, &self.own).map_err(Refusal::failed)?;
                 }
                 Ok(Reply::Done)
             }

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use engine::{DataSet, Shape};
-use targets::Opened;
+use targets::OpenTarget;
 use units::Size;
 
 /// Bytes of a block as `stat(2)` counts them, whatever the file system's own blocks are.
@@ -16,7 +16,7 @@ const SMALL: u64 = 4096;
 ///
 /// # Errors
 /// The first file that is missing, of another size, or has holes; one line.
-pub fn check(opened: &Opened, data_set: &DataSet) -> Result<(), String> {
+pub fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), String> {
     let Some(directory) = opened.directory() else { return Ok(()) };
     if !matches!(data_set.shape(), Shape::Files { .. }) {
         return Ok(());

@@ -156,7 +156,8 @@ mod tests {
 
     fn cells(after: &[Option<u32>]) -> Vec<Cell> {
         let text = "targets: {t: 'null:'}\nworkloads: {w: {ops: read}}\n";
-        let plan = experiment::parse(&Source { file: "t.yaml", text }, &Settings::none()).unwrap();
+        let plan =
+            experiment::parse(&Source { file: "t.yaml", text }, &Settings::of(targets::kinds())).unwrap();
         let of = |(index, after): (usize, &Option<u32>)| Cell {
             index: index as u32,
             group: Some(Group {

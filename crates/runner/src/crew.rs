@@ -104,7 +104,7 @@ fn fits(plan: &Plan, fleet: &Fleet, crew: &Crew) -> Result<(), String> {
     let hosts = names.iter().zip(0..);
     hosts
         .flat_map(|host| targets.iter().map(move |cell| (host, cell)))
-        .try_for_each(|((name, index), cell)| fleet.cell_for(cell, name, index).map(drop))
+        .try_for_each(|((name, index), cell)| fleet.cell_for(targets::kinds(), cell, name, index).map(drop))
 }
 
 fn told(event: &Event) -> Told {

@@ -109,7 +109,9 @@ impl DataSets {
     pub fn enter(&mut self, context: &Context, cell: &Cell, site: &Site) -> Result<(), Fault> {
         let uses_what_is_there = match cell.stages.prepare {
             Prepare::Keep => true,
-            Prepare::None => cell.target.url.starts_with("block:") && !load::writes(cell),
+            Prepare::None => {
+                targets::kind_of(&cell.target.url).is_some_and(|kind| kind.device) && !load::writes(cell)
+            }
             Prepare::Fill | Prepare::FillAlways => false,
         };
         // Known before anything is made there: what one host makes is removed although another refuses.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use experiment::{Cell, Plan, Sharing};
+use experiment::{Cell, Plan, Sharing, Target};
 use fleet::{Crew, Opening, Part, SiteId};
 use provision::Run;
 use targets::Secrets;
@@ -48,7 +48,10 @@ impl OpenRequests<'_> {
         let names = self.crew.names();
         let own = self.run.id();
         let sharing = self.sharing();
-        let key = if self.crew.is_local() { None } else { targets::key_of(&cell.target, self.secrets) };
+        let template = &cell.target;
+        let key_of =
+            |target: &Target| if self.crew.is_local() { None } else { targets::key_of(target, self.secrets) };
+        let key = key_of(template);
         let maker = members.first().copied();
         let one = |member: &usize| {
             let index = *member as u32;
@@ -61,7 +64,7 @@ impl OpenRequests<'_> {
                 _ => (if index == 0 { own.of_agent(u32::MAX) } else { id }, shared),
             };
             let cell = match &self.plan.fleet {
-                Some(fleet) => fleet.cell_for(cell, &names[*member], index)?,
+                Some(fleet) => fleet.cell_for(targets::kinds(), cell, &names[*member], index)?,
                 None => cell.clone(),
             };
             let opening = Opening {
@@ -69,7 +72,8 @@ impl OpenRequests<'_> {
                 part: Part { index, of: names.len() as u32, sharing },
                 run: run.to_string(),
                 place: place.to_string(),
-                key: key.clone(),
+                // Where a target differs from host to host, only the host's own is whole.
+                key: if cell.target == *template { key.clone() } else { key_of(&cell.target) },
                 seed: self.plan.seed,
                 draws: self.draws(&cell).wrapping_add(u64::from(index).wrapping_mul(0xD1B5_4A32_D192_ED03)),
                 own_cores: !self.crew.shares_machine(*member),

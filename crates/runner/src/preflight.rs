@@ -10,7 +10,7 @@ use experiment::{Cell, Plan};
 use fleet::{Act, Refusal as Refused, SiteId, Trouble};
 use host::{CONTACT, load};
 use provision::{Run, settled_on, settled_told};
-use targets::{ClearedFiles, OpenContext, Opened, Secrets, TargetError};
+use targets::{ClearedFiles, OpenContext, Secrets, TargetError};
 
 use super::open_requests::OpenRequests;
 use crate::begin::RunError;
@@ -55,9 +55,7 @@ pub fn here(
         if let Err(TargetError::Input(line)) = opened {
             return Err(RunError::Usage(line));
         }
-        if let Ok(Opened::File(_)) = &opened
-            && overwrites(cell)
-        {
+        if opened.is_ok() && overwrites(cell) {
             let opened = opened.map_err(|error| RunError::Usage(error.to_string()))?;
             opened.prepare().map_err(|error| RunError::Usage(error.to_string()))?;
         }
@@ -124,5 +122,5 @@ fn line(cell: &Cell, names: &[String], refusals: &[(usize, Refused)]) -> Option<
 
 /// The load writes to a whole block device.
 fn overwrites(cell: &Cell) -> bool {
-    cell.target.url.starts_with("block:") && load::changes_device(cell)
+    targets::kind_of(&cell.target.url).is_some_and(|kind| kind.device) && load::changes_device(cell)
 }

@@ -214,7 +214,7 @@ impl Site {
         let Some(heir) = alive.first().copied().filter(|_| !lost.is_empty()) else { return Ok(()) };
         let here =
             context.plan.fleet.as_ref().is_some_and(|fleet| matches!(fleet.launcher, Launcher::Local { .. }));
-        let reachable = here || ["nfs:", "s3:"].iter().any(|scheme| cell.target.url.starts_with(scheme));
+        let reachable = here || targets::kind_of(&cell.target.url).is_some_and(|kind| kind.remote);
         if context.sharing() == Sharing::Own && !reachable {
             let hosts: Vec<&str> = lost.iter().map(|member| &*context.hosts[*member]).collect();
             return Err(Fault::Failed(format!(

@@ -10,7 +10,7 @@ use super::verdict::{Evidence, judge};
 fn cell() -> Cell {
     let text = "targets: {t: 'file:///mnt/data'}\n\
         workloads: {w: {ops: read, files: 4, file_size: 1GiB, jobs: 1}}\n";
-    let plan: Plan = experiment::parse(&Source { file: "test.yaml", text }, &Settings::none())
+    let plan: Plan = experiment::parse(&Source { file: "test.yaml", text }, &Settings::of(targets::kinds()))
         .unwrap_or_else(|faults| panic!("{faults}"));
     Cell { cache: CacheControl::Keep, ..plan.cells[0].clone() }
 }

@@ -1,13 +1,12 @@
 //! Whether a data set that was not made by this run is there in full size.
 
-use drivers::{DriverError, Payload};
+use drivers::Payload;
 use engine::DataSet;
 
-use super::place::PATIENCE;
-use super::{Opened, TargetError};
+use super::{OpenTarget, TargetError};
 
 /// Looks at the size of every file or object.
-pub(super) fn check(opened: &Opened, data_set: &DataSet) -> Result<(), TargetError> {
+pub(super) fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), TargetError> {
     let mut found = Found {
         first: data_set.first(),
         items: data_set.objects(),
@@ -15,17 +14,9 @@ pub(super) fn check(opened: &Opened, data_set: &DataSet) -> Result<(), TargetErr
         right: 0,
         wrong: None,
     };
-    let listed: Result<(), DriverError> = match opened {
-        Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => return Ok(()),
-        Opened::File(target) if target.is_device() => return Ok(()),
-        Opened::File(target) => target
-            .driver
-            .files()
-            .map(|files| files.iter().for_each(|(number, size)| found.item(*number, *size))),
-        Opened::Nfs(target) => target.driver.list_each(PATIENCE, |name, size| found.named(name, size)),
-        Opened::S3(target) => target.driver.list_prefix(|key, size| found.named(key, size)).map(drop),
-    };
-    listed?;
+    if !opened.items(&mut |number, size| found.item(number, size))? {
+        return Ok(());
+    }
     if found.right == found.items {
         return Ok(());
     }
@@ -37,17 +28,12 @@ pub(super) fn check(opened: &Opened, data_set: &DataSet) -> Result<(), TargetErr
 }
 
 /// How much is read to see of which generation a data set is: enough to meet a block that is no duplicate.
-const BEGINNING: u64 = 256 << 10;
+const BEGINNING: u32 = 256 << 10;
 
 /// The generation of what lies at the beginning of the first file or object; `None` when nothing can be read there, or it
 /// is no data of this payload.
-pub(super) fn held_generation(opened: &Opened, payload: &Payload, first: u64) -> Option<u32> {
-    let data = match opened {
-        Opened::Net(_) | Opened::Null(_) | Opened::Sim(_) => return None,
-        Opened::File(target) => target.beginning(first, BEGINNING).ok()?,
-        Opened::Nfs(target) => target.driver.beginning(first, BEGINNING as u32, PATIENCE).ok()?,
-        Opened::S3(target) => target.driver.beginning(first, BEGINNING).ok()?,
-    };
+pub(super) fn held_generation(opened: &dyn OpenTarget, payload: &Payload, first: u64) -> Option<u32> {
+    let data = opened.first_bytes(first, BEGINNING)?;
     payload.generation_of(first, 0, &data)
 }
 
@@ -72,13 +58,13 @@ impl Found {
             self.wrong.get_or_insert((number, size));
         }
     }
+}
 
-    /// An item by its name, or by its key, which ends with its name.
-    fn named(&mut self, name: &str, size: u64) {
-        let name = name.rsplit('/').next().unwrap_or(name);
-        let ours = name.len() == 16;
-        if let Some(number) = u64::from_str_radix(name, 16).ok().filter(|_| ours) {
-            self.item(number, size);
-        }
+/// The number of a file or object by its name, or by its key, which ends with its name; `None` when it is not of a data set.
+pub(super) fn item_number(name: &str) -> Option<u64> {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    if name.len() != 16 {
+        return None;
     }
+    u64::from_str_radix(name, 16).ok()
 }

@@ -1,24 +1,112 @@
 //! `file:///directory` and `block:///dev/device`: files of this machine, and block devices as a whole.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use drivers::DriverError;
-use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where};
-use experiment::{Target, Workload};
-use metrics::OpChange;
+use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where, drop_caches};
+use engine::{Control, Shape, StageError, StagePlan, StageResult};
+use experiment::OptionKind::{Choice, Flag};
+use experiment::{CacheControl, Cell, Job, Kind, OptionHelp, Transport, UrlForm, Workload};
+use metrics::OpKind::{Commit, Create, List, Read as ReadOp, Remove, Stat, Trim, Write};
+use metrics::{ErrorKind, Interval, OpChange};
 use provision::LocalPlace;
-use reactor::{Choice, Durable};
+use reactor::{Choice as Backend, Durable};
 
-use super::options::Options;
-use super::place::{Entered, Entry, Place};
-use super::url::{TargetUrl, form, wrong};
-use super::{ClearedFiles, OpenContext, TargetError, file_job};
+use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
+use super::place::{Entered, Entry, OwnPlace};
+use super::protocol::wrong;
+use super::{ClearedFiles, LaidOut, OpenContext, OpenRequest, OpenTarget, Protocol, TargetError, file_job};
+
+/// The protocol of `file:`.
+pub(super) struct Files;
+/// The protocol of `block:`.
+pub(super) struct Device;
+
+const FILE_OPTIONS: &[OptionHelp] = &[
+    DIRECTORY,
+    OptionHelp::new(
+        "direct",
+        Flag,
+        "false",
+        "O_DIRECT: past the page cache; blocks must be multiples of 512 bytes",
+    ),
+    ENGINE,
+    IOPOLL,
+    SQPOLL,
+    REGISTERED,
+    OptionHelp::new(
+        "fallocate",
+        Choice(&["none", "reserve"]),
+        "none",
+        "reserve: space is reserved before files are filled (every byte is written all the same)",
+    ),
+    SYNC,
+];
+
+const BLOCK_OPTIONS: &[OptionHelp] = &[
+    OptionHelp::new(
+        "direct",
+        Flag,
+        "true",
+        "O_DIRECT: past the page cache; blocks must be multiples of 512 bytes",
+    ),
+    ENGINE,
+    IOPOLL,
+    SQPOLL,
+    REGISTERED,
+    SYNC,
+    OptionHelp::new("trim", Flag, "false", "the space is discarded (BLKDISCARD) before it is filled"),
+];
+
+static FILE: Kind = Kind {
+    ranges: true,
+    page_cache: true,
+    own_place: true,
+    transport: Transport::Disk,
+    ..Kind::new(
+        "file",
+        "file:///mnt/data",
+        UrlForm::Path,
+        &[ReadOp, Write, Create, Commit, Stat, Remove, List, Trim],
+        FILE_OPTIONS,
+    )
+};
+
+static BLOCK: Kind = Kind {
+    ranges: true,
+    device: true,
+    page_cache: true,
+    transport: Transport::Disk,
+    ..Kind::new("block", "block:///dev/nvme0n1", UrlForm::Path, &[ReadOp, Write, Commit, Trim], BLOCK_OPTIONS)
+};
+
+impl Protocol for Files {
+    fn kind(&self) -> &'static Kind {
+        &FILE
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(open(request)?))
+    }
+}
+
+impl Protocol for Device {
+    fn kind(&self) -> &'static Kind {
+        &BLOCK
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(open(request)?))
+    }
+}
 
 /// A directory or a block device.
-pub struct FileTarget {
+pub(super) struct FileTarget {
+    pub(super) kind: &'static Kind,
     pub(super) driver: FileDriver,
-    pub(super) place: Place,
+    pub(super) place: OwnPlace,
     pub(super) destroy: Option<PathBuf>,
     pub(super) cleared: ClearedFiles,
     /// Sizes that must fit the device's alignment.
@@ -26,40 +114,32 @@ pub struct FileTarget {
     /// The workload changes what is there.
     pub(super) writes: bool,
     /// Which interface the options ask for.
-    pub(super) wanted: Option<Choice>,
+    pub(super) wanted: Option<Backend>,
     /// Bytes of the device that are used; 0 in a directory.
     pub(super) device_bytes: u64,
 }
 
-pub(super) fn open(
-    target: &Target,
-    url: &TargetUrl,
-    workload: &Workload,
-    options: &OpenContext,
-) -> Result<FileTarget, TargetError> {
-    let given = Options::new(target, url, &[])?;
-    if !url.authority.is_empty() || url.path.len() < 2 {
-        let problem = format!("three slashes begin the path of this machine; write {}", form(&url.scheme));
-        return Err(wrong(&target.url, &problem));
-    }
-    let path = PathBuf::from(&url.path);
-    let device = url.scheme == "block";
+fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
+    let OpenRequest { target, workload, options: given, context, .. } = *request;
+    let kind = request.url.kind();
+    let path = PathBuf::from(request.url.path());
+    let device = kind.device;
     let (place, config_place) = if let (false, Some(job)) = (device, &workload.job) {
-        (Place::stays(&options.run), file_job::place(target, &given, path, workload, job)?)
+        (OwnPlace::stays(&context.run), file_job::place(request, path, job)?)
     } else if device {
-        (Place::stays(&options.run), Where::Device(path))
+        (OwnPlace::stays(&context.run), Where::Device(path))
     } else {
-        directory(target, &given, &path, options)?
+        directory(request, &path)?
     };
     let usual = FileConfig::new(config_place);
     let config = FileConfig {
-        direct: given.flag("direct")?.unwrap_or(device),
-        registered: given.flag("registered")?.unwrap_or(usual.registered),
+        direct: given.flag("direct").unwrap_or(device),
+        registered: given.flag("registered").unwrap_or(usual.registered),
         fdatasync: workload.fdatasync,
-        fallocate: given.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
+        fallocate: request.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
         file_bytes: workload.file_bytes,
-        trim: given.flag("trim")?.unwrap_or(usual.trim),
-        durable: given.read("sync", durable)?.unwrap_or(usual.durable),
+        trim: given.flag("trim").unwrap_or(usual.trim),
+        durable: request.read("sync", durable)?.unwrap_or(usual.durable),
         open_files: workload
             .job
             .as_ref()
@@ -82,43 +162,45 @@ pub(super) fn open(
             if asked > size {
                 return Err(TargetError::Input(format!(
                     "target {}: {} bytes are to be used and {} has {size}; use at most that, or 0 for all of it",
-                    target.name, asked, url.path
+                    target.name,
+                    asked,
+                    request.url.path()
                 )));
             }
             if asked == 0 { whole_blocks(size, workload) } else { asked }
         }
     };
     Ok(FileTarget {
+        kind,
         driver,
         place,
-        destroy: options.destroy.clone(),
-        cleared: options.cleared.clone(),
+        destroy: context.destroy.clone(),
+        cleared: context.cleared.clone(),
         sizes,
         writes: workload.ops.iter().any(|op| op.op.traits().changes != OpChange::Nothing),
-        wanted: reactor_of(target, &given)?,
+        wanted: reactor_of(request)?,
         device_bytes,
     })
 }
 
 /// Our directory in the one that the URL names.
-fn directory(
-    target: &Target,
-    given: &Options,
-    parent: &Path,
-    options: &OpenContext,
-) -> Result<(Place, Where), TargetError> {
+fn directory(request: &OpenRequest<'_>, parent: &Path) -> Result<(OwnPlace, Where), TargetError> {
+    let context: &OpenContext = request.context;
     if !parent.is_dir() {
-        return Err(wrong(&target.url, "there is no such directory; make it, or name one that exists"));
+        return Err(wrong(
+            &request.target.url,
+            "there is no such directory; make it, or name one that exists",
+        ));
     }
-    let Some(name) = given.text("directory") else {
-        let path = parent.join(options.place.object_name());
+    let Some(name) = request.options.text("directory") else {
+        let path = parent.join(context.place.object_name());
         let entry = Entry::Local(LocalPlace::here(path.clone()));
-        return Ok((options.own_place(entry), Where::Directory(path)));
+        return Ok((context.own_place(entry), Where::Directory(path)));
     };
     if name.is_empty() || matches!(name, "." | "..") || name.contains('/') {
-        return Err(given.wrong("directory", name, "write one name, without /"));
+        return Err(request.wrong_option("directory", name, "write one name, without /"));
     }
-    Ok((Place::stays(&options.run), Where::Directory(parent.join(name))))
+    Ok((OwnPlace::stays(&context.run), Where::Directory(parent.join(name))))
 }
 
 /// As much of a device as has only whole blocks of every size.
@@ -145,24 +227,54 @@ fn durable(text: &str) -> Result<Durable, String> {
 }
 
 /// The interface that `engine`, `iopoll` and `sqpoll` ask for, if they do.
-fn reactor_of(target: &Target, given: &Options) -> Result<Option<Choice>, TargetError> {
+fn reactor_of(request: &OpenRequest<'_>) -> Result<Option<Backend>, TargetError> {
+    let OpenRequest { target, options: given, .. } = *request;
     let engine = given.text("engine").unwrap_or("auto");
-    let polls = (given.flag("iopoll")?.unwrap_or(false), given.flag("sqpoll")?.unwrap_or(false));
-    let polling = Choice::polling(polls.0, polls.1);
+    let polls = (given.flag("iopoll").unwrap_or(false), given.flag("sqpoll").unwrap_or(false));
+    let polling = Backend::polling(polls.0, polls.1);
     match (engine, polls) {
         ("auto", (false, false)) => Ok(None),
         ("auto" | "uring", _) => Ok(Some(polling)),
-        ("threads", (false, false)) => Ok(Some(Choice::Epoll)),
+        ("threads", (false, false)) => Ok(Some(Backend::Epoll)),
         ("threads", _) => Err(TargetError::Input(format!(
             "target {}: engine: threads cannot poll; take out iopoll and sqpoll, or choose uring",
             target.name
         ))),
-        _ => Err(given.wrong("engine", engine, "write auto, uring or threads")),
+        _ => Err(request.wrong_option("engine", engine, "write auto, uring or threads")),
     }
 }
 
-impl FileTarget {
-    pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
+impl OpenTarget for FileTarget {
+    fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    fn run_stage(
+        &self,
+        plan: &StagePlan,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, StageError> {
+        engine::run_stage(&self.driver, plan, control, observer)
+    }
+
+    fn own_facts(&self) -> BTreeMap<String, String> {
+        self.driver.facts()
+    }
+
+    fn shape(&self, workload: &Workload) -> Shape {
+        if self.is_device() {
+            return Shape::Device { bytes: self.device_bytes };
+        }
+        let largest = workload.block_sizes.iter().map(|size| size.bytes).max();
+        Shape::Files { file_bytes: workload.file_bytes, block_bytes: largest.unwrap_or(workload.file_bytes) }
+    }
+
+    fn place(&self) -> Option<&OwnPlace> {
+        Some(&self.place)
+    }
+
+    fn prepare(&self) -> Result<Entered, TargetError> {
         if self.is_named() {
             return Ok(Entered::Existing);
         }
@@ -177,7 +289,7 @@ impl FileTarget {
         self.place.enter(|announce| self.driver.prepare_announced(announce), || self.driver.adopt())
     }
 
-    pub(super) fn adopt(&self) -> Result<(), TargetError> {
+    fn adopt(&self) -> Result<(), TargetError> {
         if self.is_named() {
             return Ok(());
         }
@@ -188,35 +300,81 @@ impl FileTarget {
         self.check_sizes()
     }
 
-    pub(super) fn remove_all(&self) -> Result<(), TargetError> {
+    fn remove_all(&self) -> Result<(), TargetError> {
         self.place.leave(|| self.driver.remove_all().map(drop))
     }
 
-    /// The first bytes of the file with this number, or of the device; at most `len`.
-    pub(super) fn beginning(&self, number: u64, len: u64) -> std::io::Result<Vec<u8>> {
+    fn items(&self, each: &mut dyn FnMut(u64, u64)) -> Result<bool, DriverError> {
+        if self.is_device() {
+            return Ok(false);
+        }
+        self.driver.files()?.iter().for_each(|(number, size)| each(*number, *size));
+        Ok(true)
+    }
+
+    fn first_bytes(&self, object: u64, len: u32) -> Option<Vec<u8>> {
         let path = match &self.driver.config().place {
-            Where::Directory(path) => path.join(format!("{number:016x}")),
+            Where::Directory(path) => path.join(format!("{object:016x}")),
             Where::Device(path) => path.clone(),
             // What jobs name has no generation.
-            Where::Named(_) => return Err(std::io::ErrorKind::Unsupported.into()),
+            Where::Named(_) => return None,
         };
         let mut data = Vec::new();
-        std::fs::File::open(path)?.take(len).read_to_end(&mut data)?;
-        Ok(data)
+        std::fs::File::open(path).ok()?.take(len.into()).read_to_end(&mut data).ok()?;
+        Some(data)
     }
 
-    /// Looks what the device holds before it is overwritten.
-    fn may_be_written(&self) -> Result<(), DriverError> {
-        let path = self.driver.config().place.path();
-        self.cleared.check(path, self.destroy.as_deref(), |free| self.driver.check_device(free))
+    fn drop_cache(&self, wanted: CacheControl) -> String {
+        if wanted == CacheControl::Drop {
+            return match drop_caches() {
+                Ok(()) => "dropped".to_owned(),
+                Err(error) if error.kind == ErrorKind::AccessDenied => "refused: needs root".to_owned(),
+                Err(error) => format!("refused: {}", error.detail),
+            };
+        }
+        match self.driver.invalidate() {
+            Ok(done) => done,
+            Err(error) => format!("not invalidated: {}", error.detail),
+        }
     }
 
-    /// The directory that holds the files.
-    pub(super) fn directory(&self) -> Option<&Path> {
+    fn reactor(&self, wanted: Backend) -> Backend {
+        self.wanted.unwrap_or(wanted)
+    }
+
+    fn directory(&self) -> Option<&Path> {
         match &self.driver.config().place {
             Where::Directory(path) => Some(path),
             Where::Device(_) | Where::Named(_) => None,
         }
+    }
+
+    fn uses_page_cache(&self) -> bool {
+        !self.driver.config().direct
+    }
+
+    fn lay_out_job(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {
+        self.lay_out(job, cell)
+    }
+
+    fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
+        self.devices_under(laid_out)
+    }
+
+    fn begin_files(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+        self.forget_pages(job, laid_out)
+    }
+
+    fn finish_files(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+        self.remove_files(job, laid_out)
+    }
+}
+
+impl FileTarget {
+    /// Looks what the device holds before it is overwritten.
+    fn may_be_written(&self) -> Result<(), DriverError> {
+        let path = self.driver.config().place.path();
+        self.cleared.check(path, self.destroy.as_deref(), |free| self.driver.check_device(free))
     }
 
     pub(super) fn is_device(&self) -> bool {
@@ -226,10 +384,6 @@ impl FileTarget {
     /// True when the files are those of a job, which the user named.
     pub(super) fn is_named(&self) -> bool {
         matches!(self.driver.config().place, Where::Named(_))
-    }
-
-    pub(super) fn reactor(&self, wanted: Choice) -> Choice {
-        self.wanted.unwrap_or(wanted)
     }
 
     /// Past the page cache not every size can be read or written: better said now than by every operation.

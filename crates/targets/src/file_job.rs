@@ -10,15 +10,14 @@ use drivers::file::{FileConfig, FileDriver, FileKind, Fill, Hint, Looked, Named,
 use engine::{JobFile, JobLoad};
 use experiment::{
     Advice, Allocate, BlockSizes, Cell, Commits, Directions, FileService, Found, Job, JobFiles, SizeChoice,
-    Target, WeightedOp, Workload,
+    WeightedOp, Workload,
 };
 use metrics::OpKind;
 
 use super::file::FileTarget;
 use super::job::{LaidOut, LayOutStage, parts};
-use super::options::Options;
-use super::url::wrong;
-use super::{Opened, TargetError};
+use super::protocol::wrong;
+use super::{OpenRequest, OpenTarget, TargetError};
 
 /// Bytes of one operation that fills or pre-reads.
 const LARGE_BLOCK: u64 = 1 << 20;
@@ -28,18 +27,13 @@ const PASS_WORKERS: usize = 4;
 const OTHER_DESCRIPTORS: u64 = 128;
 
 /// Where the files of a job are, and how they are opened.
-pub(super) fn place(
-    target: &Target,
-    given: &Options,
-    directory: PathBuf,
-    workload: &Workload,
-    job: &Job,
-) -> Result<Where, TargetError> {
+pub(super) fn place(request: &OpenRequest<'_>, directory: PathBuf, job: &Job) -> Result<Where, TargetError> {
+    let OpenRequest { target, options: given, workload, .. } = *request;
     if !directory.is_dir() {
         return Err(wrong(&target.url, "there is no such directory; make it, or name one that exists"));
     }
     if let Some(name) = given.text("directory") {
-        return Err(given.wrong(
+        return Err(request.wrong_option(
             "directory",
             name,
             "a job names its directories itself (files: names: directories:)",
@@ -99,7 +93,7 @@ struct Known {
 }
 
 impl FileTarget {
-    /// See [`Opened::lay_out`].
+    /// See [`OpenTarget::lay_out_job`].
     pub(super) fn lay_out(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {
         let Where::Named(named) = &self.driver.config().place else {
             return Ok(LaidOut { files: self.as_device(job, cell)?, stages: Vec::new() });
@@ -274,7 +268,9 @@ impl FileTarget {
             name,
             load,
             bytes,
-            opened: self.for_passing(direction == OpKind::Write).map(Opened::File),
+            opened: self
+                .for_passing(direction == OpKind::Write)
+                .map(|target| Box::new(target) as Box<dyn OpenTarget>),
         }
     }
 
@@ -292,6 +288,7 @@ impl FileTarget {
         };
         let driver = FileDriver::new(config).ok()?;
         Some(FileTarget {
+            kind: self.kind,
             driver,
             place: self.place.clone(),
             cleared: self.cleared.clone(),
@@ -303,8 +300,8 @@ impl FileTarget {
         })
     }
 
-    /// See [`Opened::begin_job`].
-    pub(super) fn begin_job(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+    /// See [`OpenTarget::begin_files`].
+    pub(super) fn forget_pages(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
         let layout = &job.files.layout;
         if !self.is_named() || !layout.invalidate || layout.pre_read {
             return Ok(());
@@ -315,9 +312,9 @@ impl FileTarget {
         Ok(())
     }
 
-    /// See [`Opened::devices`]. A few files tell enough: those of a job hardly lie on more devices than there are
+    /// See [`OpenTarget::devices`]. A few files tell enough: those of a job hardly lie on more devices than there are
     /// directories and devices.
-    pub(super) fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
+    pub(super) fn devices_under(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
         let of_place = || self.driver.device_number();
         let mut seen = BTreeSet::new();
         let mut numbers = BTreeSet::new();
@@ -332,8 +329,8 @@ impl FileTarget {
         if numbers.is_empty() { of_place().into_iter().collect() } else { numbers }
     }
 
-    /// See [`Opened::finish_job`].
-    pub(super) fn finish_job(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+    /// See [`OpenTarget::finish_files`].
+    pub(super) fn remove_files(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
         let layout = &job.files.layout;
         if !self.is_named() || !layout.unlink {
             return Ok(());

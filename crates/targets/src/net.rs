@@ -1,38 +1,148 @@
 //! `tcp://host:port`: blocks from this machine's memory to a peer's, or the other way, without storage.
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use drivers::net::{NetConfig, NetDriver};
-use experiment::{Target, Workload};
-use metrics::OpKind;
+use engine::{Control, StageError, StagePlan, StageResult};
+use experiment::OptionKind::{Bytes, Count, Flag};
+use experiment::{CacheControl, Kind, OptionHelp, Transport, UrlForm};
+use metrics::{Interval, OpKind};
 
-use super::options::Options;
-use super::url::{TargetUrl, form, wrong};
-use super::{Opened, TargetError, paths};
+use super::options::{ADDRESSES, AT_LEAST_ONE, PAIRING, SOURCE, USE_ADDRESSES};
+use super::paths::{named, shown};
+use super::protocol::wrong;
+use super::{OpenRequest, OpenTarget, Protocol, TargetError, paths};
+
+/// The protocol of `tcp:`.
+pub(super) struct Tcp;
+
+const OPTIONS: &[OptionHelp] = &[
+    OptionHelp::new("listen", Flag, "false", "waits for the other side's connection instead of connecting"),
+    OptionHelp::new(
+        "connections",
+        AT_LEAST_ONE,
+        "1",
+        "connections of each job; its lanes take turns on them",
+    ),
+    SOURCE,
+    ADDRESSES,
+    USE_ADDRESSES,
+    PAIRING,
+    OptionHelp::new(
+        "port_per_job",
+        Flag,
+        "false",
+        "the first job uses the URL's port, each further one the port after it",
+    ),
+    OptionHelp::new(
+        "pingpong",
+        Flag,
+        "false",
+        "each block is sent back by the receiver before the next is sent",
+    ),
+    OptionHelp::new(
+        "repeat",
+        Flag,
+        "false",
+        "every block has the same bytes, made once, as iperf3 sends them",
+    ),
+    OptionHelp::new("nodelay", Flag, "true", "TCP_NODELAY: small blocks leave at once"),
+    OptionHelp::new(
+        "window_size",
+        Bytes { least: 1, most: u32::MAX as u64 },
+        "the kernel's",
+        "size of the socket's send and receive buffers",
+    ),
+    OptionHelp::new(
+        "mss",
+        Count { least: 88, most: u32::MAX as u64 },
+        "the path's",
+        "largest TCP segment, in bytes (TCP_MAXSEG)",
+    ),
+    OptionHelp::new("ipv6", Flag, "false", "a host name stands for its IPv6 address"),
+];
+
+static KIND: Kind = Kind {
+    ranges: true,
+    imaginary: true,
+    sink_discard: true,
+    calibrated: &[(OpKind::Write, "send"), (OpKind::Read, "receive")],
+    transport: Transport::Network,
+    ..Kind::new("tcp", "tcp://host:port", UrlForm::HostAndPort, &[OpKind::Read, OpKind::Write], OPTIONS)
+};
+
+impl Protocol for Tcp {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(open(request)?))
+    }
+}
 
 /// How long a listener waits for its peer, and a sender for its listener: they are started by hand, one after the other.
-pub(super) const WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_secs(60);
 
 /// A peer.
-pub struct NetTarget {
+pub(super) struct NetTarget {
     pub(super) driver: NetDriver,
     /// Connections of all jobs.
     pub(super) connections: u64,
 }
 
-impl Opened {
-    /// The address that a `tcp://` target listens on or connects to; `None` of other targets.
-    pub fn peer(&self) -> Option<SocketAddr> {
-        match self {
-            Opened::Net(target) => Some(target.driver.config().address),
-            _ => None,
+impl OpenTarget for NetTarget {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn run_stage(
+        &self,
+        plan: &StagePlan,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, StageError> {
+        engine::run_stage(&self.driver, plan, control, observer)
+    }
+
+    fn own_facts(&self) -> BTreeMap<String, String> {
+        let config = self.driver.config();
+        let role = if config.listen { "listens on" } else { "connects to" };
+        let mut facts = named([
+            ("protocol", "blocks over TCP".to_owned()),
+            (role, config.address.to_string()),
+            ("connections per job", config.connections_per_worker.to_string()),
+            ("pingpong", config.ping_pong.to_string()),
+        ]);
+        if !config.listen {
+            let addresses = shown(&config.addresses);
+            facts.extend(named(paths::facts(&config.paths, &addresses, self.connections)));
         }
+        facts
+    }
+
+    fn drop_cache(&self, _: CacheControl) -> String {
+        "not possible for tcp: there is no cache".to_owned()
+    }
+
+    fn connect_timeout(&self, usual: Duration) -> Duration {
+        usual.max(WAIT)
+    }
+
+    fn interface(&self) -> Result<String, String> {
+        let config = self.driver.config();
+        paths::interface(&config.paths, config.address.ip())
+    }
+
+    fn peer(&self) -> Option<SocketAddr> {
+        Some(self.driver.config().address)
     }
 }
 
-pub(super) fn open(target: &Target, url: &TargetUrl, workload: &Workload) -> Result<NetTarget, TargetError> {
-    let given = Options::new(target, url, &[])?;
+fn open(request: &OpenRequest<'_>) -> Result<NetTarget, TargetError> {
+    let OpenRequest { target, url, options: given, workload, .. } = *request;
     let mixed = [OpKind::Read, OpKind::Write].map(|op| workload.ops.iter().any(|weighted| weighted.op == op));
     if mixed == [true, true] {
         return Err(TargetError::Input(format!(
@@ -40,30 +150,20 @@ pub(super) fn open(target: &Target, url: &TargetUrl, workload: &Workload) -> Res
             target.name
         )));
     }
-    if !matches!(&*url.path, "" | "/") {
-        return Err(wrong(&target.url, &format!("nothing stands behind the port; write {}", form("tcp"))));
-    }
-    let sizes = "a number from 1 to 4294967295";
-    let window = given.bytes("window_size")?.map(|bytes| {
-        u32::try_from(bytes)
-            .map_err(|_| given.wrong("window_size", &bytes.to_string(), &format!("write {sizes}")))
-    });
-    let usual = NetConfig::new(address(&target.url, &url.authority, given.flag("ipv6")?.unwrap_or(false))?);
-    let ways = paths::read(&given, &[usual.address.ip()])?;
+    let usual = NetConfig::new(address(&target.url, url.authority(), given.flag("ipv6").unwrap_or(false))?);
+    let ways = paths::read(request, &[usual.address.ip()])?;
     let config = NetConfig {
         addresses: ways.addresses,
         paths: ways.paths,
-        listen: given.flag("listen")?.unwrap_or(usual.listen),
-        connections_per_worker: given
-            .number("connections", "a whole number from 1 on")?
-            .unwrap_or(usual.connections_per_worker),
-        port_per_worker: given.flag("port_per_job")?.unwrap_or(usual.port_per_worker),
+        listen: given.flag("listen").unwrap_or(usual.listen),
+        connections_per_worker: given.number("connections").unwrap_or(usual.connections_per_worker),
+        port_per_worker: given.flag("port_per_job").unwrap_or(usual.port_per_worker),
         first_number: workload.job.as_ref().map_or(0, |job| job.first_number),
-        ping_pong: given.flag("pingpong")?.unwrap_or(usual.ping_pong),
-        repeat: given.flag("repeat")?.unwrap_or(usual.repeat),
-        nodelay: given.flag("nodelay")?.unwrap_or(usual.nodelay),
-        window_bytes: window.transpose()?,
-        segment_bytes: given.number("mss", sizes)?,
+        ping_pong: given.flag("pingpong").unwrap_or(usual.ping_pong),
+        repeat: given.flag("repeat").unwrap_or(usual.repeat),
+        nodelay: given.flag("nodelay").unwrap_or(usual.nodelay),
+        window_bytes: given.number("window_size"),
+        segment_bytes: given.number("mss"),
         ..usual
     };
     let connections = paths::connections(workload, config.connections_per_worker);
@@ -74,7 +174,7 @@ pub(super) fn open(target: &Target, url: &TargetUrl, workload: &Workload) -> Res
 
 /// `host:port` or `[IPv6]:port`; the first address of a name, of the wanted family.
 fn address(url: &str, authority: &str, ipv6: bool) -> Result<SocketAddr, TargetError> {
-    let problem = |what: &str| wrong(url, &format!("{what}; write {}", form("tcp")));
+    let problem = |what: &str| wrong(url, &format!("{what}; write {}", KIND.example));
     let (host, port) = authority.rsplit_once(':').ok_or_else(|| problem("the port is missing"))?;
     let port: u16 = match port.parse() {
         Ok(port) if port > 0 => port,

@@ -1,72 +1,129 @@
 //! `nfs://host[:port]/export`: a directory of files on an export, without mounting it.
 
-use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drivers::Announce;
 use drivers::nfs::{Named, NfsAddress, NfsConfig, NfsDriver};
-use experiment::{Job, Target, Workload};
+use drivers::{Announce, DriverError};
+use engine::{Control, StageError, StagePlan, StageResult};
+use experiment::OptionKind::{Bytes, Flag, Text};
+use experiment::{Cell, Job, Kind, OptionHelp, TargetUrl, Transport, UrlForm};
+use metrics::Interval;
+use metrics::OpKind::{Commit, Create, List, Read, Remove, Stat, Write};
 use provision::NfsPlace;
 
-use super::options::Options;
-use super::place::{Entered, Entry, PATIENCE, Place};
-use super::url::{TargetUrl, form, wrong};
-use super::{OpenContext, TargetError, paths};
+use super::complete::item_number;
+use super::hosts::{address, host_and_port};
+use super::options::{ADDRESSES, AT_LEAST_ONE, DIRECTORY, NUMBER, PAIRING, PORT, SOURCE, USE_ADDRESSES};
+use super::paths::{named, shown};
+use super::place::{Entered, Entry, OwnPlace, PATIENCE};
+use super::protocol::wrong;
+use super::{LaidOut, OpenRequest, OpenTarget, Protocol, TargetError, kinds, paths};
+
+/// The protocol of `nfs:`.
+pub(super) struct Nfs;
+
+const OPTIONS: &[OptionHelp] = &[
+    DIRECTORY,
+    OptionHelp::new("connections", AT_LEAST_ONE, "1", "TCP connections of each job"),
+    OptionHelp::new(
+        "stable",
+        Flag,
+        "false",
+        "writes are durable when answered (FILE_SYNC); otherwise a COMMIT makes them so",
+    ),
+    OptionHelp::new("uid", NUMBER, "0", "the user of every call (AUTH_SYS)"),
+    OptionHelp::new("gid", NUMBER, "0", "the group of every call"),
+    OptionHelp::new(
+        "read_size",
+        Bytes { least: 1, most: u32::MAX as u64 },
+        "the server's, at most 1MiB",
+        "largest READ; longer reads are split",
+    ),
+    OptionHelp::new(
+        "write_size",
+        Bytes { least: 1, most: u32::MAX as u64 },
+        "the server's, at most 1MiB",
+        "largest WRITE; longer writes are split",
+    ),
+    OptionHelp::new(
+        "more_urls",
+        Text,
+        "none",
+        "further URLs of the same data, with commas between them; the jobs use one each in turn",
+    ),
+    SOURCE,
+    ADDRESSES,
+    USE_ADDRESSES,
+    PAIRING,
+    OptionHelp::new("mount_port", PORT, "asked of the portmapper", "port of the MOUNT program"),
+    OptionHelp::new("portmap_port", PORT, "111", "port of the portmapper"),
+];
+
+static KIND: Kind = Kind {
+    ranges: true,
+    remote: true,
+    own_place: true,
+    sink_discard: true,
+    late_layout: true,
+    calibrated: &[(Read, "read"), (Write, "write")],
+    transport: Transport::Network,
+    ..Kind::new(
+        "nfs",
+        "nfs://host/export",
+        UrlForm::HostAndPath,
+        &[Read, Write, Create, Commit, Stat, Remove, List],
+        OPTIONS,
+    )
+};
+
+impl Protocol for Nfs {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(open(request)?))
+    }
+}
 
 /// An export.
-pub struct NfsTarget {
+pub(super) struct NfsTarget {
     pub(super) driver: NfsDriver,
-    pub(super) place: Place,
+    pub(super) place: OwnPlace,
     /// The longest wait for an answer to the first questions.
     contact: Duration,
     /// Connections of all jobs.
     pub(super) connections: u64,
 }
 
-pub(super) fn open(
-    target: &Target,
-    url: &TargetUrl,
-    workload: &Workload,
-    options: &OpenContext,
-) -> Result<NfsTarget, TargetError> {
-    let given = Options::new(target, url, &[])?;
+pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> {
+    let OpenRequest { target, url, options: given, workload, context } = *request;
     let job = workload.job.as_ref();
     let first = place_in(&target.url, url)?;
     let kept = given.text("directory").map(str::to_owned);
-    let directory = kept.clone().unwrap_or_else(|| options.place.object_name());
-    let port_form = "a port from 1 to 65535";
-    let id_form = "a number from 0 to 4294967295";
-    let size = |name| -> Result<Option<u32>, TargetError> {
-        given.read(name, |text| {
-            let size: units::Size = text.parse().map_err(|error: units::ParseError| error.to_string())?;
-            u32::try_from(size.0)
-                .ok()
-                .filter(|size| *size > 0)
-                .ok_or_else(|| "write 1 to 4294967295 bytes".to_owned())
-        })
-    };
+    let directory = kept.clone().unwrap_or_else(|| context.place.object_name());
     let usual = NfsConfig::new(first.server, first.export, directory);
     let more = given.text("more_urls").map_or(Ok(Vec::new()), more)?;
     let servers: Vec<IpAddr> =
         std::iter::once(usual.server).chain(more.iter().map(|url| url.server)).collect();
-    let ways = paths::read(&given, &servers)?;
+    let ways = paths::read(request, &servers)?;
     let config = NfsConfig {
         // Where the directory is made and removed.
         server: ways.addresses.first().map_or(usual.server, |address| address.ip),
         addresses: ways.addresses,
         paths: ways.paths,
         nfs_port: first.nfs_port,
-        mount_port: given.number("mount_port", port_form)?,
-        portmap_port: given.number("portmap_port", port_form)?.unwrap_or(usual.portmap_port),
-        uid: given.number("uid", id_form)?.unwrap_or_else(|| own_id(job, rustix::process::getuid().as_raw())),
-        gid: given.number("gid", id_form)?.unwrap_or_else(|| own_id(job, rustix::process::getgid().as_raw())),
-        connections_per_worker: given
-            .number("connections", "a whole number from 1 on")?
-            .unwrap_or(usual.connections_per_worker),
-        stable: given.flag("stable")?.unwrap_or(usual.stable),
-        read_size: size("read_size")?,
-        write_size: size("write_size")?,
+        mount_port: given.number("mount_port"),
+        portmap_port: given.number("portmap_port").unwrap_or(usual.portmap_port),
+        uid: given.number("uid").unwrap_or_else(|| own_id(job, rustix::process::getuid().as_raw())),
+        gid: given.number("gid").unwrap_or_else(|| own_id(job, rustix::process::getgid().as_raw())),
+        connections_per_worker: given.number("connections").unwrap_or(usual.connections_per_worker),
+        stable: given.flag("stable").unwrap_or(usual.stable),
+        read_size: given.number("read_size"),
+        write_size: given.number("write_size"),
         more,
         named: job.map(|job| {
             Arc::new(Named {
@@ -80,14 +137,14 @@ pub(super) fn open(
     };
     let place = match kept {
         // The files of a job lie where the user named them.
-        _ if job.is_some() => Place::stays(&options.run),
-        Some(_) => Place::stays(&options.run),
-        None => options.own_place(Entry::Nfs(place_of(&config))),
+        _ if job.is_some() => OwnPlace::stays(&context.run),
+        Some(_) => OwnPlace::stays(&context.run),
+        None => context.own_place(Entry::Nfs(place_of(&config))),
     };
     let connections = paths::connections(workload, config.connections_per_worker);
     let driver = NfsDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
-    Ok(NfsTarget { driver, place, contact: options.connect_timeout, connections })
+    Ok(NfsTarget { driver, place, contact: context.connect_timeout, connections })
 }
 
 /// The user of the calls when none is given: of jobs that of this process, as libnfs has it; else root.
@@ -97,26 +154,29 @@ fn own_id(job: Option<&Job>, own: u32) -> u32 {
 
 /// Where a URL says that the export is.
 fn place_in(text: &str, url: &TargetUrl) -> Result<NfsAddress, TargetError> {
-    let (host, nfs_port) = authority(text, &url.authority)?;
-    if url.path.is_empty() {
-        return Err(wrong(text, &format!("the export is missing; write {}", form("nfs"))));
-    }
-    Ok(NfsAddress { server: address(text, &host)?, export: url.path.clone(), nfs_port, mount_port: None })
+    let (host, nfs_port) = host_and_port(text, url.authority(), KIND.example)?;
+    Ok(NfsAddress {
+        server: address(text, &host)?,
+        export: url.path().to_owned(),
+        nfs_port,
+        mount_port: None,
+    })
 }
 
 /// Further URLs, with commas between them.
 fn more(texts: &str) -> Result<Vec<NfsAddress>, TargetError> {
     let one = |text: &str| {
         let text = text.trim();
-        let url = TargetUrl::parse(text)?;
-        if url.scheme != "nfs" {
+        let url = TargetUrl::parse(kinds(), text)
+            .map_err(|fault| wrong(text, &format!("{}; {}", fault.text, fault.hint)))?;
+        if !std::ptr::eq(url.kind(), &raw const KIND) {
             return Err(wrong(
                 text,
-                &format!("more_urls takes other URLs of the same kind; write {}", form("nfs")),
+                &format!("more_urls takes other URLs of the same kind; write {}", KIND.example),
             ));
         }
         let mut place = place_in(text, &url)?;
-        for (name, value) in &url.query {
+        for (name, value) in url.query() {
             match &**name {
                 "mount_port" => {
                     let port = value.parse().ok().filter(|port| *port > 0);
@@ -147,8 +207,65 @@ fn place_of(config: &NfsConfig) -> NfsPlace {
     }
 }
 
-impl NfsTarget {
-    pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
+impl OpenTarget for NfsTarget {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn run_stage(
+        &self,
+        plan: &StagePlan,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, StageError> {
+        engine::run_stage(&self.driver, plan, control, observer)
+    }
+
+    fn own_facts(&self) -> BTreeMap<String, String> {
+        let config = self.driver.config();
+        let mut facts = named([
+            ("protocol", "NFS version 3 over TCP, in user space".to_owned()),
+            ("export", config.export.clone()),
+            match &config.named {
+                Some(_) => ("files", "named by the job, below the export's root".to_owned()),
+                None => ("directory", config.directory.clone()),
+            },
+            ("connections per job", config.connections_per_worker.to_string()),
+            (
+                "writes",
+                if config.stable { "FILE_SYNC" } else { "UNSTABLE, made durable by COMMIT" }.to_owned(),
+            ),
+            ("uid", config.uid.to_string()),
+            ("gid", config.gid.to_string()),
+        ]);
+        if !config.more.is_empty() {
+            let others = config.more.iter().map(|other| format!("{} {}", other.server, other.export));
+            facts.insert("further addresses".to_owned(), others.collect::<Vec<_>>().join(", "));
+        }
+        let addresses = shown(&config.addresses);
+        facts.extend(named(paths::facts(&config.paths, &addresses, self.connections)));
+        let seen = match self.driver.limits(PATIENCE) {
+            Ok(limits) => named([
+                ("address", limits.remote.to_string()),
+                ("rtmax", limits.read_max.to_string()),
+                ("wtmax", limits.write_max.to_string()),
+                ("read size", limits.read_size.to_string()),
+                ("write size", limits.write_size.to_string()),
+            ]),
+            Err(error) => named([
+                ("address", config.server.to_string()),
+                ("rtmax", format!("unknown: {}", error.detail)),
+            ]),
+        };
+        facts.extend(seen);
+        facts
+    }
+
+    fn place(&self) -> Option<&OwnPlace> {
+        Some(&self.place)
+    }
+
+    fn prepare(&self) -> Result<Entered, TargetError> {
         if self.driver.config().named.is_some() {
             return Ok(Entered::Existing);
         }
@@ -156,53 +273,37 @@ impl NfsTarget {
         self.place.enter(make, || self.driver.adopt(self.contact))
     }
 
-    pub(super) fn adopt(&self) -> Result<(), TargetError> {
+    fn adopt(&self) -> Result<(), TargetError> {
         if self.driver.config().named.is_some() {
             return Ok(());
         }
         Ok(self.driver.adopt(self.contact)?)
     }
 
-    pub(super) fn remove_all(&self) -> Result<(), TargetError> {
+    fn remove_all(&self) -> Result<(), TargetError> {
         self.place.leave(|| self.driver.remove_all(PATIENCE).map(drop))
     }
-}
 
-/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`.
-fn authority(url: &str, text: &str) -> Result<(String, Option<u16>), TargetError> {
-    let form = form("nfs");
-    let wrong = |problem: &str| wrong(url, &format!("{problem}; write {form}"));
-    let (host, port) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let (inside, after) = rest.split_once(']').ok_or_else(|| wrong("the bracket is not closed"))?;
-            inside.parse::<Ipv6Addr>().map_err(|_| wrong("there is no IPv6 address in the brackets"))?;
-            let port = match after {
-                "" => None,
-                _ => Some(after.strip_prefix(':').ok_or_else(|| wrong("only :port may follow the bracket"))?),
-            };
-            (inside, port)
-        }
-        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-    };
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
-    if host.is_empty() || !host.chars().all(allowed) {
-        return Err(wrong("the host is missing or has characters that no host has"));
+    fn items(&self, each: &mut dyn FnMut(u64, u64)) -> Result<bool, DriverError> {
+        let mut one = |name: &str, size| item_number(name).into_iter().for_each(|number| each(number, size));
+        self.driver.list_each(PATIENCE, |name, size| one(name, size))?;
+        Ok(true)
     }
-    let number = |port: &str| {
-        let number = port.parse::<u16>().ok().filter(|port| *port > 0);
-        number.ok_or_else(|| wrong(&format!("\"{port}\" is no port from 1 to 65535")))
-    };
-    Ok((host.to_owned(), port.map(number).transpose()?))
-}
 
-/// The first address of a host.
-fn address(url: &str, host: &str) -> Result<IpAddr, TargetError> {
-    if let Ok(address) = host.parse() {
-        return Ok(address);
+    fn first_bytes(&self, object: u64, len: u32) -> Option<Vec<u8>> {
+        self.driver.beginning(object, len, PATIENCE).ok()
     }
-    let unknown = |why: &str| {
-        wrong(url, &format!("the host {host} has no address ({why}); check its spelling, or give an address"))
-    };
-    let mut found = (host, 0).to_socket_addrs().map_err(|error| unknown(&error.to_string()))?;
-    found.next().map(|address| address.ip()).ok_or_else(|| unknown("none was found"))
+
+    fn interface(&self) -> Result<String, String> {
+        let config = self.driver.config();
+        paths::interface(&config.paths, config.server)
+    }
+
+    fn lay_out_job(&self, job: &Job, cell: &Cell) -> Result<LaidOut, TargetError> {
+        self.lay_out(job, &cell.workload)
+    }
+
+    fn finish_files(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+        self.remove_files(job, laid_out)
+    }
 }

@@ -91,7 +91,7 @@ impl NfsTarget {
     ///
     /// # Errors
     /// The first that could not be removed.
-    pub(super) fn finish_job(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
+    pub(super) fn remove_files(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
         if !(job.files.layout.unlink || job.files.layout.unlink_each_loop) {
             return Ok(());
         }

@@ -1,92 +1,72 @@
-//! The options of a target, from its URL's query and from the experiment file, read as what they are.
-//!
-//! Which options there are, what they mean and what holds without them is one table,
-//! [`experiment::target_options`]; this reads their values.
+//! Options that several protocols have.
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
+use experiment::OptionHelp;
+use experiment::OptionKind::{Choice, Count, Flag, Text};
 
-use super::TargetError;
-use super::url::TargetUrl;
+/// An unsigned number of 32 bits.
+pub(super) const NUMBER: experiment::OptionKind = Count { least: 0, most: u32::MAX as u64 };
+/// A number of connections and the like, from 1 on.
+pub(super) const AT_LEAST_ONE: experiment::OptionKind = Count { least: 1, most: u32::MAX as u64 };
+/// A TCP port.
+pub(super) const PORT: experiment::OptionKind = Count { least: 1, most: 65_535 };
 
-/// Options by name. What the file says wins over what the URL says.
-#[derive(Clone, Debug)]
-pub(super) struct Options {
-    /// The target as messages name it.
-    target: String,
-    values: BTreeMap<String, String>,
-}
+pub(super) const ENGINE: OptionHelp = OptionHelp::new(
+    "engine",
+    Choice(&["auto", "uring", "threads"]),
+    "auto",
+    "how I/O is submitted: io_uring, or threads with blocking calls; auto takes io_uring where the kernel allows it",
+);
+pub(super) const IOPOLL: OptionHelp = OptionHelp::new(
+    "iopoll",
+    Flag,
+    "false",
+    "completions are polled for (needs direct and a device that can be polled)",
+);
+pub(super) const SQPOLL: OptionHelp = OptionHelp::new(
+    "sqpoll",
+    Flag,
+    "false",
+    "a kernel thread takes submissions, so that submitting needs no system call",
+);
+pub(super) const REGISTERED: OptionHelp = OptionHelp::new(
+    "registered",
+    Flag,
+    "true",
+    "files and buffers are registered with the ring once, not at each operation",
+);
 
-impl Options {
-    /// Merges both sources. `besides` are names that only the URL knows, such as `endpoint`.
-    ///
-    /// # Errors
-    /// An option that this kind of target does not know: one line, with the nearest that it does.
-    pub(super) fn new(
-        target: &experiment::Target,
-        url: &TargetUrl,
-        besides: &[&'static str],
-    ) -> Result<Self, TargetError> {
-        let mut values: BTreeMap<String, String> = url.query.iter().cloned().collect();
-        values.extend(target.options.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let known: Vec<&'static str> = experiment::target_options(&url.scheme)
-            .iter()
-            .map(|help| help.name)
-            .chain(besides.iter().copied())
-            .collect();
-        if let Some(name) = values.keys().find(|name| !known.contains(&name.as_str())) {
-            let next = match experiment::nearest(name, known.iter().copied()) {
-                Some(near) => format!("did you mean \"{near}\"?"),
-                None if known.is_empty() => "take it out: this kind has no options".to_owned(),
-                None => format!("there are {}", known.join(", ")),
-            };
-            return Err(TargetError::Input(format!(
-                "target {}: {}: targets have no option \"{name}\"; {next}",
-                target.name, url.scheme
-            )));
-        }
-        Ok(Self { target: target.name.clone(), values })
-    }
+pub(super) const DIRECTORY: OptionHelp = OptionHelp::new(
+    "directory",
+    Text,
+    "one of the run's own, removed at its end",
+    "name of the directory (prefix) for data that stays and may be used again; it is never removed",
+);
 
-    /// An option as text.
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(String::as_str)
-    }
+pub(super) const SYNC: OptionHelp = OptionHelp::new(
+    "sync",
+    Choice(&["none", "dsync", "sync"]),
+    "none",
+    "what each write makes durable before it ends: dsync the data (O_DSYNC), sync all that is known of the file (O_SYNC)",
+);
 
-    /// An option, read by `read`.
-    pub(super) fn read<T>(
-        &self,
-        name: &str,
-        read: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, TargetError> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        read(text).map(Some).map_err(|problem| self.wrong(name, text, &problem))
-    }
-
-    /// An option whose text its type reads; `form` says how to write it.
-    pub(super) fn number<T: FromStr>(&self, name: &str, form: &str) -> Result<Option<T>, TargetError> {
-        self.read(name, |text| text.parse().map_err(|_| format!("write {form}")))
-    }
-
-    /// True or false.
-    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, TargetError> {
-        self.read(name, |text| match text {
-            "true" | "yes" | "on" | "1" => Ok(true),
-            "false" | "no" | "off" | "0" => Ok(false),
-            _ => Err("write true or false".to_owned()),
-        })
-    }
-
-    /// A size in bytes that a request can have.
-    pub(super) fn bytes(&self, name: &str) -> Result<Option<u64>, TargetError> {
-        self.read(name, |text| {
-            text.parse::<units::Size>().map(|size| size.0).map_err(|error| error.to_string())
-        })
-    }
-
-    /// One line about a value that cannot be used; `problem` says how to write it, and may repeat the text itself.
-    pub(super) fn wrong(&self, name: &str, text: &str, problem: &str) -> TargetError {
-        let shown = if problem.starts_with('"') { String::new() } else { format!("\"{text}\": ") };
-        TargetError::Input(format!("target {}: {name}: {shown}{problem}", self.target))
-    }
-}
+pub(super) const SOURCE: OptionHelp = OptionHelp::new(
+    "source",
+    Text,
+    "the routes decide",
+    "local addresses or network interfaces, with commas between them, that connections leave by in turn; packets are held to an \
+     interface that is named (SO_BINDTODEVICE) where that is permitted",
+);
+pub(super) const ADDRESSES: OptionHelp = OptionHelp::new(
+    "addresses",
+    Text,
+    "the host's",
+    "data addresses of the server, IP or IP:PORT with commas between them, that connections go to in turn",
+);
+pub(super) const USE_ADDRESSES: OptionHelp =
+    OptionHelp::new("use_addresses", AT_LEAST_ONE, "all", "only the first so many of addresses are used");
+pub(super) const PAIRING: OptionHelp = OptionHelp::new(
+    "pairing",
+    Choice(&["every", "in-turn"]),
+    "every",
+    "each source with each address, or the first with the first, the second with the second and so on",
+);

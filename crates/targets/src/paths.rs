@@ -1,13 +1,13 @@
 //! Where connections leave this machine, and at which addresses they arrive: the options that targets over the network share.
 
-use std::net::{IpAddr, UdpSocket};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use drivers::interfaces;
 use drivers::paths::{self, DataAddress, Pairing, Paths, Source};
 use experiment::Workload;
 
-use super::TargetError;
-use super::options::Options;
+use super::{OpenRequest, TargetError};
 
 /// What the options say.
 pub(super) struct Ways {
@@ -21,20 +21,18 @@ pub(super) struct Ways {
 ///
 /// # Errors
 /// One line: which of them cannot be used, why, and what to do next.
-pub(super) fn read(given: &Options, usual: &[IpAddr]) -> Result<Ways, TargetError> {
-    let mut addresses = given.read("addresses", paths::addresses)?.unwrap_or_default();
-    let count = given.read("use_addresses", |text| {
-        let count: usize = text.parse().map_err(|_| "write a whole number from 1 on".to_owned())?;
-        if (1..=addresses.len()).contains(&count) {
-            return Ok(count);
-        }
-        Err(format!("the option addresses names {}: write 1 to so many", addresses.len()))
-    })?;
+pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<Ways, TargetError> {
+    let mut addresses = request.read("addresses", paths::addresses)?.unwrap_or_default();
+    let count: Option<usize> = request.options.number("use_addresses");
+    if let Some(count) = count.filter(|count| *count > addresses.len()) {
+        let problem = format!("the option addresses names {}: write 1 to so many", addresses.len());
+        return Err(request.wrong_option("use_addresses", &count.to_string(), &problem));
+    }
     addresses.truncate(count.unwrap_or(addresses.len()));
     let ips: Vec<IpAddr> = addresses.iter().map(|address| address.ip).collect();
     let remotes = if ips.is_empty() { usual } else { &ips };
-    let sources = given.read("source", |text| paths::sources(text, remotes))?.unwrap_or_default();
-    let pairing = given.read("pairing", |text| match text {
+    let sources = request.read("source", |text| paths::sources(text, remotes))?.unwrap_or_default();
+    let pairing = request.read("pairing", |text| match text {
         "every" => Ok(Pairing::Every),
         "in-turn" => Ok(Pairing::InTurn),
         _ => Err("write every or in-turn".to_owned()),
@@ -71,6 +69,19 @@ pub(super) fn connections(workload: &Workload, most: u32) -> u64 {
     u64::from(workload.jobs) * u64::from(most.min(workload.queue_depth))
 }
 
+/// Names and values as facts of a target.
+pub(super) fn named<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> BTreeMap<String, String> {
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Addresses as they were given.
+pub(super) fn shown(addresses: &[DataAddress]) -> Vec<String> {
+    let one = |address: &DataAddress| match address.port {
+        Some(port) => SocketAddr::new(address.ip, port).to_string(),
+        None => address.ip.to_string(),
+    };
+    addresses.iter().map(one).collect()
+}
 /// What the result must say of the ways, and of too few connections for them.
 pub(super) fn facts(paths: &Paths, addresses: &[String], connections: u64) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
@@ -105,15 +116,12 @@ fn source(source: &Source) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::url::TargetUrl;
+    use crate::tests::with_request;
 
     fn read_from(query: &str) -> Result<Ways, String> {
         let text = format!("nfs://127.0.0.1/export?{query}");
-        let url = TargetUrl::parse(&text).unwrap();
-        let target =
-            experiment::Target { name: "data".to_owned(), url: text.clone(), options: Default::default() };
-        let given = Options::new(&target, &url, &[]).map_err(|error| error.to_string())?;
-        read(&given, &["127.0.0.1".parse().unwrap()]).map_err(|error| error.to_string())
+        with_request(&text, &[], |request| read(request, &["127.0.0.1".parse().unwrap()]))
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -125,10 +133,7 @@ mod tests {
         let few = read_from("addresses=127.0.0.3,127.0.0.4,127.0.0.5&use_addresses=2").unwrap();
         assert_eq!(few.addresses.len(), 2);
         for (query, problem) in [
-            (
-                "source=192.0.2.1",
-                "target data: source: \"192.0.2.1\": 192.0.2.1 is no address of this machine",
-            ),
+            ("source=192.0.2.1", "target t: source: \"192.0.2.1\": 192.0.2.1 is no address of this machine"),
             ("source=no-such-0", "is neither an address nor a network interface"),
             (
                 "source=127.0.0.1&addresses=[::1]",
@@ -137,7 +142,7 @@ mod tests {
             ("addresses=127.0.0.1,::1", "IPv4 and IPv6 do not mix"),
             ("use_addresses=2", "use_addresses: \"2\": the option addresses names 0"),
             ("addresses=127.0.0.1&use_addresses=2", "names 1: write 1 to so many"),
-            ("pairing=all", "pairing: \"all\": write every or in-turn"),
+            ("pairing=all", "pairing: \"all\" does not fit; write every or in-turn"),
         ] {
             let error = read_from(query).err().unwrap();
             assert!(error.contains(problem) && !error.contains('\n'), "{query}: {error}");

@@ -32,15 +32,15 @@ pub enum Entered {
     Existing,
 }
 
-/// The place, and what becomes of it.
+/// The place of a target's data, and what becomes of it.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub struct OwnPlace {
     run: Run,
     /// `None` when the data stays: the user chose the directory.
     entry: Option<Entry>,
 }
 
-impl Place {
+impl OwnPlace {
     /// A place of the run's own, which is removed with it.
     pub(super) fn own(run: &Run, entry: Entry) -> Self {
         Self { run: run.clone(), entry: Some(entry) }

@@ -10,50 +10,127 @@ use drivers::s3::{
     region_from_environment,
 };
 use drivers::{Announce, DriverError};
-use experiment::{Job, Target, Workload};
+use engine::{Control, StageError, StagePlan, StageResult};
+use experiment::OptionKind::{Bytes, Choice, Flag, Text};
+use experiment::{Job, Kind, OptionHelp, Target, TargetOptions, Transport, UrlForm};
+use metrics::Interval;
+use metrics::OpKind::{Delete, Get, List, Put, Read, Stat};
 use provision::S3Place;
 
-use super::options::Options;
-use super::place::{Entered, Entry, PATIENCE, Place};
-use super::url::{TargetUrl, form, wrong};
-use super::{AccessKey, OpenContext, Secrets, TargetError, paths};
+use super::complete::item_number;
+use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
+use super::paths::named;
+use super::place::{Entered, Entry, OwnPlace, PATIENCE};
+use super::protocol::wrong;
+use super::{AccessKey, OpenRequest, OpenTarget, Protocol, Secrets, TargetError, paths};
+
+/// The protocol of `s3:`.
+pub(super) struct S3;
+
+const OPTIONS: &[OptionHelp] = &[
+    DIRECTORY,
+    OptionHelp::new("region", Text, "us-east-1", "the region that is signed for"),
+    OptionHelp::new("path_style", Flag, "true", "the bucket stands in the path, not before the host name"),
+    OptionHelp::new(
+        "signing",
+        Choice(&["unsigned", "signed", "crc64nvme", "crc32c"]),
+        "unsigned",
+        "how the payload of a put is protected",
+    ),
+    OptionHelp::new(
+        "part_size",
+        Bytes { least: 5 << 20, most: 5 << 30 },
+        "64MiB",
+        "larger objects are put in parts of this size",
+    ),
+    OptionHelp::new(
+        "connect_to",
+        Text,
+        "where the host name leads",
+        "ADDRESS:PORT to connect to, such as one data address",
+    ),
+    SOURCE,
+    ADDRESSES,
+    USE_ADDRESSES,
+    PAIRING,
+    OptionHelp::new(
+        "credentials_file",
+        Text,
+        "the AWS_… environment, else ~/.aws/credentials",
+        "file with the access keys",
+    ),
+    OptionHelp::new("profile", Text, "default", "the profile in the credentials file"),
+    OptionHelp::new(
+        "tls_ca",
+        Text,
+        "the system's",
+        "file with the authority that signed the server's certificate",
+    ),
+    OptionHelp::new("tls_insecure", Flag, "false", "the server's certificate is not verified"),
+];
+
+static KIND: Kind = Kind {
+    objects: true,
+    remote: true,
+    own_place: true,
+    sink_discard: true,
+    calibrated: &[(Get, "get"), (Put, "put")],
+    transport: Transport::Network,
+    ..Kind::new(
+        "s3",
+        "s3://bucket?endpoint=https://host:port",
+        UrlForm::Bucket,
+        &[Read, Stat, Put, Get, List, Delete],
+        OPTIONS,
+    )
+};
+
+impl Protocol for S3 {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(open(request)?))
+    }
+
+    fn key(&self, target: &Target, options: &TargetOptions, secrets: &dyn Secrets) -> Option<AccessKey> {
+        let own = || {
+            let file = options.text("credentials_file").map(PathBuf::from);
+            let found = credentials(file.as_ref(), options.text("profile")).ok()?;
+            let (id, secret, token) = found.into_texts();
+            Some(AccessKey { id, secret, token })
+        };
+        secrets.key(&target.name).or_else(own)
+    }
+}
 
 /// A bucket.
-pub struct S3Target {
+pub(super) struct S3Target {
     pub(super) driver: S3Driver,
-    pub(super) place: Place,
+    pub(super) place: OwnPlace,
     /// The longest wait for an answer to the first questions.
     contact: Duration,
     /// Connections of all jobs.
     pub(super) connections: u64,
 }
 
-pub(super) fn open(
-    target: &Target,
-    url: &TargetUrl,
-    workload: &Workload,
-    options: &OpenContext,
-) -> Result<S3Target, TargetError> {
-    let given = Options::new(target, url, &["endpoint"])?;
-    let bucket = &url.authority;
-    if bucket.is_empty() || !matches!(&*url.path, "" | "/") {
-        return Err(wrong(&target.url, &format!("a bucket alone stands after //; write {}", form("s3"))));
-    }
-    let Some(endpoint) = given.text("endpoint") else {
-        return Err(wrong(&target.url, &format!("the endpoint is missing; write {}", form("s3"))));
-    };
+pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
+    let OpenRequest { target, url, options: given, workload, context } = *request;
+    let bucket = url.authority();
+    let endpoint = url.endpoint().unwrap_or_default();
     // The endpoint's own message neither repeats what may be a password.
     let endpoint: Endpoint =
         endpoint.parse().map_err(|error| TargetError::Input(format!("target {}: {error}", target.name)))?;
     let credentials_file = given.text("credentials_file").map(PathBuf::from);
     let profile = given.text("profile").map(str::to_owned);
-    let credentials = match options.secrets.key(&target.name) {
+    let credentials = match context.secrets.key(&target.name) {
         Some(key) => of_key(key),
         None => credentials(credentials_file.as_ref(), profile.as_deref()).map_err(|error| {
             TargetError::Input(format!("target {}: {}", target.name, keys_missing(&error)))
         })?,
     };
-    let insecure = given.flag("tls_insecure")?.unwrap_or(false);
+    let insecure = given.flag("tls_insecure").unwrap_or(false);
     let ca_file = given.text("tls_ca").map(PathBuf::from);
     let trust = match &ca_file {
         Some(path) => Trust::CaFile(path.clone()),
@@ -61,13 +138,19 @@ pub(super) fn open(
         None => Trust::System,
     };
     let kept = given.text("directory").map(|prefix| prefix.trim_end_matches('/').to_owned());
-    let prefix = kept.clone().unwrap_or_else(|| options.place.object_name());
+    let prefix = kept.clone().unwrap_or_else(|| context.place.object_name());
     let usual = S3Config::new(endpoint, bucket, &prefix, credentials);
-    let connect_to: Option<SocketAddr> = given.number("connect_to", "ADDRESS:PORT, such as 10.0.0.1:443")?;
+    let connect_to: Option<SocketAddr> = request.read("connect_to", |text| {
+        text.parse().map_err(|_| "write ADDRESS:PORT, such as 10.0.0.1:443".to_owned())
+    })?;
     let host = connect_to.map(|address| address.ip()).or_else(|| usual.endpoint.host.parse().ok());
-    let ways = paths::read(&given, host.as_slice())?;
+    let ways = paths::read(request, host.as_slice())?;
     if let Some(text) = given.text("addresses").filter(|_| connect_to.is_some()) {
-        return Err(given.wrong("addresses", text, "it says the same as connect_to: give one of the two"));
+        return Err(request.wrong_option(
+            "addresses",
+            text,
+            "it says the same as connect_to: give one of the two",
+        ));
     }
     let port = usual.endpoint.port;
     let addresses: Vec<SocketAddr> = ways
@@ -81,7 +164,7 @@ pub(super) fn open(
             "sink: discard does not work over TLS, which must see the bytes to decrypt them; remove it, or use http",
         ));
     }
-    let part_size = given.bytes("part_size")?.unwrap_or(usual.part_size);
+    let part_size = given.number("part_size").unwrap_or(usual.part_size);
     let config = S3Config {
         connect_to,
         addresses,
@@ -91,20 +174,20 @@ pub(super) fn open(
             .map(str::to_owned)
             .or_else(region_from_environment)
             .unwrap_or(usual.region),
-        path_style: given.flag("path_style")?.unwrap_or(usual.path_style),
-        payload_signing: given.read("signing", str::parse::<PayloadSigning>)?.unwrap_or_default(),
+        path_style: given.flag("path_style").unwrap_or(usual.path_style),
+        payload_signing: request.read("signing", str::parse::<PayloadSigning>)?.unwrap_or_default(),
         tls: TlsConfig { trust },
         part_size,
         may_put_parts: workload.file_bytes > part_size,
         control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s).unwrap_or(PATIENCE).max(PATIENCE),
-        retry_seed: options.seed,
+        retry_seed: context.seed,
         blocks: workload.job.as_ref().map(|job| names(job, workload.jobs)),
         ..usual
     };
     let place = match kept {
         // The objects of a job lie where the user named them.
-        _ if workload.job.is_some() => Place::stays(&options.run),
-        Some(_) => Place::stays(&options.run),
+        _ if workload.job.is_some() => OwnPlace::stays(&context.run),
+        Some(_) => OwnPlace::stays(&context.run),
         None => {
             let entry = S3Place {
                 endpoint: config.endpoint.to_string(),
@@ -119,13 +202,13 @@ pub(super) fn open(
                 profile,
                 may_have_parts: config.may_put_parts,
             };
-            options.own_place(Entry::S3(Box::new(entry)))
+            context.own_place(Entry::S3(Box::new(entry)))
         }
     };
     let driver = S3Driver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     let connections = paths::connections(workload, workload.queue_depth);
-    Ok(S3Target { driver, place, contact: options.connect_timeout, connections })
+    Ok(S3Target { driver, place, contact: context.connect_timeout, connections })
 }
 
 /// The names of a job's files, below the bucket, by their numbers.
@@ -150,19 +233,6 @@ fn credentials(file: Option<&PathBuf>, profile: Option<&str>) -> Result<Credenti
     }
 }
 
-/// The key of a target that agents are given, if this host has one; it is theirs to say when there is none.
-pub(super) fn key_of(target: &Target, secrets: &dyn Secrets) -> Option<AccessKey> {
-    let url = TargetUrl::parse(&target.url).ok().filter(|url| url.scheme == "s3")?;
-    let given = Options::new(target, &url, &["endpoint"]).ok()?;
-    let file = given.text("credentials_file").map(PathBuf::from);
-    let own = || {
-        let found = credentials(file.as_ref(), given.text("profile")).ok()?;
-        let (id, secret, token) = found.into_texts();
-        Some(AccessKey { id, secret, token })
-    };
-    secrets.key(&target.name).or_else(own)
-}
-
 fn of_key(key: AccessKey) -> Credentials {
     Credentials { session_token: key.token.map(Secret::new), ..Credentials::new(key.id, key.secret) }
 }
@@ -180,16 +250,6 @@ fn keys_missing(error: &CredentialsError) -> String {
 }
 
 impl S3Target {
-    pub(super) fn prepare(&self) -> Result<Entered, TargetError> {
-        // A prefix needs no making: there is one as soon as there is an object. Whether there is one is asked for.
-        let make = |announce: Announce<'_>| self.first_contact()?.check_bucket().and_then(|()| announce());
-        self.place.enter(make, || self.look())
-    }
-
-    pub(super) fn adopt(&self) -> Result<(), TargetError> {
-        Ok(self.look()?)
-    }
-
     /// The driver with the patience of a first contact.
     fn first_contact(&self) -> Result<S3Driver, DriverError> {
         S3Driver::new(S3Config { control_timeout: self.contact, ..self.driver.config().clone() })
@@ -202,9 +262,88 @@ impl S3Target {
             None => self.first_contact()?.adopt(),
         }
     }
+}
 
-    pub(super) fn remove_all(&self) -> Result<(), TargetError> {
+impl OpenTarget for S3Target {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn run_stage(
+        &self,
+        plan: &StagePlan,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, StageError> {
+        engine::run_stage(&self.driver, plan, control, observer)
+    }
+
+    fn own_facts(&self) -> BTreeMap<String, String> {
+        let config = self.driver.config();
+        let signing = match config.payload_signing {
+            PayloadSigning::Unsigned => "unsigned",
+            PayloadSigning::Signed => "SHA-256 in the signature",
+            PayloadSigning::CrcTrailer => "CRC-64/NVME in a trailer",
+            PayloadSigning::Crc32cTrailer => "CRC-32C in a trailer",
+        };
+        let mut facts = named([
+            ("protocol", "S3 over HTTP/1.1, a connection for each operation in flight".to_owned()),
+            ("endpoint", config.endpoint.to_string()),
+            ("bucket", config.bucket.clone()),
+            match config.blocks {
+                Some(_) => ("objects", "one for each block: NAME_OFFSET_LENGTH".to_owned()),
+                None => ("prefix", config.prefix.clone()),
+            },
+            ("region", config.region.clone()),
+            ("addressing", if config.path_style { "path" } else { "virtual host" }.to_owned()),
+            ("payload signing", signing.to_owned()),
+            ("part size", config.part_size.to_string()),
+        ]);
+        let addresses: Vec<String> = self.driver.addresses().iter().map(ToString::to_string).collect();
+        facts.insert("address".to_owned(), addresses.join(", "));
+        facts.extend(named(paths::facts(&config.paths, &addresses, self.connections)));
+        if config.endpoint.tls {
+            let trust = match &config.tls.trust {
+                Trust::System => "verified by the system's authorities".to_owned(),
+                Trust::CaFile(path) => format!("verified by {}", path.display()),
+                Trust::Fingerprint(_) => "verified by its fingerprint".to_owned(),
+                Trust::Insecure => "not verified".to_owned(),
+            };
+            facts.insert("certificate".to_owned(), trust);
+        }
+        facts
+    }
+
+    fn place(&self) -> Option<&OwnPlace> {
+        Some(&self.place)
+    }
+
+    fn prepare(&self) -> Result<Entered, TargetError> {
+        // A prefix needs no making: there is one as soon as there is an object. Whether there is one is asked for.
+        let make = |announce: Announce<'_>| self.first_contact()?.check_bucket().and_then(|()| announce());
+        self.place.enter(make, || self.look())
+    }
+
+    fn adopt(&self) -> Result<(), TargetError> {
+        Ok(self.look()?)
+    }
+
+    fn remove_all(&self) -> Result<(), TargetError> {
         let parts = self.place.may_have_parts();
         self.place.leave(|| -> Result<(), DriverError> { self.driver.remove_all_of(parts).map(drop) })
+    }
+
+    fn items(&self, each: &mut dyn FnMut(u64, u64)) -> Result<bool, DriverError> {
+        self.driver
+            .list_prefix(|key, size| item_number(key).into_iter().for_each(|number| each(number, size)))?;
+        Ok(true)
+    }
+
+    fn first_bytes(&self, object: u64, len: u32) -> Option<Vec<u8>> {
+        self.driver.beginning(object, len.into()).ok()
+    }
+
+    fn interface(&self) -> Result<String, String> {
+        paths::interface(&self.driver.config().paths, self.driver.addresses()[0].ip())
     }
 }

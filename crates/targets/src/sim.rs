@@ -1,50 +1,126 @@
 //! `sim:?latency=1ms&…`: a scripted target on a virtual clock, for trying out experiments and rules.
 
-use drivers::sim::{Latency, Noise, Periodic, SimConfig, SimDriver};
-use experiment::Target;
-use metrics::ErrorKind;
-use units::{ByteRate, Share, Span};
+use std::collections::BTreeMap;
 
-use super::options::Options;
-use super::url::TargetUrl;
-use super::{OpenContext, TargetError};
+use drivers::sim::{Latency, Noise, Periodic, SimConfig, SimDriver};
+use engine::{Control, StageError, StagePlan, StageResult};
+use experiment::OptionKind::{Count, Share};
+use experiment::{Kind, OptionHelp, UrlForm};
+use metrics::{ErrorKind, Interval, OpKind};
+use units::{ByteRate, Span};
+
+use super::paths::named;
+use super::{OpenRequest, OpenTarget, Protocol, TargetError};
+
+/// The protocol of `sim:`.
+pub(super) struct Sim;
+
+const OPTIONS: &[OptionHelp] = &[
+    OptionHelp::checked(
+        "latency",
+        "1ms",
+        "of every operation: 1ms, uniform 1ms 5ms or exponential 5ms",
+        |text| latency(text).map(drop),
+    ),
+    OptionHelp::checked(
+        "bandwidth",
+        "unlimited",
+        "payload passes a pipe of each job at this rate: 1GB/s",
+        |text| bandwidth(text).map(drop),
+    ),
+    OptionHelp::checked("stall", "none", "nothing is answered for LENGTH every PERIOD: 1s/10s", |text| {
+        stall(text).map(drop)
+    }),
+    OptionHelp::checked("errors", "none", "one in so many operations fails: 1/1000", |text| {
+        errors(text).map(drop)
+    }),
+    OptionHelp::checked(
+        "slow",
+        "none",
+        "one in so many operations of a job takes so long instead: 70s/1000",
+        |text| slow(text).map(drop),
+    ),
+    OptionHelp::checked("drift", "none", "latency grows by this share each minute: 1%", |text| {
+        drift(text).map(drop)
+    }),
+    OptionHelp::new("noise", Share, "0", "latency varies by chance by this share (standard deviation)"),
+    OptionHelp::new(
+        "seed",
+        Count { least: 0, most: u64::MAX },
+        "the experiment's",
+        "seed of what is by chance",
+    ),
+];
+
+static KIND: Kind = Kind {
+    objects: true,
+    ranges: true,
+    imaginary: true,
+    virtual_clock: true,
+    ..Kind::new("sim", "sim:?latency=1ms", UrlForm::Bare, OpKind::ALL, OPTIONS)
+};
+
+impl Protocol for Sim {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(open(request)?))
+    }
+}
 
 /// A scripted target.
-pub struct SimTarget {
-    pub(super) driver: SimDriver,
+struct SimTarget {
+    driver: SimDriver,
     /// The script as it is written, for the result.
-    pub(super) script: Vec<(&'static str, String)>,
+    script: Vec<(String, String)>,
 }
 
 /// How much a second of noise has in common with the one before: enough to be seen in autocorrelation, as on real
 /// systems.
 const NOISE_CORRELATION: f64 = 0.5;
 
-pub(super) fn open(
-    target: &Target,
-    url: &TargetUrl,
-    options: &OpenContext,
-) -> Result<SimTarget, TargetError> {
-    let given = Options::new(target, url, &[])?;
+impl OpenTarget for SimTarget {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn run_stage(
+        &self,
+        plan: &StagePlan,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, StageError> {
+        engine::run_stage::<SimDriver>(&self.driver, plan, control, observer)
+    }
+
+    fn own_facts(&self) -> BTreeMap<String, String> {
+        let script = self.script.iter().map(|(name, value)| (&**name, value.clone()));
+        named(script.chain([("clock", "virtual".to_owned())]))
+    }
+}
+
+fn open(request: &OpenRequest<'_>) -> Result<SimTarget, TargetError> {
+    let given = request.options;
     let usual = SimConfig::default();
-    let noise = given.read("noise", share)?.filter(|deviation| *deviation > 0.0);
+    let noise = given.share("noise").filter(|deviation| *deviation > 0.0);
     let config = SimConfig {
-        seed: given.number("seed", "a whole number from 0 on")?.unwrap_or(options.seed),
-        latency: given.read("latency", latency)?.unwrap_or(usual.latency.clone()),
-        bytes_per_s: given.read("bandwidth", bandwidth)?,
-        stall_every: given.read("stall", stall)?,
-        drift_per_s: given.read("drift", drift)?.unwrap_or(0.0),
+        seed: given.number("seed").unwrap_or(request.context.seed),
+        latency: request.read("latency", latency)?.unwrap_or(usual.latency.clone()),
+        bytes_per_s: request.read("bandwidth", bandwidth)?,
+        stall_every: request.read("stall", stall)?,
+        drift_per_s: request.read("drift", drift)?.unwrap_or(0.0),
         noise: noise.map(|deviation| Noise {
             deviation,
             correlation: NOISE_CORRELATION,
             step_ns: 1_000_000_000,
         }),
-        errors: given.read("errors", errors)?.into_iter().collect(),
-        slow: given.read("slow", slow)?,
+        errors: request.read("errors", errors)?.into_iter().collect(),
+        slow: request.read("slow", slow)?,
         ..usual
     };
-    let names = experiment::target_options("sim").iter().map(|help| help.name);
-    let script = names.filter_map(|name| Some((name, given.text(name)?.to_owned()))).collect();
+    let script = given.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
     Ok(SimTarget { driver: SimDriver::new(config), script })
 }
 
@@ -103,7 +179,7 @@ fn slow(text: &str) -> Result<(u64, u64), String> {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    text.parse::<Share>().map(Share::value).map_err(|error| error.to_string())
+    text.parse::<units::Share>().map(units::Share::value).map_err(|error| error.to_string())
 }
 
 /// `1%`: latency grows by this share of its first value each minute; `-1%`: it shrinks.

@@ -3,6 +3,7 @@
 mod documents;
 mod layers;
 mod profile;
+mod schemes;
 mod source;
 
 use std::path::Path;
@@ -43,6 +44,7 @@ impl std::fmt::Display for Finding {
 pub fn check(root: &Path) -> Result<Vec<Finding>> {
     let crates = layers::dependencies(root)?;
     let mut findings = layers::check(&crates);
+    let mut texts = Vec::new();
     for path in files(root)? {
         let full = root.join(&path);
         // Deleted in the working tree but not yet in the index.
@@ -52,7 +54,14 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
         let bytes = std::fs::read(&full).with_context(|| format!("reading {path}"))?;
         if let Ok(text) = String::from_utf8(bytes) {
             findings.extend(source::check(&path, &text));
+            if path.ends_with(".rs") {
+                texts.push((path, text));
+            }
         }
+    }
+    let named = schemes::known(texts.iter().map(|(path, text)| (&**path, &**text)));
+    for (path, text) in &texts {
+        findings.extend(schemes::check(path, text, &named));
     }
     let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
     findings.extend(profile::check(&read("Cargo.toml"), crates.iter().map(layers::Uses::name)));

@@ -244,7 +244,7 @@ fn cells(listen: SocketAddr, streams: u32, load: &Load) -> Result<[Cell; 2], Str
            send: {{target: sender, ops: write, block_size: {block}, queue_depth: {lanes}, jobs: {jobs}}}\n",
         seconds = load.seconds.ceil().max(1.0),
     );
-    let plan = experiment::parse(&Source { file: "network", text: &text }, &Settings::none())
+    let plan = experiment::parse(&Source { file: "network", text: &text }, &Settings::of(targets::kinds()))
         .map_err(|faults| format!("{faults}").replace('\n', " "))?;
     let cell = |workload: &str| {
         let found = plan.cells.iter().find(|cell| cell.workload_name == workload);

@@ -35,9 +35,9 @@ pub fn json(plan: &Plan) -> String {
     let (low, high) = plan.expected_seconds();
     let document = Document {
         format: FORMAT,
-        cells: plan.cell_figures(),
-        data_sets: plan.data_sets(),
-        bytes_to_write: plan.bytes_to_write(),
+        cells: plan.cell_figures(targets::kinds()),
+        data_sets: plan.data_sets(targets::kinds()),
+        bytes_to_write: plan.bytes_to_write(targets::kinds()),
         expected_s: Range { low, high },
         plan,
     };
@@ -58,12 +58,12 @@ pub fn text(plan: &Plan) -> String {
     out.push('\n');
     out.push_str(&cells(plan));
     out.push_str("\nData sets\n");
-    for set in plan.data_sets() {
+    for set in plan.data_sets(targets::kinds()) {
         out.push_str(&format!("  {}: {}\n", set.target, data_set(&set)));
     }
     let of_one =
         if plan.cells.iter().all(|cell| plan.hosts_of(cell).is_some()) { "" } else { " by each host" };
-    out.push_str(&format!("\nTo be written{of_one}: {}\n", written(&plan.bytes_to_write())));
+    out.push_str(&format!("\nTo be written{of_one}: {}\n", written(&plan.bytes_to_write(targets::kinds()))));
     let (low, high) = plan.expected_seconds();
     let by_amount = match plan.jobs_without_limit() {
         0 => String::new(),
@@ -89,14 +89,14 @@ pub fn text(plan: &Plan) -> String {
 fn cells(plan: &Plan) -> String {
     let mut table = Table::new();
     table.force_no_tty().load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let many_targets =
-        plan.data_sets().iter().any(|set| Some(&set.target) != plan.data_sets().first().map(|s| &s.target));
+    let sets = plan.data_sets(targets::kinds());
+    let many_targets = sets.iter().any(|set| Some(&set.target) != sets.first().map(|s| &s.target));
     let row = |cells: [String; 5]| {
         let cells = cells.into_iter().enumerate().filter(|(at, _)| *at != 2 || many_targets);
         cells.map(|(_, text)| TableCell::new(text)).collect::<Vec<_>>()
     };
     table.set_header(row(["#", "cell", "target", "prepare", "time"].map(str::to_owned)));
-    let figures = plan.cell_figures();
+    let figures = plan.cell_figures(targets::kinds());
     for figures in figures.iter().take(LISTED) {
         let prepare = match (figures.fills, figures.prepared_bytes) {
             (false, _) => "-".to_owned(),
@@ -128,7 +128,9 @@ fn cells(plan: &Plan) -> String {
 fn data_set(set: &DataSetFigures) -> String {
     let what = match (set.objects, set.item_bytes) {
         (_, 0) => "the whole device".to_owned(),
-        (false, bytes) if set.url.starts_with("block:") => format!("the first {} of the device", Size(bytes)),
+        (false, bytes) if targets::kind_of(&set.url).is_some_and(|kind| kind.device) => {
+            format!("the first {} of the device", Size(bytes))
+        }
         (objects, bytes) => {
             let items = count(set.items as usize, if objects { "object" } else { "file" });
             let hosts = match set.hosts {
@@ -205,7 +207,7 @@ mod tests {
     use super::*;
 
     fn plan(text: &str) -> Plan {
-        parse(&Source { file: "nightly.yaml", text }, &Settings::none())
+        parse(&Source { file: "nightly.yaml", text }, &Settings::of(targets::kinds()))
             .unwrap_or_else(|faults| panic!("\n{faults}"))
     }
 

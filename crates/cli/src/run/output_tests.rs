@@ -14,7 +14,7 @@ use super::output::{Flags, text};
 fn plan() -> Plan {
     let text = "name: night\ntargets: {t: 'null:'}\nworkloads: {w: {ops: read}}\n\
         matrix: {queue_depth: [1, 2, 4, 8]}\ngates: [read.p99 <= 5 ms, read.rate >= 1k/s]\n";
-    experiment::parse(&Source { file: "night.yaml", text }, &Settings::none())
+    experiment::parse(&Source { file: "night.yaml", text }, &Settings::of(targets::kinds()))
         .unwrap_or_else(|faults| panic!("{faults}"))
 }
 

@@ -22,6 +22,7 @@ pub fn plan(file: &Path, arguments: &RunArguments) -> Result<Plan, Refusal> {
     let environment = |name: &str| std::env::var(name).ok();
     let launcher = arguments.fleet.launcher().map_err(Refusal::Usage)?;
     let settings = Settings {
+        kinds: targets::kinds(),
         set: &arguments.set,
         environment: &environment,
         launcher: launcher.as_ref(),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Fleet, bare_host};
+use crate::kind::{Kind, kind_of};
 use crate::nearest::hint;
 use crate::plan::{Cell, Target};
-use crate::target_options::target_options;
 
 /// Names that every host has.
 pub(crate) const ALWAYS: [&str; 2] = ["host", "index"];
@@ -19,8 +19,14 @@ impl Fleet {
     ///
     /// # Errors
     /// One line: which name this host has no value for, or what became of an option that it does not know.
-    pub fn cell_for(&self, cell: &Cell, host: &str, index: u32) -> Result<Cell, String> {
-        let mut own = Cell { target: self.target_for(&cell.target, host, index)?, ..cell.clone() };
+    pub fn cell_for(
+        &self,
+        kinds: &[&'static Kind],
+        cell: &Cell,
+        host: &str,
+        index: u32,
+    ) -> Result<Cell, String> {
+        let mut own = Cell { target: self.target_for(kinds, &cell.target, host, index)?, ..cell.clone() };
         if let Some(job) = &mut own.workload.job {
             let format = &mut job.files.names.format;
             *format = format.replace("$clientuid", &self.client_uid(host, index));
@@ -38,18 +44,26 @@ impl Fleet {
     }
 
     /// A target as a host is to open it.
-    pub(crate) fn target_for(&self, target: &Target, host: &str, index: u32) -> Result<Target, String> {
+    pub(crate) fn target_for(
+        &self,
+        kinds: &[&'static Kind],
+        target: &Target,
+        host: &str,
+        index: u32,
+    ) -> Result<Target, String> {
         let values = self.values_of(host, index)?;
         let put_in = |text: &str| fill_in(text, &values, host);
         let url = put_in(&target.url)?;
-        let known = url.split_once(':').map_or(&[][..], |(scheme, _)| target_options(scheme));
+        let kind = kind_of(kinds, &url);
         let mut options = BTreeMap::new();
         for (name, text) in &target.options {
             let value = put_in(text)?;
             // What the reader of the file could not check, because only a host's value makes it whole.
-            let value = match known.iter().find(|help| help.name == name) {
+            let value = match kind.and_then(|kind| kind.option(name)) {
                 Some(help) if value != *text => {
-                    help.kind.normal(&value).map_err(|wrong| format!("host {host:?}: {name}: {wrong}"))?
+                    let read =
+                        help.read(&value).map_err(|wrong| format!("host {host:?}: {name}: {wrong}"))?;
+                    read.to_string()
                 }
                 _ => value,
             };

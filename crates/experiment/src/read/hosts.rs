@@ -9,10 +9,11 @@ use metrics::OpKind;
 use super::target::option;
 use super::url::check_url;
 use crate::fleet::{BRACES, Fleet, Piece, Sharing, escape_braces, fill_in, pieces};
+use crate::kind::{Kind, kind_of};
 use crate::nearest::hint;
+use crate::option::OptionHelp;
 use crate::plan::Cell;
 use crate::reader::{Fields, Reader};
-use crate::target_options::{Kind, OptionHelp};
 use crate::tree::{Node, Value};
 
 /// The hosts of the fleet with their variables; none without a fleet.
@@ -52,7 +53,8 @@ impl<'f> Hosts<'f> {
 
     /// A target's URL as the plan has it, and its kind: whole without a fleet; with one it keeps its variables.
     pub fn url(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<(String, &'static Kind)> {
-        let check = |url: &str| match check_url(url) {
+        let kinds = reader.parameters.kinds();
+        let check = |url: &str| match check_url(kinds, url) {
             Ok(kind) => Some(kind),
             Err((text, mend)) => {
                 reader.fault(node, text, mend);
@@ -70,7 +72,7 @@ impl<'f> Hosts<'f> {
             }
             let mut kind = None;
             for (host, whole) in self.whole(reader, node, text)? {
-                match check_url(&whole) {
+                match check_url(kinds, &whole) {
                     Ok(known) => kind = Some(known),
                     Err((text, mend)) => {
                         reader.fault(node, format!("for host {host:?}: {text}"), mend);
@@ -78,8 +80,7 @@ impl<'f> Hosts<'f> {
                     }
                 }
             }
-            let scheme = text.split(':').next().unwrap_or("");
-            let kind = kind.or_else(|| crate::target_options::kind(scheme))?;
+            let kind = kind.or_else(|| kind_of(kinds, text))?;
             return Some((text.to_owned(), kind));
         };
         let kind = check(&plain)?;
@@ -99,7 +100,7 @@ impl<'f> Hosts<'f> {
             return Some(if self.fleet.is_some() { escape_braces(&value) } else { value });
         }
         for (host, whole) in self.whole(reader, node, text)? {
-            if let Err(wrong) = help.kind.normal(&whole) {
+            if let Err(wrong) = help.read(&whole) {
                 let (text, mend) = wrong.split_once("; ").unwrap_or((&wrong, "write another value"));
                 reader.fault(node, format!("for host {host:?}: {text}"), mend);
                 return None;
@@ -195,7 +196,7 @@ impl<'f> Hosts<'f> {
     pub fn check(&self, fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
         let Some(fleet) = self.fleet.filter(|fleet| fleet.sharing != Sharing::Own) else { return };
         let word = fleet.sharing.word();
-        if kind.scheme == "block" {
+        if kind.device {
             fields.fault(
                 "target",
                 format!("hosts cannot share a block device as sharing: {word} says"),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::rules;
 use crate::job::Job;
+use crate::kind::Kind;
 use crate::plan::{CacheControl, Cell, Stages, SteadyRule, Target, WeightedOp, Workload};
 use crate::reader::Fields;
-use crate::target_options::Kind;
 use crate::{checks, from_node};
 
 /// Keys of a workload that a job says itself, and where.

@@ -6,11 +6,12 @@ use units::{Share, Size, Span};
 
 use super::hosts::Hosts;
 use super::workload::Scene;
+use crate::kind::Kind;
 use crate::known::{Form, Key};
 use crate::nearest::hint;
+use crate::option::{OptionHelp, OptionKind};
 use crate::plan::Target;
 use crate::reader::{Fields, Reader};
-use crate::target_options::{KINDS, Kind, OptionHelp, OptionKind};
 use crate::tree::{Entry, Node, Value};
 
 /// Checks every target of the file, those too that no workload uses.
@@ -68,7 +69,7 @@ fn check_options(fields: &Fields<'_>, kind: &Kind) {
     const URL: Key = Key { name: "url", form: Form::Text, default: "", about: "" };
     let known: Vec<Key> =
         std::iter::once(URL).chain(kind.options.iter().map(|help| Key { name: help.name, ..URL })).collect();
-    if kind.scheme != "file" && kind.scheme != "block" && fields.has("direct") {
+    if !kind.page_cache && fields.has("direct") {
         fields.fault(
             "direct",
             format!("{} targets know no \"direct\"", kind.scheme),
@@ -77,7 +78,8 @@ fn check_options(fields: &Fields<'_>, kind: &Kind) {
         return;
     }
     let unknown = |name: &str| {
-        let elsewhere = KINDS.iter().find(|other| other.options.iter().any(|help| help.name == name));
+        let kinds = fields.reader.parameters.kinds();
+        let elsewhere = kinds.iter().find(|other| other.option(name).is_some());
         match elsewhere {
             Some(other) => format!("{name} is an option of {} targets; remove it here", other.scheme),
             None => hint(name, known.iter().map(|key| key.name)),
@@ -104,12 +106,17 @@ fn check_options(fields: &Fields<'_>, kind: &Kind) {
 pub(super) fn option(reader: &Reader<'_>, node: &Node, help: &OptionHelp) -> Option<String> {
     match help.kind {
         OptionKind::Flag => reader.flag(node).map(|flag| flag.to_string()),
-        OptionKind::Count { least } => reader.integer(node, least, u64::MAX).map(|count| count.to_string()),
-        OptionKind::Bytes { least } => {
+        OptionKind::Count { least, most } => reader.integer(node, least, most).map(|count| count.to_string()),
+        OptionKind::Bytes { least, most } => {
             let bytes = reader.size(node)?;
             if bytes < least {
                 let text = format!("{} is less than {}", Size(bytes), Size(least));
                 reader.fault(node, text, format!("write {} or more", Size(least)));
+                return None;
+            }
+            if bytes > most {
+                let text = format!("{} is more than {}", Size(bytes), Size(most));
+                reader.fault(node, text, format!("write at most {}", Size(most)));
                 return None;
             }
             Some(bytes.to_string())
@@ -122,6 +129,13 @@ pub(super) fn option(reader: &Reader<'_>, node: &Node, help: &OptionHelp) -> Opt
         OptionKind::Choice(words) => {
             reader.choice(node, &format!("value of {}", help.name), words).map(str::to_owned)
         }
-        OptionKind::Text => reader.text(node, "write a text"),
+        OptionKind::Text => {
+            let text = reader.text(node, "write a text")?;
+            if let Some(Err(form)) = help.check.map(|check| check(&text)) {
+                reader.fault(node, format!("{text:?} is no value of {}", help.name), form);
+                return None;
+            }
+            Some(text)
+        }
     }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::hosts::Hosts;
 use super::{access, placement, rate, rules, stages, study, target, weights};
 use crate::checks;
+use crate::kind::Kind;
 use crate::known::{SHARED, SINK, WORKLOAD};
 use crate::nearest::hint;
 use crate::plan::{CacheControl, Cell, Gate, Target, Workload};
 use crate::reader::{Fields, Reader};
-use crate::target_options::Kind;
 use crate::tree::{Entry, Node, Value};
 
 /// The parts of the file that cells are made of.
@@ -64,7 +64,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
     let steady = rules::steady(&fields);
     let errors = rules::errors(&fields);
     let kind_cache = match &target {
-        Some((_, kind)) if matches!(kind.scheme, "file" | "block") => CacheControl::Invalidate,
+        Some((_, kind)) if kind.page_cache => CacheControl::Invalidate,
         _ => CacheControl::Keep,
     };
     let cache = rules::cache(&fields, kind_cache);
@@ -165,7 +165,7 @@ impl Shape {
         use metrics::OpKind::{Delete, Get, Put};
         let whole = ops.unwrap_or_default().iter().any(|weighted| matches!(weighted.op, Put | Get | Delete));
         // Imaginary targets hold what the operations are about.
-        let objects = kind.objects && (!kind.ranges || whole);
+        let objects = kind.only_objects() || kind.objects && whole;
         let (count_key, size_key, other_count, other_size) = if objects {
             ("objects", "object_size", "files", "file_size")
         } else {
@@ -183,7 +183,7 @@ impl Shape {
         }
         let default_count = if objects { 64 } else { 1 };
         let files = fields.integer(count_key, 1, 1 << 40, default_count);
-        let device = kind.scheme == "block";
+        let device = kind.device;
         if device && files != 1 {
             fields.fault(
                 "files",

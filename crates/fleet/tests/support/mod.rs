@@ -106,7 +106,7 @@ pub fn crew_of(hands: &[Arc<dyn HostExecutor>], events: &Events) -> (Crew, Vec<J
 pub fn opening() -> Opening {
     let text = "targets: {nothing: \"null:\"}\nworkloads:\n  w: {ops: read}\n";
     let source = experiment::Source { file: "test.yaml", text };
-    let settings = experiment::Settings::none();
+    let settings = experiment::Settings::of(targets::kinds());
     let plan = experiment::parse(&source, &settings).unwrap_or_else(|faults| panic!("{faults}"));
     let cell = Box::new(plan.cells[0].clone());
     Opening {

@@ -17,15 +17,8 @@ pub struct Work<'a> {
 /// What a host's processors would allow of this work at most, in payload bytes a second, by its calibration; `None` where
 /// such work was not measured.
 pub fn ceiling(calibration: &Calibration, work: &Work) -> Option<f64> {
-    let operation = match (work.scheme, work.op) {
-        ("nfs", OpKind::Read) => "read",
-        ("nfs", OpKind::Write) => "write",
-        ("s3", OpKind::Get) => "get",
-        ("s3", OpKind::Put) => "put",
-        ("tcp", OpKind::Write) => "send",
-        ("tcp", OpKind::Read) => "receive",
-        _ => return None,
-    };
+    let kind = targets::kinds().iter().find(|kind| kind.scheme == work.scheme)?;
+    let (_, operation) = kind.calibrated.iter().find(|(op, _)| *op == work.op)?;
     let nearest = calibration.ceiling(work.scheme, operation, work.bytes)?;
     // Between small operations and large ones lies another ceiling, which nobody measured.
     let alike = (0.5..=2.0).contains(&(work.bytes as f64 / nearest.block_bytes.max(1) as f64));

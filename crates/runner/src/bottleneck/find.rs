@@ -1,7 +1,7 @@
 //! What held a cell back: the evidence of its hosts, and what is made of it.
 
 use engine::StageResult;
-use experiment::Cell;
+use experiment::{Cell, Transport};
 use fleet::probe;
 use stats::limit::{Evidence, Finding, Host, Kind, judge};
 
@@ -43,7 +43,7 @@ pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) ->
 
 /// The work of a cell that does one operation on blocks of one size.
 fn work(cell: &Cell) -> Option<Work<'_>> {
-    let scheme = cell.target.url.split_once(':')?.0;
+    let scheme = targets::kind_of(&cell.target.url)?.scheme;
     let ([one], [block]) = (&*cell.workload.ops, &*cell.workload.block_sizes) else { return None };
     let bytes = if one.op.is_whole() { cell.workload.file_bytes } else { block.bytes };
     Some(Work { scheme, op: one.op, bytes })
@@ -51,10 +51,10 @@ fn work(cell: &Cell) -> Option<Work<'_>> {
 
 /// What stands behind a URL.
 pub fn kind(url: &str) -> Kind {
-    match url.split_once(':').map_or(url, |(scheme, _)| scheme) {
-        "null" | "sim" => Kind::Nothing,
-        "file" | "block" => Kind::Local,
-        _ => Kind::Network,
+    match targets::kind_of(url).map(|kind| kind.transport) {
+        Some(Transport::None) => Kind::Nothing,
+        Some(Transport::Disk) => Kind::Local,
+        Some(Transport::Network) | None => Kind::Network,
     }
 }
 
@@ -67,7 +67,9 @@ mod tests {
 
     fn cell(target: &str, text: &str) -> Cell {
         let text = format!("targets: {{t: '{target}'}}\nworkloads: {{w: {{{text}}}}}\n");
-        let plan = experiment::parse(&Source { file: "t.yaml", text: &text }, &Settings::none()).unwrap();
+        let plan =
+            experiment::parse(&Source { file: "t.yaml", text: &text }, &Settings::of(targets::kinds()))
+                .unwrap();
         plan.cells[0].clone()
     }
 

@@ -1,10 +1,13 @@
 //! Targets as an experiment uses them: opened, prepared, loaded, verified, resumed and removed.
+#![allow(clippy::borrowed_box)] // what is opened is a box
 
 use std::path::Path;
 use std::time::Duration;
 
 use array::{Array, Config, DataAddress};
+use drivers::Payload;
 use drivers::Sink;
+use engine::Shape;
 use engine::{Beside, Control, Mix, Schedule, StagePlan, StageResult, StopRule, Workload as Load, Written};
 use experiment::{Access, Arrivals, CacheControl, Target, WeightedOp, WeightedSize, Workload};
 use metrics::{ErrorKind, OpKind};
@@ -57,6 +60,21 @@ fn options(run: &Run) -> OpenContext {
         seed: 7,
         connect_timeout: Duration::from_secs(20),
     }
+}
+
+type Opened = Box<dyn OpenTarget>;
+
+/// Gives `then` the request that opens a target.
+pub(crate) fn with_request<T>(
+    url: &str,
+    given: &[(&str, &str)],
+    then: impl FnOnce(&OpenRequest<'_>) -> Result<T, TargetError>,
+) -> Result<T, TargetError> {
+    let (_directory, _, run) = run();
+    let target = target(url, given);
+    let (_, url, read) = parts(&target)?;
+    let (workload, context) = (workload(&HALF_AND_HALF), options(&run));
+    then(&OpenRequest { target: &target, url: &url, options: &read, workload: &workload, context: &context })
 }
 
 /// A run with a journal of its own, which goes with the directory.

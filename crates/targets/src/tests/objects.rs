@@ -16,9 +16,12 @@ fn keys_of_job_files_open_targets_and_are_nowhere_else() {
     let key = AccessKey { id: "ID".into(), secret: "hush".into(), token: None };
     let secrets: HeldSecrets = [(target.name.clone(), key)].into_iter().collect();
     let context = OpenContext { secrets: Arc::new(secrets), ..options(&run) };
-    let opened = open(&target, &workload, &context).unwrap();
-    let Opened::S3(s3) = &opened else { panic!("it is a bucket") };
-    let config = s3.driver.config();
+    let (_, url, given) = parts(&target).unwrap();
+    let request =
+        OpenRequest { target: &target, url: &url, options: &given, workload: &workload, context: &context };
+    let s3 = s3::open(&request).unwrap();
+    let config = s3.driver.config().clone();
+    let opened: Opened = Box::new(s3);
     assert_eq!(&*config.credentials.access_key, "ID");
     let names: Vec<_> = config.blocks.clone().unwrap().into_iter().collect();
     assert_eq!(names, [(0, "one".to_owned()), (1, "dir/two".to_owned())]);

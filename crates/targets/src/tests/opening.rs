@@ -12,34 +12,54 @@ fn what_is_wrong_with_a_target_is_one_line() {
     let s3 = "s3://b?endpoint=http://127.0.0.1:1";
     for (url, options_given, problem) in [
         ("file:///no/such/place", &[][..], "there is no such directory"),
-        ("file://host/place", &[], "three slashes"),
+        ("file://host/place", &[], "two slashes are a host's; write file:///"),
         (&format!("file://{here}"), &[("dircet", "true")], "no option \"dircet\"; did you mean \"direct\"?"),
-        (&format!("file://{here}"), &[("direct", "maybe")], "direct: \"maybe\": write true or false"),
-        (&format!("file://{here}?engine=fast"), &[], "engine: \"fast\": write auto, uring or threads"),
+        (
+            &format!("file://{here}"),
+            &[("direct", "maybe")],
+            "direct: \"maybe\" is neither true nor false; write true or false",
+        ),
+        (
+            &format!("file://{here}?engine=fast"),
+            &[],
+            "engine: \"fast\" does not fit; write auto, uring or threads",
+        ),
         (&format!("file://{here}?engine=threads&sqpoll=true"), &[], "threads cannot poll"),
         (&format!("file://{here}?directory=a/b"), &[], "write one name"),
         (&format!("file://{here}?fallocate=lots"), &[], "write none or reserve"),
         ("block:///no/such/device", &[], "/no/such/device"),
-        ("nfs://127.0.0.1", &[], "the export is missing; write nfs://host[:port]/export"),
-        ("nfs:///export", &[], "the host is missing"),
+        ("nfs://127.0.0.1", &[], "has no export; write nfs://host/export"),
+        ("nfs:///export", &[], "has no host; write nfs://host/export"),
         ("nfs://127.0.0.1:0/export", &[], "is no port"),
         ("nfs://[::1/export", &[], "bracket is not closed"),
-        ("nfs://127.0.0.1/export", &[("connections", "0")], "at least 1"),
-        ("nfs://127.0.0.1/export", &[("connections", "few")], "connections: \"few\": write a whole number"),
+        ("nfs://127.0.0.1/export", &[("connections", "0")], "write a whole number from 1"),
+        (
+            "nfs://127.0.0.1/export",
+            &[("connections", "few")],
+            "connections: \"few\" does not fit; write a whole number",
+        ),
         ("nfs://127.0.0.1/export?conections=2", &[], "did you mean \"connections\"?"),
         ("nfs://127.0.0.1/export?read_size=0", &[], "read_size: \"0\""),
-        ("nfs://me:hunter2@127.0.0.1/export", &[], "a user or password does not belong in a URL"),
-        ("s3://b", &[], "the endpoint is missing; write s3://bucket?endpoint="),
-        ("s3://b/c?endpoint=http://h", &[], "a bucket alone"),
-        ("s3://b?endpoint=h", &[], "no scheme"),
-        ("s3://k:hunter2@b?endpoint=http://h", &[], "AWS_ACCESS_KEY_ID"),
+        ("nfs://me:hunter2@127.0.0.1/export", &[], "a URL must hold no user and no password"),
+        ("s3://b", &[], "does not say where the service is; write s3://bucket?endpoint="),
+        ("s3://b/c?endpoint=http://h", &[], "nothing stands behind the bucket"),
+        ("s3://b?endpoint=h", &[], "does not say where the service is"),
+        ("s3://k:hunter2@b?endpoint=http://h", &[], "S3 keys are read from the environment"),
         ("s3://b?endpoint=http://k:hunter2@h", &[], "keys do not belong in a URL"),
         (s3, &[("credentials_file", "/no/such/file")], "credentials file /no/such/file"),
         (s3, &[("credentials_file", keys), ("profile", "other")], "no profile [other]"),
-        (s3, &[("credentials_file", keys), ("part_size", "1MiB")], "parts have at least 5242880 bytes"),
-        (s3, &[("credentials_file", keys), ("signing", "md5")], "\"md5\" is no way to sign payload"),
-        ("null:", &[("latency", "1ms")], "this kind has no options"),
-        ("sim:?latency=fast", &[], "latency: \"fast\": write 1ms"),
+        (
+            s3,
+            &[("credentials_file", keys), ("part_size", "1MiB")],
+            "part_size: \"1MiB\" is too small; write 5MiB or more",
+        ),
+        (
+            s3,
+            &[("credentials_file", keys), ("signing", "md5")],
+            "signing: \"md5\" does not fit; write unsigned, signed",
+        ),
+        ("null:", &[("latency", "1ms")], "null: targets have no option \"latency\"; take it out"),
+        ("sim:?latency=fast", &[], "latency: \"fast\" does not fit; write 1ms"),
         ("sim:?latecny=1ms", &[], "did you mean \"latency\"?"),
         ("sim:?stall=10s/1s", &[], "write LENGTH/PERIOD"),
         ("simm:", &[], "did you mean sim:?"),
@@ -56,13 +76,8 @@ fn what_is_wrong_with_a_target_is_one_line() {
 
 #[test]
 fn options_of_the_file_win_over_those_of_the_url() {
-    let (_directory, _, run) = run();
-    let opened = open(
-        &target("nfs://127.0.0.1/export?connections=2&uid=5", &[("connections", "3")]),
-        &workload(&HALF_AND_HALF),
-        &options(&run),
-    );
-    let Ok(Opened::Nfs(nfs)) = opened else { panic!("an export") };
+    let url = "nfs://127.0.0.1/export?connections=2&uid=5";
+    let nfs = with_request(url, &[("connections", "3")], nfs::open).unwrap();
     assert_eq!((nfs.driver.config().connections_per_worker, nfs.driver.config().uid), (3, 5));
 }
 

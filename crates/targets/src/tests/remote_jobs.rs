@@ -1,5 +1,6 @@
 //! Jobs on targets that are not of this machine: their files over NFS, and blocks between two sessions over TCP.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::JobLoad;

@@ -14,7 +14,7 @@ fn plan_with(text: &str, set: &[(&str, &str)], environment: &[(&str, &str)]) -> 
     let environment: BTreeMap<String, String> =
         environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let look_up = |name: &str| environment.get(name).cloned();
-    let settings = Settings { set: &set, environment: &look_up, ..Settings::none() };
+    let settings = Settings { set: &set, environment: &look_up, ..Settings::of(targets::kinds()) };
     match parse(&Source { file: "/somewhere/nightly.yaml", text }, &settings) {
         Ok(plan) => plan,
         Err(faults) => panic!("\n{faults}\n{text}"),
@@ -418,6 +418,6 @@ fn parameters_that_multiply_are_refused() {
         text.push_str(&format!("  p{level}: '{}'\n", format!("${{p{}}}", level + 1).repeat(10)));
     }
     text.push_str("  p14: ''\n");
-    let faults = parse(&Source { file: "f", text: &text }, &Settings::none()).unwrap_err();
+    let faults = parse(&Source { file: "f", text: &text }, &Settings::of(targets::kinds())).unwrap_err();
     assert!(faults.to_string().contains("more than 10000 parameters"), "{faults}");
 }

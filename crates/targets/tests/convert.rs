@@ -10,7 +10,7 @@ use metrics::OpKind;
 fn again(plan: &Plan) -> Plan {
     let text = convert(plan).unwrap();
     let source = Source { file: "converted.yaml", text: &text };
-    parse(&source, &Settings::none()).unwrap_or_else(|faults| panic!("{faults}\n{text}"))
+    parse(&source, &Settings::of(targets::kinds())).unwrap_or_else(|faults| panic!("{faults}\n{text}"))
 }
 
 fn cell(index: u32, name: &str, job: Job, group: Group) -> Cell {
@@ -211,7 +211,8 @@ fn names_become_such_as_a_file_may_have() {
     let plan = Plan { name: "p".into(), description: None, seed: 1, results: None, fleet: None, cells };
     let text = convert(&plan).unwrap();
     let source = Source { file: "converted.yaml", text: &text };
-    let read = parse(&source, &Settings::none()).unwrap_or_else(|faults| panic!("{faults}\n{text}"));
+    let read =
+        parse(&source, &Settings::of(targets::kinds())).unwrap_or_else(|faults| panic!("{faults}\n{text}"));
     let made: Vec<&str> = read.cells.iter().map(|cell| &*cell.name).collect();
     let x = "x".repeat(58);
     assert_eq!(made, ["a-b", "a-b-2", "job", &x, &format!("{x}-2"), "-"]);
@@ -221,6 +222,6 @@ fn names_become_such_as_a_file_may_have() {
 #[test]
 fn a_plan_without_jobs_has_no_such_file() {
     let text = "targets: {t: 'null:'}\nworkloads: {a: {ops: read}}\n";
-    let plan = parse(&Source { file: "f", text }, &Settings::none()).unwrap();
+    let plan = parse(&Source { file: "f", text }, &Settings::of(targets::kinds())).unwrap();
     assert_eq!(convert(&plan), None);
 }

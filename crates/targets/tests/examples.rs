@@ -35,7 +35,7 @@ fn plan(name: &str) -> Plan {
     // Where a file leaves the hosts to the command line.
     let twelve = Launcher::Local { count: 12 };
     let launcher = (name == "fleet-scale.yaml").then_some(&twelve);
-    let settings = Settings { set: &set, launcher, ..Settings::none() };
+    let settings = Settings { set: &set, launcher, ..Settings::of(targets::kinds()) };
     match parse(&Source { file: name, text: &text }, &settings) {
         Ok(plan) => plan,
         Err(faults) => panic!("\n{faults}"),
@@ -68,10 +68,10 @@ fn the_fleets_of_the_examples_are_as_they_say() {
     let nfs = plan("fleet-nfs.yaml");
     let fleet = nfs.fleet.as_ref().unwrap();
     assert_eq!((fleet.count(), fleet.sharing), (Some(4), Sharing::Neighbour));
-    let own = fleet.cell_for(&nfs.cells[0], "node02", 1).unwrap();
+    let own = fleet.cell_for(targets::kinds(), &nfs.cells[0], "node02", 1).unwrap();
     assert_eq!(own.target.url, "nfs://10.0.0.10/export");
     let s3 = plan("fleet-s3.yaml");
-    let own = s3.fleet.as_ref().unwrap().cell_for(&s3.cells[0], "node3", 2).unwrap();
+    let own = s3.fleet.as_ref().unwrap().cell_for(targets::kinds(), &s3.cells[0], "node3", 2).unwrap();
     assert_eq!(own.target.options["connect_to"], "10.0.1.2:443");
     let scale = plan("fleet-scale.yaml");
     let agents: Vec<_> = scale.cells.iter().filter_map(|cell| cell.agents).collect();
@@ -79,7 +79,7 @@ fn the_fleets_of_the_examples_are_as_they_say() {
     // Also with a device, which must not be asked for files.
     let text = std::fs::read_to_string(folder().join("disk-baseline.yaml")).unwrap();
     let set = [("target".to_owned(), "block:///dev/nvme1n1".to_owned())];
-    let settings = Settings { set: &set, ..Settings::none() };
+    let settings = Settings { set: &set, ..Settings::of(targets::kinds()) };
     let baseline = parse(&Source { file: "disk-baseline.yaml", text: &text }, &settings);
     assert_eq!(baseline.unwrap_or_else(|faults| panic!("{faults}")).cells.len(), 7);
 }
@@ -93,9 +93,9 @@ fn the_largest_matrix_is_read() {
         list(1000),
         list(100)
     );
-    let plan = parse(&Source { file: "f", text: &text }, &Settings::none()).unwrap();
+    let plan = parse(&Source { file: "f", text: &text }, &Settings::of(targets::kinds())).unwrap();
     assert_eq!(plan.cells.len(), 100_000);
-    assert_eq!(plan.data_sets().len(), 1);
+    assert_eq!(plan.data_sets(targets::kinds()).len(), 1);
     let mut points: Vec<_> = plan.cells.iter().map(|cell| &cell.name).collect();
     points.sort();
     points.dedup();
@@ -119,7 +119,7 @@ fn the_files_of_the_guide_are_right() {
         (whole[2].to_string(), 2),
         (whole[3].to_string(), 5),
     ] {
-        match parse(&Source { file: "guide.yaml", text: &text }, &Settings::none()) {
+        match parse(&Source { file: "guide.yaml", text: &text }, &Settings::of(targets::kinds())) {
             Ok(plan) => assert_eq!(plan.cells.len(), cells),
             Err(faults) => panic!("\n{faults}\n{text}"),
         }
@@ -128,20 +128,23 @@ fn the_files_of_the_guide_are_right() {
     let page = std::fs::read_to_string(folder().join("../../docs/fleet.md")).unwrap();
     let parts: Vec<&str> =
         page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let first = parse(&Source { file: "read.yaml", text: parts[0] }, &Settings::none());
+    let first = parse(&Source { file: "read.yaml", text: parts[0] }, &Settings::of(targets::kinds()));
     assert_eq!(first.unwrap_or_else(|faults| panic!("{faults}")).fleet.unwrap().count(), Some(12));
     let variables = format!("{}workloads: {{r: {{target: filer, ops: read}}}}\n", parts[1]);
-    let second = parse(&Source { file: "read.yaml", text: &variables }, &Settings::none());
+    let second = parse(&Source { file: "read.yaml", text: &variables }, &Settings::of(targets::kinds()));
     assert!(second.is_ok(), "{second:?}");
     for scale in parts[2].lines() {
         let text = format!("{}{scale}\n", parts[0]);
-        let third = parse(&Source { file: "read.yaml", text: &text }, &Settings::none());
+        let third = parse(&Source { file: "read.yaml", text: &text }, &Settings::of(targets::kinds()));
         assert!(third.is_ok(), "{third:?}");
     }
     // Every form of a rate that the guide shows.
     let rates = blocks.iter().find(|text| text.starts_with("rate:")).unwrap();
     for rate in rates.lines() {
         let text = format!("targets: {{t: 'null:'}}\nworkloads:\n  w:\n    ops: read\n    {rate}\n");
-        assert!(parse(&Source { file: "guide.yaml", text: &text }, &Settings::none()).is_ok(), "{rate}");
+        assert!(
+            parse(&Source { file: "guide.yaml", text: &text }, &Settings::of(targets::kinds())).is_ok(),
+            "{rate}"
+        );
     }
 }

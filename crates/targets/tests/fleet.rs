@@ -15,7 +15,7 @@ fn with(file: &str, settings: &Settings<'_>) -> Plan {
 }
 
 fn plan(file: &str) -> Plan {
-    with(file, &Settings::none())
+    with(file, &Settings::of(targets::kinds()))
 }
 
 fn fleet(text: &str) -> Fleet {
@@ -36,7 +36,7 @@ fn hosts_are_a_list_a_range_or_a_file() {
         "rack.txt" => Ok("# a rack\nn[1-2]\nme@n3:22\n".to_owned()),
         _ => Err(format!("{file}: there is no such file")),
     };
-    let settings = Settings { read_hosts: &read, ..Settings::none() };
+    let settings = Settings { read_hosts: &read, ..Settings::of(targets::kinds()) };
     let made = with(&format!("fleet: {{hosts: '@rack.txt'}}\n{REST}"), &settings).fleet.unwrap();
     assert_eq!(made.launcher, ssh(&["n1", "n2", "me@n3:22"]));
     assert_eq!(made.count(), Some(3));
@@ -98,7 +98,7 @@ fn strings(texts: &[&str]) -> Vec<String> {
 #[test]
 fn the_command_lines_launcher_takes_the_files_place() {
     let launcher = Launcher::Local { count: 2 };
-    let settings = Settings { launcher: Some(&launcher), ..Settings::none() };
+    let settings = Settings { launcher: Some(&launcher), ..Settings::of(targets::kinds()) };
     let made = with(&format!("fleet: {{hosts: [a], sharing: common}}\n{REST}"), &settings).fleet.unwrap();
     assert_eq!((made.launcher, made.sharing), (launcher.clone(), Sharing::Common));
     // The file need not say how agents are started, or need have no fleet at all.
@@ -138,7 +138,7 @@ workloads: {r: {ops: read}}
         .iter()
         .zip(0..)
         .map(|(host, index)| {
-            let target = fleet.cell_for(cell, host, index).unwrap().target;
+            let target = fleet.cell_for(targets::kinds(), cell, host, index).unwrap().target;
             (target.url, target.options["connections"].clone(), target.options["directory"].clone())
         })
         .collect();
@@ -149,7 +149,7 @@ workloads: {r: {ops: read}}
     ];
     assert_eq!(made, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));
     // A host that a launcher found: it has no export.
-    let error = fleet.cell_for(cell, "n9", 3).unwrap_err();
+    let error = fleet.cell_for(targets::kinds(), cell, "n9", 3).unwrap_err();
     assert!(error.contains("\"n9\" has no variable \"export\"") && !error.contains('\n'), "{error}");
 }
 
@@ -159,9 +159,9 @@ fn values_of_a_host_are_checked_when_the_cell_is_made() {
     let plan = plan(text);
     let mut fleet = plan.fleet.clone().unwrap();
     let cell = &plan.cells[0];
-    assert_eq!(fleet.cell_for(cell, "n2", 1).unwrap().target.options["connections"], "8");
+    assert_eq!(fleet.cell_for(targets::kinds(), cell, "n2", 1).unwrap().target.options["connections"], "8");
     fleet.variables.get_mut("n1").unwrap().insert("streams".into(), "many".into());
-    let error = fleet.cell_for(cell, "n1", 0).unwrap_err();
+    let error = fleet.cell_for(targets::kinds(), cell, "n1", 0).unwrap_err();
     assert!(error.contains("n1") && error.contains("connections") && error.contains("many"), "{error}");
 }
 
@@ -171,7 +171,12 @@ fn braces_that_are_none_come_through() {
     let file = format!("targets: {{d: '{}'}}\nworkloads: {{r: {{ops: read}}}}\n", escape_braces(odd));
     assert_eq!(plan(&file).cells[0].target.url, odd);
     let with_fleet = plan(&format!("fleet: {{local: 2}}\n{file}"));
-    let made = with_fleet.fleet.as_ref().unwrap().cell_for(&with_fleet.cells[0], "local-1", 1).unwrap();
+    let made = with_fleet
+        .fleet
+        .as_ref()
+        .unwrap()
+        .cell_for(targets::kinds(), &with_fleet.cells[0], "local-1", 1)
+        .unwrap();
     assert_eq!(made.target.url, odd);
 }
 
@@ -186,7 +191,8 @@ fn names_of_a_jobs_files_may_have_the_host_in_them() {
         let fleet = plan.fleet.as_ref().unwrap();
         let hosts = fleet.host_names().unwrap();
         let of = |(host, index): (&String, u32)| {
-            let job = fleet.cell_for(&plan.cells[0], host, index).unwrap().workload.job.unwrap();
+            let job =
+                fleet.cell_for(targets::kinds(), &plan.cells[0], host, index).unwrap().workload.job.unwrap();
             job.files.names.path(&job.name, 0, 0)
         };
         hosts.iter().zip(0..).map(of).collect()

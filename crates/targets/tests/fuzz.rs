@@ -2,6 +2,7 @@
 //! and characters changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case names its seed.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
+#[path = "../../experiment/tests/random/mod.rs"]
 mod random;
 
 use std::path::Path;
@@ -180,7 +181,9 @@ fn check_plan(plan: &Plan, text: &str) {
         // What was checked beforehand does not fail later.
         for (host, index) in fleet.host_names().into_iter().flatten().zip(0..).take(100) {
             for cell in plan.cells.iter().take(10) {
-                fleet.cell_for(cell, &host, index).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+                fleet
+                    .cell_for(targets::kinds(), cell, &host, index)
+                    .unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
             }
         }
         assert!(
@@ -190,7 +193,7 @@ fn check_plan(plan: &Plan, text: &str) {
     }
     let (low, high) = plan.expected_seconds();
     assert!(low.is_finite() && low <= high, "{low} {high}\n{text}");
-    let _ = (plan.bytes_to_write(), plan.data_sets());
+    let _ = (plan.bytes_to_write(targets::kinds()), plan.data_sets(targets::kinds()));
     let stored = serde_json::to_string(plan).unwrap();
     assert_eq!(&serde_json::from_str::<Plan>(&stored).unwrap(), plan, "{text}");
 }
@@ -201,7 +204,7 @@ fn anything_makes_a_plan_or_faults_with_a_place() {
     let seconds: f64 =
         std::env::var("MANOMETER_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0);
     let examples = examples();
-    let schema = jsonschema::validator_for(&experiment::schema()).unwrap();
+    let schema = jsonschema::validator_for(&experiment::schema(targets::kinds())).unwrap();
     let began = Instant::now();
     let (mut seed, mut plans) = (1u64, 0);
     while began.elapsed() < Duration::from_secs_f64(seconds) || seed < 300 {
@@ -213,7 +216,7 @@ fn anything_makes_a_plan_or_faults_with_a_place() {
         // What a --set reaches is not always there, which is a fault without a line; half of the files have none.
         let set = if seed.is_multiple_of(2) { &set[..1 + random.below(2)] } else { &[] };
         let launcher = seed.is_multiple_of(3).then_some(&launcher);
-        let settings = Settings { set, launcher, ..Settings::none() };
+        let settings = Settings { set, launcher, ..Settings::of(targets::kinds()) };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let text = match decode("fuzz.yaml", &bytes) {
                 Ok(text) => text,

@@ -1,11 +1,10 @@
-//! Figures against sums that were made by hand.
+//! Figures of plans against sums that were made by hand.
+#![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use super::*;
-use crate::plan::{RateFrom, Step};
-use crate::{Settings, Source, parse};
+use experiment::*;
 
 fn plan(text: &str) -> Plan {
-    match parse(&Source { file: "test.yaml", text }, &Settings::none()) {
+    match parse(&Source { file: "test.yaml", text }, &Settings::of(targets::kinds())) {
         Ok(plan) => plan,
         Err(faults) => panic!("\n{faults}"),
     }
@@ -25,12 +24,12 @@ workloads:
 matrix: {queue_depth: [1, 2]}
 ",
     );
-    let fills: Vec<_> = plan.cell_figures().iter().map(|cell| cell.fills).collect();
+    let fills: Vec<_> = plan.cell_figures(targets::kinds()).iter().map(|cell| cell.fills).collect();
     // The first of all; the first that verifies after writes; the first of another size; the first of the old size.
     assert_eq!(fills, [true, false, false, false, true, false, true, false, true, false]);
-    assert_eq!(plan.bytes_to_write().fill, (4 + 4 + 8 + 4) << 20);
-    assert_eq!(plan.bytes_to_write().unbounded_cells, 2);
-    let sets = plan.data_sets();
+    assert_eq!(plan.bytes_to_write(targets::kinds()).fill, (4 + 4 + 8 + 4) << 20);
+    assert_eq!(plan.bytes_to_write(targets::kinds()).unbounded_cells, 2);
+    let sets = plan.data_sets(targets::kinds());
     assert_eq!(sets.len(), 2);
     assert_eq!((sets[0].cells, sets[0].fills, sets[0].bytes()), (8, 3, 4 << 20));
     assert_eq!((sets[1].cells, sets[1].fills, sets[1].bytes()), (2, 1, 8 << 20));
@@ -72,7 +71,7 @@ steady: none
 stages: {{warm_up: 10s, measure: 90s, prepare: keep}}
 "
         );
-        plan(&text).bytes_to_write()
+        plan(&text).bytes_to_write(targets::kinds())
     };
     let loaded =
         |ops: u64| BytesToWrite { load_low: ops * 1024, load_high: ops * 1024, ..BytesToWrite::default() };
@@ -92,30 +91,16 @@ workloads: {w: {ops: {get: 75%, put: 25%}, objects: 10, object_size: 1MB}}
 stages: {measure: {at_least_bytes: 1GB}}
 ",
     );
-    let bytes = plan.bytes_to_write();
+    let bytes = plan.bytes_to_write(targets::kinds());
     assert_eq!((bytes.fill, bytes.load_low, bytes.unbounded_cells), (10_000_000, 250_000_000, 1));
-    assert!(plan.data_sets()[0].objects);
+    assert!(plan.data_sets(targets::kinds())[0].objects);
 }
 
 #[test]
 fn a_whole_device_has_a_size_that_only_the_device_knows() {
-    let bytes = plan("targets: {d: 'block:///dev/x'}\nworkloads: {w: {ops: read}}\n").bytes_to_write();
+    let bytes = plan("targets: {d: 'block:///dev/x'}\nworkloads: {w: {ops: read}}\n")
+        .bytes_to_write(targets::kinds());
     assert_eq!((bytes.fill, bytes.whole_devices), (0, 1));
-}
-
-#[test]
-fn started_operations_are_the_integral_of_the_rate() {
-    let steps = Arrivals::Steps {
-        steps: vec![Step { ops_per_s: 5.0, for_s: 2.0 }, Step { ops_per_s: 7.0, for_s: 1.0 }],
-    };
-    assert_eq!(ops_started(&steps, 1.0), Some(5.0));
-    assert_eq!(ops_started(&steps, 10.0), Some(10.0 + 56.0));
-    let times = Arrivals::Times { times: vec![RateFrom { at_s: 3.0, ops_per_s: 2.0 }] };
-    assert_eq!(ops_started(&times, 2.0), Some(0.0));
-    assert_eq!(ops_started(&times, 5.0), Some(4.0));
-    let ramp = Arrivals::Ramp { from_ops_per_s: 10.0, to_ops_per_s: 0.0, over_s: 10.0 };
-    assert_eq!(ops_started(&ramp, 5.0), Some(37.5));
-    assert_eq!(ops_started(&ramp, 20.0), Some(50.0));
 }
 
 #[test]
@@ -131,7 +116,7 @@ workloads:
     // a: 65 s; b: up to 100 s; c: nobody knows.
     assert_eq!(plan.expected_seconds(), (65.0, 100.0));
     assert_eq!(plan.jobs_without_limit(), 1);
-    let bytes = plan.bytes_to_write();
+    let bytes = plan.bytes_to_write(targets::kinds());
     // a reads a file of 1 MiB; b's two workers use a file of 2 MiB each; c makes its own.
     assert_eq!(bytes.fill, (1 + 4) << 20);
     // Half of three times 2 MiB by two workers, and 4 MiB.
@@ -154,15 +139,18 @@ stages: {{warm_up: 0s, measure: 10s}}
         ))
     };
     let three = of("{local: 3}");
-    let bytes = three.bytes_to_write();
+    let bytes = three.bytes_to_write(targets::kinds());
     // Three hosts fill 4 MiB each; the rate is that of all; each has a device.
     assert_eq!((bytes.fill, bytes.load_low, bytes.whole_devices), (12 << 20, 100 * 10 * 4096, 3));
-    assert_eq!(three.data_sets()[0].bytes(), 12 << 20);
-    let hosts: Vec<_> = three.cell_figures().iter().map(|cell| cell.hosts).collect();
+    assert_eq!(three.data_sets(targets::kinds())[0].bytes(), 12 << 20);
+    let hosts: Vec<_> = three.cell_figures(targets::kinds()).iter().map(|cell| cell.hosts).collect();
     assert_eq!(hosts, [Some(3), Some(3), Some(2)]);
     // Of an allocation nobody knows how many nodes it has: what is said is of one.
     let slurm = of("{slurm: {}}");
-    assert_eq!((slurm.bytes_to_write().fill, slurm.data_sets()[0].hosts), (4 << 20, None));
+    assert_eq!(
+        (slurm.bytes_to_write(targets::kinds()).fill, slurm.data_sets(targets::kinds())[0].hosts),
+        (4 << 20, None)
+    );
 }
 
 #[test]
@@ -175,8 +163,9 @@ scale: doubling
 matrix: {queue_depth: [1, 2]}
 ",
     );
-    let fills: Vec<_> = plan.cell_figures().iter().map(|cell| (cell.hosts, cell.fills)).collect();
+    let fills: Vec<_> =
+        plan.cell_figures(targets::kinds()).iter().map(|cell| (cell.hosts, cell.fills)).collect();
     let later = [(Some(1), false), (Some(2), false), (Some(2), false), (Some(4), false), (Some(4), false)];
     assert_eq!((fills[0], &fills[1..]), ((Some(1), true), &later[..]));
-    assert_eq!(plan.bytes_to_write().fill, 4 << 20);
+    assert_eq!(plan.bytes_to_write(targets::kinds()).fill, 4 << 20);
 }

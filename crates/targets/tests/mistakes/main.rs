@@ -82,8 +82,12 @@ fn faults(mistake: &Mistake) -> experiment::Faults {
         "twice.txt" => Ok("a\nb\na\n".to_owned()),
         _ => Err(format!("{file}: No such file or directory")),
     };
-    let settings =
-        Settings { set: &set, environment: &environment, read_hosts: &read_hosts, ..Settings::none() };
+    let settings = Settings {
+        set: &set,
+        environment: &environment,
+        read_hosts: &read_hosts,
+        ..Settings::of(::targets::kinds())
+    };
     let parsed = parse(&Source { file: "nightly.yaml", text: mistake.file }, &settings);
     parsed
         .err()
@@ -152,7 +156,7 @@ fn bytes_that_are_no_text_are_refused_with_their_place() {
 fn at_most_twenty_faults_are_told() {
     let keys: Vec<String> = (0..50).map(|n| format!("    key{n}: 1\n")).collect();
     let file = format!("targets: {{d: 'null:'}}\nworkloads:\n  w:\n    ops: read\n{}", keys.concat());
-    let error = parse(&Source { file: "f", text: &file }, &Settings::none()).unwrap_err();
+    let error = parse(&Source { file: "f", text: &file }, &Settings::of(::targets::kinds())).unwrap_err();
     assert_eq!((error.faults.len(), error.more), (experiment::MOST_FAULTS, 30));
     assert!(error.to_string().ends_with("… and 30 more\n"));
     // In the order of the file.

@@ -75,6 +75,21 @@ pub const ALL: &[Mistake] = &[
         "targets: {disk: {url: file:///mnt/data, direct: yes}}\nworkloads: {r: {ops: read}}\n",
     ),
     Mistake::new(
+        "target-flag-in-url",
+        "neither true nor false in a URL's query",
+        "targets: {disk: 'file:///mnt/data?direct=maybe'}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-latency-in-url",
+        "a latency in a sim URL that is none",
+        "targets: {t: 'sim:?latency=fast'}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
+        "target-direct-yes",
+        "a block that direct I/O cannot move, with direct asked for in the URL",
+        "targets: {disk: 'file:///mnt/data?direct=yes'}\nworkloads: {r: {ops: read, block_size: 1000}}\n",
+    ),
+    Mistake::new(
         "target-count",
         "no connections",
         "targets: {filer: {url: nfs://filer/export, connections: 0}}\nworkloads: {r: {ops: read}}\n",

@@ -1,0 +1,269 @@
+//! Options of targets: what they are called, what they mean, and the one reader of their values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use units::{Share, Size, Span};
+
+use crate::kind::Kind;
+use crate::reader::one_of;
+use crate::url::TargetUrl;
+
+/// What the value of an option is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionKind {
+    /// `true` or `false`; in URLs also yes, no, on, off, 1 and 0.
+    Flag,
+    /// A whole number.
+    Count {
+        /// The least that makes sense.
+        least: u64,
+        /// The most that fits.
+        most: u64,
+    },
+    /// A size; in plans a plain number of bytes.
+    Bytes {
+        /// The least that makes sense.
+        least: u64,
+        /// The most that fits.
+        most: u64,
+    },
+    /// A length of time; in plans as `units::Span` prints it.
+    Span,
+    /// A share; in plans a number from 0 to 1.
+    Share,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Any text, or a text that the option's own [`check`](OptionHelp::check) reads.
+    Text,
+}
+
+/// Reads the text of an option that has a form of its own; the error says how to write it.
+pub type OptionCheck = fn(&str) -> Result<(), String>;
+
+/// An option of a kind of target.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionHelp {
+    /// As it is written.
+    pub name: &'static str,
+    /// What its value is.
+    pub kind: OptionKind,
+    /// What holds when it is not given, for people.
+    pub default: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// Reads a text with a form of its own; the error says how to write it.
+    pub check: Option<OptionCheck>,
+}
+
+/// The value of an option.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OptionValue {
+    /// Of [`OptionKind::Flag`].
+    Flag(bool),
+    /// Of [`OptionKind::Count`], and in bytes of [`OptionKind::Bytes`].
+    Number(u64),
+    /// Of [`OptionKind::Span`].
+    Span(Span),
+    /// Of [`OptionKind::Share`], from 0 to 1.
+    Share(f64),
+    /// Of [`OptionKind::Choice`] and [`OptionKind::Text`].
+    Text(String),
+}
+
+/// As plans have it.
+impl fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionValue::Flag(flag) => flag.fmt(f),
+            OptionValue::Number(number) => number.fmt(f),
+            OptionValue::Span(span) => span.fmt(f),
+            OptionValue::Share(share) => share.fmt(f),
+            OptionValue::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl OptionHelp {
+    /// An option whose texts need no check of their own.
+    pub const fn new(
+        name: &'static str,
+        kind: OptionKind,
+        default: &'static str,
+        about: &'static str,
+    ) -> Self {
+        Self { name, kind, default, about, check: None }
+    }
+
+    /// An option whose text has a form of its own, which `check` reads.
+    pub const fn checked(
+        name: &'static str,
+        default: &'static str,
+        about: &'static str,
+        check: OptionCheck,
+    ) -> Self {
+        Self { name, kind: OptionKind::Text, default, about, check: Some(check) }
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// What does not fit; after a `; ` what to write instead.
+    pub fn read(&self, text: &str) -> Result<OptionValue, String> {
+        let wrong = |error: units::ParseError| error.to_string();
+        Ok(match self.kind {
+            OptionKind::Flag => match text {
+                "true" | "yes" | "on" | "1" => OptionValue::Flag(true),
+                "false" | "no" | "off" | "0" => OptionValue::Flag(false),
+                _ => return Err(format!("{text:?} is neither true nor false; write true or false")),
+            },
+            OptionKind::Count { least, most } => match text.parse::<u64>() {
+                Ok(count) if (least..=most).contains(&count) => OptionValue::Number(count),
+                _ => return Err(format!("{text:?} does not fit; {}", whole_number(least, most))),
+            },
+            OptionKind::Bytes { least, most } => match text.parse::<Size>().map_err(wrong)?.bytes() {
+                bytes if bytes < least => {
+                    return Err(format!("{text:?} is too small; write {} or more", Size(least)));
+                }
+                bytes if bytes > most => {
+                    return Err(format!("{text:?} is too large; write at most {}", Size(most)));
+                }
+                bytes => OptionValue::Number(bytes),
+            },
+            OptionKind::Span => OptionValue::Span(text.parse::<Span>().map_err(wrong)?),
+            OptionKind::Share => OptionValue::Share(text.parse::<Share>().map_err(wrong)?.value()),
+            OptionKind::Choice(words) => match words.iter().find(|word| **word == text) {
+                Some(word) => OptionValue::Text((*word).to_owned()),
+                None => return Err(format!("{text:?} does not fit; write {}", one_of(words))),
+            },
+            OptionKind::Text => {
+                if let Some(check) = self.check {
+                    check(text).map_err(|form| format!("{text:?} does not fit; {form}"))?;
+                }
+                OptionValue::Text(text.to_owned())
+            }
+        })
+    }
+}
+
+fn whole_number(least: u64, most: u64) -> String {
+    if most == u64::MAX {
+        format!("write a whole number from {least} on")
+    } else {
+        format!("write a whole number from {least} to {most}")
+    }
+}
+
+/// The options of a target, read.
+#[derive(Clone, Debug, Default)]
+pub struct TargetOptions(BTreeMap<String, OptionValue>);
+
+impl TargetOptions {
+    /// Reads the options of a URL's query, and over them those that a plan has beside the URL.
+    ///
+    /// # Errors
+    /// One line: the option, what is wrong with it, and after a `; ` what to write instead.
+    pub fn read(kind: &Kind, url: &TargetUrl, beside: &BTreeMap<String, String>) -> Result<Self, String> {
+        let in_url = url.query().iter().map(|(name, value)| (name, value));
+        let mut values = BTreeMap::new();
+        for (name, text) in in_url.chain(beside) {
+            let Some(help) = kind.option(name) else {
+                let next = match crate::nearest(name, kind.options.iter().map(|help| help.name)) {
+                    Some(near) => format!("did you mean {near:?}?"),
+                    None => "take it out".to_owned(),
+                };
+                return Err(format!("{}: targets have no option {name:?}; {next}", kind.scheme));
+            };
+            let value = help.read(text).map_err(|problem| format!("{name}: {problem}"))?;
+            values.insert(name.clone(), value);
+        }
+        Ok(Self(values))
+    }
+
+    /// A flag.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.0.get(name)? {
+            OptionValue::Flag(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    /// A whole number, or a size in bytes; `None` too where it does not fit the type, which the option's limits prevent.
+    pub fn number<T: TryFrom<u64>>(&self, name: &str) -> Option<T> {
+        match self.0.get(name)? {
+            OptionValue::Number(number) => T::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
+    /// A share, from 0 to 1.
+    pub fn share(&self, name: &str) -> Option<f64> {
+        match self.0.get(name)? {
+            OptionValue::Share(share) => Some(*share),
+            _ => None,
+        }
+    }
+
+    /// A text or one of some words.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.0.get(name)? {
+            OptionValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Names and values of all that are given, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &OptionValue)> {
+        self.0.iter().map(|(name, value)| (&**name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::UrlForm;
+
+    fn two(_: &str) -> Result<(), String> {
+        Err("write two".to_owned())
+    }
+
+    const OPTIONS: &[OptionHelp] = &[
+        OptionHelp::new("direct", OptionKind::Flag, "false", ""),
+        OptionHelp::new("count", OptionKind::Count { least: 1, most: 9 }, "1", ""),
+        OptionHelp::new("size", OptionKind::Bytes { least: 1, most: 8 << 20 }, "1MiB", ""),
+        OptionHelp::checked("pair", "none", "", two),
+    ];
+    static KIND: Kind = Kind::new("x", "x://host", UrlForm::Host, &[], OPTIONS);
+
+    fn read(url: &str, beside: &[(&str, &str)]) -> Result<TargetOptions, String> {
+        let beside = beside.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let url = TargetUrl::parse(&[&KIND], url).unwrap();
+        TargetOptions::read(&KIND, &url, &beside)
+    }
+
+    #[test]
+    fn a_value_means_the_same_in_the_url_and_beside_it() {
+        for (url, beside) in [
+            ("x://h?direct=yes&size=1MiB&count=3", &[][..]),
+            ("x://h", &[("direct", "true"), ("size", "1048576"), ("count", "3")][..]),
+            ("x://h?direct=no&count=3", &[("direct", "true"), ("size", "1MiB")][..]),
+        ] {
+            let options = read(url, beside).unwrap();
+            assert_eq!(options.flag("direct"), Some(true));
+            assert_eq!((options.number::<u32>("size"), options.number("count")), (Some(1 << 20), Some(3u64)));
+        }
+    }
+
+    #[test]
+    fn wrong_values_say_what_to_write() {
+        for (url, problem) in [
+            ("x://h?direct=maybe", "direct: \"maybe\" is neither true nor false; write true or false"),
+            ("x://h?count=10", "count: \"10\" does not fit; write a whole number from 1 to 9"),
+            ("x://h?size=9MiB", "size: \"9MiB\" is too large; write at most 8MiB"),
+            ("x://h?pair=x", "pair: \"x\" does not fit; write two"),
+            ("x://h?dirct=1", "x: targets have no option \"dirct\"; did you mean \"direct\"?"),
+        ] {
+            assert_eq!(read(url, &[]).unwrap_err(), problem);
+        }
+    }
+}

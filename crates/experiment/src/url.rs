@@ -1,0 +1,233 @@
+//! Target URLs in their parts, with the query decoded: the one reader of them.
+
+use crate::kind::{Kind, UrlForm, kind_of};
+use crate::nearest::nearest;
+use crate::reader::one_of;
+
+/// The parts of `scheme://authority/path?name=value&…`, or of `scheme:?name=value&…`.
+#[derive(Clone, Debug)]
+pub struct TargetUrl {
+    kind: &'static Kind,
+    authority: String,
+    path: String,
+    endpoint: Option<String>,
+    query: Vec<(String, String)>,
+}
+
+/// What is wrong with a URL, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlFault {
+    /// What is wrong. What may hold a password is not repeated.
+    pub text: String,
+    /// What to do.
+    pub hint: String,
+}
+
+fn fault(text: impl Into<String>, hint: impl Into<String>) -> UrlFault {
+    UrlFault { text: text.into(), hint: hint.into() }
+}
+
+/// Words in the names of options that hold secrets, in the tongue of other programs.
+const SECRET: [&str; 5] = ["secret", "password", "token", "access_key", "accesskey"];
+
+/// The only key of a query that is no option: where the service of a bucket is.
+const ENDPOINT: &str = "endpoint";
+
+impl TargetUrl {
+    /// Takes a URL apart. Values of options are not read yet.
+    ///
+    /// # Errors
+    /// What is wrong with it, and how to write it.
+    pub fn parse(kinds: &[&'static Kind], url: &str) -> Result<Self, UrlFault> {
+        let examples = || {
+            let all: Vec<_> = kinds.iter().map(|kind| kind.example).collect();
+            format!("write such as {}", one_of(&all))
+        };
+        if url.starts_with('/') {
+            let device = url.starts_with("/dev/");
+            let mut forms = kinds.iter().filter(|kind| kind.form == UrlForm::Path && kind.device == device);
+            let scheme = forms.next().map_or("", |kind| kind.scheme);
+            return Err(fault(format!("{url:?} is a path, not a URL"), format!("write {scheme}://{url}")));
+        }
+        let Some((scheme, rest)) = url.split_once(':') else {
+            return Err(fault(format!("{url:?} is no URL"), examples()));
+        };
+        let Some(kind) = kind_of(kinds, url) else {
+            let bucket = kinds.iter().find(|kind| kind.form == UrlForm::Bucket);
+            let near = nearest(scheme, kinds.iter().map(|kind| kind.scheme));
+            let hint = match (scheme, bucket) {
+                ("http" | "https", Some(bucket)) => format!("an S3 bucket is written {}", bucket.example),
+                _ => match near {
+                    Some(near) => format!("did you mean {near}:?"),
+                    None => examples(),
+                },
+            };
+            return Err(fault(format!("there is no kind of target {scheme:?}"), hint));
+        };
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let after = place.strip_prefix("//");
+        let (authority, path) =
+            after.map_or(("", ""), |after| after.split_at(after.find('/').unwrap_or(after.len())));
+        without_secrets(authority, query)?;
+        form(kind, url, place, (authority, path))?;
+        let mut own = Self {
+            kind,
+            authority: authority.to_owned(),
+            path: decoded(path)?,
+            endpoint: None,
+            query: Vec::new(),
+        };
+        own.read_query(url, query)?;
+        Ok(own)
+    }
+
+    fn read_query(&mut self, url: &str, query: &str) -> Result<(), UrlFault> {
+        let kind = self.kind;
+        for part in query.split('&').filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let endpoint = kind.form == UrlForm::Bucket && name == ENDPOINT;
+            if !endpoint && kind.option(name).is_none() {
+                let names = kind.options.iter().map(|help| help.name);
+                return Err(fault(
+                    format!("{}: knows no {name:?}", kind.scheme),
+                    crate::nearest::hint(name, names),
+                ));
+            }
+            if !part.contains('=') {
+                return Err(fault(
+                    format!("{part:?} after the question mark of {url:?} has no value"),
+                    "write name=value&name=value",
+                ));
+            }
+            if self.query.iter().any(|(known, _)| known == name) || endpoint && self.endpoint.is_some() {
+                return Err(fault(format!("{name:?} is given twice in {url:?}"), "give it once"));
+            }
+            let value = decoded(value)?;
+            if endpoint {
+                self.endpoint = Some(value);
+            } else {
+                self.query.push((name.to_owned(), value));
+            }
+        }
+        match &self.endpoint {
+            Some(endpoint) if endpoint.starts_with("http") => Ok(()),
+            _ if kind.form == UrlForm::Bucket => Err(fault(
+                format!("{url:?} does not say where the service is"),
+                format!("write {}", kind.example),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The kind of target that it names.
+    pub fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    /// Host and port, or the bucket; empty when there is none.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// From its first `/` on, decoded; empty when there is none.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Where the service of a bucket is.
+    pub fn endpoint(&self) -> Option<&str> {
+        self.endpoint.as_deref()
+    }
+
+    /// The options in it: names and decoded values, in order.
+    pub fn query(&self) -> &[(String, String)] {
+        &self.query
+    }
+}
+
+/// Plans are stored with the results: neither a password nor a key may stand in them.
+fn without_secrets(authority: &str, query: &str) -> Result<(), UrlFault> {
+    if authority.contains('@') {
+        return Err(fault(
+            "a URL must hold no user and no password: plans are stored with the results",
+            "remove what stands before the @; S3 keys are read from the environment or from credentials_file",
+        ));
+    }
+    let secret = |pair: &str| {
+        let name = pair.split('=').next().unwrap_or("").to_ascii_lowercase();
+        SECRET.iter().any(|word| name.contains(word))
+    };
+    if query.split('&').any(secret) {
+        return Err(fault(
+            "a URL must hold no secret: plans are stored with the results",
+            "remove it; S3 keys are read from the environment or from credentials_file",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a URL has the parts that its kind needs, and no others.
+fn form(kind: &Kind, url: &str, place: &str, (authority, path): (&str, &str)) -> Result<(), UrlFault> {
+    let scheme = kind.scheme;
+    let write = || format!("write {}", kind.example);
+    let wrong = |text: String| Err(fault(text, write()));
+    let slashes = place.starts_with("//");
+    match kind.form {
+        UrlForm::Path if !slashes => wrong(format!("{url:?} has no absolute path")),
+        UrlForm::Path if authority.is_empty() && path.len() > 1 => Ok(()),
+        UrlForm::Path if authority.is_empty() && path == "/" => {
+            wrong(format!("{url:?} names the root of all files"))
+        }
+        UrlForm::Path if authority.is_empty() => wrong(format!("{url:?} has no absolute path")),
+        UrlForm::Path => Err(fault(
+            format!("{url:?} has no absolute path: two slashes are a host's"),
+            format!("write {scheme}:///{authority}{path}, with three"),
+        )),
+        UrlForm::HostAndPath | UrlForm::Host if authority.is_empty() => wrong(format!("{url:?} has no host")),
+        UrlForm::HostAndPath if path.is_empty() => wrong(format!("{url:?} has no export")),
+        UrlForm::HostAndPort => {
+            let right = |(host, port): (&str, &str)| {
+                !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+            };
+            if authority.rsplit_once(':').is_some_and(right) {
+                nothing_behind(path, "port", url, &write())
+            } else {
+                wrong(format!("{url:?} has no host and port"))
+            }
+        }
+        UrlForm::Host => nothing_behind(path, "host", url, &write()),
+        UrlForm::Bucket if authority.is_empty() => wrong(format!("{url:?} has no bucket")),
+        UrlForm::Bucket => nothing_behind(path, "bucket", url, &write()),
+        UrlForm::Bare if matches!(place, "" | "//") => Ok(()),
+        UrlForm::Bare => wrong(format!("nothing stands before the question mark in {url:?}")),
+        UrlForm::HostAndPath => Ok(()),
+    }
+}
+
+fn nothing_behind(path: &str, what: &str, url: &str, write: &str) -> Result<(), UrlFault> {
+    if matches!(path, "" | "/") {
+        return Ok(());
+    }
+    Err(fault(format!("nothing stands behind the {what} in {url:?}"), write))
+}
+
+/// Text with its `%XX` replaced; a `%` that no two hexadecimal digits follow stands for itself, as in `5%`.
+fn decoded(text: &str) -> Result<String, UrlFault> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let digit = |at: usize| after.get(at).and_then(|byte| (*byte as char).to_digit(16));
+        match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains(char::is_control));
+    text.ok_or_else(|| fault("a %XX in the URL makes no text", "write the character itself"))
+}

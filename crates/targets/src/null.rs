@@ -1,0 +1,51 @@
+//! `null:`: every operation succeeds at once; what is measured is this program.
+
+use std::collections::BTreeMap;
+
+use drivers::null::NullDriver;
+use engine::{Control, StageError, StagePlan, StageResult};
+use experiment::{Kind, UrlForm};
+use metrics::{Interval, OpKind};
+
+use super::{OpenRequest, OpenTarget, Protocol, TargetError};
+
+/// The protocol of `null:`.
+pub(super) struct Null;
+
+static KIND: Kind = Kind {
+    imaginary: true,
+    objects: true,
+    ranges: true,
+    ..Kind::new("null", "null:", UrlForm::Bare, OpKind::ALL, &[])
+};
+
+impl Protocol for Null {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn open(&self, _: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(NullTarget))
+    }
+}
+
+struct NullTarget;
+
+impl OpenTarget for NullTarget {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn run_stage(
+        &self,
+        plan: &StagePlan,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, StageError> {
+        engine::run_stage(&NullDriver, plan, control, observer)
+    }
+
+    fn own_facts(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([("target".to_owned(), "null: every operation succeeds at once".to_owned())])
+    }
+}
