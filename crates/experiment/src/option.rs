@@ -237,7 +237,8 @@ mod tests {
 
     fn read(url: &str, beside: &[(&str, &str)]) -> Result<TargetOptions, String> {
         let beside = beside.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let url = TargetUrl::parse(&[&KIND], url).unwrap();
+        let url =
+            TargetUrl::parse(&[&KIND], url).map_err(|fault| format!("{}; {}", fault.text, fault.hint))?;
         TargetOptions::read(&KIND, &url, &beside)
     }
 
@@ -261,7 +262,7 @@ mod tests {
             ("x://h?count=10", "count: \"10\" does not fit; write a whole number from 1 to 9"),
             ("x://h?size=9MiB", "size: \"9MiB\" is too large; write at most 8MiB"),
             ("x://h?pair=x", "pair: \"x\" does not fit; write two"),
-            ("x://h?dirct=1", "x: targets have no option \"dirct\"; did you mean \"direct\"?"),
+            ("x://h?dirct=1", "x: knows no \"dirct\"; did you mean \"direct\"?"),
         ] {
             assert_eq!(read(url, &[]).unwrap_err(), problem);
         }

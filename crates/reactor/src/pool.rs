@@ -34,7 +34,7 @@ struct Job {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Threads that wait for a job.
+    /// Threads that run no call: they wait for one, or are about to.
     idle: usize,
     threads: usize,
     closed: bool,
@@ -89,6 +89,7 @@ impl Pool {
             // Refused, the jobs wait for the threads there are.
             if std::thread::Builder::new().name(name).spawn(move || work(&shared)).is_ok() {
                 queue.threads += 1;
+                queue.idle += 1;
             }
         }
         let stranded = queue.threads == 0;
@@ -124,24 +125,37 @@ impl Drop for Pool {
     }
 }
 
-/// A thread's life.
+/// A thread's life. It counts as idle from its start on.
 fn work(shared: &Shared) {
-    loop {
-        let mut queue = locked(&shared.queue);
-        let job = loop {
-            if let Some(job) = queue.jobs.pop_front() {
-                break job;
-            }
-            if queue.closed {
-                return;
-            }
-            queue.idle += 1;
-            queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.idle -= 1;
-        };
-        drop(queue);
+    let mut next = None;
+    while let Some(job) = next.take().or_else(|| wait(shared)) {
         let result = job.call.run();
+        // The thread counts as idle before the result is handed over: for what the reactor asks for then no other is started.
+        next = next_or_idle(shared);
         shared.done.complete((job.slot, result));
+    }
+}
+
+/// The next job, if there is one; without one the thread is idle.
+fn next_or_idle(shared: &Shared) -> Option<Job> {
+    let mut queue = locked(&shared.queue);
+    let job = queue.jobs.pop_front();
+    queue.idle += usize::from(job.is_none());
+    job
+}
+
+/// The next job for an idle thread; `None` when the pool is closed.
+fn wait(shared: &Shared) -> Option<Job> {
+    let mut queue = locked(&shared.queue);
+    loop {
+        if let Some(job) = queue.jobs.pop_front() {
+            queue.idle -= 1;
+            return Some(job);
+        }
+        if queue.closed {
+            return None;
+        }
+        queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
