@@ -162,11 +162,28 @@ stages: {warm_up: 0s, measure: {at_least: 60s, at_most: 60s}}
 steady: none
 ";
 
+/// SIGHUP means what it usually does, also where these tests themselves run under `nohup`.
+const HANGS_UP: [&str; 2] = ["env", "--default-signal=HUP"];
+
+/// The same command, started by another that then becomes it.
+fn under(starter: &[&str], command: &Command) -> Command {
+    let mut outer = Command::new(starter[0]);
+    outer.args(&starter[1..]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    outer
+}
+
 /// A terminal that is closed sends the signal, often twice; what the process said last may have nobody to read it.
 #[test]
 fn a_hangup_cleans_up_as_sigterm_does() {
     let lab = Lab::new();
-    let running = start(lab.command().arg(lab.experiment("e.yaml", LONG)));
+    let file = lab.experiment("e.yaml", LONG);
+    let running = start(&mut under(&HANGS_UP, lab.command().arg(file)));
     lab.wait_for_intervals(1);
     running.signal(Signal::HUP);
     running.signal(Signal::HUP);
@@ -179,7 +196,7 @@ fn a_hangup_cleans_up_as_sigterm_does() {
     stage.remember();
     let mut check = stage.check();
     check.args(["--duration", "60s"]);
-    let running = start(&mut check);
+    let running = start(&mut under(&HANGS_UP, &check));
     wait_until("the file system", || stage.array.state().to_string().contains("manometer-"));
     running.signal(Signal::HUP);
     std::thread::sleep(std::time::Duration::from_millis(50));
@@ -194,15 +211,7 @@ fn a_hangup_cleans_up_as_sigterm_does() {
 fn a_hangup_that_is_ignored_from_the_start_stays_ignored() {
     let lab = Lab::new();
     let file = lab.experiment("e.yaml", &LONG.replace("60s", "3s"));
-    let run = lab.command();
-    let mut nohup = Command::new("nohup");
-    nohup.arg(run.get_program()).args(run.get_args()).arg(file);
-    for (name, value) in run.get_envs() {
-        match value {
-            Some(value) => nohup.env(name, value),
-            None => nohup.env_remove(name),
-        };
-    }
+    let mut nohup = under(&["nohup"], lab.command().arg(file));
     let running = start(nohup.stdin(std::process::Stdio::null()));
     lab.wait_for_intervals(1);
     running.signal(Signal::HUP);
@@ -229,7 +238,7 @@ fn a_terminal_that_goes_away_keeps_nothing_from_being_removed() {
     // script(1) holds the other end of the terminal that the program runs in.
     let mut script = Command::new("script");
     script.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env("HOME", lab.directory.path());
-    let running = start(script.stdin(std::process::Stdio::null()));
+    let running = start(under(&HANGS_UP, &script).stdin(std::process::Stdio::null()));
     lab.wait_for_intervals(1);
     let pid = std::fs::read_to_string(lab.path("pid")).unwrap();
     let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
