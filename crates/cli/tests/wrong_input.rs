@@ -47,7 +47,7 @@ fn flags_that_do_not_exist_or_do_not_fit() {
     usage(&["--frobnicate"], &[], &["--frobnicate"]);
     usage(&["--output", "xml"], &[], &["xml", "--output"]);
     usage(&["--reactor", "kqueue"], &[], &["kqueue", "--reactor"]);
-    usage(&["--demo", "--duration", "5"], &[], &["\"5\" is not a duration", "30s"]);
+    usage(&["--demo", "--duration", "fast"], &[], &["\"fast\" is not a duration", "30s"]);
     usage(&["--demo", "--duration", "0s"], &[], &["--duration", "10s"]);
     usage(&["--demo", "--block-size", "1 parsec"], &[], &["1 parsec", "4KiB"]);
     usage(&["--demo", "--block-size", "0"], &[], &["--block-size"]);
