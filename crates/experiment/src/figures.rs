@@ -218,13 +218,12 @@ struct Layout {
 impl Layout {
     fn of(cell: &Cell, kinds: &[&'static Kind]) -> Self {
         let workload = &cell.workload;
-        let only_objects = kind_of(kinds, &cell.target.url).is_some_and(Kind::only_objects);
         Self {
             place: cell.target.place(),
             url: cell.target.url.clone(),
             items: workload.files,
             item_bytes: workload.file_bytes,
-            objects: only_objects || cell.workload.does(OpKind::is_for_objects),
+            objects: kind_of(kinds, &cell.target.url).is_some_and(|kind| kind.holds_objects(&workload.ops)),
             payload: (workload.compressible.to_bits(), workload.dedupe.to_bits()),
         }
     }

@@ -4,6 +4,7 @@
 use metrics::OpKind;
 
 use crate::option::OptionHelp;
+use crate::plan::WeightedOp;
 
 /// How the URLs of a kind are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,9 +109,10 @@ impl Kind {
         self.options.iter().find(|help| help.name == name)
     }
 
-    /// True when all operations are on whole objects, and there are no files.
-    pub fn only_objects(&self) -> bool {
-        self.objects && !self.ranges
+    /// True when a load's data are objects: it is for them, or there is nothing else. Imaginary targets hold what the operations
+    /// are about.
+    pub fn holds_objects(&self, ops: &[WeightedOp]) -> bool {
+        self.objects && (!self.ranges || ops.iter().any(|weighted| weighted.op.is_for_objects()))
     }
 }
 

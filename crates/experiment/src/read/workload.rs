@@ -162,10 +162,7 @@ struct Shape {
 
 impl Shape {
     fn of(fields: &Fields<'_>, kind: &Kind, ops: Option<&[crate::plan::WeightedOp]>) -> Self {
-        use metrics::OpKind::{Delete, Get, Put};
-        let whole = ops.unwrap_or_default().iter().any(|weighted| matches!(weighted.op, Put | Get | Delete));
-        // Imaginary targets hold what the operations are about.
-        let objects = kind.only_objects() || kind.objects && whole;
+        let objects = kind.holds_objects(ops.unwrap_or_default());
         let (count_key, size_key, other_count, other_size) = if objects {
             ("objects", "object_size", "files", "file_size")
         } else {
