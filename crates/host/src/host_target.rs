@@ -192,9 +192,9 @@ impl HostTarget {
             StageTask::LayOut { step } => {
                 let laid_out = self.laid_out();
                 let other = laid_out.stages.get(*step as usize).and_then(|stage| stage.opened.as_ref());
-                other.unwrap_or(&self.opened).run_stage(&plan, control, observer)?
+                other.unwrap_or(&self.opened).driver().run_stage(&plan, control, observer)?
             }
-            _ => self.opened.run_stage(&plan, control, observer)?,
+            _ => self.opened.driver().run_stage(&plan, control, observer)?,
         };
         if let StageTask::Measure(_) = task {
             *self.written.lock().unwrap_or_else(PoisonError::into_inner) = result.written.clone();

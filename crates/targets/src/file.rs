@@ -6,23 +6,27 @@ use std::path::{Path, PathBuf};
 
 use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where, drop_caches};
-use engine::{Control, Shape, StageError, StagePlan, StageResult};
 use experiment::OptionKind::{Choice, Flag};
 use experiment::{CacheControl, Cell, Job, Kind, OptionHelp, Transport, UrlForm, Workload};
 use metrics::OpKind::{Commit, Create, List, Read as ReadOp, Remove, Stat, Trim, Write};
-use metrics::{ErrorKind, Interval, OpChange};
+use metrics::{ErrorKind, OpChange};
 use provision::LocalPlace;
 use reactor::{Choice as Backend, Durable};
 
 use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
 use super::place::{Entered, Entry, OwnPlace};
 use super::protocol::wrong;
-use super::{ClearedFiles, LaidOut, OpenContext, OpenRequest, OpenTarget, Protocol, TargetError, file_job};
+use super::{
+    ClearedFiles, LaidOut, Load, OpenContext, OpenRequest, OpenTarget, Protocol, TargetError, file_job,
+};
+
+/// The protocol of `file:` or `block:`.
+pub(super) struct Files(&'static Kind);
 
 /// The protocol of `file:`.
-pub(super) struct Files;
+pub(super) static DIRECTORIES: Files = Files(&FILE);
 /// The protocol of `block:`.
-pub(super) struct Device;
+pub(super) static DEVICES: Files = Files(&BLOCK);
 
 const FILE_OPTIONS: &[OptionHelp] = &[
     DIRECTORY,
@@ -84,17 +88,7 @@ static BLOCK: Kind = Kind {
 
 impl Protocol for Files {
     fn kind(&self) -> &'static Kind {
-        &FILE
-    }
-
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
-        Ok(Box::new(open(request)?))
-    }
-}
-
-impl Protocol for Device {
-    fn kind(&self) -> &'static Kind {
-        &BLOCK
+        self.0
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
@@ -115,8 +109,8 @@ pub(super) struct FileTarget {
     pub(super) writes: bool,
     /// Which interface the options ask for.
     pub(super) wanted: Option<Backend>,
-    /// Bytes of the device that are used; 0 in a directory.
-    pub(super) device_bytes: u64,
+    /// Bytes that are used of a device; `None` in a directory.
+    pub(super) device_bytes: Option<u64>,
 }
 
 fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
@@ -156,7 +150,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
     let driver = FileDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     let device_bytes = match (device, workload.file_bytes) {
-        (false, _) => 0,
+        (false, _) => None,
         (true, asked) => {
             let size = driver.device_size()?;
             if asked > size {
@@ -167,7 +161,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
                     request.url.path()
                 )));
             }
-            if asked == 0 { whole_blocks(size, workload) } else { asked }
+            Some(if asked == 0 { whole_blocks(size, workload) } else { asked })
         }
     };
     Ok(FileTarget {
@@ -249,25 +243,16 @@ impl OpenTarget for FileTarget {
         self.kind
     }
 
-    fn run_stage(
-        &self,
-        plan: &StagePlan,
-        control: &Control,
-        observer: &mut dyn FnMut(&Interval),
-    ) -> Result<StageResult, StageError> {
-        engine::run_stage(&self.driver, plan, control, observer)
+    fn driver(&self) -> &dyn Load {
+        &self.driver
     }
 
     fn own_facts(&self) -> BTreeMap<String, String> {
         self.driver.facts()
     }
 
-    fn shape(&self, workload: &Workload) -> Shape {
-        if self.is_device() {
-            return Shape::Device { bytes: self.device_bytes };
-        }
-        let largest = workload.block_sizes.iter().map(|size| size.bytes).max();
-        Shape::Files { file_bytes: workload.file_bytes, block_bytes: largest.unwrap_or(workload.file_bytes) }
+    fn device_bytes(&self) -> Option<u64> {
+        self.device_bytes
     }
 
     fn place(&self) -> Option<&OwnPlace> {

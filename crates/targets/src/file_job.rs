@@ -158,7 +158,9 @@ impl FileTarget {
 
     /// A device, or a file used like one, of a `block:` target: the job's only file.
     fn as_device(&self, job: &Job, cell: &Cell) -> Result<Vec<Vec<JobFile>>, TargetError> {
-        parts(job, cell.workload.jobs, |_, _| Ok(Found { bytes: self.device_bytes, fixed: true }))
+        parts(job, cell.workload.jobs, |_, _| {
+            Ok(Found { bytes: self.device_bytes.unwrap_or(0), fixed: true })
+        })
     }
 
     /// Makes the files that are missing or too short; those that are to be filled.
@@ -296,7 +298,7 @@ impl FileTarget {
             sizes: Vec::new(),
             writes: filling,
             wanted: self.wanted,
-            device_bytes: 0,
+            device_bytes: None,
         })
     }
 

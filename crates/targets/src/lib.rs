@@ -34,8 +34,8 @@ use provision::{ProvisionError, Run, RunId};
 
 pub use cleared::ClearedFiles;
 pub use job::{LaidOut, LayOutStage};
-pub use place::{Entered, OwnPlace, never_made};
-pub use protocol::{OpenRequest, OpenTarget, Protocol};
+pub use place::{Entered, OwnPlace, make_recorded, never_made};
+pub use protocol::{Load, OpenRequest, OpenTarget, Protocol};
 pub use secrets::{AccessKey, HeldSecrets, Secrets};
 
 /// What opening a target needs besides the target itself.
@@ -84,7 +84,7 @@ pub enum TargetError {
 
 /// Every protocol, in the order of the documentation. A new one is a line here.
 pub static PROTOCOLS: &[&dyn Protocol] =
-    &[&file::Files, &file::Device, &nfs::Nfs, &s3::S3, &net::Tcp, &null::Null, &sim::Sim];
+    &[&file::DIRECTORIES, &file::DEVICES, &nfs::Nfs, &s3::S3, &net::Tcp, &null::Null, &sim::Sim];
 
 /// The kinds of targets, as the reader of experiment files is given them.
 pub fn kinds() -> &'static [&'static Kind] {

@@ -5,15 +5,14 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use drivers::net::{NetConfig, NetDriver};
-use engine::{Control, StageError, StagePlan, StageResult};
 use experiment::OptionKind::{Bytes, Count, Flag};
 use experiment::{CacheControl, Kind, OptionHelp, Transport, UrlForm};
-use metrics::{Interval, OpKind};
+use metrics::OpKind;
 
 use super::options::{ADDRESSES, AT_LEAST_ONE, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
 use super::protocol::wrong;
-use super::{OpenRequest, OpenTarget, Protocol, TargetError, paths};
+use super::{Load, OpenRequest, OpenTarget, Protocol, TargetError, paths};
 
 /// The protocol of `tcp:`.
 pub(super) struct Tcp;
@@ -98,13 +97,8 @@ impl OpenTarget for NetTarget {
         &KIND
     }
 
-    fn run_stage(
-        &self,
-        plan: &StagePlan,
-        control: &Control,
-        observer: &mut dyn FnMut(&Interval),
-    ) -> Result<StageResult, StageError> {
-        engine::run_stage(&self.driver, plan, control, observer)
+    fn driver(&self) -> &dyn Load {
+        &self.driver
     }
 
     fn own_facts(&self) -> BTreeMap<String, String> {

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use drivers::nfs::{Named, NfsAddress, NfsConfig, NfsDriver};
 use drivers::{Announce, DriverError};
-use engine::{Control, StageError, StagePlan, StageResult};
 use experiment::OptionKind::{Bytes, Flag, Text};
 use experiment::{Cell, Job, Kind, OptionHelp, TargetUrl, Transport, UrlForm};
-use metrics::Interval;
 use metrics::OpKind::{Commit, Create, List, Read, Remove, Stat, Write};
 use provision::NfsPlace;
 
@@ -20,7 +18,7 @@ use super::options::{ADDRESSES, AT_LEAST_ONE, DIRECTORY, NUMBER, PAIRING, PORT, 
 use super::paths::{named, shown};
 use super::place::{Entered, Entry, OwnPlace, PATIENCE};
 use super::protocol::wrong;
-use super::{LaidOut, OpenRequest, OpenTarget, Protocol, TargetError, kinds, paths};
+use super::{LaidOut, Load, OpenRequest, OpenTarget, Protocol, TargetError, kinds, paths};
 
 /// The protocol of `nfs:`.
 pub(super) struct Nfs;
@@ -212,13 +210,8 @@ impl OpenTarget for NfsTarget {
         &KIND
     }
 
-    fn run_stage(
-        &self,
-        plan: &StagePlan,
-        control: &Control,
-        observer: &mut dyn FnMut(&Interval),
-    ) -> Result<StageResult, StageError> {
-        engine::run_stage(&self.driver, plan, control, observer)
+    fn driver(&self) -> &dyn Load {
+        &self.driver
     }
 
     fn own_facts(&self) -> BTreeMap<String, String> {

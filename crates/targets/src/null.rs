@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use drivers::null::NullDriver;
-use engine::{Control, StageError, StagePlan, StageResult};
 use experiment::{Kind, UrlForm};
-use metrics::{Interval, OpKind};
+use metrics::OpKind;
 
-use super::{OpenRequest, OpenTarget, Protocol, TargetError};
+use super::{Load, OpenRequest, OpenTarget, Protocol, TargetError};
 
 /// The protocol of `null:`.
 pub(super) struct Null;
@@ -36,13 +35,8 @@ impl OpenTarget for NullTarget {
         &KIND
     }
 
-    fn run_stage(
-        &self,
-        plan: &StagePlan,
-        control: &Control,
-        observer: &mut dyn FnMut(&Interval),
-    ) -> Result<StageResult, StageError> {
-        engine::run_stage(&NullDriver, plan, control, observer)
+    fn driver(&self) -> &dyn Load {
+        &NullDriver
     }
 
     fn own_facts(&self) -> BTreeMap<String, String> {

@@ -82,6 +82,7 @@ pub(super) fn shown(addresses: &[DataAddress]) -> Vec<String> {
     };
     addresses.iter().map(one).collect()
 }
+
 /// What the result must say of the ways, and of too few connections for them.
 pub(super) fn facts(paths: &Paths, addresses: &[String], connections: u64) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();

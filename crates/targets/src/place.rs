@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drivers::{Announce, DriverError};
 use metrics::ErrorKind;
-use provision::{LocalPlace, Mark, NfsPlace, Run, S3Place};
+use provision::{LocalPlace, Mark, NfsPlace, ProvisionError, Run, S3Place};
 
 use super::TargetError;
 
@@ -75,23 +75,12 @@ impl OwnPlace {
                 Err(error) => return Err(error.into()),
             }
         }
-        let mut unwritten = None;
-        let made = make(&mut || {
+        let made = make_recorded(make, || {
             if let (None, Some(entry)) = (mark, &self.entry) {
-                match self.intend(entry) {
-                    Ok(known) => mark = Some(known),
-                    Err(error) => {
-                        let text = error.to_string();
-                        unwritten = Some(error);
-                        return Err(DriverError::new(ErrorKind::Local, text));
-                    }
-                }
+                mark = Some(self.intend(entry)?);
             }
             Ok(())
-        });
-        if let Some(error) = unwritten {
-            return Err(error);
-        }
+        })?;
         match made {
             Ok(()) => Ok(Entered::New),
             Err(error) => {
@@ -136,13 +125,32 @@ impl OwnPlace {
         }
     }
 
-    fn intend(&self, entry: &Entry) -> Result<Mark, TargetError> {
-        Ok(match entry {
-            Entry::Nfs(place) => self.run.directory(place)?,
-            Entry::S3(place) => self.run.objects(place)?,
-            Entry::Local(place) => self.run.local_directory(place)?,
-        })
+    fn intend(&self, entry: &Entry) -> Result<Mark, ProvisionError> {
+        match entry {
+            Entry::Nfs(place) => self.run.directory(place),
+            Entry::S3(place) => self.run.objects(place),
+            Entry::Local(place) => self.run.local_directory(place),
+        }
     }
+}
+
+/// Makes a place by `make`, which announces the request that makes it; right before that is sent, `record` writes the journal.
+///
+/// # Errors
+/// The journal cannot be written: nothing was made. Inside: what the target said.
+pub fn make_recorded(
+    make: impl FnOnce(Announce<'_>) -> Result<(), DriverError>,
+    mut record: impl FnMut() -> Result<(), ProvisionError>,
+) -> Result<Result<(), DriverError>, ProvisionError> {
+    let mut unwritten = None;
+    let made = make(&mut || {
+        record().map_err(|error| {
+            let text = error.to_string();
+            unwritten = Some(error);
+            DriverError::new(ErrorKind::Local, text)
+        })
+    });
+    unwritten.map_or(Ok(made), Err)
 }
 
 /// True when the error of the request that should have made our place proves that it was not made.

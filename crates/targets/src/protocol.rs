@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use drivers::{DriverError, Payload};
+use drivers::{Driver, DriverError, Payload};
 use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult};
 use experiment::{CacheControl, Cell, Job, Kind, Target, TargetOptions, TargetUrl, Workload};
-use metrics::{Interval, OpKind};
+use metrics::Interval;
 
 use super::job::{LaidOut, as_wanted};
 use super::place::OwnPlace;
@@ -70,12 +70,9 @@ impl OpenRequest<'_> {
     }
 }
 
-/// A target that can be loaded. One virtual call a stage: the load loop inside is made for its driver at compile time.
-pub trait OpenTarget: Send + Sync {
-    /// The kind of target.
-    fn kind(&self) -> &'static Kind;
-
-    /// Runs a stage on the target.
+/// Any driver: one virtual call a stage, and inside the load loop as it was made for that driver at compile time.
+pub trait Load {
+    /// Runs a stage on the driver's target.
     ///
     /// # Errors
     /// As [`engine::run_stage`].
@@ -85,19 +82,45 @@ pub trait OpenTarget: Send + Sync {
         control: &Control,
         observer: &mut dyn FnMut(&Interval),
     ) -> Result<StageResult, StageError>;
+}
+
+impl<D: Driver> Load for D {
+    fn run_stage(
+        &self,
+        plan: &StagePlan,
+        control: &Control,
+        observer: &mut dyn FnMut(&Interval),
+    ) -> Result<StageResult, StageError> {
+        engine::run_stage(self, plan, control, observer)
+    }
+}
+
+/// A target that can be loaded.
+pub trait OpenTarget: Send + Sync {
+    /// The kind of target.
+    fn kind(&self) -> &'static Kind;
+
+    /// What loads it.
+    fn driver(&self) -> &dyn Load;
 
     /// Protocol parameters, addresses, ways of access: what is needed to set it up again. Blocks for a moment.
     fn own_facts(&self) -> BTreeMap<String, String>;
 
     /// The files, objects or device that a workload uses.
     fn shape(&self, workload: &Workload) -> Shape {
-        let whole = |op: &experiment::WeightedOp| matches!(op.op, OpKind::Put | OpKind::Get | OpKind::Delete);
-        let kind = self.kind();
-        if kind.objects && (!kind.ranges || workload.ops.iter().any(whole)) {
+        if let Some(bytes) = self.device_bytes() {
+            return Shape::Device { bytes };
+        }
+        if self.kind().holds_objects(&workload.ops) {
             return Shape::Objects { object_bytes: workload.file_bytes };
         }
         let largest = workload.block_sizes.iter().map(|size| size.bytes).max();
         Shape::Files { file_bytes: workload.file_bytes, block_bytes: largest.unwrap_or(workload.file_bytes) }
+    }
+
+    /// Bytes that are used of a device; `None` of anything else.
+    fn device_bytes(&self) -> Option<u64> {
+        None
     }
 
     /// The directory or prefix that holds the data; `None` where a target has none.

@@ -10,10 +10,8 @@ use drivers::s3::{
     region_from_environment,
 };
 use drivers::{Announce, DriverError};
-use engine::{Control, StageError, StagePlan, StageResult};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{Job, Kind, OptionHelp, Target, TargetOptions, Transport, UrlForm};
-use metrics::Interval;
 use metrics::OpKind::{Delete, Get, List, Put, Read, Stat};
 use provision::S3Place;
 
@@ -22,7 +20,7 @@ use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::named;
 use super::place::{Entered, Entry, OwnPlace, PATIENCE};
 use super::protocol::wrong;
-use super::{AccessKey, OpenRequest, OpenTarget, Protocol, Secrets, TargetError, paths};
+use super::{AccessKey, Load, OpenRequest, OpenTarget, Protocol, Secrets, TargetError, paths};
 
 /// The protocol of `s3:`.
 pub(super) struct S3;
@@ -251,15 +249,15 @@ fn keys_missing(error: &CredentialsError) -> String {
 
 impl S3Target {
     /// The driver with the patience of a first contact.
-    fn first_contact(&self) -> Result<S3Driver, DriverError> {
-        S3Driver::new(S3Config { control_timeout: self.contact, ..self.driver.config().clone() })
+    fn first_contact(&self) -> S3Driver {
+        self.driver.with_control_timeout(self.contact)
     }
 
     /// Looks whether our objects are there; a job's need not be, only its bucket.
     fn look(&self) -> Result<(), DriverError> {
         match self.driver.config().blocks {
-            Some(_) => self.first_contact()?.check_bucket(),
-            None => self.first_contact()?.adopt(),
+            Some(_) => self.first_contact().check_bucket(),
+            None => self.first_contact().adopt(),
         }
     }
 }
@@ -269,13 +267,8 @@ impl OpenTarget for S3Target {
         &KIND
     }
 
-    fn run_stage(
-        &self,
-        plan: &StagePlan,
-        control: &Control,
-        observer: &mut dyn FnMut(&Interval),
-    ) -> Result<StageResult, StageError> {
-        engine::run_stage(&self.driver, plan, control, observer)
+    fn driver(&self) -> &dyn Load {
+        &self.driver
     }
 
     fn own_facts(&self) -> BTreeMap<String, String> {
@@ -320,7 +313,7 @@ impl OpenTarget for S3Target {
 
     fn prepare(&self) -> Result<Entered, TargetError> {
         // A prefix needs no making: there is one as soon as there is an object. Whether there is one is asked for.
-        let make = |announce: Announce<'_>| self.first_contact()?.check_bucket().and_then(|()| announce());
+        let make = |announce: Announce<'_>| self.first_contact().check_bucket().and_then(|()| announce());
         self.place.enter(make, || self.look())
     }
 

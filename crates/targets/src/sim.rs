@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use drivers::sim::{Latency, Noise, Periodic, SimConfig, SimDriver};
-use engine::{Control, StageError, StagePlan, StageResult};
 use experiment::OptionKind::{Count, Share};
 use experiment::{Kind, OptionHelp, UrlForm};
-use metrics::{ErrorKind, Interval, OpKind};
+use metrics::{ErrorKind, OpKind};
 use units::{ByteRate, Span};
 
 use super::paths::named;
-use super::{OpenRequest, OpenTarget, Protocol, TargetError};
+use super::{Load, OpenRequest, OpenTarget, Protocol, TargetError};
 
 /// The protocol of `sim:`.
 pub(super) struct Sim;
@@ -86,13 +85,8 @@ impl OpenTarget for SimTarget {
         &KIND
     }
 
-    fn run_stage(
-        &self,
-        plan: &StagePlan,
-        control: &Control,
-        observer: &mut dyn FnMut(&Interval),
-    ) -> Result<StageResult, StageError> {
-        engine::run_stage::<SimDriver>(&self.driver, plan, control, observer)
+    fn driver(&self) -> &dyn Load {
+        &self.driver
     }
 
     fn own_facts(&self) -> BTreeMap<String, String> {

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use drivers::nfs::NfsDriver;
-use drivers::s3::{S3Config, S3Driver};
+use drivers::s3::S3Driver;
 use drivers::{Announce, DriverError};
-use metrics::ErrorKind;
 use provision::{Mark, NfsPlace, ProvisionError, Run, S3Place};
-use targets::never_made;
+use targets::{make_recorded, never_made};
 
 /// A target in which a place of ours can be made and removed again. Both block; no single answer may
 /// take longer than `limit`.
@@ -39,17 +38,13 @@ impl Place for NfsDriver {
 impl Place for S3Driver {
     fn prepare(&self, limit: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
         // Looking at the bucket makes nothing; the first object does.
-        limited(self, limit)?.check_bucket()?;
+        self.with_control_timeout(limit).check_bucket()?;
         announce()
     }
 
     fn empty(&self, limit: Duration) -> Result<(), DriverError> {
-        limited(self, limit)?.remove_all().map(drop)
+        self.with_control_timeout(limit).remove_all().map(drop)
     }
-}
-
-fn limited(driver: &S3Driver, limit: Duration) -> Result<S3Driver, DriverError> {
-    S3Driver::new(S3Config { control_timeout: limit, ..driver.config().clone() })
 }
 
 /// How long a place may keep one waiting.
@@ -99,26 +94,16 @@ impl<'a, P: Place> Occupied<'a, P> {
     /// [`EnterError`]; nothing is left then, or the journal knows it.
     pub fn enter(place: &'a P, run: &'a Run, entry: &Entry, patience: Patience) -> Result<Self, EnterError> {
         let mut occupied = Self { place, run, mark: None, patience, gone: true };
-        let mut unwritten = None;
-        let made = place.prepare(patience.connect, &mut || {
-            let mark = match entry {
-                Entry::None => Ok(None),
-                Entry::Nfs(entry) => run.directory(entry).map(Some),
-                Entry::S3(entry) => run.objects(entry).map(Some),
+        let make = |announce: Announce<'_>| place.prepare(patience.connect, announce);
+        let made = make_recorded(make, || {
+            occupied.mark = match entry {
+                Entry::None => None,
+                Entry::Nfs(entry) => Some(run.directory(entry)?),
+                Entry::S3(entry) => Some(run.objects(entry)?),
             };
-            match mark {
-                Ok(mark) => (occupied.mark, occupied.gone) = (mark, false),
-                Err(error) => {
-                    let text = error.to_string();
-                    unwritten = Some(error);
-                    return Err(DriverError::new(ErrorKind::Local, text));
-                }
-            }
+            occupied.gone = false;
             Ok(())
-        });
-        if let Some(error) = unwritten {
-            return Err(error.into());
-        }
+        })?;
         match made {
             Ok(()) => Ok(occupied),
             Err(error) => {
@@ -168,6 +153,7 @@ mod tests {
     use std::net::IpAddr;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
+    use metrics::ErrorKind;
     use provision::{Journal, RunId};
 
     use super::*;

@@ -2,6 +2,7 @@
 
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use metrics::ErrorKind;
 use reactor::Reactor;
@@ -104,6 +105,14 @@ impl S3Driver {
         };
         let addressing = Addressing::new(&config);
         Ok(Self { shared: Arc::new(Shared { config, addressing, addresses, tls }) })
+    }
+
+    /// The same target, whose answers to requests around a run are waited for at most this long. Nothing is resolved or read
+    /// again.
+    pub fn with_control_timeout(&self, limit: Duration) -> Self {
+        let mut shared = (*self.shared).clone();
+        shared.config.control_timeout = limit;
+        Self { shared: Arc::new(shared) }
     }
 
     /// The target's settings.

@@ -27,6 +27,7 @@ use crate::{
 };
 
 /// What all sessions of a driver share.
+#[derive(Clone)]
 pub(super) struct Shared {
     pub(super) config: S3Config,
     pub(super) addressing: Addressing,

@@ -106,7 +106,7 @@ fn stage(opened: &Opened, workload: &Workload, load: Load, stop: StopRule, sink:
         error_limit: None,
         beside: Beside::default(),
     };
-    opened.run_stage(&plan, &Control::new(), &mut |_| {}).unwrap()
+    opened.driver().run_stage(&plan, &Control::new(), &mut |_| {}).unwrap()
 }
 
 fn fill(opened: &Opened, workload: &Workload, generation: u32) {
