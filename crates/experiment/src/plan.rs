@@ -365,6 +365,19 @@ pub enum SteadyRule {
     None,
 }
 
+impl SteadyRule {
+    /// Its name, in results and on screens.
+    pub fn name(&self) -> &'static str {
+        match self {
+            SteadyRule::Default { .. } => "default",
+            SteadyRule::Snia { .. } => "snia",
+            SteadyRule::Storperf { .. } => "storperf",
+            SteadyRule::Fio { .. } => "fio",
+            SteadyRule::None => "none",
+        }
+    }
+}
+
 /// A condition on a cell's result, such as `read.bandwidth >= 3 GB/s`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {

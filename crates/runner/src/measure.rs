@@ -176,7 +176,7 @@ pub fn measure(
         if model.leads(cell.index as usize) {
             let progress = monitor.progress();
             model.steady = Some(Steady {
-                rule: rule_name(&task.rule).to_owned(),
+                rule: task.rule.name().to_owned(),
                 next_look_s: progress.next_look_s,
                 criteria: progress.criteria,
             });
@@ -229,17 +229,6 @@ pub fn measure(
         host_samples,
         interrupted,
     })
-}
-
-/// The rule's name in results.
-pub fn rule_name(rule: &SteadyRule) -> &'static str {
-    match rule {
-        SteadyRule::Default { .. } => "default",
-        SteadyRule::Snia { .. } => "snia",
-        SteadyRule::Storperf { .. } => "storperf",
-        SteadyRule::Fio { .. } => "fio",
-        SteadyRule::None => "none",
-    }
 }
 
 impl Measured {

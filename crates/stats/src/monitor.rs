@@ -155,7 +155,7 @@ impl Monitor {
             ));
         }
         SteadyOutcome {
-            rule: rule::name(&self.rule).to_owned(),
+            rule: self.rule.name().to_owned(),
             reached: look.reached,
             reason: look.reason.clone(),
             window,

@@ -56,17 +56,6 @@ fn limits(rule: &SteadyRule) -> default::Limits {
     }
 }
 
-/// The rule's name.
-pub(crate) fn name(rule: &SteadyRule) -> &'static str {
-    match rule {
-        SteadyRule::Default { .. } => "default",
-        SteadyRule::Snia { .. } => "snia",
-        SteadyRule::Storperf { .. } => "storperf",
-        SteadyRule::Fio { .. } => "fio",
-        SteadyRule::None => "none",
-    }
-}
-
 /// When the rule looks first, in seconds.
 pub(crate) fn first_look(rule: &SteadyRule, floors: &Floors) -> f64 {
     let own = match rule {
