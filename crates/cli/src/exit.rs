@@ -5,13 +5,16 @@ use runner::{RunError, RunOutcome, StopReason};
 use crate::messages::Messages;
 
 /// Why a command does nothing, or stopped.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// Wrong usage, or something in a file: one line.
+    #[error("{0}")]
     Usage(String),
     /// Faults of a file: each with its place, in several lines.
+    #[error("{0}")]
     Faults(String),
     /// Anything else: one line.
+    #[error("{0}")]
     Failure(String),
 }
 

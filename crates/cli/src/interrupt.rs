@@ -8,7 +8,7 @@
 use runner::{StopReason, StopToken};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit;
+use crate::exit::{self, Refusal};
 use crate::live::restore_terminal;
 use crate::messages::Messages;
 use crate::results::ended;
@@ -24,9 +24,9 @@ pub enum Manner {
 
 /// Carries out a command of which nothing is kept when a signal ends it; the process's exit code.
 pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&StopToken) -> anyhow::Result<u8>) -> u8 {
-    let stop = match listen(messages.clone(), Manner::Check) {
+    let stop = match listen(messages, Manner::Check) {
         Ok(stop) => stop,
-        Err(error) => return exit::failure(messages, &format!("signals cannot be caught: {error}")),
+        Err(refusal) => return refusal.tell(messages),
     };
     let outcome = work(&stop);
     match (stop.reason(), outcome) {
@@ -43,9 +43,14 @@ pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&StopToken) -> an
 ///
 /// # Errors
 /// When the thread or the signal handlers cannot be set up.
-pub fn listen(messages: Messages, manner: Manner) -> std::io::Result<StopToken> {
+pub fn listen(messages: &Messages, manner: Manner) -> Result<StopToken, Refusal> {
     let stop = StopToken::new();
-    let token = stop.clone();
+    spawn_listener(messages.clone(), manner, stop.clone())
+        .map_err(|error| Refusal::Failure(format!("signals cannot be caught: {error}")))?;
+    Ok(stop)
+}
+
+fn spawn_listener(messages: Messages, manner: Manner, token: StopToken) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     // The handlers are in place before this function returns.
     let (mut interrupts, mut terminations, mut hangups) = {
@@ -74,7 +79,7 @@ pub fn listen(messages: Messages, manner: Manner) -> std::io::Result<StopToken> 
             }
         });
     })?;
-    Ok(stop)
+    Ok(())
 }
 
 fn arrived(reason: StopReason, count: u32, manner: Manner, stop: &StopToken, messages: &Messages) {

@@ -66,14 +66,6 @@ impl dyn Events + '_ {
     }
 }
 
-/// For runs that nobody watches.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoEvents;
-
-impl Events for NoEvents {
-    fn event(&self, _event: RunEvent<'_>) {}
-}
-
 /// Tells the end of a run when it is dropped, whichever way the run ends.
 pub struct EndOnDrop<'a>(pub &'a dyn Events);
 

@@ -53,7 +53,7 @@ mod verdict_tests;
 mod verify;
 
 pub use begin::{Begun, RunError, new_run, resume};
-pub use events::{Events, NoEvents, RunEvent, Severity};
+pub use events::{Events, RunEvent, Severity};
 pub use execute::{RunOutcome, execute, run, what_may_be_left};
 pub use facts::START_CORE_WAIT;
 pub use fleet_alone::check_for_several;

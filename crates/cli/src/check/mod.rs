@@ -71,7 +71,7 @@ fn check(mut request: Request, destination: Destination, messages: &Messages) ->
     };
     let ports = demo.as_ref().map_or_else(BTreeMap::new, |demo| demo.ports.clone());
     let reactor = choose_reactor(request.load.reactor, messages)?;
-    let stop = interrupt::listen(messages.clone(), Manner::Check).context("signals cannot be caught")?;
+    let stop = interrupt::listen(messages, Manner::Check)?;
     let run = begin(&request)?;
     stop.set_leftovers(Some(runner::what_may_be_left(&run, request.journal_dir.as_deref())));
 

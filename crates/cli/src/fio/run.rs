@@ -75,8 +75,7 @@ fn carry_out(
         Progress::Never => Show::Nothing,
     };
     let view = Arc::new(RunView::new(messages, show).map_err(Refusal::Usage)?);
-    let stop = interrupt::listen(messages.clone(), Manner::Run)
-        .map_err(|error| Refusal::Failure(format!("signals cannot be caught: {error}")))?;
+    let stop = interrupt::listen(messages, Manner::Run)?;
     let started = timestamp::now();
     let carried = runner::run(plan.clone(), &options, view, &stop, secrets)?;
     let finished = timestamp::now();
@@ -126,8 +125,6 @@ fn run_options(asked: &Asked) -> Result<RunOptions, Refusal> {
         None => reactor::Choice::Auto,
         Some(text) => text.parse().map_err(|error| Refusal::Usage(format!("--reactor={text}: {error}")))?,
     };
-    let directory = std::env::current_dir()
-        .map_err(|error| Refusal::Failure(format!("the current directory cannot be found: {error}")))?;
     Ok(RunOptions {
         reactor,
         destroy: line.value("destroy").map(Into::into),
@@ -136,8 +133,7 @@ fn run_options(asked: &Asked) -> Result<RunOptions, Refusal> {
         baseline: line.value("baseline").map(Into::into),
         journal: line.value("journal-dir").map(Into::into),
         keep_outcomes: asked.formats.is_some(),
-        command: host::environment::command_line(std::env::args()),
-        ..RunOptions::new(directory)
+        ..crate::run::of_this_process()?
     })
 }
 

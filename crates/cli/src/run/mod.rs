@@ -46,8 +46,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
     })?;
     let show = if arguments.live { Show::Full } else { Show::Line { newline_ns: None, line } };
     let view = RunView::new(messages, show).map_err(Refusal::Usage)?;
-    let stop = interrupt::listen(messages.clone(), Manner::Run)
-        .map_err(|error| Refusal::Failure(format!("signals cannot be caught: {error}")))?;
+    let stop = interrupt::listen(messages, Manner::Run)?;
     let secrets = Arc::new(HeldSecrets::default());
     let outcome = runner::execute(begun, &options, Arc::new(view), &stop, secrets)?;
     let mut json = Vec::new();
@@ -66,8 +65,6 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
 
 /// The options of the command line; the password is asked for, if it is to be.
 fn options(arguments: &RunArguments) -> Result<RunOptions, Refusal> {
-    let directory = std::env::current_dir()
-        .map_err(|error| Refusal::Failure(format!("the current directory cannot be found: {error}")))?;
     Ok(RunOptions {
         reactor: arguments.reactor,
         destroy: arguments.destroy.clone(),
@@ -76,6 +73,15 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, Refusal> {
         baseline: arguments.baseline.clone(),
         save_baseline: arguments.save_baseline.clone(),
         password: arguments.fleet.password().map_err(Refusal::Usage)?,
+        ..of_this_process()?
+    })
+}
+
+/// Options of a run that this process was started for: its directory and its command line, and otherwise the defaults.
+pub fn of_this_process() -> Result<RunOptions, Refusal> {
+    let directory = std::env::current_dir()
+        .map_err(|error| Refusal::Failure(format!("the current directory cannot be found: {error}")))?;
+    Ok(RunOptions {
         command: host::environment::command_line(std::env::args()),
         ..RunOptions::new(directory)
     })

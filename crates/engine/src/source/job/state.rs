@@ -139,15 +139,11 @@ impl State {
             Schedule::Directions { rates, poisson } => {
                 // One rate is usually given for all directions; only what the job does can keep it.
                 let mut done = *rates;
-                let does = |direction| {
-                    job.pattern.trim_then_write || stream.plan().directions().any(|one| one == direction)
-                };
-                done.read = done.read.filter(|_| does(0));
-                done.write = done.write.filter(|_| does(1));
-                done.trim = done.trim.filter(|_| does(2));
-                if job.pattern.trim_then_write {
-                    done.read = None;
-                }
+                let drawn = |direction| stream.plan().directions().any(|one| one == direction);
+                let both = job.pattern.trim_then_write;
+                done.read = done.read.filter(|_| drawn(0) && !both);
+                done.write = done.write.filter(|_| drawn(1) || both);
+                done.trim = done.trim.filter(|_| drawn(2) || both);
                 Pace::new(&done, *poisson, (start_ns, window_ns), seed, !checked)
             }
             Schedule::Closed | Schedule::Open { .. } => None,
