@@ -60,7 +60,11 @@ impl fmt::Display for Faults {
 impl std::error::Error for Faults {}
 
 impl Fault {
-    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
+    /// Writes it as users see it, for a file of this name.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
         if let Some(origin) = &self.origin {
             writeln!(f, "{origin}: {}", self.text)?;
             writeln!(f, "  = {}", self.mend)?;
@@ -104,14 +108,14 @@ fn window(line: &str, column: usize) -> (String, usize) {
 
 /// A line as it may be shown: control characters as blanks, and what stands between `://` and `@` hidden, because it
 /// may be a password.
-pub(crate) fn shown_line(line: &str) -> String {
+pub fn shown_line(line: &str) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     hide_passwords(&clean)
 }
 
 /// `text` without passwords: those of URLs, of `sshpass -p` and of `password=`; as many `…` stand in their place, so that
 /// carets stay true.
-pub(crate) fn hide_passwords(text: &str) -> String {
+pub fn hide_passwords(text: &str) -> String {
     let mut text = hide_in_urls(text);
     for word in ["sshpass -p", "sshpass, -p", "sshpass\", \"-p", "password=", "token="] {
         text = hide_after(&text, word);

@@ -8,11 +8,9 @@ mod convert;
 mod convert_fleet;
 mod fault;
 mod figures;
-pub mod fio;
 mod fleet;
 mod from_node;
 mod job;
-mod job_targets;
 mod kind;
 mod known;
 mod matrix;
@@ -31,16 +29,15 @@ mod tree;
 mod url;
 
 pub use convert::convert;
-pub use fault::{Fault, Faults, MOST_FAULTS};
+pub use fault::{Fault, Faults, MOST_FAULTS, hide_passwords, shown_line};
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
 pub use fleet::{
     FailurePolicy, Fleet, Launcher, MOST_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list, host_port,
 };
 pub use job::*;
-pub use job_targets::{NetOptions, UrlAndOptions, net_target, nfs_target};
 pub use kind::{Kind, Transport, UrlForm, kind_of};
 pub use known::reference;
-pub use nearest::nearest;
+pub use nearest::{hint, nearest};
 pub use option::{OptionCheck, OptionHelp, OptionKind, OptionValue, TargetOptions};
 pub use parse::{decode, parse};
 pub use plan::*;

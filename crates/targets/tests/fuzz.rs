@@ -2,7 +2,7 @@
 //! and characters changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case names its seed.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-#[path = "../../experiment/tests/random/mod.rs"]
+#[path = "random/mod.rs"]
 mod random;
 
 use std::path::Path;

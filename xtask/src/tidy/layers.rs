@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top of the house to its ground floor. `bench` and `xtask` stand beside it.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "units",
     "metrics",
     "experiment",
@@ -25,6 +25,7 @@ const ORDER: [&str; 17] = [
     "store",
     "host",
     "runner",
+    "fio",
     "report",
     "manometer",
 ];

@@ -4,9 +4,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::fio;
+use fio::output::{Formats, TerseVersion};
 
-use super::output::{Formats, Version};
 use crate::exit::Refusal;
 
 /// Runs fio's job files, unchanged, with fio's command line.
@@ -111,11 +110,11 @@ impl Asked {
 fn formats(line: &fio::Arguments) -> Result<Option<Formats>, Refusal> {
     let wrong = |text: String| Refusal::Usage(text);
     let version = match line.value("terse-version") {
-        None => Version::default(),
+        None => TerseVersion::default(),
         Some(text) => text
             .parse()
             .ok()
-            .and_then(Version::from_number)
+            .and_then(TerseVersion::from_number)
             .ok_or_else(|| wrong(format!("--terse-version={text}: it is 2, 3, 4 or 5")))?,
     };
     let mut formats = match line.value("output-format") {

@@ -1,9 +1,8 @@
 //! fio's progress line, from what there is to see of a run.
 
-use store::State;
-
-use super::output::{Style, progress};
+use fio::output::{Style, progress};
 use runner::progress::RunProgress;
+use store::State;
 
 /// The line at a moment of the reactors' clock.
 pub fn line(model: &RunProgress, now_ns: u64) -> String {
@@ -26,7 +25,7 @@ pub fn line(model: &RunProgress, now_ns: u64) -> String {
     }
     let elapsed = model.stage_elapsed_s(now_ns);
     let limit = model.stage.at_most_s.filter(|most| *most > 0.0);
-    let seen = progress::Progress {
+    let seen = progress::FioProgress {
         states: states.collect(),
         files: running.map(|cell| u64::from(cell.workers)).sum(),
         done: limit.map(|most| (elapsed / most).clamp(0.0, 1.0)),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use experiment::{Fleet, Launcher, Plan, escape_braces, fio, host_list};
+use experiment::{Fleet, Launcher, Plan, escape_braces, host_list};
 use runner::check_for_several;
 
 use crate::exit::Refusal;

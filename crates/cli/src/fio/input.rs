@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use experiment::fio::meaning::ObjectKey;
-use experiment::fio::{self, Input, Reading, Surroundings, Warning};
 use experiment::{Cell, Plan};
+use fio::meaning::ObjectKey;
+use fio::{Input, Reading, Surroundings, Warning};
 use metrics::OpKind;
 
 use crate::exit::Refusal;
@@ -29,7 +29,7 @@ pub struct Jobs {
 /// # Errors
 /// What cannot be read, and every fault of the jobs.
 pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
-    let faults = |faults: fio::Faults| Refusal::Faults(faults.to_string());
+    let faults = |faults: fio::ScriptFaults| Refusal::Faults(faults.to_string());
     let mut files = Vec::new();
     for name in &line.files {
         let shown = if name == "-" { "standard input" } else { name.as_str() };
@@ -77,7 +77,8 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
     warnings.extend(more);
     host::replay::look(&plan).map_err(Refusal::Usage)?;
     if line.has("warnings-fatal")
-        && let Some(faults) = fio::Faults::of(warnings.iter().map(|warning| warning.0.clone()).collect())
+        && let Some(faults) =
+            fio::ScriptFaults::of(warnings.iter().map(|warning| warning.0.clone()).collect())
     {
         return Err(Refusal::Faults(faults.to_string()));
     }

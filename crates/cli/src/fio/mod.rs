@@ -4,7 +4,6 @@ pub mod arguments;
 mod eta;
 mod hosts;
 mod input;
-pub mod output;
 mod run;
 
 pub use run::run;

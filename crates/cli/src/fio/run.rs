@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::CommandFactory;
-use experiment::{Plan, fio};
+use experiment::Plan;
+use fio::output::{self, FioReport, Formats};
+use jiff::tz::TimeZone;
 use runner::{Outcome, RunOptions, RunOutcome, nothing, timestamp};
 use targets::{AccessKey, HeldSecrets};
 
@@ -14,7 +16,6 @@ use super::arguments::{Asked, FioArguments, Progress};
 use super::eta;
 use super::hosts;
 use super::input::{self, Jobs};
-use super::output::{self, Formats, Report};
 use crate::exit::{self, Refusal};
 use crate::interrupt::{self, Manner};
 use crate::live::{RunView, Show, line};
@@ -113,7 +114,7 @@ fn shaped(outcome: &Outcome, formats: &Formats) -> Result<Vec<u8>, Refusal> {
     if formats.normal && !formats.json {
         text.extend_from_slice(output::prelude(&outcome.plan).as_bytes());
     }
-    output::write(&Report::of(outcome, false), formats, &mut text)
+    output::write(&FioReport::of(outcome, false, TimeZone::system()), formats, &mut text)
         .map_err(|error| Refusal::Failure(format!("the output cannot be made: {error}")))?;
     Ok(text)
 }

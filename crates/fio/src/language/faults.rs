@@ -1,0 +1,98 @@
+//! What is wrong with job files: where, what, and how to mend it. Several files may take part.
+
+use std::fmt;
+
+use super::section::Origin;
+use experiment::{Fault, MOST_FAULTS, hide_passwords, shown_line};
+
+/// One fault of a job file or of the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptFault {
+    /// Where.
+    pub origin: Origin,
+    /// What is wrong.
+    pub text: String,
+    /// How to mend it.
+    pub mend: String,
+}
+
+/// All faults, in the order in which they were found; never empty. Its `Display` is what users see: for each fault
+/// `file:line:column: what is wrong`, the line with a caret, and the mend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptFaults {
+    /// At most [`MOST_FAULTS`].
+    pub faults: Vec<ScriptFault>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// Something that is not done as asked, but was allowed to pass (`--ignore-unsupported`), or that fio warns of too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning(pub ScriptFault);
+
+impl ScriptFault {
+    /// A fault at this place.
+    pub fn new(origin: &Origin, text: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { origin: origin.clone(), text: text.into(), mend: mend.into() }
+    }
+
+    fn shown(&self) -> Fault {
+        Fault {
+            line: self.origin.line,
+            column: self.origin.column,
+            length: self.origin.length,
+            text: hide_passwords(&self.text),
+            mend: self.mend.clone(),
+            note: None,
+            origin: None,
+            source_line: shown_line(&self.origin.text),
+        }
+    }
+}
+
+impl From<ScriptFault> for ScriptFaults {
+    fn from(fault: ScriptFault) -> Self {
+        Self { faults: vec![fault], more: 0 }
+    }
+}
+
+impl ScriptFaults {
+    /// These faults; those beyond [`MOST_FAULTS`] are counted. `None` when there are none.
+    pub fn of(mut faults: Vec<ScriptFault>) -> Option<Self> {
+        let more = faults.len().saturating_sub(MOST_FAULTS);
+        faults.truncate(MOST_FAULTS);
+        (!faults.is_empty()).then_some(Self { faults, more })
+    }
+}
+
+impl fmt::Display for ScriptFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shown().write(f, &self.origin.file)
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let warned = Fault { text: format!("warning: {}", self.0.shown().text), ..self.0.shown() };
+        warned.write(f, &self.0.origin.file)
+    }
+}
+
+impl fmt::Display for ScriptFaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.faults.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            fault.fmt(f)?;
+        }
+        if self.more > 0 {
+            writeln!(f, "\n… and {} more", self.more)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ScriptFault {}
+
+impl std::error::Error for ScriptFaults {}

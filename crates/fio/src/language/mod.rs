@@ -1,0 +1,23 @@
+//! fio's language: job files and command lines become a [`JobScript`].
+//!
+//! No I/O here: texts of included files and environment variables come through closures.
+
+mod arguments;
+mod expand;
+mod faults;
+mod include;
+mod lines;
+mod options;
+mod script;
+pub(crate) mod section;
+mod settings;
+pub mod values;
+
+pub use arguments::{Arguments, JobArgument, ProgramArgument, split_arguments};
+pub use faults::{ScriptFault, ScriptFaults, Warning};
+pub use options::{
+    Argument, Engine, FioOption, OptionGroup, OptionStatus, ValueKind, document, every_engine, every_option,
+    find_argument, find_engine, find_option,
+};
+pub use script::{Input, JobScript, Reading, read};
+pub use section::{Origin, Section, Setting};

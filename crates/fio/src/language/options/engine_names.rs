@@ -1,0 +1,101 @@
+//! The engines that fio names, and what stands in their place.
+
+use super::OptionStatus;
+
+/// An engine of fio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Engine {
+    /// As `ioengine` names it.
+    pub name: &'static str,
+    /// What it is here.
+    pub status: OptionStatus,
+}
+
+const fn engine(name: &'static str, how: &'static str) -> Engine {
+    Engine { name, status: OptionStatus::Differs(how) }
+}
+
+const fn no(name: &'static str, why: &'static str, instead: &'static str) -> Engine {
+    Engine { name, status: OptionStatus::Absent { why, instead } }
+}
+
+const BLOCKING: &str = "one operation at a time of each worker, with blocking calls";
+const NO_LIBRARY: &str = "its client library is not part of this program";
+const AS_FILES: &str = "mount it and use files, or use NFS or S3 where it speaks them";
+const NO_MOVES: &str = "data goes through buffers of the process";
+const NOT_LINUX: &str = "it belongs to another operating system";
+
+const ENGINES: &[Engine] = &[
+    engine("psync", BLOCKING),
+    engine("sync", BLOCKING),
+    engine("vsync", "one operation at a time; neighbours are not put together into one call"),
+    engine("pvsync", BLOCKING),
+    engine("pvsync2", BLOCKING),
+    engine("libaio", "io_uring, or threads where it is not allowed"),
+    Engine { name: "io_uring", status: OptionStatus::Same },
+    engine("posixaio", "io_uring, or threads where it is not allowed"),
+    engine(
+        "mmap",
+        "reads and writes instead of a mapping, so that errors and latency are those of operations",
+    ),
+    Engine { name: "null", status: OptionStatus::Same },
+    Engine {
+        name: "sim",
+        status: OptionStatus::Ours(
+            "a target inside the program on a clock of its own; sim_url says how it answers",
+        ),
+    },
+    engine("net", "TCP"),
+    engine("nfs", "our own client of NFSv3: several connections, several servers"),
+    engine("http", "S3 only, with any number of requests in flight"),
+    no("netsplice", NO_MOVES, "ioengine=net"),
+    no("splice", NO_MOVES, "ioengine=psync"),
+    no("io_uring_cmd", "commands of NVMe are not passed through", "ioengine=io_uring on the block device"),
+    no("xnvme", "commands of NVMe are not passed through", "ioengine=io_uring on the block device"),
+    no("sg", "commands of SCSI are not passed through", "ioengine=io_uring on the block device"),
+    no("libzbc", "zones of devices are not known here", "ioengine=io_uring on the block device"),
+    no("cpuio", "only storage is loaded", "run a load generator such as stress-ng beside it"),
+    no("exec", "only storage is loaded", "start the program beside manometer"),
+    no("filecreate", "jobs read, write and trim", "an experiment with the operation create: manometer run"),
+    no("filestat", "jobs read, write and trim", "an experiment with the operation stat: manometer run"),
+    no("filedelete", "jobs read, write and trim", "an experiment with the operation remove: manometer run"),
+    no("falloc", "space is not allocated as a load", "fallocate=native allocates before the load"),
+    no("ftruncate", "files are not cut as a load", "ioengine=psync"),
+    no("e4defrag", "extents are not moved", "ioengine=psync"),
+    no("rdma", "it needs RDMA hardware and its libraries", "ioengine=net"),
+    no("librpma_apm_server", "it needs RDMA hardware and its libraries", "ioengine=net"),
+    no("librpma_apm_client", "it needs RDMA hardware and its libraries", "ioengine=net"),
+    no("librpma_gpspm_server", "it needs RDMA hardware and its libraries", "ioengine=net"),
+    no("librpma_gpspm_client", "it needs RDMA hardware and its libraries", "ioengine=net"),
+    no("rados", NO_LIBRARY, AS_FILES),
+    no("rbd", NO_LIBRARY, "map the image with rbd map and name /dev/rbdN"),
+    no("gfapi", NO_LIBRARY, AS_FILES),
+    no("gfapi_async", NO_LIBRARY, AS_FILES),
+    no("libhdfs", NO_LIBRARY, AS_FILES),
+    no("dfs", NO_LIBRARY, AS_FILES),
+    no("ime_psync", NO_LIBRARY, AS_FILES),
+    no("ime_psyncv", NO_LIBRARY, AS_FILES),
+    no("ime_aio", NO_LIBRARY, AS_FILES),
+    no("libiscsi", NO_LIBRARY, "log in with iscsiadm and name the block device"),
+    no("nbd", NO_LIBRARY, "attach the export with nbd-client and name /dev/nbdN"),
+    no("libcufile", NO_LIBRARY, "ioengine=io_uring with direct=1"),
+    no("mtd", "raw flash is not supported", "ioengine=psync on a file system on it"),
+    no("pmemblk", NO_LIBRARY, "ioengine=psync on a file system mounted with DAX"),
+    no("libpmem", NO_LIBRARY, "ioengine=psync on a file system mounted with DAX"),
+    no("dev-dax", NO_LIBRARY, "ioengine=psync on a file system mounted with DAX"),
+    no("external", "engines are not loaded at run time", "one of the engines that there are"),
+    no("solarisaio", NOT_LINUX, "ioengine=libaio"),
+    no("windowsaio", NOT_LINUX, "ioengine=libaio"),
+    no("guasi", "fio has dropped it", "ioengine=libaio"),
+];
+
+/// All engines.
+pub fn every_engine() -> impl Iterator<Item = &'static Engine> + Clone {
+    ENGINES.iter()
+}
+
+/// The engine with this name. What stands behind a colon (`external:FILE`) is not part of it.
+pub fn find_engine(name: &str) -> Option<&'static Engine> {
+    let name = name.split(':').next().unwrap_or(name);
+    ENGINES.iter().find(|engine| engine.name == name)
+}

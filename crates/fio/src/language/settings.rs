@@ -1,0 +1,178 @@
+//! Options as they are written become settings: known, of the right kind, and of the engine in use.
+
+use super::expand::expand;
+use super::faults::{ScriptFault, Warning};
+use super::lines::RawOption;
+use super::options::{
+    FioOption, OptionGroup, OptionStatus, every_engine, every_option, find_argument, find_engine, find_option,
+};
+use super::script::Reading;
+use super::section::Setting;
+use super::values;
+use experiment::nearest;
+
+/// The engine of a job that names none.
+const USUAL_ENGINE: &str = "psync";
+
+/// Makes settings of what is written, and notes what is wrong.
+pub(super) struct Settings<'a> {
+    /// What stands outside of the files.
+    pub reading: &'a Reading<'a>,
+    /// Everything that is wrong.
+    pub faults: Vec<ScriptFault>,
+    /// Everything that is let pass.
+    pub warnings: Vec<Warning>,
+}
+
+impl Settings<'_> {
+    /// The settings of one section (or of the options between two names on the command line). `inherited` holds before them.
+    pub fn of(&mut self, options: &[RawOption], inherited: &[Setting], global: bool) -> Vec<Setting> {
+        let values: Vec<Option<String>> = options.iter().map(|option| self.expanded(option)).collect();
+        let kb_base = options
+            .iter()
+            .zip(&values)
+            .rev()
+            .filter(|(option, _)| option.name == "kb_base")
+            .find_map(|(_, value)| value.as_deref().and_then(|value| value.parse().ok()))
+            .or(inherited.last().map(|setting| setting.kb_base))
+            .unwrap_or(1024);
+        let own: Vec<Setting> = options
+            .iter()
+            .zip(values)
+            .filter_map(|(option, value)| self.setting(option, value, kb_base, global))
+            .collect();
+        let engine = engine_of(own.iter().rev().chain(inherited.iter().rev())).to_owned();
+        own.iter().for_each(|setting| self.check_engine(setting, &engine));
+        own
+    }
+
+    fn expanded(&mut self, option: &RawOption) -> Option<String> {
+        let value = option.value.as_deref()?;
+        match expand(value, option.with_environment, self.reading) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.faults.push(ScriptFault::new(&option.value_origin, "the value becomes too long", why));
+                Some(value.to_owned())
+            }
+        }
+    }
+
+    fn setting(
+        &mut self,
+        raw: &RawOption,
+        value: Option<String>,
+        kb_base: u32,
+        global: bool,
+    ) -> Option<Setting> {
+        let Some(option) = find_option(&raw.name) else {
+            self.unsupported(unknown(raw));
+            return None;
+        };
+        if let OptionStatus::Absent { why, instead } = option.status {
+            if !asks_for_nothing(option, value.as_deref()) {
+                let text = format!("{} is not supported: {why}", raw.name);
+                self.unsupported(ScriptFault::new(&raw.name_origin, text, instead));
+            }
+            return None;
+        }
+        if let Err(why) = values::check(option, value.as_deref(), kb_base) {
+            let text = match &value {
+                Some(value) if !value.is_empty() => format!("{} is not understood: {value:?}", raw.name),
+                _ => format!("{} has no value", raw.name),
+            };
+            self.faults.push(ScriptFault::new(&raw.value_origin, text, why));
+            return None;
+        }
+        if option.name == "ioengine" && !self.knows_engine(raw, value.as_deref().unwrap_or_default()) {
+            return None;
+        }
+        let has_value = value.is_some();
+        let origin = raw.value_origin.clone();
+        Some(Setting { option, value: value.unwrap_or_default(), has_value, global, kb_base, origin })
+    }
+
+    fn knows_engine(&mut self, raw: &RawOption, name: &str) -> bool {
+        let there = || every_engine().filter(|engine| !matches!(engine.status, OptionStatus::Absent { .. }));
+        let (text, mend) = match find_engine(name).map(|engine| engine.status) {
+            Some(OptionStatus::Absent { why, instead }) => {
+                (format!("the engine {name} is not there: {why}"), format!("instead: {instead}"))
+            }
+            Some(_) => return true,
+            None => {
+                let mend = match nearest(name, there().map(|engine| engine.name)) {
+                    Some(near) => format!("did you mean {near:?}?"),
+                    None => {
+                        let names: Vec<&str> = there().map(|engine| engine.name).collect();
+                        format!("there are {}", names.join(", "))
+                    }
+                };
+                (format!("there is no engine {name:?}"), mend)
+            }
+        };
+        self.faults.push(ScriptFault::new(&raw.value_origin, text, mend));
+        false
+    }
+
+    fn check_engine(&mut self, setting: &Setting, engine: &str) {
+        if let OptionGroup::Engine(engines) = setting.option.group
+            && !engines.contains(&engine)
+        {
+            let text = format!("{} does not belong to ioengine={engine}", setting.option.name);
+            let mend = format!("it belongs to {}", engines.join(", "));
+            self.unsupported(ScriptFault::new(&setting.origin, text, mend));
+        }
+    }
+
+    fn unsupported(&mut self, fault: ScriptFault) {
+        if self.reading.ignore_unsupported {
+            self.warnings.push(Warning(fault));
+        } else {
+            self.faults.push(fault);
+        }
+    }
+}
+
+/// A section's settings without those of engines that it does not use, which it inherits or which were warned of.
+pub(super) fn of_engine_in_use(settings: Vec<Setting>) -> Vec<Setting> {
+    let engine = engine_of(settings.iter().rev()).to_owned();
+    let fits = |option: &FioOption| match option.group {
+        OptionGroup::Engine(engines) => engines.contains(&engine.as_str()),
+        _ => true,
+    };
+    settings.into_iter().filter(|setting| fits(setting.option)).collect()
+}
+
+fn engine_of<'a>(mut from_last: impl Iterator<Item = &'a Setting>) -> &'a str {
+    from_last
+        .find(|setting| setting.option.name == "ioengine")
+        .map_or(USUAL_ENGINE, |setting| setting.value.trim())
+}
+
+fn asks_for_nothing(option: &FioOption, value: Option<&str>) -> bool {
+    let value = value.unwrap_or("1").trim();
+    let number = value.parse::<f64>().ok();
+    option
+        .harmless
+        .iter()
+        .any(|harmless| *harmless == value || number.is_some() && harmless.parse::<f64>().ok() == number)
+}
+
+fn unknown(raw: &RawOption) -> ScriptFault {
+    let name = raw.name.as_str();
+    let text = format!("there is no option {name:?}");
+    if find_argument(name).is_some() {
+        return ScriptFault::new(&raw.name_origin, text, format!("--{name} stands on the command line"));
+    }
+    if every_option().any(|option| option.group == OptionGroup::Profile && option.name == name) {
+        let text = format!("{name} is not supported: it belongs to a profile, and there are none");
+        return ScriptFault::new(&raw.name_origin, text, "write the load as jobs");
+    }
+    let known = every_option()
+        .filter(|option| option.is_of_jobs())
+        .flat_map(|option| std::iter::once(&option.name).chain(option.aliases).copied());
+    let mend = match nearest(name, known) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => "docs/fio-options.md lists the options that there are".to_owned(),
+    };
+    ScriptFault::new(&raw.name_origin, text, mend)
+}

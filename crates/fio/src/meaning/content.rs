@@ -1,0 +1,55 @@
+//! What is written.
+
+use super::asked::Asked;
+use super::patterns::pattern;
+use experiment::{Content, ContentKind};
+
+/// Of a block, when compression is asked for and no chunk is named, in bytes.
+const USUAL_CHUNK_BYTES: u64 = 512;
+/// Percentage of the region that a working set has when none is given.
+const USUAL_SET_PERCENT: f64 = 5.0;
+
+/// What is written where no check prescribes it.
+pub(crate) fn content(asked: &Asked<'_>) -> Content {
+    let kind = match asked.setting("buffer_pattern") {
+        Some(setting) => asked
+            .read(setting, &setting.value, |text| pattern(text, asked.around.read_file, false))
+            .map_or(ContentKind::Fresh, ContentKind::Pattern),
+        None if asked.flag("zero_buffers") => ContentKind::Zeros,
+        None => ContentKind::Fresh,
+    };
+    let compress_percent = percent(asked, "buffer_compress_percentage");
+    let chunk = asked.number("buffer_compress_chunk");
+    let dedupe_percent = percent(asked, "dedupe_percentage");
+    let in_set = match asked.text("dedupe_mode") {
+        None | Some("repeat") => false,
+        Some("working_set") => true,
+        Some(other) => {
+            let mend = experiment::hint(other, ["repeat", "working_set"]);
+            asked.fault("dedupe_mode", format!("there is no dedupe_mode {other:?}"), mend);
+            false
+        }
+    };
+    let set = asked.has("dedupe_working_set_percentage");
+    Content {
+        kind,
+        compress_percent,
+        chunk_bytes: if compress_percent > 0.0 { chunk.unwrap_or(USUAL_CHUNK_BYTES) } else { 0 },
+        dedupe_percent,
+        dedupe_set_percent: (in_set && dedupe_percent > 0.0)
+            .then(|| if set { percent(asked, "dedupe_working_set_percentage") } else { USUAL_SET_PERCENT }),
+    }
+}
+
+fn percent(asked: &Asked<'_>, name: &'static str) -> f64 {
+    let Some(setting) = asked.setting(name) else { return 0.0 };
+    let read = asked.read(setting, &setting.value, |text| {
+        let number = super::numbers::percent(text)?;
+        if (0.0..=100.0).contains(&number) {
+            Ok(number)
+        } else {
+            Err("write a percentage from 0 to 100".to_owned())
+        }
+    });
+    read.unwrap_or(0.0)
+}

@@ -1,0 +1,332 @@
+//! The targets of jobs whose engine has options of its own for them: `ioengine=nfs` and `ioengine=net`.
+
+use std::collections::BTreeMap;
+
+use experiment::nearest;
+
+/// A target's URL, and its options by name.
+pub type UrlAndOptions = (String, BTreeMap<String, String>);
+
+/// Options of libnfs that say how it works inside, and change nothing that is measured here.
+const WITHOUT_EFFECT: [&str; 6] =
+    ["autoreconnect", "auto-traverse-mounts", "debug", "dircache", "readdir-buffer", "tcp-syncnt"];
+
+/// Options of libnfs that would change what is done, and are not there: what to do instead.
+const ABSENT: [(&str, &str); 8] = [
+    ("if", "let the routes choose the interface"),
+    ("pagecache", "take it out: nothing is cached here"),
+    ("pagecache_ttl", "take it out: nothing is cached here"),
+    ("readahead", "take it out: nothing is read ahead here"),
+    ("retrans", "take it out: calls are sent again until the operation's deadline"),
+    ("sec", "take it out: calls are made as AUTH_SYS"),
+    ("timeo", "take it out: an operation's deadline holds"),
+    ("xprtsec", "take it out: there is no TLS for NFS here"),
+];
+
+/// Options of libnfs and the option of the target that says the same.
+const SAME: [(&str, &str); 5] = [
+    ("uid", "uid"),
+    ("gid", "gid"),
+    ("mountport", "mount_port"),
+    ("rsize", "read_size"),
+    ("wsize", "write_size"),
+];
+
+/// The target of `nfs_url`: a URL in libnfs form (`nfs://server[:port]/export?version=3&uid=…&gid=…&nfsport=…&mountport=…`), or
+/// several with commas between them, of which the workers use one each in turn. `connections` are the TCP connections of
+/// each worker (`nfs_connections`).
+///
+/// # Errors
+/// One line: which part of which URL cannot be used, and what to write instead.
+pub fn nfs_target(nfs_url: &str, connections: Option<u64>) -> Result<UrlAndOptions, String> {
+    let mut parts = Vec::new();
+    for piece in nfs_url.split(',') {
+        match parts.last_mut() {
+            // A comma within an option, such as readdir-buffer=1000,2000.
+            Some(last) if !piece.trim_start().starts_with("nfs:") => {
+                let last: &mut String = last;
+                last.push(',');
+                last.push_str(piece);
+            }
+            _ => parts.push(piece.trim().to_owned()),
+        }
+    }
+    let mut urls = parts.iter().map(|part| NfsUrl::parse(part));
+    let first = urls.next().unwrap_or_else(|| NfsUrl::parse(""))?;
+    let mut options = first.options.clone();
+    let mut more = Vec::new();
+    for url in urls {
+        let url = url?;
+        let shared = |url: &NfsUrl| -> BTreeMap<String, String> {
+            url.options.clone().into_iter().filter(|(name, _)| name != "mount_port").collect()
+        };
+        if shared(&url) != shared(&first) {
+            return Err(format!(
+                "{} has another uid, gid, rsize or wsize than {}: write the same with each URL",
+                url.plain, first.plain
+            ));
+        }
+        more.push(match url.options.get("mount_port") {
+            Some(port) => format!("{}?mount_port={port}", url.plain),
+            None => url.plain,
+        });
+    }
+    if !more.is_empty() {
+        options.insert("more_urls".to_owned(), more.join(","));
+    }
+    if let Some(count) = connections {
+        if count == 0 {
+            return Err("nfs_connections: write 1 or more".to_owned());
+        }
+        options.insert("connections".to_owned(), count.to_string());
+    }
+    Ok((first.plain, options))
+}
+
+/// One URL, with its options as the target's are.
+struct NfsUrl {
+    /// `nfs://server[:port]/export`.
+    plain: String,
+    options: BTreeMap<String, String>,
+}
+
+impl NfsUrl {
+    fn parse(url: &str) -> Result<Self, String> {
+        let wrong = |problem: &str| format!("nfs_url \"{url}\": {problem}; write nfs://server/export");
+        let rest = url.strip_prefix("nfs://").ok_or_else(|| wrong("it does not begin with nfs://"))?;
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (server, path) = place.split_at(place.find('/').unwrap_or(place.len()));
+        if server.contains('@') {
+            return Err("nfs_url: a user belongs to Kerberos, which is not there; take out what stands before the @, \
+                        and give uid= and gid="
+                .to_owned());
+        }
+        if server.is_empty() || server.starts_with(':') {
+            return Err(wrong("the server is missing"));
+        }
+        let path = path.trim_end_matches('/');
+        if path.is_empty() {
+            return Err(wrong("the export is missing"));
+        }
+        let (host, mut port) = match server.rsplit_once(':') {
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+                (host, Some(port_of("the server's port", port)?))
+            }
+            _ => (server, None),
+        };
+        let host =
+            if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
+        let mut options = BTreeMap::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match name {
+                "version" | "vers" if value == "3" => {}
+                "version" | "vers" => {
+                    return Err(format!(
+                        "nfs_url: {name}={value}: NFS is spoken in version 3 here; write version=3"
+                    ));
+                }
+                "nfsport" => port = Some(port_of("nfsport", value)?),
+                _ if WITHOUT_EFFECT.contains(&name) => {}
+                _ => match SAME.iter().find(|(theirs, _)| *theirs == name) {
+                    Some((_, ours)) => {
+                        let value = match name {
+                            "mountport" => port_of(name, value)?.to_string(),
+                            _ => number(name, value)?.to_string(),
+                        };
+                        options.insert((*ours).to_owned(), value);
+                    }
+                    None => return Err(unknown(name)),
+                },
+            }
+        }
+        let port = port.map_or_else(String::new, |port| format!(":{port}"));
+        Ok(Self { plain: format!("nfs://{host}{port}{path}"), options })
+    }
+}
+
+fn unknown(name: &str) -> String {
+    if let Some((_, instead)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
+        return format!("nfs_url: the option {name}= of libnfs is not there; {instead}");
+    }
+    let known = SAME.iter().map(|(theirs, _)| *theirs).chain(["version", "nfsport"]).chain(WITHOUT_EFFECT);
+    let next = nearest(name, known)
+        .map_or_else(|| "take it out".to_owned(), |near| format!("did you mean {near}=?"));
+    format!("nfs_url: there is no option {name}=; {next}")
+}
+
+fn number(name: &str, value: &str) -> Result<u32, String> {
+    let least = u32::from(matches!(name, "rsize" | "wsize"));
+    value
+        .parse()
+        .ok()
+        .filter(|number| *number >= least)
+        .ok_or_else(|| format!("nfs_url: {name}={value}: write a whole number from {least} to 4294967295"))
+}
+
+fn port_of(name: &str, value: &str) -> Result<u16, String> {
+    let port = value.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| format!("{name}: \"{value}\" is no port from 1 to 65535"))
+}
+
+/// The options of `ioengine=net`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NetOptions {
+    /// `hostname`.
+    pub hostname: Option<String>,
+    /// `port`.
+    pub port: Option<u64>,
+    /// `protocol`; tcp when absent.
+    pub protocol: Option<String>,
+    /// `listen`.
+    pub listen: bool,
+    /// `nodelay`.
+    pub nodelay: bool,
+    /// `window_size`, in bytes.
+    pub window_bytes: Option<u64>,
+    /// `mss`, in bytes.
+    pub mss: Option<u64>,
+    /// `pingpong`.
+    pub pingpong: bool,
+    /// `interface`.
+    pub interface: Option<String>,
+}
+
+/// The target of a job with `ioengine=net`: each worker has one connection, to a port of its own.
+///
+/// # Errors
+/// One line: which option cannot be used, and what to write instead.
+pub fn net_target(net: &NetOptions) -> Result<UrlAndOptions, String> {
+    let ipv6 = match net.protocol.as_deref() {
+        None | Some("tcp") => false,
+        Some("tcpv6") => true,
+        Some(other) => {
+            return Err(format!("protocol={other}: blocks go over TCP here; write protocol=tcp or tcpv6"));
+        }
+    };
+    if net.interface.is_some() {
+        return Err("interface: it is for UDP multicast, which is not there; take it out".to_owned());
+    }
+    let port = match net.port {
+        Some(port) if (1..=65535).contains(&port) => port,
+        Some(port) => return Err(format!("port={port}: write a port from 1 to 65535")),
+        None => return Err("port is missing: give the port on which the listener waits".to_owned()),
+    };
+    let host = match (&net.hostname, net.listen) {
+        (Some(_), true) => {
+            return Err(
+                "hostname: a listener waits on all addresses; take hostname out, or listen".to_owned()
+            );
+        }
+        (Some(host), false) if host.contains(':') => format!("[{host}]"),
+        (Some(host), false) => host.clone(),
+        (None, true) if ipv6 => "[::]".to_owned(),
+        (None, true) => "0.0.0.0".to_owned(),
+        (None, false) => {
+            return Err("hostname is missing: give the listener's, or write listen to be one".to_owned());
+        }
+    };
+    let mut options = BTreeMap::new();
+    let mut set = |name: &str, value: String| options.insert(name.to_owned(), value);
+    set("port_per_job", "true".to_owned());
+    set("nodelay", net.nodelay.to_string());
+    for (name, given) in [("listen", net.listen), ("ipv6", ipv6), ("pingpong", net.pingpong)] {
+        if given {
+            set(name, "true".to_owned());
+        }
+    }
+    for (name, given) in [("window_size", net.window_bytes), ("mss", net.mss)] {
+        if let Some(value) = given.filter(|value| *value > 0) {
+            set(name, value.to_string());
+        }
+    }
+    Ok((format!("tcp://{host}:{port}"), options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn urls_of_libnfs_become_targets() {
+        for (text, url, options) in [
+            ("nfs://127.0.0.1/nfs", "nfs://127.0.0.1/nfs", of(&[])),
+            (
+                "nfs://h/a/b/?version=3&uid=7&gid=8&nfsport=2050&mountport=2051&debug=1",
+                "nfs://h:2050/a/b",
+                of(&[("gid", "8"), ("mount_port", "2051"), ("uid", "7")]),
+            ),
+            (
+                "nfs://fd00::1/e?rsize=4096&wsize=8192",
+                "nfs://[fd00::1]/e",
+                of(&[("read_size", "4096"), ("write_size", "8192")]),
+            ),
+            (
+                "nfs://a/e?mountport=5,nfs://[::1]:6/e?mountport=7&readdir-buffer=1,2,nfs://c/f",
+                "nfs://a/e",
+                of(&[("mount_port", "5"), ("more_urls", "nfs://[::1]:6/e?mount_port=7,nfs://c/f")]),
+            ),
+        ] {
+            assert_eq!(nfs_target(text, None).unwrap(), (url.to_owned(), options), "{text}");
+        }
+        let (_, options) = nfs_target("nfs://a/e", Some(4)).unwrap();
+        assert_eq!(options, of(&[("connections", "4")]));
+    }
+
+    #[test]
+    fn what_cannot_be_mounted_is_named() {
+        for (text, problem) in [
+            ("", "does not begin with nfs://"),
+            ("a/e", "does not begin with nfs://"),
+            ("nfs://a", "the export is missing"),
+            ("nfs:///e", "the server is missing"),
+            ("nfs://me@a/e", "take out what stands before the @"),
+            ("nfs://a/e?version=4", "write version=3"),
+            ("nfs://a/e?nfsport=0", "no port from 1 to 65535"),
+            ("nfs://a/e?sec=krb5", "sec= of libnfs is not there"),
+            ("nfs://a/e?uidd=5", "did you mean uid=?"),
+            ("nfs://a/e?uid=x", "whole number"),
+            ("nfs://a/e?uid=1,nfs://b/e", "another uid"),
+        ] {
+            let error = nfs_target(text, None).unwrap_err();
+            assert!(error.contains(problem) && !error.contains('\n'), "{text}: {error}");
+        }
+        assert!(nfs_target("nfs://a/e", Some(0)).unwrap_err().contains("nfs_connections"));
+    }
+
+    #[test]
+    fn options_of_net_become_targets() {
+        let sender = NetOptions {
+            hostname: Some("::1".to_owned()),
+            port: Some(9000),
+            protocol: Some("tcpv6".to_owned()),
+            nodelay: true,
+            window_bytes: Some(65536),
+            ..NetOptions::default()
+        };
+        let options =
+            of(&[("ipv6", "true"), ("nodelay", "true"), ("port_per_job", "true"), ("window_size", "65536")]);
+        assert_eq!(net_target(&sender).unwrap(), ("tcp://[::1]:9000".to_owned(), options));
+        let listener = NetOptions { port: Some(9000), listen: true, ..NetOptions::default() };
+        let (url, options) = net_target(&listener).unwrap();
+        assert_eq!(
+            (url.as_str(), options.get("listen").map(String::as_str)),
+            ("tcp://0.0.0.0:9000", Some("true"))
+        );
+        for (net, problem) in [
+            (NetOptions { hostname: Some("h".to_owned()), ..listener.clone() }, "take hostname out"),
+            (NetOptions { listen: false, ..listener.clone() }, "hostname is missing"),
+            (NetOptions { port: None, ..listener.clone() }, "port is missing"),
+            (NetOptions { port: Some(70_000), ..listener.clone() }, "1 to 65535"),
+            (NetOptions { protocol: Some("udp".to_owned()), ..listener.clone() }, "tcp or tcpv6"),
+            (NetOptions { interface: Some("127.0.0.1".to_owned()), ..listener }, "multicast"),
+        ] {
+            let error = net_target(&net).unwrap_err();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+}

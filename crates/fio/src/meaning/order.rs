@@ -1,0 +1,274 @@
+//! `rw` and what goes with it: directions, order, chance.
+
+use metrics::OpKind;
+
+use super::asked::Asked;
+use super::lists::outside_brackets;
+use super::numbers::{amount, float, percent};
+use crate::language::section::Setting;
+use crate::language::values;
+use experiment::WeightedOp;
+use experiment::{Amount, Directions, Distribution, Pattern, Percent, Zone};
+
+/// The most zones of a zoned distribution.
+const MOST_ZONES: usize = 256;
+
+/// What `rw` says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Order {
+    /// Reads.
+    pub reads: bool,
+    /// Writes.
+    pub writes: bool,
+    /// Trims.
+    pub trims: bool,
+    /// By chance.
+    pub random: bool,
+    /// The modifier behind the colon.
+    modifier: Option<i64>,
+}
+
+/// The forms of `rw`: name, reads, writes, trims, by chance.
+const FORMS: [(&str, bool, bool, bool, bool); 12] = [
+    ("read", true, false, false, false),
+    ("write", false, true, false, false),
+    ("trim", false, false, true, false),
+    ("randread", true, false, false, true),
+    ("randwrite", false, true, false, true),
+    ("randtrim", false, false, true, true),
+    ("rw", true, true, false, false),
+    ("readwrite", true, true, false, false),
+    ("randrw", true, true, false, true),
+    ("randreadwrite", true, true, false, true),
+    ("trimwrite", false, true, true, false),
+    ("randtrimwrite", false, true, true, true),
+];
+
+/// Reads `rw`; reads in order when it is not set.
+pub(crate) fn order(asked: &Asked<'_>) -> Order {
+    let usual = Order { reads: true, writes: false, trims: false, random: false, modifier: None };
+    let Some(setting) = asked.setting("rw") else { return usual };
+    let (word, modifier) = match setting.value.split_once(':') {
+        Some((word, modifier)) => (word.trim(), Some(modifier.trim())),
+        None => (setting.value.trim(), None),
+    };
+    let Some(&(_, reads, writes, trims, random)) = FORMS.iter().find(|form| form.0 == word) else {
+        let mend = experiment::hint(word, FORMS.iter().map(|form| form.0));
+        asked.fault("rw", format!("there is no pattern {word:?}"), mend);
+        return usual;
+    };
+    let modifier = modifier.and_then(|text| {
+        asked.read(setting, text, |text| {
+            let number = values::integer(text, setting.kb_base)?;
+            if random && !(1..=i64::from(u32::MAX)).contains(&number) {
+                return Err("write how many operations follow each other, from 1 on".to_owned());
+            }
+            Ok(number)
+        })
+    });
+    Order { reads, writes, trims, random, modifier }
+}
+
+/// The operations and how often each is drawn.
+pub(crate) fn ops(asked: &Asked<'_>, order: &Order) -> Vec<WeightedOp> {
+    let op = |op, weight| WeightedOp { op, weight };
+    match (order.reads, order.writes, order.trims) {
+        (true, true, _) => {
+            let reads = read_percent(asked) / 100.0;
+            let both = [op(OpKind::Read, reads), op(OpKind::Write, 1.0 - reads)];
+            both.into_iter().filter(|op| op.weight > 0.0).collect()
+        }
+        (_, true, true) => vec![op(OpKind::Trim, 0.5), op(OpKind::Write, 0.5)],
+        (true, ..) => vec![op(OpKind::Read, 1.0)],
+        (_, true, _) => vec![op(OpKind::Write, 1.0)],
+        (_, _, _) => vec![op(OpKind::Trim, 1.0)],
+    }
+}
+
+/// The percentage of reads: what was said last about reads or writes holds.
+fn read_percent(asked: &Asked<'_>) -> f64 {
+    let is = |setting: &Setting, name| setting.option.name == name;
+    let mixes = asked.section.settings.iter();
+    let last = mixes.rev().find(|setting| is(setting, "rwmixread") || is(setting, "rwmixwrite"));
+    let Some(last) = last else { return 50.0 };
+    let percent = asked.read(last, &last.value, |text| {
+        let number = percent(text)?;
+        if (0.0..=100.0).contains(&number) {
+            Ok(number)
+        } else {
+            Err("write a percentage from 0 to 100".into())
+        }
+    });
+    match percent {
+        Some(percent) if is(last, "rwmixwrite") => 100.0 - percent,
+        Some(percent) => percent,
+        None => 50.0,
+    }
+}
+
+/// The order of operations.
+pub(crate) fn pattern(asked: &Asked<'_>, order: &Order, one_size: bool) -> Pattern {
+    let identical = match asked.text("rw_sequencer") {
+        None | Some("sequential") => false,
+        Some("identical") => true,
+        Some(other) => {
+            let mend = experiment::hint(other, ["sequential", "identical"]);
+            asked.fault("rw_sequencer", format!("there is no rw_sequencer {other:?}"), mend);
+            false
+        }
+    };
+    let distribution = distributions(asked);
+    let even = |distribution: &Distribution| *distribution == Distribution::Even;
+    let all_even = even(&distribution.read) && even(&distribution.write) && even(&distribution.trim);
+    let shifted = asked.has("ba") && blocks_are_shifted(asked);
+    let cycle = asked.text("random_generator").is_some_and(|text| text == "lfsr") && one_size;
+    let modifier = order.modifier.unwrap_or(0);
+    Pattern {
+        random: order.random,
+        run: if order.random { modifier.clamp(0, i64::from(u32::MAX)) as u32 } else { 0 },
+        skip: if order.random { 0 } else { modifier },
+        run_identical: identical && order.random && modifier > 1,
+        trim_then_write: order.writes && order.trims,
+        percent_random: percent_random(asked),
+        with_repeats: order.random && (asked.flag("norandommap") && !cycle || shifted || !all_even),
+        distribution: if order.random { distribution } else { Directions::default() },
+        sizes_by_order: asked.flag("bs_is_seq_rand"),
+        no_overlap: asked.flag("serialize_overlap"),
+    }
+}
+
+/// An alignment that differs from the size turns the map of blocks off.
+fn blocks_are_shifted(asked: &Asked<'_>) -> bool {
+    let (align, sizes) = (asked.numbers("ba"), asked.numbers("bs"));
+    let differs = |align: Option<u64>, size: Option<u64>| align.is_some_and(|a| a != size.unwrap_or(4096));
+    let plain = !asked.has("bsrange") && !asked.has("bssplit");
+    !plain
+        || differs(align.read, sizes.read)
+        || differs(align.write, sizes.write)
+        || differs(align.trim, sizes.trim)
+}
+
+fn percent_random(asked: &Asked<'_>) -> Directions<Percent> {
+    let given = asked.directions("percentage_random", |_, text| {
+        let number = percent(text)?;
+        if (0.0..=100.0).contains(&number) {
+            Ok(Percent(number))
+        } else {
+            Err("write a percentage from 0 to 100".to_owned())
+        }
+    });
+    Directions {
+        read: given.read.unwrap_or_default(),
+        write: given.write.unwrap_or_default(),
+        trim: given.trim.unwrap_or_default(),
+    }
+}
+
+/// The kinds of distribution.
+const KINDS: [&str; 6] = ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
+
+fn distributions(asked: &Asked<'_>) -> Directions<Distribution> {
+    let Some(setting) = asked.setting("random_distribution") else { return Directions::default() };
+    // The kind stands once, before what differs between directions.
+    let at = setting.value.find([':', '=']).unwrap_or(setting.value.len());
+    let (kind, rest) = setting.value.split_at(at);
+    let (kind, rest) = (kind.trim(), rest.get(1..).unwrap_or(""));
+    if !KINDS.contains(&kind) {
+        asked.fault(
+            "random_distribution",
+            format!("there is no distribution {kind:?}"),
+            experiment::hint(kind, KINDS),
+        );
+        return Directions::default();
+    }
+    let parts = outside_brackets(rest, &[',']);
+    let one = |index: usize| -> Distribution {
+        let text = parts.get(index).or(parts.last()).map_or("", |part| part.trim());
+        // `zipf:1.2,zipf:1.3` is written too.
+        let text = text.strip_prefix(kind).and_then(|text| text.strip_prefix([':', '='])).unwrap_or(text);
+        asked.read(setting, text, |text| distribution(kind, text, setting.kb_base)).unwrap_or_default()
+    };
+    if kind == "random" {
+        return Directions::default();
+    }
+    if parts.len() > 3 {
+        asked.fault("random_distribution", "there are more than three directions", "write at most three");
+    }
+    match parts.len() {
+        1 => Directions::all(one(0)),
+        2 => {
+            let write = one(1);
+            Directions { read: one(0), write: write.clone(), trim: write }
+        }
+        _ => Directions { read: one(0), write: one(1), trim: one(2) },
+    }
+}
+
+fn distribution(kind: &str, text: &str, kb_base: u32) -> Result<Distribution, String> {
+    if kind == "zoned" || kind == "zoned_abs" {
+        return zones(text, kind == "zoned_abs", kb_base).map(|zones| Distribution::Zoned { zones });
+    }
+    let (parameter, centre) = match text.split_once(':') {
+        Some((parameter, centre)) => (parameter, Some(float(centre)?)),
+        None => (text, None),
+    };
+    if centre.is_some_and(|centre| !(0.0..=1.0).contains(&centre)) {
+        return Err("write a centre from 0 to 1".to_owned());
+    }
+    let parameter = if parameter.trim().is_empty() { None } else { Some(float(parameter)?) };
+    match kind {
+        "zipf" => match parameter.unwrap_or(1.1) {
+            theta if theta > 0.0 && theta != 1.0 => Ok(Distribution::Zipf { theta, centre }),
+            _ => Err("write a theta above 0 other than 1, as in zipf:1.2".to_owned()),
+        },
+        "pareto" => match parameter.unwrap_or(0.2) {
+            h if h > 0.0 && h < 1.0 => Ok(Distribution::Pareto { h, centre }),
+            _ => Err("write a power above 0 and below 1, as in pareto:0.2".to_owned()),
+        },
+        _ => match parameter {
+            Some(deviation) if (0.0..100.0).contains(&deviation) => {
+                Ok(Distribution::Normal { deviation, centre })
+            }
+            _ => Err("write a deviation in percent from 0 to below 100, as in normal:20".to_owned()),
+        },
+    }
+}
+
+fn zones(text: &str, absolute: bool, kb_base: u32) -> Result<Vec<Zone>, String> {
+    let how = if absolute {
+        "write ACCESSES/SIZE:…, as in zoned_abs:60/20g:40/100g"
+    } else {
+        "write ACCESSES/SPACE:… in percent, as in zoned:60/10:40/90"
+    };
+    let mut zones = Vec::new();
+    for part in text.split(':').filter(|part| !part.trim().is_empty()) {
+        let (accesses, space) = part.split_once('/').ok_or(how)?;
+        let percent = percent(accesses).map_err(|_| how)?;
+        let space = space.trim();
+        let length = if absolute {
+            amount(space, kb_base).map_err(|_| how)?
+        } else {
+            Amount::Percent(float(space.trim_end_matches('%')).map_err(|_| how)?)
+        };
+        zones.push(Zone { percent, length });
+    }
+    let accesses: f64 = zones.iter().map(|zone| zone.percent).sum();
+    let space: f64 = zones
+        .iter()
+        .map(|zone| match zone.length {
+            Amount::Percent(percent) => percent,
+            Amount::Bytes(_) => 0.0,
+        })
+        .sum();
+    if zones.is_empty() {
+        Err(how.to_owned())
+    } else if zones.len() > MOST_ZONES {
+        Err(format!("write at most {MOST_ZONES} zones"))
+    } else if (accesses - 100.0).abs() > 0.001 {
+        Err(format!("the accesses add up to {accesses} %; make it 100"))
+    } else if space > 100.001 {
+        Err(format!("the zones add up to {space} % of the space; make it 100"))
+    } else {
+        Ok(zones)
+    }
+}

@@ -1,0 +1,93 @@
+//! How figures are shown.
+
+use std::collections::BTreeMap;
+
+use super::asked::Asked;
+use super::numbers::float;
+use experiment::{Reporting, ShownDirections};
+
+/// The most percentiles.
+const MOST_PERCENTILES: usize = 20;
+/// Options whose values are secrets.
+const SECRETS: [&str; 2] = ["http_s3_key", "http_s3_keyid"];
+
+/// How the job's figures are shown.
+pub(crate) fn report(asked: &Asked<'_>, engine: &str, depth: u32) -> Reporting {
+    let reduced = asked.flag("gtod_reduce");
+    let of = |global: bool| -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        for setting in &asked.section.settings {
+            let name = setting.option.name;
+            if setting.global == global && !SECRETS.contains(&name) {
+                let value = if setting.has_value { setting.value.trim() } else { "1" };
+                found.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        found
+    };
+    Reporting {
+        description: asked.text("description").unwrap_or_default().to_owned(),
+        group: None,
+        percentiles: percentiles(asked),
+        without_service: !asked.flag_or("clat_percentiles", true),
+        response: asked.flag("lat_percentiles"),
+        submission: asked.flag("slat_percentiles"),
+        directions: directions(asked),
+        digits: digits(asked),
+        bits: asked.number("unit_base") == Some(1),
+        thousands: asked.number("kb_base") == Some(1000),
+        hide_response: reduced || asked.flag("disable_lat"),
+        hide_service: reduced || asked.flag("disable_clat"),
+        hide_samples: reduced || asked.flag("disable_bw_measurement"),
+        hide: !asked.flag_or("stats", true),
+        hide_disks: !asked.flag_or("disk_util", true),
+        bandwidth_sample_ms: asked.count("bwavgtime").unwrap_or(0),
+        operations_sample_ms: asked.count("iopsavgtime").unwrap_or(0),
+        engine: engine.to_owned(),
+        depth,
+        options: of(false),
+        global_options: of(true),
+    }
+}
+
+fn digits(asked: &Asked<'_>) -> u32 {
+    match asked.count("significant_figures") {
+        None => 0,
+        Some(digits @ 1..=10) => digits,
+        Some(digits) => {
+            let text = format!("significant_figures is {digits}");
+            asked.fault("significant_figures", text, "write a number from 1 to 10");
+            0
+        }
+    }
+}
+
+fn percentiles(asked: &Asked<'_>) -> Vec<f64> {
+    let Some(setting) = asked.setting("percentile_list") else { return Vec::new() };
+    let read = asked.read(setting, &setting.value, |text| {
+        let list: Vec<f64> = text.split(':').map(float).collect::<Result<_, _>>()?;
+        if list.len() > MOST_PERCENTILES {
+            Err(format!("write at most {MOST_PERCENTILES}"))
+        } else if list.iter().any(|percentile| !(*percentile > 0.0 && *percentile <= 100.0)) {
+            Err("write percentages above 0, up to 100, with colons between them".to_owned())
+        } else {
+            Ok(list)
+        }
+    });
+    let mut list = read.unwrap_or_default();
+    list.sort_by(f64::total_cmp);
+    list
+}
+
+fn directions(asked: &Asked<'_>) -> ShownDirections {
+    match asked.text("unified_rw_reporting") {
+        None | Some("none" | "0") => ShownDirections::Apart,
+        Some("mixed" | "1" | "") => ShownDirections::Together,
+        Some("both" | "2") => ShownDirections::Both,
+        Some(other) => {
+            let mend = experiment::hint(other, ["none", "mixed", "both"]);
+            asked.fault("unified_rw_reporting", format!("there is no unified_rw_reporting {other:?}"), mend);
+            ShownDirections::Apart
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The entries of a run: of all hosts together, of one of them, and all jobs as one.
+
+use super::entry::{FioEntry, reporting};
+use runner::{CellOutcome, Outcome};
+
+/// The entries of a run, in the order of its cells.
+pub fn entries(outcome: &Outcome) -> Vec<FioEntry> {
+    let mut entries: Vec<(Option<u32>, FioEntry)> = Vec::new();
+    for cell in outcome.cells.iter().filter(|cell| !reporting(&cell.cell).hide) {
+        let key = cell.cell.group.and_then(|group| group.report);
+        let entry = FioEntry::of(cell);
+        match entries.iter_mut().find(|(other, _)| key.is_some() && *other == key) {
+            Some((_, first)) => first.merge(entry),
+            None => entries.push((key, entry)),
+        }
+    }
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// The same of one host of a fleet alone.
+pub fn of_host(outcome: &Outcome, host: &str) -> Vec<FioEntry> {
+    let of_cell = |cell: &CellOutcome| {
+        let part = cell.hosts.iter().find(|part| part.name == host);
+        CellOutcome {
+            load: part.map(|part| part.load.clone()),
+            samples: part.map(|part| part.samples.clone()).unwrap_or_default(),
+            failure: part.map_or_else(|| cell.failure.clone(), |part| part.failure.clone()),
+            // These are said of all hosts together.
+            steady: None,
+            verdict: None,
+            limit: None,
+            hosts: Vec::new(),
+            cell: cell.cell.clone(),
+        }
+    };
+    entries(&Outcome { cells: outcome.cells.iter().map(of_cell).collect(), ..outcome.clone() })
+}
+
+/// All entries as one, with a name of its own; `None` without any.
+pub fn together(name: &str, entries: &[FioEntry]) -> Option<FioEntry> {
+    let (first, others) = entries.split_first()?;
+    let mut all = first.clone();
+    others.iter().for_each(|other| all.merge(other.clone()));
+    // As fio has it: of the last one.
+    all.group = entries.last().map_or(0, |last| last.group);
+    Some(FioEntry { name: name.to_owned(), options: Vec::new(), ..all })
+}

@@ -1,0 +1,90 @@
+//! What a run of jobs found, in fio's shapes: text for people, lines for programs, JSON. What each figure means here, and where
+//! it differs from fio's, is in docs/fio-output.md.
+
+pub mod direction;
+mod disks;
+mod entries;
+mod entry;
+mod groups;
+mod json;
+mod latency;
+mod normal;
+mod numbers;
+pub mod progress;
+mod report;
+mod terse;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use std::io::{self, Write};
+
+pub use normal::prelude;
+pub use numbers::Style;
+pub use report::FioReport;
+pub use terse::TerseVersion;
+
+/// Which shapes are wanted (`--output-format`, `--minimal`, `--append-terse`, `--terse-version`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formats {
+    /// Text for people.
+    pub normal: bool,
+    /// Lines of fields.
+    pub terse: bool,
+    /// Which fields those have.
+    pub terse_version: TerseVersion,
+    /// One JSON document.
+    pub json: bool,
+    /// With the buckets of latencies (`json+`).
+    pub json_bins: bool,
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Formats {
+            normal: true,
+            terse: false,
+            terse_version: TerseVersion::default(),
+            json: false,
+            json_bins: false,
+        }
+    }
+}
+
+impl Formats {
+    /// Reads the value of `--output-format`: `normal`, `terse`, `json`, `json+`, several with commas between.
+    ///
+    /// # Errors
+    /// The word that is none of them.
+    pub fn from_list(list: &str, terse_version: TerseVersion) -> Result<Formats, String> {
+        let mut formats =
+            Formats { normal: false, terse: false, terse_version, json: false, json_bins: false };
+        for word in list.split(',').map(str::trim) {
+            match word {
+                "normal" => formats.normal = true,
+                "terse" | "minimal" => formats.terse = true,
+                "json" => formats.json = true,
+                "json+" => (formats.json, formats.json_bins) = (true, true),
+                other => return Err(other.to_owned()),
+            }
+        }
+        Ok(formats)
+    }
+}
+
+/// Writes the report in each shape that is wanted, in fio's order: terse, JSON, normal.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(report: &FioReport, formats: &Formats, out: &mut dyn Write) -> io::Result<()> {
+    if formats.terse {
+        terse::write(report, formats.terse_version, out)?;
+    }
+    if formats.json {
+        json::write(report, formats.json_bins, out)?;
+    }
+    if formats.normal {
+        normal::write(report, out)?;
+    }
+    out.flush()
+}
