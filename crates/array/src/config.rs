@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use crate::faults::Plan;
+use crate::faults::FaultPlan;
 
 /// An API token. Its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum ManagementTls {
 
 /// One data address of the array. Every port may be 0: a free one is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DataAddress {
+pub struct AddressConfig {
     /// The address; on Linux every 127.x.y.z can be listened on without set-up.
     pub ip: IpAddr,
     /// Name of the network interface, as management lists it.
@@ -79,7 +79,7 @@ pub struct DataAddress {
     pub s3_tls_port: Option<u16>,
 }
 
-impl DataAddress {
+impl AddressConfig {
     /// An enabled address on free ports, in a /24 with an MTU of 9000.
     pub fn new(ip: impl Into<IpAddr>, interface: &str, subnet: &str) -> Self {
         Self {
@@ -112,7 +112,7 @@ pub struct Config {
     /// API versions that `GET /api/api_version` lists and that are served; see [`all_versions`].
     pub versions: Vec<String>,
     /// The data addresses.
-    pub data: Vec<DataAddress>,
+    pub data: Vec<AddressConfig>,
     /// Bytes that files and objects together may take.
     pub capacity_bytes: u64,
     /// Domain for virtual-host style S3 (`bucket.domain`); path style always works.
@@ -130,7 +130,7 @@ pub struct Config {
     /// Seed of everything random that faults do.
     pub seed: u64,
     /// Faults from the start.
-    pub faults: Plan,
+    pub faults: FaultPlan,
     /// JSON file with faults: read at start, and again whenever it changes.
     pub fault_file: Option<PathBuf>,
 }
@@ -146,8 +146,8 @@ impl Config {
             token: Token::random(),
             versions: all_versions(),
             data: vec![
-                DataAddress::new(Ipv4Addr::new(127, 0, 1, 1), "data1", "subnet1"),
-                DataAddress::new(Ipv4Addr::new(127, 0, 2, 1), "data2", "subnet2"),
+                AddressConfig::new(Ipv4Addr::new(127, 0, 1, 1), "data1", "subnet1"),
+                AddressConfig::new(Ipv4Addr::new(127, 0, 2, 1), "data2", "subnet2"),
             ],
             capacity_bytes: 8 << 30,
             s3_domain: None,
@@ -157,7 +157,7 @@ impl Config {
             page_items: 1000,
             state_endpoint: false,
             seed: 1,
-            faults: Plan::default(),
+            faults: FaultPlan::default(),
             fault_file: None,
         }
     }

@@ -28,6 +28,6 @@ mod state;
 mod tls;
 
 pub use capacity::Capacity;
-pub use config::{Config, DataAddress, ManagementTls, Token};
-pub use faults::Faults;
+pub use config::{AddressConfig, Config, ManagementTls, Token};
+pub use faults::FaultHandle;
 pub use start::{Array, DataEndpoint, StartError};

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use crate::faults::{Faults, PathFaults, Protocol, Sampler, Unreachable};
+use crate::faults::{DataProtocol, FaultHandle, LatencySampler, PathFaults, Unreachable};
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Fate {
 
 /// What becomes of a request, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RequestOutcome {
     /// What becomes of it.
     pub fate: Fate,
     /// Time that passes before the answer, in nanoseconds.
@@ -35,22 +35,22 @@ pub struct Verdict {
 
 /// The shape of one data address and protocol. Shared by all its connections, on all threads.
 #[derive(Debug)]
-pub struct Shape {
-    faults: Faults,
+pub struct TrafficShape {
+    faults: FaultHandle,
     address: IpAddr,
-    protocol: Protocol,
+    protocol: DataProtocol,
     /// The generation of the plan that `current` and `plain` come from.
     generation: AtomicU64,
     plain: AtomicBool,
     current: RwLock<Arc<PathFaults>>,
-    sampler: Mutex<Sampler>,
+    sampler: Mutex<LatencySampler>,
     inbound: Pipe,
     outbound: Pipe,
 }
 
-impl Shape {
+impl TrafficShape {
     /// The shape of an address, whose random draws are a function of `seed`.
-    pub fn new(faults: Faults, address: IpAddr, protocol: Protocol, seed: u64) -> Arc<Self> {
+    pub fn new(faults: FaultHandle, address: IpAddr, protocol: DataProtocol, seed: u64) -> Arc<Self> {
         let shape = Self {
             generation: AtomicU64::new(u64::MAX),
             faults,
@@ -58,7 +58,7 @@ impl Shape {
             protocol,
             plain: AtomicBool::new(true),
             current: RwLock::default(),
-            sampler: Mutex::new(Sampler::new(seed)),
+            sampler: Mutex::new(LatencySampler::new(seed)),
             inbound: Pipe::default(),
             outbound: Pipe::default(),
         };
@@ -98,14 +98,14 @@ impl Shape {
     }
 
     /// What becomes of the next request.
-    pub fn judge(&self) -> Verdict {
+    pub fn judge(&self) -> RequestOutcome {
         if self.is_plain() {
-            return Verdict { fate: Fate::Serve, latency_ns: 0 };
+            return RequestOutcome { fate: Fate::Serve, latency_ns: 0 };
         }
         let faults = self.faults();
         // Connections that were made before the address became unreachable get no answers either.
         if faults.unreachable.is_some() {
-            return Verdict { fate: Fate::Stall, latency_ns: 0 };
+            return RequestOutcome { fate: Fate::Stall, latency_ns: 0 };
         }
         let mut sampler = self.sampler.lock().unwrap_or_else(PoisonError::into_inner);
         let latency = faults.latency.as_ref().map(|latency| sampler.latency(latency)).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Shape {
         } else {
             Fate::Serve
         };
-        Verdict { fate, latency_ns: u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX) }
+        RequestOutcome { fate, latency_ns: u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX) }
     }
 
     /// When payload from the client that arrived at `from_ns` is through the limited path.
@@ -170,32 +170,32 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::faults::{Latency, PathRule, Plan};
+    use crate::faults::{FaultPlan, LatencyDistribution, PathRule};
 
     const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 1, 1));
 
-    fn plan(rule: PathRule) -> Plan {
-        Plan { paths: vec![rule], ..Plan::default() }
+    fn plan(rule: PathRule) -> FaultPlan {
+        FaultPlan { paths: vec![rule], ..FaultPlan::default() }
     }
 
-    fn shaped(rule: PathRule) -> Arc<Shape> {
-        Shape::new(Faults::new(plan(rule)), ADDRESS, Protocol::Nfs, 1)
+    fn shaped(rule: PathRule) -> Arc<TrafficShape> {
+        TrafficShape::new(FaultHandle::new(plan(rule)), ADDRESS, DataProtocol::Nfs, 1)
     }
 
     #[test]
     fn without_faults_everything_is_served_at_once() {
         let shape = shaped(PathRule::default());
         assert!(shape.is_plain());
-        assert_eq!(shape.judge(), Verdict { fate: Fate::Serve, latency_ns: 0 });
+        assert_eq!(shape.judge(), RequestOutcome { fate: Fate::Serve, latency_ns: 0 });
         assert_eq!(shape.outbound(7, 1 << 40), 7);
     }
 
     #[test]
     fn faults_take_effect_while_it_runs() {
-        let faults = Faults::default();
-        let shape = Shape::new(faults.clone(), ADDRESS, Protocol::Nfs, 1);
+        let faults = FaultHandle::default();
+        let shape = TrafficShape::new(faults.clone(), ADDRESS, DataProtocol::Nfs, 1);
         assert!(shape.is_plain());
-        let latency = Some(Latency::Fixed(Duration::from_millis(20)));
+        let latency = Some(LatencyDistribution::Fixed(Duration::from_millis(20)));
         faults.set(plan(PathRule { latency, ..PathRule::default() }));
         assert_eq!(shape.judge().latency_ns, 20_000_000);
         let other = Some("127.0.9.9".parse().unwrap());

@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
 
 use crate::capacity::Capacity;
-use crate::config::{Config, DataAddress, Token};
-use crate::faults::{Faults, Watch};
+use crate::config::{AddressConfig, Config, Token};
+use crate::faults::{FaultHandle, Watch};
 use crate::files::Files;
 use crate::objects::Objects;
 use crate::state::{Parts, state};
@@ -75,12 +75,12 @@ pub struct Array {
     management: Option<rest::Server>,
     management_address: SocketAddr,
     s3: Option<s3::Server>,
-    nfs: Option<nfs::Server>,
+    nfs: Option<nfs::NfsServer>,
     fingerprint: Option<String>,
     certificate_pem: Option<String>,
     token: Token,
     data: Vec<DataEndpoint>,
-    faults: Faults,
+    faults: FaultHandle,
     state: Parts,
     capacity: Arc<Capacity>,
     watch: Option<Watch>,
@@ -92,7 +92,7 @@ impl Array {
     /// # Errors
     /// [`StartError`] names what could not be had; nothing keeps running then.
     pub fn start(config: Config) -> Result<Self, StartError> {
-        let faults = Faults::new(config.faults.clone());
+        let faults = FaultHandle::new(config.faults.clone());
         let capacity = Capacity::new(config.capacity_bytes);
         faults.govern(Arc::clone(&capacity));
         let watch = match config.fault_file.clone() {
@@ -109,7 +109,7 @@ impl Array {
         let files = Files::new(Arc::clone(&capacity));
         let objects = Arc::new(RwLock::new(Objects::new(Arc::clone(&files))));
 
-        let enabled: Vec<&DataAddress> = config.data.iter().filter(|data| data.enabled).collect();
+        let enabled: Vec<&AddressConfig> = config.data.iter().filter(|data| data.enabled).collect();
         let endpoints: Vec<s3::Endpoint> = enabled
             .iter()
             .map(|data| s3::Endpoint { ip: data.ip, port: data.s3_port, tls_port: data.s3_tls_port })
@@ -121,18 +121,21 @@ impl Array {
             seed: config.seed,
         };
         let s3 = s3::Server::start(&endpoints, Arc::clone(&objects), &faults, s3_options)?;
-        let endpoints: Vec<nfs::Endpoint> = enabled
+        let endpoints: Vec<nfs::NfsEndpoint> = enabled
             .iter()
-            .map(|data| nfs::Endpoint {
+            .map(|data| nfs::NfsEndpoint {
                 ip: data.ip,
                 nfs_port: data.nfs_port,
                 mount_port: data.mount_port,
                 portmap_port: data.portmap_port,
             })
             .collect();
-        let settings =
-            nfs::Settings { threads: config.nfs_threads, reactor: config.nfs_reactor, seed: config.seed };
-        let nfs = nfs::Server::start(&files, &faults, &endpoints, settings)?;
+        let settings = nfs::NfsServerSettings {
+            threads: config.nfs_threads,
+            reactor: config.nfs_reactor,
+            seed: config.seed,
+        };
+        let nfs = nfs::NfsServer::start(&files, &faults, &endpoints, settings)?;
         let data = config.data.iter().map(|data| endpoint(data, &s3, &nfs)).collect();
 
         let state = Parts { objects: Arc::clone(&objects) };
@@ -197,7 +200,7 @@ impl Array {
     }
 
     /// The handle through which faults are changed while the array runs.
-    pub fn faults(&self) -> &Faults {
+    pub fn faults(&self) -> &FaultHandle {
         &self.faults
     }
 
@@ -228,7 +231,7 @@ impl Drop for Array {
 }
 
 /// A data address with its real ports; a disabled one has none.
-fn endpoint(data: &DataAddress, s3: &s3::Server, nfs: &nfs::Server) -> DataEndpoint {
+fn endpoint(data: &AddressConfig, s3: &s3::Server, nfs: &nfs::NfsServer) -> DataEndpoint {
     let s3 = s3.endpoints().iter().find(|endpoint| endpoint.ip == data.ip).filter(|_| data.enabled);
     let nfs = nfs.endpoints().iter().find(|endpoint| endpoint.ip == data.ip).filter(|_| data.enabled);
     DataEndpoint {

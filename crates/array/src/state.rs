@@ -29,7 +29,7 @@ pub(crate) fn state(parts: &Parts) -> Value {
         .iter()
         .map(|(name, found)| {
             let usage = objects.usage(name);
-            let count = |pick: fn(&crate::files::Counts) -> u64| {
+            let count = |pick: fn(&crate::files::NodeCounts) -> u64| {
                 usage.as_ref().map_or(0, |usage| pick(&usage.counts))
             };
             let bytes = usage.as_ref().map_or(0, |usage| usage.bytes);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
-use array::{Array, Config, DataAddress, ManagementTls, Token};
+use array::{AddressConfig, Array, Config, ManagementTls, Token};
 use clap::Args;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -85,7 +85,7 @@ pub struct ArrayArguments {
 
 /// A `--data`.
 #[derive(Clone, Debug)]
-struct Data(DataAddress);
+struct Data(AddressConfig);
 
 impl FromStr for Data {
     type Err = String;
@@ -95,7 +95,7 @@ impl FromStr for Data {
         let ip = items.next().unwrap_or_default();
         let ip: IpAddr = ip.parse().map_err(|_| format!("{ip:?} is not an IP address"))?;
         // The names are completed once all addresses are known.
-        let mut data = DataAddress::new(ip, "", "");
+        let mut data = AddressConfig::new(ip, "", "");
         for item in items {
             let (name, value) = item.split_once('=').unwrap_or((item, ""));
             let number =

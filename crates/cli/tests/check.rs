@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use array::faults::Plan;
+use array::faults::FaultPlan;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn is_rate(text: &str) -> bool {
 
 fn with_an_unreachable_address(reactor: &str) {
     let mut stage = Stage::new(3);
-    let mut plan = Plan::default();
+    let mut plan = FaultPlan::default();
     plan.add_flag(&format!("{}=drop", stage.ip(1))).unwrap();
     stage.array.faults().set(plan);
     stage.remember();
@@ -221,7 +221,7 @@ fn a_second_signal_leaves_at_once_and_cleanup_finishes() {
     let running = start(stage.check().args(["--duration", "60s", "--call-timeout", "60s"]));
     wait_until("the first phase", || has_files(&stage));
     // From now on no management call is answered: removal hangs.
-    let mut plan = Plan::default();
+    let mut plan = FaultPlan::default();
     plan.add_flag("management=hang@1").unwrap();
     stage.array.faults().set(plan);
     running.signal(Signal::INT);
@@ -238,7 +238,7 @@ fn a_second_signal_leaves_at_once_and_cleanup_finishes() {
     assert!(journals.concat().contains("manometer-"), "{journals:?}");
     assert!(!journals.concat().contains(stage.array.token().reveal()), "the journal holds the token");
 
-    stage.array.faults().set(Plan::default());
+    stage.array.faults().set(FaultPlan::default());
     let mut cleanup = stage.manometer("cleanup");
     let ended = run(cleanup.env("FB_TOKEN", stage.array.token().reveal()));
     assert_eq!(ended.code, Some(0), "{ended:#?}");

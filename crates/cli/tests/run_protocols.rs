@@ -7,7 +7,7 @@ mod support;
 
 use std::time::Duration;
 
-use array::faults::Plan;
+use array::faults::FaultPlan;
 use run_support::Lab;
 use rustix::process::Signal;
 use store::State;
@@ -77,7 +77,7 @@ steady: none
     let running = start(lab.command().arg(file));
     lab.wait_for_intervals(1);
     // From now on nobody answers: neither the operations nor the clean-up come to an end soon.
-    let mut faults = Plan::default();
+    let mut faults = FaultPlan::default();
     faults.add_flag(&format!("{}=drop", stage.ip(0))).unwrap();
     stage.array.faults().set(faults);
     for signal in [Signal::INT, Signal::TERM, Signal::INT] {
@@ -88,7 +88,7 @@ steady: none
     let ended = running.finish();
     assert_eq!(ended.code, Some(130), "{ended:#?}");
     ended.assert_one_line(130, &["left at once", "manometer-", "manometer cleanup"]);
-    stage.array.faults().set(Plan::default());
+    stage.array.faults().set(FaultPlan::default());
     let mut cleanup = std::process::Command::new(env!("CARGO_BIN_EXE_manometer"));
     let cleaned = run(cleanup.arg("cleanup").arg("--journal-dir").arg(lab.path("journal")));
     assert_eq!(cleaned.code, Some(0), "{cleaned:#?}");

@@ -6,8 +6,8 @@ mod support;
 
 use std::time::Duration;
 
-use array::faults::{Plan, SessionFault};
-use array::{Array, Config, DataAddress};
+use array::faults::{FaultPlan, SessionFault};
+use array::{AddressConfig, Array, Config};
 use provision::{
     ApiVersion, Failure, Management, ProvisionError, Secret, Step, Targets, Trust, Want, Wanted, steps,
 };
@@ -62,10 +62,10 @@ fn every_version_that_has_buckets_creates_and_removes_everything() {
 fn the_newest_version_is_agreed_on_and_each_step_is_made_once() {
     for (versions, newest) in [(vec!["1.0", "1.12"], "1.12"), (vec!["1.12", "2.0", "2.29"], "2.29")] {
         let array = speaking(&versions);
-        array.faults().set(Plan::default());
+        array.faults().set(FaultPlan::default());
         let session_version = Scene::new().open(&management(&array)).unwrap().version().to_string();
         assert_eq!(session_version, newest);
-        array.faults().set(Plan::default());
+        array.faults().set(FaultPlan::default());
         whole_run(&array);
         assert_eq!(array.faults().calls_counted(), steps().len() as u64);
     }
@@ -88,9 +88,9 @@ fn an_old_array_lists_addresses_and_makes_a_file_system() {
 #[test]
 fn one_address_a_subnet_and_no_disabled_one() {
     let mut config = Config::loopback();
-    let mut disabled = DataAddress::new([127, 0, 3, 1], "data5", "subnet3");
+    let mut disabled = AddressConfig::new([127, 0, 3, 1], "data5", "subnet3");
     disabled.enabled = false;
-    config.data.extend([DataAddress::new([127, 0, 1, 2], "data3", "subnet1"), disabled]);
+    config.data.extend([AddressConfig::new([127, 0, 1, 2], "data3", "subnet1"), disabled]);
     let array = Array::start(config).unwrap();
     let choice = Scene::new().open(&management(&array)).unwrap().data_addresses().unwrap();
     let chosen: Vec<_> = choice.chosen.iter().map(|found| found.interface.as_str()).collect();
@@ -109,7 +109,7 @@ fn listings_of_many_pages_are_read_whole() {
     let mut config = Config::loopback();
     for subnet in 0..12_u8 {
         for host in 1..=100_u8 {
-            let mut address = DataAddress::new(
+            let mut address = AddressConfig::new(
                 [127, 7, subnet, host],
                 &format!("many{subnet}-{host:03}"),
                 &format!("many{subnet:02}"),
@@ -124,7 +124,7 @@ fn listings_of_many_pages_are_read_whole() {
         let mut config = config.clone();
         config.versions = vec![version.into()];
         let array = Array::start(config).unwrap();
-        array.faults().set(Plan::default());
+        array.faults().set(FaultPlan::default());
         let choice = Scene::new().open(&management(&array)).unwrap().data_addresses().unwrap();
         assert_eq!(choice.chosen.len(), 2);
         assert_eq!(choice.reasons.len(), 1202);
@@ -137,7 +137,7 @@ fn sessions_that_expire_after_every_call_are_renewed() {
     for version in ["1.12", "2.29"] {
         let array = speaking(&[version]);
         let session = SessionFault { expires_after_calls: Some(1), expires_after_ms: None };
-        array.faults().set(Plan { session, ..Plan::default() });
+        array.faults().set(FaultPlan { session, ..FaultPlan::default() });
         whole_run(&array);
         assert!(array.faults().calls_counted() > steps().len() as u64, "no session expired");
     }

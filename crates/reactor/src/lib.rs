@@ -47,7 +47,7 @@ pub use crate::file::{Durable, File, FileOptions, Space};
 pub use crate::signal::Signal;
 pub use crate::socket::{Device, SocketOptions, listening};
 pub use crate::stream::{Listener, Stream};
-pub use crate::tcp_info::{Limit, TcpInfo};
+pub use crate::tcp_info::{SendLimit, TcpInfo};
 
 use crate::core::{Inner, Kernel, TaskId, Yield};
 use crate::timers::TimerId;

@@ -68,7 +68,7 @@ pub struct TcpInfo {
 /// What held a sender back most of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Limit {
+pub enum SendLimit {
     /// There was nothing to send: the program, or the other side's answers.
     Program,
     /// The path: its rate, its losses and its congestion window.
@@ -104,15 +104,15 @@ impl TcpInfo {
     }
 
     /// What held sending back for most of `span_us` microseconds, of which these counts are.
-    pub fn limit(&self, span_us: u64) -> Limit {
+    pub fn limit(&self, span_us: u64) -> SendLimit {
         let by_others = self.window_limited_us + self.buffer_limited_us;
         let shares = [
-            (Limit::Path, self.busy_us.saturating_sub(by_others)),
-            (Limit::ReceiveWindow, self.window_limited_us),
-            (Limit::SendBuffer, self.buffer_limited_us),
-            (Limit::Program, span_us.saturating_sub(self.busy_us)),
+            (SendLimit::Path, self.busy_us.saturating_sub(by_others)),
+            (SendLimit::ReceiveWindow, self.window_limited_us),
+            (SendLimit::SendBuffer, self.buffer_limited_us),
+            (SendLimit::Program, span_us.saturating_sub(self.busy_us)),
         ];
-        shares.into_iter().max_by_key(|(_, time)| *time).map_or(Limit::Program, |(limit, _)| limit)
+        shares.into_iter().max_by_key(|(_, time)| *time).map_or(SendLimit::Program, |(limit, _)| limit)
     }
 
     /// Reads the structure as far as the kernel filled it.
@@ -215,10 +215,10 @@ mod tests {
         let limit = |busy_us, window_limited_us, buffer_limited_us| {
             TcpInfo { busy_us, window_limited_us, buffer_limited_us, ..TcpInfo::default() }.limit(1_000_000)
         };
-        assert_eq!(limit(100_000, 0, 0), Limit::Program);
-        assert_eq!(limit(900_000, 100_000, 0), Limit::Path);
-        assert_eq!(limit(900_000, 800_000, 0), Limit::ReceiveWindow);
-        assert_eq!(limit(900_000, 100_000, 700_000), Limit::SendBuffer);
+        assert_eq!(limit(100_000, 0, 0), SendLimit::Program);
+        assert_eq!(limit(900_000, 100_000, 0), SendLimit::Path);
+        assert_eq!(limit(900_000, 800_000, 0), SendLimit::ReceiveWindow);
+        assert_eq!(limit(900_000, 100_000, 700_000), SendLimit::SendBuffer);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 
 use units::{ByteRate, Share, Span};
 
-use super::plan::{Match, PathRule, Plan, Protocol, StepAction, StepRule, Unreachable};
+use super::plan::{DataProtocol, FaultPlan, Match, PathRule, StepAction, StepRule, Unreachable};
 
 /// A `--fault` could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +24,7 @@ pub struct FlagError {
     problem: String,
 }
 
-impl Plan {
+impl FaultPlan {
     /// Adds the faults of one flag.
     ///
     /// # Errors
@@ -79,8 +79,8 @@ fn path(place: &str, what: &str) -> Result<PathRule, String> {
         };
     let protocol = match protocol {
         None | Some("*") => None,
-        Some("nfs") => Some(Protocol::Nfs),
-        Some("s3") => Some(Protocol::S3),
+        Some("nfs") => Some(DataProtocol::Nfs),
+        Some("s3") => Some(DataProtocol::S3),
         Some(other) => return Err(format!("{other:?} is not a protocol; write nfs or s3")),
     };
     let mut rule = PathRule { address, protocol, ..PathRule::default() };
@@ -156,8 +156,8 @@ fn step(what: &str) -> Result<StepRule, String> {
 mod tests {
     use super::*;
 
-    fn plan(flags: &[&str]) -> Plan {
-        let mut plan = Plan::default();
+    fn plan(flags: &[&str]) -> FaultPlan {
+        let mut plan = FaultPlan::default();
         flags.iter().for_each(|flag| plan.add_flag(flag).unwrap());
         plan
     }
@@ -174,11 +174,11 @@ mod tests {
             "session=calls:5",
             "session=time:2s",
         ]);
-        let nfs = plan.path("127.0.1.1".parse().unwrap(), Protocol::Nfs);
+        let nfs = plan.path("127.0.1.1".parse().unwrap(), DataProtocol::Nfs);
         assert_eq!(nfs.bandwidth_bytes_per_s, Some(1_000_000_000));
         assert_eq!(nfs.latency.unwrap().to_string(), "20ms");
         assert!((nfs.error_share - 0.01).abs() < 1e-12 && (nfs.reset_share - 0.005).abs() < 1e-12);
-        let s3 = plan.path("127.0.2.1".parse().unwrap(), Protocol::S3);
+        let s3 = plan.path("127.0.2.1".parse().unwrap(), DataProtocol::S3);
         assert_eq!(s3.unreachable, Some(Unreachable::Drop));
         assert_eq!(s3.latency, None);
         assert!(plan.full_disk);
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(plan.session.expires_after_ms, Some(2000));
 
         let json = serde_json::to_string(&plan).unwrap();
-        assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+        assert_eq!(serde_json::from_str::<FaultPlan>(&json).unwrap(), plan);
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
             ("disk=empty", "full"),
             ("session=x", "session=calls"),
         ] {
-            let error = Plan::default().add_flag(flag).unwrap_err().to_string();
+            let error = FaultPlan::default().add_flag(flag).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains(flag), "{flag}: {error}");
         }
     }

@@ -6,16 +6,16 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::Capacity;
 
-use super::plan::{PathFaults, Plan, Protocol};
-use super::steps::{StepCounter, StepVerdict};
+use super::plan::{DataProtocol, FaultPlan, PathFaults};
+use super::steps::{StepCounter, StepOutcome};
 
 /// The faults of a running array; clones share them, and changes take effect while it runs.
 #[derive(Clone, Debug, Default)]
-pub struct Faults(Arc<Inner>);
+pub struct FaultHandle(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    plan: RwLock<Arc<Plan>>,
+    plan: RwLock<Arc<FaultPlan>>,
     generation: AtomicU64,
     space: OnceLock<Space>,
     steps: StepCounter,
@@ -28,16 +28,16 @@ struct Space {
     total_bytes: u64,
 }
 
-impl Faults {
+impl FaultHandle {
     /// A handle with this plan in force.
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(plan: FaultPlan) -> Self {
         let faults = Self::default();
         faults.set(plan);
         faults
     }
 
     /// Puts another plan in force. Calls are counted from 1 again.
-    pub fn set(&self, plan: Plan) {
+    pub fn set(&self, plan: FaultPlan) {
         self.set_full(plan.full_disk);
         self.0.steps.reset(plan.management.len());
         *self.0.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
@@ -45,14 +45,14 @@ impl Faults {
     }
 
     /// Changes the plan in force.
-    pub fn update(&self, change: impl FnOnce(&mut Plan)) {
-        let mut plan = Plan::clone(&self.plan());
+    pub fn update(&self, change: impl FnOnce(&mut FaultPlan)) {
+        let mut plan = FaultPlan::clone(&self.plan());
         change(&mut plan);
         self.set(plan);
     }
 
     /// The plan in force.
-    pub fn plan(&self) -> Arc<Plan> {
+    pub fn plan(&self) -> Arc<FaultPlan> {
         Arc::clone(&self.0.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -63,7 +63,7 @@ impl Faults {
     }
 
     /// The faults of one address and protocol, now.
-    pub fn path(&self, address: IpAddr, protocol: Protocol) -> PathFaults {
+    pub fn path(&self, address: IpAddr, protocol: DataProtocol) -> PathFaults {
         self.plan().path(address, protocol)
     }
 
@@ -81,7 +81,7 @@ impl Faults {
     }
 
     /// Counts a management call and says what happens to it.
-    pub fn step(&self, method: &str, path: &str) -> StepVerdict {
+    pub fn step(&self, method: &str, path: &str) -> StepOutcome {
         self.0.steps.judge(&self.plan().management, method, path)
     }
 

@@ -12,7 +12,7 @@ use units::Span;
 /// `list 1ms 1ms 30ms`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Latency {
+pub enum LatencyDistribution {
     /// The same for each.
     Fixed(Duration),
     /// Any value between the two with the same probability.
@@ -28,7 +28,7 @@ pub enum Latency {
 #[error("{0:?} is not a latency; write `20ms`, `uniform 1ms 5ms`, `exponential 5ms` or `list 1ms 30ms`")]
 pub struct LatencyError(String);
 
-impl FromStr for Latency {
+impl FromStr for LatencyDistribution {
     type Err = LatencyError;
 
     fn from_str(text: &str) -> Result<Self, LatencyError> {
@@ -53,7 +53,7 @@ impl FromStr for Latency {
     }
 }
 
-impl fmt::Display for Latency {
+impl fmt::Display for LatencyDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fixed(time) => write!(f, "{}", Span(*time)),
@@ -67,7 +67,7 @@ impl fmt::Display for Latency {
     }
 }
 
-impl TryFrom<String> for Latency {
+impl TryFrom<String> for LatencyDistribution {
     type Error = LatencyError;
 
     fn try_from(text: String) -> Result<Self, LatencyError> {
@@ -75,33 +75,33 @@ impl TryFrom<String> for Latency {
     }
 }
 
-impl From<Latency> for String {
-    fn from(latency: Latency) -> Self {
+impl From<LatencyDistribution> for String {
+    fn from(latency: LatencyDistribution) -> Self {
         latency.to_string()
     }
 }
 
 /// Draws from a distribution, and lots for shares: one seeded source of randomness a server thread.
 #[derive(Debug)]
-pub struct Sampler {
+pub struct LatencySampler {
     random: fastrand::Rng,
     drawn: usize,
 }
 
-impl Sampler {
+impl LatencySampler {
     /// A sampler whose draws are a function of the seed.
     pub fn new(seed: u64) -> Self {
         Self { random: fastrand::Rng::with_seed(seed), drawn: 0 }
     }
 
     /// The next latency.
-    pub fn latency(&mut self, latency: &Latency) -> Duration {
+    pub fn latency(&mut self, latency: &LatencyDistribution) -> Duration {
         match latency {
-            Latency::Fixed(time) => *time,
-            Latency::Uniform(from, to) => *from + (*to - *from).mul_f64(self.random.f64()),
+            LatencyDistribution::Fixed(time) => *time,
+            LatencyDistribution::Uniform(from, to) => *from + (*to - *from).mul_f64(self.random.f64()),
             // 1 - u lies in (0, 1], so that the logarithm is finite.
-            Latency::Exponential(mean) => mean.mul_f64(-(1.0 - self.random.f64()).ln()),
-            Latency::List(times) => {
+            LatencyDistribution::Exponential(mean) => mean.mul_f64(-(1.0 - self.random.f64()).ln()),
+            LatencyDistribution::List(times) => {
                 let time = times[self.drawn % times.len()];
                 self.drawn += 1;
                 time
@@ -126,23 +126,23 @@ mod tests {
     #[test]
     fn what_is_printed_reads_back_the_same() {
         for text in ["20ms", "uniform 1ms 5ms", "exponential 2.5ms", "list 1ms 2ms 30ms"] {
-            let latency: Latency = text.parse().unwrap();
-            assert_eq!(latency.to_string().parse::<Latency>().unwrap(), latency, "{text}");
+            let latency: LatencyDistribution = text.parse().unwrap();
+            assert_eq!(latency.to_string().parse::<LatencyDistribution>().unwrap(), latency, "{text}");
         }
         for text in ["", "soon", "uniform 5ms 1ms", "uniform 1ms", "list", "exponential", "1ms 2ms"] {
-            assert!(text.parse::<Latency>().is_err(), "{text:?}");
+            assert!(text.parse::<LatencyDistribution>().is_err(), "{text:?}");
         }
     }
 
     #[test]
     fn distributions_have_the_mean_they_promise() {
-        let mean_of = |latency: &Latency| {
-            let mut sampler = Sampler::new(7);
+        let mean_of = |latency: &LatencyDistribution| {
+            let mut sampler = LatencySampler::new(7);
             let sum: Duration = (0..20_000).map(|_| sampler.latency(latency)).sum();
             sum.as_secs_f64() / 20_000.0 * 1e3
         };
-        assert!((mean_of(&Latency::Uniform(ms(10), ms(30))) - 20.0).abs() < 0.2);
-        assert!((mean_of(&Latency::Exponential(ms(10))) - 10.0).abs() < 0.3);
-        assert!((mean_of(&Latency::List([ms(1), ms(3)].into())) - 2.0).abs() < 1e-9);
+        assert!((mean_of(&LatencyDistribution::Uniform(ms(10), ms(30))) - 20.0).abs() < 0.2);
+        assert!((mean_of(&LatencyDistribution::Exponential(ms(10))) - 10.0).abs() < 0.3);
+        assert!((mean_of(&LatencyDistribution::List([ms(1), ms(3)].into())) - 2.0).abs() < 1e-9);
     }
 }

@@ -1,6 +1,6 @@
 //! Faults: how the simulated array misbehaves on request, from the start or while it runs.
 //!
-//! A [`Plan`] says what is wrong; [`Faults`] is the shared handle through which all servers of one
+//! A [`FaultPlan`] says what is wrong; [`FaultHandle`] is the shared handle through which all servers of one
 //! array read the plan now in force. The same grammar serves the file (JSON, docs/simulated-array.md),
 //! the command line ([`Plan::add_flag`]) and tests (the types below).
 
@@ -12,11 +12,12 @@ mod steps;
 mod watch;
 
 pub use flag::FlagError;
-pub use handle::Faults;
-pub use latency::{Latency, Sampler};
+pub use handle::FaultHandle;
+pub use latency::{LatencyDistribution, LatencySampler};
 pub use plan::{
-    Match, NfsError, PathFaults, PathRule, Plan, Protocol, SessionFault, StepAction, StepRule, Unreachable,
+    DataProtocol, FaultPlan, Match, NfsError, PathFaults, PathRule, SessionFault, StepAction, StepRule,
+    Unreachable,
 };
-pub use steps::StepVerdict;
+pub use steps::StepOutcome;
 pub(crate) use watch::Watch;
 pub use watch::read_plan;

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::latency::Latency;
+use super::latency::LatencyDistribution;
 
 /// All faults in force at one time. The default is: nothing is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Plan {
+pub struct FaultPlan {
     /// Faults of data addresses; where several match, each later one overrides the fields it names.
     pub paths: Vec<PathRule>,
     /// Every write is refused for lack of space, whatever the capacity.
@@ -26,7 +26,7 @@ pub struct Plan {
 /// A protocol of a data address. `Nfs` covers the portmapper and MOUNT too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Protocol {
+pub enum DataProtocol {
     /// NFS, MOUNT and the portmapper.
     Nfs,
     /// S3 over HTTP and HTTPS.
@@ -67,13 +67,13 @@ pub struct PathRule {
     pub address: Option<IpAddr>,
     /// The protocol; absent for both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<DataProtocol>,
     /// The address cannot be reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable: Option<Unreachable>,
     /// Time that passes before each answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency: Option<Latency>,
+    pub latency: Option<LatencyDistribution>,
     /// Payload bytes per second, in each direction, shared by all connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_bytes_per_s: Option<u64>,
@@ -94,7 +94,7 @@ pub struct PathFaults {
     /// The address cannot be reached.
     pub unreachable: Option<Unreachable>,
     /// Time that passes before each answer.
-    pub latency: Option<Latency>,
+    pub latency: Option<LatencyDistribution>,
     /// Payload bytes per second, in each direction, shared by all connections.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// Share of requests (0 to 1) whose connection is reset in the middle of the answer.
@@ -105,9 +105,9 @@ pub struct PathFaults {
     pub nfs_error: NfsError,
 }
 
-impl Plan {
+impl FaultPlan {
     /// The faults of one address and protocol.
-    pub fn path(&self, address: IpAddr, protocol: Protocol) -> PathFaults {
+    pub fn path(&self, address: IpAddr, protocol: DataProtocol) -> PathFaults {
         let mut sum = PathFaults::default();
         let matching = self.paths.iter().filter(|rule| {
             rule.address.is_none_or(|wanted| wanted == address)

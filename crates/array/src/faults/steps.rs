@@ -6,7 +6,7 @@ use super::plan::{StepAction, StepRule};
 
 /// What happens to a management call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepVerdict {
+pub enum StepOutcome {
     /// Nothing out of the ordinary.
     Proceed,
     /// A rule strikes.
@@ -38,18 +38,18 @@ impl StepCounter {
     }
 
     /// Counts the call for every rule that matches it; the first rule that strikes decides.
-    pub(super) fn judge(&self, rules: &[StepRule], method: &str, path: &str) -> StepVerdict {
+    pub(super) fn judge(&self, rules: &[StepRule], method: &str, path: &str) -> StepOutcome {
         let mut counts = self.lock();
         counts.total += 1;
         counts.matched.resize(rules.len(), 0);
-        let mut verdict = StepVerdict::Proceed;
+        let mut verdict = StepOutcome::Proceed;
         for (rule, matched) in rules.iter().zip(&mut counts.matched) {
             if !matches(rule, method, path) {
                 continue;
             }
             *matched += 1;
-            if verdict == StepVerdict::Proceed && rule.at.is_none_or(|at| at == *matched) {
-                verdict = StepVerdict::Strike { action: rule.then, status: rule.status.unwrap_or(500) };
+            if verdict == StepOutcome::Proceed && rule.at.is_none_or(|at| at == *matched) {
+                verdict = StepOutcome::Strike { action: rule.then, status: rule.status.unwrap_or(500) };
             }
         }
         verdict
@@ -116,10 +116,10 @@ mod tests {
         let counter = StepCounter::default();
         counter.reset(1);
         let post = || counter.judge(&rules, "POST", "/api/2.0/buckets");
-        assert_eq!(post(), StepVerdict::Proceed);
-        assert_eq!(counter.judge(&rules, "GET", "/api/2.0/buckets"), StepVerdict::Proceed);
-        assert_eq!(post(), StepVerdict::Strike { action: StepAction::Hang, status: 500 });
-        assert_eq!(post(), StepVerdict::Proceed);
+        assert_eq!(post(), StepOutcome::Proceed);
+        assert_eq!(counter.judge(&rules, "GET", "/api/2.0/buckets"), StepOutcome::Proceed);
+        assert_eq!(post(), StepOutcome::Strike { action: StepAction::Hang, status: 500 });
+        assert_eq!(post(), StepOutcome::Proceed);
         assert_eq!(counter.total(), 4);
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::handle::Faults;
-use super::plan::Plan;
+use super::handle::FaultHandle;
+use super::plan::FaultPlan;
 
 /// How often the file is looked at.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -17,11 +17,11 @@ const PERIOD: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// It cannot be read, or is not a plan in JSON; the message names the place.
-pub fn read_plan(path: &Path) -> io::Result<Plan> {
+pub fn read_plan(path: &Path) -> io::Result<FaultPlan> {
     parse(&std::fs::read(path)?)
 }
 
-fn parse(text: &[u8]) -> io::Result<Plan> {
+fn parse(text: &[u8]) -> io::Result<FaultPlan> {
     serde_json::from_slice(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Starts following. A file that is half-written or wrong leaves the plan in force as it is.
-    pub(crate) fn start(path: PathBuf, faults: Faults) -> io::Result<Self> {
+    pub(crate) fn start(path: PathBuf, faults: FaultHandle) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let mut last = std::fs::read(&path)?;
@@ -77,7 +77,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("faults.json");
         std::fs::write(&path, "{}").unwrap();
-        let faults = Faults::default();
+        let faults = FaultHandle::default();
         let _watch = Watch::start(path.clone(), faults.clone()).unwrap();
         let until = |wanted: bool| {
             (0..400).any(|_| {

@@ -27,9 +27,9 @@ use wire::nfs3::{FileHandle, Status, Verifier};
 
 pub use access::Caller;
 pub use clients::ClientRange;
-pub use names::{Entry, LINK_MAX, Made, NAME_MAX, What};
+pub use names::{DirectoryEntry, LINK_MAX, Made, NAME_MAX, What};
 pub(crate) use slots::Slot;
-pub use tree::{Counts, FILE_SIZE_MAX, NodeId, ReadDone, Tree, Written};
+pub use tree::{FILE_SIZE_MAX, NodeCounts, NodeId, ReadDone, Tree, WriteEffect};
 
 use crate::capacity::Capacity;
 
@@ -79,11 +79,11 @@ pub enum FilesError {
 
 /// What a file system holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Usage {
+pub struct SpaceUsage {
     /// Space taken, in bytes.
     pub bytes: u64,
     /// How many files, directories and others.
-    pub counts: Counts,
+    pub counts: NodeCounts,
 }
 
 /// One file system.
@@ -263,11 +263,11 @@ impl Files {
     ///
     /// # Errors
     /// [`FilesError::Missing`].
-    pub fn usage(&self, name: &str) -> Result<Usage, FilesError> {
+    pub fn usage(&self, name: &str) -> Result<SpaceUsage, FilesError> {
         let system = self.read().by_name.get(name).map(|listed| Arc::clone(&listed.system));
         let system = system.ok_or(FilesError::Missing)?;
         let tree = system.lock();
-        Ok(Usage { bytes: tree.space.used(), counts: tree.counts() })
+        Ok(SpaceUsage { bytes: tree.space.used(), counts: tree.counts() })
     }
 
     /// The file systems that are exported, in the order of their names.

@@ -36,7 +36,7 @@ pub enum What<'a> {
 
 /// An entry of a listing.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub struct DirectoryEntry<'a> {
     /// Number of what the name stands for.
     pub node: NodeId,
     /// The name.
@@ -301,7 +301,7 @@ impl Tree {
         caller: &Caller,
         cookie: u64,
         verifier: Verifier,
-        mut show: impl FnMut(&Entry<'_>) -> bool,
+        mut show: impl FnMut(&DirectoryEntry<'_>) -> bool,
     ) -> Result<bool, Status> {
         let entries = self.directory(directory, caller, access::READ)?;
         if cookie != 0 && verifier != self.listing_verifier(directory) {
@@ -317,7 +317,7 @@ impl Tree {
             .chain(entries.after(cookie.max(PARENT_COOKIE)));
         for (cookie, name, index) in all {
             let node = self.id_at(index);
-            if !show(&Entry { node, name, cookie, attributes: self.attributes(node).ok() }) {
+            if !show(&DirectoryEntry { node, name, cookie, attributes: self.attributes(node).ok() }) {
                 return Ok(false);
             }
         }

@@ -63,7 +63,7 @@ fn a_file_system_lives_until_it_is_eradicated() {
         (root, made)
     };
     assert_eq!(files.usage("a").unwrap().bytes, 8192);
-    assert_eq!(files.usage("a").unwrap().counts, Counts { files: 1, ..Counts::default() });
+    assert_eq!(files.usage("a").unwrap().counts, NodeCounts { files: 1, ..NodeCounts::default() });
     let handle = system.handle(made);
     assert_eq!(files.resolve(&handle).unwrap().1, made);
     assert_eq!(files.eradicate("a"), Err(FilesError::NotDestroyed));
@@ -165,7 +165,7 @@ fn names_that_cannot_be_are_refused() {
         let made = tree.make(root, &caller, name, What::Directory, &SetAttributes::default());
         assert_eq!(made.map(|_| ()), Err(status), "{}", name.escape_ascii());
     }
-    assert_eq!(tree.counts(), Counts::default());
+    assert_eq!(tree.counts(), NodeCounts::default());
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn removing_respects_kinds_and_content() {
     tree.remove(root, &caller, b"d", true).unwrap();
     assert_eq!(tree.attributes(inner), Err(Status::STALE));
     assert_eq!(tree.attributes(root).unwrap().links, 2);
-    assert_eq!(tree.counts(), Counts::default());
+    assert_eq!(tree.counts(), NodeCounts::default());
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn renaming_moves_replaces_and_refuses() {
     assert_eq!(tree.rename(&caller, (root, b"none"), (root, b"x")), Err(Status::NOENT));
     tree.rename(&caller, (root, b"a"), (b, b"e")).expect("an empty directory is replaced");
     assert_eq!(names(&tree, b), [".", "..", "two", "e"]);
-    assert_eq!(tree.counts(), Counts { files: 1, directories: 2, others: 0 });
+    assert_eq!(tree.counts(), NodeCounts { files: 1, directories: 2, others: 0 });
 }
 
 #[test]

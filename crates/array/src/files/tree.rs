@@ -43,7 +43,7 @@ pub struct ReadDone {
 
 /// What a write or a commit did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteEffect {
     /// Attributes before and after.
     pub attributes: WccData,
     /// Changes when data that was not stable has been lost.
@@ -59,12 +59,12 @@ pub struct Tree {
     pub(super) space: Space,
     pub(super) verifier: Verifier,
     pub(super) read_only: bool,
-    pub(super) counts: Counts,
+    pub(super) counts: NodeCounts,
 }
 
 /// How many nodes of each kind there are; the root directory is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct NodeCounts {
     /// Regular files.
     pub files: u64,
     /// Directories below the root.
@@ -89,7 +89,7 @@ impl Tree {
             space: Space::new(array, None),
             verifier,
             read_only: false,
-            counts: Counts::default(),
+            counts: NodeCounts::default(),
         };
         let mut root = Node::new(Body::Directory(Directory::new(0)), &Caller::root(), now());
         root.mode = 0o777;
@@ -209,7 +209,7 @@ impl Tree {
         offset: u64,
         data: &[u8],
         stability: Stability,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteEffect, Status> {
         self.writable()?;
         let (fsid, verifier) = (self.fsid, self.verifier);
         let (node, space) = self.node_and_space(id)?;
@@ -225,21 +225,21 @@ impl Tree {
         content.write(offset, data, stable, space).map_err(|_| Status::NOSPC)?;
         node.touch(now());
         let after = node.attributes(fsid, id.file_id());
-        Ok(Written { attributes: WccData { before: Some(before), after: Some(after) }, verifier })
+        Ok(WriteEffect { attributes: WccData { before: Some(before), after: Some(after) }, verifier })
     }
 
     /// COMMIT: what was written before lasts from now on.
     ///
     /// # Errors
     /// `NFS3ERR_STALE`; `NFS3ERR_INVAL` for anything else than a file.
-    pub fn commit(&mut self, id: NodeId) -> Result<Written, Status> {
+    pub fn commit(&mut self, id: NodeId) -> Result<WriteEffect, Status> {
         let (fsid, verifier) = (self.fsid, self.verifier);
         let node = self.node_mut(id)?;
         let before = node.wcc();
         let Body::File(content) = &mut node.body else { return Err(not_a_file(node)) };
         content.commit();
         let after = node.attributes(fsid, id.file_id());
-        Ok(Written { attributes: WccData { before: Some(before), after: Some(after) }, verifier })
+        Ok(WriteEffect { attributes: WccData { before: Some(before), after: Some(after) }, verifier })
     }
 
     /// Bytes that the file system may have, and how many of them are left.
@@ -248,7 +248,7 @@ impl Tree {
     }
 
     /// How many nodes there are.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> NodeCounts {
         self.counts
     }
 
@@ -271,7 +271,7 @@ impl Tree {
             }
             place.node = None;
         }
-        self.counts = Counts::default();
+        self.counts = NodeCounts::default();
     }
 
     /// Fails with `NFS3ERR_ROFS` when nothing may be changed.
@@ -329,7 +329,7 @@ impl Tree {
     }
 }
 
-impl Counts {
+impl NodeCounts {
     fn of(&mut self, node: &Node) -> &mut u64 {
         match node.body {
             Body::File(_) => &mut self.files,

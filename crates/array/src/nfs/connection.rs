@@ -18,7 +18,7 @@ use super::delay::Delayed;
 use super::input::{Input, Next};
 use super::out::Out;
 use super::service::Service;
-use crate::shape::Shape;
+use crate::shape::TrafficShape;
 
 /// Calls of one connection that may wait for their time at once.
 pub(super) const DELAYED_MAX: usize = 1024;
@@ -30,7 +30,7 @@ const HEADER_ROOM: usize = 64;
 /// What a port serves, and how.
 pub(super) struct Port {
     pub(super) service: Arc<Service>,
-    pub(super) shape: Arc<Shape>,
+    pub(super) shape: Arc<TrafficShape>,
     pub(super) programs: Programs,
 }
 

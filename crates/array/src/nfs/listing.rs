@@ -1,20 +1,20 @@
 //! READDIR and READDIRPLUS: as many entries as the client has room for.
 
 use wire::nfs3::{
-    Attributes, Failure, Name, Outcome, ReaddirArgs, ReaddirEntry, ReaddirplusArgs, ReaddirplusEntry, Status,
-    Verifier, put_dir_end, put_dir_entry,
+    Attributes, Name, NfsFailure, ProcedureResult, ReaddirArgs, ReaddirEntry, ReaddirplusArgs,
+    ReaddirplusEntry, Status, Verifier, put_dir_end, put_dir_entry,
 };
 use wire::xdr::Encode;
 
 use super::call::{Call, LISTING_MAX};
 use super::out::Out;
-use crate::files::{Entry, FileSystem, Files};
+use crate::files::{DirectoryEntry, FileSystem, Files};
 
 /// Bytes behind the last entry: the end of the list and the flag for the directory's end.
 const TAIL: usize = 8;
 
 /// Bytes of names, numbers and cookies that an entry takes, as READDIRPLUS' `dircount` counts them.
-fn information(entry: &Entry<'_>) -> usize {
+fn information(entry: &DirectoryEntry<'_>) -> usize {
     24 + entry.name.len().next_multiple_of(4)
 }
 
@@ -62,7 +62,7 @@ fn list(
     (cookie, verifier): (u64, Verifier),
     room: usize,
     out: &mut Out,
-    mut put: impl FnMut(&FileSystem, &Entry<'_>, &mut Vec<u8>) -> bool,
+    mut put: impl FnMut(&FileSystem, &DirectoryEntry<'_>, &mut Vec<u8>) -> bool,
 ) {
     let (system, node) = match files.resolve(directory) {
         Ok(found) => found,
@@ -98,8 +98,8 @@ fn list(
             Err(status) => status,
         };
         bytes.truncate(start);
-        let outcome: Outcome<(), Option<Attributes>> =
-            Err(Failure { status: failed, detail: tree.attributes(node).ok() });
+        let outcome: ProcedureResult<(), Option<Attributes>> =
+            Err(NfsFailure { status: failed, detail: tree.attributes(node).ok() });
         outcome.encode(bytes);
     });
 }

@@ -23,12 +23,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use crate::faults::Faults;
+use crate::faults::FaultHandle;
 use crate::files::Files;
 
 /// A data address and the ports to serve on it; 0 takes a free one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct NfsEndpoint {
     /// The address.
     pub ip: IpAddr,
     /// Port of NFS; MOUNT is answered there as well.
@@ -41,7 +41,7 @@ pub struct Endpoint {
 
 /// How the servers run.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct NfsServerSettings {
     /// Server threads; more than there are addresses would have nothing to do.
     pub threads: usize,
     /// The reactor of each.
@@ -50,7 +50,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for NfsServerSettings {
     fn default() -> Self {
         Self { threads: 1, reactor: reactor::Choice::Auto, seed: 1 }
     }
@@ -76,22 +76,22 @@ pub enum ServerError {
 
 /// The running servers. Dropping this stops them and closes all connections.
 #[derive(Debug)]
-pub struct Server {
-    endpoints: Vec<Endpoint>,
+pub struct NfsServer {
+    endpoints: Vec<NfsEndpoint>,
     stop: Arc<AtomicBool>,
     threads: Vec<(JoinHandle<()>, Arc<AtomicU64>)>,
 }
 
-impl Server {
+impl NfsServer {
     /// Starts serving; when it returns, all ports answer.
     ///
     /// # Errors
     /// [`ServerError`]; nothing keeps running then.
     pub fn start(
         files: &Arc<Files>,
-        faults: &Faults,
-        endpoints: &[Endpoint],
-        settings: Settings,
+        faults: &FaultHandle,
+        endpoints: &[NfsEndpoint],
+        settings: NfsServerSettings,
     ) -> Result<Self, ServerError> {
         let mounts = Arc::default();
         let mut server = Self {
@@ -131,7 +131,7 @@ impl Server {
     }
 
     /// The addresses with the ports they really have.
-    pub fn endpoints(&self) -> &[Endpoint] {
+    pub fn endpoints(&self) -> &[NfsEndpoint] {
         &self.endpoints
     }
 
@@ -141,7 +141,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for NfsServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         for (thread, _) in self.threads.drain(..) {

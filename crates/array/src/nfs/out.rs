@@ -1,7 +1,7 @@
 //! Replies on their way into the socket: encoded into one reused buffer, several to a send.
 
 use reactor::Buffer;
-use wire::nfs3::{Failure, Outcome, ReadHead, Status};
+use wire::nfs3::{NfsFailure, ProcedureResult, ReadHead, Status};
 use wire::rpc::{self, AcceptStatus, ReplyHeader};
 use wire::xdr::{Encode, padding};
 
@@ -58,7 +58,8 @@ impl Out {
 
     /// Appends the result of an NFS procedure. A failure carries no attributes.
     pub(super) fn outcome<T: Encode, F: Encode + Default>(&mut self, xid: u32, result: Result<T, Status>) {
-        let outcome: Outcome<T, F> = result.map_err(|status| Failure { status, detail: F::default() });
+        let outcome: ProcedureResult<T, F> =
+            result.map_err(|status| NfsFailure { status, detail: F::default() });
         self.reply(xid, |bytes| outcome.encode(bytes));
     }
 

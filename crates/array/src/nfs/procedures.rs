@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use wire::nfs3::{
-    AccessArgs, AccessOk, Attributes, CommitArgs, CommitOk, CreateArgs, CreateOk, DirArgs, Failure,
-    FileHandle, FileType, FsinfoOk, FsstatOk, LinkArgs, LinkWcc, LookupOk, MkdirArgs, MknodArgs, MknodWhat,
-    Outcome, Path, PathconfOk, Procedure, ReadArgs, ReadlinkOk, RenameArgs, RenameWcc, SetattrArgs,
+    AccessArgs, AccessOk, Attributes, CommitArgs, CommitOk, CreateArgs, CreateOk, DirArgs, FileHandle,
+    FileType, FsinfoOk, FsstatOk, LinkArgs, LinkWcc, LookupOk, MkdirArgs, MknodArgs, MknodWhat, NfsFailure,
+    Path, PathconfOk, Procedure, ProcedureResult, ReadArgs, ReadlinkOk, RenameArgs, RenameWcc, SetattrArgs,
     Stability, Status, SymlinkArgs, Time, WccData, WriteArgs, WriteOk,
 };
 use wire::xdr::{DecodeError, Encode};
@@ -123,7 +123,8 @@ fn readlink(files: &Files, xid: u32, link: &FileHandle, out: &mut Out) {
     let result = tree
         .readlink(node)
         .map(|(target, attributes)| ReadlinkOk { attributes: Some(attributes), target: Path(target) });
-    let outcome: Outcome<ReadlinkOk<'_>, PostOp> = result.map_err(|status| Failure { status, detail: None });
+    let outcome: ProcedureResult<ReadlinkOk<'_>, PostOp> =
+        result.map_err(|status| NfsFailure { status, detail: None });
     out.reply(xid, |bytes| outcome.encode(bytes));
 }
 

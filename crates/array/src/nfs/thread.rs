@@ -14,10 +14,10 @@ use super::connection::Port;
 use super::listeners::Doorway;
 use super::mounts::MountList;
 use super::service::{Ports, Service};
-use super::{Endpoint, ServerError, Settings};
-use crate::faults::{Faults, Protocol};
+use super::{NfsEndpoint, NfsServerSettings, ServerError};
+use crate::faults::{DataProtocol, FaultHandle};
 use crate::files::Files;
-use crate::shape::Shape;
+use crate::shape::TrafficShape;
 
 /// How often a thread looks whether it is to stop or the faults have changed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -28,17 +28,17 @@ const FIRST_LOOKS: u32 = 1000;
 /// What a thread is to do.
 pub(super) struct Duty {
     pub(super) files: Arc<Files>,
-    pub(super) faults: Faults,
+    pub(super) faults: FaultHandle,
     pub(super) mounts: Arc<Mutex<MountList>>,
-    pub(super) endpoints: Vec<Endpoint>,
-    pub(super) settings: Settings,
+    pub(super) endpoints: Vec<NfsEndpoint>,
+    pub(super) settings: NfsServerSettings,
     /// One thread does what is to be done once for all.
     pub(super) first: bool,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) cpu_ns: Arc<AtomicU64>,
 }
 
-type Started = mpsc::Sender<Result<Vec<Endpoint>, ServerError>>;
+type Started = mpsc::Sender<Result<Vec<NfsEndpoint>, ServerError>>;
 
 /// Runs until told to stop.
 pub(super) fn run(duty: Duty, started: &Started) {
@@ -114,11 +114,11 @@ fn settle_all(reactor: &Reactor, doorways: &mut [Doorway]) -> bool {
 fn open(
     reactor: &Reactor,
     duty: &Duty,
-    mut endpoint: Endpoint,
+    mut endpoint: NfsEndpoint,
     doorways: &mut Vec<Doorway>,
-) -> Result<Endpoint, ServerError> {
+) -> Result<NfsEndpoint, ServerError> {
     let seed = duty.settings.seed ^ address_seed(endpoint);
-    let shape = Shape::new(duty.faults.clone(), endpoint.ip, Protocol::Nfs, seed);
+    let shape = TrafficShape::new(duty.faults.clone(), endpoint.ip, DataProtocol::Nfs, seed);
     // The ports are known only when all are open, and the portmapper must know them.
     let listen = |port: u16, purpose| {
         let address = SocketAddr::new(endpoint.ip, port);
@@ -148,7 +148,7 @@ fn open(
 }
 
 /// Different for each address, the same in every run.
-fn address_seed(endpoint: Endpoint) -> u64 {
+fn address_seed(endpoint: NfsEndpoint) -> u64 {
     match endpoint.ip {
         std::net::IpAddr::V4(ip) => u64::from(u32::from(ip)),
         std::net::IpAddr::V6(ip) => u128::from(ip) as u64,

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{Birth, Bucket, Objects, Refusal, wall_ms};
+use super::{ApiRefusal, Birth, Bucket, Objects, wall_ms};
 use crate::s3::Contents;
 
 impl Objects {
     /// Creates a bucket; names are shared by all accounts, and by destroyed buckets.
-    pub(crate) fn create_bucket(&mut self, name: &str, account: &str) -> Result<(), Refusal> {
+    pub(crate) fn create_bucket(&mut self, name: &str, account: &str) -> Result<(), ApiRefusal> {
         check_name(name)?;
         if !self.accounts.contains_key(account) {
-            return Err(Refusal::missing(account, "Account"));
+            return Err(ApiRefusal::missing(account, "Account"));
         }
         if self.buckets.contains_key(name) {
-            return Err(Refusal::exists(name, "Bucket"));
+            return Err(ApiRefusal::exists(name, "Bucket"));
         }
         let made = Bucket {
             birth: Birth::now(),
@@ -32,13 +32,13 @@ impl Objects {
         name: &str,
         destroyed: Option<bool>,
         versioning: Option<&str>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiRefusal> {
         let Some(bucket) = self.buckets.get_mut(name) else {
-            return Err(Refusal::missing(name, "Bucket"));
+            return Err(ApiRefusal::missing(name, "Bucket"));
         };
         if let Some(versioning) = versioning {
             if !["none", "enabled", "suspended"].contains(&versioning) {
-                return Err(Refusal::new(name, "Invalid versioning."));
+                return Err(ApiRefusal::new(name, "Invalid versioning."));
             }
             bucket.versioning = versioning.into();
         }
@@ -51,11 +51,11 @@ impl Objects {
     }
 
     /// Removes a destroyed bucket for good. Arrays eradicate a destroyed bucket with what is in it.
-    pub(crate) fn eradicate_bucket(&mut self, name: &str) -> Result<(), Refusal> {
+    pub(crate) fn eradicate_bucket(&mut self, name: &str) -> Result<(), ApiRefusal> {
         match self.buckets.get(name) {
-            None => Err(Refusal::missing(name, "Bucket")),
+            None => Err(ApiRefusal::missing(name, "Bucket")),
             Some(found) if found.destroyed_ms.is_none() => {
-                Err(Refusal::new(name, "Bucket must be destroyed before it can be eradicated."))
+                Err(ApiRefusal::new(name, "Bucket must be destroyed before it can be eradicated."))
             }
             Some(_) => {
                 self.buckets.remove(name);
@@ -65,10 +65,10 @@ impl Objects {
     }
 
     /// Removes a bucket as S3 does: at once, and only an empty one.
-    pub(crate) fn delete_empty_bucket(&mut self, name: &str) -> Result<(), Refusal> {
+    pub(crate) fn delete_empty_bucket(&mut self, name: &str) -> Result<(), ApiRefusal> {
         match self.live_bucket(name) {
-            None => Err(Refusal::missing(name, "Bucket")),
-            Some(found) if !found.contents.is_empty() => Err(Refusal::new(name, "Bucket is not empty.")),
+            None => Err(ApiRefusal::missing(name, "Bucket")),
+            Some(found) if !found.contents.is_empty() => Err(ApiRefusal::new(name, "Bucket is not empty.")),
             Some(_) => {
                 self.buckets.remove(name);
                 Ok(())
@@ -78,11 +78,11 @@ impl Objects {
 }
 
 /// Names of buckets: 3 to 63 lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit.
-fn check_name(name: &str) -> Result<(), Refusal> {
+fn check_name(name: &str) -> Result<(), ApiRefusal> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let fits = (3..=63).contains(&name.len())
         && name.starts_with(plain)
         && name.ends_with(plain)
         && name.chars().all(|c| plain(c) || "-.".contains(c));
-    if fits { Ok(()) } else { Err(Refusal::new(name, "Invalid bucket name.")) }
+    if fits { Ok(()) } else { Err(ApiRefusal::new(name, "Invalid bucket name.")) }
 }

@@ -3,7 +3,7 @@
 use crate::files::Options;
 
 use super::rules::Rules;
-use super::{Birth, FileSystem, Objects, Refusal, wall_ms};
+use super::{ApiRefusal, Birth, FileSystem, Objects, wall_ms};
 
 /// The export rules of a file system whose creator gave none.
 const DEFAULT_RULES: &str = "*(rw,no_root_squash)";
@@ -52,9 +52,10 @@ impl FileSystem {
     }
 
     /// How the file service exports it.
-    fn options(&self, name: &str) -> Result<Options, Refusal> {
-        let rules = Rules::parse(&self.nfs_rules)
-            .map_err(|client| Refusal::new(name, format!("Invalid client {client:?} in the NFS rules.")))?;
+    fn options(&self, name: &str) -> Result<Options, ApiRefusal> {
+        let rules = Rules::parse(&self.nfs_rules).map_err(|client| {
+            ApiRefusal::new(name, format!("Invalid client {client:?} in the NFS rules."))
+        })?;
         Ok(Options {
             nfs: self.v3_enabled,
             read_only: !self.writable || rules.read_only,
@@ -67,10 +68,10 @@ impl FileSystem {
 
 impl Objects {
     /// Creates a file system; the name must be free, and must not be that of a destroyed one either.
-    pub(crate) fn create_file_system(&mut self, name: &str, new: &NewFileSystem) -> Result<(), Refusal> {
+    pub(crate) fn create_file_system(&mut self, name: &str, new: &NewFileSystem) -> Result<(), ApiRefusal> {
         check_name(name)?;
         if self.file_systems.contains_key(name) {
-            return Err(Refusal::exists(name, "File system"));
+            return Err(ApiRefusal::exists(name, "File system"));
         }
         let mut made = FileSystem {
             birth: Birth::now(),
@@ -88,7 +89,7 @@ impl Objects {
         };
         made.apply(&new.change);
         let options = made.options(name)?;
-        self.files.create(name, options).map_err(|error| Refusal::new(name, error.to_string()))?;
+        self.files.create(name, options).map_err(|error| ApiRefusal::new(name, error.to_string()))?;
         self.file_systems.insert(name.into(), made);
         Ok(())
     }
@@ -98,12 +99,12 @@ impl Objects {
         &mut self,
         name: &str,
         change: &FileSystemChange,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiRefusal> {
         if change.new_name.as_deref().is_some_and(|new| new != name) {
-            return Err(Refusal::new(name, "The simulated array does not rename file systems."));
+            return Err(ApiRefusal::new(name, "The simulated array does not rename file systems."));
         }
         let Some(found) = self.file_systems.get_mut(name) else {
-            return Err(Refusal::missing(name, "File system"));
+            return Err(ApiRefusal::missing(name, "File system"));
         };
         let mut changed = found.clone();
         changed.apply(change);
@@ -115,7 +116,7 @@ impl Objects {
                 self.files.recover(name)
             }
             (Some(_), _) if other_change => {
-                return Err(Refusal::new(name, "File system is destroyed and cannot be modified."));
+                return Err(ApiRefusal::new(name, "File system is destroyed and cannot be modified."));
             }
             (None, Some(true)) => {
                 changed.destroyed_ms = Some(wall_ms());
@@ -124,21 +125,21 @@ impl Objects {
             _ => Ok(()),
         };
         done.and_then(|()| self.files.set_options(name, options))
-            .map_err(|error| Refusal::new(name, error.to_string()))?;
+            .map_err(|error| ApiRefusal::new(name, error.to_string()))?;
         *found = changed;
         Ok(())
     }
 
     /// Removes a destroyed file system for good, with all files.
-    pub(crate) fn eradicate_file_system(&mut self, name: &str) -> Result<(), Refusal> {
+    pub(crate) fn eradicate_file_system(&mut self, name: &str) -> Result<(), ApiRefusal> {
         match self.file_systems.get(name) {
-            None => Err(Refusal::missing(name, "File system")),
+            None => Err(ApiRefusal::missing(name, "File system")),
             Some(found) if found.destroyed_ms.is_none() => {
-                Err(Refusal::new(name, "File system must be destroyed before it can be eradicated."))
+                Err(ApiRefusal::new(name, "File system must be destroyed before it can be eradicated."))
             }
             Some(_) => {
                 self.file_systems.remove(name);
-                self.files.eradicate(name).map_err(|error| Refusal::new(name, error.to_string()))
+                self.files.eradicate(name).map_err(|error| ApiRefusal::new(name, error.to_string()))
             }
         }
     }
@@ -162,11 +163,11 @@ impl FileSystem {
 }
 
 /// Names of file systems: letters, digits, `-`, `_` and `.`, at most 63, beginning and ending with a letter or digit.
-fn check_name(name: &str) -> Result<(), Refusal> {
+fn check_name(name: &str) -> Result<(), ApiRefusal> {
     let plain = |c: char| c.is_ascii_alphanumeric();
     let fits = (1..=63).contains(&name.len())
         && name.starts_with(plain)
         && name.ends_with(plain)
         && name.chars().all(|c| plain(c) || "-_.".contains(c));
-    if fits { Ok(()) } else { Err(Refusal::new(name, "Invalid name.")) }
+    if fits { Ok(()) } else { Err(ApiRefusal::new(name, "Invalid name.")) }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{AccessKey, Bucket, FULL_ACCESS, Objects, Refusal, wall_ms};
+use super::{AccessKey, ApiRefusal, Bucket, FULL_ACCESS, Objects, wall_ms};
 
 /// Access keys that a user may have.
 const MOST_KEYS: usize = 2;
@@ -40,19 +40,19 @@ impl Objects {
         &mut self,
         user: &str,
         import: Option<(&str, Secret)>,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, ApiRefusal> {
         if !self.users.contains_key(user) {
-            return Err(Refusal::missing(user, "User"));
+            return Err(ApiRefusal::missing(user, "User"));
         }
         if self.keys.values().filter(|key| key.user == user).count() >= MOST_KEYS {
-            return Err(Refusal::new(user, "User already has the maximum number of access keys."));
+            return Err(ApiRefusal::new(user, "User already has the maximum number of access keys."));
         }
         let (id, secret) = match import {
             Some((id, secret)) => (id.to_owned(), secret),
             None => (format!("PSFB{}", random_id(16)), Secret::random()),
         };
         if self.keys.contains_key(&id) {
-            return Err(Refusal::exists(&id, "Access key"));
+            return Err(ApiRefusal::exists(&id, "Access key"));
         }
         let made = AccessKey { created_ms: wall_ms(), user: user.into(), secret, enabled: true };
         self.keys.insert(id.clone(), made);
@@ -60,17 +60,17 @@ impl Objects {
     }
 
     /// Switches a key on or off.
-    pub(crate) fn enable_key(&mut self, id: &str, enabled: bool) -> Result<(), Refusal> {
+    pub(crate) fn enable_key(&mut self, id: &str, enabled: bool) -> Result<(), ApiRefusal> {
         match self.keys.get_mut(id) {
             Some(key) => key.enabled = enabled,
-            None => return Err(Refusal::missing(id, "Access key")),
+            None => return Err(ApiRefusal::missing(id, "Access key")),
         }
         Ok(())
     }
 
     /// Removes a key.
-    pub(crate) fn delete_key(&mut self, id: &str) -> Result<(), Refusal> {
-        self.keys.remove(id).map(|_| ()).ok_or_else(|| Refusal::missing(id, "Access key"))
+    pub(crate) fn delete_key(&mut self, id: &str) -> Result<(), ApiRefusal> {
+        self.keys.remove(id).map(|_| ()).ok_or_else(|| ApiRefusal::missing(id, "Access key"))
     }
 
     /// The account and user of a key, if a policy of the user allows one of `policies` (or everything).

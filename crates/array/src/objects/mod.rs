@@ -15,20 +15,20 @@ pub(crate) use accounts::POLICIES;
 pub(crate) use file_systems::{FileSystemChange, NewFileSystem};
 pub(crate) use keys::Secret;
 
-use crate::files::{Files, Usage};
+use crate::files::{Files, SpaceUsage};
 use crate::s3::Contents;
 
 /// Why the array refuses: what it is about, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{context}: {message}")]
-pub struct Refusal {
+pub struct ApiRefusal {
     /// The name that the request gave.
     pub context: String,
     /// The reason, in the words of arrays.
     pub message: String,
 }
 
-impl Refusal {
+impl ApiRefusal {
     pub(crate) fn new(context: impl Into<String>, message: impl Into<String>) -> Self {
         Self { context: context.into(), message: message.into() }
     }
@@ -150,7 +150,7 @@ impl Objects {
     }
 
     /// What a file system holds.
-    pub(crate) fn usage(&self, file_system: &str) -> Option<Usage> {
+    pub(crate) fn usage(&self, file_system: &str) -> Option<SpaceUsage> {
         self.files.usage(file_system).ok()
     }
 }

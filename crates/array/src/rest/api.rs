@@ -11,7 +11,7 @@ use super::session::Sessions;
 use super::version::Version;
 use super::{array_info, buckets, file_systems, keys, policies, users};
 use crate::objects::Objects;
-use crate::{Capacity, Faults, Token};
+use crate::{Capacity, FaultHandle, Token};
 
 /// What the API works on.
 pub(crate) struct Api {
@@ -22,7 +22,7 @@ pub(crate) struct Api {
     pub(super) network: Network,
     pub(super) objects: Arc<RwLock<Objects>>,
     pub(super) capacity: Arc<Capacity>,
-    pub(super) faults: Faults,
+    pub(super) faults: FaultHandle,
     pub(super) sessions: Mutex<Sessions>,
     pub(super) page_items: usize,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::version::Version;
-use crate::objects::Refusal;
+use crate::objects::ApiRefusal;
 
 /// A call on a resource of a versioned API.
 pub(super) struct Call {
@@ -118,8 +118,8 @@ impl Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<ApiRefusal> for Failure {
+    fn from(refusal: ApiRefusal) -> Self {
         Self { status: 400, context: Some(refusal.context), message: refusal.message }
     }
 }

@@ -23,11 +23,11 @@ use super::api::{Answer, Api, Request};
 use super::call::Failure;
 use super::network::Network;
 use super::session::Sessions;
-use crate::faults::{StepAction, StepVerdict};
+use crate::faults::{StepAction, StepOutcome};
 use crate::objects::{Objects, uuid};
 use crate::start::StartError;
 use crate::state::{Parts, state};
-use crate::{Capacity, Faults, Token};
+use crate::{Capacity, FaultHandle, Token};
 
 /// Longest body that is read.
 const MOST_BODY_BYTES: usize = 1 << 20;
@@ -42,7 +42,7 @@ pub(crate) struct Options {
     pub(crate) network: Network,
     pub(crate) objects: Arc<RwLock<Objects>>,
     pub(crate) capacity: Arc<Capacity>,
-    pub(crate) faults: Faults,
+    pub(crate) faults: FaultHandle,
     pub(crate) page_items: usize,
     pub(crate) state_endpoint: bool,
 }
@@ -181,8 +181,8 @@ async fn handle(State(shared): State<Arc<Shared>>, request: HttpRequest<Body>) -
         body: body.to_bytes().into(),
     };
     let answer = match shared.api.faults.step(&request.method, &request.path) {
-        StepVerdict::Proceed => shared.api.answer(&request),
-        StepVerdict::Strike { action, status } => strike(&shared.api, &request, action, status).await,
+        StepOutcome::Proceed => shared.api.answer(&request),
+        StepOutcome::Strike { action, status } => strike(&shared.api, &request, action, status).await,
     };
     if answer.status == 0 {
         let mut response = Response::new(Body::empty());

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::shape::Shape;
+use crate::shape::TrafficShape;
 
 /// Longest turn that is taken at once, so that one huge object does not keep all others waiting.
 const TURN_BYTES: u64 = 64 << 20;
@@ -21,7 +21,7 @@ pub(super) enum Direction {
 
 /// The passage of one payload.
 pub(super) struct Flow {
-    shape: Arc<Shape>,
+    shape: Arc<TrafficShape>,
     direction: Direction,
     /// Bytes of the payload that have not passed; 0 if that is not known.
     expected: u64,
@@ -33,7 +33,7 @@ pub(super) struct Flow {
 
 impl Flow {
     /// A payload of about `expected` bytes (0 if not known) that may begin to pass at `from_ns`.
-    pub(super) fn new(shape: Arc<Shape>, direction: Direction, expected: u64, from_ns: u64) -> Self {
+    pub(super) fn new(shape: Arc<TrafficShape>, direction: Direction, expected: u64, from_ns: u64) -> Self {
         Self { shape, direction, expected, end_ns: from_ns, left: 0 }
     }
 
@@ -69,13 +69,13 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Faults;
-    use crate::faults::{PathRule, Plan, Protocol};
+    use crate::FaultHandle;
+    use crate::faults::{DataProtocol, FaultPlan, PathRule};
 
-    fn shape(rate: Option<u64>) -> Arc<Shape> {
+    fn shape(rate: Option<u64>) -> Arc<TrafficShape> {
         let rule = PathRule { bandwidth_bytes_per_s: rate, ..PathRule::default() };
-        let faults = Faults::new(Plan { paths: vec![rule], ..Plan::default() });
-        Shape::new(faults, [127, 0, 0, 1].into(), Protocol::S3, 1)
+        let faults = FaultHandle::new(FaultPlan { paths: vec![rule], ..FaultPlan::default() });
+        TrafficShape::new(faults, [127, 0, 0, 1].into(), DataProtocol::S3, 1)
     }
 
     #[test]

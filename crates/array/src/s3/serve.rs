@@ -22,9 +22,9 @@ use super::door::Door;
 use super::host::Domain;
 use super::shaped::{ResetFlag, Shaper, is_on_purpose};
 use crate::alarm::Alarm;
-use crate::faults::{Faults, Protocol};
+use crate::faults::{DataProtocol, FaultHandle};
 use crate::objects::Objects;
-use crate::shape::Shape;
+use crate::shape::TrafficShape;
 use crate::start::StartError;
 
 /// How often the doors follow the faults.
@@ -58,7 +58,7 @@ impl Server {
     pub(crate) fn start(
         endpoints: &[Endpoint],
         objects: Arc<RwLock<Objects>>,
-        faults: &Faults,
+        faults: &FaultHandle,
         options: Options,
     ) -> Result<Self, StartError> {
         let service = service(objects, options.domain);
@@ -70,8 +70,12 @@ impl Server {
             .build()?;
         let mut taken = Vec::new();
         for (number, endpoint) in (0..).zip(endpoints) {
-            let shape =
-                Shape::new(faults.clone(), endpoint.ip, Protocol::S3, options.seed.wrapping_add(number));
+            let shape = TrafficShape::new(
+                faults.clone(),
+                endpoint.ip,
+                DataProtocol::S3,
+                options.seed.wrapping_add(number),
+            );
             let shaper = Shaper { service: service.clone(), shape, alarm: alarm.clone() };
             let open = |port: u16, tls: Option<TlsAcceptor>| {
                 let address = SocketAddr::new(endpoint.ip, port);

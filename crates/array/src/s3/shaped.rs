@@ -21,7 +21,7 @@ use s3s::service::S3Service;
 use super::flow::{Direction, Flow};
 use super::kept::Kept;
 use crate::alarm::Alarm;
-use crate::shape::{Fate, Shape};
+use crate::shape::{Fate, TrafficShape};
 
 /// How far a body may lag behind its schedule and still catch up: longer than a busy machine stalls us,
 /// shorter than what a measurement would take for a faster path.
@@ -31,7 +31,7 @@ const CATCH_UP_NS: u64 = 50_000_000;
 #[derive(Clone)]
 pub(super) struct Shaper {
     pub(super) service: S3Service,
-    pub(super) shape: Arc<Shape>,
+    pub(super) shape: Arc<TrafficShape>,
     pub(super) alarm: Alarm,
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use array::files::{Files, Options};
-use array::nfs::{Endpoint, Server, Settings};
-use array::{Capacity, Faults};
+use array::nfs::{NfsEndpoint, NfsServer, NfsServerSettings};
+use array::{Capacity, FaultHandle};
 use wire::nfs3::{self, FileHandle, Procedure};
 use wire::rpc::{AUTH_SYS, AcceptStatus, Auth, AuthSys, CallHeader, Gids, ReplyBody, ReplyHeader};
 use wire::xdr::{Decode, Encode, Reader, decode_all};
@@ -33,28 +33,28 @@ impl Begun {
 /// A server with one file system `fs` on 127.0.0.1.
 pub struct Fixture {
     pub files: Arc<Files>,
-    pub faults: Faults,
+    pub faults: FaultHandle,
     pub capacity: Arc<Capacity>,
-    pub server: Server,
+    pub server: NfsServer,
 }
 
 impl Fixture {
     pub fn new(reactor: reactor::Choice) -> Self {
-        Self::with_faults(reactor, Faults::default())
+        Self::with_faults(reactor, FaultHandle::default())
     }
 
-    pub fn with_faults(reactor: reactor::Choice, faults: Faults) -> Self {
+    pub fn with_faults(reactor: reactor::Choice, faults: FaultHandle) -> Self {
         let capacity = Capacity::new(1 << 30);
         let files = Files::new(Arc::clone(&capacity));
         files.create("fs", Options::default()).unwrap();
         let endpoint =
-            Endpoint { ip: Ipv4Addr::LOCALHOST.into(), nfs_port: 0, mount_port: 0, portmap_port: 0 };
-        let settings = Settings { reactor, ..Settings::default() };
-        let server = Server::start(&files, &faults, &[endpoint], settings).unwrap();
+            NfsEndpoint { ip: Ipv4Addr::LOCALHOST.into(), nfs_port: 0, mount_port: 0, portmap_port: 0 };
+        let settings = NfsServerSettings { reactor, ..NfsServerSettings::default() };
+        let server = NfsServer::start(&files, &faults, &[endpoint], settings).unwrap();
         Self { files, faults, capacity, server }
     }
 
-    pub fn endpoint(&self) -> Endpoint {
+    pub fn endpoint(&self) -> NfsEndpoint {
         self.server.endpoints()[0]
     }
 
@@ -187,14 +187,17 @@ impl Client {
 /// Decodes an outcome that must be a success: `ok!(ResultType, FailureDetail, bytes)`.
 macro_rules! ok {
     ($result:ty, $detail:ty, $bytes:expr) => {
-        wire::xdr::decode_all::<wire::nfs3::Outcome<$result, $detail>>(&$bytes).unwrap().unwrap()
+        wire::xdr::decode_all::<wire::nfs3::ProcedureResult<$result, $detail>>(&$bytes).unwrap().unwrap()
     };
 }
 
 /// Decodes an outcome that must be a failure, and yields its status.
 macro_rules! failed {
     ($result:ty, $detail:ty, $bytes:expr) => {
-        wire::xdr::decode_all::<wire::nfs3::Outcome<$result, $detail>>(&$bytes).unwrap().unwrap_err().status
+        wire::xdr::decode_all::<wire::nfs3::ProcedureResult<$result, $detail>>(&$bytes)
+            .unwrap()
+            .unwrap_err()
+            .status
     };
 }
 

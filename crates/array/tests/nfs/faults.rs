@@ -4,14 +4,14 @@ use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use array::faults::{Latency, NfsError, PathRule, Plan, Unreachable};
+use array::faults::{FaultPlan, LatencyDistribution, NfsError, PathRule, Unreachable};
 use wire::nfs3::{Attributes, Procedure, ReadArgs, ReadOk, Stability, Status};
 
 use crate::client::{Begun, Fixture, PATIENCE, failed, ok, on_both_reactors};
 use crate::reading::{create, write};
 
-fn plan(rule: PathRule) -> Plan {
-    Plan { paths: vec![rule], ..Plan::default() }
+fn plan(rule: PathRule) -> FaultPlan {
+    FaultPlan { paths: vec![rule], ..FaultPlan::default() }
 }
 
 /// Waits until the servers have noticed a change of their listeners.
@@ -44,7 +44,7 @@ fn an_address_can_vanish_refuse_and_come_back() {
         until("refusing", || {
             connect(fixture).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
         });
-        fixture.faults.set(Plan::default());
+        fixture.faults.set(FaultPlan::default());
         until("accepting", || connect(fixture).is_ok());
         let mut client = fixture.connect();
         ok!(Attributes, (), client.nfs(Procedure::Getattr, &root));
@@ -55,9 +55,9 @@ fn an_address_can_vanish_refuse_and_come_back() {
 fn an_address_that_drops_from_the_start_never_answers() {
     let rule = PathRule { unreachable: Some(Unreachable::Drop), ..PathRule::default() };
     for choice in [reactor::Choice::Epoll, reactor::Choice::Auto] {
-        let fixture = Fixture::with_faults(choice, array::Faults::new(plan(rule.clone())));
+        let fixture = Fixture::with_faults(choice, array::FaultHandle::new(plan(rule.clone())));
         assert_eq!(connect(&fixture).unwrap_err().kind(), ErrorKind::TimedOut);
-        fixture.faults.set(Plan::default());
+        fixture.faults.set(FaultPlan::default());
         until("accepting", || connect(&fixture).is_ok());
     }
 }
@@ -120,7 +120,7 @@ fn a_reset_comes_in_the_middle_of_a_reply() {
 fn latency_is_added_to_each_call_and_not_summed_over_those_in_flight() {
     on_both_reactors(|fixture| {
         let (mut client, root) = fixture.mounted();
-        let latency = Some(Latency::Fixed(Duration::from_millis(30)));
+        let latency = Some(LatencyDistribution::Fixed(Duration::from_millis(30)));
         fixture.faults.set(plan(PathRule { latency, ..PathRule::default() }));
         let begun = Begun::now();
         let calls = 2000;
@@ -145,7 +145,7 @@ fn replies_overtake_each_other_when_their_latency_says_so() {
     on_both_reactors(|fixture| {
         let (mut client, root) = fixture.mounted();
         let ms = Duration::from_millis;
-        let latency = Some(Latency::List([ms(200), ms(1)].into()));
+        let latency = Some(LatencyDistribution::List([ms(200), ms(1)].into()));
         fixture.faults.set(plan(PathRule { latency, ..PathRule::default() }));
         let (slow, first) = client.nfs_record(Procedure::Getattr, &root);
         let (fast, second) = client.nfs_record(Procedure::Getattr, &root);
@@ -194,7 +194,7 @@ fn stopping_the_server_ends_connections_and_frees_the_port() {
     let endpoint = fixture.endpoint();
     fixture.server = Fixture::new(reactor::Choice::Auto).server;
     assert!(matches!(client.receive(), Ok(None) | Err(_)));
-    let settings = array::nfs::Settings::default();
-    array::nfs::Server::start(&fixture.files, &fixture.faults, &[endpoint], settings)
+    let settings = array::nfs::NfsServerSettings::default();
+    array::nfs::NfsServer::start(&fixture.files, &fixture.faults, &[endpoint], settings)
         .expect("the port is free again");
 }

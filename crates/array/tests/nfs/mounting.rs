@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use array::files::{Files, Options};
-use array::nfs::{Endpoint, Server, Settings};
-use array::{Capacity, Faults};
+use array::nfs::{NfsEndpoint, NfsServer, NfsServerSettings};
+use array::{Capacity, FaultHandle};
 use wire::mount::{self, DirPath, Exports, MountStatus};
 use wire::nfs3::{self, Attributes, FileHandle, Procedure, ReadArgs, ReadOk, Stability, Status};
 use wire::portmap::{self, Dump};
@@ -31,15 +31,15 @@ fn the_portmapper_knows_the_ports() {
 fn all_addresses_and_threads_show_the_same_files() {
     let files = Files::new(Capacity::new(1 << 30));
     files.create("fs", Options::default()).unwrap();
-    let address = |last, port| Endpoint {
+    let address = |last, port| NfsEndpoint {
         ip: Ipv4Addr::new(127, 0, 0, last).into(),
         nfs_port: port,
         mount_port: port,
         portmap_port: 0,
     };
-    let settings = Settings { threads: 3, ..Settings::default() };
+    let settings = NfsServerSettings { threads: 3, ..NfsServerSettings::default() };
     let wanted = [address(1, 0), address(2, 0)];
-    let server = Server::start(&files, &Faults::default(), &wanted, settings).unwrap();
+    let server = NfsServer::start(&files, &FaultHandle::default(), &wanted, settings).unwrap();
     let [one, two] = server.endpoints() else { panic!("two addresses") };
     assert_eq!((one.ip, two.ip), (wanted[0].ip, wanted[1].ip));
     let mut client = Client::connect(SocketAddr::new(one.ip, one.nfs_port));
@@ -50,11 +50,14 @@ fn all_addresses_and_threads_show_the_same_files() {
     assert_eq!(client.mount(b"/fs").unwrap().root, root);
     let results = client.nfs(Procedure::Read, &ReadArgs { file, offset: 0, count: 100 });
     assert_eq!(ok!(ReadOk<'_>, Option<Attributes>, results).data, b"shared");
-    assert!(Server::start(&files, &Faults::default(), &[*one], settings).is_err(), "the ports are taken");
+    assert!(
+        NfsServer::start(&files, &FaultHandle::default(), &[*one], settings).is_err(),
+        "the ports are taken"
+    );
     // The same port for both programs, once it is known.
-    let shared = Endpoint { mount_port: two.nfs_port, portmap_port: 0, ..*two };
+    let shared = NfsEndpoint { mount_port: two.nfs_port, portmap_port: 0, ..*two };
     drop(server);
-    let server = Server::start(&files, &Faults::default(), &[shared], settings).unwrap();
+    let server = NfsServer::start(&files, &FaultHandle::default(), &[shared], settings).unwrap();
     assert_eq!(server.endpoints()[0].mount_port, shared.nfs_port);
     Client::connect(SocketAddr::new(shared.ip, shared.nfs_port)).mount(b"/fs").unwrap();
 }

@@ -23,7 +23,8 @@ fn mkdir(client: &mut Client, parent: FileHandle, name: &[u8]) -> FileHandle {
 
 fn lookup(client: &mut Client, directory: FileHandle, name: &[u8]) -> Result<FileHandle, Status> {
     let results = client.nfs(Procedure::Lookup, &place(directory, name));
-    let found: wire::nfs3::Outcome<LookupOk, Option<Attributes>> = wire::xdr::decode_all(&results).unwrap();
+    let found: wire::nfs3::ProcedureResult<LookupOk, Option<Attributes>> =
+        wire::xdr::decode_all(&results).unwrap();
     found.map(|found| found.file).map_err(|failure| failure.status)
 }
 

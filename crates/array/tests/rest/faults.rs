@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
-use array::faults::{Match, Plan, SessionFault, StepAction, StepRule};
+use array::faults::{FaultPlan, Match, SessionFault, StepAction, StepRule};
 use array::{Array, Config};
 use serde_json::{Value, json};
 
@@ -11,9 +11,12 @@ use super::http::{receive, send};
 use super::{Client, message, plain};
 
 /// A fault of the first creation of an account.
-fn creation(then: StepAction) -> Plan {
+fn creation(then: StepAction) -> FaultPlan {
     let calls = Match { method: Some("POST".into()), path: Some("*/object-store-accounts".into()) };
-    Plan { management: vec![StepRule { calls, at: Some(1), then, status: Some(503) }], ..Plan::default() }
+    FaultPlan {
+        management: vec![StepRule { calls, at: Some(1), then, status: Some(503) }],
+        ..FaultPlan::default()
+    }
 }
 
 fn create(client: &Client) -> std::io::Result<u16> {
@@ -55,7 +58,7 @@ fn a_call_hangs_and_others_do_not() {
 #[test]
 fn steps_are_counted_from_when_the_plan_was_put_in_force() {
     let third = StepRule { calls: Match::default(), at: Some(3), then: StepAction::Fail, status: None };
-    let faults = Plan { management: vec![third], ..Plan::default() };
+    let faults = FaultPlan { management: vec![third], ..FaultPlan::default() };
     let array = Array::start(Config { faults: faults.clone(), ..plain() }).unwrap();
     // The login is the first.
     let client = Client::open(&array);
@@ -71,7 +74,8 @@ fn steps_are_counted_from_when_the_plan_was_put_in_force() {
 #[test]
 fn sessions_expire_by_calls_and_by_time() {
     let session = SessionFault { expires_after_calls: Some(2), expires_after_ms: None };
-    let array = Array::start(Config { faults: Plan { session, ..Plan::default() }, ..plain() }).unwrap();
+    let array =
+        Array::start(Config { faults: FaultPlan { session, ..FaultPlan::default() }, ..plain() }).unwrap();
     let client = Client::open(&array);
     let statuses: Vec<u16> = (0..4).map(|_| client.call("GET", "2.0/arrays", &Value::Null).0).collect();
     assert_eq!(statuses, [200, 200, 403, 403]);

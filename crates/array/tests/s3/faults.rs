@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use array::Config;
-use array::faults::{Latency, PathRule, Plan, Protocol, Unreachable};
+use array::faults::{DataProtocol, FaultPlan, LatencyDistribution, PathRule, Unreachable};
 use reactor::clock;
 
 use super::http::{PATIENCE, send};
@@ -13,11 +13,11 @@ use super::{Stage, sign};
 
 const MIB: usize = 1 << 20;
 
-fn plan(rule: PathRule) -> Plan {
-    Plan { paths: vec![PathRule { protocol: Some(Protocol::S3), ..rule }], ..Plan::default() }
+fn plan(rule: PathRule) -> FaultPlan {
+    FaultPlan { paths: vec![PathRule { protocol: Some(DataProtocol::S3), ..rule }], ..FaultPlan::default() }
 }
 
-fn unreachable(stage: &Stage, how: Unreachable) -> Plan {
+fn unreachable(stage: &Stage, how: Unreachable) -> FaultPlan {
     let address = Some(stage.address(1).ip());
     plan(PathRule { address, unreachable: Some(how), ..PathRule::default() })
 }
@@ -58,7 +58,7 @@ fn an_address_can_vanish_refuse_stall_and_come_back() {
     becomes(Err(ErrorKind::ConnectionRefused));
     stage.array.faults().set(unreachable(&stage, Unreachable::Stall));
     becomes(Err(ErrorKind::WouldBlock));
-    stage.array.faults().set(Plan::default());
+    stage.array.faults().set(FaultPlan::default());
     becomes(Ok(()));
 }
 
@@ -76,7 +76,7 @@ fn an_address_that_drops_from_the_start_never_answers() {
 fn answers_come_after_the_latency_and_never_before() {
     let stage = Stage::new(Config::loopback());
     stage.s3("PUT", "/bucket/a", &vec![1; MIB]);
-    let latency = Some(Latency::Fixed(Duration::from_millis(30)));
+    let latency = Some(LatencyDistribution::Fixed(Duration::from_millis(30)));
     stage.array.faults().set(plan(PathRule { latency, ..PathRule::default() }));
     for (method, body) in [("GET", vec![]), ("PUT", vec![2; MIB]), ("HEAD", vec![])] {
         let mut taken: Vec<u64> = (0..9)
@@ -131,6 +131,6 @@ fn errors_and_resets_strike() {
     assert_eq!(end.kind(), ErrorKind::ConnectionReset, "{end}");
     assert!(got.starts_with(b"HTTP/1.1 200 OK") && got.len() < MIB, "{} bytes", got.len());
 
-    stage.array.faults().set(Plan::default());
+    stage.array.faults().set(FaultPlan::default());
     assert_eq!(stage.s3("GET", "/bucket/b", b"").status, 404, "what failed had no effect");
 }

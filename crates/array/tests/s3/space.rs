@@ -1,7 +1,7 @@
 //! The space that objects take, and what happens when there is none.
 
 use array::Config;
-use array::faults::Plan;
+use array::faults::FaultPlan;
 use serde_json::{Value, json};
 
 use super::Stage;
@@ -23,11 +23,13 @@ fn a_full_array_says_so_and_stores_nothing() {
 
 #[test]
 fn the_fault_fills_the_array_and_empties_it_again() {
-    let stage =
-        Stage::new(Config { faults: Plan { full_disk: true, ..Plan::default() }, ..Config::loopback() });
+    let stage = Stage::new(Config {
+        faults: FaultPlan { full_disk: true, ..FaultPlan::default() },
+        ..Config::loopback()
+    });
     assert_eq!(stage.s3("PUT", "/bucket/a", b"x").status, 507);
     assert_eq!(stage.s3("PUT", "/bucket/empty", b"").status, 200);
-    stage.array.faults().set(Plan::default());
+    stage.array.faults().set(FaultPlan::default());
     assert_eq!(stage.s3("PUT", "/bucket/a", b"x").status, 200);
 }
 

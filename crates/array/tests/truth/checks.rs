@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use array::faults::{Latency, Plan};
+use array::faults::{FaultPlan, LatencyDistribution};
 use engine::{Order, Schedule, StageResult, Workload};
 
 use crate::measure::{Target, WRITE_MAX, fill, measure, quantile, shaped};
@@ -54,7 +54,7 @@ impl<T: Target> Run<'_, T> {
     }
 
     /// Puts faults in force, with something to read that was written without them; yields a way to read it.
-    fn reading(&self, faults: Plan) -> impl Fn(Schedule, Duration) -> StageResult + use<T> {
+    fn reading(&self, faults: FaultPlan) -> impl Fn(Schedule, Duration) -> StageResult + use<T> {
         let driver = self.target.driver("read");
         let data_set = fill(&driver, self.target.shape(self.write_bytes));
         self.target.faults().set(faults);
@@ -74,7 +74,7 @@ impl<T: Target> Run<'_, T> {
 /// The median is the programmed latency.
 pub fn fixed_latency<T: Target>(target: &T) {
     let mut run = Run { target, write_bytes: WRITE_MAX, runs: 0 };
-    let read = run.reading(shaped(Some(Latency::Fixed(LATENCY)), None));
+    let read = run.reading(shaped(Some(LatencyDistribution::Fixed(LATENCY)), None));
     let programmed = LATENCY.as_secs_f64();
     assert_true(|| {
         let written = run.write(EVEN, LATENCY_WINDOW);
@@ -87,7 +87,8 @@ pub fn fixed_latency<T: Target>(target: &T) {
 pub fn distribution<T: Target>(target: &T) {
     let run = Run { target, write_bytes: WRITE_MAX, runs: 0 };
     let slow = 2 * LATENCY;
-    let read = run.reading(shaped(Some(Latency::List([LATENCY, LATENCY, LATENCY, slow].into())), None));
+    let read =
+        run.reading(shaped(Some(LatencyDistribution::List([LATENCY, LATENCY, LATENCY, slow].into())), None));
     assert_true(|| {
         let result = read(EVEN, LATENCY_WINDOW);
         // Three of four are fast, and the quarter that is slow begins at p75.

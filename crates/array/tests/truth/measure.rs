@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use array::Faults;
-use array::faults::{Latency, PathRule, Plan};
+use array::FaultHandle;
+use array::faults::{FaultPlan, LatencyDistribution, PathRule};
 use drivers::{Driver, Payload, Sink};
 use engine::{
     Beside, Control, DataSet, Schedule, Shape, StagePlan, StageResult, StopRule, Workload, run_stage,
@@ -24,7 +24,7 @@ pub trait Target {
     /// A driver that works in a place of its own.
     fn driver(&self, place: &str) -> Self::Driver;
     /// The faults in force.
-    fn faults(&self) -> &Faults;
+    fn faults(&self) -> &FaultHandle;
     /// Files or objects of so much a write; 16 writes fill a lane's share.
     fn shape(&self, write_bytes: u64) -> Shape;
     /// Bytes of a read: a block of a file, or whole objects.
@@ -32,9 +32,9 @@ pub trait Target {
 }
 
 /// Faults of every address: so much latency, so much bandwidth.
-pub fn shaped(latency: Option<Latency>, bandwidth_bytes_per_s: Option<u64>) -> Plan {
+pub fn shaped(latency: Option<LatencyDistribution>, bandwidth_bytes_per_s: Option<u64>) -> FaultPlan {
     let rule = PathRule { latency, bandwidth_bytes_per_s, ..PathRule::default() };
-    Plan { paths: vec![rule], ..Plan::default() }
+    FaultPlan { paths: vec![rule], ..FaultPlan::default() }
 }
 
 /// Runs a workload for so long, after a ramp at whose end the pipe is full and the first operation of every lane,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use array::files::{Files, Options};
-use array::nfs::{Endpoint, Server, Settings};
-use array::{Capacity, Faults};
+use array::nfs::{NfsEndpoint, NfsServer, NfsServerSettings};
+use array::{Capacity, FaultHandle};
 use drivers::nfs::{NfsConfig, NfsDriver};
 use engine::Shape;
 use metrics::OpKind;
@@ -18,18 +18,20 @@ use crate::measure::{Target, WRITE_MAX};
 const BANDWIDTH: u64 = 30_000_000;
 
 struct Nfs {
-    server: Server,
-    faults: Faults,
+    server: NfsServer,
+    faults: FaultHandle,
 }
 
 impl Nfs {
     fn new() -> Self {
         let files = Files::new(Capacity::new(4 << 30));
         files.create("fs", Options::default()).unwrap();
-        let faults = Faults::default();
+        let faults = FaultHandle::default();
         let endpoint =
-            Endpoint { ip: Ipv4Addr::LOCALHOST.into(), nfs_port: 0, mount_port: 0, portmap_port: 0 };
-        let server = Server::start(&Arc::clone(&files), &faults, &[endpoint], Settings::default()).unwrap();
+            NfsEndpoint { ip: Ipv4Addr::LOCALHOST.into(), nfs_port: 0, mount_port: 0, portmap_port: 0 };
+        let server =
+            NfsServer::start(&Arc::clone(&files), &faults, &[endpoint], NfsServerSettings::default())
+                .unwrap();
         Self { server, faults }
     }
 }
@@ -51,7 +53,7 @@ impl Target for Nfs {
         driver
     }
 
-    fn faults(&self) -> &Faults {
+    fn faults(&self) -> &FaultHandle {
         &self.faults
     }
 

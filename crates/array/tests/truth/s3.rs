@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use array::{Array, Config, Faults, ManagementTls};
+use array::{Array, Config, FaultHandle, ManagementTls};
 use drivers::s3::{Credentials, S3Config, S3Driver};
 use engine::Shape;
 use metrics::OpKind;
@@ -59,7 +59,7 @@ impl Target for S3 {
         S3Driver::new(S3Config::new(endpoint, "bucket", place, self.credentials.clone())).unwrap()
     }
 
-    fn faults(&self) -> &Faults {
+    fn faults(&self) -> &FaultHandle {
         self.array.faults()
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use array::{Array, Config, DataAddress};
+use array::{AddressConfig, Array, Config};
 use provision::{Management, Secret, Trust};
 
 use super::request::{ArrayRequest, Request, Source};
@@ -36,8 +36,8 @@ impl Demo {
         let address = |last: u8| Ipv4Addr::new(127, a, b, last);
         let config = Config {
             data: vec![
-                DataAddress::new(address(1), "data1.eth1", "subnet1"),
-                DataAddress::new(address(2), "data2.eth1", "subnet2"),
+                AddressConfig::new(address(1), "data1.eth1", "subnet1"),
+                AddressConfig::new(address(2), "data2.eth1", "subnet2"),
             ],
             capacity_bytes: CAPACITY,
             ..Config::loopback()

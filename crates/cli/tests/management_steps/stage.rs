@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use array::faults::{Match, Plan, SessionFault, StepAction, StepRule};
-use array::{Array, Config, DataAddress};
+use array::faults::{FaultPlan, Match, SessionFault, StepAction, StepRule};
+use array::{AddressConfig, Array, Config};
 use provision::{Cancel, Journal, Management, RunId, Secret, Session, Step, Trust, Want, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -58,7 +58,7 @@ impl Stage {
         };
         let mut config = Config::loopback();
         config.versions.retain(|version| version.starts_with(major));
-        config.data = vec![DataAddress::new([127, 0, 1, 1], "data1", "subnet1")];
+        config.data = vec![AddressConfig::new([127, 0, 1, 1], "data1", "subnet1")];
         let array = Array::start(config).unwrap();
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("token"), array.token().reveal()).unwrap();
@@ -92,17 +92,17 @@ impl Stage {
     fn plan(&self, at: Option<u64>, step: Step, then: StepAction) {
         let calls = Match { method: Some(step.method()), path: Some(step.path().into()) };
         let rule = StepRule { calls, at, then, status: None };
-        self.array.faults().set(Plan { management: vec![rule], ..Plan::default() });
+        self.array.faults().set(FaultPlan { management: vec![rule], ..FaultPlan::default() });
     }
 
     /// Sessions end early.
     pub fn expire(&self, session: SessionFault) {
-        self.array.faults().set(Plan { session, ..Plan::default() });
+        self.array.faults().set(FaultPlan { session, ..FaultPlan::default() });
     }
 
     /// Nothing is wrong any more, and calls are counted afresh.
     pub fn heal(&self) {
-        self.array.faults().set(Plan::default());
+        self.array.faults().set(FaultPlan::default());
     }
 
     /// Management calls since the last change of faults.

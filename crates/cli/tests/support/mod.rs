@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use array::{Array, Config, DataAddress, ManagementTls};
+use array::{AddressConfig, Array, Config, ManagementTls};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -49,7 +49,7 @@ impl Stage {
             let ports = free_ports(&ips);
             let mut config = Config { data: Vec::new(), ..Config::loopback() };
             for (number, ip) in (1..).zip(&ips) {
-                let mut data = DataAddress::new(*ip, &format!("data{number}"), &format!("subnet{number}"));
+                let mut data = AddressConfig::new(*ip, &format!("data{number}"), &format!("subnet{number}"));
                 (data.nfs_port, data.mount_port, data.portmap_port, data.s3_port) =
                     (ports[0], ports[1], ports[2], ports[3]);
                 config.data.push(data);

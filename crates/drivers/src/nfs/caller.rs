@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use metrics::ErrorKind;
 use reactor::{Buffer, Reactor, SocketOptions, Stream};
-use wire::nfs3::{self, Outcome, Procedure, Status};
-use wire::rpc::{Auth, CallHeader, Event, RecordScanner, ReplyHeader, begin_record, end_record};
+use wire::nfs3::{self, Procedure, ProcedureResult, Status};
+use wire::rpc::{Auth, CallHeader, RecordEvent, RecordScanner, ReplyHeader, begin_record, end_record};
 use wire::xdr::{Decode, DecodeError, Encode, Reader};
 
 use super::errors::refusal;
@@ -126,7 +126,7 @@ impl Caller {
         T: for<'a> Decode<'a>,
         F: for<'a> Decode<'a>,
     {
-        let read = |from: &mut Reader<'_>| Outcome::<T, F>::decode(from);
+        let read = |from: &mut Reader<'_>| ProcedureResult::<T, F>::decode(from);
         self.ask_with(procedure, arguments, read).await
     }
 
@@ -136,7 +136,7 @@ impl Caller {
         &mut self,
         procedure: Procedure,
         arguments: &impl Encode,
-        mut read: impl FnMut(&mut Reader<'_>) -> Result<Outcome<T, F>, DecodeError>,
+        mut read: impl FnMut(&mut Reader<'_>) -> Result<ProcedureResult<T, F>, DecodeError>,
     ) -> Result<Result<T, Status>, Failed> {
         let target = Target {
             program: nfs3::PROGRAM,
@@ -231,12 +231,12 @@ impl Caller {
                 .map_err(|e| (ErrorKind::Protocol, format!("the answer cannot be understood: {e}")))?
             {
                 match event {
-                    Event::Data(data) => self.reply.extend_from_slice(data),
-                    Event::End if wire::rpc::peek_xid(&self.reply) == Some(self.xid) => {
+                    RecordEvent::Data(data) => self.reply.extend_from_slice(data),
+                    RecordEvent::End if wire::rpc::peek_xid(&self.reply) == Some(self.xid) => {
                         self.buffer = Some(buffer);
                         return Ok(());
                     }
-                    Event::End => {
+                    RecordEvent::End => {
                         let text = "the answer cannot be understood: it is for another call";
                         return Err((ErrorKind::Protocol, text.into()));
                     }

@@ -1,8 +1,8 @@
 //! From a reply's bytes to what matters of it.
 
 use wire::nfs3::{
-    Attributes, CommitOk, CreateOk, LookupOk, Outcome, ReadHead, ReaddirplusEntry, Status, Verifier, WccData,
-    WriteOk,
+    Attributes, CommitOk, CreateOk, LookupOk, ProcedureResult, ReadHead, ReaddirplusEntry, Status, Verifier,
+    WccData, WriteOk,
 };
 use wire::rpc::ReplyHeader;
 use wire::xdr::{Decode, DecodeError, Reader};
@@ -29,7 +29,7 @@ pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeErr
     let from = &mut reader;
     let answer = match expect {
         Expect::Read(piece) => {
-            let outcome: Outcome<ReadHead, Option<Attributes>> = Outcome::decode(from)?;
+            let outcome: ProcedureResult<ReadHead, Option<Attributes>> = ProcedureResult::decode(from)?;
             match outcome {
                 Ok(head) => return Ok(Head::Payload(piece, head, reader.position())),
                 Err(failure) => Answer::Status(failure.status),
@@ -57,7 +57,7 @@ fn answer<'a, T: Decode<'a>, F: Decode<'a>>(
     from: &mut Reader<'a>,
     reply: impl FnOnce(T) -> Reply,
 ) -> Result<Answer, DecodeError> {
-    Ok(match Outcome::<T, F>::decode(from)? {
+    Ok(match ProcedureResult::<T, F>::decode(from)? {
         Ok(ok) => Answer::Reply(reply(ok)),
         Err(failure) => {
             debug_assert_ne!(failure.status, Status::OK);

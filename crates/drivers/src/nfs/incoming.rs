@@ -4,7 +4,7 @@
 //! gathered until the head is complete; the payload of a READ is checked in passing and never kept.
 
 use metrics::ErrorKind;
-use wire::rpc::{Event, RecordScanner, peek_xid};
+use wire::rpc::{RecordEvent, RecordScanner, peek_xid};
 use wire::xdr::DecodeError;
 
 use super::calls::Expect;
@@ -66,8 +66,8 @@ impl Incoming {
                 continue;
             }
             match self.scanner.next(&mut input).map_err(garbage)? {
-                Some(Event::Data(data)) => self.data(data, table, now_ns)?,
-                Some(Event::End) => {
+                Some(RecordEvent::Data(data)) => self.data(data, table, now_ns)?,
+                Some(RecordEvent::End) => {
                     self.end(table, now_ns)?;
                     self.records += 1;
                 }

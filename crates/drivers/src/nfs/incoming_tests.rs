@@ -6,7 +6,9 @@ use std::time::Duration;
 use metrics::ErrorKind;
 use proptest::prelude::*;
 use reactor::{Reactor, clock};
-use wire::nfs3::{Attributes, CommitOk, Failure, FileHandle, LookupOk, Outcome, ReadOk, Status, WccData};
+use wire::nfs3::{
+    Attributes, CommitOk, FileHandle, LookupOk, NfsFailure, ProcedureResult, ReadOk, Status, WccData,
+};
 use wire::rpc::{LAST_FRAGMENT, ReplyHeader};
 use wire::xdr::Encode;
 
@@ -63,15 +65,15 @@ fn replies(table: &Table, order: &[u32], len: usize) -> Vec<u8> {
                 let mut data = vec![0; piece.len as usize];
                 PAYLOAD.fill_op(&piece.op(), piece.at(), &mut data);
                 let ok = ReadOk { attributes: None, count: piece.len, eof: false, data: &data };
-                Outcome::<ReadOk, Option<Attributes>>::Ok(ok).encode(&mut record);
+                ProcedureResult::<ReadOk, Option<Attributes>>::Ok(ok).encode(&mut record);
             }
             Expect::Lookup => {
                 let ok = LookupOk { file: FileHandle::EMPTY, attributes: None, directory: None };
-                Outcome::<LookupOk, Option<Attributes>>::Ok(ok).encode(&mut record);
+                ProcedureResult::<LookupOk, Option<Attributes>>::Ok(ok).encode(&mut record);
             }
             _ => {
-                let failure = Failure { status: Status::IO, detail: WccData::default() };
-                Outcome::<CommitOk, WccData>::Err(failure).encode(&mut record);
+                let failure = NfsFailure { status: Status::IO, detail: WccData::default() };
+                ProcedureResult::<CommitOk, WccData>::Err(failure).encode(&mut record);
             }
         }
         fragments(&record, len, &mut out);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use metrics::{ErrorKind, OpKind};
 use reactor::{Choice, Reactor};
 use wire::nfs3::{
-    Attributes, CreateOk, DirArgs, FileHandle, MkdirArgs, Name, Outcome, Procedure, ReadArgs, ReadOk,
+    Attributes, CreateOk, DirArgs, FileHandle, MkdirArgs, Name, Procedure, ProcedureResult, ReadArgs, ReadOk,
     ReaddirArgs, ReaddirOk, ReaddirplusArgs, ReaddirplusOk, SetAttributes, Status, Verifier, WccData,
 };
 use wire::xdr::Decode;
@@ -191,7 +191,7 @@ async fn beginning(
         let count = (len - data.len() as u32).min(opened.read_size);
         let arguments = ReadArgs { file, offset: data.len() as u64, count };
         let read = opened.caller.ask_with(Procedure::Read, &arguments, |from| {
-            let outcome = Outcome::<ReadOk<'_>, Option<Attributes>>::decode(from)?;
+            let outcome = ProcedureResult::<ReadOk<'_>, Option<Attributes>>::decode(from)?;
             Ok(outcome.map(|ok| {
                 data.extend_from_slice(&ok.data[..ok.data.len().min(count as usize)]);
                 ok.eof || ok.data.is_empty()
@@ -224,7 +224,7 @@ async fn list(
         };
         let page = caller
             .ask_with(Procedure::Readdirplus, &arguments, |from| {
-                let outcome = Outcome::<ReaddirplusOk, Option<Attributes>>::decode(from)?;
+                let outcome = ProcedureResult::<ReaddirplusOk, Option<Attributes>>::decode(from)?;
                 Ok(outcome.map(|ok| {
                     for entry in ok.entries.iter().filter(|entry| !is_dot(entry.name)) {
                         let size = entry.attributes.map_or(0, |attributes| attributes.size);
@@ -293,7 +293,7 @@ async fn page(
     let mut objects = Vec::new();
     let page = caller
         .ask_with(Procedure::Readdir, &arguments, |from| {
-            let outcome = Outcome::<ReaddirOk, Option<Attributes>>::decode(from)?;
+            let outcome = ProcedureResult::<ReaddirOk, Option<Attributes>>::decode(from)?;
             Ok(outcome.map(|ok| {
                 objects.extend(ok.entries.iter().filter_map(|entry| object_of(entry.name)));
                 ok.entries.last().filter(|_| !ok.eof).map(|entry| (entry.cookie, ok.verifier))

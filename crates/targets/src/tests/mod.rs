@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use array::{Array, Config, DataAddress};
+use array::{AddressConfig, Array, Config};
 use drivers::Payload;
 use drivers::Sink;
 use engine::Shape;
@@ -176,7 +176,7 @@ impl Provisioned {
         let run = Journal::open(&directory.join("array")).unwrap().begin(&RunId::random()).unwrap();
         let (a, b) = (fastrand::u8(1..=250), fastrand::u8(0..=250));
         let ip = std::net::Ipv4Addr::new(127, a, b, 1);
-        let data = vec![DataAddress::new(ip, "data1.eth1", "subnet1")];
+        let data = vec![AddressConfig::new(ip, "data1.eth1", "subnet1")];
         let array = Array::start(Config { data, ..Config::loopback() }).unwrap();
         let management = Management {
             address: array.management_address().to_string(),

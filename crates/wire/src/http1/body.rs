@@ -22,7 +22,7 @@ pub enum Framing {
 
 /// One step of [`BodyDecoder::next`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct DecodedPiece {
     /// Bytes of the input that are dealt with.
     pub consumed: usize,
     /// Where in the input payload lies; may be empty.
@@ -91,19 +91,19 @@ impl BodyDecoder {
     ///
     /// # Errors
     /// [`HttpError::BadChunk`]; the connection is then of no more use.
-    pub fn next(&mut self, input: &[u8]) -> Result<Piece, HttpError> {
+    pub fn next(&mut self, input: &[u8]) -> Result<DecodedPiece, HttpError> {
         let mut at = 0;
         while at < input.len() {
             match self.state {
                 State::Done => break,
                 State::UntilClose => {
-                    return Ok(Piece { consumed: input.len(), data: at..input.len() });
+                    return Ok(DecodedPiece { consumed: input.len(), data: at..input.len() });
                 }
                 State::Length { left } | State::Data { left } => {
                     let take = left.min((input.len() - at) as u64);
                     self.skip(take);
                     let end = at + take as usize;
-                    return Ok(Piece { consumed: end, data: at..end });
+                    return Ok(DecodedPiece { consumed: end, data: at..end });
                 }
                 _ => {
                     self.state = framing_byte(self.state, input[at])?;
@@ -111,7 +111,7 @@ impl BodyDecoder {
                 }
             }
         }
-        Ok(Piece { consumed: at, data: at..at })
+        Ok(DecodedPiece { consumed: at, data: at..at })
     }
 
     /// The connection ended: right only where the end of the connection is the end of the body.

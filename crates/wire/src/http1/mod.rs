@@ -8,7 +8,7 @@ mod date;
 mod head;
 mod request;
 
-pub use body::{BodyDecoder, Framing, MAX_CHUNK_LINE_BYTES, MAX_TRAILER_BYTES, Piece};
+pub use body::{BodyDecoder, DecodedPiece, Framing, MAX_CHUNK_LINE_BYTES, MAX_TRAILER_BYTES};
 pub use date::{parse_date, parse_retry_after};
 pub(crate) use head::parse_decimal;
 pub use head::{HeadScanner, HeaderStorage, MAX_HEAD_BYTES, MAX_HEADERS, ResponseHead};

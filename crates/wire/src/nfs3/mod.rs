@@ -23,7 +23,7 @@ pub use procedure::Procedure;
 pub use results::{
     AccessOk, CommitOk, CreateOk, FsinfoOk, FsstatOk, LinkWcc, LookupOk, PathconfOk, ReadlinkOk, RenameWcc,
 };
-pub use status::{Failure, Outcome, Status};
+pub use status::{NfsFailure, ProcedureResult, Status};
 pub use types::{Device, FileHandle, Name, Path, Stability, Time, Verifier};
 
 /// Program number.

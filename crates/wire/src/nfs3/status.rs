@@ -101,7 +101,7 @@ impl std::fmt::Display for Status {
 
 /// A procedure that failed, and what the server says besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure<T> {
+pub struct NfsFailure<T> {
     /// Never [`Status::OK`].
     pub status: Status,
     /// Attributes, as the procedure has them.
@@ -109,9 +109,9 @@ pub struct Failure<T> {
 }
 
 /// A procedure's result: a union over its status.
-pub type Outcome<T, F> = Result<T, Failure<F>>;
+pub type ProcedureResult<T, F> = Result<T, NfsFailure<F>>;
 
-impl<T: Encode, F: Encode> Encode for Outcome<T, F> {
+impl<T: Encode, F: Encode> Encode for ProcedureResult<T, F> {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -127,12 +127,12 @@ impl<T: Encode, F: Encode> Encode for Outcome<T, F> {
     }
 }
 
-impl<'a, T: Decode<'a>, F: Decode<'a>> Decode<'a> for Outcome<T, F> {
+impl<'a, T: Decode<'a>, F: Decode<'a>> Decode<'a> for ProcedureResult<T, F> {
     #[inline]
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         match Status(from.u32()?) {
             Status::OK => Ok(Ok(T::decode(from)?)),
-            status => Ok(Err(Failure { status, detail: F::decode(from)? })),
+            status => Ok(Err(NfsFailure { status, detail: F::decode(from)? })),
         }
     }
 }

@@ -7,7 +7,7 @@ mod reply;
 
 pub use auth::{AUTH_NONE, AUTH_SYS, Auth, AuthSys, Gids};
 pub use call::CallHeader;
-pub use record::{Event, LAST_FRAGMENT, RecordError, RecordScanner, begin_record, end_record};
+pub use record::{LAST_FRAGMENT, RecordError, RecordEvent, RecordScanner, begin_record, end_record};
 pub use reply::{AcceptStatus, AuthStatus, ReplyBody, ReplyHeader};
 
 /// The version of the RPC protocol (RFC 5531 section 9).

@@ -25,7 +25,7 @@ pub enum RecordError {
 
 /// What the scanner found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum RecordEvent<'a> {
     /// Bytes of the current record; never empty.
     Data(&'a [u8]),
     /// The current record is complete.
@@ -60,7 +60,7 @@ impl RecordScanner {
     /// # Errors
     /// [`RecordError::Oversize`]; the stream is lost then.
     #[inline]
-    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Event<'a>>, RecordError> {
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<RecordEvent<'a>>, RecordError> {
         loop {
             if self.inside {
                 if self.left > 0 {
@@ -70,12 +70,12 @@ impl RecordScanner {
                     let (data, rest) = input.split_at(self.left.min(input.len()));
                     *input = rest;
                     self.left -= data.len();
-                    return Ok(Some(Event::Data(data)));
+                    return Ok(Some(RecordEvent::Data(data)));
                 }
                 self.inside = false;
                 if self.last {
                     self.announced = 0;
-                    return Ok(Some(Event::End));
+                    return Ok(Some(RecordEvent::End));
                 }
             }
             if !self.read_header(input)? {

@@ -132,8 +132,8 @@ fn record_streams() {
             from = to;
             loop {
                 match scanner.next(&mut input) {
-                    Ok(Some(wire::rpc::Event::Data(data))) => in_record += data.len(),
-                    Ok(Some(wire::rpc::Event::End)) => in_record = 0,
+                    Ok(Some(wire::rpc::RecordEvent::Data(data))) => in_record += data.len(),
+                    Ok(Some(wire::rpc::RecordEvent::End)) => in_record = 0,
                     Ok(None) => break,
                     Err(_) => return,
                 }

@@ -2,8 +2,8 @@
 
 use wire::mount::{DirPath, MountResult};
 use wire::nfs3::{
-    Attributes, CreateArgs, CreateHow, DirArgs, FileHandle, FileType, Name, Outcome, Procedure, ReadOk,
-    SetAttributes, Stability, Status, WccData, WriteArgs, WriteOk,
+    Attributes, CreateArgs, CreateHow, DirArgs, FileHandle, FileType, Name, Procedure, ProcedureResult,
+    ReadOk, SetAttributes, Stability, Status, WccData, WriteArgs, WriteOk,
 };
 use wire::portmap::{Binding, Label, Mapping, NETWORK_TCP6, UniversalAddress};
 use wire::rpc::{
@@ -82,7 +82,7 @@ fn write_arguments_and_result() {
         form(&args),
         bytes("00000004 01020304 00000001 00000000 00000005 00000002 00000005 68656c6c6f 000000")
     );
-    let ok: Outcome<WriteOk, WccData> = decode_all(&bytes(
+    let ok: ProcedureResult<WriteOk, WccData> = decode_all(&bytes(
         "00000000 00000001 0000000000000010 00000001 00000002 00000003 00000004 00000000 \
          00000005 00000000 0102030405060708",
     ))
@@ -90,7 +90,8 @@ fn write_arguments_and_result() {
     let ok = ok.expect("written");
     assert_eq!((ok.count, ok.committed, ok.verifier), (5, Stability::Unstable, [1, 2, 3, 4, 5, 6, 7, 8]));
     assert_eq!(ok.attributes.before.expect("attributes before").size, 16);
-    let full: Outcome<WriteOk, WccData> = decode_all(&bytes("0000001c 00000000 00000000")).expect("a result");
+    let full: ProcedureResult<WriteOk, WccData> =
+        decode_all(&bytes("0000001c 00000000 00000000")).expect("a result");
     assert_eq!(full.expect_err("full").status.to_string(), "NFS3ERR_NOSPC (28)");
 }
 
@@ -99,13 +100,13 @@ fn read_result_with_attributes() {
     let attributes = "00000001 000001a4 00000001 000003e8 00000064 0000000000000003 0000000000001000 \
         00000000 00000000 0000000000000009 000000000000002a 00000001 00000002 00000003 00000004 00000005 00000006";
     let message = bytes(&format!("00000000 00000001 {attributes} 00000003 00000001 00000003 616263 00"));
-    let ok: Outcome<ReadOk, Option<Attributes>> = decode_all(&message).expect("a READ result");
+    let ok: ProcedureResult<ReadOk, Option<Attributes>> = decode_all(&message).expect("a READ result");
     let ok = ok.expect("read");
     assert_eq!((ok.data, ok.count, ok.eof), (&b"abc"[..], 3, true));
     let attributes = ok.attributes.expect("attributes");
     assert_eq!((attributes.kind, attributes.mode, attributes.size), (FileType::Regular, 0o644, 3));
     assert_eq!((attributes.fsid, attributes.file_id, attributes.changed.nanoseconds), (9, 42, 6));
-    assert_eq!(form(&Outcome::<ReadOk, Option<Attributes>>::Ok(ok)), message);
+    assert_eq!(form(&ProcedureResult::<ReadOk, Option<Attributes>>::Ok(ok)), message);
 }
 
 #[test]

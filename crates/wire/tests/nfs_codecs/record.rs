@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use wire::rpc::{Event, LAST_FRAGMENT, RecordError, RecordScanner, begin_record, end_record};
+use wire::rpc::{LAST_FRAGMENT, RecordError, RecordEvent, RecordScanner, begin_record, end_record};
 
 /// A record in fragments, as bytes of the stream.
 fn stream(fragments: &[Vec<u8>]) -> Vec<u8> {
@@ -29,11 +29,11 @@ fn scan(scanner: &mut RecordScanner, pieces: &[&[u8]]) -> Result<Vec<Vec<u8>>, R
             }
             let Some(event) = scanner.next(&mut input)? else { break };
             match event {
-                Event::Data(data) => {
+                RecordEvent::Data(data) => {
                     assert!(!data.is_empty());
                     current.extend_from_slice(data);
                 }
-                Event::End => records.push(std::mem::take(&mut current)),
+                RecordEvent::End => records.push(std::mem::take(&mut current)),
             }
         }
         assert!(input.is_empty(), "a scanner that wants more has used all");
@@ -97,13 +97,13 @@ fn a_payload_received_elsewhere_is_skipped() {
     let record = stream(&[b"head".to_vec(), b"payload!".to_vec()]);
     let mut scanner = RecordScanner::new(100);
     let mut input = &record[..14];
-    assert_eq!(scanner.next(&mut input), Ok(Some(Event::Data(b"head"))));
-    assert_eq!(scanner.next(&mut input), Ok(Some(Event::Data(b"pa"))));
+    assert_eq!(scanner.next(&mut input), Ok(Some(RecordEvent::Data(b"head"))));
+    assert_eq!(scanner.next(&mut input), Ok(Some(RecordEvent::Data(b"pa"))));
     assert_eq!(scanner.next(&mut input), Ok(None));
     assert!(scanner.in_last_fragment());
     assert_eq!(scanner.fragment_left(), 6);
     scanner.skip(6);
-    assert_eq!(scanner.next(&mut input), Ok(Some(Event::End)));
+    assert_eq!(scanner.next(&mut input), Ok(Some(RecordEvent::End)));
     assert!(scanner.between_records());
 }
 

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use wire::nfs3::{
-    Attributes, CommitArgs, CommitOk, FileHandle, Outcome, ReadArgs, ReadHead, Stability, WccData, WriteArgs,
-    WriteHead, WriteOk,
+    Attributes, CommitArgs, CommitOk, FileHandle, ProcedureResult, ReadArgs, ReadHead, Stability, WccData,
+    WriteArgs, WriteHead, WriteOk,
 };
 use wire::rpc::{AUTH_SYS, Auth, CallHeader, ReplyHeader};
 use wire::xdr::{Decode, Encode, Reader};
@@ -51,20 +51,20 @@ fn hot_procedures_allocate_nothing() {
         CommitArgs { file, offset: 1, count: 2 }.encode(&mut out);
         let read = out.len();
         ReplyHeader::success(1).encode(&mut out);
-        Outcome::<WriteOk, WccData>::Ok(write_ok).encode(&mut out);
-        Outcome::<CommitOk, WccData>::Ok(commit_ok).encode(&mut out);
-        Outcome::<Attributes, ()>::Ok(attributes).encode(&mut out);
+        ProcedureResult::<WriteOk, WccData>::Ok(write_ok).encode(&mut out);
+        ProcedureResult::<CommitOk, WccData>::Ok(commit_ok).encode(&mut out);
+        ProcedureResult::<Attributes, ()>::Ok(attributes).encode(&mut out);
         ReadHead { attributes: Some(attributes), count: 3, eof: true, data_len: 3 }.encode(&mut out);
         let whole = WriteArgs { file, offset: 0, count: 4096, stable: Stability::FileSync, data: &data };
         whole.encode(&mut out);
 
         let mut reader = Reader::new(&out[read..]);
         ReplyHeader::decode(&mut reader).expect("a reply header");
-        let outcome = Outcome::<WriteOk, WccData>::decode(&mut reader).expect("a WRITE result");
+        let outcome = ProcedureResult::<WriteOk, WccData>::decode(&mut reader).expect("a WRITE result");
         assert_eq!(outcome, Ok(write_ok));
-        let outcome = Outcome::<CommitOk, WccData>::decode(&mut reader).expect("a COMMIT result");
+        let outcome = ProcedureResult::<CommitOk, WccData>::decode(&mut reader).expect("a COMMIT result");
         assert_eq!(outcome, Ok(commit_ok));
-        let outcome = Outcome::<Attributes, ()>::decode(&mut reader).expect("a GETATTR result");
+        let outcome = ProcedureResult::<Attributes, ()>::decode(&mut reader).expect("a GETATTR result");
         assert_eq!(outcome, Ok(attributes));
         assert_eq!(ReadHead::decode(&mut reader).expect("a READ head").data_len, 3);
         assert_eq!(WriteArgs::decode(&mut reader).expect("WRITE arguments"), whole);

@@ -159,10 +159,10 @@ impl<'a, T: Sample<'a>> Sample<'a> for Vec<T> {
     }
 }
 
-impl<'a, T: Sample<'a>, F: Sample<'a>> Sample<'a> for Outcome<T, F> {
+impl<'a, T: Sample<'a>, F: Sample<'a>> Sample<'a> for ProcedureResult<T, F> {
     fn sample(from: &mut Source<'a>) -> Self {
         match from.choose(3) {
-            0 => Err(Failure { status: Status(from.get::<u32>().max(1)), detail: from.get() }),
+            0 => Err(NfsFailure { status: Status(from.get::<u32>().max(1)), detail: from.get() }),
             _ => Ok(from.get()),
         }
     }
