@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use fio::{
-    Input, OptionGroup, OptionStatus, Reading, ValueKind, document, every_engine, every_option,
+    Input, OptionGroup, OptionSupport, Reading, ValueKind, document, every_engine, every_option,
     find_argument, find_option, read,
 };
 
@@ -56,16 +56,16 @@ fn names_are_unique_and_notes_say_something() {
         for name in std::iter::once(&option.name).chain(option.aliases) {
             assert!(names.insert(*name), "{name} is there twice");
         }
-        match option.status {
-            OptionStatus::Same => {}
-            OptionStatus::Differs(how) => assert!(how.len() > 10, "{}", option.name),
-            OptionStatus::Absent { why, instead } => {
+        match option.support {
+            OptionSupport::Same => {}
+            OptionSupport::Differs(how) => assert!(how.len() > 10, "{}", option.name),
+            OptionSupport::Absent { why, instead } => {
                 assert!(why.len() > 10 && instead.len() > 5, "{}", option.name);
             }
-            OptionStatus::Ours(what) => assert!(what.len() > 10, "{}", option.name),
+            OptionSupport::Ours(what) => assert!(what.len() > 10, "{}", option.name),
         }
         assert!(
-            option.harmless.is_empty() || matches!(option.status, OptionStatus::Absent { .. }),
+            option.harmless.is_empty() || matches!(option.support, OptionSupport::Absent { .. }),
             "{}",
             option.name
         );
@@ -80,9 +80,20 @@ fn names_are_unique_and_notes_say_something() {
 }
 
 #[test]
+fn engines_have_one_meaning_each_and_those_that_are_there_make_targets() {
+    let mut names = BTreeSet::new();
+    for engine in every_engine() {
+        assert!(names.insert(engine.name), "{} is there twice", engine.name);
+        let absent = matches!(engine.support, OptionSupport::Absent { .. });
+        assert_eq!(engine.loads.is_none(), absent, "{}", engine.name);
+    }
+    assert!(["psync", "nfs", "net", "http", "rados"].iter().all(|name| names.contains(name)));
+}
+
+#[test]
 fn what_the_table_promises_has_a_meaning_and_nothing_else_has() {
     let promised: BTreeSet<&str> = every_option()
-        .filter(|option| option.is_of_jobs() && !matches!(option.status, OptionStatus::Absent { .. }))
+        .filter(|option| option.is_of_jobs() && !matches!(option.support, OptionSupport::Absent { .. }))
         .map(|option| option.name)
         .collect();
     let meant: BTreeSet<&str> = fio::meaning::handled().iter().copied().collect();
@@ -95,7 +106,7 @@ fn what_the_table_promises_has_a_meaning_and_nothing_else_has() {
 #[test]
 fn every_absent_option_is_refused_with_its_reason() {
     for option in every_option().filter(|option| option.is_of_jobs()) {
-        let OptionStatus::Absent { why, instead } = option.status else { continue };
+        let OptionSupport::Absent { why, instead } = option.support else { continue };
         let text = format!("[a]\n{}=2\n", option.name);
         let reading = Reading {
             environment: &|_| None,

@@ -13,6 +13,7 @@ use metrics::{ErrorKind, OpChange};
 use provision::LocalPlace;
 use reactor::{Choice as Backend, Durable};
 
+use super::engines::{self, JobEngines};
 use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
 use super::place::{Entered, Entry, OwnPlace};
 use super::protocol::wrong;
@@ -89,6 +90,11 @@ static BLOCK: Kind = Kind {
 impl Protocol for Files {
     fn kind(&self) -> &'static Kind {
         self.0
+    }
+
+    /// Devices are files that a job names.
+    fn engines(&self) -> JobEngines {
+        if self.0.device { JobEngines::NONE } else { engines::files::ENGINES }
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {

@@ -6,6 +6,7 @@
 
 mod cleared;
 mod complete;
+mod engines;
 mod file;
 mod file_job;
 mod hosts;
@@ -33,6 +34,10 @@ use experiment::{Kind, Target, TargetOptions, TargetUrl, Workload};
 use provision::{ProvisionError, Run, RunId};
 
 pub use cleared::ClearedFiles;
+pub use engines::{
+    EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, JobOperations, KeyOptions, OptionSupport,
+    ValueKind,
+};
 pub use job::{LaidOut, LayOutStage};
 pub use place::{Entered, OwnPlace, make_recorded, never_made};
 pub use protocol::{Load, OpenRequest, OpenTarget, Protocol};
@@ -96,6 +101,18 @@ pub fn kinds() -> &'static [&'static Kind] {
 /// The kind of target that a URL names.
 pub fn kind_of(url: &str) -> Option<&'static Kind> {
     experiment::kind_of(kinds(), url)
+}
+
+/// The engines by which job files name protocols, each with the kind of target that it loads.
+pub fn job_engines() -> impl Iterator<Item = (&'static Kind, &'static JobEngine)> + Clone {
+    PROTOCOLS
+        .iter()
+        .flat_map(|protocol| protocol.engines().engines.iter().map(|engine| (protocol.kind(), engine)))
+}
+
+/// The options of jobs that belong to engines of protocols alone.
+pub fn engine_options() -> impl Iterator<Item = &'static EngineOption> {
+    PROTOCOLS.iter().flat_map(|protocol| protocol.engines().options)
 }
 
 /// The protocol, the parts of the URL, and the options of a target.

@@ -9,6 +9,7 @@ use experiment::OptionKind::{Bytes, Count, Flag};
 use experiment::{CacheControl, Kind, OptionHelp, Transport, UrlForm};
 use metrics::OpKind;
 
+use super::engines::{self, JobEngines};
 use super::options::{ADDRESSES, AT_LEAST_ONE, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
 use super::protocol::wrong;
@@ -75,6 +76,10 @@ static KIND: Kind = Kind {
 impl Protocol for Tcp {
     fn kind(&self) -> &'static Kind {
         &KIND
+    }
+
+    fn engines(&self) -> JobEngines {
+        engines::net::ENGINES
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {

@@ -13,6 +13,7 @@ use metrics::OpKind::{Commit, Create, List, Read, Remove, Stat, Write};
 use provision::NfsPlace;
 
 use super::complete::item_number;
+use super::engines::{self, JobEngines};
 use super::hosts::{address, host_and_port};
 use super::options::{ADDRESSES, AT_LEAST_ONE, DIRECTORY, NUMBER, PAIRING, PORT, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
@@ -80,6 +81,10 @@ static KIND: Kind = Kind {
 impl Protocol for Nfs {
     fn kind(&self) -> &'static Kind {
         &KIND
+    }
+
+    fn engines(&self) -> JobEngines {
+        engines::nfs::ENGINES
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {

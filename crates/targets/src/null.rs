@@ -6,6 +6,7 @@ use drivers::null::NullDriver;
 use experiment::{Kind, UrlForm};
 use metrics::OpKind;
 
+use super::engines::{EngineTarget, JobEngine, JobEngines, OptionSupport};
 use super::{Load, OpenRequest, OpenTarget, Protocol, TargetError};
 
 /// The protocol of `null:`.
@@ -18,9 +19,22 @@ static KIND: Kind = Kind {
     ..Kind::new("null", "null:", UrlForm::Bare, OpKind::ALL, &[])
 };
 
+const ENGINES: JobEngines = JobEngines {
+    engines: &[JobEngine {
+        queues: true,
+        needs_size: true,
+        ..JobEngine::new("null", "null", OptionSupport::Same, |_| EngineTarget::of_url("null:"))
+    }],
+    options: &[],
+};
+
 impl Protocol for Null {
     fn kind(&self) -> &'static Kind {
         &KIND
+    }
+
+    fn engines(&self) -> JobEngines {
+        ENGINES
     }
 
     fn open(&self, _: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {

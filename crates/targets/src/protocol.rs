@@ -10,6 +10,7 @@ use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult};
 use experiment::{CacheControl, Cell, Job, Kind, Target, TargetOptions, TargetUrl, Workload};
 use metrics::Interval;
 
+use super::engines::JobEngines;
 use super::job::{LaidOut, as_wanted};
 use super::place::OwnPlace;
 use super::{AccessKey, Entered, OpenContext, Secrets, TargetError, complete};
@@ -24,6 +25,11 @@ pub trait Protocol: Sync {
     /// # Errors
     /// One line: what is wrong with the URL or an option, and how to write it.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError>;
+
+    /// The engines by which job files name it; none unless it says so.
+    fn engines(&self) -> JobEngines {
+        JobEngines::NONE
+    }
 
     /// The key that agents are given for a target, if this host has one; without one they look for their own.
     fn key(&self, target: &Target, options: &TargetOptions, secrets: &dyn Secrets) -> Option<AccessKey> {

@@ -16,6 +16,7 @@ use metrics::OpKind::{Delete, Get, List, Put, Read, Stat};
 use provision::S3Place;
 
 use super::complete::item_number;
+use super::engines::{self, JobEngines};
 use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::named;
 use super::place::{Entered, Entry, OwnPlace, PATIENCE};
@@ -86,6 +87,10 @@ static KIND: Kind = Kind {
 impl Protocol for S3 {
     fn kind(&self) -> &'static Kind {
         &KIND
+    }
+
+    fn engines(&self) -> JobEngines {
+        engines::s3::ENGINES
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {

@@ -8,6 +8,7 @@ use experiment::{Kind, OptionHelp, UrlForm};
 use metrics::{ErrorKind, OpKind};
 use units::{ByteRate, Span};
 
+use super::engines::{EngineOption, EngineTarget, JobEngine, JobEngines, OptionSupport, ValueKind};
 use super::paths::named;
 use super::{Load, OpenRequest, OpenTarget, Protocol, TargetError};
 
@@ -59,9 +60,33 @@ static KIND: Kind = Kind {
     ..Kind::new("sim", "sim:?latency=1ms", UrlForm::Bare, OpKind::ALL, OPTIONS)
 };
 
+const ENGINES: JobEngines = JobEngines {
+    engines: &[JobEngine {
+        queues: true,
+        ..JobEngine::new(
+            "sim",
+            "sim",
+            OptionSupport::Ours(
+                "a target inside the program on a clock of its own; sim_url says how it answers",
+            ),
+            |job| EngineTarget::of_url(job.text("sim_url").unwrap_or("sim:")),
+        )
+    }],
+    options: &[EngineOption::ours(
+        &["sim"],
+        "sim_url",
+        ValueKind::Text,
+        "how the simulated target answers, as in an experiment: sim:?latency=1ms",
+    )],
+};
+
 impl Protocol for Sim {
     fn kind(&self) -> &'static Kind {
         &KIND
+    }
+
+    fn engines(&self) -> JobEngines {
+        ENGINES
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {

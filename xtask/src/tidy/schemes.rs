@@ -9,8 +9,8 @@ const PROTOCOLS: &str = "crates/targets/src/";
 const MAY_COMPARE: [&str; 7] =
     [PROTOCOLS, "crates/drivers/", "crates/wire/", "crates/array/", "interop/", "bench/", "xtask/"];
 
-/// Readers of URLs that are not targets': `nfs_url` of fio, and what `check` is given.
-const OTHER_URLS: [&str; 2] = ["job_targets.rs", "check/url.rs"];
+/// Readers of URLs that are not targets': what `check` is given.
+const OTHER_URLS: [&str; 1] = ["check/url.rs"];
 
 /// The schemes that the protocols' modules name, each as the first argument of its `Kind::new`.
 pub fn known<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<String> {

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use experiment::{Cell, Plan};
-use fio::meaning::ObjectKey;
 use fio::{Input, Reading, Surroundings, Warning};
 use metrics::OpKind;
+use targets::AccessKey;
 
 use crate::exit::Refusal;
 
@@ -21,7 +21,7 @@ pub struct Jobs {
     /// What was let pass.
     pub warnings: Vec<Warning>,
     /// Access keys that job files give, by the name of their target. They are in no plan and no results file.
-    pub keys: BTreeMap<String, ObjectKey>,
+    pub keys: BTreeMap<String, AccessKey>,
 }
 
 /// Reads the job files and jobs of a command line.
@@ -90,7 +90,7 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
             cell.name
         )));
     }
-    Ok(Jobs { plan, warnings, keys: fio::meaning::object_keys(&script) })
+    Ok(Jobs { plan, warnings, keys: fio::meaning::access_keys(&script) })
 }
 
 /// Whether a job's load changes what it finds.

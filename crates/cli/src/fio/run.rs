@@ -10,7 +10,7 @@ use experiment::Plan;
 use fio::output::{self, FioReport, Formats};
 use jiff::tz::TimeZone;
 use runner::{Outcome, RunOptions, RunOutcome, nothing, timestamp};
-use targets::{AccessKey, HeldSecrets};
+use targets::HeldSecrets;
 
 use super::arguments::{Asked, FioArguments, Progress};
 use super::eta;
@@ -61,10 +61,7 @@ fn carry_out(
     mut destination: Destination,
     messages: &Messages,
 ) -> Result<u8, Refusal> {
-    let key = |(name, key): (String, fio::meaning::ObjectKey)| {
-        (name, AccessKey { id: key.id, secret: key.secret, token: None })
-    };
-    let secrets = Arc::new(jobs.keys.into_iter().map(key).collect::<HeldSecrets>());
+    let secrets = Arc::new(jobs.keys.into_iter().collect::<HeldSecrets>());
     let plan = jobs.plan;
     let options = run_options(asked)?;
     let show = match asked.progress {

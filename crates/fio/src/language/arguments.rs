@@ -2,7 +2,7 @@
 
 use super::faults::{ScriptFault, ScriptFaults, Warning};
 use super::lines::{COMMAND_LINE, RawOption};
-use super::options::{FioOption, OptionStatus, ValueKind, every_option, find_argument, find_option};
+use super::options::{FioOption, OptionSupport, ValueKind, every_option, find_argument, find_option};
 use super::section::Origin;
 use experiment::nearest;
 
@@ -119,7 +119,7 @@ fn take(split: &mut Arguments, known: Option<&'static FioOption>, raw: RawOption
         split.jobs.push(JobArgument(raw));
         return Ok(());
     }
-    if let OptionStatus::Absent { why, instead } = option.status {
+    if let OptionSupport::Absent { why, instead } = option.support {
         let text = format!("--{} is not supported: {why}", raw.name);
         return Err(Refused::Unsupported(ScriptFault::new(&raw.name_origin, text, instead)));
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::faults::ScriptFault;
+use super::options::is_secret;
 use super::section::Origin;
 
 /// The largest job file, in bytes.
@@ -41,9 +42,6 @@ pub(super) struct RawOption {
     /// `${NAME}` is put in: not on the command line, where the shell does it.
     pub with_environment: bool,
 }
-
-/// Options whose values nobody shows.
-const SECRETS: [&str; 4] = ["http_s3_key", "http_pass", "http_swift_auth_token", "http_s3_sse_customer_key"];
 
 /// The lines of a file that say something.
 ///
@@ -148,7 +146,7 @@ fn option(place: &Placed<'_>, said: &str) -> RawOption {
     let mut name_origin = place.origin(name);
     let mut value_origin =
         value.filter(|value| !value.is_empty()).map_or_else(|| name_origin.clone(), |v| place.origin(v));
-    if let Some(value) = value.filter(|_| SECRETS.contains(&name)) {
+    if let Some(value) = value.filter(|_| is_secret(name)) {
         let hidden: Arc<str> = hide(place.line, value).into();
         name_origin.text = hidden.clone();
         value_origin.text = hidden;
@@ -169,7 +167,7 @@ fn hide(line: &str, value: &str) -> String {
 impl RawOption {
     /// An option of the command line: `argument` as it was written, the `number`-th.
     pub fn of_command_line(name: &str, value: Option<&str>, argument: &str, number: usize) -> Self {
-        let secret = SECRETS.contains(&name);
+        let secret = is_secret(name);
         let text: Arc<str> = match value {
             Some(value) if secret => hide(argument, value).into(),
             _ => argument.into(),

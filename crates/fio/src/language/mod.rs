@@ -10,14 +10,15 @@ mod lines;
 mod options;
 mod script;
 pub(crate) mod section;
-mod settings;
+pub(crate) mod settings;
 pub mod values;
 
 pub use arguments::{Arguments, JobArgument, ProgramArgument, split_arguments};
 pub use faults::{ScriptFault, ScriptFaults, Warning};
+pub(crate) use options::is_secret;
 pub use options::{
-    Argument, Engine, FioOption, OptionGroup, OptionStatus, ValueKind, document, every_engine, every_option,
-    find_argument, find_engine, find_option,
+    Argument, FioEngine, FioOption, OptionGroup, OptionSupport, ValueKind, document, every_engine,
+    every_option, find_argument, find_engine, find_option,
 };
 pub use script::{Input, JobScript, Reading, read};
 pub use section::{Origin, Section, Setting};

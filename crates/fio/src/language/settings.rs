@@ -4,7 +4,8 @@ use super::expand::expand;
 use super::faults::{ScriptFault, Warning};
 use super::lines::RawOption;
 use super::options::{
-    FioOption, OptionGroup, OptionStatus, every_engine, every_option, find_argument, find_engine, find_option,
+    FioOption, OptionGroup, OptionSupport, every_engine, every_option, find_argument, find_engine,
+    find_option,
 };
 use super::script::Reading;
 use super::section::Setting;
@@ -12,7 +13,7 @@ use super::values;
 use experiment::nearest;
 
 /// The engine of a job that names none.
-const USUAL_ENGINE: &str = "psync";
+pub(crate) const USUAL_ENGINE: &str = "psync";
 
 /// Makes settings of what is written, and notes what is wrong.
 pub(super) struct Settings<'a> {
@@ -68,7 +69,7 @@ impl Settings<'_> {
             self.unsupported(unknown(raw));
             return None;
         };
-        if let OptionStatus::Absent { why, instead } = option.status {
+        if let OptionSupport::Absent { why, instead } = option.support {
             if !asks_for_nothing(option, value.as_deref()) {
                 let text = format!("{} is not supported: {why}", raw.name);
                 self.unsupported(ScriptFault::new(&raw.name_origin, text, instead));
@@ -92,9 +93,9 @@ impl Settings<'_> {
     }
 
     fn knows_engine(&mut self, raw: &RawOption, name: &str) -> bool {
-        let there = || every_engine().filter(|engine| !matches!(engine.status, OptionStatus::Absent { .. }));
-        let (text, mend) = match find_engine(name).map(|engine| engine.status) {
-            Some(OptionStatus::Absent { why, instead }) => {
+        let there = || every_engine().filter(|engine| engine.is_there());
+        let (text, mend) = match find_engine(name).map(|engine| engine.support) {
+            Some(OptionSupport::Absent { why, instead }) => {
                 (format!("the engine {name} is not there: {why}"), format!("instead: {instead}"))
             }
             Some(_) => return true,
@@ -142,7 +143,8 @@ pub(super) fn of_engine_in_use(settings: Vec<Setting>) -> Vec<Setting> {
     settings.into_iter().filter(|setting| fits(setting.option)).collect()
 }
 
-fn engine_of<'a>(mut from_last: impl Iterator<Item = &'a Setting>) -> &'a str {
+/// The engine that settings name, the last one first.
+pub(crate) fn engine_of<'a>(mut from_last: impl Iterator<Item = &'a Setting>) -> &'a str {
     from_last
         .find(|setting| setting.option.name == "ioengine")
         .map_or(USUAL_ENGINE, |setting| setting.value.trim())

@@ -3,11 +3,11 @@
 use metrics::OpKind;
 
 use super::asked::Asked;
-use super::engines::{self, Kind};
+use super::engines;
 use super::{
     check, content, ending, files, logs, order, pace, placement, region, report, seed, sizes, steady,
 };
-use experiment::{BlockSizes, Job, Region, SizeChoice, WITHOUT_LIMIT_S};
+use experiment::{BlockSizes, Job, Kind, Region, SizeChoice, WITHOUT_LIMIT_S};
 use experiment::{Stages, SteadyRule, Target, WeightedOp, Workload};
 
 /// Blocks past the page cache are multiples of this, in bytes.
@@ -45,12 +45,12 @@ impl Meaning {
 pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> Meaning {
     let order = order::order(asked);
     let ops = order::ops(asked, &order);
-    let (engine, kind) = engines::engine(asked);
+    let (kind, engine) = engines::engine(asked);
     let block_sizes = sizes::block_sizes(asked);
     let used: Vec<OpKind> = ops.iter().map(|op| op.op).collect();
     let (least, most) = sizes::extremes(&block_sizes, &used);
-    let mut job_files = files::files(asked, kind == Kind::Mapped);
-    let target = engines::target(asked, kind, &order, &mut job_files.names, number);
+    let mut job_files = files::files(asked, engine.maps_files);
+    let target = engines::target(asked, engine, &order, &mut job_files.names, number);
     let depth = depth(asked);
     let queue = pace::queue(asked, depth);
     let region = region::region(asked, &job_files, least);
@@ -58,7 +58,7 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
     check_blocks(asked, kind, &block_sizes, &region, &used);
     let name = asked.text("name").filter(|name| !name.is_empty()).unwrap_or(&asked.section.name);
     let replay = logs::replay(asked);
-    if kind == Kind::Null && nothing_to_do(&region, job_files.bytes) && replay.is_none() {
+    if engine.needs_size && nothing_to_do(&region, job_files.bytes) && replay.is_none() {
         asked.fault("size", "how much is to be moved is not said", "add size, as in size=1g");
     }
     let clones = clones(asked);
@@ -78,13 +78,13 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
         replay,
         logs: logs::logs(asked, name),
         placement: placement::placement(asked),
-        report: report::report(asked, engine, depth),
+        report: report::report(asked, engine.name, depth),
         ..Job::default()
     };
     region::within_files(asked, &mut job, clones);
     let mut stages = Stages::of_job(&job, asked.seconds("ramp_time", 1.0).unwrap_or(0.0));
     let steady = steady::steady(asked, &mut stages);
-    let lanes = if kind.queues() || queue.offload { depth } else { 1 };
+    let lanes = if engine.queues || queue.offload { depth } else { 1 };
     Meaning { job, ops, lanes, clones, target, stages, steady }
 }
 
@@ -116,8 +116,8 @@ fn nothing_to_do(region: &Region, file_bytes: u64) -> bool {
 }
 
 /// Past the page cache blocks are whole sectors.
-fn check_blocks(asked: &Asked<'_>, kind: Kind, sizes: &BlockSizes, region: &Region, used: &[OpKind]) {
-    if !kind.is_local() || !engines::is_direct(asked) {
+fn check_blocks(asked: &Asked<'_>, kind: &Kind, sizes: &BlockSizes, region: &Region, used: &[OpKind]) {
+    if !kind.page_cache || !engines::is_direct(asked) {
         return;
     }
     let place = ["bssplit", "bsrange", "bs"].into_iter().find(|name| asked.has(name)).unwrap_or("bs");

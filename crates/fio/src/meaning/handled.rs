@@ -1,5 +1,7 @@
 //! The options that are understood here.
 
+use targets::{OptionSupport, engine_options};
+
 /// In the order of fio's HOWTO, by the names of the option table; the last ones change nothing here that could be
 /// measured, and the table says of each why.
 const HANDLED: &[&str] = &[
@@ -80,27 +82,6 @@ const HANDLED: &[&str] = &[
     "file_append",
     "fill_device",
     "ioengine",
-    "fixedbufs",
-    "registerfiles",
-    "sqthread_poll",
-    "hipri",
-    "port",
-    "hostname",
-    "nodelay",
-    "protocol",
-    "listen",
-    "pingpong",
-    "window_size",
-    "mss",
-    "http_host",
-    "https",
-    "http_mode",
-    "http_s3_region",
-    "http_s3_key",
-    "http_s3_keyid",
-    "nfs_url",
-    "nfs_connections",
-    "sim_url",
     "iodepth",
     "iodepth_batch",
     "iodepth_batch_complete_min",
@@ -196,8 +177,6 @@ const HANDLED: &[&str] = &[
     "scramble_buffers",
     "mem",
     "iomem_align",
-    "nonvectored",
-    "userspace_reap",
     "read_iolog_chunked",
     "thread",
     "verify_async",
@@ -209,7 +188,8 @@ const HANDLED: &[&str] = &[
     "error_dump",
 ];
 
-/// The names of all options that jobs may have here.
-pub fn handled() -> &'static [&'static str] {
-    HANDLED
+/// The names of all options that jobs may have here; those of engines are handled by the protocols.
+pub fn handled() -> Vec<&'static str> {
+    let there = engine_options().filter(|option| !matches!(option.support, OptionSupport::Absent { .. }));
+    HANDLED.iter().copied().chain(there.map(|option| option.name)).collect()
 }

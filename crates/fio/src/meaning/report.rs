@@ -4,12 +4,18 @@ use std::collections::BTreeMap;
 
 use super::asked::Asked;
 use super::numbers::float;
+use crate::language::is_secret;
 use experiment::{Reporting, ShownDirections};
+use targets::job_engines;
 
 /// The most percentiles.
 const MOST_PERCENTILES: usize = 20;
-/// Options whose values are secrets.
-const SECRETS: [&str; 2] = ["http_s3_key", "http_s3_keyid"];
+
+/// An option that holds the name of an access key.
+fn names_a_key(option: &str) -> bool {
+    let mut keys = job_engines().filter_map(|(_, engine)| engine.key_options);
+    keys.any(|keys| keys.id == option)
+}
 
 /// How the job's figures are shown.
 pub(crate) fn report(asked: &Asked<'_>, engine: &str, depth: u32) -> Reporting {
@@ -18,7 +24,7 @@ pub(crate) fn report(asked: &Asked<'_>, engine: &str, depth: u32) -> Reporting {
         let mut found = BTreeMap::new();
         for setting in &asked.section.settings {
             let name = setting.option.name;
-            if setting.global == global && !SECRETS.contains(&name) {
+            if setting.global == global && !is_secret(name) && !names_a_key(name) {
                 let value = if setting.has_value { setting.value.trim() } else { "1" };
                 found.insert(name.to_owned(), value.to_owned());
             }

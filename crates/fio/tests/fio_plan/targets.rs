@@ -97,7 +97,7 @@ fn objects_lie_in_a_bucket_and_keys_stay_out_of_the_plan() {
     assert_eq!(job(&cell).files.names.listed, ["some/object"]);
     let stored = serde_json::to_string(&cell).unwrap();
     assert!(!stored.contains("hunter2"), "{stored}");
-    let keys = fio::meaning::object_keys(&script(&text));
+    let keys = fio::meaning::access_keys(&script(&text));
     assert_eq!((&*keys[&cell.target.name].id, &*keys[&cell.target.name].secret), ("me", "hunter2"));
     assert!(!format!("{keys:?}").contains("hunter2"));
 }

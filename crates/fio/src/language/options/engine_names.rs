@@ -1,53 +1,40 @@
-//! The engines that fio names, and what stands in their place.
+//! The engines that fio names: those that protocols have, and what stands in the place of the others.
 
-use super::OptionStatus;
+use std::sync::LazyLock;
+
+use experiment::Kind;
+use targets::{JobEngine, job_engines};
+
+use super::OptionSupport;
 
 /// An engine of fio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Engine {
+#[derive(Clone, Copy, Debug)]
+pub struct FioEngine {
     /// As `ioengine` names it.
     pub name: &'static str,
-    /// What it is here.
-    pub status: OptionStatus,
+    /// How it compares with fio's.
+    pub support: OptionSupport,
+    /// The kind of target that it loads, and how; none of an engine that is not there.
+    pub loads: Option<(&'static Kind, &'static JobEngine)>,
 }
 
-const fn engine(name: &'static str, how: &'static str) -> Engine {
-    Engine { name, status: OptionStatus::Differs(how) }
+impl FioEngine {
+    /// It is there.
+    pub const fn is_there(&self) -> bool {
+        self.loads.is_some()
+    }
 }
 
-const fn no(name: &'static str, why: &'static str, instead: &'static str) -> Engine {
-    Engine { name, status: OptionStatus::Absent { why, instead } }
+const fn no(name: &'static str, why: &'static str, instead: &'static str) -> FioEngine {
+    FioEngine { name, support: OptionSupport::Absent { why, instead }, loads: None }
 }
 
-const BLOCKING: &str = "one operation at a time of each worker, with blocking calls";
 const NO_LIBRARY: &str = "its client library is not part of this program";
 const AS_FILES: &str = "mount it and use files, or use NFS or S3 where it speaks them";
 const NO_MOVES: &str = "data goes through buffers of the process";
 const NOT_LINUX: &str = "it belongs to another operating system";
 
-const ENGINES: &[Engine] = &[
-    engine("psync", BLOCKING),
-    engine("sync", BLOCKING),
-    engine("vsync", "one operation at a time; neighbours are not put together into one call"),
-    engine("pvsync", BLOCKING),
-    engine("pvsync2", BLOCKING),
-    engine("libaio", "io_uring, or threads where it is not allowed"),
-    Engine { name: "io_uring", status: OptionStatus::Same },
-    engine("posixaio", "io_uring, or threads where it is not allowed"),
-    engine(
-        "mmap",
-        "reads and writes instead of a mapping, so that errors and latency are those of operations",
-    ),
-    Engine { name: "null", status: OptionStatus::Same },
-    Engine {
-        name: "sim",
-        status: OptionStatus::Ours(
-            "a target inside the program on a clock of its own; sim_url says how it answers",
-        ),
-    },
-    engine("net", "TCP"),
-    engine("nfs", "our own client of NFSv3: several connections, several servers"),
-    engine("http", "S3 only, with any number of requests in flight"),
+const ABSENT: &[FioEngine] = &[
     no("netsplice", NO_MOVES, "ioengine=net"),
     no("splice", NO_MOVES, "ioengine=psync"),
     no("io_uring_cmd", "commands of NVMe are not passed through", "ioengine=io_uring on the block device"),
@@ -89,13 +76,25 @@ const ENGINES: &[Engine] = &[
     no("guasi", "fio has dropped it", "ioengine=libaio"),
 ];
 
-/// All engines.
-pub fn every_engine() -> impl Iterator<Item = &'static Engine> + Clone {
-    ENGINES.iter()
+/// All engines: first those that are there.
+pub fn every_engine() -> impl Iterator<Item = &'static FioEngine> + Clone {
+    static ALL: LazyLock<Vec<FioEngine>> = LazyLock::new(|| {
+        let there: Vec<FioEngine> = job_engines()
+            .map(|(kind, engine)| FioEngine {
+                name: engine.name,
+                support: engine.support,
+                loads: Some((kind, engine)),
+            })
+            .collect();
+        // What a protocol has is not absent.
+        let absent = ABSENT.iter().filter(|engine| there.iter().all(|other| other.name != engine.name));
+        there.iter().chain(absent).copied().collect()
+    });
+    ALL.iter()
 }
 
 /// The engine with this name. What stands behind a colon (`external:FILE`) is not part of it.
-pub fn find_engine(name: &str) -> Option<&'static Engine> {
+pub fn find_engine(name: &str) -> Option<&'static FioEngine> {
     let name = name.split(':').next().unwrap_or(name);
-    ENGINES.iter().find(|engine| engine.name == name)
+    every_engine().find(|engine| engine.name == name)
 }

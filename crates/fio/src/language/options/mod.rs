@@ -13,8 +13,10 @@ mod reports;
 mod table;
 mod verify;
 
-pub use engine_names::{Engine, every_engine, find_engine};
+pub use engine_names::{FioEngine, every_engine, find_engine};
+pub(crate) use engines::is_secret;
 pub use table::document;
+pub use targets::{OptionSupport, ValueKind};
 
 /// An option of fio, or of ours beyond fio.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +29,8 @@ pub struct FioOption {
     pub kind: ValueKind,
     /// Where it belongs.
     pub group: OptionGroup,
-    /// What it is here.
-    pub status: OptionStatus,
+    /// How it compares with fio's.
+    pub support: OptionSupport,
     /// Values with which an absent option asks for nothing, so that they are accepted.
     pub harmless: &'static [&'static str],
 }
@@ -57,66 +59,11 @@ pub enum Argument {
     Optional,
 }
 
-/// What an option's value is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ValueKind {
-    /// None is needed; `=1` and `=0` may stand.
-    Flag,
-    /// 0 or 1.
-    Bool,
-    /// A whole number with suffixes, within these limits.
-    Integer(i64, i64),
-    /// One to three whole numbers, for reads, writes and trims.
-    Integers(i64, i64),
-    /// A size in bytes, or a percentage.
-    Amount,
-    /// Two sizes with `-` between them, or one.
-    Range,
-    /// One to three ranges, for reads, writes and trims.
-    Ranges,
-    /// A length of time; a number without a unit is so many microseconds.
-    Time(u64),
-    /// Two lengths of time with `-` between them, or one.
-    TimeRange(u64),
-    /// One to three lengths of time.
-    Times(u64),
-    /// A number within these limits.
-    Float(f64, f64),
-    /// At most so many numbers within these limits, with colons between them.
-    Floats(usize, f64, f64),
-    /// One of these words, perhaps with more behind a colon.
-    Word(&'static [&'static str]),
-    /// Some of these words with commas between them, perhaps with more behind a colon.
-    Words(&'static [&'static str]),
-    /// Any text that is not empty.
-    Text,
-    /// Any text, or no value at all.
-    OptionalText,
-}
-
-/// What an option is here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptionStatus {
-    /// As in fio.
-    Same,
-    /// As in fio but for this.
-    Differs(&'static str),
-    /// Not there.
-    Absent {
-        /// Why.
-        why: &'static str,
-        /// The nearest that there is, or what to do.
-        instead: &'static str,
-    },
-    /// Not fio's, but ours; this is what it does.
-    Ours(&'static str),
-}
-
 /// The largest whole number that fio keeps in most options.
 const MOST: i64 = u32::MAX as i64;
 
 const fn same(name: &'static str, aliases: &'static [&'static str], kind: ValueKind) -> FioOption {
-    FioOption { name, aliases, kind, group: OptionGroup::Job, status: OptionStatus::Same, harmless: &[] }
+    FioOption { name, aliases, kind, group: OptionGroup::Job, support: OptionSupport::Same, harmless: &[] }
 }
 
 const fn differs(
@@ -125,15 +72,15 @@ const fn differs(
     kind: ValueKind,
     how: &'static str,
 ) -> FioOption {
-    FioOption { status: OptionStatus::Differs(how), ..same(name, aliases, kind) }
+    FioOption { support: OptionSupport::Differs(how), ..same(name, aliases, kind) }
 }
 
 const fn absent(name: &'static str, kind: ValueKind, why: &'static str, instead: &'static str) -> FioOption {
-    FioOption { status: OptionStatus::Absent { why, instead }, ..same(name, &[], kind) }
+    FioOption { support: OptionSupport::Absent { why, instead }, ..same(name, &[], kind) }
 }
 
 const fn ours(name: &'static str, kind: ValueKind, what: &'static str) -> FioOption {
-    FioOption { status: OptionStatus::Ours(what), ..same(name, &[], kind) }
+    FioOption { support: OptionSupport::Ours(what), ..same(name, &[], kind) }
 }
 
 impl FioOption {
@@ -171,7 +118,7 @@ pub fn chapters() -> impl Iterator<Item = (&'static str, &'static [FioOption])> 
         ("Files and sizes", files::OPTIONS),
         ("Pattern of I/O", pattern::OPTIONS),
         ("Blocks and buffers", blocks::OPTIONS),
-        ("Engines and their options", engines::OPTIONS),
+        ("Engines and their options", engines::options()),
         ("Queue, rate, latency", queue::OPTIONS),
         ("Replay, threads, synchronization", replay::OPTIONS),
         ("Verification", verify::OPTIONS),

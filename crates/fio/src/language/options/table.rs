@@ -2,28 +2,28 @@
 
 use std::fmt::Write;
 
-use super::{Argument, FioOption, OptionGroup, OptionStatus, chapters, every_engine};
+use super::{Argument, FioOption, OptionGroup, OptionSupport, chapters, every_engine};
 
 /// The text of `docs/fio-options.md`.
 pub fn document() -> String {
     let mut text = String::from(HEAD);
-    let count = |which: fn(&OptionStatus) -> bool| {
-        chapters().flat_map(|(_, options)| options).filter(|option| which(&option.status)).count()
+    let count = |which: fn(&OptionSupport) -> bool| {
+        chapters().flat_map(|(_, options)| options).filter(|option| which(&option.support)).count()
     };
     let _ = writeln!(
         text,
         "Of fio's options {} are as in fio, {} are as in fio with a difference that is stated, and {} are not there. {} \
          are ours.\n",
-        count(|status| *status == OptionStatus::Same),
-        count(|status| matches!(status, OptionStatus::Differs(_))),
-        count(|status| matches!(status, OptionStatus::Absent { .. })),
-        count(|status| matches!(status, OptionStatus::Ours(_))),
+        count(|status| *status == OptionSupport::Same),
+        count(|status| matches!(status, OptionSupport::Differs(_))),
+        count(|status| matches!(status, OptionSupport::Absent { .. })),
+        count(|status| matches!(status, OptionSupport::Ours(_))),
     );
     engines(&mut text);
     for (heading, options) in chapters() {
         let _ = writeln!(text, "## {heading}\n\n| Option | Here | |\n|---|---|---|");
         for option in options {
-            let (word, note) = status(&option.status);
+            let (word, note) = status(&option.support);
             let note = match option.harmless {
                 [] => note,
                 values => format!("{note} Accepted where it asks for nothing: {}.", codes(values)),
@@ -66,20 +66,20 @@ jobs on the command line (`--name=a --rw=read --bs=4k`). What differs in the lan
 fn engines(text: &mut String) {
     text.push_str("## What `ioengine` names\n\n| Engine | Here | |\n|---|---|---|\n");
     for engine in every_engine() {
-        let (word, note) = status(&engine.status);
+        let (word, note) = status(&engine.support);
         let _ = writeln!(text, "| `{}` | {word} | {note} |", engine.name);
     }
     text.push('\n');
 }
 
-fn status(status: &OptionStatus) -> (&'static str, String) {
+fn status(status: &OptionSupport) -> (&'static str, String) {
     match status {
-        OptionStatus::Same => ("same", String::new()),
-        OptionStatus::Differs(how) => ("differs", sentence(how)),
-        OptionStatus::Absent { why, instead } => {
+        OptionSupport::Same => ("same", String::new()),
+        OptionSupport::Differs(how) => ("differs", sentence(how)),
+        OptionSupport::Absent { why, instead } => {
             ("no", format!("{} Instead: {}", sentence(why), sentence_from(instead)))
         }
-        OptionStatus::Ours(what) => ("ours", sentence(what)),
+        OptionSupport::Ours(what) => ("ours", sentence(what)),
     }
 }
 

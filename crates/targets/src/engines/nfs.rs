@@ -1,11 +1,54 @@
-//! The targets of jobs whose engine has options of its own for them: `ioengine=nfs` and `ioengine=net`.
+//! `ioengine=nfs`: a URL in libnfs form becomes a target.
 
 use std::collections::BTreeMap;
 
 use experiment::nearest;
 
-/// A target's URL, and its options by name.
-pub type UrlAndOptions = (String, BTreeMap<String, String>);
+use super::ValueKind::{Integer, Text};
+use super::{EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, OptionSupport, refused};
+
+const NFS: &[&str] = &["nfs"];
+
+/// The engine for exports.
+pub const ENGINES: JobEngines = JobEngines {
+    engines: &[JobEngine {
+        queues: true,
+        ..JobEngine::new(
+            "nfs",
+            "nfs",
+            OptionSupport::Differs("our own client of NFSv3: several connections, several servers"),
+            target,
+        )
+    }],
+    options: &[
+        EngineOption::differs(
+            NFS,
+            "nfs_url",
+            Text,
+            "a URL in libnfs form, or several with commas between them, of which the clones use one each in turn",
+        ),
+        EngineOption::ours(
+            NFS,
+            "nfs_connections",
+            Integer(1, 4096),
+            "connections of each clone to the server of its URL; 1 unless given",
+        ),
+    ],
+};
+
+fn target(job: &dyn EngineJob) -> EngineTarget {
+    if job.operations().trims {
+        let correction = "use rw=write or rw=randwrite";
+        job.fault("rw", "ioengine=nfs has no trims".to_owned(), correction.to_owned());
+    }
+    // Several stand one behind the other, with commas or blanks between them.
+    let urls = job.text("nfs_url").unwrap_or("").split_whitespace().map(|url| url.trim_matches(','));
+    let urls: Vec<&str> = urls.filter(|url| !url.is_empty()).collect();
+    match nfs_target(&urls.join(","), job.number("nfs_connections")) {
+        Ok((url, options)) => EngineTarget { url, options, file_names: None },
+        Err(why) => refused(job, &[], "nfs_url", &why),
+    }
+}
 
 /// Options of libnfs that say how it works inside, and change nothing that is measured here.
 const WITHOUT_EFFECT: [&str; 6] =
@@ -38,7 +81,7 @@ const SAME: [(&str, &str); 5] = [
 ///
 /// # Errors
 /// One line: which part of which URL cannot be used, and what to write instead.
-pub fn nfs_target(nfs_url: &str, connections: Option<u64>) -> Result<UrlAndOptions, String> {
+fn nfs_target(nfs_url: &str, connections: Option<u64>) -> Result<(String, BTreeMap<String, String>), String> {
     let mut parts = Vec::new();
     for piece in nfs_url.split(',') {
         match parts.last_mut() {
@@ -169,80 +212,6 @@ fn port_of(name: &str, value: &str) -> Result<u16, String> {
     port.ok_or_else(|| format!("{name}: \"{value}\" is no port from 1 to 65535"))
 }
 
-/// The options of `ioengine=net`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NetOptions {
-    /// `hostname`.
-    pub hostname: Option<String>,
-    /// `port`.
-    pub port: Option<u64>,
-    /// `protocol`; tcp when absent.
-    pub protocol: Option<String>,
-    /// `listen`.
-    pub listen: bool,
-    /// `nodelay`.
-    pub nodelay: bool,
-    /// `window_size`, in bytes.
-    pub window_bytes: Option<u64>,
-    /// `mss`, in bytes.
-    pub mss: Option<u64>,
-    /// `pingpong`.
-    pub pingpong: bool,
-    /// `interface`.
-    pub interface: Option<String>,
-}
-
-/// The target of a job with `ioengine=net`: each worker has one connection, to a port of its own.
-///
-/// # Errors
-/// One line: which option cannot be used, and what to write instead.
-pub fn net_target(net: &NetOptions) -> Result<UrlAndOptions, String> {
-    let ipv6 = match net.protocol.as_deref() {
-        None | Some("tcp") => false,
-        Some("tcpv6") => true,
-        Some(other) => {
-            return Err(format!("protocol={other}: blocks go over TCP here; write protocol=tcp or tcpv6"));
-        }
-    };
-    if net.interface.is_some() {
-        return Err("interface: it is for UDP multicast, which is not there; take it out".to_owned());
-    }
-    let port = match net.port {
-        Some(port) if (1..=65535).contains(&port) => port,
-        Some(port) => return Err(format!("port={port}: write a port from 1 to 65535")),
-        None => return Err("port is missing: give the port on which the listener waits".to_owned()),
-    };
-    let host = match (&net.hostname, net.listen) {
-        (Some(_), true) => {
-            return Err(
-                "hostname: a listener waits on all addresses; take hostname out, or listen".to_owned()
-            );
-        }
-        (Some(host), false) if host.contains(':') => format!("[{host}]"),
-        (Some(host), false) => host.clone(),
-        (None, true) if ipv6 => "[::]".to_owned(),
-        (None, true) => "0.0.0.0".to_owned(),
-        (None, false) => {
-            return Err("hostname is missing: give the listener's, or write listen to be one".to_owned());
-        }
-    };
-    let mut options = BTreeMap::new();
-    let mut set = |name: &str, value: String| options.insert(name.to_owned(), value);
-    set("port_per_job", "true".to_owned());
-    set("nodelay", net.nodelay.to_string());
-    for (name, given) in [("listen", net.listen), ("ipv6", ipv6), ("pingpong", net.pingpong)] {
-        if given {
-            set(name, "true".to_owned());
-        }
-    }
-    for (name, given) in [("window_size", net.window_bytes), ("mss", net.mss)] {
-        if let Some(value) = given.filter(|value| *value > 0) {
-            set(name, value.to_string());
-        }
-    }
-    Ok((format!("tcp://{host}:{port}"), options))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,37 +265,5 @@ mod tests {
             assert!(error.contains(problem) && !error.contains('\n'), "{text}: {error}");
         }
         assert!(nfs_target("nfs://a/e", Some(0)).unwrap_err().contains("nfs_connections"));
-    }
-
-    #[test]
-    fn options_of_net_become_targets() {
-        let sender = NetOptions {
-            hostname: Some("::1".to_owned()),
-            port: Some(9000),
-            protocol: Some("tcpv6".to_owned()),
-            nodelay: true,
-            window_bytes: Some(65536),
-            ..NetOptions::default()
-        };
-        let options =
-            of(&[("ipv6", "true"), ("nodelay", "true"), ("port_per_job", "true"), ("window_size", "65536")]);
-        assert_eq!(net_target(&sender).unwrap(), ("tcp://[::1]:9000".to_owned(), options));
-        let listener = NetOptions { port: Some(9000), listen: true, ..NetOptions::default() };
-        let (url, options) = net_target(&listener).unwrap();
-        assert_eq!(
-            (url.as_str(), options.get("listen").map(String::as_str)),
-            ("tcp://0.0.0.0:9000", Some("true"))
-        );
-        for (net, problem) in [
-            (NetOptions { hostname: Some("h".to_owned()), ..listener.clone() }, "take hostname out"),
-            (NetOptions { listen: false, ..listener.clone() }, "hostname is missing"),
-            (NetOptions { port: None, ..listener.clone() }, "port is missing"),
-            (NetOptions { port: Some(70_000), ..listener.clone() }, "1 to 65535"),
-            (NetOptions { protocol: Some("udp".to_owned()), ..listener.clone() }, "tcp or tcpv6"),
-            (NetOptions { interface: Some("127.0.0.1".to_owned()), ..listener }, "multicast"),
-        ] {
-            let error = net_target(&net).unwrap_err();
-            assert!(error.contains(problem), "{error}");
-        }
     }
 }
