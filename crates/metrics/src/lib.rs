@@ -4,7 +4,9 @@
 
 mod histogram;
 mod kind;
+mod latency_summary;
 mod path;
+mod series_point;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -12,6 +14,8 @@ mod traits;
 
 pub use histogram::{Histogram, HistogramError};
 pub use kind::{ErrorKind, OpKind};
+pub use latency_summary::LatencySummary;
 pub use path::PathFacts;
+pub use series_point::SeriesPoint;
 pub use stats::{Interval, OpStats};
 pub use traits::{OpChange, OpDirection, OpExtent, OpShapes, OpSubject, OpTraits};

@@ -1,5 +1,8 @@
 //! What a worker counts for one kind of operation, and one interval of it.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -32,6 +35,12 @@ impl OpStats {
     /// All operations that ended in error.
     pub fn failed(&self) -> u64 {
         self.errors.iter().sum()
+    }
+
+    /// The kinds of error that occurred, and how often.
+    pub fn errors_by_kind(&self) -> BTreeMap<ErrorKind, u64> {
+        let kinds = ErrorKind::ALL.iter().map(|kind| (*kind, self.errors[*kind as usize]));
+        kinds.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Latency from the intended start.
@@ -142,6 +151,21 @@ impl Interval {
             }
         };
         &mut self.ops[at].1
+    }
+
+    /// All kinds of operations as one. A single one is lent as it is: histograms are large.
+    pub fn all_ops(&self) -> Cow<'_, OpStats> {
+        let mut used = self.ops.iter().map(|(_, stats)| stats).filter(|stats| !stats.is_empty());
+        match (used.next(), used.next()) {
+            (None, _) => Cow::Owned(OpStats::default()),
+            (Some(only), None) => Cow::Borrowed(only),
+            (Some(first), Some(second)) => {
+                let mut all = first.clone();
+                all.merge(second);
+                used.for_each(|stats| all.merge(stats));
+                Cow::Owned(all)
+            }
+        }
     }
 
     /// Adds another worker's counts for the same span.

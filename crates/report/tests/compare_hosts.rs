@@ -19,7 +19,7 @@ fn run(id: &str, figures: &[f64]) -> Document {
         .map(|(n, figure)| HostResult {
             name: format!("host{}", n + 1),
             index: n as u32,
-            total: store::OpResult { bytes_per_s: fixture::sure(*figure), ..total.clone() },
+            total: store::OpSummary { bytes_per_s: fixture::sure(*figure), ..total.clone() },
             ops: Vec::new(),
             started_ns: Some(0),
             clock: None,

@@ -181,7 +181,7 @@ fn a_cell_in_which_nothing_succeeded_has_no_latency() {
     let mut document = fixture::simple("aaaaaaaa", 1.0, 1);
     let view = &mut document.cells[0];
     let total = &mut view.record.result.as_mut().unwrap().total;
-    total.response = store::Latency::default();
+    total.response = store::LatencySummary::default();
     total.ok = 0;
     let page = html(&document);
     assert!(page.contains("<dt>median</dt><dd>–"));

@@ -1,25 +1,24 @@
 //! Gates: conditions on a cell's result that decide whether the run succeeds.
 
 use experiment::{Comparison, Gate, GateMetric};
+use stats::{OpFigures, WindowFigures};
 use store::GateResult;
 
-use super::figures::{Figure, Figures};
-
 /// What became of each gate of a cell.
-pub fn judge(gates: &[Gate], figures: &Figures) -> Vec<GateResult> {
+pub fn judge(gates: &[Gate], figures: &WindowFigures) -> Vec<GateResult> {
     gates.iter().map(|gate| judge_one(gate, of_op(gate, figures))).collect()
 }
 
 /// The figures that a gate is about; `None` when no such operation occurred.
-pub fn of_op<'a>(gate: &Gate, figures: &'a Figures) -> Option<&'a Figure> {
+pub fn of_op<'a>(gate: &Gate, figures: &'a WindowFigures) -> Option<&'a OpFigures> {
     match gate.op {
         None => Some(&figures.total),
-        Some(op) => figures.ops.iter().find(|candidate| candidate.result.op == Some(op)),
+        Some(op) => figures.ops.iter().find(|candidate| candidate.summary.op == Some(op)),
     }
 }
 
 /// Nothing was done is never good enough, whatever the condition, but for the count of errors.
-pub fn judge_one(gate: &Gate, figure: Option<&Figure>) -> GateResult {
+pub fn judge_one(gate: &Gate, figure: Option<&OpFigures>) -> GateResult {
     let measured = figure.and_then(|figure| value(gate.metric, figure));
     GateResult {
         text: gate.text.clone(),
@@ -30,8 +29,8 @@ pub fn judge_one(gate: &Gate, figure: Option<&Figure>) -> GateResult {
 }
 
 /// What a metric says of an operation; `None` when nothing was counted that could say it.
-fn value(metric: GateMetric, figure: &Figure) -> Option<f64> {
-    let op = &figure.result;
+fn value(metric: GateMetric, figure: &OpFigures) -> Option<f64> {
+    let op = &figure.summary;
     let latency = |nanos: f64| (op.response.count > 0).then_some(nanos);
     match metric {
         GateMetric::Bandwidth => (op.ok > 0).then_some(op.bytes_per_s.mean),
@@ -68,7 +67,7 @@ mod tests {
     #[test]
     fn each_metric_is_the_one_that_is_named() {
         let figure = figure(OpKind::Read);
-        let op = &figure.result;
+        let op = &figure.summary;
         for (metric, expected) in [
             (GateMetric::Bandwidth, op.bytes_per_s.mean),
             (GateMetric::Rate, op.ops_per_s.mean),
@@ -90,7 +89,7 @@ mod tests {
     fn what_never_happened_passes_no_gate() {
         let at_most = gate(GateMetric::Percentile(0.99), Comparison::AtMost, 1e9);
         assert!(!judge_one(&at_most, None).passed);
-        let nothing = crate::figures::Sums::default().finish(None).total;
+        let nothing = stats::WindowSums::default().finish(None).total;
         assert!(!judge_one(&at_most, Some(&nothing)).passed);
         assert!(!judge_one(&gate(GateMetric::Rate, Comparison::AtMost, 1e9), Some(&nothing)).passed);
         assert!(judge_one(&gate(GateMetric::Errors, Comparison::Equal, 0.0), Some(&nothing)).passed);

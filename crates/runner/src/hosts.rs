@@ -47,8 +47,8 @@ pub fn figures(
         Ok(HostResult {
             name: part.name.clone(),
             index: part.member as u32,
-            total: figures.total.result.clone(),
-            ops: figures.ops.iter().map(|figure| figure.result.clone()).collect(),
+            total: figures.total.summary.clone(),
+            ops: figures.ops.iter().map(|figure| figure.summary.clone()).collect(),
             started_ns: part.started_ns.map(|at| i64::try_from(at - first).unwrap_or(i64::MAX)),
             clock: clocks.get(part.member).copied().flatten().map(clock),
             lost: part

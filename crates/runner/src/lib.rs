@@ -19,7 +19,6 @@ mod disks;
 pub mod events;
 mod execute;
 mod facts;
-pub mod figures;
 mod fill;
 mod fleet_alone;
 mod fleet_start;

@@ -38,7 +38,7 @@ fn of_host(sample: &HostSample) -> Vec<Limit> {
 
 /// What the operations themselves tell.
 fn of_operations(interval: &Interval, lanes: u64) -> Vec<Limit> {
-    let Some(all) = crate::figures::together(interval) else { return Vec::new() };
+    let all = interval.all_ops();
     let mut limits = Vec::new();
     let ended = all.ok + all.failed();
     if all.failed() > 0 {

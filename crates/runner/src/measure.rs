@@ -7,13 +7,12 @@ use experiment::{Arrivals, Cell, ErrorPolicy, Reporting, SteadyRule};
 use fleet::probe::{CoreLoad, core_loads};
 use fleet::{CrewResult, Measurement, PartResult, StageTask};
 use host::load;
-use stats::{Decision, Floors, Monitor, SteadyOutcome};
+use stats::{Decision, Floors, Monitor, SteadyOutcome, WindowFigures};
 use store::{HostResult, OpenLoop, StageRecord};
 
 use super::cell_group::{CellGroup, StartSlot};
 use super::context::{Context, Fault, Order};
 use super::data_sets::Ready;
-use super::figures::Figures;
 use super::hosts;
 use super::job;
 use super::limits;
@@ -38,7 +37,7 @@ pub struct Measured {
     /// What the rule says.
     pub steady: SteadyOutcome,
     /// What is reported.
-    pub figures: Figures,
+    pub figures: WindowFigures,
     /// Of which stretch.
     pub window: Span,
     /// The cores of this host meanwhile; empty on a virtual clock, and when others measured.

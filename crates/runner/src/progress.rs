@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use metrics::{Interval, OpKind};
+use metrics::{Interval, SeriesPoint};
 use stats::Criterion;
 use store::State;
 
@@ -52,7 +52,7 @@ pub struct RunProgress {
     /// The last intervals of the stage, thinned out; of all cells under way together.
     pub history: History,
     /// The operations in the last interval.
-    pub ops: Vec<OpLine>,
+    pub ops: Vec<SeriesPoint>,
     /// Operations that failed since the cell began.
     pub failed: u64,
     /// How far the measurement is, in the rule's terms.
@@ -113,31 +113,6 @@ pub struct Stage {
     pub bytes: u64,
 }
 
-/// One kind of operation in the last interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OpLine {
-    /// Which.
-    pub kind: OpKind,
-    /// A second.
-    pub ops_per_s: f64,
-    /// A second.
-    pub bytes_per_s: f64,
-    /// Response times in nanoseconds.
-    pub p50_ns: u64,
-    /// As above.
-    pub p99_ns: u64,
-    /// As above.
-    pub max_ns: u64,
-    /// Failed in the interval.
-    pub failed: u64,
-}
-
-impl OpLine {
-    fn nothing(kind: OpKind) -> Self {
-        OpLine { kind, ops_per_s: 0.0, bytes_per_s: 0.0, p50_ns: 0, p99_ns: 0, max_ns: 0, failed: 0 }
-    }
-}
-
 /// The rule's view of the measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Steady {
@@ -160,32 +135,17 @@ pub struct Limit {
     pub text: String,
 }
 
-/// A moment of the past.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Point {
-    /// Seconds since the stage began.
-    pub at_s: f64,
-    /// All operations a second.
-    pub ops_per_s: f64,
-    /// All bytes a second.
-    pub bytes_per_s: f64,
-    /// Response times over all kinds, in nanoseconds.
-    pub p50_ns: f64,
-    /// As above.
-    pub p99_ns: f64,
-}
-
 /// Points of a stage, as many as can be shown.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    points: Vec<Point>,
+    points: Vec<SeriesPoint>,
     /// Every how many intervals a point is kept, less one.
     skip: u32,
     skipped: u32,
 }
 
 impl History {
-    fn push(&mut self, point: Point) {
+    fn push(&mut self, point: SeriesPoint) {
         if self.skipped < self.skip {
             self.skipped += 1;
             return;
@@ -203,7 +163,7 @@ impl History {
     }
 
     /// The points, oldest first.
-    pub fn points(&self) -> &[Point] {
+    pub fn points(&self) -> &[SeriesPoint] {
         &self.points
     }
 }
@@ -298,40 +258,26 @@ impl RunProgress {
 
     /// What all cells under way did in their last intervals, together.
     fn show(&mut self) {
-        let (mut all, mut lines) = (metrics::OpStats::default(), Vec::<(OpLine, metrics::OpStats)>::new());
-        let (mut ops_per_s, mut bytes_per_s) = (0.0, 0.0);
-        for interval in self.running.iter().filter_map(|running| running.last.as_deref()) {
-            let seconds = interval.length_ns as f64 / 1e9;
-            ops_per_s += interval.ok() as f64 / seconds;
-            bytes_per_s += interval.bytes() as f64 / seconds;
+        let mut lasts = self.running.iter().filter_map(|running| running.last.as_deref()).peekable();
+        let Interval { index, start_ns, length_ns, .. } =
+            *lasts.peek().copied().unwrap_or(&Interval::default());
+        let mut sum = Interval { index, start_ns, length_ns, ops: Vec::new() };
+        for interval in lasts {
+            // Rates add up: what a shorter interval counted is made that of one as long as the leader's.
+            let scaled = |count: u64| match interval.length_ns == length_ns {
+                true => count,
+                false => (count as f64 * length_ns as f64 / interval.length_ns as f64) as u64,
+            };
             for (kind, stats) in interval.ops.iter().filter(|(_, stats)| !stats.is_empty()) {
+                let all = sum.op_mut(*kind);
+                let (ok, bytes) = (all.ok + scaled(stats.ok), all.bytes.saturating_add(scaled(stats.bytes)));
                 all.merge(stats);
-                let at = lines.iter().position(|(line, _)| line.kind == *kind).unwrap_or_else(|| {
-                    lines.push((OpLine::nothing(*kind), metrics::OpStats::default()));
-                    lines.len() - 1
-                });
-                let (line, sum) = &mut lines[at];
-                line.ops_per_s += stats.ok as f64 / seconds;
-                line.bytes_per_s += stats.bytes as f64 / seconds;
-                line.failed += stats.failed();
-                sum.merge(stats);
+                (all.ok, all.bytes) = (ok, bytes);
             }
         }
-        self.history.push(Point {
-            at_s: self.stage.seen_s,
-            ops_per_s,
-            bytes_per_s,
-            p50_ns: all.response().quantile_ns(0.50) as f64,
-            p99_ns: all.response().quantile_ns(0.99) as f64,
-        });
-        let lines = lines.into_iter().map(|(line, stats)| OpLine {
-            p50_ns: stats.response().quantile_ns(0.50),
-            p99_ns: stats.response().quantile_ns(0.99),
-            max_ns: stats.response().max_ns(),
-            ..line
-        });
-        self.ops = lines.collect();
-        self.ops.sort_by_key(|op| op.kind);
+        self.history.push(SeriesPoint::of(&sum, None, &sum.all_ops()));
+        sum.ops.sort_by_key(|(kind, _)| *kind);
+        self.ops = sum.ops.iter().map(|(kind, stats)| SeriesPoint::of(&sum, Some(*kind), stats)).collect();
     }
 
     /// Something was said.
@@ -343,7 +289,7 @@ impl RunProgress {
     }
 
     /// The last moment of the stage.
-    pub fn now(&self) -> Option<Point> {
+    pub fn now(&self) -> Option<SeriesPoint> {
         self.history.points().last().copied()
     }
 
@@ -382,6 +328,8 @@ impl RunProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use metrics::OpKind;
+
     use crate::test_support::{cell, interval};
 
     #[test]
@@ -393,8 +341,8 @@ mod tests {
         }
         let points = model.history.points();
         assert!(points.len() <= MOST_POINTS && points.len() > MOST_POINTS / 4, "{}", points.len());
-        assert_eq!(points[0].at_s, 1.0);
-        assert!(points.last().unwrap().at_s > 9_900.0);
+        assert_eq!(points[0].end_s(), 1.0);
+        assert!(points.last().unwrap().end_s() > 9_900.0);
         assert_eq!(model.stage.bytes, 3 * 4096 * 10_000);
     }
 
@@ -428,7 +376,7 @@ mod tests {
         model.begin_stage(Some(1), stage("warm-up"));
         model.interval(1, &interval(0, &[(OpKind::Write, 7, 4096, 1000)]));
         model.interval(0, &interval(0, &[(OpKind::Read, 3, 4096, 1000)]));
-        assert_eq!((model.now().unwrap().ops_per_s, model.ops.len()), (10.0, 2));
+        assert_eq!((model.now().unwrap().ops_per_s(), model.ops.len()), (10.0, 2));
         assert_eq!((model.stage.name.as_str(), model.stage.bytes), ("measure", 3 * 4096));
         model.end_cell(0, State::Finished, String::new(), 10);
         assert_eq!((model.stage.name.as_str(), model.current), ("warm-up", 1));

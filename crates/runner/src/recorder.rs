@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 use metrics::Interval;
-use stats::{SteadyOutcome, Window};
+use stats::{SteadyOutcome, Window, WindowFigures, WindowSums};
 use store::{CellRecord, Event, HOSTS_KEPT, HostRecord, Store, StoreError, Writer};
 
-use super::figures::{Figures, Sums};
 use crate::timestamp::now;
 
 /// Writes one run's results. The first failure to write is kept: nothing more is measured then.
@@ -82,8 +81,8 @@ impl Recorder {
         host: &str,
         window: Window,
         total: &Interval,
-    ) -> Result<Figures, StoreError> {
-        let mut sums = Sums::default();
+    ) -> Result<WindowFigures, StoreError> {
+        let mut sums = WindowSums::default();
         if !self.each_host {
             sums.add(total);
             return Ok(sums.finish(None));
@@ -149,9 +148,9 @@ impl Recorder {
         trial: u32,
         window: Window,
         steady: Option<&SteadyOutcome>,
-    ) -> Result<(Figures, Span), StoreError> {
+    ) -> Result<(WindowFigures, Span), StoreError> {
         self.writer.flush()?;
-        let mut sums = Sums::default();
+        let mut sums = WindowSums::default();
         let mut span: Option<Span> = None;
         for interval in
             self.store.intervals(&self.run, cell, crate::stages::MEASURE, trial, window.first..window.end)?

@@ -176,7 +176,7 @@ impl Trials<'_> {
         let goal_holds =
             self.goal.is_none_or(|goal| gates::judge_one(goal, gates::of_op(goal, &measured.figures)).passed);
         let kept = offered == 0.0 || keeps(&measured, offered);
-        let total = &measured.figures.total.result;
+        let total = &measured.figures.total.summary;
         let point = StudyPoint {
             offered_ops_per_s: offered,
             ops_per_s: total.ops_per_s.mean,
@@ -195,7 +195,7 @@ impl Trials<'_> {
         let better = self.best.as_ref().is_none_or(|(best, best_holds)| match (holds, *best_holds) {
             (true, false) => true,
             (false, true) => false,
-            _ => point.ops_per_s > best.figures.total.result.ops_per_s.mean,
+            _ => point.ops_per_s > best.figures.total.summary.ops_per_s.mean,
         });
         if better {
             self.best = Some((measured, holds));

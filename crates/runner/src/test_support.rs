@@ -1,9 +1,9 @@
 //! Values for tests, here and in crates that show runs.
 
 use metrics::{Interval, OpKind};
+use stats::{OpFigures, WindowSums};
 use store::State;
 
-use crate::figures::{Figure, Sums};
 use crate::progress::CellLine;
 
 /// An interval of a second with `count` operations of each kind, each of `bytes` and `latency_ns`.
@@ -25,8 +25,8 @@ pub fn interval(index: u32, kinds: &[(OpKind, u64, u64, u64)]) -> Interval {
 }
 
 /// A figure with different values everywhere.
-pub fn figure(kind: OpKind) -> Figure {
-    let mut sums = Sums::default();
+pub fn figure(kind: OpKind) -> OpFigures {
+    let mut sums = WindowSums::default();
     let mut first = interval(0, &[(kind, 100, 4096, 1_000_000), (kind, 0, 0, 0)]);
     let stats = first.op_mut(kind);
     stats.ok += 100;

@@ -64,10 +64,9 @@ pub(crate) struct Counts {
     pub waited: Vec<f64>,
 }
 
-/// Percentiles of one kind of operation on a grid of their own.
-#[derive(Clone, Debug)]
+/// Percentiles of one kind of operation, or of all together, on a grid of their own.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Latencies {
-    pub kind: OpKind,
     pub grid: Grid,
     pub p50: Vec<f64>,
     pub p99: Vec<f64>,
@@ -84,7 +83,7 @@ pub(crate) struct History {
     /// Length of each point in seconds.
     pub seconds: Vec<f64>,
     pub counts: Vec<Counts>,
-    pub latencies: Vec<Latencies>,
+    pub latencies: Vec<(OpKind, Latencies)>,
     pub elapsed_s: f64,
     pub bytes: u64,
     /// Points of the grid were merged to bound memory.
@@ -165,14 +164,14 @@ impl History {
             if response.count() == 0 {
                 continue;
             }
-            let at = match self.latencies.iter().position(|l| l.kind == *kind) {
+            let at = match self.latencies.iter().position(|(known, _)| known == kind) {
                 Some(at) => at,
                 None => {
-                    self.latencies.push(Latencies::new(*kind));
+                    self.latencies.push((*kind, Latencies::default()));
                     self.latencies.len() - 1
                 }
             };
-            self.latencies[at].push(interval.index, response);
+            self.latencies[at].1.push(interval.index, response);
         }
     }
 
@@ -189,20 +188,11 @@ impl History {
 }
 
 impl Latencies {
-    fn new(kind: OpKind) -> Self {
-        let pending = Box::new(Histogram::new());
-        Self {
-            kind,
-            grid: Grid::default(),
-            p50: Vec::new(),
-            p99: Vec::new(),
-            merged: false,
-            pending,
-            pending_from: None,
+    /// Takes the response times of the next interval.
+    pub(crate) fn push(&mut self, index: u32, response: &Histogram) {
+        if response.count() == 0 {
+            return;
         }
-    }
-
-    fn push(&mut self, index: u32, response: &Histogram) {
         if self.pending_from.is_none() && response.count() >= ENOUGH {
             self.point(index, index + 1, response.quantile_ns(0.5), response.quantile_ns(0.99));
             return;

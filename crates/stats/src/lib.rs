@@ -18,6 +18,7 @@ mod monitor;
 mod mser;
 mod network;
 mod numbers;
+mod op_summary;
 mod outcome;
 mod rule;
 mod scale;
@@ -26,6 +27,7 @@ mod shape;
 #[cfg(test)]
 mod simulation;
 pub mod storperf;
+mod window_sums;
 
 pub use bootstrap::percentile;
 pub use calibration::*;
@@ -33,5 +35,7 @@ pub use compare::*;
 pub use estimate::estimate;
 pub use monitor::*;
 pub use network::*;
+pub use op_summary::OpSummary;
 pub use outcome::*;
 pub use scale::*;
+pub use window_sums::{OpFigures, WindowFigures, WindowSums};

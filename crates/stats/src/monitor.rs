@@ -148,11 +148,8 @@ impl Monitor {
                 "more than {LONGEST} intervals: each point of the series is the mean of {spans}"
             ));
         }
-        for latencies in self.history.latencies.iter().filter(|l| l.merged) {
-            notes.push(format!(
-                "{}: intervals were merged to have enough latencies for a percentile",
-                latencies.kind
-            ));
+        for (kind, _) in self.history.latencies.iter().filter(|(_, latencies)| latencies.merged) {
+            notes.push(format!("{kind}: intervals were merged to have enough latencies for a percentile"));
         }
         SteadyOutcome {
             rule: self.rule.name().to_owned(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use metrics::OpKind;
 
-use crate::history::{Counts, Grid, History};
+use crate::history::{Counts, Grid, History, Latencies};
 use crate::{Measure, Window};
 
 /// An operation that makes up less than this share of operations and of bytes is not judged.
@@ -55,6 +55,18 @@ pub(crate) fn name(op: Option<OpKind>, measure: Measure) -> String {
     op.map_or_else(|| measure.to_owned(), |op| format!("{op} {measure}"))
 }
 
+impl Latencies {
+    /// p99, which may be judged, and p50, which is not.
+    pub(crate) fn series(&self, op: Option<OpKind>, judged: bool) -> [Series<'_>; 2] {
+        [(Measure::P99Ns, &self.p99, judged), (Measure::P50Ns, &self.p50, false)].map(
+            |(measure, values, judged)| {
+                let values = Cow::Borrowed(values.as_slice());
+                Series { op, measure, values, grid: &self.grid, judged }
+            },
+        )
+    }
+}
+
 impl History {
     /// Whether an operation is common enough to be judged.
     pub(crate) fn is_common(&self, counts: &Counts) -> bool {
@@ -96,14 +108,9 @@ impl History {
     /// p99 and p50 of each operation; the only one stands for all together too.
     pub(crate) fn percentiles(&self) -> Vec<Series<'_>> {
         let mut out = Vec::new();
-        for latencies in &self.latencies {
-            let judged = self.counts.iter().any(|c| c.kind == latencies.kind && self.judges_p99(c));
-            for (measure, values, judged) in
-                [(Measure::P99Ns, &latencies.p99, judged), (Measure::P50Ns, &latencies.p50, false)]
-            {
-                let values = Cow::Borrowed(values.as_slice());
-                let series =
-                    Series { op: Some(latencies.kind), measure, values, grid: &latencies.grid, judged };
+        for (kind, latencies) in &self.latencies {
+            let judged = self.counts.iter().any(|c| c.kind == *kind && self.judges_p99(c));
+            for series in latencies.series(Some(*kind), judged) {
                 if self.latencies.len() == 1 {
                     out.push(Series { op: None, judged: false, ..series.clone() });
                 }

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
-use stats::NetworkMatrix;
+use stats::{NetworkMatrix, OpSummary};
 
 use crate::error::StoreError;
-use crate::record::{CellRecord, OpResult, RunRecord};
+use crate::record::{CellRecord, RunRecord};
 use crate::store::{Store, time};
 
 /// The longest name of a baseline, in bytes.
@@ -60,7 +60,7 @@ pub struct BaselineCell {
     /// The target's URL.
     pub target: String,
     /// All operations of all hosts.
-    pub total: OpResult,
+    pub total: OpSummary,
     /// Those of each host of a fleet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<BaselineHost>,
@@ -72,7 +72,7 @@ pub struct BaselineHost {
     /// The host.
     pub name: String,
     /// All of its operations.
-    pub total: OpResult,
+    pub total: OpSummary,
 }
 
 impl Baseline {

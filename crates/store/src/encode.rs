@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use metrics::{ErrorKind, Histogram, HistogramError, Interval, OpKind, OpStats};
+use metrics::{ErrorKind, Histogram, HistogramError, Interval, OpKind, OpStats, SeriesPoint};
 
 /// First word of the compressed form: its number, and that counts are packed (`0x10`).
 const COMPRESSED: u32 = 0x1c84_9304 | 0x10;
@@ -38,27 +38,18 @@ pub fn unpack_histogram(bytes: &[u8]) -> Result<Histogram, HistogramError> {
     if bytes.is_empty() { Ok(Histogram::new()) } else { Histogram::from_bytes(bytes) }
 }
 
-/// One interval as it is written.
-pub(crate) struct Encoded {
+/// One interval as it is kept.
+pub(crate) struct StoredInterval {
     pub index: u32,
     pub start_ns: u64,
     pub length_ns: u64,
-    pub ops: Vec<EncodedOp>,
+    pub ops: Vec<StoredOp>,
 }
 
-/// One operation of it.
-pub(crate) struct EncodedOp {
-    pub op: OpKind,
-    pub ok: u64,
-    pub failed: u64,
-    pub bytes: u64,
-    pub rpcs: u64,
-    pub retries: u64,
-    pub mean_ns: f64,
-    pub p50_ns: u64,
-    pub p99_ns: u64,
-    pub p999_ns: u64,
-    pub max_ns: u64,
+/// One operation of it: its figures, and its histograms as they are kept.
+#[derive(Debug)]
+pub(crate) struct StoredOp {
+    pub point: SeriesPoint,
     /// A JSON object of the kinds that occurred.
     pub errors: Option<String>,
     /// `None` when nothing was counted.
@@ -67,53 +58,53 @@ pub(crate) struct EncodedOp {
     pub response: Option<Vec<u8>>,
 }
 
-impl Encoded {
+impl StoredInterval {
     pub(crate) fn new(interval: &Interval) -> Self {
         Self {
             index: interval.index,
             start_ns: interval.start_ns,
             length_ns: interval.length_ns,
-            ops: interval.ops.iter().map(|(op, stats)| EncodedOp::new(*op, stats)).collect(),
+            ops: interval.ops.iter().map(|(op, stats)| StoredOp::new(interval, *op, stats)).collect(),
         }
     }
 }
 
-impl EncodedOp {
-    fn new(op: OpKind, stats: &OpStats) -> Self {
-        let response = stats.response();
+impl StoredOp {
+    fn new(interval: &Interval, op: OpKind, stats: &OpStats) -> Self {
         let pack = |histogram: &Histogram| {
             if histogram.count() == 0 { Vec::new() } else { pack_histogram(histogram) }
         };
         Self {
-            op,
-            ok: stats.ok,
-            failed: stats.failed(),
-            bytes: stats.bytes,
-            rpcs: stats.rpcs,
-            retries: stats.retries,
-            mean_ns: response.mean_ns(),
-            p50_ns: response.quantile_ns(0.5),
-            p99_ns: response.quantile_ns(0.99),
-            p999_ns: response.quantile_ns(0.999),
-            max_ns: response.max_ns(),
-            errors: (stats.failed() > 0).then(|| errors_as_json(&stats.errors)),
+            point: SeriesPoint::of(interval, Some(op), stats),
+            errors: (stats.failed() > 0).then(|| {
+                serde_json::to_string(&stats.errors_by_kind()).expect("names and numbers are always JSON")
+            }),
             service: Some(pack(&stats.service)).filter(|bytes| !bytes.is_empty()),
             response: stats.response.as_deref().map(pack),
         }
     }
+
+    /// The operation with its histograms; `None` in an interval in which nothing was counted at all.
+    ///
+    /// # Errors
+    /// What is kept is damaged.
+    pub(crate) fn unpack(self) -> Result<Option<(OpKind, OpStats)>, String> {
+        let Some(op) = self.point.op else { return Ok(None) };
+        let histogram = |bytes: &[u8]| unpack_histogram(bytes).map_err(|error| error.to_string());
+        let stats = OpStats {
+            ok: self.point.ok,
+            errors: errors_from_json(self.errors.as_deref()).map_err(|error| error.to_string())?,
+            bytes: self.point.bytes,
+            rpcs: self.point.rpcs,
+            retries: self.point.retries,
+            service: histogram(self.service.as_deref().unwrap_or_default())?,
+            response: self.response.as_deref().map(histogram).transpose()?.map(Box::new),
+        };
+        Ok(Some((op, stats)))
+    }
 }
 
-fn errors_as_json(errors: &[u64; ErrorKind::COUNT]) -> String {
-    let occurred: BTreeMap<ErrorKind, u64> = ErrorKind::ALL
-        .iter()
-        .copied()
-        .filter(|kind| errors[*kind as usize] > 0)
-        .map(|kind| (kind, errors[kind as usize]))
-        .collect();
-    serde_json::to_string(&occurred).expect("names and numbers are always JSON")
-}
-
-pub(crate) fn errors_from_json(text: Option<&str>) -> Result<[u64; ErrorKind::COUNT], serde_json::Error> {
+fn errors_from_json(text: Option<&str>) -> Result<[u64; ErrorKind::COUNT], serde_json::Error> {
     let mut errors = [0; ErrorKind::COUNT];
     if let Some(text) = text {
         for (kind, count) in serde_json::from_str::<BTreeMap<ErrorKind, u64>>(text)? {

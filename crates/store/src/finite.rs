@@ -1,8 +1,9 @@
 //! Results hold numbers that JSON can say: a quotient that went wrong must not make a result unreadable.
 
-use stats::Estimate;
+use metrics::LatencySummary;
+use stats::{Estimate, OpSummary};
 
-use crate::record::{CellResult, Latency, OpResult};
+use crate::record::CellResult;
 
 /// The result with every number finite: what is not a number becomes 0, what is too large the largest number.
 pub(crate) fn finite(result: &CellResult) -> CellResult {
@@ -75,7 +76,7 @@ pub(crate) fn finite(result: &CellResult) -> CellResult {
     result
 }
 
-fn op(op: &mut OpResult) {
+fn op(op: &mut OpSummary) {
     estimate(&mut op.bytes_per_s);
     estimate(&mut op.ops_per_s);
     estimate(&mut op.p99_ns);
@@ -83,7 +84,7 @@ fn op(op: &mut OpResult) {
     latency(&mut op.response);
 }
 
-fn latency(latency: &mut Latency) {
+fn latency(latency: &mut LatencySummary) {
     number(&mut latency.mean_ns);
 }
 

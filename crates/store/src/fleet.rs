@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use metrics::PathFacts;
 use serde::{Deserialize, Serialize};
-use stats::Measure;
+use stats::{Measure, OpSummary};
 
-use crate::record::{Environment, OpResult};
+use crate::record::Environment;
 
 /// Intervals of single hosts are kept for fleets of so many; of a larger one only those of all together, and each
 /// host's sums over its whole measurement.
@@ -30,9 +30,9 @@ pub struct HostResult {
     /// Its place in the fleet, from 0.
     pub index: u32,
     /// All of its operations together.
-    pub total: OpResult,
+    pub total: OpSummary,
     /// Each kind.
-    pub ops: Vec<OpResult>,
+    pub ops: Vec<OpSummary>,
     /// When its first worker started, in nanoseconds after the common start; negative when it was early. `None` when it
     /// never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

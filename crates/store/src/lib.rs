@@ -52,7 +52,7 @@ pub use encode::{pack_histogram, unpack_histogram};
 pub use error::StoreError;
 pub use file::default_path;
 pub use fleet::{FleetFigures, HOSTS_KEPT, HostClock, HostRecord, HostResult, HostSpread, LostHost};
-pub use read::{Intervals, Series, SeriesPoint};
+pub use read::{Intervals, Series};
 pub use record::*;
 pub use samples::{SAMPLES_KEPT, Sample};
 pub use schema::VERSION;
@@ -60,3 +60,7 @@ pub use stages::StageKey;
 pub use store::Store;
 pub use summary::RunSummary;
 pub use writer::{SYNC_EVERY, Writer};
+
+// What records are made of.
+pub use metrics::{LatencySummary, SeriesPoint};
+pub use stats::OpSummary;

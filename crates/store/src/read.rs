@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use metrics::{Interval, OpKind, OpStats};
+use metrics::{Interval, SeriesPoint};
 use rusqlite::{Row, params};
 
-use crate::encode::{errors_from_json, op_of, unpack_histogram, unsigned};
+use crate::encode::{StoredOp, op_of, unsigned};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -22,55 +22,13 @@ const PAGE_WITHOUT_HISTOGRAMS: u32 = 1024;
 /// The intervals of one stage in order; see [`Store::intervals`].
 #[derive(Debug)]
 pub struct Intervals<'a> {
-    pages: Pages<'a, Packed>,
+    pages: Pages<'a, StoredOp>,
 }
 
 /// The counters of one stage in order; see [`Store::series`].
 #[derive(Debug)]
 pub struct Series<'a> {
     pages: Pages<'a, SeriesPoint>,
-}
-
-/// One operation in one interval, without histograms.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SeriesPoint {
-    /// Number of the interval in its stage.
-    pub interval: u32,
-    /// Start, in nanoseconds since the measured window began.
-    pub start_ns: u64,
-    /// Length in nanoseconds.
-    pub length_ns: u64,
-    /// The operation; `None` in an interval in which nothing was counted at all.
-    pub op: Option<OpKind>,
-    /// Operations that ended well.
-    pub ok: u64,
-    /// Operations that failed.
-    pub failed: u64,
-    /// Payload bytes acknowledged.
-    pub bytes: u64,
-    /// Protocol messages.
-    pub rpcs: u64,
-    /// Messages sent again.
-    pub retries: u64,
-    /// Mean response time in nanoseconds.
-    pub mean_ns: f64,
-    /// Median response time in nanoseconds.
-    pub p50_ns: u64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// 99.9th percentile.
-    pub p999_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-}
-
-/// A row with its histograms as they are kept.
-#[derive(Debug)]
-struct Packed {
-    point: SeriesPoint,
-    errors: Option<String>,
-    service: Option<Vec<u8>>,
-    response: Option<Vec<u8>>,
 }
 
 impl Store {
@@ -244,13 +202,13 @@ impl Iterator for Intervals<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let fetched = self.pages.fetch(PAGE, ", o.errors, o.service, o.response", |row| {
-            let packed = Packed {
+            let stored = StoredOp {
                 point: point(row)?,
                 errors: row.get(14)?,
                 service: row.get(15)?,
                 response: row.get(16)?,
             };
-            Ok((packed.point.interval, packed))
+            Ok((stored.point.interval, stored))
         });
         if let Err(error) = fetched {
             return self.pages.fail(error);
@@ -264,9 +222,9 @@ impl Iterator for Intervals<'_> {
             ops: Vec::new(),
         };
         let mut row = Some(first);
-        while let Some(packed) = row {
-            match packed.unpack() {
-                Ok(unpacked) => interval.ops.extend(unpacked),
+        while let Some(stored) = row {
+            match stored.unpack() {
+                Ok(unstored) => interval.ops.extend(unstored),
                 Err(why) => {
                     let error =
                         StoreError::damaged(&self.pages.store.path, format!("interval {index}: {why}"));
@@ -286,23 +244,6 @@ impl<T> Pages<'_, T> {
         self.page.clear();
         self.next = self.end;
         Some(Err(error))
-    }
-}
-
-impl Packed {
-    fn unpack(self) -> Result<Option<(OpKind, OpStats)>, String> {
-        let Some(op) = self.point.op else { return Ok(None) };
-        let histogram = |bytes: &[u8]| unpack_histogram(bytes).map_err(|error| error.to_string());
-        let stats = OpStats {
-            ok: self.point.ok,
-            errors: errors_from_json(self.errors.as_deref()).map_err(|error| error.to_string())?,
-            bytes: self.point.bytes,
-            rpcs: self.point.rpcs,
-            retries: self.point.retries,
-            service: histogram(self.service.as_deref().unwrap_or_default())?,
-            response: self.response.as_deref().map(histogram).transpose()?.map(Box::new),
-        };
-        Ok(Some((op, stats)))
     }
 }
 

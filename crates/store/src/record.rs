@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use experiment::Plan;
 use jiff::Timestamp;
-use metrics::{ErrorKind, Histogram, OpKind, PathFacts};
+use metrics::{ErrorKind, LatencySummary, PathFacts};
 use serde::{Deserialize, Serialize};
-use stats::{Estimate, SteadyOutcome};
+use stats::{OpSummary, SteadyOutcome};
 
 use crate::fleet::{FleetFigures, HostRecord, HostResult};
 
@@ -86,9 +86,9 @@ pub struct CellResult {
     /// The rule's decision.
     pub steady: SteadyOutcome,
     /// All operations together.
-    pub total: OpResult,
+    pub total: OpSummary,
     /// Each operation.
-    pub ops: Vec<OpResult>,
+    pub ops: Vec<OpSummary>,
     /// With a rate: how the schedule was kept.
     pub open_loop: Option<OpenLoop>,
     /// The stages, in order.
@@ -123,78 +123,6 @@ pub struct CellResult {
     /// What held it back, on what evidence, and what to try next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<stats::limit::Finding>>,
-}
-
-/// One kind of operation, or all together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OpResult {
-    /// The operation; `None` is all together.
-    pub op: Option<OpKind>,
-    /// Operations that ended well.
-    pub ok: u64,
-    /// Operations that failed.
-    pub failed: u64,
-    /// The failed ones by kind.
-    pub errors: BTreeMap<ErrorKind, u64>,
-    /// Payload bytes acknowledged.
-    pub bytes: u64,
-    /// Protocol messages, retries included.
-    pub rpcs: u64,
-    /// Messages sent again.
-    pub retries: u64,
-    /// Bytes a second.
-    pub bytes_per_s: Estimate,
-    /// Successful operations a second.
-    pub ops_per_s: Estimate,
-    /// From the actual start.
-    pub service: Latency,
-    /// From the intended start; in a closed loop the same.
-    pub response: Latency,
-    /// 99th percentile of the response time with its interval, in nanoseconds.
-    pub p99_ns: Estimate,
-}
-
-/// Percentiles of a latency, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Latency {
-    /// How many were counted.
-    pub count: u64,
-    /// The shortest.
-    pub min_ns: u64,
-    /// The mean.
-    pub mean_ns: f64,
-    /// Median.
-    pub p50_ns: u64,
-    /// 90th percentile.
-    pub p90_ns: u64,
-    /// 95th percentile.
-    pub p95_ns: u64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// 99.9th percentile.
-    pub p999_ns: u64,
-    /// 99.99th percentile.
-    pub p9999_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-}
-
-impl Latency {
-    /// The percentiles of a histogram.
-    pub fn of(histogram: &Histogram) -> Self {
-        Self {
-            count: histogram.count(),
-            min_ns: histogram.min_ns(),
-            mean_ns: histogram.mean_ns(),
-            p50_ns: histogram.quantile_ns(0.5),
-            p90_ns: histogram.quantile_ns(0.9),
-            p95_ns: histogram.quantile_ns(0.95),
-            p99_ns: histogram.quantile_ns(0.99),
-            p999_ns: histogram.quantile_ns(0.999),
-            p9999_ns: histogram.quantile_ns(0.9999),
-            max_ns: histogram.max_ns(),
-        }
-    }
 }
 
 /// How a schedule was kept.
@@ -283,7 +211,7 @@ pub struct StudyPoint {
     /// Bytes a second.
     pub bytes_per_s: f64,
     /// Response times.
-    pub response: Latency,
+    pub response: LatencySummary,
     /// The deepest backlog.
     pub deepest_backlog: u64,
     /// The goal held here.

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use metrics::Interval;
+use metrics::{Interval, OpKind};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::encode::{Encoded, signed};
+use crate::encode::{StoredInterval, signed};
 use crate::error::StoreError;
 use crate::read::WHOLE;
 use crate::record::Event;
@@ -34,7 +34,7 @@ pub struct Writer {
 }
 
 enum Order {
-    Interval { cell: u32, stage: String, trial: u32, host: String, interval: Encoded },
+    Interval { cell: u32, stage: String, trial: u32, host: String, interval: StoredInterval },
     Sample { cell: u32, host: String, at_ns: u64, text: String },
     Event(Event),
     Flush(SyncSender<()>),
@@ -91,7 +91,7 @@ impl Writer {
         host: &str,
         interval: &Interval,
     ) -> Result<(), StoreError> {
-        let interval = Encoded::new(interval);
+        let interval = StoredInterval::new(interval);
         let (stage, host) = (stage.to_owned(), host.to_owned());
         self.order(Order::Interval { cell, stage, trial, host, interval })
     }
@@ -264,7 +264,7 @@ fn stage_number(
     Ok(connection.last_insert_rowid())
 }
 
-fn insert_interval(connection: &Connection, stage: i64, interval: &Encoded) -> rusqlite::Result<()> {
+fn insert_interval(connection: &Connection, stage: i64, interval: &StoredInterval) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO intervals (stage, interval, start_ns, length_ns) VALUES (?1, ?2, ?3, ?4)",
@@ -276,19 +276,20 @@ fn insert_interval(connection: &Connection, stage: i64, interval: &Encoded) -> r
          max_ns, errors, service, response) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     )?;
     for op in &interval.ops {
+        let point = &op.point;
         statement.execute(params![
             number,
-            op.op.name(),
-            signed(op.ok),
-            signed(op.failed),
-            signed(op.bytes),
-            signed(op.rpcs),
-            signed(op.retries),
-            op.mean_ns,
-            signed(op.p50_ns),
-            signed(op.p99_ns),
-            signed(op.p999_ns),
-            signed(op.max_ns),
+            point.op.map(OpKind::name),
+            signed(point.ok),
+            signed(point.failed),
+            signed(point.bytes),
+            signed(point.rpcs),
+            signed(point.retries),
+            point.mean_ns,
+            signed(point.p50_ns),
+            signed(point.p99_ns),
+            signed(point.p999_ns),
+            signed(point.max_ns),
             op.errors,
             op.service,
             op.response,

@@ -16,8 +16,8 @@ use proptest::sample::select;
 use stats::{Criterion, Estimate, Measure, Regime, SeriesEstimate, Shape, SteadyOutcome, Unit, Window};
 use store::{
     Baseline, CellRecord, CellResult, Environment, ErrorSample, Event, FleetFigures, GateResult, HostClock,
-    HostRecord, HostResult, HostSpread, Latency, LostHost, OpResult, OpenLoop, RunRecord, StageRecord, State,
-    Store, StudyPoint, Validity, Verdict,
+    HostRecord, HostResult, HostSpread, LatencySummary, LostHost, OpSummary, OpenLoop, RunRecord,
+    StageRecord, State, Store, StudyPoint, Validity, Verdict,
 };
 use support::histogram;
 
@@ -60,8 +60,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn latency()(n in vec(count(), 9), mean_ns in number()) -> Latency {
-        Latency {
+    fn latency()(n in vec(count(), 9), mean_ns in number()) -> LatencySummary {
+        LatencySummary {
             count: n[0], min_ns: n[1], mean_ns, p50_ns: n[2], p90_ns: n[3], p95_ns: n[4], p99_ns: n[5], p999_ns: n[6],
             p9999_ns: n[7], max_ns: n[8],
         }
@@ -72,8 +72,8 @@ prop_compose! {
     fn op_result()(
         op in of(op()), n in vec(count(), 5), errors in btree_map(select(ErrorKind::ALL), count(), 0..4),
         e in vec(estimate(), 3), service in latency(), response in latency(),
-    ) -> OpResult {
-        OpResult {
+    ) -> OpSummary {
+        OpSummary {
             op, ok: n[0], failed: n[1], errors, bytes: n[2], rpcs: n[3], retries: n[4], bytes_per_s: e[0], ops_per_s: e[1],
             service, response, p99_ns: e[2],
         }

@@ -17,11 +17,12 @@ pub fn line(model: &RunProgress, now_ns: u64) -> String {
     let running = model.running.iter().filter_map(|running| model.cells.get(running.cell));
     let (mut bytes_per_s, mut ops_per_s) = ([0.0; 3], [0.0; 3]);
     for op in &model.ops {
-        let Some(direction) = op.kind.traits().direction.map(|direction| direction as usize) else {
+        let Some(direction) = op.op.and_then(|op| op.traits().direction).map(|direction| direction as usize)
+        else {
             continue;
         };
-        bytes_per_s[direction] += op.bytes_per_s;
-        ops_per_s[direction] += op.ops_per_s;
+        bytes_per_s[direction] += op.bytes_per_s();
+        ops_per_s[direction] += op.ops_per_s();
     }
     let elapsed = model.stage_elapsed_s(now_ns);
     let limit = model.stage.at_most_s.filter(|most| *most > 0.0);

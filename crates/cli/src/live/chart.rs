@@ -1,5 +1,6 @@
 //! Throughput and latency over time.
 
+use metrics::SeriesPoint;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -9,7 +10,7 @@ use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType, LegendPo
 use units::{ByteRate, OpRate, latency};
 
 use super::line::clock;
-use runner::progress::{Point, RunProgress};
+use runner::progress::RunProgress;
 
 /// One above the other.
 pub fn both(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
@@ -20,9 +21,9 @@ pub fn both(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
 }
 
 /// Bytes where any move, else operations.
-fn throughput(frame: &mut Frame<'_>, area: Rect, points: &[Point]) {
-    let moves = points.iter().any(|point| point.bytes_per_s > 0.0);
-    let value = |point: &Point| if moves { point.bytes_per_s } else { point.ops_per_s };
+fn throughput(frame: &mut Frame<'_>, area: Rect, points: &[SeriesPoint]) {
+    let moves = points.iter().any(|point| point.bytes > 0);
+    let value = |point: &SeriesPoint| if moves { point.bytes_per_s() } else { point.ops_per_s() };
     let words = |value: f64| if moves { ByteRate(value).to_string() } else { OpRate(value).to_string() };
     let series = series(points, value);
     let now = points.last().map_or_else(String::new, |last| format!("now {} ", words(value(last))));
@@ -30,18 +31,19 @@ fn throughput(frame: &mut Frame<'_>, area: Rect, points: &[Point]) {
     draw(frame, area, (" throughput ".into(), now), &lines, &words);
 }
 
-fn latencies(frame: &mut Frame<'_>, area: Rect, points: &[Point]) {
+fn latencies(frame: &mut Frame<'_>, area: Rect, points: &[SeriesPoint]) {
     let words = |value: f64| latency(value as u64);
-    let now = points.last().map_or_else(String::new, |last| format!("now p99 {} ", words(last.p99_ns)));
+    let now =
+        points.last().map_or_else(String::new, |last| format!("now p99 {} ", words(last.p99_ns as f64)));
     let lines = [
-        ("p99", Color::Magenta, series(points, |point| point.p99_ns)),
-        ("p50", Color::Green, series(points, |point| point.p50_ns)),
+        ("p99", Color::Magenta, series(points, |point| point.p99_ns as f64)),
+        ("p50", Color::Green, series(points, |point| point.p50_ns as f64)),
     ];
     draw(frame, area, (" latency ".into(), now), &lines, &words);
 }
 
-fn series(points: &[Point], value: impl Fn(&Point) -> f64) -> Vec<(f64, f64)> {
-    points.iter().map(|point| (point.at_s, value(point))).collect()
+fn series(points: &[SeriesPoint], value: impl Fn(&SeriesPoint) -> f64) -> Vec<(f64, f64)> {
+    points.iter().map(|point| (point.end_s(), value(point))).collect()
 }
 
 type Series<'a> = (&'a str, Color, Vec<(f64, f64)>);

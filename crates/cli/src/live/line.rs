@@ -47,12 +47,12 @@ pub fn line(model: &RunProgress, now_ns: u64) -> String {
     }
     if let Some(now) = model.now() {
         let mut rates = Vec::new();
-        if now.bytes_per_s > 0.0 {
-            rates.push(ByteRate(now.bytes_per_s).to_string());
+        if now.bytes > 0 {
+            rates.push(ByteRate(now.bytes_per_s()).to_string());
         }
-        rates.push(OpRate(now.ops_per_s).to_string());
-        if now.p99_ns > 0.0 {
-            rates.push(format!("p99 {}", latency(now.p99_ns as u64)));
+        rates.push(OpRate(now.ops_per_s()).to_string());
+        if now.p99_ns > 0 {
+            rates.push(format!("p99 {}", latency(now.p99_ns)));
         }
         parts.push(rates.join(", "));
     }

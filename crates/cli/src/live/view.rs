@@ -1,5 +1,6 @@
 //! The full-screen view: what a [`RunProgress`] looks like.
 
+use metrics::OpKind;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
@@ -98,10 +99,10 @@ fn side(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
 fn operations(frame: &mut Frame<'_>, area: Rect, model: &RunProgress) {
     let header = Row::new(["", "ops/s", "throughput", "p50", "p99", "max", "err"]).bold();
     let rows = model.ops.iter().map(|op| {
-        let moved = if op.bytes_per_s > 0.0 { ByteRate(op.bytes_per_s).to_string() } else { "-".into() };
-        let rate = OpRate(op.ops_per_s).to_string();
+        let moved = if op.bytes > 0 { ByteRate(op.bytes_per_s()).to_string() } else { "-".into() };
+        let rate = OpRate(op.ops_per_s()).to_string();
         let row = Row::new([
-            op.kind.name().to_owned(),
+            op.op.map_or("", OpKind::name).to_owned(),
             rate.trim_end_matches("/s").trim_end_matches(" ops").to_owned(),
             moved,
             latency(op.p50_ns),

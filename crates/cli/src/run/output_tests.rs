@@ -4,7 +4,8 @@ use experiment::{Plan, Settings, Source};
 use jiff::Timestamp;
 use stats::{Estimate, Shape, SteadyOutcome, Window};
 use store::{
-    CellRecord, CellResult, Environment, GateResult, Latency, OpResult, RunRecord, State, Validity, Verdict,
+    CellRecord, CellResult, Environment, GateResult, LatencySummary, OpSummary, RunRecord, State, Validity,
+    Verdict,
 };
 
 use runner::{in_a_line, success};
@@ -31,7 +32,7 @@ fn estimate(mean: f64, half: f64) -> Estimate {
 }
 
 fn result(validity: Validity, passed: bool) -> CellResult {
-    let response = Latency {
+    let response = LatencySummary {
         count: 100_000,
         min_ns: 100_000,
         mean_ns: 1.1e6,
@@ -43,7 +44,7 @@ fn result(validity: Validity, passed: bool) -> CellResult {
         p9999_ns: 10_000_000,
         max_ns: 11_000_000,
     };
-    let total = OpResult {
+    let total = OpSummary {
         op: None,
         ok: 100_000,
         failed: 0,

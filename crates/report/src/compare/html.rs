@@ -194,7 +194,7 @@ fn rates(name: &str, a: &Group<'_>, b: &Group<'_>) -> Option<(&'static str, Stri
         "Two lines, one a run.",
     );
     for (class, timeline) in [("side-a", of_a), ("side-b", of_b)] {
-        let middle = |point: &crate::Point| (point.start_s + point.end_s) / 2.0;
+        let middle = |point: &crate::TimelinePoint| (point.start_s + point.end_s) / 2.0;
         chart.line(class, timeline.points.iter().map(|point| (middle(point), Some(point.ops_per_s.mean))));
     }
     Some(("Operations a second over time", chart.finish()))

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use metrics::OpKind;
 use stats::{Better, Estimate, Measure};
-use store::{CellResult, OpResult};
+use store::{CellResult, OpSummary};
 use thiserror::Error;
 
 use super::matching::Group;
@@ -54,8 +54,8 @@ impl Metric {
 
     /// The figure of these operations, of a host for instance; `None` when it was not measured, or is kept of the whole
     /// alone: median and mean.
-    pub(super) fn of(self, total: &OpResult, ops: &[OpResult]) -> Option<Estimate> {
-        let of: &OpResult = match self.op {
+    pub(super) fn of(self, total: &OpSummary, ops: &[OpSummary]) -> Option<Estimate> {
+        let of: &OpSummary = match self.op {
             None => total,
             Some(op) => ops.iter().find(|result| result.op == Some(op))?,
         };

@@ -1,12 +1,10 @@
 //! Turns a cell's intervals, one after the other, into what is shown of it.
 
-use std::borrow::Cow;
-
-use metrics::{Interval, OpKind, OpStats};
+use metrics::{Interval, OpKind, OpStats, SeriesPoint};
 use store::CellRecord;
 
 use super::heat::{HeatBuilder, HeatColumn};
-use super::timeline::{Point, Thinning};
+use super::timeline::{Thinning, TimelinePoint};
 use super::{CellView, Curve, HeatMap, Limits, Timeline};
 
 /// Collects the intervals of a cell; its memory does not depend on their number.
@@ -55,7 +53,7 @@ impl CellBuilder {
         let mut timelines: Vec<Timeline> = Vec::new();
         let lines = warm.lines.into_iter().map(|line| (line, shift));
         for ((op, thinning), shift) in lines.chain(measured.lines.into_iter().map(|line| (line, 0.0))) {
-            let points = thinning.finish().into_iter().map(|point| Point {
+            let points = thinning.finish().into_iter().map(|point| TimelinePoint {
                 start_s: point.start_s - shift,
                 end_s: point.end_s - shift,
                 ..point
@@ -83,7 +81,7 @@ impl CellBuilder {
 
 fn curves(window: &Interval) -> Vec<Curve> {
     let used: Vec<_> = window.ops.iter().filter(|(_, stats)| stats.ok > 0).collect();
-    let all = together(window);
+    let all = window.all_ops();
     let mut curves: Vec<Curve> = Curve::of(None, &all.service, all.response()).into_iter().collect();
     if used.len() > 1 {
         curves.extend(
@@ -91,21 +89,6 @@ fn curves(window: &Interval) -> Vec<Curve> {
         );
     }
     curves
-}
-
-/// All operations of an interval as one. A single one is lent as it is: histograms are large.
-fn together(interval: &Interval) -> Cow<'_, OpStats> {
-    let mut used = interval.ops.iter().map(|(_, stats)| stats).filter(|stats| !stats.is_empty());
-    match (used.next(), used.next()) {
-        (None, _) => Cow::Owned(OpStats::default()),
-        (Some(only), None) => Cow::Borrowed(only),
-        (Some(first), Some(second)) => {
-            let mut all = first.clone();
-            all.merge(second);
-            used.for_each(|stats| all.merge(stats));
-            Cow::Owned(all)
-        }
-    }
 }
 
 impl Part {
@@ -118,7 +101,7 @@ impl Part {
         if interval.length_ns == 0 {
             return;
         }
-        let all = together(interval);
+        let all = interval.all_ops();
         let (start_s, end_s) =
             (interval.start_ns as f64 / 1e9, (interval.start_ns + interval.length_ns) as f64 / 1e9);
         self.end_s = self.end_s.max(end_s);
@@ -136,7 +119,8 @@ impl Part {
                 None => &*all,
                 Some(op) => interval.op(*op).unwrap_or(&nothing),
             };
-            line.push(Point::of(interval, stats));
+            let point = SeriesPoint::of(interval, *op, stats);
+            line.push(TimelinePoint::of(&point, stats.service.quantile_ns(0.99)));
         }
     }
 }

@@ -1,10 +1,9 @@
 //! The hosts of a fleet over time, each in a few hundred points.
 
-use metrics::OpStats;
 use serde::Serialize;
 use store::SeriesPoint;
 
-use super::timeline::{Point, Spread, Thinning};
+use super::timeline::{Thinning, TimelinePoint};
 
 /// What one host did over time, all operations together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,7 +11,7 @@ pub struct HostLine {
     /// The host.
     pub name: String,
     /// In order of time.
-    pub points: Vec<Point>,
+    pub points: Vec<TimelinePoint>,
 }
 
 /// Collects the intervals of a host; its memory does not depend on their number.
@@ -20,8 +19,8 @@ pub struct HostLine {
 pub struct HostLineBuilder {
     name: String,
     thinning: Thinning,
-    /// The interval that is being added up: its number, and what its operations moved.
-    open: Option<(u32, Point)>,
+    /// The interval that is being added up: what its operations moved, without latencies.
+    open: Option<SeriesPoint>,
 }
 
 impl HostLineBuilder {
@@ -32,38 +31,25 @@ impl HostLineBuilder {
 
     /// The next operation of the next interval, or the next of the same.
     pub fn push(&mut self, of: &SeriesPoint) {
-        let seconds = of.length_ns as f64 / 1e9;
-        if seconds <= 0.0 {
+        if of.length_ns == 0 {
             return;
         }
-        let rate = |count: u64| count as f64 / seconds;
-        if let Some((interval, point)) = &mut self.open
-            && *interval == of.interval
-        {
-            point.bytes_per_s = Spread::of(point.bytes_per_s.mean + rate(of.bytes));
-            point.ops_per_s = Spread::of(point.ops_per_s.mean + rate(of.ok));
+        if let Some(point) = self.open.as_mut().filter(|open| open.interval == of.interval) {
+            point.ok += of.ok;
+            point.bytes += of.bytes;
             point.failed += of.failed;
             return;
         }
         self.close();
-        let empty = metrics::Interval {
-            index: of.interval,
-            start_ns: of.start_ns,
-            length_ns: of.length_ns,
-            ops: Vec::new(),
-        };
-        let point = Point {
-            bytes_per_s: Spread::of(rate(of.bytes)),
-            ops_per_s: Spread::of(rate(of.ok)),
-            failed: of.failed,
-            ..Point::of(&empty, &OpStats::default())
-        };
-        self.open = Some((of.interval, point));
+        let SeriesPoint { interval, start_ns, length_ns, ok, failed, bytes, .. } = *of;
+        let moved =
+            SeriesPoint { interval, start_ns, length_ns, ok, failed, bytes, ..SeriesPoint::default() };
+        self.open = Some(moved);
     }
 
     fn close(&mut self) {
-        if let Some((_, point)) = self.open.take() {
-            self.thinning.push(point);
+        if let Some(point) = self.open.take() {
+            self.thinning.push(TimelinePoint::of(&point, 0));
         }
     }
 

@@ -15,7 +15,7 @@ pub(crate) use heat::row_edge_ns;
 pub use heat::{HeatColumn, HeatMap};
 pub use hosts::{HostLine, HostLineBuilder};
 pub use samples::{HostSamples, SamplePoint};
-pub use timeline::{Point, Spread, Timeline};
+pub use timeline::{Spread, Timeline, TimelinePoint};
 
 use metrics::OpKind;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! A series of intervals as points: each interval is one, until there are more than a picture can show; then
 //! neighbours are joined, and a joined point keeps the least and the most of what it covers.
 
-use metrics::{Interval, OpKind, OpStats};
+use metrics::{OpKind, SeriesPoint};
 use serde::Serialize;
 
 /// Mean, least and most of what a point covers.
@@ -31,7 +31,7 @@ impl Spread {
 
 /// One interval, or some neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Point {
+pub struct TimelinePoint {
     /// Where it begins, in seconds since the measurement began; negative in the warm-up.
     pub start_s: f64,
     /// Where it ends.
@@ -56,24 +56,22 @@ pub struct Point {
     pub failed: u64,
 }
 
-impl Point {
-    /// What was counted in one interval.
-    pub fn of(interval: &Interval, stats: &OpStats) -> Self {
-        let seconds = interval.length_ns as f64 / 1e9;
-        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-        let response = stats.response();
+impl TimelinePoint {
+    /// One interval; of its service times the 99th percentile, in nanoseconds.
+    pub fn of(point: &SeriesPoint, service_p99_ns: u64) -> Self {
         Self {
-            start_s: interval.start_ns as f64 / 1e9,
-            end_s: (interval.start_ns + interval.length_ns) as f64 / 1e9,
+            start_s: point.start_s(),
+            end_s: point.end_s(),
             intervals: 1,
-            busy: u32::from(response.count() > 0),
-            bytes_per_s: Spread::of(rate(stats.bytes)),
-            ops_per_s: Spread::of(rate(stats.ok)),
-            p50_ns: Spread::of(response.quantile_ns(0.5) as f64),
-            p99_ns: Spread::of(response.quantile_ns(0.99) as f64),
-            service_p99_ns: Spread::of(stats.service.quantile_ns(0.99) as f64),
-            max_ns: response.max_ns(),
-            failed: stats.failed(),
+            // A latency is never 0: without one nothing ended.
+            busy: u32::from(point.max_ns > 0),
+            bytes_per_s: Spread::of(point.bytes_per_s()),
+            ops_per_s: Spread::of(point.ops_per_s()),
+            p50_ns: Spread::of(point.p50_ns as f64),
+            p99_ns: Spread::of(point.p99_ns as f64),
+            service_p99_ns: Spread::of(service_p99_ns as f64),
+            max_ns: point.max_ns,
+            failed: point.failed,
         }
     }
 
@@ -108,7 +106,7 @@ pub struct Timeline {
     /// The operation; `None` is all together.
     pub op: Option<OpKind>,
     /// In order of time.
-    pub points: Vec<Point>,
+    pub points: Vec<TimelinePoint>,
 }
 
 impl Timeline {
@@ -124,7 +122,7 @@ pub(super) struct Thinning {
     limit: usize,
     /// Intervals that a full point covers: a power of two.
     each: u32,
-    points: Vec<Point>,
+    points: Vec<TimelinePoint>,
 }
 
 impl Thinning {
@@ -132,7 +130,7 @@ impl Thinning {
         Self { limit: limit.max(2), each: 1, points: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, point: Point) {
+    pub(super) fn push(&mut self, point: TimelinePoint) {
         match self.points.last_mut() {
             Some(last) if last.intervals < self.each => *last = last.joined(point),
             _ => {
@@ -150,11 +148,11 @@ impl Thinning {
         let points = self
             .points
             .iter()
-            .map(|point| Point {
+            .map(|point| TimelinePoint {
                 start_s: point.start_s,
                 end_s: point.end_s,
                 intervals: point.intervals,
-                ..Point::default()
+                ..TimelinePoint::default()
             })
             .collect();
         Self { points, ..*self }
@@ -172,7 +170,7 @@ impl Thinning {
             .collect();
     }
 
-    pub(super) fn finish(self) -> Vec<Point> {
+    pub(super) fn finish(self) -> Vec<TimelinePoint> {
         self.points
     }
 }
@@ -182,8 +180,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn point(index: u32, rate: f64, latency: f64) -> Point {
-        Point {
+    fn point(index: u32, rate: f64, latency: f64) -> TimelinePoint {
+        TimelinePoint {
             start_s: f64::from(index),
             end_s: f64::from(index) + 1.0,
             intervals: 1,
@@ -191,7 +189,7 @@ mod tests {
             bytes_per_s: Spread::of(rate),
             p99_ns: Spread::of(latency),
             max_ns: latency as u64,
-            ..Point::default()
+            ..TimelinePoint::default()
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Picture {
 /// Small operations are counted, large ones are weighed.
 pub fn counts_operations(view: &CellView) -> bool {
     let Some(total) = view.total() else { return true };
-    let sum = |of: fn(&crate::Point) -> f64| total.points.iter().map(of).sum::<f64>();
+    let sum = |of: fn(&crate::TimelinePoint) -> f64| total.points.iter().map(of).sum::<f64>();
     let (bytes, ops) = (sum(|p| p.bytes_per_s.mean), sum(|p| p.ops_per_s.mean));
     bytes <= 0.0 || bytes / ops.max(1e-9) < 64.0 * 1024.0
 }
@@ -45,7 +45,7 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
     let total = view.total().filter(|total| !total.points.is_empty())?;
     let ops = counts_operations(view);
     let unit = if ops { Unit::OpsPerS } else { Unit::BytesPerS };
-    let of = |point: &crate::Point| if ops { point.ops_per_s } else { point.bytes_per_s };
+    let of = |point: &crate::TimelinePoint| if ops { point.ops_per_s } else { point.bytes_per_s };
     let most = total.points.iter().map(|point| of(point).high).fold(0.0, f64::max);
     let what = if ops { "Operations a second" } else { "Throughput" };
     let mut chart = Chart::new(
@@ -76,7 +76,7 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
         for regime in &result.steady.regimes {
             let from = f64::from(regime.window.first) * interval_s(view);
             let to = f64::from(regime.window.end) * interval_s(view);
-            let within = |point: &&crate::Point| middle(point) >= from && middle(point) < to;
+            let within = |point: &&crate::TimelinePoint| middle(point) >= from && middle(point) < to;
             let values: Vec<f64> = total.points.iter().filter(within).map(|point| of(point).mean).collect();
             if values.is_empty() {
                 continue;
@@ -118,7 +118,7 @@ pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&Cel
     chart.attribute("data-series", &format!("latency-{position}"));
     chart.attribute("tabindex", "0");
     spans(&mut chart, total, result);
-    let mut draw = |class: &str, of: fn(&crate::Point) -> f64| {
+    let mut draw = |class: &str, of: fn(&crate::TimelinePoint) -> f64| {
         chart.line(class, total.points.iter().map(|p| (middle(p), (p.busy > 0).then(|| of(p)))));
     };
     draw("max", |point| point.max_ns as f64);
@@ -266,7 +266,8 @@ pub fn study(name: &str, points: &[StudyPoint]) -> Option<Picture> {
 pub fn spark(view: &CellView) -> String {
     let Some(total) = view.total().filter(|total| total.points.len() > 1) else { return String::new() };
     let ops = counts_operations(view);
-    let value = |point: &crate::Point| if ops { point.ops_per_s.mean } else { point.bytes_per_s.mean };
+    let value =
+        |point: &crate::TimelinePoint| if ops { point.ops_per_s.mean } else { point.bytes_per_s.mean };
     let each = total.points.len().div_ceil(60);
     let means: Vec<f64> = total
         .points
@@ -284,11 +285,11 @@ pub fn spark(view: &CellView) -> String {
     format!("<svg class=\"spark\" viewBox=\"0 0 80 20\" aria-hidden=\"true\"><path d=\"{path}\"/></svg>")
 }
 
-pub(super) fn middle(point: &crate::Point) -> f64 {
+pub(super) fn middle(point: &crate::TimelinePoint) -> f64 {
     (point.start_s + point.end_s) / 2.0
 }
 
-fn lowest(total: &Timeline, of: impl Fn(&crate::Point) -> crate::Spread) -> f64 {
+fn lowest(total: &Timeline, of: impl Fn(&crate::TimelinePoint) -> crate::Spread) -> f64 {
     total.points.iter().map(|point| of(point).low).fold(f64::MAX, f64::min)
 }
 

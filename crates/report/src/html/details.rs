@@ -5,7 +5,7 @@ use std::fmt::Write;
 use experiment::{Cell, Comparison, GateMetric};
 use metrics::ErrorKind;
 use stats::Measure;
-use store::{CellResult, OpResult};
+use store::{CellResult, OpSummary};
 
 use super::escape;
 use super::figure::Figures;
@@ -59,7 +59,7 @@ pub(super) fn text(value: &str) -> String {
 }
 
 /// Where each operation's figures are, with its name: all together first. A single operation is all there is.
-fn each_op<'a>(path: &str, result: &'a CellResult) -> Vec<(String, &'static str, &'a OpResult)> {
+fn each_op<'a>(path: &str, result: &'a CellResult) -> Vec<(String, &'static str, &'a OpSummary)> {
     let all = (format!("{path}/total"), name_of_all(result), &result.total);
     let each = result.ops.iter().enumerate().filter(|_| result.ops.len() > 1);
     std::iter::once(all).chain(each.map(|(n, op)| (format!("{path}/ops/{n}"), op_name(op.op), op))).collect()

@@ -130,7 +130,7 @@ fn slowest(result: &CellResult, ops: bool) -> Option<&str> {
 fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) -> Option<Picture> {
     let longest = view.hosts.iter().max_by_key(|host| host.points.len())?;
     let ops = charts::counts_operations(view);
-    let of = |point: &crate::Point| if ops { point.ops_per_s } else { point.bytes_per_s };
+    let of = |point: &crate::TimelinePoint| if ops { point.ops_per_s } else { point.bytes_per_s };
     let unit = if ops { Unit::OpsPerS } else { Unit::BytesPerS };
     let points = || view.hosts.iter().flat_map(|host| &host.points);
     let most = points().map(|point| of(point).mean).fold(0.0, f64::max);
@@ -201,7 +201,7 @@ fn class(index: usize, slowest: bool) -> String {
 #[allow(clippy::type_complexity, reason = "two lists of points")]
 fn spread(
     view: &CellView,
-    of: impl Fn(&crate::Point) -> crate::Spread,
+    of: impl Fn(&crate::TimelinePoint) -> crate::Spread,
 ) -> (Vec<(f64, f64, f64)>, Vec<(f64, Option<f64>)>) {
     let mut moments: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
     for point in view.hosts.iter().flat_map(|host| &host.points) {

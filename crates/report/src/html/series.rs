@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::document::{Curve, Point};
+use crate::document::{Curve, TimelinePoint};
 use crate::{Document, op_name};
 
 /// The series of every chart as JSON: `{"<chart>": {"x": [...], "rows": [[name, unit, [...]], ...]}}`.
@@ -36,7 +36,7 @@ pub fn series(document: &Document) -> String {
             let mut hosts =
                 Entry::new(&mut out, &format!("hosts-{position}"), longest.points.iter().map(middle));
             for host in cell.hosts.iter().take(super::hosts::LINES) {
-                let (unit, of): (&str, fn(&Point) -> f64) = match ops {
+                let (unit, of): (&str, fn(&TimelinePoint) -> f64) = match ops {
                     true => ("/s", |point| point.ops_per_s.mean),
                     false => ("B/s", |point| point.bytes_per_s.mean),
                 };
@@ -65,7 +65,7 @@ fn responses(curve: &Curve) -> impl Iterator<Item = f64> + '_ {
     curve.points.iter().map(|point| point.response_ns as f64)
 }
 
-fn middle(point: &Point) -> f64 {
+fn middle(point: &TimelinePoint) -> f64 {
     (point.start_s + point.end_s) / 2.0
 }
 

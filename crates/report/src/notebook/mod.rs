@@ -136,7 +136,8 @@ fn packed(document: &Document) -> String {
 
 /// A time line by columns.
 fn timeline(timeline: &Timeline) -> Value {
-    let column = |of: &dyn Fn(&crate::Point) -> f64| -> Vec<f64> { timeline.points.iter().map(of).collect() };
+    let column =
+        |of: &dyn Fn(&crate::TimelinePoint) -> f64| -> Vec<f64> { timeline.points.iter().map(of).collect() };
     json!({
         "op": op_name(timeline.op),
         "start_s": column(&|p| p.start_s),
@@ -152,7 +153,8 @@ fn timeline(timeline: &Timeline) -> Value {
 
 /// A host's load by columns.
 fn host_line(line: &HostLine) -> Value {
-    let column = |of: &dyn Fn(&crate::Point) -> f64| -> Vec<f64> { line.points.iter().map(of).collect() };
+    let column =
+        |of: &dyn Fn(&crate::TimelinePoint) -> f64| -> Vec<f64> { line.points.iter().map(of).collect() };
     json!({
         "host": line.name,
         "start_s": column(&|p| p.start_s),

@@ -3,8 +3,6 @@
 use engine::StageResult;
 use stats::limit::{Kind, Load};
 
-use crate::figures::together;
-
 /// What was asked of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
@@ -22,7 +20,7 @@ pub struct Asked {
 pub fn load(result: &StageResult, asked: &Asked) -> Load {
     let seconds = result.window_ns as f64 / 1e9;
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-    let all = together(&result.total).unwrap_or_default();
+    let all = result.total.all_ops();
     let ended = (all.ok + all.failed()).max(1) as f64;
     let time = |nanos: u64| nanos as f64 / 1e9;
     let missed = (result.shed + result.missed_starts) as f64;

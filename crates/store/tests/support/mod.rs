@@ -17,7 +17,7 @@ use stats::{
     Window,
 };
 use store::{
-    CellRecord, CellResult, Environment, ErrorSample, Event, GateResult, Latency, OpResult, OpenLoop,
+    CellRecord, CellResult, Environment, ErrorSample, Event, GateResult, LatencySummary, OpSummary, OpenLoop,
     RunRecord, StageRecord, State, StudyPoint, Validity, Verdict,
 };
 
@@ -180,8 +180,8 @@ pub fn estimate(mean: f64) -> Estimate {
     }
 }
 
-fn latency(scale: u64) -> Latency {
-    Latency {
+fn latency(scale: u64) -> LatencySummary {
+    LatencySummary {
         count: 60_000,
         min_ns: scale,
         mean_ns: scale as f64 * 1.234_567,
@@ -195,8 +195,8 @@ fn latency(scale: u64) -> Latency {
     }
 }
 
-pub fn op_result(op: Option<OpKind>) -> OpResult {
-    OpResult {
+pub fn op_result(op: Option<OpKind>) -> OpSummary {
+    OpSummary {
         op,
         ok: 60_000,
         failed: 3,

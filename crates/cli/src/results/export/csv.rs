@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 use experiment::Cell;
 use stats::Estimate;
-use store::{CellRecord, CellResult, HostResult, Latency, OpResult, RunRecord, Store};
+use store::{CellRecord, CellResult, HostResult, LatencySummary, OpSummary, RunRecord, Store};
 
 /// Of the cell. Crossed parameters follow, each as `point_` and its name.
 const CELL: [&str; 15] = [
@@ -88,7 +88,7 @@ pub fn cells(store: &Store, run: &RunRecord, hosts: bool, out: &mut dyn Write) -
 }
 
 /// What a cell has rows of: operations of all hosts together, then of each host.
-fn parts(record: &CellRecord, hosts: bool) -> Vec<(Option<&OpResult>, Option<&HostResult>)> {
+fn parts(record: &CellRecord, hosts: bool) -> Vec<(Option<&OpSummary>, Option<&HostResult>)> {
     let Some(result) = &record.result else { return vec![(None, None)] };
     let whole = std::iter::once(&result.total).chain(&result.ops).map(|op| (Some(op), None));
     let each =
@@ -135,7 +135,7 @@ fn of_cell(run: &RunRecord, record: &CellRecord, plan: Option<&Cell>) -> Vec<Str
     ]
 }
 
-fn of_op(op: Option<&OpResult>) -> Vec<String> {
+fn of_op(op: Option<&OpSummary>) -> Vec<String> {
     let columns = OP.len() + 3 * ESTIMATE.len() + 2 * LATENCY.len();
     let Some(op) = op else { return vec![String::new(); columns] };
     let errors: Vec<String> = op.errors.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
@@ -156,7 +156,7 @@ fn of_op(op: Option<&OpResult>) -> Vec<String> {
 }
 
 /// Empty when nothing was counted: no latency is not a latency of zero.
-fn latency(of: &Latency) -> [String; LATENCY.len()] {
+fn latency(of: &LatencySummary) -> [String; LATENCY.len()] {
     let whole = [of.p50_ns, of.p90_ns, of.p95_ns, of.p99_ns, of.p999_ns, of.p9999_ns, of.max_ns];
     let mut cells = [const { String::new() }; LATENCY.len()];
     if of.count > 0 {

@@ -1,14 +1,14 @@
 //! A run as one JSON document, after `schemas/run.schema.json`. A change of meaning raises [`VERSION`].
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use metrics::{ErrorKind, Histogram, Interval, OpKind, OpStats};
-use serde::Serialize;
-use store::{CellRecord, Event, Latency, RunRecord, Store};
+use metrics::{Histogram, Interval, LatencySummary, OpKind, OpStats};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use store::{CellRecord, Event, RunRecord, Store};
 
 use super::Series;
 
@@ -61,25 +61,11 @@ pub struct JsonInterval<'a> {
     interval: u32,
     start_ns: u64,
     length_ns: u64,
-    ops: Vec<JsonOp>,
+    ops: Vec<JsonOp<'a>>,
 }
 
-#[derive(Serialize)]
-struct JsonOp {
-    op: OpKind,
-    ok: u64,
-    failed: u64,
-    errors: BTreeMap<ErrorKind, u64>,
-    bytes: u64,
-    rpcs: u64,
-    retries: u64,
-    service: Latency,
-    response: Latency,
-    service_histogram: String,
-    /// Absent in a closed loop, where it is the other one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_histogram: Option<String>,
-}
+/// One operation of an interval with its histograms.
+struct JsonOp<'a>(OpKind, &'a OpStats);
 
 /// Writes the document, all cells or one. `intervals` adds them, streamed.
 ///
@@ -158,7 +144,7 @@ pub fn each_interval(
 }
 
 impl<'a> JsonInterval<'a> {
-    fn new(cell: u32, (stage, trial, host): (&'a str, u32, Option<&'a str>), interval: &Interval) -> Self {
+    fn new(cell: u32, (stage, trial, host): (&'a str, u32, Option<&'a str>), interval: &'a Interval) -> Self {
         Self {
             cell,
             stage,
@@ -167,27 +153,30 @@ impl<'a> JsonInterval<'a> {
             interval: interval.index,
             start_ns: interval.start_ns,
             length_ns: interval.length_ns,
-            ops: interval.ops.iter().map(|(op, stats)| JsonOp::new(*op, stats)).collect(),
+            ops: interval.ops.iter().map(|(op, stats)| JsonOp(*op, stats)).collect(),
         }
     }
 }
 
-impl JsonOp {
-    fn new(op: OpKind, stats: &OpStats) -> Self {
+impl Serialize for JsonOp<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let JsonOp(op, stats) = self;
         let packed = |histogram: &Histogram| STANDARD.encode(store::pack_histogram(histogram));
-        let errors = ErrorKind::ALL.iter().map(|kind| (*kind, stats.errors[*kind as usize]));
-        Self {
-            op,
-            ok: stats.ok,
-            failed: stats.failed(),
-            errors: errors.filter(|(_, count)| *count > 0).collect(),
-            bytes: stats.bytes,
-            rpcs: stats.rpcs,
-            retries: stats.retries,
-            service: Latency::of(&stats.service),
-            response: Latency::of(stats.response()),
-            service_histogram: packed(&stats.service),
-            response_histogram: stats.response.as_deref().map(packed),
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("op", op)?;
+        map.serialize_entry("ok", &stats.ok)?;
+        map.serialize_entry("failed", &stats.failed())?;
+        map.serialize_entry("errors", &stats.errors_by_kind())?;
+        map.serialize_entry("bytes", &stats.bytes)?;
+        map.serialize_entry("rpcs", &stats.rpcs)?;
+        map.serialize_entry("retries", &stats.retries)?;
+        map.serialize_entry("service", &LatencySummary::of(&stats.service))?;
+        map.serialize_entry("response", &LatencySummary::of(stats.response()))?;
+        map.serialize_entry("service_histogram", &packed(&stats.service))?;
+        // Absent in a closed loop, where it is the other one.
+        if let Some(response) = stats.response.as_deref() {
+            map.serialize_entry("response_histogram", &packed(response))?;
         }
+        map.end()
     }
 }

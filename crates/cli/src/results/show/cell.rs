@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use experiment::{Cell, GateMetric};
-use store::{CellRecord, CellResult, Event, GateResult, OpResult, StageRecord, StudyPoint};
+use store::{CellRecord, CellResult, Event, GateResult, OpSummary, StageRecord, StudyPoint};
 use units::Size;
 
 use super::hosts;
@@ -121,7 +121,7 @@ fn figures(result: &CellResult) -> String {
     words::table(&header, 1, rows, "  ")
 }
 
-fn figure_row(op: &OpResult) -> Vec<String> {
+fn figure_row(op: &OpSummary) -> Vec<String> {
     let response = &op.response;
     let time = |nanos| words::time(nanos, response.count);
     vec![
