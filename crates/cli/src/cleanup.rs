@@ -18,7 +18,9 @@ use provision::{
 };
 use units::Span;
 
-use crate::check::{Place as _, credentials, no_keys};
+use checks::{TestPlace as _, array_credentials};
+
+use crate::check::no_keys;
 use crate::exit;
 use crate::messages::Messages;
 use heartbeat::Heartbeat;
@@ -237,7 +239,7 @@ impl Helper for Keys {
         use drivers::s3::Trust;
         let file = self.s3_credentials_file.as_deref().or(place.credentials_file.as_deref());
         let keys = match access {
-            Some(access) => credentials(access),
+            Some(access) => array_credentials(access),
             None => match (file, &place.profile) {
                 (Some(file), Some(profile)) => Credentials::from_file(file, profile),
                 (file, _) => Credentials::find(file),

@@ -1,8 +1,10 @@
 //! Exit codes, and the one line that goes with each of them.
 
+use checks::CheckError;
 use runner::{RunError, RunOutcome, StopReason};
 
 use crate::messages::Messages;
+use crate::results::WrongInput;
 
 /// Why a command does nothing, or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +40,14 @@ impl Refusal {
             }
             Refusal::Failure(line) => failure(messages, &line),
         }
+    }
+}
+
+/// The error of a check, as commands end with one.
+pub fn of_check_error(error: CheckError) -> anyhow::Error {
+    match error {
+        CheckError::Usage(line) => anyhow::anyhow!(WrongInput(line)),
+        CheckError::Failure(line) | CheckError::Stopped(line) => anyhow::anyhow!(line),
     }
 }
 

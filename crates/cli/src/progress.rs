@@ -1,9 +1,11 @@
-//! How far a phase is: a bar for a person, a line now and then for a log.
+//! How far a check, a calibration or a measurement of the network is: a bar for a person, a line now and then for a log.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use metrics::Interval;
+use runner::{Events, RunEvent};
 use units::{ByteRate, Span};
 
 use crate::messages::Messages;
@@ -11,8 +13,98 @@ use crate::messages::Messages;
 /// Without a terminal, a line appears this often while a phase runs.
 const LINE_EVERY_NS: u64 = 10_000_000_000;
 
+/// Shows what [`checks`] tells.
+pub struct ProgressView {
+    messages: Messages,
+    phase: Mutex<Option<PhaseProgress>>,
+    steps: Mutex<Steps>,
+}
+
+impl ProgressView {
+    /// On the terminal of these messages.
+    pub fn new(messages: &Messages) -> Self {
+        Self { messages: messages.clone(), phase: Mutex::default(), steps: Mutex::default() }
+    }
+
+    fn phase(&self) -> MutexGuard<'_, Option<PhaseProgress>> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn steps(&self) -> MutexGuard<'_, Steps> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Events for ProgressView {
+    fn event(&self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::PhaseBegan { label, window } => {
+                *self.phase() = Some(PhaseProgress::begin(&self.messages, label, window));
+            }
+            RunEvent::PhaseInterval { interval, .. } => {
+                if let Some(phase) = &mut *self.phase() {
+                    phase.interval(interval);
+                }
+            }
+            RunEvent::PhaseEnded { .. } => *self.phase() = None,
+            RunEvent::RoundBegan { round, rounds } => self.steps().round(&self.messages, round, rounds),
+            RunEvent::StepBegan { done, steps, label } => {
+                self.steps().step(&self.messages, done, steps, label)
+            }
+            RunEvent::Ended => *self.steps() = Steps::default(),
+            other => self.messages.event(other),
+        }
+    }
+}
+
+/// The steps of a calibration or of the network between hosts.
+#[derive(Default)]
+struct Steps {
+    /// `round 1 of 5`
+    round: Option<String>,
+    bar: Option<(Messages, ProgressBar)>,
+}
+
+impl Steps {
+    fn round(&mut self, messages: &Messages, round: u32, rounds: u32) {
+        let text = format!("round {round} of {rounds}");
+        if messages.bars().is_none() {
+            messages.note(&format!("calibrating: {text}"));
+        }
+        self.round = Some(text);
+    }
+
+    fn step(&mut self, messages: &Messages, done: u64, steps: u64, label: &str) {
+        let Some(bars) = messages.bars() else { return };
+        let (_, bar) = self.bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{spinner} {msg} [{bar:30}] {pos} of {len}, {eta} left")
+                .expect("the template is a constant that is valid")
+                .progress_chars("=> ");
+            let bar = bars.add(ProgressBar::new(steps).with_style(style));
+            bar.enable_steady_tick(Duration::from_millis(100));
+            (messages.clone(), bar)
+        });
+        bar.set_position(done);
+        bar.set_message(match &self.round {
+            Some(round) => format!("{round}: {label}"),
+            None => label.to_owned(),
+        });
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        if let Some((messages, bar)) = self.bar.take() {
+            bar.finish_and_clear();
+            if let Some(bars) = messages.bars() {
+                bars.remove(&bar);
+            }
+        }
+    }
+}
+
 /// The progress of one phase.
-pub struct Progress {
+struct PhaseProgress {
     messages: Messages,
     label: String,
     length_ns: u64,
@@ -21,9 +113,9 @@ pub struct Progress {
     bytes: u64,
 }
 
-impl Progress {
+impl PhaseProgress {
     /// Begins a phase that will be measured for `length`.
-    pub fn begin(messages: &Messages, label: &str, length: Duration) -> Self {
+    fn begin(messages: &Messages, label: &str, length: Duration) -> Self {
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1);
         let bar = messages.bars().map(|bars| {
             let style = ProgressStyle::with_template("{spinner} {prefix:<34} [{bar:30}] {msg}")
@@ -46,7 +138,7 @@ impl Progress {
     }
 
     /// Takes one interval in.
-    pub fn interval(&mut self, interval: &Interval) {
+    fn interval(&mut self, interval: &Interval) {
         self.bytes += interval.bytes();
         let at_ns = interval.start_ns + interval.length_ns;
         let rate = ByteRate::of(interval.bytes(), interval.length_ns);
@@ -75,12 +167,6 @@ impl Progress {
         }
     }
 
-    /// Ends the phase with what came out.
-    pub fn end(mut self, outcome: &str) {
-        self.clear();
-        self.messages.note(&format!("{}: {outcome}", self.label));
-    }
-
     fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -91,7 +177,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for PhaseProgress {
     fn drop(&mut self) {
         self.clear();
     }

@@ -1,6 +1,7 @@
 //! What a run tells while it goes on, to whoever started it: a terminal, a service, a notebook.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use metrics::Interval;
 use store::CellRecord;
@@ -38,6 +39,41 @@ pub enum RunEvent<'a> {
     },
     /// A cell is over.
     CellEnded(&'a CellRecord),
+    /// A phase of a check begins.
+    PhaseBegan {
+        /// Protocol, address and direction, such as `nfs 10.0.0.1 write`.
+        label: &'a str,
+        /// How long it will be measured.
+        window: Duration,
+    },
+    /// A second of the phase under way.
+    PhaseInterval {
+        /// Which.
+        label: &'a str,
+        /// What was done in it.
+        interval: &'a Interval,
+    },
+    /// A phase of a check is over; a message says what came out.
+    PhaseEnded {
+        /// Which.
+        label: &'a str,
+    },
+    /// A round of a calibration begins, in which each step is taken once.
+    RoundBegan {
+        /// Number of the round, from 1.
+        round: u32,
+        /// How many there are.
+        rounds: u32,
+    },
+    /// A step of a measurement whose number of steps is known begins: of a calibration or of the network between hosts.
+    StepBegan {
+        /// Steps that are over.
+        done: u64,
+        /// All of them.
+        steps: u64,
+        /// What is measured.
+        label: &'a str,
+    },
     /// Nothing more comes: what was created is removed, and the state does not change any more.
     Ended,
 }

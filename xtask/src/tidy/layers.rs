@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top of the house to its ground floor. `bench` and `xtask` stand beside it.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "units",
     "metrics",
     "experiment",
@@ -26,6 +26,7 @@ const ORDER: [&str; 18] = [
     "host",
     "runner",
     "fio",
+    "checks",
     "report",
     "manometer",
 ];

@@ -127,7 +127,7 @@ fn cores(count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::pieces::{Block, Found, Operation, Piece, gather};
+    use checks::{BlockSize, Microbenchmark, RepetitionResult, TransferDirection, gather};
 
     #[test]
     fn the_ceiling_is_stated_as_a_range() {
@@ -147,16 +147,16 @@ mod tests {
             facts: Default::default(),
             remarks: vec!["the cores' governor is powersave".into()],
         };
-        let reads = [15e9, 16e9, 16.5e9].map(|bytes| Found::rate(bytes, 2.0, 1.0)).to_vec();
-        let small = [1e6, 1e6, 1.1e6].map(|ops| Found::rate(ops, 1.0, 1.0)).to_vec();
-        let null = [Found::rate(40e6, 1.0, 1.0)].to_vec();
+        let reads = [15e9, 16e9, 16.5e9].map(|bytes| RepetitionResult::rate(bytes, 2.0, 1.0)).to_vec();
+        let small = [1e6, 1e6, 1.1e6].map(|ops| RepetitionResult::rate(ops, 1.0, 1.0)).to_vec();
+        let null = [RepetitionResult::rate(40e6, 1.0, 1.0)].to_vec();
         gather(
             &mut calibration,
             &[
-                (Piece::NullOne, null),
-                (Piece::Nfs(Operation::Read, Block::Large), reads),
-                (Piece::Nfs(Operation::Read, Block::Small), small),
-                (Piece::Clock, vec![Found::plain(17.26)]),
+                (Microbenchmark::NullOne, null),
+                (Microbenchmark::Nfs(TransferDirection::Read, BlockSize::Large), reads),
+                (Microbenchmark::Nfs(TransferDirection::Read, BlockSize::Small), small),
+                (Microbenchmark::Clock, vec![RepetitionResult::plain(17.26)]),
             ],
         );
         let text = text(&calibration);

@@ -1,228 +1,82 @@
-//! The validated request: what to check, made once from what was typed and from the environment.
+//! From what was typed and the environment to the request of a check.
 
 use std::fs::File;
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use checks::{ArrayRequest, CheckLoad, CheckRequest, CheckSource, NfsAccess, NfsUrl, S3Access, S3Url};
 use drivers::Sink;
 use drivers::s3::{Endpoint, PayloadSigning};
 use provision::{Management, Secret, Trust};
 use units::Size;
 
-use super::arguments::{CheckArguments, Format, PayloadChoice, ReactorChoice, SinkChoice};
-use super::url::{self, NfsUrl, S3Url};
-use crate::check::report::Settings;
+use super::arguments::{CheckArguments, PayloadChoice, ReactorChoice, SinkChoice};
 
 /// Wrong usage: one line that names the input and says what to write instead.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(String);
 
-/// Whose storage is checked.
-#[derive(Debug)]
-pub enum Source {
-    /// An array that makes the targets.
-    Array(ArrayRequest),
-    /// Exports and buckets that exist.
-    Manual {
-        /// The exports.
-        nfs: Vec<NfsUrl>,
-        /// The buckets.
-        s3: Vec<S3Url>,
-    },
-    /// A simulated array in this process.
-    Demo,
-}
-
-/// The array's two inputs and what may be asked of it.
-#[derive(Debug)]
-pub struct ArrayRequest {
-    /// Where and with which token to log in.
-    pub management: Management,
-    /// An existing file system to use.
-    pub filesystem: Option<String>,
-    /// An existing bucket to use.
-    pub bucket: Option<String>,
-}
-
-/// How much load of which shape.
-#[derive(Clone, Debug)]
-pub struct Load {
-    /// Measured time of a phase.
-    pub window: Duration,
-    /// Time before it that is not counted.
-    pub ramp: Duration,
-    /// Threads.
-    pub workers: u32,
-    /// Operations in flight a thread.
-    pub lanes: u32,
-    /// NFS connections a thread.
-    pub connections: u32,
-    /// Bytes of one NFS operation.
-    pub block_size: u64,
-    /// Bytes of one object.
-    pub object_size: u64,
-    /// Most that is written before starting over.
-    pub dataset: u64,
-    /// Where the data of reads goes.
-    pub sink: Sink,
-    /// Durable writes at once.
-    pub stable: bool,
-    /// io_uring or epoll.
-    pub reactor: reactor::Choice,
-    /// Longest wait for a connection.
-    pub connect_timeout: Duration,
-    /// Longest wait for an operation.
-    pub op_timeout: Duration,
-}
-
-/// How NFS is reached.
-#[derive(Clone, Debug)]
-pub struct NfsAccess {
-    /// User that requests carry.
-    pub uid: u32,
-    /// Group that requests carry.
-    pub gid: u32,
-    /// Port of NFS, if not asked for.
-    pub nfs_port: Option<u16>,
-    /// Port of MOUNT, if not asked for.
-    pub mount_port: Option<u16>,
-    /// Port to ask on.
-    pub portmap_port: u16,
-}
-
-/// How S3 is reached.
-#[derive(Clone, Debug)]
-pub struct S3Access {
-    /// File with the keys.
-    pub credentials_file: Option<PathBuf>,
-    /// Port on the array's data addresses.
-    pub port: u16,
-    /// Whether the array's data addresses speak TLS.
-    pub tls: bool,
-    /// Whose certificates are accepted.
-    pub trust: drivers::s3::Trust,
-    /// Region to sign for.
-    pub region: String,
-    /// Bucket in front of the host name.
-    pub virtual_host: bool,
-    /// How uploads are protected.
-    pub signing: PayloadSigning,
-}
-
-/// Everything that a check needs to know.
-#[derive(Debug)]
-pub struct Request {
-    /// Whose storage.
-    pub source: Source,
-    /// Whether NFS is checked.
-    pub nfs: bool,
-    /// Whether S3 is checked.
-    pub s3: bool,
-    /// Addresses to use instead of the chosen ones.
-    pub data_vips: Vec<IpAddr>,
-    /// The load.
-    pub load: Load,
-    /// Reaching NFS.
-    pub nfs_access: NfsAccess,
-    /// Reaching S3.
-    pub s3_access: S3Access,
-    /// Format of the report.
-    pub format: Format,
-    /// File for the report.
-    pub output_file: Option<PathBuf>,
-    /// Directory of the journal.
-    pub journal_dir: Option<PathBuf>,
-}
-
-impl Request {
-    /// Makes sense of the arguments; `variable` reads the environment.
-    ///
-    /// # Errors
-    /// [`UsageError`] for what contradicts itself, is missing or cannot be used.
-    pub fn new(
-        arguments: CheckArguments,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, UsageError> {
-        let source = source(&arguments, variable)?;
-        let (nfs, s3) = match &source {
-            Source::Manual { nfs, s3 } => (!nfs.is_empty(), !s3.is_empty()),
-            Source::Array(_) | Source::Demo => (true, true),
-        };
-        let request = Self {
-            nfs: nfs && !arguments.skip_nfs,
-            s3: s3 && !arguments.skip_s3,
-            load: load(&arguments)?,
-            nfs_access: NfsAccess {
-                uid: arguments.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()),
-                gid: arguments.gid.unwrap_or_else(|| rustix::process::getgid().as_raw()),
-                nfs_port: arguments.nfs_port,
-                mount_port: arguments.mount_port,
-                portmap_port: arguments.portmap_port,
-            },
-            s3_access: s3_access(&arguments)?,
-            data_vips: arguments.data_vip,
-            source,
-            format: arguments.output,
-            output_file: arguments.output_file,
-            journal_dir: arguments.journal_dir,
-        };
-        if request.load.sink == Sink::Discard && request.uses_tls() {
-            return Err(UsageError(
+/// Makes sense of the arguments; `variable` reads the environment.
+///
+/// # Errors
+/// [`UsageError`] for what contradicts itself, is missing or cannot be used.
+pub fn read(
+    arguments: &CheckArguments,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<CheckRequest, UsageError> {
+    let source = source(arguments, &variable)?;
+    let (nfs, s3) = match &source {
+        CheckSource::Manual { nfs, s3 } => (!nfs.is_empty(), !s3.is_empty()),
+        CheckSource::Array(_) | CheckSource::Demo => (true, true),
+    };
+    let request = CheckRequest {
+        nfs: nfs && !arguments.skip_nfs,
+        s3: s3 && !arguments.skip_s3,
+        load: load(arguments)?,
+        nfs_access: NfsAccess {
+            uid: arguments.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()),
+            gid: arguments.gid.unwrap_or_else(|| rustix::process::getgid().as_raw()),
+            nfs_port: arguments.nfs_port,
+            mount_port: arguments.mount_port,
+            portmap_port: arguments.portmap_port,
+        },
+        s3_access: s3_access(arguments, &variable)?,
+        data_vips: arguments.data_vip.clone(),
+        source,
+        journal_dir: arguments.journal_dir.clone(),
+        scratch: std::env::temp_dir(),
+    };
+    if request.load.sink == Sink::Discard && uses_tls(&request) {
+        return Err(UsageError(
                 "--sink discard does not work with S3 over TLS, which must see the bytes to decrypt them: take --sink \
                  discard away, use http, or leave S3 out with --skip-s3"
                     .into(),
             ));
-        }
-        if !request.nfs && !request.s3 {
-            return Err(UsageError(
-                "nothing is left to check: take --skip-nfs or --skip-s3 away, or give the other target"
-                    .into(),
-            ));
-        }
-        Ok(request)
     }
+    if !request.nfs && !request.s3 {
+        return Err(UsageError(
+            "nothing is left to check: take --skip-nfs or --skip-s3 away, or give the other target".into(),
+        ));
+    }
+    Ok(request)
+}
 
-    /// True when S3 is checked over TLS.
-    fn uses_tls(&self) -> bool {
-        self.s3
-            && match &self.source {
-                Source::Manual { s3, .. } => s3.iter().any(|url| url.endpoint.tls),
-                Source::Array(_) | Source::Demo => self.s3_access.tls,
-            }
-    }
-
-    /// The load as the report shows it.
-    pub fn settings(&self) -> Settings {
-        let load = &self.load;
-        Settings {
-            duration_s: load.window.as_secs_f64(),
-            ramp_s: load.ramp.as_secs_f64(),
-            workers: load.workers,
-            lanes: load.lanes,
-            connections: load.connections,
-            block_size: load.block_size,
-            object_size: load.object_size,
-            dataset: load.dataset,
-            sink: super::stage::sink_name(load.sink),
-            stable: load.stable,
-            s3_payload: match self.s3_access.signing {
-                PayloadSigning::Unsigned => "unsigned",
-                PayloadSigning::Signed => "signed",
-                PayloadSigning::CrcTrailer => "crc64nvme",
-                PayloadSigning::Crc32cTrailer => "crc32c",
-            },
+/// True when S3 is checked over TLS.
+fn uses_tls(request: &CheckRequest) -> bool {
+    request.s3
+        && match &request.source {
+            CheckSource::Manual { s3, .. } => s3.iter().any(|url| url.endpoint.tls),
+            CheckSource::Array(_) | CheckSource::Demo => request.s3_access.tls,
         }
-    }
 }
 
 fn source(
     arguments: &CheckArguments,
-    variable: impl Fn(&str) -> Option<String>,
-) -> Result<Source, UsageError> {
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<CheckSource, UsageError> {
     if arguments.demo {
-        return Ok(Source::Demo);
+        return Ok(CheckSource::Demo);
     }
     if !arguments.nfs.is_empty() || !arguments.s3.is_empty() {
         for (given, name) in [(&arguments.filesystem, "--filesystem"), (&arguments.bucket, "--bucket")] {
@@ -232,9 +86,12 @@ fn source(
                 )));
             }
         }
-        let exports: Result<_, _> = arguments.nfs.iter().map(|text| url::nfs(text)).collect();
-        let buckets: Result<_, _> = arguments.s3.iter().map(|text| url::s3(text)).collect();
-        return Ok(Source::Manual { nfs: exports.map_err(UsageError)?, s3: buckets.map_err(UsageError)? });
+        let exports: Result<_, _> = arguments.nfs.iter().map(|text| NfsUrl::read(text)).collect();
+        let buckets: Result<_, _> = arguments.s3.iter().map(|text| S3Url::read(text)).collect();
+        return Ok(CheckSource::Manual {
+            nfs: exports.map_err(UsageError)?,
+            s3: buckets.map_err(UsageError)?,
+        });
     }
     let given = arguments.management.as_deref().map(str::trim).filter(|address| !address.is_empty());
     if let (None, Some(source)) = (given, by_name(arguments)) {
@@ -252,7 +109,7 @@ fn source(
             "--management {address:?} is no address: write host, host:port or [IPv6]:port"
         )));
     }
-    Ok(Source::Array(ArrayRequest {
+    Ok(CheckSource::Array(ArrayRequest {
         management: Management {
             address: address.to_owned(),
             token: token(arguments, variable)?,
@@ -265,7 +122,7 @@ fn source(
 }
 
 /// Targets that exist, named without their servers: `--data-vip ADDRESS --filesystem NAME --bucket NAME`.
-fn by_name(arguments: &CheckArguments) -> Option<Source> {
+fn by_name(arguments: &CheckArguments) -> Option<CheckSource> {
     let host = arguments.data_vip.first()?.to_string();
     let name = |given: &Option<String>| given.as_deref().map(|name| name.trim_matches('/').to_owned());
     let (filesystem, bucket) = (name(&arguments.filesystem), name(&arguments.bucket));
@@ -275,7 +132,7 @@ fn by_name(arguments: &CheckArguments) -> Option<Source> {
     let endpoint = Endpoint { tls: arguments.s3_tls, host, port: s3_port(arguments) };
     let s3: Vec<S3Url> =
         bucket.into_iter().map(|bucket| S3Url { endpoint: endpoint.clone(), bucket }).collect();
-    (!nfs.is_empty() || !s3.is_empty()).then_some(Source::Manual { nfs, s3 })
+    (!nfs.is_empty() || !s3.is_empty()).then_some(CheckSource::Manual { nfs, s3 })
 }
 
 fn s3_port(arguments: &CheckArguments) -> u16 {
@@ -284,7 +141,7 @@ fn s3_port(arguments: &CheckArguments) -> u16 {
 
 fn token(
     arguments: &CheckArguments,
-    variable: impl Fn(&str) -> Option<String>,
+    variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<Secret, UsageError> {
     if let Some(path) = &arguments.token_file {
         return Secret::from_file(path).map_err(|error| UsageError(format!("--token-file: {error}")));
@@ -316,7 +173,10 @@ fn trust(arguments: &CheckArguments) -> Result<Trust, UsageError> {
     }
 }
 
-fn s3_access(arguments: &CheckArguments) -> Result<S3Access, UsageError> {
+fn s3_access(
+    arguments: &CheckArguments,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<S3Access, UsageError> {
     use drivers::s3::Trust;
     let trust = if arguments.s3_tls_insecure {
         Trust::Insecure
@@ -331,6 +191,7 @@ fn s3_access(arguments: &CheckArguments) -> Result<S3Access, UsageError> {
     };
     Ok(S3Access {
         credentials_file: arguments.s3_credentials_file.clone(),
+        profile: variable("AWS_PROFILE"),
         port: s3_port(arguments),
         tls: arguments.s3_tls,
         trust,
@@ -347,7 +208,7 @@ fn s3_access(arguments: &CheckArguments) -> Result<S3Access, UsageError> {
     })
 }
 
-fn load(arguments: &CheckArguments) -> Result<Load, UsageError> {
+fn load(arguments: &CheckArguments) -> Result<CheckLoad, UsageError> {
     let window = positive("--duration", arguments.duration.0)?;
     let size = |flag: &str, size: Size, most: u64| match size.bytes() {
         0 => Err(UsageError(format!("{flag} 0: it must be at least 1 byte"))),
@@ -357,7 +218,7 @@ fn load(arguments: &CheckArguments) -> Result<Load, UsageError> {
         bytes => Ok(bytes),
     };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Ok(Load {
+    Ok(CheckLoad {
         window,
         // What starts up must not be counted: connections open, windows grow, caches fill.
         ramp: (window / 5).min(Duration::from_secs(2)),

@@ -87,7 +87,7 @@ impl Events for Messages {
             RunEvent::Message(Severity::Note, text) => self.note(text),
             RunEvent::Message(Severity::Warning, text) => self.warn(text),
             RunEvent::Message(Severity::Error, text) => self.error(text),
-            RunEvent::Began(_) | RunEvent::Interval { .. } | RunEvent::CellEnded(_) | RunEvent::Ended => {}
+            _ => {}
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The report as CSV: five columns that other tools know already, or the same and every figure.
 
+use checks::{CheckReport, CheckRow, CheckedProtocol, PhaseFigures};
 use units::ByteRate;
-
-use super::Report;
-use crate::check::row::{Phase, Protocol, Row};
 
 const SHORT: &str = "dataVip,protocol,result,write_tput,read_tput";
 const PHASE: [&str; 15] = [
@@ -25,13 +23,13 @@ const PHASE: [&str; 15] = [
 ];
 
 /// The rows in the order that flashblade-plumbing has: all of NFS, then all of S3.
-fn rows(report: &Report) -> impl Iterator<Item = &Row> {
+fn rows(report: &CheckReport) -> impl Iterator<Item = &CheckRow> {
     let of = |protocol| report.rows.iter().filter(move |row| row.protocol == protocol);
-    of(Protocol::Nfs).chain(of(Protocol::S3))
+    of(CheckedProtocol::Nfs).chain(of(CheckedProtocol::S3))
 }
 
 /// The five columns.
-pub fn render(report: &Report) -> String {
+pub fn render(report: &CheckReport) -> String {
     let mut out = format!("{SHORT}\n");
     for row in rows(report) {
         out.push_str(&short(row));
@@ -41,7 +39,7 @@ pub fn render(report: &Report) -> String {
 }
 
 /// The five columns, then those of the write phase, of the read phase, the path's, and what held the phases back.
-pub fn render_full(report: &Report) -> String {
+pub fn render_full(report: &CheckReport) -> String {
     let mut out = SHORT.to_owned();
     for phase in ["write", "read"] {
         for column in PHASE {
@@ -70,8 +68,8 @@ pub fn render_full(report: &Report) -> String {
     out
 }
 
-fn short(row: &Row) -> String {
-    let rate = |phase: &Option<Phase>| match phase {
+fn short(row: &CheckRow) -> String {
+    let rate = |phase: &Option<PhaseFigures>| match phase {
         Some(phase) if phase.total.bytes() > 0 => phase.rate().to_string(),
         _ => "-".into(),
     };
@@ -80,7 +78,7 @@ fn short(row: &Row) -> String {
     format!("{},{protocol},{result},{write},{read}", row.path.address)
 }
 
-fn phase(phase: Option<&Phase>) -> Vec<String> {
+fn phase(phase: Option<&PhaseFigures>) -> Vec<String> {
     let Some(phase) = phase else {
         return vec!["-".into(); PHASE.len()];
     };
@@ -107,7 +105,7 @@ fn phase(phase: Option<&Phase>) -> Vec<String> {
     ]
 }
 
-fn limit(phase: Option<&Phase>) -> String {
+fn limit(phase: Option<&PhaseFigures>) -> String {
     phase.and_then(|phase| phase.limit.as_ref()).map_or("-", |limit| limit.bound.words()).to_owned()
 }
 

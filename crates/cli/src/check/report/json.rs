@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use checks::{
+    BestFigure, CheckReport, CheckRow, CheckSettings, CheckVerdict, CheckedArray, CheckedProtocol,
+    PhaseFigures, ReactorFacts, SlowPath, WrittenData,
+};
 use fleet::probe::{CardFacts, CoreLoad};
 use serde::Serialize;
 use stats::limit::{Bound, Finding};
-
-use super::{ArrayFacts, ReactorFacts, Report, Settings};
-use crate::check::paths::SlowPath;
-use crate::check::row::{Phase, Protocol, Row, Written};
-use crate::check::verdict::{Best, Verdict};
 
 /// Version of the schema. Adding a field does not raise it; removing or redefining one does.
 const VERSION: u32 = 1;
@@ -24,8 +23,8 @@ struct Document<'a> {
     finished: String,
     success: bool,
     interrupted_by: Option<&'a str>,
-    settings: &'a Settings,
-    array: &'a Option<ArrayFacts>,
+    settings: &'a CheckSettings,
+    array: &'a Option<CheckedArray>,
     reactor: &'a ReactorFacts,
     rows: Vec<JsonRow<'a>>,
     verdict: JsonVerdict<'a>,
@@ -35,13 +34,13 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct JsonRow<'a> {
     data_vip: String,
-    protocol: Protocol,
+    protocol: CheckedProtocol,
     result: &'static str,
     cause: Option<&'a str>,
     subnet: Option<&'a str>,
     array_mtu_bytes: Option<u32>,
     warnings: &'a [String],
-    written: Option<Written>,
+    written: Option<WrittenData>,
     write: Option<JsonPhase<'a>>,
     read: Option<JsonPhase<'a>>,
 }
@@ -120,7 +119,7 @@ struct JsonVerdict<'a> {
 
 #[derive(Serialize)]
 struct JsonBest<'a> {
-    protocol: Protocol,
+    protocol: CheckedProtocol,
     phase: &'static str,
     data_vip: String,
     bytes_per_s: f64,
@@ -130,7 +129,7 @@ struct JsonBest<'a> {
 #[derive(Serialize)]
 struct JsonSlowPath<'a> {
     data_vip: String,
-    protocol: Protocol,
+    protocol: CheckedProtocol,
     phase: &'static str,
     bytes_per_s: f64,
     others_bytes_per_s: f64,
@@ -138,7 +137,7 @@ struct JsonSlowPath<'a> {
 }
 
 /// The whole report as one indented object.
-pub fn render(report: &Report) -> String {
+pub fn render(report: &CheckReport) -> String {
     let document = Document {
         schema: "manometer.check",
         schema_version: VERSION,
@@ -160,7 +159,7 @@ pub fn render(report: &Report) -> String {
     text
 }
 
-fn verdict(verdict: &Verdict) -> JsonVerdict<'_> {
+fn verdict(verdict: &CheckVerdict) -> JsonVerdict<'_> {
     JsonVerdict {
         limit: verdict.limit.map_or("unknown", Bound::words),
         sentences: verdict.sentences(),
@@ -171,7 +170,7 @@ fn verdict(verdict: &Verdict) -> JsonVerdict<'_> {
     }
 }
 
-fn best(best: &Best) -> JsonBest<'_> {
+fn best(best: &BestFigure) -> JsonBest<'_> {
     JsonBest {
         protocol: best.protocol,
         phase: best.phase,
@@ -192,7 +191,7 @@ fn slow(slow: &SlowPath) -> JsonSlowPath<'_> {
     }
 }
 
-fn row(row: &Row) -> JsonRow<'_> {
+fn row(row: &CheckRow) -> JsonRow<'_> {
     JsonRow {
         data_vip: row.path.address.to_string(),
         protocol: row.protocol,
@@ -211,7 +210,7 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-fn phase(phase: &Phase) -> JsonPhase<'_> {
+fn phase(phase: &PhaseFigures) -> JsonPhase<'_> {
     JsonPhase {
         window_s: seconds(phase.window_ns),
         bytes: phase.total.bytes(),

@@ -1,12 +1,10 @@
 //! The report as a table and a verdict, for people.
 
+use checks::{BestFigure, CheckReport, CheckRow, PhaseFigures, RowOutcome};
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
 use units::{Size, Span, latency};
 
-use super::Report;
-use crate::check::row::{Outcome, Phase, Row};
-use crate::check::verdict::Best;
 use runner::bottleneck::words;
 
 /// The columns: title, and whether a narrow terminal keeps it.
@@ -29,7 +27,7 @@ const COLUMNS: [(&str, bool); 12] = [
 const RESULT: usize = 2;
 
 /// The whole report; `width` is the terminal's, when there is one.
-pub fn render(report: &Report, width: Option<u16>) -> String {
+pub fn render(report: &CheckReport, width: Option<u16>) -> String {
     let widest = grid(report, false, |_| true).lines().map(|line| line.chars().count()).max();
     let narrow = width.is_some_and(|width| widest.unwrap_or(0) > usize::from(width));
     // https://no-color.org: whoever sets it wants none.
@@ -46,7 +44,7 @@ pub fn render(report: &Report, width: Option<u16>) -> String {
     }
     out.push('\n');
     let sentences = [report.verdict.of_paths(), report.verdict.doubts.clone()].concat();
-    out.push_str(&wrap(&format!("Verdict: {}", sentences.join(" ")), width, ""));
+    out.push_str(&wrap(&format!("CheckVerdict: {}", sentences.join(" ")), width, ""));
     for group in report.verdict.groups() {
         out.push('\n');
         out.push_str(&limit(&group, width));
@@ -57,10 +55,10 @@ pub fn render(report: &Report, width: Option<u16>) -> String {
 }
 
 /// What held back some of the best figures, by the evidence of the fastest of them.
-fn limit(group: &[&Best], width: usize) -> String {
-    let figure = |best: &&Best| format!("{} {} through {}", best.name(), best.rate, best.address);
+fn limit(group: &[&BestFigure], width: usize) -> String {
+    let figure = |best: &&BestFigure| format!("{} {} through {}", best.name(), best.rate, best.address);
     let figures: Vec<String> = group.iter().map(figure).collect();
-    let best = if group.len() == 1 { "Best figure" } else { "Best figures" };
+    let best = if group.len() == 1 { "BestFigure figure" } else { "BestFigure figures" };
     let mut out = wrap(&format!("{best}: {}", figures.join(", ")), width, "");
     let Some(fastest) = group.first() else { return out };
     for line in words::lines(&fastest.finding, None) {
@@ -73,7 +71,7 @@ fn limit(group: &[&Best], width: usize) -> String {
 }
 
 /// The table with the columns that `keep` names.
-fn grid(report: &Report, colours: bool, keep: impl Fn(usize) -> bool) -> String {
+fn grid(report: &CheckReport, colours: bool, keep: impl Fn(usize) -> bool) -> String {
     let kept = |cells: Vec<String>| {
         let cells = cells.into_iter().enumerate().filter(|(column, _)| keep(*column));
         cells.map(|(column, text)| coloured(column, &text)).collect::<Vec<_>>()
@@ -106,9 +104,9 @@ fn coloured(column: usize, text: &str) -> Cell {
     if column != RESULT || text.is_empty() || text == COLUMNS[RESULT].0 {
         return cell;
     }
-    cell.fg(if text == Outcome::Success.words() {
+    cell.fg(if text == RowOutcome::Success.words() {
         Color::Green
-    } else if text == Outcome::Interrupted.words() {
+    } else if text == RowOutcome::Interrupted.words() {
         Color::Yellow
     } else {
         Color::Red
@@ -116,7 +114,7 @@ fn coloured(column: usize, text: &str) -> Cell {
 }
 
 /// What the load was made of: a figure means little without it.
-fn load(report: &Report) -> String {
+fn load(report: &CheckReport) -> String {
     let settings = &report.settings;
     let sink = match settings.sink {
         "verify" => "every byte read was compared with what was written",
@@ -138,7 +136,7 @@ fn load(report: &Report) -> String {
 }
 
 /// What the figures do not say: causes, warnings, how the run ended.
-fn remarks(report: &Report) -> Vec<String> {
+fn remarks(report: &CheckReport) -> Vec<String> {
     let mut remarks = Vec::new();
     for row in &report.rows {
         let name = format!("{} {}", row.protocol.name(), row.path.address);
@@ -151,7 +149,7 @@ fn remarks(report: &Report) -> Vec<String> {
 }
 
 /// A row's lines: one a phase, or one that says what failed.
-fn lines(row: &Row) -> Vec<Vec<String>> {
+fn lines(row: &CheckRow) -> Vec<Vec<String>> {
     let mut phases: Vec<_> = row.phases().map(|(name, phase)| (name, Some(phase))).collect();
     if phases.is_empty() {
         phases.push(("-", None));
@@ -174,7 +172,7 @@ fn lines(row: &Row) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn figures(phase: &Phase) -> Vec<String> {
+fn figures(phase: &PhaseFigures) -> Vec<String> {
     let ops = phase.data_ops();
     let time = |nanos: u64| if ops.ok == 0 { "-".into() } else { latency(nanos) };
     vec![

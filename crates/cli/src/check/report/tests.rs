@@ -1,89 +1,18 @@
 //! The formats against a report whose every figure is known.
 
-use fleet::probe::{CardFacts, CoreLoad};
-use metrics::{ErrorKind, Interval, OpKind};
-
-use stats::limit::{Bound, Cause, Confidence, EvidenceRow, Finding};
+use checks::test_support::{path, phase};
+use checks::{CheckRow, CheckSettings, CheckedArray, CheckedProtocol, ReactorFacts, RowOutcome, judge_check};
+use metrics::{ErrorKind, OpKind};
 
 use super::*;
-use crate::check::row::{ClientLoad, PathFacts, Phase, Protocol, Second};
-use crate::check::verdict::verdict;
 
-/// A phase of 10 s that moved `bytes` in operations of 1 MiB and 2 ms.
-pub fn phase(kind: OpKind, bytes: u64) -> Phase {
-    let mut total = Interval { length_ns: 10_000_000_000, ..Interval::default() };
-    let stats = total.op_mut(kind);
-    stats.ok = bytes >> 20;
-    stats.bytes = bytes;
-    stats.rpcs = stats.ok;
-    for _ in 0..99 {
-        stats.service.record(2_000_000);
-    }
-    stats.service.record(50_000_000);
-    Phase {
-        window_ns: 10_000_000_000,
-        seconds: vec![Second { length_ns: 10_000_000_000, bytes, ok: stats.ok, ..Second::default() }],
-        total,
-        connections: 8,
-        mss_bytes: 8948,
-        client: ClientLoad {
-            cores: vec![
-                CoreLoad { core: 0, busy: 0.25, steal: 0.0 },
-                CoreLoad { core: 1, busy: 0.5, steal: 0.01 },
-            ],
-            nic: Some(CardFacts {
-                name: "eth0".into(),
-                speed_mbit: Some(100_000),
-                mtu: Some(9000),
-                loopback: false,
-            }),
-        },
-        limit: Some(finding(Bound::Target, "target-bound: operations take 2 ms, of that 150 µs on the way")),
-        ..Phase::default()
-    }
-}
-
-/// A finding with two rows of evidence.
-pub fn finding(bound: Bound, sentence: &str) -> Finding {
-    let row = |name: &str, value: &str, says: &str| EvidenceRow {
-        name: name.into(),
-        value: value.into(),
-        limit: "90 %".into(),
-        says: says.into(),
-    };
-    Finding {
-        bound,
-        cause: Cause::Service,
-        confidence: Confidence::High,
-        place: String::new(),
-        share: None,
-        sentence: sentence.into(),
-        next: "look at the target: its processors, disks and limits; try more lanes to see whether it can do more"
-            .into(),
-        evidence: vec![
-            row("busiest worker", "30 % of a core", "has time left"),
-            row("round trip (echo)", "150 µs, least 100 µs", "no queue on the path"),
-        ],
-        hosts: Vec::new(),
-    }
-}
-
-/// A path of 192.168.170.0/24 with jumbo frames.
-pub fn path(last: u8) -> PathFacts {
-    PathFacts {
-        address: std::net::IpAddr::from([192, 168, 170, last]),
-        subnet: Some("subnet,170".into()),
-        array_mtu: Some(9000),
-    }
-}
-
-fn report() -> Report {
-    let mut good = Row::new(path(11), Protocol::Nfs);
-    good.outcome = Outcome::Success;
+fn report() -> CheckReport {
+    let mut good = CheckRow::new(path(11), CheckedProtocol::Nfs);
+    good.outcome = RowOutcome::Success;
     good.write = Some(phase(OpKind::Write, 31_000_000_000));
     good.read = Some(phase(OpKind::Read, 40_000_000_000));
-    let mut full =
-        Row::new(path(11), Protocol::S3).failed(Outcome::WriteFailed, "no-space: \"full\", at 3 %");
+    let mut full = CheckRow::new(path(11), CheckedProtocol::S3)
+        .failed(RowOutcome::WriteFailed, "no-space: \"full\", at 3 %");
     let mut write = phase(OpKind::Put, 1_200_000_000);
     write.total.op_mut(OpKind::Put).errors[ErrorKind::NoSpace as usize] = 7;
     write.error_samples = vec![(ErrorKind::NoSpace, "PUT answered 507".into())];
@@ -91,14 +20,16 @@ fn report() -> Report {
     let rows = vec![
         good,
         full,
-        Row::new(path(12), Protocol::Nfs).failed(Outcome::MountFailed, "no answer within 10 s"),
-        Row::new(path(12), Protocol::S3).failed(Outcome::FailedToConnect, "no answer within 10 s"),
+        CheckRow::new(path(12), CheckedProtocol::Nfs)
+            .failed(RowOutcome::MountFailed, "no answer within 10 s"),
+        CheckRow::new(path(12), CheckedProtocol::S3)
+            .failed(RowOutcome::FailedToConnect, "no answer within 10 s"),
     ];
-    Report {
+    CheckReport {
         run_id: "abcdefg2".into(),
         started: "2026-01-02T03:04:05Z".parse().unwrap(),
         finished: "2026-01-02T03:05:05Z".parse().unwrap(),
-        settings: Settings {
+        settings: CheckSettings {
             duration_s: 10.0,
             ramp_s: 2.0,
             workers: 2,
@@ -111,13 +42,13 @@ fn report() -> Report {
             stable: false,
             s3_payload: "unsigned",
         },
-        array: Some(ArrayFacts {
+        array: Some(CheckedArray {
             management: "10.0.0.1".into(),
             api_version: "2.29".into(),
             address_choice: vec!["subnet1: 192.168.170.11".into()],
         }),
         reactor: ReactorFacts { backend: "io_uring", refusal: None },
-        verdict: verdict(&rows),
+        verdict: judge_check(&rows),
         rows,
         left_behind: Vec::new(),
         interrupted_by: None,
@@ -127,7 +58,7 @@ fn report() -> Report {
 #[test]
 fn csv_has_the_five_columns_that_other_tools_read() {
     assert_eq!(
-        report().render(Format::Csv, None),
+        render(&report(), Format::Csv, None),
         "dataVip,protocol,result,write_tput,read_tput\n\
          192.168.170.11,nfs,SUCCESS,3.1 GB/s,4.0 GB/s\n\
          192.168.170.12,nfs,MOUNT FAILED,-,-\n\
@@ -138,7 +69,7 @@ fn csv_has_the_five_columns_that_other_tools_read() {
 
 #[test]
 fn full_csv_begins_with_the_same_columns_and_every_row_is_as_long() {
-    let text = report().render(Format::CsvFull, None);
+    let text = render(&report(), Format::CsvFull, None);
     let mut lines = text.lines();
     let header = lines.next().unwrap();
     assert!(header.starts_with("dataVip,protocol,result,write_tput,read_tput,write_bytes,"));
@@ -164,7 +95,7 @@ fn json_follows_the_schema() {
     let schema = include_str!("../../../../../schemas/check.schema.json");
     let schema = serde_json::from_str(schema).unwrap();
     let validator = jsonschema::draft202012::options().build(&schema).unwrap();
-    let text = report().render(Format::Json, None);
+    let text = render(&report(), Format::Json, None);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let errors: Vec<String> =
         validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path)).collect();
@@ -205,7 +136,7 @@ fn findings_are_as_in_a_run() {
 
 #[test]
 fn the_table_shows_figures_causes_and_the_verdict() {
-    let text = report().render(Format::Table, None);
+    let text = render(&report(), Format::Table, None);
     for expected in [
         "192.168.170.11  nfs",
         "3.1 GB/s",
@@ -213,7 +144,7 @@ fn the_table_shows_figures_causes_and_the_verdict() {
         "FAILED TO CONNECT",
         "MOUNT FAILED",
         "  nfs 192.168.170.12: no answer within 10 s",
-        "Verdict: 3 of 4 paths are broken",
+        "CheckVerdict: 3 of 4 paths are broken",
         "\nBest figures: nfs read 4.0 GB/s through 192.168.170.11, nfs write 3.1 GB/s through",
         "\n  limit: target-bound: operations take 2 ms, of that 150 µs on the way\n",
         "\n  next: look at the target",
@@ -223,13 +154,13 @@ fn the_table_shows_figures_causes_and_the_verdict() {
     ] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
     }
-    let narrow = without_colours(&report().render(Format::Table, Some(80)));
+    let narrow = without_colours(&render(&report(), Format::Table, Some(80)));
     assert!(narrow.contains("p99") && !narrow.contains("p50"));
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     assert!(narrow.contains("has time left") && narrow.contains("limit from"), "{narrow}");
-    let narrower = without_colours(&report().render(Format::Table, Some(70)));
+    let narrower = without_colours(&render(&report(), Format::Table, Some(70)));
     assert!(narrower.contains("has time left") && !narrower.contains("limit from"), "{narrower}");
-    for line in report().render(Format::Table, None).lines() {
+    for line in render(&report(), Format::Table, None).lines() {
         assert!(!line.ends_with(' '));
         assert!(line.chars().count() <= 118, "{line}");
     }
@@ -266,7 +197,7 @@ fn a_file_is_made_before_the_run() {
     let path = directory.path().join("report.json");
     let mut shown = Vec::new();
     Destination::open(Format::Json, Some(&path)).unwrap().write(&report(), &mut shown).unwrap();
-    assert!(String::from_utf8(shown).unwrap().contains("Verdict: "), "people see a table meanwhile");
+    assert!(String::from_utf8(shown).unwrap().contains("CheckVerdict: "), "people see a table meanwhile");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
 }
@@ -276,7 +207,7 @@ fn documents_of_before_findings_still_follow_the_schema() {
     let schema: serde_json::Value =
         serde_json::from_str(include_str!("../../../../../schemas/check.schema.json")).unwrap();
     let validator = jsonschema::draft202012::options().build(&schema).unwrap();
-    let mut value: serde_json::Value = serde_json::from_str(&report().render(Format::Json, None)).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&render(&report(), Format::Json, None)).unwrap();
     for key in ["best", "slow_paths"] {
         assert!(value["verdict"].as_object_mut().unwrap().remove(key).is_some());
     }

@@ -3,35 +3,48 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use clap::Parser;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu, estimate};
 
 use super::pairs::every;
 use super::*;
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    network: NetworkArguments,
+fn request() -> NetworkRequest {
+    NetworkRequest {
+        launcher: Launcher::Local { count: 4 },
+        password: None,
+        links: LinkChoice::EachPair,
+        duplex: false,
+        streams: vec![1],
+        duration: Duration::from_secs(5),
+        ramp: Duration::from_secs(1),
+        parallel: false,
+        block_bytes: 256 << 10,
+        addresses: Vec::new(),
+        port: 18_700,
+        reactor: reactor::Choice::Auto,
+    }
 }
 
-fn arguments(flags: &[&str]) -> NetworkArguments {
-    Line::parse_from(["network", "--local", "4"].iter().chain(flags)).network
+/// Nobody watches.
+struct Unseen;
+
+impl Events for Unseen {
+    fn event(&self, _: RunEvent<'_>) {}
 }
 
 /// Every link carries 100 MB/s for each stream, but one; it remembers what was asked at the same time.
 #[derive(Default)]
 struct MadeUp {
-    bad: Option<Direction>,
-    asked: Mutex<Vec<(Vec<Direction>, u32, bool)>>,
-    probed: Mutex<Vec<Direction>>,
+    bad: Option<LinkDirection>,
+    asked: Mutex<Vec<(Vec<LinkDirection>, u32, bool)>>,
+    probed: Mutex<Vec<LinkDirection>>,
 }
 
-impl Measures for MadeUp {
-    fn measure(&self, links: &[Direction], streams: u32, both_ways: bool) -> Vec<NetworkLink> {
+impl MeasureLinks for MadeUp {
+    fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink> {
         self.asked.lock().unwrap().push((links.to_vec(), streams, both_ways));
-        let ways = |link: &Direction| if both_ways { vec![*link, (link.1, link.0)] } else { vec![*link] };
-        let link = |(from, to): Direction| {
+        let ways = |link: &LinkDirection| if both_ways { vec![*link, (link.1, link.0)] } else { vec![*link] };
+        let link = |(from, to): LinkDirection| {
             let share = if self.bad == Some((from, to)) { 0.5 } else { 1.0 };
             let rate =
                 1e8 * f64::from(streams) * share * (1.0 + f64::from(from) * 0.003 + f64::from(to) * 0.002);
@@ -50,10 +63,10 @@ impl Measures for MadeUp {
         links.iter().flat_map(ways).map(link).collect()
     }
 
-    fn path_mtus(&self, links: &[Direction]) -> Vec<NetworkPathMtu> {
+    fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu> {
         self.probed.lock().unwrap().extend(links);
-        let small = |link: &Direction| self.bad == Some(*link);
-        let found = |link: &Direction| NetworkPathMtu {
+        let small = |link: &LinkDirection| self.bad == Some(*link);
+        let found = |link: &LinkDirection| NetworkPathMtu {
             from: link.0,
             to: link.1,
             bytes: Some(if small(link) { 1400 } else { 1500 }),
@@ -64,26 +77,22 @@ impl Measures for MadeUp {
     }
 }
 
-fn measured(made_up: &MadeUp, flags: &[&str]) -> NetworkMatrix {
-    let arguments = arguments(flags);
-    let messages = Messages::new();
-    messages.divert(Some(std::sync::Arc::new(|_: &str| {})));
-    let stop = StopToken::new();
+fn measured(made_up: &MadeUp, request: &NetworkRequest) -> NetworkMatrix {
     let hosts = ["a", "b", "c", "d"].map(String::from).to_vec();
-    let links = wanted(&arguments, &hosts).unwrap();
-    measure(made_up, &arguments, hosts, &links, &stop, &messages).unwrap()
+    let links = wanted(&request.links, &hosts).unwrap();
+    measure(made_up, request, hosts, &links, &StopToken::new(), &Unseen).unwrap()
 }
 
 #[test]
 fn links_are_measured_one_after_the_other_unless_it_is_asked_for() {
     let made_up = MadeUp::default();
-    let matrix = measured(&made_up, &["--streams", "1,8"]);
+    let matrix = measured(&made_up, &NetworkRequest { streams: vec![1, 8], ..request() });
     assert_eq!(matrix.links.len(), 12);
     assert_eq!(matrix.kinds(), [(1, false), (8, false)]);
     assert!(made_up.asked.lock().unwrap().iter().all(|(links, _, _)| links.len() == 1));
 
     let made_up = MadeUp::default();
-    measured(&made_up, &["--streams", "1", "--parallel"]);
+    measured(&made_up, &NetworkRequest { parallel: true, ..request() });
     let asked = made_up.asked.into_inner().unwrap();
     assert_eq!(asked.iter().map(|(links, _, _)| links.len()).collect::<Vec<_>>(), [2, 2, 2]);
 }
@@ -91,7 +100,8 @@ fn links_are_measured_one_after_the_other_unless_it_is_asked_for() {
 #[test]
 fn both_ways_at_once_comes_beside_one_way_and_each_pair_once() {
     let made_up = MadeUp::default();
-    let matrix = measured(&made_up, &["--streams", "1", "--both-directions", "--duplex"]);
+    let matrix =
+        measured(&made_up, &NetworkRequest { links: LinkChoice::BothDirections, duplex: true, ..request() });
     assert_eq!(matrix.of_kind((1, false)).count(), 12);
     assert_eq!(matrix.of_kind((1, true)).count(), 12);
     let duplex =
@@ -105,19 +115,21 @@ fn both_ways_at_once_comes_beside_one_way_and_each_pair_once() {
 #[test]
 fn the_one_degraded_link_is_named_and_makes_the_exit_code() {
     let made_up = MadeUp { bad: Some((1, 3)), ..MadeUp::default() };
-    let matrix = measured(&made_up, &["--streams", "1"]);
+    let matrix = measured(&made_up, &request());
     let judgement = judge_network(&matrix);
-    let lines = output::verdict(&matrix, &judgement);
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].starts_with("Degraded: b → d: "), "{lines:?}");
-    assert!(lines[1].starts_with("b → d is a black hole for packets larger than 1400 bytes"), "{lines:?}");
+    assert_eq!(judgement.findings.len(), 1, "{judgement:?}");
+    assert_eq!(judgement.findings[0].of, stats::Degraded::Link(1, 3));
+    let holes: Vec<_> = matrix.path_mtus.iter().filter_map(|path| path.black_hole()).collect();
+    assert_eq!(holes, [(1400, 1500)]);
+    let report = NetworkReport { taken: timestamp::now(), matrix, judgement };
+    assert!(!report.success());
 }
 
 #[test]
 fn pairs_that_are_not_there_are_wrong_usage() {
     let hosts = ["a", "b"].map(String::from);
-    let error = wanted(&arguments(&["--pairs", "a:x"]), &hosts).unwrap_err();
+    let error = wanted(&LinkChoice::Named("a:x".into()), &hosts).unwrap_err();
     assert!(error.contains("is none of a, b"), "{error}");
-    assert!(wanted(&arguments(&[]), &hosts[..1]).unwrap_err().contains("one host has no link"));
-    assert_eq!(wanted(&arguments(&["--both-directions"]), &hosts).unwrap(), [(0, 1), (1, 0)]);
+    assert!(wanted(&LinkChoice::EachPair, &hosts[..1]).unwrap_err().contains("one host has no link"));
+    assert_eq!(wanted(&LinkChoice::BothDirections, &hosts).unwrap(), [(0, 1), (1, 0)]);
 }

@@ -16,7 +16,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const OFTEN: Duration = Duration::from_millis(400);
 
 /// Samples this host from its creation until it is dropped.
-pub struct Sampler {
+pub struct HostSampler {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -27,7 +27,7 @@ struct Shared {
     witness: Witness,
 }
 
-impl Sampler {
+impl HostSampler {
     /// Begins, for a phase of about this length. Where no thread can be had there are no samples.
     pub fn start(phase: Duration) -> Self {
         let every = if phase > EVERY * 10 { EVERY } else { OFTEN };
@@ -59,7 +59,7 @@ impl Shared {
     }
 }
 
-impl Drop for Sampler {
+impl Drop for HostSampler {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn this_host_is_sampled() {
-        let sampler = Sampler::start(Duration::from_millis(1));
+        let sampler = HostSampler::start(Duration::from_millis(1));
         let begin_ns = reactor::clock::now_ns();
         loop {
             let end_ns = reactor::clock::now_ns();

@@ -10,14 +10,14 @@ use stats::limit::Finding;
 /// The two protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Protocol {
+pub enum CheckedProtocol {
     /// NFSv3.
     Nfs,
     /// S3.
     S3,
 }
 
-impl Protocol {
+impl CheckedProtocol {
     /// The name in every output.
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Protocol {
 
 /// How a row ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RowOutcome {
     /// Both phases moved data and no operation failed.
     Success,
     /// The export could not be mounted through this address.
@@ -46,7 +46,7 @@ pub enum Outcome {
     Interrupted,
 }
 
-impl Outcome {
+impl RowOutcome {
     /// The words in every output.
     pub const fn words(self) -> &'static str {
         match self {
@@ -61,17 +61,17 @@ impl Outcome {
     }
 
     /// The outcome of a protocol's first contact that failed.
-    pub const fn unreachable(protocol: Protocol) -> Self {
+    pub const fn unreachable(protocol: CheckedProtocol) -> Self {
         match protocol {
-            Protocol::Nfs => Self::MountFailed,
-            Protocol::S3 => Self::FailedToConnect,
+            CheckedProtocol::Nfs => Self::MountFailed,
+            CheckedProtocol::S3 => Self::FailedToConnect,
         }
     }
 }
 
 /// What the array says of a data address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathFacts {
+pub struct DataAddressFacts {
     /// The address.
     pub address: IpAddr,
     /// Subnet it belongs to, when an array told.
@@ -82,13 +82,13 @@ pub struct PathFacts {
 
 /// One measured phase.
 #[derive(Clone, Debug, Default)]
-pub struct Phase {
+pub struct PhaseFigures {
     /// Length of the measured window, in nanoseconds.
     pub window_ns: u64,
     /// All that was counted in the window.
     pub total: Interval,
-    /// Second by second: length in nanoseconds and acknowledged bytes.
-    pub seconds: Vec<Second>,
+    /// PhaseSecond by second: length in nanoseconds and acknowledged bytes.
+    pub seconds: Vec<PhaseSecond>,
     /// Examples of errors, with their kinds.
     pub error_samples: Vec<(ErrorKind, String)>,
     /// Operations without an answer when the phase ended.
@@ -138,7 +138,7 @@ impl ClientLoad {
 
 /// What one interval moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Second {
+pub struct PhaseSecond {
     /// Start since the window began, in nanoseconds.
     pub start_ns: u64,
     /// Length in nanoseconds.
@@ -151,7 +151,7 @@ pub struct Second {
     pub failed: u64,
 }
 
-impl Phase {
+impl PhaseFigures {
     /// Bytes per second over the exact window.
     pub fn rate(&self) -> units::ByteRate {
         units::ByteRate::of(self.total.bytes(), self.window_ns)
@@ -194,7 +194,7 @@ impl Phase {
 /// What the write phase left on the target, work outside the measured window included: what other
 /// clients see while the read phase runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Written {
+pub struct WrittenData {
     /// Files or objects.
     pub objects: u64,
     /// Bytes in them.
@@ -203,32 +203,32 @@ pub struct Written {
 
 /// One data address and protocol.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct CheckRow {
     /// Where.
-    pub path: PathFacts,
+    pub path: DataAddressFacts,
     /// How.
-    pub protocol: Protocol,
+    pub protocol: CheckedProtocol,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RowOutcome,
     /// Why it did not succeed, in one line.
     pub cause: Option<String>,
     /// The write phase, if it began.
-    pub write: Option<Phase>,
+    pub write: Option<PhaseFigures>,
     /// The read phase, if it began.
-    pub read: Option<Phase>,
+    pub read: Option<PhaseFigures>,
     /// What was on the target once the write phase had ended.
-    pub written: Option<Written>,
+    pub written: Option<WrittenData>,
     /// Things that work but look wrong, such as a path that does not carry jumbo frames.
     pub warnings: Vec<String>,
 }
 
-impl Row {
+impl CheckRow {
     /// A row that has not begun.
-    pub fn new(path: PathFacts, protocol: Protocol) -> Self {
+    pub fn new(path: DataAddressFacts, protocol: CheckedProtocol) -> Self {
         Self {
             path,
             protocol,
-            outcome: Outcome::Interrupted,
+            outcome: RowOutcome::Interrupted,
             cause: None,
             write: None,
             read: None,
@@ -238,14 +238,14 @@ impl Row {
     }
 
     /// The same row, ended in a failure.
-    pub fn failed(mut self, outcome: Outcome, cause: impl Into<String>) -> Self {
+    pub fn failed(mut self, outcome: RowOutcome, cause: impl Into<String>) -> Self {
         self.outcome = outcome;
         self.cause = Some(cause.into());
         self
     }
 
     /// The phases that were made, with their names.
-    pub fn phases(&self) -> impl Iterator<Item = (&'static str, &Phase)> {
+    pub fn phases(&self) -> impl Iterator<Item = (&'static str, &PhaseFigures)> {
         [("write", &self.write), ("read", &self.read)]
             .into_iter()
             .filter_map(|(name, phase)| phase.as_ref().map(|phase| (name, phase)))

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
 use drivers::nfs::NfsConfig;
 use drivers::s3::{Endpoint, S3Config};
 use provision::{BucketAccess, Cancel, Journal, Management, RunId, Secret, Session, Trust, Want, Wanted};
 use serde::Deserialize;
+
+use crate::check::array_credentials;
+use crate::error::{CheckError, While};
 
 /// The longest that it may take to start, and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -19,26 +21,26 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A running array with an export and a bucket. Dropped, it is stopped, and nothing of it stays.
-pub struct Server {
+pub struct ArrayProcess {
     child: Child,
     /// It removes what it made when it goes.
     session: Option<Session>,
     directory: PathBuf,
     export: String,
     bucket: BucketAccess,
-    ready: Ready,
+    ready: ArrayReady,
 }
 
 #[derive(Deserialize)]
-struct Ready {
+struct ArrayReady {
     management: String,
     fingerprint: String,
     token: String,
-    data: Vec<Address>,
+    data: Vec<ArrayAddress>,
 }
 
 #[derive(Deserialize)]
-struct Address {
+struct ArrayAddress {
     ip: IpAddr,
     nfs_port: u16,
     mount_port: u16,
@@ -47,9 +49,9 @@ struct Address {
 }
 
 /// A directory that only we may enter; it goes with its guard unless a server keeps it.
-struct Scratch(Option<PathBuf>);
+struct ScratchDirectory(Option<PathBuf>);
 
-impl Drop for Scratch {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         if let Some(directory) = &self.0 {
             // Only this process knows of it.
@@ -58,35 +60,41 @@ impl Drop for Scratch {
     }
 }
 
-impl Server {
-    /// Starts this program's `array` with so many threads for each protocol.
+impl ArrayProcess {
+    /// Starts `program array` with so many threads for each protocol; what it needs lies in a directory within `scratch`.
     ///
     /// # Errors
     /// It could not be started, or did not answer in time.
-    pub fn start(threads: u32) -> Result<Self> {
+    pub fn start(program: &Path, scratch: &Path, threads: u32) -> Result<Self, CheckError> {
         let name = format!("manometer-calibrate-{}-{}", std::process::id(), fastrand::u64(..));
-        let directory = std::env::temp_dir().join(name);
-        std::fs::DirBuilder::new().mode(0o700).create(&directory).with_context(|| {
-            format!("{}: cannot be made; name a directory where you may write in TMPDIR", directory.display())
-        })?;
-        let mut scratch = Scratch(Some(directory.clone()));
-        let mut child = Guarded(Some(spawn(&directory, threads)?));
+        let directory = scratch.join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(&directory).during(format_args!(
+            "{}: cannot be made; name a directory where you may write in TMPDIR",
+            directory.display()
+        ))?;
+        let mut kept = ScratchDirectory(Some(directory.clone()));
+        let mut child = GuardedChild(Some(spawn(program, &directory, threads)?));
         let ready = wait(&directory.join("ready"), &mut child)?;
         let (session, export, bucket) = provision(&directory, &ready)?;
-        scratch.0 = None;
-        let child = child.0.take().context("the simulated array is not there; this is a defect")?;
+        kept.0 = None;
+        let child = child.0.take();
+        let child =
+            child.ok_or_else(|| CheckError::failure("the simulated array is not there; this is a defect"))?;
         Ok(Self { child, session: Some(session), directory, export, bucket, ready })
     }
 
-    fn address(&self) -> Result<&Address> {
-        self.ready.data.first().context("the simulated array has no data address; this is a defect")
+    fn address(&self) -> Result<&ArrayAddress, CheckError> {
+        self.ready
+            .data
+            .first()
+            .ok_or_else(|| CheckError::failure("the simulated array has no data address; this is a defect"))
     }
 
     /// A directory of the export.
     ///
     /// # Errors
     /// The array has no address.
-    pub fn nfs(&self, directory: &str) -> Result<NfsConfig> {
+    pub fn nfs(&self, directory: &str) -> Result<NfsConfig, CheckError> {
         let address = self.address()?;
         Ok(NfsConfig {
             nfs_port: Some(address.nfs_port),
@@ -100,15 +108,15 @@ impl Server {
     ///
     /// # Errors
     /// The array has no address.
-    pub fn s3(&self, prefix: &str) -> Result<S3Config> {
+    pub fn s3(&self, prefix: &str) -> Result<S3Config, CheckError> {
         let address = self.address()?;
         let endpoint = Endpoint { tls: false, host: address.ip.to_string(), port: address.s3_port };
-        let credentials = crate::check::credentials(&self.bucket);
+        let credentials = array_credentials(&self.bucket);
         Ok(S3Config::new(endpoint, &self.bucket.bucket, prefix, credentials))
     }
 }
 
-impl Drop for Server {
+impl Drop for ArrayProcess {
     fn drop(&mut self) {
         drop(self.session.take());
         end(&mut self.child);
@@ -118,9 +126,9 @@ impl Drop for Server {
 }
 
 /// A child that is ended unless somebody takes it.
-struct Guarded(Option<Child>);
+struct GuardedChild(Option<Child>);
 
-impl Drop for Guarded {
+impl Drop for GuardedChild {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             end(child);
@@ -140,46 +148,50 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn spawn(directory: &Path, threads: u32) -> Result<Child> {
-    let program = std::env::current_exe().context("this program's own file is not known")?;
+fn spawn(program: &Path, directory: &Path, threads: u32) -> Result<Child, CheckError> {
     // A network of its own within 127.0.0.0/8, so that calibrations side by side do not meet.
     let data = format!("127.{}.{}.1,mtu=9000", fastrand::u8(1..=250), fastrand::u8(..));
     let threads = threads.to_string();
-    let mut command = Command::new(&program);
+    let mut command = Command::new(program);
     command.args(["array", "--until-eof", "--management", "127.0.0.1:0", "--data", &data]);
     command.args(["--nfs-threads", &threads, "--s3-threads", &threads, "--ready-file"]);
     command.arg(directory.join("ready"));
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // It makes a token of its own: one of the environment belongs to another array.
     command.env_remove("MANOMETER_ARRAY_TOKEN");
-    command.spawn().with_context(|| format!("{}: cannot be started as a simulated array", program.display()))
+    command.spawn().during(format_args!("{}: cannot be started as a simulated array", program.display()))
 }
 
-fn wait(path: &Path, child: &mut Guarded) -> Result<Ready> {
+fn wait(path: &Path, child: &mut GuardedChild) -> Result<ArrayReady, CheckError> {
     let mut left = PATIENCE;
     while left > Duration::ZERO {
         match std::fs::read(path) {
-            Ok(text) => return serde_json::from_slice(&text).context("the simulated array's ready file"),
+            Ok(text) => return serde_json::from_slice(&text).during("the simulated array's ready file"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error).context("the simulated array's ready file"),
+            Err(error) => return Err(error).during("the simulated array's ready file"),
         }
         if let Some(child) = &mut child.0
-            && let Some(status) = child.try_wait()?
+            && let Some(status) = child.try_wait().during("the simulated array")?
         {
-            bail!("the simulated array ended with {status}; `manometer array` says why");
+            return Err(CheckError::Failure(format!(
+                "the simulated array ended with {status}; `manometer array` says why"
+            )));
         }
         std::thread::sleep(LOOK);
         left = left.saturating_sub(LOOK);
     }
-    bail!("the simulated array did not start within {} s; `manometer array` may say why", PATIENCE.as_secs())
+    Err(CheckError::Failure(format!(
+        "the simulated array did not start within {} s; `manometer array` may say why",
+        PATIENCE.as_secs()
+    )))
 }
 
 /// Has the array make an export and a bucket.
-fn provision(directory: &Path, ready: &Ready) -> Result<(Session, String, BucketAccess)> {
+fn provision(directory: &Path, ready: &ArrayReady) -> Result<(Session, String, BucketAccess), CheckError> {
     let management = Management {
         address: ready.management.clone(),
         token: Secret::new(&ready.token),
-        trust: Trust::Fingerprint(ready.fingerprint.parse().map_err(anyhow::Error::msg)?),
+        trust: Trust::Fingerprint(ready.fingerprint.parse().map_err(CheckError::failure)?),
         call_timeout: PATIENCE,
     };
     let run = Journal::open(&directory.join("journal"))?.begin(&RunId::random())?;
@@ -188,6 +200,6 @@ fn provision(directory: &Path, ready: &Ready) -> Result<(Session, String, Bucket
     let made = session.create(&wanted)?;
     match (made.export, made.bucket) {
         (Some(export), Some(bucket)) => Ok((session, export, bucket)),
-        _ => Err(anyhow!("the simulated array made no export or no bucket; this is a defect")),
+        _ => Err(CheckError::failure("the simulated array made no export or no bucket; this is a defect")),
     }
 }

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use array::{AddressConfig, Array, Config};
 use provision::{Management, Secret, Trust};
 
-use super::request::{ArrayRequest, Request, Source};
-use super::targets::Ports;
+use super::request::{ArrayRequest, CheckRequest, CheckSource};
+use super::row_targets::DataPorts;
+use crate::error::{CheckError, While};
 
 /// Space of the array, in bytes: what a demonstration writes must fit into this machine's memory.
 const CAPACITY: u64 = 4 << 30;
@@ -18,19 +18,19 @@ const CAPACITY: u64 = 4 << 30;
 const DATASET: u64 = 1 << 30;
 
 /// The array and its journal, which last as long as the demonstration.
-pub struct Demo {
+pub struct DemoArray {
     _array: Array,
     journal: Option<PathBuf>,
     /// Where each address really listens.
-    pub ports: BTreeMap<IpAddr, Ports>,
+    pub ports: BTreeMap<IpAddr, DataPorts>,
 }
 
-impl Demo {
+impl DemoArray {
     /// Starts the array and makes the request one of it.
     ///
     /// # Errors
     /// No address or thread could be had.
-    pub fn start(request: &mut Request) -> Result<Self> {
+    pub fn start(request: &mut CheckRequest) -> Result<Self, CheckError> {
         // A network of its own within 127.0.0.0/8, so that demonstrations side by side do not meet.
         let (a, b) = (fastrand::u8(1..=250), fastrand::u8(0..=250));
         let address = |last: u8| Ipv4Addr::new(127, a, b, last);
@@ -42,10 +42,12 @@ impl Demo {
             capacity_bytes: CAPACITY,
             ..Config::loopback()
         };
-        let array = Array::start(config).context("the simulated array cannot start")?;
-        let fingerprint = array.fingerprint().context("the simulated array has no certificate")?;
-        let fingerprint = fingerprint.parse().map_err(anyhow::Error::msg)?;
-        request.source = Source::Array(ArrayRequest {
+        let array = Array::start(config).during("the simulated array cannot start")?;
+        let fingerprint = array
+            .fingerprint()
+            .ok_or_else(|| CheckError::failure("the simulated array has no certificate"))?;
+        let fingerprint = fingerprint.parse().map_err(CheckError::failure)?;
+        request.source = CheckSource::Array(ArrayRequest {
             management: Management {
                 address: array.management_address().to_string(),
                 token: Secret::new(array.token().reveal()),
@@ -59,13 +61,12 @@ impl Demo {
         // The array dies with this process: what a killed demonstration leaves needs no clean-up later.
         let mut journal = None;
         if request.journal_dir.is_none() {
-            let directory =
-                std::env::temp_dir().join(format!("manometer-demo-{}-{a}-{b}", std::process::id()));
+            let directory = request.scratch.join(format!("manometer-demo-{}-{a}-{b}", std::process::id()));
             journal = Some(directory.clone());
             request.journal_dir = Some(directory);
         }
         let ports = array.data().iter().map(|data| {
-            let ports = Ports {
+            let ports = DataPorts {
                 nfs: Some(data.nfs_port),
                 mount: Some(data.mount_port),
                 portmap: data.portmap_port,
@@ -77,7 +78,7 @@ impl Demo {
     }
 }
 
-impl Drop for Demo {
+impl Drop for DemoArray {
     fn drop(&mut self) {
         if let Some(directory) = &self.journal {
             // Only this process knew of it.

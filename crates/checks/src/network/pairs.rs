@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 /// A direction between two hosts, by their numbers.
-pub type Direction = (u32, u32);
+pub type LinkDirection = (u32, u32);
 
 /// Every two hosts: one direction of each pair, or both.
-pub fn every(hosts: u32, both: bool) -> Vec<Direction> {
+pub fn every(hosts: u32, both: bool) -> Vec<LinkDirection> {
     let pairs = (0..hosts).flat_map(|from| (from + 1..hosts).map(move |to| (from, to)));
     pairs.flat_map(|(a, b)| [Some((a, b)), both.then_some((b, a))]).flatten().collect()
 }
@@ -15,7 +15,7 @@ pub fn every(hosts: u32, both: bool) -> Vec<Direction> {
 ///
 /// # Errors
 /// One line: what is wrong, and how to write it.
-pub fn named(text: &str, hosts: &[String]) -> Result<Vec<Direction>, String> {
+pub fn named(text: &str, hosts: &[String]) -> Result<Vec<LinkDirection>, String> {
     let wrong =
         |pair: &str, what: String| format!("--pairs {pair:?}: {what}; write pairs of hosts such as a:b,c:d");
     let number = |pair: &str, name: &str| {
@@ -45,8 +45,8 @@ pub fn named(text: &str, hosts: &[String]) -> Result<Vec<Direction>, String> {
 
 /// Rounds in which no host has two links, so that those of a round do not share a card; every direction once. They are those
 /// of a tournament, in which each host meets another one in each round (the circle method).
-pub fn rounds(links: &[Direction], hosts: u32) -> Vec<Vec<Direction>> {
-    let mut left: BTreeSet<Direction> = links.iter().copied().collect();
+pub fn rounds(links: &[LinkDirection], hosts: u32) -> Vec<Vec<LinkDirection>> {
+    let mut left: BTreeSet<LinkDirection> = links.iter().copied().collect();
     let mut rounds = Vec::new();
     // With an odd number one host rests in each round.
     let seats = hosts + hosts % 2;
@@ -89,7 +89,7 @@ mod tests {
                 let links = every(hosts, both);
                 assert_eq!(links.len() as u32, hosts * (hosts - 1) / if both { 1 } else { 2 });
                 let rounds = rounds(&links, hosts);
-                let mut met: Vec<Direction> = rounds.iter().flatten().copied().collect();
+                let mut met: Vec<LinkDirection> = rounds.iter().flatten().copied().collect();
                 met.sort_unstable();
                 let mut expected = links.clone();
                 expected.sort_unstable();

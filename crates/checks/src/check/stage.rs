@@ -13,13 +13,11 @@ use reactor::clock;
 use stats::limit::{Bound, Finding};
 
 use super::limit;
-use super::request::Load;
-use super::row::{ClientLoad, Phase, Second};
-use super::sampler::Sampler;
-use crate::messages::Messages;
-use crate::progress::Progress;
-use runner::StopToken;
+use super::request::CheckLoad;
+use super::row::{ClientLoad, PhaseFigures, PhaseSecond};
+use super::sampler::HostSampler;
 use runner::bottleneck::{Alone, Work};
+use runner::{Events, RunEvent, StopToken};
 
 /// How long operations in flight are waited for once the window is over.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -27,23 +25,23 @@ const DRAIN: Duration = Duration::from_secs(10);
 const MAX_FILE: u64 = 1 << 30;
 
 /// What all stages of a check share.
-pub struct Bench {
+pub struct PhaseRunner<'a> {
     /// How much load of which shape.
-    pub load: Load,
+    pub load: CheckLoad,
     /// What is written.
     pub payload: Payload,
-    /// Where people read.
-    pub messages: Messages,
-    /// What a signal must reach.
-    pub interrupt: StopToken,
+    /// Who is told what happens.
+    pub events: &'a dyn Events,
+    /// Ends the phase under way.
+    pub stop: &'a StopToken,
     /// What this host is known to be able to.
     pub alone: Alone,
 }
 
 /// A stage that ran: what is shown of it, and what the next one needs.
-pub struct Ran {
+pub struct PhaseRun {
     /// For the report.
-    pub phase: Phase,
+    pub phase: PhaseFigures,
     /// What was written.
     pub data_set: DataSet,
     /// A signal ended it.
@@ -52,7 +50,7 @@ pub struct Ran {
     pub failed_outside: u64,
 }
 
-impl Bench {
+impl PhaseRunner<'_> {
     /// The files that an NFS write phase makes: one after the other in each lane.
     pub fn files(&self) -> Shape {
         let block = self.load.block_size;
@@ -70,7 +68,12 @@ impl Bench {
     ///
     /// # Errors
     /// As [`engine::run_stage`].
-    pub fn write<D: Driver>(&mut self, driver: &D, label: &str, shape: Shape) -> Result<Ran, StageError> {
+    pub fn write<D: Driver>(
+        &mut self,
+        driver: &D,
+        label: &str,
+        shape: Shape,
+    ) -> Result<PhaseRun, StageError> {
         let limit_bytes = self.load.dataset;
         let work = self.work(&shape, (OpKind::Write, OpKind::Put));
         self.measure(driver, &format!("{label} write"), Workload::Write { shape, limit_bytes }, work)
@@ -80,7 +83,12 @@ impl Bench {
     ///
     /// # Errors
     /// As [`engine::run_stage`].
-    pub fn read<D: Driver>(&mut self, driver: &D, label: &str, data_set: DataSet) -> Result<Ran, StageError> {
+    pub fn read<D: Driver>(
+        &mut self,
+        driver: &D,
+        label: &str,
+        data_set: DataSet,
+    ) -> Result<PhaseRun, StageError> {
         let block_bytes = match data_set.shape() {
             Shape::Files { block_bytes, .. } => Some(block_bytes),
             Shape::Objects { .. } | Shape::Device { .. } => None,
@@ -106,12 +114,12 @@ impl Bench {
         label: &str,
         workload: Workload,
         work: Work<'_>,
-    ) -> Result<Ran, StageError> {
+    ) -> Result<PhaseRun, StageError> {
         let plan = self.plan(workload);
         let control = Control::new();
-        let _governed = self.interrupt.governs(&control);
-        let sampler = Sampler::start(plan.ramp + plan.window);
-        let mut progress = Progress::begin(&self.messages, label, plan.window);
+        let _governed = self.stop.governs(&control);
+        let sampler = HostSampler::start(plan.ramp + plan.window);
+        self.events.event(RunEvent::PhaseBegan { label, window: plan.window });
         let mut seconds = Vec::new();
         // From the first interval's begin to the last one's end.
         let mut window_ns = (u64::MAX, 0);
@@ -120,12 +128,12 @@ impl Bench {
             let begin_ns = now_ns.saturating_sub(interval.start_ns + interval.length_ns);
             window_ns = (window_ns.0.min(begin_ns), now_ns);
             seconds.push(second(interval));
-            progress.interval(interval);
+            self.events.event(RunEvent::PhaseInterval { label, interval });
         });
         let result = match result {
             Ok(result) => result,
             Err(error) => {
-                progress.end(&format!("failed: {error}"));
+                self.end(label, &format!("failed: {error}"));
                 return Err(error);
             }
         };
@@ -135,13 +143,18 @@ impl Bench {
         let loopback = client.nic.as_ref().is_some_and(|nic| nic.loopback);
         let limit = limit::find(&self.load, &self.alone, &result, &work, &samples, loopback);
         let phase = phase(&result, seconds, client, limit);
-        progress.end(&summary(&phase));
-        Ok(Ran {
+        self.end(label, &summary(&phase));
+        Ok(PhaseRun {
             phase,
             stopped: result.stopped,
             failed_outside: result.before.failed + result.after.failed,
             data_set: result.data_set,
         })
+    }
+
+    fn end(&self, label: &str, outcome: &str) {
+        self.events.event(RunEvent::PhaseEnded { label });
+        self.events.note(&format!("{label}: {outcome}"));
     }
 
     fn plan(&self, workload: Workload) -> StagePlan {
@@ -168,8 +181,8 @@ impl Bench {
     }
 }
 
-fn second(interval: &Interval) -> Second {
-    Second {
+fn second(interval: &Interval) -> PhaseSecond {
+    PhaseSecond {
         start_ns: interval.start_ns,
         length_ns: interval.length_ns,
         bytes: interval.bytes(),
@@ -189,7 +202,12 @@ fn least_segment_bytes(facts: &SessionFacts) -> u32 {
     sizes.filter(|size| *size > 0).min().unwrap_or(0)
 }
 
-fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad, limit: Finding) -> Phase {
+fn phase(
+    result: &StageResult,
+    seconds: Vec<PhaseSecond>,
+    client: ClientLoad,
+    limit: Finding,
+) -> PhaseFigures {
     let facts = &result.facts;
     let connections = &facts.connections;
     let resent: u64 = connections.iter().map(|connection| connection.retransmits).sum();
@@ -201,7 +219,7 @@ fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad, limit: 
             *mine += theirs;
         }
     }
-    Phase {
+    PhaseFigures {
         window_ns: result.window_ns,
         total,
         seconds,
@@ -220,7 +238,7 @@ fn phase(result: &StageResult, seconds: Vec<Second>, client: ClientLoad, limit: 
     }
 }
 
-fn summary(phase: &Phase) -> String {
+fn summary(phase: &PhaseFigures) -> String {
     let ops = phase.data_ops();
     let mut text = match phase.total.bytes() {
         0 => "nothing moved".to_owned(),

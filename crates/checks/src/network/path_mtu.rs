@@ -3,11 +3,11 @@
 use fleet::{Act, Reply};
 use stats::NetworkPathMtu;
 
-use super::links::{CrewLinks, Flow};
-use super::pairs::Direction;
+use super::links::{CrewLinks, LinkFlow};
+use super::pairs::LinkDirection;
 
 /// Probes one link; both of its hosts may be busy with others meanwhile.
-pub fn probe(links: &CrewLinks<'_>, (from, to): Direction, port: u16) -> NetworkPathMtu {
+pub fn probe(links: &CrewLinks<'_>, (from, to): LinkDirection, port: u16) -> NetworkPathMtu {
     let unknown = NetworkPathMtu { from, to, ..NetworkPathMtu::default() };
     match links.with_open((from, to), port, 1, &|flow| ask(links, flow)) {
         Ok((bytes, believed)) => {
@@ -18,7 +18,7 @@ pub fn probe(links: &CrewLinks<'_>, (from, to): Direction, port: u16) -> Network
 }
 
 /// The largest packet that arrives, and the largest that the sender believes in.
-fn ask(links: &CrewLinks<'_>, flow: &Flow) -> Result<(u32, u32), String> {
+fn ask(links: &CrewLinks<'_>, flow: &LinkFlow) -> Result<(u32, u32), String> {
     let act = |member: usize, act: &Act| {
         let (_, answer) = links.crew.act(&[member], flow.site, act).into_iter().next()?;
         Some(answer.map_err(|trouble| (member, trouble)))

@@ -11,7 +11,7 @@ use targets::{make_recorded, never_made};
 
 /// A target in which a place of ours can be made and removed again. Both block; no single answer may
 /// take longer than `limit`.
-pub trait Place {
+pub trait TestPlace {
     /// Checks the target and makes the place; calls `announce` right before the first request that makes something.
     ///
     /// # Errors
@@ -21,11 +21,11 @@ pub trait Place {
     /// Removes the place and all that is in it, nothing else. Not finding it is success.
     ///
     /// # Errors
-    /// As [`Place::prepare`].
+    /// As [`TestPlace::prepare`].
     fn empty(&self, limit: Duration) -> Result<(), DriverError>;
 }
 
-impl Place for NfsDriver {
+impl TestPlace for NfsDriver {
     fn prepare(&self, limit: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
         self.prepare_announced(limit, announce)
     }
@@ -35,7 +35,7 @@ impl Place for NfsDriver {
     }
 }
 
-impl Place for S3Driver {
+impl TestPlace for S3Driver {
     fn prepare(&self, limit: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
         // Looking at the bucket makes nothing; the first object does.
         self.with_control_timeout(limit).check_bucket()?;
@@ -49,7 +49,7 @@ impl Place for S3Driver {
 
 /// How long a place may keep one waiting.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct PlaceTimeouts {
     /// For the first contact.
     pub connect: Duration,
     /// For one answer while removing.
@@ -58,7 +58,7 @@ pub struct Patience {
 
 /// What the journal is told of a place.
 #[derive(Clone, Debug)]
-pub enum Entry {
+pub enum PlaceEntry {
     /// Nothing: the export or bucket itself is in the journal.
     None,
     /// A directory.
@@ -68,11 +68,11 @@ pub enum Entry {
 }
 
 /// Guards a place: dropped, it empties it.
-pub struct Occupied<'a, P: Place> {
+pub struct Occupied<'a, P: TestPlace> {
     place: &'a P,
     run: &'a Run,
     mark: Option<Mark>,
-    patience: Patience,
+    patience: PlaceTimeouts,
     gone: bool,
 }
 
@@ -87,19 +87,24 @@ pub enum EnterError {
     Journal(#[from] ProvisionError),
 }
 
-impl<'a, P: Place> Occupied<'a, P> {
+impl<'a, P: TestPlace> Occupied<'a, P> {
     /// Makes the place; the journal is written right before the request that makes it.
     ///
     /// # Errors
     /// [`EnterError`]; nothing is left then, or the journal knows it.
-    pub fn enter(place: &'a P, run: &'a Run, entry: &Entry, patience: Patience) -> Result<Self, EnterError> {
+    pub fn enter(
+        place: &'a P,
+        run: &'a Run,
+        entry: &PlaceEntry,
+        patience: PlaceTimeouts,
+    ) -> Result<Self, EnterError> {
         let mut occupied = Self { place, run, mark: None, patience, gone: true };
         let make = |announce: Announce<'_>| place.prepare(patience.connect, announce);
         let made = make_recorded(make, || {
             occupied.mark = match entry {
-                Entry::None => None,
-                Entry::Nfs(entry) => Some(run.directory(entry)?),
-                Entry::S3(entry) => Some(run.objects(entry)?),
+                PlaceEntry::None => None,
+                PlaceEntry::Nfs(entry) => Some(run.directory(entry)?),
+                PlaceEntry::S3(entry) => Some(run.objects(entry)?),
             };
             occupied.gone = false;
             Ok(())
@@ -140,7 +145,7 @@ impl<'a, P: Place> Occupied<'a, P> {
     }
 }
 
-impl<P: Place> Drop for Occupied<'_, P> {
+impl<P: TestPlace> Drop for Occupied<'_, P> {
     fn drop(&mut self) {
         // What fails here stays in the journal, and the end of the run says so.
         let _ = self.vacate();
@@ -158,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Patience = Patience { connect: Duration::ZERO, operation: Duration::ZERO };
+    const PATIENCE: PlaceTimeouts = PlaceTimeouts { connect: Duration::ZERO, operation: Duration::ZERO };
 
     #[derive(Default)]
     struct Fake {
@@ -169,7 +174,7 @@ mod tests {
         calls: RefCell<Vec<&'static str>>,
     }
 
-    impl Place for Fake {
+    impl TestPlace for Fake {
         fn prepare(&self, _: Duration, announce: Announce<'_>) -> Result<(), DriverError> {
             self.calls.borrow_mut().push("prepare");
             self.contact.map_or(Ok(()), |kind| Err(DriverError::new(kind, "contact")))?;
@@ -183,10 +188,10 @@ mod tests {
         }
     }
 
-    fn with_run(test: impl FnOnce(&Run, &Entry)) {
+    fn with_run(test: impl FnOnce(&Run, &PlaceEntry)) {
         let directory = tempfile::tempdir().unwrap();
         let run = Journal::open(directory.path()).unwrap().begin(&RunId::random()).unwrap();
-        let entry = Entry::Nfs(NfsPlace {
+        let entry = PlaceEntry::Nfs(NfsPlace {
             server: IpAddr::from([127, 0, 0, 1]),
             export: "/export".into(),
             directory: run.id().object_name(),

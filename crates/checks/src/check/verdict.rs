@@ -6,14 +6,14 @@ use stats::limit::{Bound, Finding};
 use units::ByteRate;
 
 use super::paths::{self, SlowPath};
-use super::row::{Phase, Protocol, Row};
+use super::row::{CheckRow, CheckedProtocol, PhaseFigures};
 
 /// More stolen time than this makes a measurement doubtful.
 const STEAL_HIGH: f64 = 0.05;
 
 /// The judgement, with its evidence.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct CheckVerdict {
     /// What held back the fastest figure of all; `None` when nothing was measured.
     pub limit: Option<Bound>,
     /// Which paths work.
@@ -21,7 +21,7 @@ pub struct Verdict {
     /// Those that work but are far slower than the others.
     pub slow_paths: Vec<SlowPath>,
     /// The best figure of each protocol and direction, with what held it back.
-    pub best: Vec<Best>,
+    pub best: Vec<BestFigure>,
     /// What makes the figures doubtful, in sentences.
     pub doubts: Vec<String>,
     /// Share of time of the busiest core over all phases, from 0 to 1.
@@ -32,9 +32,9 @@ pub struct Verdict {
 
 /// The fastest of the same phases of all paths.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Best {
+pub struct BestFigure {
     /// The protocol.
-    pub protocol: Protocol,
+    pub protocol: CheckedProtocol,
     /// `write` or `read`.
     pub phase: &'static str,
     /// Through which address.
@@ -45,20 +45,20 @@ pub struct Best {
     pub finding: Finding,
 }
 
-impl Best {
-    /// Protocol and direction, such as `nfs write`.
+impl BestFigure {
+    /// CheckedProtocol and direction, such as `nfs write`.
     pub fn name(&self) -> String {
         format!("{} {}", self.protocol.name(), self.phase)
     }
 
     /// True when the same thing held both back.
-    fn is_like(&self, other: &Best) -> bool {
-        let thing = |one: &Best| (one.finding.bound, one.finding.cause);
+    fn is_like(&self, other: &BestFigure) -> bool {
+        let thing = |one: &BestFigure| (one.finding.bound, one.finding.cause);
         thing(self) == thing(other)
     }
 }
 
-impl Verdict {
+impl CheckVerdict {
     /// The paths in sentences, the bad ones named.
     pub fn of_paths(&self) -> Vec<String> {
         std::iter::once(self.working.clone()).chain(paths::slow_sentences(&self.slow_paths)).collect()
@@ -75,10 +75,10 @@ impl Verdict {
 
     /// The best figures, those that the same thing held back together: the fastest of each group first, and the groups
     /// by their fastest.
-    pub fn groups(&self) -> Vec<Vec<&Best>> {
-        let mut fastest: Vec<&Best> = self.best.iter().collect();
+    pub fn groups(&self) -> Vec<Vec<&BestFigure>> {
+        let mut fastest: Vec<&BestFigure> = self.best.iter().collect();
         fastest.sort_by(|a, b| b.rate.0.total_cmp(&a.rate.0));
-        let mut groups: Vec<Vec<&Best>> = Vec::new();
+        let mut groups: Vec<Vec<&BestFigure>> = Vec::new();
         for best in fastest {
             match groups.iter_mut().find(|group| group[0].is_like(best)) {
                 Some(group) => group.push(best),
@@ -90,8 +90,8 @@ impl Verdict {
 }
 
 /// Judges a whole report.
-pub fn verdict(rows: &[Row]) -> Verdict {
-    let phases = || rows.iter().flat_map(Row::phases).filter(|(_, phase)| phase.total.bytes() > 0);
+pub fn judge_check(rows: &[CheckRow]) -> CheckVerdict {
+    let phases = || rows.iter().flat_map(CheckRow::phases).filter(|(_, phase)| phase.total.bytes() > 0);
     let steal = phases().map(|(_, phase)| phase.client.steal()).fold(0.0, f64::max);
     let busiest = phases().filter_map(|(_, phase)| Some(phase.client.busiest()?.busy));
     let mut doubts = Vec::new();
@@ -108,13 +108,13 @@ pub fn verdict(rows: &[Row]) -> Verdict {
                 .into(),
         );
     }
-    let best: Vec<Best> = [Protocol::Nfs, Protocol::S3]
+    let best: Vec<BestFigure> = [CheckedProtocol::Nfs, CheckedProtocol::S3]
         .into_iter()
         .flat_map(|protocol| ["write", "read"].map(|phase| best(rows, protocol, phase)))
         .flatten()
         .collect();
     let fastest = best.iter().max_by(|a, b| a.rate.0.total_cmp(&b.rate.0));
-    Verdict {
+    CheckVerdict {
         limit: fastest.map(|best| best.finding.bound),
         working: paths::working(rows),
         slow_paths: paths::slow(rows),
@@ -126,15 +126,15 @@ pub fn verdict(rows: &[Row]) -> Verdict {
 }
 
 /// The fastest of the same phases: of those without errors, if there are any.
-fn best(rows: &[Row], protocol: Protocol, wanted: &'static str) -> Option<Best> {
-    let key = |phase: &Phase| (phase.failed() == 0, phase.rate().0);
+fn best(rows: &[CheckRow], protocol: CheckedProtocol, wanted: &'static str) -> Option<BestFigure> {
+    let key = |phase: &PhaseFigures| (phase.failed() == 0, phase.rate().0);
     rows.iter()
         .filter(|row| row.protocol == protocol)
         .filter_map(|row| row.phases().find(|(name, _)| *name == wanted).map(|(_, phase)| (row, phase)))
         .filter(|(_, phase)| phase.total.bytes() > 0)
         .filter_map(|(row, phase)| Some((row, phase, phase.limit.clone()?)))
         .max_by(|(_, a, _), (_, b, _)| key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal))
-        .map(|(row, phase, finding)| Best {
+        .map(|(row, phase, finding)| BestFigure {
             protocol,
             phase: wanted,
             address: row.path.address,
@@ -148,16 +148,16 @@ mod tests {
     use metrics::{ErrorKind, OpKind};
 
     use super::*;
-    use crate::check::report::tests::{finding, path, phase};
-    use crate::check::row::Outcome;
+    use crate::check::row::RowOutcome;
+    use crate::test_support::{finding, path, phase};
 
-    fn row(last: u8, bytes: u64, bound: Bound, change: impl Fn(&mut Phase)) -> Row {
-        let mut row = Row::new(path(last), Protocol::Nfs);
+    fn row(last: u8, bytes: u64, bound: Bound, change: impl Fn(&mut PhaseFigures)) -> CheckRow {
+        let mut row = CheckRow::new(path(last), CheckedProtocol::Nfs);
         let mut write = phase(OpKind::Write, bytes);
         write.limit = Some(finding(bound, &format!("{} by it", bound.words())));
         change(&mut write);
         row.write = Some(write);
-        row.outcome = Outcome::Success;
+        row.outcome = RowOutcome::Success;
         row
     }
 
@@ -168,7 +168,7 @@ mod tests {
             row(12, 31_000_000_000, Bound::Network, |_| {}),
             row(13, 30_000_000_000, Bound::Target, |_| {}),
         ];
-        let verdict = verdict(&rows);
+        let verdict = judge_check(&rows);
         assert_eq!(verdict.limit, Some(Bound::Network));
         assert_eq!(verdict.best.len(), 1);
         assert_eq!(verdict.best[0].address, rows[1].path.address);
@@ -184,9 +184,9 @@ mod tests {
         let failing = row(11, 31_000_000_000, Bound::Unclear, |phase| {
             phase.total.op_mut(OpKind::Write).errors[ErrorKind::NoSpace as usize] = 7;
         });
-        assert_eq!(verdict(std::slice::from_ref(&failing)).limit, Some(Bound::Unclear));
+        assert_eq!(judge_check(std::slice::from_ref(&failing)).limit, Some(Bound::Unclear));
         let good = row(12, 1_000_000_000, Bound::Target, |_| {});
-        assert_eq!(verdict(&[failing, good]).limit, Some(Bound::Target));
+        assert_eq!(judge_check(&[failing, good]).limit, Some(Bound::Target));
     }
 
     #[test]
@@ -198,10 +198,10 @@ mod tests {
             Some(read)
         };
         rows[0].read = read(40_000_000_000, Bound::Client);
-        rows[1].protocol = Protocol::S3;
+        rows[1].protocol = CheckedProtocol::S3;
         rows[1].write = None;
         rows[1].read = read(30_000_000_000, Bound::Target);
-        let verdict = verdict(&rows);
+        let verdict = judge_check(&rows);
         let groups: Vec<Vec<String>> =
             verdict.groups().iter().map(|group| group.iter().map(|best| best.name()).collect()).collect();
         assert_eq!(groups, [vec!["nfs read", "nfs write"], vec!["s3 read"]]);
@@ -209,18 +209,19 @@ mod tests {
 
     #[test]
     fn stolen_time_and_a_target_on_this_machine_are_told() {
-        let stolen = |phase: &mut Phase| phase.client.cores[1].steal = 0.07;
-        let doubts = verdict(&[row(11, 1 << 30, Bound::Target, stolen)]).doubts;
+        let stolen = |phase: &mut PhaseFigures| phase.client.cores[1].steal = 0.07;
+        let doubts = judge_check(&[row(11, 1 << 30, Bound::Target, stolen)]).doubts;
         assert!(doubts[0].contains("took up to 7 %"), "{doubts:?}");
-        let near = |phase: &mut Phase| phase.client.nic.as_mut().unwrap().loopback = true;
-        let doubts = verdict(&[row(11, 1 << 30, Bound::Target, near)]).doubts;
+        let near = |phase: &mut PhaseFigures| phase.client.nic.as_mut().unwrap().loopback = true;
+        let doubts = judge_check(&[row(11, 1 << 30, Bound::Target, near)]).doubts;
         assert!(doubts[0].starts_with("The target is on this machine"), "{doubts:?}");
     }
 
     #[test]
     fn without_a_measurement_there_is_no_limit() {
-        let failed = Row::new(path(12), Protocol::S3).failed(Outcome::FailedToConnect, "no answer");
-        let verdict = verdict(&[failed]);
+        let failed =
+            CheckRow::new(path(12), CheckedProtocol::S3).failed(RowOutcome::FailedToConnect, "no answer");
+        let verdict = judge_check(&[failed]);
         assert_eq!(verdict.limit, None);
         assert_eq!(verdict.sentences(), ["The path is broken: s3 192.168.170.12 (FAILED TO CONNECT)."]);
     }

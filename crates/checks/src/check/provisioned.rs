@@ -3,118 +3,122 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use anyhow::{Result, anyhow};
 use drivers::s3::Credentials;
-use provision::{BucketAccess, ProvisionError, Run, Session, Targets, Want, Wanted};
+use provision::{BucketAccess, Run, Session, Targets, Want, Wanted};
+use runner::{Events, StopToken};
+use targets::Secrets;
 
-use super::request::{ArrayRequest, Request, Source};
-use super::targets::{self, OnArray, Ports, Target};
-use crate::check::report::ArrayFacts;
-use crate::messages::Messages;
-use runner::StopToken;
+use super::report::CheckedArray;
+use super::request::{ArrayRequest, CheckRequest, CheckSource};
+use super::row_targets::{self, ArrayTargets, DataPorts, RowTarget};
+use crate::error::CheckError;
 
 /// Everything that the rows need, until it is removed.
 #[derive(Debug)]
-pub struct Ground {
+pub struct Provisioned {
     /// What is checked, in order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<RowTarget>,
     /// The array, if one was asked.
-    pub array: Option<ArrayFacts>,
+    pub array: Option<CheckedArray>,
     session: Option<Session>,
 }
 
-impl Ground {
+impl Provisioned {
     /// Finds existing targets or has an array make them.
     ///
     /// # Errors
     /// One line with the step, the address, the cause and what to do next. What had been made is
     /// removed again, or stays in the journal.
     pub fn prepare(
-        request: &Request,
+        request: &CheckRequest,
         run: &Run,
-        interrupt: &StopToken,
-        messages: &Messages,
-        ports: &BTreeMap<IpAddr, Ports>,
-    ) -> Result<Self> {
+        stop: &StopToken,
+        events: &dyn Events,
+        ports: &BTreeMap<IpAddr, DataPorts>,
+        secrets: &dyn Secrets,
+    ) -> Result<Self, CheckError> {
         match &request.source {
-            Source::Array(array) => provision(request, array, run, interrupt, messages, ports),
-            Source::Manual { nfs, s3 } => {
-                let targets = targets::manual(request, nfs, s3, run.id()).map_err(|line| anyhow!(line))?;
+            CheckSource::Array(array) => provision(request, array, run, stop, events, ports),
+            CheckSource::Manual { nfs, s3 } => {
+                let targets =
+                    row_targets::manual(request, nfs, s3, secrets, run.id()).map_err(CheckError::Failure)?;
                 Ok(Self { targets, array: None, session: None })
             }
-            Source::Demo => Err(anyhow!("the demonstration's array was not started; this is a defect")),
+            CheckSource::Demo => {
+                Err(CheckError::failure("the demonstration's array was not started; this is a defect"))
+            }
         }
     }
 
     /// Removes all that was made. What remains, in words.
-    pub fn remove(mut self, run: &Run, messages: &Messages) -> Vec<String> {
+    pub fn remove(mut self, run: &Run, events: &dyn Events) -> Vec<String> {
         if let Some(session) = &mut self.session {
-            messages.note("removing what was created on the array");
-            take_down(session, messages);
+            events.note("removing what was created on the array");
+            take_down(session, events);
         }
         drop(self.session.take());
         if let Err(error) = run.finish() {
-            messages.warn(&error.to_string());
+            events.warn(&error.to_string());
         }
         run.remaining()
     }
 }
 
-fn take_down(session: &mut Session, messages: &Messages) {
+fn take_down(session: &mut Session, events: &dyn Events) {
     if let Err(error) = session.remove() {
-        messages.error(&error.to_string());
+        events.error(&error.to_string());
     }
     if let Err(error) = session.close() {
-        messages.warn(&format!("the session was not closed and will expire: {error}"));
+        events.warn(&format!("the session was not closed and will expire: {error}"));
     }
 }
 
 fn provision(
-    request: &Request,
+    request: &CheckRequest,
     array: &ArrayRequest,
     run: &Run,
-    interrupt: &StopToken,
-    messages: &Messages,
-    ports: &BTreeMap<IpAddr, Ports>,
-) -> Result<Ground> {
+    stop: &StopToken,
+    events: &dyn Events,
+    ports: &BTreeMap<IpAddr, DataPorts>,
+) -> Result<Provisioned, CheckError> {
     let address = &array.management.address;
-    let mut session = Session::open(&array.management, run, interrupt.cancel())?;
+    let mut session = Session::open(&array.management, run, stop.cancel())?;
     let api_version = session.version().to_string();
-    messages.note(&format!("logged in to {address} (API {api_version}); run {}", run.id()));
-    match build(request, array, &mut session, run, messages, ports) {
-        Ok((targets, address_choice)) => Ok(Ground {
+    events.note(&format!("logged in to {address} (API {api_version}); run {}", run.id()));
+    match build(request, array, &mut session, run, events, ports) {
+        Ok((targets, address_choice)) => Ok(Provisioned {
             targets,
-            array: Some(ArrayFacts { management: address.clone(), api_version, address_choice }),
+            array: Some(CheckedArray { management: address.clone(), api_version, address_choice }),
             session: Some(session),
         }),
         Err(error) => {
-            take_down(&mut session, messages);
+            take_down(&mut session, events);
             Err(error)
         }
     }
 }
 
 fn build(
-    request: &Request,
+    request: &CheckRequest,
     array: &ArrayRequest,
     session: &mut Session,
     run: &Run,
-    messages: &Messages,
-    ports: &BTreeMap<IpAddr, Ports>,
-) -> Result<(Vec<Target>, Vec<String>)> {
+    events: &dyn Events,
+    ports: &BTreeMap<IpAddr, DataPorts>,
+) -> Result<(Vec<RowTarget>, Vec<String>), CheckError> {
     let choice = session.data_addresses()?;
     let mut reasons = choice.reasons;
     if !request.data_vips.is_empty() {
         let named: Vec<String> = request.data_vips.iter().map(ToString::to_string).collect();
         reasons = vec![format!("{}: named with --data-vip", named.join(", "))];
     } else if choice.chosen.is_empty() {
-        return Err(anyhow!(
+        return Err(CheckError::Failure(format!(
             "the array has no enabled data address ({}); next: enable one, or name one with --data-vip",
             if reasons.is_empty() { "it lists no interface".to_owned() } else { reasons.join("; ") }
-        ));
+        )));
     }
     for reason in &reasons {
-        messages.note(&format!("data address {reason}"));
+        events.note(&format!("data address {reason}"));
     }
     let want = |wanted: bool, existing: &Option<String>| {
         wanted.then(|| existing.clone().map_or(Want::Create, Want::Existing))
@@ -122,15 +126,15 @@ fn build(
     let wanted =
         Wanted { filesystem: want(request.nfs, &array.filesystem), bucket: want(request.s3, &array.bucket) };
     let made = session.create(&wanted)?;
-    messages.note(&describe(&made, array));
-    let on_array = OnArray {
+    events.note(&describe(&made, array));
+    let on_array = ArrayTargets {
         export: made.export.map(|export| (export, array.filesystem.is_some())),
         bucket: made.bucket.map(|access| {
-            let credentials = credentials(&access);
+            let credentials = array_credentials(&access);
             (access.bucket, credentials, array.bucket.is_some())
         }),
     };
-    let targets = targets::on_array(request, &choice.chosen, &on_array, run.id(), ports);
+    let targets = row_targets::on_array(request, &choice.chosen, &on_array, run.id(), ports);
     Ok((targets, reasons))
 }
 
@@ -147,11 +151,6 @@ fn describe(made: &Targets, array: &ArrayRequest) -> String {
 }
 
 /// The keys as the S3 driver wants them.
-pub fn credentials(access: &BucketAccess) -> Credentials {
+pub fn array_credentials(access: &BucketAccess) -> Credentials {
     Credentials::new(access.access_key.clone(), access.secret_key.reveal())
-}
-
-/// True when the error is wrong usage and not a failure of the check.
-pub fn is_usage(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref::<ProvisionError>(), Some(ProvisionError::Input(_)))
 }

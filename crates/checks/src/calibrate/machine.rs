@@ -3,11 +3,11 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
 use drivers::Payload;
 use reactor::{Reactor, clock};
 
-use super::pieces::Found;
+use super::microbenchmarks::RepetitionResult;
+use crate::error::CheckError;
 
 /// Each thread copies so much at once: more than caches hold.
 const COPIED: usize = 64 << 20;
@@ -19,15 +19,17 @@ const BLOCK: usize = 1 << 20;
 const TIMER: Duration = Duration::from_millis(1);
 
 /// Bytes a second that threads copy from memory to memory.
-pub fn copy(threads: u32, length: Duration) -> Result<Found> {
+pub fn copy(threads: u32, length: Duration) -> Result<RepetitionResult, CheckError> {
     let bytes = COPIED.min(MOST_MEMORY / 2 / threads.max(1) as usize);
     let rates: Vec<f64> = std::thread::scope(|scope| {
         let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| copying(bytes, length))).collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
     match rates.len() == threads as usize {
-        true => Ok(Found::plain(rates.iter().sum())),
-        false => Err(anyhow!("a thread that copies memory panicked; this is a defect of manometer")),
+        true => Ok(RepetitionResult::plain(rates.iter().sum())),
+        false => {
+            Err(CheckError::failure("a thread that copies memory panicked; this is a defect of manometer"))
+        }
     }
 }
 
@@ -42,12 +44,12 @@ fn copying(bytes: usize, length: Duration) -> f64 {
 }
 
 /// Payload that is made for writes, and compared for reads.
-pub fn payload(compare: bool, length: Duration) -> Found {
+pub fn payload(compare: bool, length: Duration) -> RepetitionResult {
     let payload = Payload::new(1);
     let mut block = vec![0u8; BLOCK];
     payload.fill(1, 0, &mut block);
     let mut offset = 0;
-    Found::plain(repeated(length, || {
+    RepetitionResult::plain(repeated(length, || {
         if compare {
             // It was made just before: there is no difference to be told.
             let _ = black_box(payload.verify(1, 0, black_box(&block)));
@@ -74,18 +76,18 @@ fn repeated(length: Duration, mut once: impl FnMut() -> usize) -> f64 {
 }
 
 /// Nanoseconds that reading the clock takes.
-pub fn clock_cost(length: Duration) -> Found {
+pub fn clock_cost(length: Duration) -> RepetitionResult {
     let calls_per_s = repeated(length, || {
         (0..1000).for_each(|_| {
             black_box(clock::now_ns());
         });
         1000
     });
-    Found::plain(1e9 / calls_per_s)
+    RepetitionResult::plain(1e9 / calls_per_s)
 }
 
 /// By how much timers are late, in nanoseconds: the median of those that end in the given time.
-pub fn timer(choice: reactor::Choice, length: Duration) -> Result<Found> {
+pub fn timer(choice: reactor::Choice, length: Duration) -> Result<RepetitionResult, CheckError> {
     let reactor = Reactor::open(choice)?;
     let count = (length.as_nanos() / TIMER.as_nanos()).clamp(10, 1000) as usize;
     let mut late: Vec<u64> = reactor.block_on(async {
@@ -98,5 +100,5 @@ pub fn timer(choice: reactor::Choice, length: Duration) -> Result<Found> {
         late
     });
     late.sort_unstable();
-    Ok(Found::plain(late[count / 2] as f64))
+    Ok(RepetitionResult::plain(late[count / 2] as f64))
 }

@@ -9,10 +9,10 @@ use provision::{NfsPlace, Run, S3Place};
 use wire::nfs3::Status;
 
 use super::paths;
-use super::place::{EnterError, Entry, Occupied, Patience, Place};
-use super::row::{Outcome, Protocol, Row, Written};
-use super::stage::{Bench, Ran};
-use super::targets::{Access, Target};
+use super::place::{EnterError, Occupied, PlaceEntry, PlaceTimeouts, TestPlace};
+use super::row::{CheckRow, CheckedProtocol, RowOutcome, WrittenData};
+use super::row_targets::{RowTarget, TargetAccess};
+use super::stage::{PhaseRun, PhaseRunner};
 
 /// How a certificate that is not trusted can be.
 const TRUST_NEXT: &str = " (--s3-tls-fingerprint, --s3-tls-ca or --s3-tls-insecure)";
@@ -23,48 +23,48 @@ const TOO_LARGE_NEXT: &str = "this file would be larger than the server lets one
                               --dataset";
 
 /// Checks one target. Whatever fails becomes the row's outcome and a line for people.
-pub fn walk(bench: &mut Bench, target: &Target, run: &Run) -> Row {
-    let row = Row::new(target.path.clone(), target.protocol());
-    if bench.interrupt.is_requested() {
+pub fn visit(phases: &mut PhaseRunner<'_>, target: &RowTarget, run: &Run) -> CheckRow {
+    let row = CheckRow::new(target.path.clone(), target.protocol());
+    if phases.stop.is_requested() {
         return row;
     }
     let row = match &target.access {
-        Access::Nfs(config) => match NfsDriver::new(config.clone()) {
-            Ok(driver) => visit(bench, row, &driver, run, &nfs_entry(target), bench.files()),
-            Err(error) => row.failed(Outcome::MountFailed, error.to_string()),
+        TargetAccess::Nfs(config) => match NfsDriver::new(config.clone()) {
+            Ok(driver) => use_place(phases, row, &driver, run, &nfs_entry(target), phases.files()),
+            Err(error) => row.failed(RowOutcome::MountFailed, error.to_string()),
         },
-        Access::S3(config) => match S3Driver::new((**config).clone()) {
-            Ok(driver) => visit(bench, row, &driver, run, &s3_entry(target), bench.objects()),
-            Err(error) => row.failed(Outcome::FailedToConnect, error.to_string()),
+        TargetAccess::S3(config) => match S3Driver::new((**config).clone()) {
+            Ok(driver) => use_place(phases, row, &driver, run, &s3_entry(target), phases.objects()),
+            Err(error) => row.failed(RowOutcome::FailedToConnect, error.to_string()),
         },
     };
     if let Some(cause) = &row.cause {
-        bench.messages.error(&format!("{}: {}: {cause}", label(&row), row.outcome.words()));
+        phases.events.error(&format!("{}: {}: {cause}", label(&row), row.outcome.words()));
     }
     for warning in &row.warnings {
-        bench.messages.warn(&format!("{}: {warning}", label(&row)));
+        phases.events.warn(&format!("{}: {warning}", label(&row)));
     }
     row
 }
 
-fn label(row: &Row) -> String {
+fn label(row: &CheckRow) -> String {
     format!("{} {}", row.protocol.name(), row.path.address)
 }
 
-fn visit<D: Driver + Place>(
-    bench: &mut Bench,
-    row: Row,
+fn use_place<D: Driver + TestPlace>(
+    phases: &mut PhaseRunner<'_>,
+    row: CheckRow,
     driver: &D,
     run: &Run,
-    entry: &Entry,
+    entry: &PlaceEntry,
     shape: Shape,
-) -> Row {
+) -> CheckRow {
     let label = label(&row);
-    let patience = Patience { connect: bench.load.connect_timeout, operation: bench.load.op_timeout };
+    let patience = PlaceTimeouts { connect: phases.load.connect_timeout, operation: phases.load.op_timeout };
     let occupied = match Occupied::enter(driver, run, entry, patience) {
         Ok(occupied) => occupied,
         Err(error) => {
-            let outcome = Outcome::unreachable(row.protocol);
+            let outcome = RowOutcome::unreachable(row.protocol);
             let next = match &error {
                 EnterError::Driver(refusal) if refusal.kind == ErrorKind::Tls => TRUST_NEXT,
                 _ => "",
@@ -72,11 +72,11 @@ fn visit<D: Driver + Place>(
             return row.failed(outcome, format!("{error}{next}"));
         }
     };
-    let mut row = load(bench, row, driver, shape);
+    let mut row = load(phases, row, driver, shape);
     if let Err(error) = occupied.leave() {
         // With an entry of its own it stays in the journal; without one its export or bucket goes anyway.
-        if !matches!(entry, Entry::None) {
-            bench.messages.warn(&format!("{label}: not removed yet: {error}"));
+        if !matches!(entry, PlaceEntry::None) {
+            phases.events.warn(&format!("{label}: not removed yet: {error}"));
         }
     }
     row.warnings = paths::warnings(&row);
@@ -84,66 +84,66 @@ fn visit<D: Driver + Place>(
 }
 
 /// The two phases.
-fn load<D: Driver>(bench: &mut Bench, mut row: Row, driver: &D, shape: Shape) -> Row {
+fn load<D: Driver>(phases: &mut PhaseRunner<'_>, mut row: CheckRow, driver: &D, shape: Shape) -> CheckRow {
     let label = label(&row);
-    let wrote = match bench.write(driver, &label, shape) {
+    let wrote = match phases.write(driver, &label, shape) {
         Ok(ran) => ran,
-        Err(error) => return refused(row, &error, Outcome::WriteFailed),
+        Err(error) => return refused(row, &error, RowOutcome::WriteFailed),
     };
-    let write_fault = fault(&wrote, Outcome::WriteFailed, row.protocol);
+    let write_fault = fault(&wrote, RowOutcome::WriteFailed, row.protocol);
     let (stopped, data_set) = (wrote.stopped, wrote.data_set);
     row.write = Some(wrote.phase);
-    row.written = Some(Written { objects: data_set.objects(), bytes: data_set.bytes() });
+    row.written = Some(WrittenData { objects: data_set.objects(), bytes: data_set.bytes() });
     if stopped {
         return row;
     }
     let mut read_fault = None;
     if data_set.bytes() > 0 {
-        match bench.read(driver, &label, data_set) {
+        match phases.read(driver, &label, data_set) {
             Ok(ran) => {
-                read_fault = fault(&ran, Outcome::ReadFailed, row.protocol);
+                read_fault = fault(&ran, RowOutcome::ReadFailed, row.protocol);
                 let stopped = ran.stopped;
                 row.read = Some(ran.phase);
                 if stopped {
                     return row;
                 }
             }
-            Err(error) if write_fault.is_none() => return refused(row, &error, Outcome::ReadFailed),
+            Err(error) if write_fault.is_none() => return refused(row, &error, RowOutcome::ReadFailed),
             Err(_) => {}
         }
     }
     // Corrupt data is worse news than writes that failed, and those come before reads.
-    let corrupt = read_fault.take_if(|(outcome, _)| *outcome == Outcome::DataCorrupt);
+    let corrupt = read_fault.take_if(|(outcome, _)| *outcome == RowOutcome::DataCorrupt);
     match corrupt.or(write_fault).or(read_fault) {
         Some((outcome, cause)) => row.failed(outcome, cause),
         None => {
-            row.outcome = Outcome::Success;
+            row.outcome = RowOutcome::Success;
             row
         }
     }
 }
 
 /// A stage that did not begin.
-fn refused(row: Row, error: &StageError, phase: Outcome) -> Row {
+fn refused(row: CheckRow, error: &StageError, phase: RowOutcome) -> CheckRow {
     let protocol = row.protocol;
     match error {
         StageError::Stopped => row,
         StageError::Connect { error, .. } if row.write.is_none() => {
-            row.failed(Outcome::unreachable(protocol), error.to_string())
+            row.failed(RowOutcome::unreachable(protocol), error.to_string())
         }
         other => row.failed(phase, other.to_string()),
     }
 }
 
 /// What is wrong with a phase that ran, if anything.
-fn fault(ran: &Ran, outcome: Outcome, protocol: Protocol) -> Option<(Outcome, String)> {
+fn fault(ran: &PhaseRun, outcome: RowOutcome, protocol: CheckedProtocol) -> Option<(RowOutcome, String)> {
     let phase = &ran.phase;
     let counted =
         phase.errors().into_iter().max_by_key(|(kind, count)| (*kind == ErrorKind::Corrupt, *count));
     let sampled = || phase.error_samples.first().filter(|_| ran.failed_outside > 0).map(|(kind, _)| *kind);
     let kind = counted.map(|(kind, _)| kind).or_else(sampled);
     if let Some(kind) = kind {
-        let outcome = if kind == ErrorKind::Corrupt { Outcome::DataCorrupt } else { outcome };
+        let outcome = if kind == ErrorKind::Corrupt { RowOutcome::DataCorrupt } else { outcome };
         return Some((outcome, describe(ran, kind, protocol)));
     }
     if phase.total.bytes() == 0 && !ran.stopped {
@@ -160,7 +160,7 @@ fn fault(ran: &Ran, outcome: Outcome, protocol: Protocol) -> Option<(Outcome, St
 }
 
 /// A kind of error in a line: how often operations failed, an example, and what to do next.
-fn describe(ran: &Ran, kind: ErrorKind, protocol: Protocol) -> String {
+fn describe(ran: &PhaseRun, kind: ErrorKind, protocol: CheckedProtocol) -> String {
     let phase = &ran.phase;
     let how_often = match phase.failed() {
         0 => format!("{} operations before or after the measured window failed", ran.failed_outside),
@@ -173,14 +173,14 @@ fn describe(ran: &Ran, kind: ErrorKind, protocol: Protocol) -> String {
     format!("{how_often}, such as {example}; next: {next}")
 }
 
-fn next_step(kind: ErrorKind, protocol: Protocol) -> &'static str {
+fn next_step(kind: ErrorKind, protocol: CheckedProtocol) -> &'static str {
     match (kind, protocol) {
         (ErrorKind::NoSpace, _) => "free space there or raise the quota, or write less with --dataset",
         (ErrorKind::ReadOnly, _) => "export it read-write to this client, or name another export",
-        (ErrorKind::AccessDenied, Protocol::Nfs) => {
+        (ErrorKind::AccessDenied, CheckedProtocol::Nfs) => {
             "let this client and user in by the export's rules, or choose the user with --uid and --gid"
         }
-        (ErrorKind::AccessDenied, Protocol::S3) => {
+        (ErrorKind::AccessDenied, CheckedProtocol::S3) => {
             "use keys that may put, get, list and delete in this bucket"
         }
         (ErrorKind::Corrupt, _) => "do not trust this path with data before the cause is found",
@@ -196,9 +196,9 @@ fn next_step(kind: ErrorKind, protocol: Protocol) -> &'static str {
     }
 }
 
-fn nfs_entry(target: &Target) -> Entry {
+fn nfs_entry(target: &RowTarget) -> PlaceEntry {
     match &target.access {
-        Access::Nfs(config) if target.stays => Entry::Nfs(NfsPlace {
+        TargetAccess::Nfs(config) if target.stays => PlaceEntry::Nfs(NfsPlace {
             server: config.server,
             export: config.export.clone(),
             directory: config.directory.clone(),
@@ -208,21 +208,21 @@ fn nfs_entry(target: &Target) -> Entry {
             uid: config.uid,
             gid: config.gid,
         }),
-        _ => Entry::None,
+        _ => PlaceEntry::None,
     }
 }
 
 /// Also for a bucket of ours, which goes with the run: an array that destroys only empty buckets needs its
 /// objects removed first, also when a killed run is cleaned up after.
-fn s3_entry(target: &Target) -> Entry {
+fn s3_entry(target: &RowTarget) -> PlaceEntry {
     match &target.access {
-        Access::S3(config) => {
+        TargetAccess::S3(config) => {
             let (ca_file, insecure) = match &config.tls.trust {
                 drivers::s3::Trust::CaFile(path) => (Some(path.clone()), false),
                 drivers::s3::Trust::Insecure => (None, true),
                 _ => (None, false),
             };
-            Entry::S3(Box::new(S3Place {
+            PlaceEntry::S3(Box::new(S3Place {
                 endpoint: config.endpoint.to_string(),
                 connect_to: config.connect_to,
                 bucket: config.bucket.clone(),
@@ -232,10 +232,10 @@ fn s3_entry(target: &Target) -> Entry {
                 ca_file,
                 insecure,
                 credentials_file: target.credentials_file.clone(),
-                profile: std::env::var("AWS_PROFILE").ok(),
+                profile: target.profile.clone(),
                 may_have_parts: config.may_put_parts,
             }))
         }
-        _ => Entry::None,
+        _ => PlaceEntry::None,
     }
 }

@@ -6,6 +6,8 @@ use rustix::process::{Resource, getrlimit};
 
 use host::environment;
 
+use crate::reactor_facts::ReactorFacts;
+
 /// Open files that a large run may need: a connection each.
 const FILES: u64 = 65_536;
 /// Memory that io_uring may register: buffers of a worker with many operations in flight.
@@ -13,18 +15,9 @@ const LOCKED: u64 = 1 << 30;
 /// From this speed of a card on, packets of 1500 bytes cost noticeable processor time, in Mbit/s.
 const FAST_MBIT: u64 = 10_000;
 
-/// The reactor that is used: its name, and why it is not io_uring.
-pub struct Chosen {
-    /// `io_uring` or `epoll`.
-    pub name: &'static str,
-    /// What the kernel said.
-    pub refusal: Option<String>,
-}
-
 /// Facts by name.
-pub fn facts(reactor: &Chosen) -> BTreeMap<String, String> {
-    let command = environment::command_line(std::env::args());
-    let mut facts = environment::capture(&[("reactor", reactor.name.to_owned())], &command).facts;
+pub fn facts(reactor: &ReactorFacts) -> BTreeMap<String, String> {
+    let mut facts = environment::capture(&[("reactor", reactor.backend.to_owned())], "").facts;
     if let Some(refusal) = &reactor.refusal {
         facts.insert("reactor.refusal".into(), refusal.clone());
     }
@@ -121,7 +114,7 @@ mod tests {
 
     #[test]
     fn this_host_is_described() {
-        let facts = facts(&Chosen { name: "epoll", refusal: Some("no".into()) });
+        let facts = facts(&ReactorFacts { backend: "epoll", refusal: Some("no".into()) });
         for name in ["host", "kernel", "limit.files", "limit.locked-memory", "reactor.refusal"] {
             assert!(facts.get(name).is_some_and(|value| !value.is_empty()), "{name}");
         }

@@ -27,50 +27,54 @@ pub struct S3Url {
 const NFS_FORM: &str = "write nfs://host/export or nfs://host:port/export";
 const S3_FORM: &str = "write s3://bucket?endpoint=https://host[:port] or https://host[:port]/bucket";
 
-/// Reads `--nfs`.
-///
-/// # Errors
-/// One line with the text, what is wrong with it and how to write it.
-pub fn nfs(text: &str) -> Result<NfsUrl, String> {
-    let shown = if text.contains('@') { "…" } else { text };
-    let wrong = |problem: &str| format!("--nfs {shown:?}: {problem}; {NFS_FORM}");
-    let rest = text.strip_prefix("nfs://").ok_or_else(|| wrong("it does not begin with nfs://"))?;
-    let slash = rest.find('/').ok_or_else(|| wrong("the export is missing"))?;
-    let (authority, export) = rest.split_at(slash);
-    if export.contains(['?', '#']) {
-        return Err(wrong("an export has no ? or #"));
+impl NfsUrl {
+    /// Reads `--nfs`.
+    ///
+    /// # Errors
+    /// One line with the text, what is wrong with it and how to write it.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let shown = if text.contains('@') { "…" } else { text };
+        let wrong = |problem: &str| format!("--nfs {shown:?}: {problem}; {NFS_FORM}");
+        let rest = text.strip_prefix("nfs://").ok_or_else(|| wrong("it does not begin with nfs://"))?;
+        let slash = rest.find('/').ok_or_else(|| wrong("the export is missing"))?;
+        let (authority, export) = rest.split_at(slash);
+        if export.contains(['?', '#']) {
+            return Err(wrong("an export has no ? or #"));
+        }
+        let (host, port) = authority_of(authority).map_err(|problem| wrong(&problem))?;
+        Ok(Self { host, port, export: export.to_owned() })
     }
-    let (host, port) = authority_of(authority).map_err(|problem| wrong(&problem))?;
-    Ok(NfsUrl { host, port, export: export.to_owned() })
 }
 
-/// Reads `--s3`.
-///
-/// # Errors
-/// One line with the text, what is wrong with it and how to write it.
-pub fn s3(text: &str) -> Result<S3Url, String> {
-    // What stands before an @ may be a password: it is not repeated.
-    let shown = if text.contains('@') { "…" } else { text };
-    let wrong = |problem: &str| format!("--s3 {shown:?}: {problem}; {S3_FORM}");
-    let (endpoint, bucket) = if let Some(rest) = text.strip_prefix("s3://") {
-        let (bucket, query) = rest.split_once('?').ok_or_else(|| wrong("?endpoint= is missing"))?;
-        let endpoint = query.strip_prefix("endpoint=").ok_or_else(|| wrong("?endpoint= is missing"))?;
-        (endpoint, bucket)
-    } else {
-        let scheme = ["https://", "http://"].into_iter().find(|scheme| text.starts_with(scheme));
-        let scheme = scheme.ok_or_else(|| wrong("it does not begin with s3://, https:// or http://"))?;
-        let slash = text[scheme.len()..].find('/').ok_or_else(|| wrong("the bucket is missing"))?;
-        let (endpoint, path) = text.split_at(scheme.len() + slash);
-        (endpoint, path.trim_start_matches('/').trim_end_matches('/'))
-    };
-    if bucket.is_empty() {
-        return Err(wrong("the bucket is missing"));
+impl S3Url {
+    /// Reads `--s3`.
+    ///
+    /// # Errors
+    /// One line with the text, what is wrong with it and how to write it.
+    pub fn read(text: &str) -> Result<Self, String> {
+        // What stands before an @ may be a password: it is not repeated.
+        let shown = if text.contains('@') { "…" } else { text };
+        let wrong = |problem: &str| format!("--s3 {shown:?}: {problem}; {S3_FORM}");
+        let (endpoint, bucket) = if let Some(rest) = text.strip_prefix("s3://") {
+            let (bucket, query) = rest.split_once('?').ok_or_else(|| wrong("?endpoint= is missing"))?;
+            let endpoint = query.strip_prefix("endpoint=").ok_or_else(|| wrong("?endpoint= is missing"))?;
+            (endpoint, bucket)
+        } else {
+            let scheme = ["https://", "http://"].into_iter().find(|scheme| text.starts_with(scheme));
+            let scheme = scheme.ok_or_else(|| wrong("it does not begin with s3://, https:// or http://"))?;
+            let slash = text[scheme.len()..].find('/').ok_or_else(|| wrong("the bucket is missing"))?;
+            let (endpoint, path) = text.split_at(scheme.len() + slash);
+            (endpoint, path.trim_start_matches('/').trim_end_matches('/'))
+        };
+        if bucket.is_empty() {
+            return Err(wrong("the bucket is missing"));
+        }
+        if !bucket.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)) {
+            return Err(wrong(&format!("{bucket:?} is no name of a bucket")));
+        }
+        let endpoint = endpoint.parse::<Endpoint>().map_err(|error| wrong(&error.to_string()))?;
+        Ok(Self { endpoint, bucket: bucket.to_owned() })
     }
-    if !bucket.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)) {
-        return Err(wrong(&format!("{bucket:?} is no name of a bucket")));
-    }
-    let endpoint = endpoint.parse::<Endpoint>().map_err(|error| wrong(&error.to_string()))?;
-    Ok(S3Url { endpoint, bucket: bucket.to_owned() })
 }
 
 /// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`.
@@ -109,7 +113,7 @@ mod tests {
     use super::*;
 
     fn nfs_parts(text: &str) -> (String, Option<u16>, String) {
-        let url = nfs(text).unwrap();
+        let url = NfsUrl::read(text).unwrap();
         (url.host, url.port, url.export)
     }
 
@@ -125,12 +129,12 @@ mod tests {
     fn buckets_are_read_in_both_forms() {
         let endpoint: Endpoint = "https://s3.example.com".parse().unwrap();
         let expected = S3Url { endpoint, bucket: "b-1".into() };
-        assert_eq!(s3("s3://b-1?endpoint=https://s3.example.com").unwrap(), expected);
-        assert_eq!(s3("https://s3.example.com/b-1").unwrap(), expected);
-        assert_eq!(s3("https://s3.example.com/b-1/").unwrap(), expected);
-        let plain = s3("s3://b?endpoint=http://[::1]:9000/").unwrap().endpoint;
+        assert_eq!(S3Url::read("s3://b-1?endpoint=https://s3.example.com").unwrap(), expected);
+        assert_eq!(S3Url::read("https://s3.example.com/b-1").unwrap(), expected);
+        assert_eq!(S3Url::read("https://s3.example.com/b-1/").unwrap(), expected);
+        let plain = S3Url::read("s3://b?endpoint=http://[::1]:9000/").unwrap().endpoint;
         assert_eq!((plain.tls, plain.host.as_str(), plain.port), (false, "::1", 9000));
-        assert_eq!(s3("http://h/b").unwrap().endpoint.port, 80);
+        assert_eq!(S3Url::read("http://h/b").unwrap().endpoint.port, 80);
     }
 
     #[test]
@@ -145,7 +149,7 @@ mod tests {
             ("nfs://[zz]/export", "no IPv6 address"),
             ("nfs://me:secret@filer/export", "does not belong there"),
         ] {
-            let error = nfs(text).unwrap_err();
+            let error = NfsUrl::read(text).unwrap_err();
             assert!(
                 error.contains(problem) && error.contains(NFS_FORM) && error.contains("--nfs"),
                 "{error}"
@@ -161,9 +165,9 @@ mod tests {
             ("https://host/a/b", "no name of a bucket"),
             ("ftp://host/a", "does not begin with"),
         ] {
-            let error = s3(text).unwrap_err();
+            let error = S3Url::read(text).unwrap_err();
             assert!(error.contains(problem) && error.contains(S3_FORM) && error.contains("--s3"), "{error}");
         }
-        assert!(!s3("https://key:hunter2@host/b").unwrap_err().contains("hunter2"));
+        assert!(!S3Url::read("https://key:hunter2@host/b").unwrap_err().contains("hunter2"));
     }
 }

@@ -6,7 +6,7 @@ use drivers::ReconnectReason;
 use stats::limit::{Bound, LOSSY};
 use units::ByteRate;
 
-use super::row::{Outcome, Phase, Protocol, Row};
+use super::row::{CheckRow, CheckedProtocol, PhaseFigures, RowOutcome};
 
 /// A path with less than this share of what the middle one of the others carries is slow.
 const SLOW: f64 = 0.5;
@@ -18,15 +18,15 @@ const HEADERS_V6: u32 = 72;
 const NAMED_MAX: usize = 5;
 
 /// A path that does not work.
-fn is_broken(row: &Row) -> bool {
-    !matches!(row.outcome, Outcome::Success | Outcome::Interrupted)
+fn is_broken(row: &CheckRow) -> bool {
+    !matches!(row.outcome, RowOutcome::Success | RowOutcome::Interrupted)
 }
 
 /// The first sentence: which paths work and which do not. One that was not checked to its end is neither.
-pub fn working(rows: &[Row]) -> String {
-    let broken: Vec<&Row> = rows.iter().filter(|row| is_broken(row)).collect();
+pub fn working(rows: &[CheckRow]) -> String {
+    let broken: Vec<&CheckRow> = rows.iter().filter(|row| is_broken(row)).collect();
     let named = name_some(&broken);
-    let unfinished = rows.iter().filter(|row| row.outcome == Outcome::Interrupted).count();
+    let unfinished = rows.iter().filter(|row| row.outcome == RowOutcome::Interrupted).count();
     let judged = match (rows.len() - unfinished, broken.len()) {
         (0, _) => String::new(),
         (1, 0) => "The path works.".into(),
@@ -48,7 +48,7 @@ pub fn working(rows: &[Row]) -> String {
 }
 
 /// The first broken paths by name, the others by their number and outcome.
-fn name_some(broken: &[&Row]) -> String {
+fn name_some(broken: &[&CheckRow]) -> String {
     let (first, others) = broken.split_at(broken.len().min(NAMED_MAX));
     let mut parts: Vec<String> = first
         .iter()
@@ -75,7 +75,7 @@ pub struct SlowPath {
     /// The path's address.
     pub address: IpAddr,
     /// Over which protocol.
-    pub protocol: Protocol,
+    pub protocol: CheckedProtocol,
     /// `write` or `read`.
     pub phase: &'static str,
     /// What it moved.
@@ -117,9 +117,9 @@ fn slow_sentence(address: IpAddr, slow: &[SlowPath]) -> String {
 
 /// The paths that work but carry less than half of what the others do. Where this client was the limit, that says nothing
 /// of the path.
-pub fn slow(rows: &[Row]) -> Vec<SlowPath> {
+pub fn slow(rows: &[CheckRow]) -> Vec<SlowPath> {
     let mut slow = Vec::new();
-    for row in rows.iter().filter(|row| row.outcome == Outcome::Success) {
+    for row in rows.iter().filter(|row| row.outcome == RowOutcome::Success) {
         for (name, phase) in row.phases() {
             let Some(others) = middle_of_others(rows, row, name) else { continue };
             let client = phase.limit.as_ref().is_some_and(|limit| limit.bound == Bound::Client);
@@ -144,10 +144,10 @@ pub fn slow(rows: &[Row]) -> Vec<SlowPath> {
 }
 
 /// What the same phase moved a second on the other paths: the middle one.
-fn middle_of_others(rows: &[Row], one: &Row, phase: &str) -> Option<f64> {
+fn middle_of_others(rows: &[CheckRow], one: &CheckRow, phase: &str) -> Option<f64> {
     let others = rows.iter().filter(|row| {
         let same = row.protocol == one.protocol && row.path.address != one.path.address;
-        same && row.outcome == Outcome::Success
+        same && row.outcome == RowOutcome::Success
     });
     let phases = others.filter_map(|row| row.phases().find(|(name, _)| *name == phase));
     let mut rates: Vec<f64> = phases.map(|(_, phase)| phase.rate().0).collect();
@@ -156,7 +156,7 @@ fn middle_of_others(rows: &[Row], one: &Row, phase: &str) -> Option<f64> {
 }
 
 /// What looks wrong on a path that works: jumbo frames that do not get through, retransmissions.
-pub fn warnings(row: &Row) -> Vec<String> {
+pub fn warnings(row: &CheckRow) -> Vec<String> {
     let mut warnings = Vec::new();
     let mss = row.phases().map(|(_, phase)| phase.mss_bytes).filter(|mss| *mss > 0).min();
     if let (Some(array_mtu), Some(mss)) = (row.path.array_mtu, mss) {
@@ -170,7 +170,7 @@ pub fn warnings(row: &Row) -> Vec<String> {
             ));
         }
     }
-    let sum = |value: fn(&Phase) -> u64| row.phases().map(|(_, phase)| value(phase)).sum::<u64>();
+    let sum = |value: fn(&PhaseFigures) -> u64| row.phases().map(|(_, phase)| value(phase)).sum::<u64>();
     let retransmits = sum(|phase| phase.retransmits);
     // On loopback nothing is lost on the way: there it means that the other end was too slow to take it.
     let loopback = row.phases().any(|(_, phase)| phase.client.nic.as_ref().is_some_and(|nic| nic.loopback));
@@ -186,7 +186,7 @@ pub fn warnings(row: &Row) -> Vec<String> {
         }
     }
     let unanswered = sum(|phase| phase.unanswered);
-    if unanswered > 0 && row.outcome != Outcome::Interrupted {
+    if unanswered > 0 && row.outcome != RowOutcome::Interrupted {
         warnings
             .push(format!("{unanswered} operations had no answer long after their phase: something stalls"));
     }
@@ -207,20 +207,20 @@ mod tests {
     use metrics::OpKind;
 
     use super::*;
-    use crate::check::report::tests::{finding, path, phase};
+    use crate::test_support::{finding, path, phase};
 
-    fn row(last: u8, bytes: u64, change: impl Fn(&mut Phase)) -> Row {
-        let mut row = Row::new(path(last), Protocol::Nfs);
+    fn row(last: u8, bytes: u64, change: impl Fn(&mut PhaseFigures)) -> CheckRow {
+        let mut row = CheckRow::new(path(last), CheckedProtocol::Nfs);
         let mut write = phase(OpKind::Write, bytes);
         change(&mut write);
         row.write = Some(write);
-        row.outcome = Outcome::Success;
+        row.outcome = RowOutcome::Success;
         row
     }
 
     #[test]
     fn what_was_interrupted_is_not_called_broken() {
-        let cut = || Row::new(path(12), Protocol::Nfs);
+        let cut = || CheckRow::new(path(12), CheckedProtocol::Nfs);
         assert_eq!(working(&[cut()]), "No path was checked to its end.");
         let text = working(&[row(11, 1, |_| {}), cut(), cut()]);
         assert_eq!(text, "The path works. 2 more were not checked to their end.");
@@ -229,10 +229,11 @@ mod tests {
     /// 200 subnets, most of them broken: the verdict names a few and counts the others.
     #[test]
     fn of_many_paths_a_few_are_named_and_the_others_are_counted() {
-        let broken = |protocol, outcome: Outcome, last| Row { outcome, ..Row::new(path(last), protocol) };
+        let broken =
+            |protocol, outcome: RowOutcome, last| CheckRow { outcome, ..CheckRow::new(path(last), protocol) };
         let mut rows = vec![row(1, 31_000_000_000, |_| {})];
-        rows.extend((2..100).map(|last| broken(Protocol::Nfs, Outcome::MountFailed, last)));
-        rows.extend((100..150).map(|last| broken(Protocol::S3, Outcome::FailedToConnect, last)));
+        rows.extend((2..100).map(|last| broken(CheckedProtocol::Nfs, RowOutcome::MountFailed, last)));
+        rows.extend((100..150).map(|last| broken(CheckedProtocol::S3, RowOutcome::FailedToConnect, last)));
         let text = working(&rows);
         assert!(
             text.starts_with("148 of 149 paths are broken: nfs 192.168.170.2 (MOUNT FAILED), ")
@@ -240,8 +241,9 @@ mod tests {
             "{text}"
         );
         assert!(text.len() < 400, "{text}");
-        let unclear = |phase: &mut Phase| phase.limit = Some(finding(Bound::Unclear, "unclear (a guess)"));
-        let mut rows: Vec<Row> = (1..=60).map(|last| row(last, 31_000_000_000, |_| {})).collect();
+        let unclear =
+            |phase: &mut PhaseFigures| phase.limit = Some(finding(Bound::Unclear, "unclear (a guess)"));
+        let mut rows: Vec<CheckRow> = (1..=60).map(|last| row(last, 31_000_000_000, |_| {})).collect();
         rows.extend((100..140).map(|last| row(last, 3_000_000_000, unclear)));
         let sentences = slow_sentences(&slow(&rows));
         assert_eq!(sentences.len(), 6, "{sentences:#?}");
@@ -252,7 +254,7 @@ mod tests {
     #[test]
     fn the_path_with_less_than_half_of_the_others_is_named() {
         let rows = |slowest: u64, bound| {
-            let limited = |phase: &mut Phase| phase.limit = Some(finding(bound, "held back by it"));
+            let limited = |phase: &mut PhaseFigures| phase.limit = Some(finding(bound, "held back by it"));
             [row(1, 31_000_000_000, |_| {}), row(2, slowest, limited), row(3, 30_000_000_000, |_| {})]
         };
         let slow_of = |slowest, bound| slow(&rows(slowest, bound));
@@ -271,7 +273,7 @@ mod tests {
         );
         assert_eq!(slow_of(3_000_000_000, Bound::Client), [], "then it says nothing of the path");
         let mut broken = rows(3_000_000_000, Bound::Network);
-        broken[1].outcome = Outcome::WriteFailed;
+        broken[1].outcome = RowOutcome::WriteFailed;
         assert_eq!(slow(&broken), [], "it is named as broken");
         assert_eq!(slow(&broken[..1]), [], "there is no other");
     }
@@ -290,7 +292,7 @@ mod tests {
 
     #[test]
     fn lost_segments_answers_and_connections_are_warned_of() {
-        let of = |change: fn(&mut Phase)| warnings(&row(11, 31_000_000_000, change));
+        let of = |change: fn(&mut PhaseFigures)| warnings(&row(11, 31_000_000_000, change));
         let lossy = of(|phase| phase.retransmits = 50_000);
         assert!(lossy[0].starts_with("50000 TCP segments (1."), "{lossy:?}");
         // What the verdict does not count as loss is no warning either.

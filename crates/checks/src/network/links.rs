@@ -10,7 +10,7 @@ use provision::RunId;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu};
 
 use super::facts::facts;
-use super::pairs::Direction;
+use super::pairs::LinkDirection;
 use super::path_mtu;
 use runner::StopToken;
 
@@ -19,7 +19,7 @@ const MOST_WORKERS: u32 = 8;
 
 /// How links are measured.
 #[derive(Clone, Debug)]
-pub struct Load {
+pub struct LinkLoad {
     /// Measured seconds.
     pub seconds: f64,
     /// Seconds before.
@@ -29,16 +29,16 @@ pub struct Load {
     /// First port to listen on.
     pub port: u16,
     /// How the kernel is asked for I/O.
-    pub reactor: String,
+    pub reactor: reactor::Choice,
 }
 
 /// What measures links.
-pub trait Measures: Sync {
-    /// Measures links at the same time, each with so many streams; a link that cannot be measured says why.
-    fn measure(&self, links: &[Direction], streams: u32, both_ways: bool) -> Vec<NetworkLink>;
+pub trait MeasureLinks: Sync {
+    /// MeasureLinks links at the same time, each with so many streams; a link that cannot be measured says why.
+    fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink>;
 
     /// Finds how large packets may be on links, all at the same time; one whose probes are not answered says why.
-    fn path_mtus(&self, links: &[Direction]) -> Vec<NetworkPathMtu>;
+    fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu>;
 }
 
 /// The members of a crew.
@@ -47,13 +47,13 @@ pub struct CrewLinks<'a> {
     addresses: Vec<IpAddr>,
     /// An id for each member's journal: they may lie in one directory.
     runs: Vec<String>,
-    load: Load,
-    interrupt: StopToken,
+    load: LinkLoad,
+    stop: StopToken,
     next_site: AtomicU32,
 }
 
 /// The sites of one measurement, on its two members.
-pub(super) struct Flow {
+pub(super) struct LinkFlow {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) site: u32,
@@ -62,9 +62,9 @@ pub(super) struct Flow {
 
 impl<'a> CrewLinks<'a> {
     /// Of a crew whose members have these addresses, in the order of their numbers.
-    pub fn new(crew: &'a Crew, addresses: Vec<IpAddr>, load: Load, interrupt: StopToken) -> Self {
+    pub fn new(crew: &'a Crew, addresses: Vec<IpAddr>, load: LinkLoad, stop: StopToken) -> Self {
         let runs = addresses.iter().map(|_| RunId::random().to_string()).collect();
-        Self { crew, addresses, runs, load, interrupt, next_site: AtomicU32::new(1) }
+        Self { crew, addresses, runs, load, stop, next_site: AtomicU32::new(1) }
     }
 
     fn address(&self, host: u32) -> Result<IpAddr, String> {
@@ -75,7 +75,11 @@ impl<'a> CrewLinks<'a> {
     }
 
     /// Does something with each link at the same time, on a port of its own.
-    fn at_once<T: Send>(&self, links: &[Direction], work: impl Fn(Direction, u16) -> T + Sync) -> Vec<T> {
+    fn at_once<T: Send>(
+        &self,
+        links: &[LinkDirection],
+        work: impl Fn(LinkDirection, u16) -> T + Sync,
+    ) -> Vec<T> {
         let work = &work;
         std::thread::scope(|scope| {
             let numbered = (0u16..).zip(links);
@@ -90,7 +94,7 @@ impl<'a> CrewLinks<'a> {
     }
 
     /// One link, from its openings to its end.
-    fn link(&self, (from, to): Direction, port: u16, streams: u32, both_ways: bool) -> NetworkLink {
+    fn link(&self, (from, to): LinkDirection, port: u16, streams: u32, both_ways: bool) -> NetworkLink {
         let mut link = NetworkLink {
             from,
             to,
@@ -115,21 +119,21 @@ impl<'a> CrewLinks<'a> {
     /// Opens the sites of a link, does something with them, and closes them.
     pub(super) fn with_open<T>(
         &self,
-        (from, to): Direction,
+        (from, to): LinkDirection,
         port: u16,
         streams: u32,
-        work: &dyn Fn(&Flow) -> Result<T, String>,
+        work: &dyn Fn(&LinkFlow) -> Result<T, String>,
     ) -> Result<T, String> {
         let listen = SocketAddr::new(self.address(to)?, port);
         let site = self.next_site.fetch_add(1, Ordering::Relaxed);
-        let flow = Flow { from: from as usize, to: to as usize, site, listen };
+        let flow = LinkFlow { from: from as usize, to: to as usize, site, listen };
         let done = self.open(&flow, streams).and_then(|()| work(&flow));
         // What is not open any more needs no closing.
         let _ = self.crew.act(&[flow.from, flow.to], flow.site, &Act::Close);
         done
     }
 
-    fn open(&self, flow: &Flow, streams: u32) -> Result<(), String> {
+    fn open(&self, flow: &LinkFlow, streams: u32) -> Result<(), String> {
         let [receiver, sender] = cells(flow.listen, streams, &self.load)?;
         let run = |member: usize| self.runs.get(member).cloned().unwrap_or_default();
         let opening = |member: usize, cell: Cell| Opening {
@@ -142,7 +146,7 @@ impl<'a> CrewLinks<'a> {
             seed: 1,
             draws: 1,
             own_cores: !self.crew.shares_machine(member),
-            reactor: self.load.reactor.clone(),
+            reactor: self.load.reactor.to_string(),
             destroy: None,
             settled: Vec::new(),
         };
@@ -166,7 +170,7 @@ impl<'a> CrewLinks<'a> {
     }
 
     /// Bytes a second that arrived in each interval, and what the sending kernel knows.
-    fn run(&self, flow: &Flow) -> Result<(Vec<f64>, LinkFacts), String> {
+    fn run(&self, flow: &LinkFlow) -> Result<(Vec<f64>, LinkFacts), String> {
         let measurement = Measurement {
             arrivals: Arrivals::Closed,
             warm_up_s: self.load.ramp_s,
@@ -176,7 +180,7 @@ impl<'a> CrewLinks<'a> {
         };
         let order = || StageOrder { site: flow.site, task: StageTask::Measure(measurement.clone()) };
         let control = Control::new();
-        let _governed = self.interrupt.governs(&control);
+        let _governed = self.stop.governs(&control);
         let mut rates = Vec::new();
         let result = self
             .crew
@@ -213,23 +217,23 @@ impl<'a> CrewLinks<'a> {
     }
 }
 
-impl Measures for CrewLinks<'_> {
-    fn measure(&self, links: &[Direction], streams: u32, both_ways: bool) -> Vec<NetworkLink> {
+impl MeasureLinks for CrewLinks<'_> {
+    fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink> {
         // Both ways is two links that are measured at the same time.
-        let all: Vec<Direction> = match both_ways {
+        let all: Vec<LinkDirection> = match both_ways {
             false => links.to_vec(),
             true => links.iter().flat_map(|(from, to)| [(*from, *to), (*to, *from)]).collect(),
         };
         self.at_once(&all, |link, port| self.link(link, port, streams, both_ways))
     }
 
-    fn path_mtus(&self, links: &[Direction]) -> Vec<NetworkPathMtu> {
+    fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu> {
         self.at_once(links, |link, port| path_mtu::probe(self, link, port))
     }
 }
 
 /// The receiver's cell and the sender's, as an experiment file would say them.
-fn cells(listen: SocketAddr, streams: u32, load: &Load) -> Result<[Cell; 2], String> {
+fn cells(listen: SocketAddr, streams: u32, load: &LinkLoad) -> Result<[Cell; 2], String> {
     let jobs = (1..=streams.min(MOST_WORKERS)).rev().find(|jobs| streams.is_multiple_of(*jobs)).unwrap_or(1);
     let lanes = streams / jobs;
     let block = load.block_bytes;
@@ -259,8 +263,13 @@ mod tests {
 
     #[test]
     fn a_link_s_cells_are_valid_for_any_number_of_streams() {
-        let load =
-            Load { seconds: 0.5, ramp_s: 0.1, block_bytes: 256 << 10, port: 18_700, reactor: "auto".into() };
+        let load = LinkLoad {
+            seconds: 0.5,
+            ramp_s: 0.1,
+            block_bytes: 256 << 10,
+            port: 18_700,
+            reactor: reactor::Choice::Auto,
+        };
         for (streams, jobs, lanes) in [(1, 1, 1), (8, 8, 1), (12, 6, 2), (17, 1, 17), (1024, 8, 128)] {
             for listen in ["10.0.0.1:18700", "[fe80::1]:18701"] {
                 let [receiver, sender] = cells(listen.parse().unwrap(), streams, &load).unwrap();

@@ -4,12 +4,12 @@ use engine::StageResult;
 use fleet::probe::{self, HostSample};
 use stats::limit::{Cause, Evidence, Finding, Host, Kind, judge};
 
-use super::request::Load;
+use super::request::CheckLoad;
 use runner::bottleneck::{self, Alone, Asked, Work};
 
 /// Judges a phase by what came of it and by what this host did meanwhile; `loopback`: its target is this machine.
 pub fn find(
-    load: &Load,
+    load: &CheckLoad,
     alone: &Alone,
     result: &StageResult,
     work: &Work<'_>,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
 use drivers::nfs::NfsDriver;
 use drivers::null::NullDriver;
 use drivers::s3::S3Driver;
@@ -10,9 +9,10 @@ use drivers::{Driver, Payload, Sink};
 use engine::{Beside, Control, DataSet, Order, Schedule, Shape, StagePlan, StageResult, StopRule, Workload};
 use metrics::OpKind;
 
-use super::pieces::{Block, Found};
-use super::server::Server;
-use runner::StopToken;
+use super::array_process::ArrayProcess;
+use super::microbenchmarks::{BlockSize, RepetitionResult};
+use crate::error::{CheckError, While};
+use ::runner::StopToken;
 
 /// Operations in flight of each worker: large and small ones.
 const LANES: [u32; 2] = [8, 32];
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What all stages share.
 #[derive(Clone)]
-pub struct Bench {
+pub struct BenchmarkRunner {
     /// Measured time of a stage.
     pub window: Duration,
     /// Threads that make load, where a server shares the cores.
@@ -33,10 +33,10 @@ pub struct Bench {
     /// How the kernel is asked for I/O.
     pub reactor: reactor::Choice,
     /// What a signal must reach.
-    pub interrupt: StopToken,
+    pub stop: StopToken,
 }
 
-impl Bench {
+impl BenchmarkRunner {
     /// A stage over a workload.
     pub fn plan(&self, workers: u32, lanes: u32, workload: Workload) -> StagePlan {
         StagePlan {
@@ -61,88 +61,94 @@ impl Bench {
     }
 
     /// Runs a stage; an operation that fails makes it worthless.
-    pub fn run<D: Driver>(&self, driver: &D, plan: &StagePlan) -> Result<StageResult> {
+    pub fn run<D: Driver>(&self, driver: &D, plan: &StagePlan) -> Result<StageResult, CheckError> {
         let control = Control::new();
-        let _governed = self.interrupt.governs(&control);
+        let _governed = self.stop.governs(&control);
         let result = engine::run_stage(driver, plan, &control, &mut |_| {})?;
         if let Some((kind, detail)) = result.error_samples.first() {
-            bail!("{} operations failed, such as {kind}: {detail}", result.total.failed().max(1));
+            return Err(CheckError::Failure(format!(
+                "{} operations failed, such as {kind}: {detail}",
+                result.total.failed().max(1)
+            )));
         }
-        if result.stopped || self.interrupt.is_requested() {
-            bail!("interrupted");
+        if result.stopped || self.stop.is_requested() {
+            return Err(CheckError::Stopped("interrupted".to_owned()));
         }
         Ok(result)
     }
 
     /// Operations that do nothing, on so many cores.
-    pub fn null(&self, workers: u32) -> Result<Found> {
-        let workload = Workload::Repeat { kind: OpKind::Read, bytes: Block::Small.bytes() };
+    pub fn null(&self, workers: u32) -> Result<RepetitionResult, CheckError> {
+        let workload = Workload::Repeat { kind: OpKind::Read, bytes: BlockSize::Small.bytes() };
         let plan = StagePlan { pin: true, ..self.plan(workers, 32, workload) };
-        Ok(found(&self.run(&NullDriver, &plan)?, Block::Small))
+        Ok(found(&self.run(&NullDriver, &plan)?, BlockSize::Small))
     }
 
-    fn lanes(block: Block) -> u32 {
-        LANES[usize::from(block == Block::Small)]
+    fn lanes(block: BlockSize) -> u32 {
+        LANES[usize::from(block == BlockSize::Small)]
     }
 }
 
 /// What was filled on the server, to be read again and again.
-pub struct Filled {
+pub struct FilledData {
     nfs: (NfsDriver, DataSet),
     s3: [(S3Driver, DataSet); 2],
 }
 
-impl Filled {
-    /// Writes what the reading pieces read.
-    pub fn new(bench: &Bench, server: &Server) -> Result<Self> {
+impl FilledData {
+    /// Writes what the reading steps read.
+    pub fn new(runner: &BenchmarkRunner, server: &ArrayProcess) -> Result<Self, CheckError> {
         let nfs = NfsDriver::new(server.nfs("read")?)?;
         nfs.prepare(PATIENCE)?;
-        let files =
-            bench.filled(&nfs, Shape::Files { file_bytes: FILE, block_bytes: 1 << 20 }, bench.files_bytes());
-        let nfs = (nfs, files.context("filling over NFS")?);
-        let s3 = |block: Block, prefix| -> Result<(S3Driver, DataSet)> {
+        let files = runner.filled(
+            &nfs,
+            Shape::Files { file_bytes: FILE, block_bytes: 1 << 20 },
+            runner.files_bytes(),
+        );
+        let nfs = (nfs, files.during("filling over NFS")?);
+        let s3 = |block: BlockSize, prefix| -> Result<(S3Driver, DataSet), CheckError> {
             let driver = S3Driver::new(server.s3(prefix)?)?;
             let shape = Shape::Objects { object_bytes: block.bytes() };
             let objects =
-                bench.filled(&driver, shape, bench.objects_bytes(block)).context("filling over S3")?;
+                runner.filled(&driver, shape, runner.objects_bytes(block)).during("filling over S3")?;
             Ok((driver, objects))
         };
-        Ok(Self { nfs, s3: [s3(Block::Large, "read-1m")?, s3(Block::Small, "read-4k")?] })
+        Ok(Self { nfs, s3: [s3(BlockSize::Large, "read-1m")?, s3(BlockSize::Small, "read-4k")?] })
     }
 
     /// Reads over NFS, in order or, small blocks, by chance.
-    pub fn nfs(&self, bench: &Bench, block: Block) -> Result<Found> {
+    pub fn nfs(&self, runner: &BenchmarkRunner, block: BlockSize) -> Result<RepetitionResult, CheckError> {
         let (driver, data_set) = &self.nfs;
-        let order = if block == Block::Small { Order::Random } else { Order::Sequential };
+        let order = if block == BlockSize::Small { Order::Random } else { Order::Sequential };
         let workload = Workload::Read { data_set: data_set.clone(), block_bytes: Some(block.bytes()), order };
-        let plan = bench.plan(bench.clients, Bench::lanes(block), workload);
-        Ok(found(&bench.run(driver, &plan)?, block))
+        let plan = runner.plan(runner.clients, BenchmarkRunner::lanes(block), workload);
+        Ok(found(&runner.run(driver, &plan)?, block))
     }
 
     /// Gets whole objects.
-    pub fn s3(&self, bench: &Bench, block: Block) -> Result<Found> {
-        let (driver, data_set) = &self.s3[usize::from(block == Block::Small)];
+    pub fn s3(&self, runner: &BenchmarkRunner, block: BlockSize) -> Result<RepetitionResult, CheckError> {
+        let (driver, data_set) = &self.s3[usize::from(block == BlockSize::Small)];
         let workload =
             Workload::Read { data_set: data_set.clone(), block_bytes: None, order: Order::Sequential };
-        let plan = bench.plan(bench.clients, Bench::lanes(block), workload);
-        Ok(found(&bench.run(driver, &plan)?, block))
+        let plan = runner.plan(runner.clients, BenchmarkRunner::lanes(block), workload);
+        Ok(found(&runner.run(driver, &plan)?, block))
     }
 }
 
-impl Bench {
+impl BenchmarkRunner {
     fn files_bytes(&self) -> u64 {
         u64::from(self.clients) * u64::from(LANES[1]) * FILE
     }
 
-    fn objects_bytes(&self, block: Block) -> u64 {
+    fn objects_bytes(&self, block: BlockSize) -> u64 {
         match block {
-            Block::Large => u64::from(self.clients) * u64::from(LANES[0]) * 4 * block.bytes(),
-            Block::Small => SMALL_OBJECTS * block.bytes(),
+            BlockSize::Large => u64::from(self.clients) * u64::from(LANES[0]) * 4 * block.bytes(),
+            BlockSize::Small => SMALL_OBJECTS * block.bytes(),
         }
     }
 
     /// Writes a data set once.
-    fn filled<D: Driver>(&self, driver: &D, shape: Shape, limit_bytes: u64) -> Result<DataSet> {
+    fn filled<D: Driver>(&self, driver: &D, shape: Shape, limit_bytes: u64) -> Result<DataSet, CheckError> {
         let plan = StagePlan {
             ramp: Duration::ZERO,
             window: PATIENCE,
@@ -153,9 +159,9 @@ impl Bench {
     }
 
     /// Writes over NFS.
-    pub fn nfs_write(&self, server: &Server, block: Block) -> Result<Found> {
+    pub fn nfs_write(&self, server: &ArrayProcess, block: BlockSize) -> Result<RepetitionResult, CheckError> {
         let driver =
-            NfsDriver::new(server.nfs(if block == Block::Small { "write-4k" } else { "write-1m" })?)?;
+            NfsDriver::new(server.nfs(if block == BlockSize::Small { "write-4k" } else { "write-1m" })?)?;
         driver.prepare(PATIENCE)?;
         let shape = Shape::Files { file_bytes: FILE, block_bytes: block.bytes() };
         let workload = Workload::Write { shape, limit_bytes: self.files_bytes() };
@@ -165,9 +171,9 @@ impl Bench {
     }
 
     /// Puts whole objects.
-    pub fn s3_write(&self, server: &Server, block: Block) -> Result<Found> {
+    pub fn s3_write(&self, server: &ArrayProcess, block: BlockSize) -> Result<RepetitionResult, CheckError> {
         let driver =
-            S3Driver::new(server.s3(if block == Block::Small { "write-4k" } else { "write-1m" })?)?;
+            S3Driver::new(server.s3(if block == BlockSize::Small { "write-4k" } else { "write-1m" })?)?;
         let shape = Shape::Objects { object_bytes: block.bytes() };
         let workload = Workload::Write { shape, limit_bytes: self.objects_bytes(block) };
         Ok(found(&self.run(&driver, &self.plan(self.clients, Self::lanes(block), workload))?, block))
@@ -175,10 +181,10 @@ impl Bench {
 }
 
 /// Bytes of large blocks, operations of small ones.
-fn found(result: &StageResult, block: Block) -> Found {
+fn found(result: &StageResult, block: BlockSize) -> RepetitionResult {
     let small: u64 =
         result.total.ops.iter().filter(|(kind, _)| kind.moves_bytes()).map(|(_, stats)| stats.ok).sum();
-    let amount = if block == Block::Small { small } else { result.total.bytes() };
+    let amount = if block == BlockSize::Small { small } else { result.total.bytes() };
     let cpu: u64 = result.worker_cpu_ns.iter().sum();
-    Found::rate(amount as f64, result.window_ns as f64 / 1e9, cpu as f64 / 1e9)
+    RepetitionResult::rate(amount as f64, result.window_ns as f64 / 1e9, cpu as f64 / 1e9)
 }

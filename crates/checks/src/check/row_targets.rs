@@ -5,57 +5,60 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use drivers::nfs::NfsConfig;
-use drivers::s3::{Credentials, CredentialsError, Endpoint, S3Config, TlsConfig};
+use drivers::s3::{Credentials, Endpoint, S3Config, Secret, TlsConfig};
 use provision::{DataAddress, RunId};
+use targets::{AccessKey, Secrets};
 
-use super::request::Request;
-use super::row::{PathFacts, Protocol};
+use super::request::{CheckRequest, S3_KEY};
+use super::row::{CheckedProtocol, DataAddressFacts};
 use super::url::{NfsUrl, S3Url};
 
 /// One row to be: an address, a protocol, and how to get there.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct RowTarget {
     /// The address and what is known of it.
-    pub path: PathFacts,
+    pub path: DataAddressFacts,
     /// How it is reached.
-    pub access: Access,
+    pub access: TargetAccess,
     /// True when what is in it must be removed piece by piece, because the export or bucket stays.
     pub stays: bool,
     /// File that the S3 keys came from, for a later clean-up.
     pub credentials_file: Option<PathBuf>,
+    /// Profile that they came from, likewise.
+    pub profile: Option<String>,
 }
 
 /// How a target is reached.
 #[derive(Clone, Debug)]
-pub enum Access {
+pub enum TargetAccess {
     /// Over NFS.
     Nfs(NfsConfig),
     /// Over S3.
     S3(Box<S3Config>),
 }
 
-impl Target {
+impl RowTarget {
     /// Which protocol it is.
-    pub fn protocol(&self) -> Protocol {
+    pub fn protocol(&self) -> CheckedProtocol {
         match self.access {
-            Access::Nfs(_) => Protocol::Nfs,
-            Access::S3(_) => Protocol::S3,
+            TargetAccess::Nfs(_) => CheckedProtocol::Nfs,
+            TargetAccess::S3(_) => CheckedProtocol::S3,
         }
     }
 }
 
 /// What an array has made or lent.
 #[derive(Clone, Debug, Default)]
-pub struct OnArray {
+pub struct ArrayTargets {
     /// The export, and whether it was there before.
     pub export: Option<(String, bool)>,
     /// The bucket with its keys, and whether it was there before.
     pub bucket: Option<(String, Credentials, bool)>,
 }
 
-/// Ports of one data address that differ from the usual ones.
+/// DataPorts of one data address that differ from the usual ones.
 #[derive(Clone, Copy, Debug)]
-pub struct Ports {
+pub struct DataPorts {
     /// NFS, if not asked for.
     pub nfs: Option<u16>,
     /// MOUNT, if not asked for.
@@ -66,8 +69,8 @@ pub struct Ports {
     pub s3: u16,
 }
 
-impl Ports {
-    fn of(request: &Request) -> Self {
+impl DataPorts {
+    fn of(request: &CheckRequest) -> Self {
         let nfs = &request.nfs_access;
         Self {
             nfs: nfs.nfs_port,
@@ -80,39 +83,45 @@ impl Ports {
 
 /// The rows of an array: for each address NFS, then S3. `ports` has those of addresses with their own.
 pub fn on_array(
-    request: &Request,
+    request: &CheckRequest,
     addresses: &[DataAddress],
-    made: &OnArray,
+    made: &ArrayTargets,
     run: &RunId,
-    ports: &BTreeMap<IpAddr, Ports>,
-) -> Vec<Target> {
+    ports: &BTreeMap<IpAddr, DataPorts>,
+) -> Vec<RowTarget> {
     let facts = |address: IpAddr| {
         let known = addresses.iter().find(|known| known.address == address);
-        PathFacts {
+        DataAddressFacts {
             address,
             subnet: known.map(|known| known.subnet.clone()),
             array_mtu: known.and_then(|known| known.mtu),
         }
     };
-    let chosen: Vec<PathFacts> = if request.data_vips.is_empty() {
+    let chosen: Vec<DataAddressFacts> = if request.data_vips.is_empty() {
         addresses.iter().map(|known| facts(known.address)).collect()
     } else {
         request.data_vips.iter().copied().map(facts).collect()
     };
     let mut targets = Vec::new();
     for path in chosen {
-        let ports = ports.get(&path.address).copied().unwrap_or_else(|| Ports::of(request));
+        let ports = ports.get(&path.address).copied().unwrap_or_else(|| DataPorts::of(request));
         if let Some((export, stays)) = &made.export {
-            let access = Access::Nfs(nfs_config(request, path.address, export, run, ports));
-            targets.push(Target { path: path.clone(), access, stays: *stays, credentials_file: None });
+            let access = TargetAccess::Nfs(nfs_config(request, path.address, export, run, ports));
+            targets.push(RowTarget {
+                path: path.clone(),
+                access,
+                stays: *stays,
+                credentials_file: None,
+                profile: None,
+            });
         }
         if let Some((bucket, credentials, stays)) = &made.bucket {
             let endpoint =
                 Endpoint { tls: request.s3_access.tls, host: path.address.to_string(), port: ports.s3 };
             let to = SocketAddr::new(path.address, ports.s3);
             let config = s3_config(request, endpoint, to, bucket, credentials.clone(), run);
-            let access = Access::S3(Box::new(config));
-            targets.push(Target { path, access, stays: *stays, credentials_file: None });
+            let access = TargetAccess::S3(Box::new(config));
+            targets.push(RowTarget { path, access, stays: *stays, credentials_file: None, profile: None });
         }
     }
     targets
@@ -122,49 +131,53 @@ pub fn on_array(
 ///
 /// # Errors
 /// One line: a host without an address, or keys that cannot be found.
-pub fn manual(request: &Request, nfs: &[NfsUrl], s3: &[S3Url], run: &RunId) -> Result<Vec<Target>, String> {
+pub fn manual(
+    request: &CheckRequest,
+    nfs: &[NfsUrl],
+    s3: &[S3Url],
+    secrets: &dyn Secrets,
+    run: &RunId,
+) -> Result<Vec<RowTarget>, String> {
     let mut targets = Vec::new();
-    let path = |address| PathFacts { address, subnet: None, array_mtu: None };
+    let path = |address| DataAddressFacts { address, subnet: None, array_mtu: None };
     for url in nfs.iter().filter(|_| request.nfs) {
-        let mut ports = Ports::of(request);
+        let mut ports = DataPorts::of(request);
         ports.nfs = url.port.or(ports.nfs);
         for address in addresses(request, "--nfs", &url.host, 0)? {
             let config = nfs_config(request, address.ip(), &url.export, run, ports);
-            let access = Access::Nfs(config);
-            targets.push(Target { path: path(address.ip()), access, stays: true, credentials_file: None });
+            let access = TargetAccess::Nfs(config);
+            targets.push(RowTarget {
+                path: path(address.ip()),
+                access,
+                stays: true,
+                credentials_file: None,
+                profile: None,
+            });
         }
     }
     if s3.is_empty() || !request.s3 {
         return Ok(targets);
     }
-    let credentials =
-        Credentials::find(request.s3_access.credentials_file.as_deref()).map_err(|error| no_keys(&error))?;
+    let key = secrets.key(S3_KEY).ok_or_else(|| "no S3 keys were given".to_owned())?;
+    let credentials = credentials(key);
     for url in s3 {
         for to in addresses(request, "--s3", &url.endpoint.host, url.endpoint.port)? {
             let config = s3_config(request, url.endpoint.clone(), to, &url.bucket, credentials.clone(), run);
-            let access = Access::S3(Box::new(config));
+            let access = TargetAccess::S3(Box::new(config));
             let credentials_file = request.s3_access.credentials_file.clone();
-            targets.push(Target { path: path(to.ip()), access, stays: true, credentials_file });
+            let profile = request.s3_access.profile.clone();
+            targets.push(RowTarget { path: path(to.ip()), access, stays: true, credentials_file, profile });
         }
     }
     Ok(targets)
 }
 
-/// Why there are no S3 keys, and where they may be put.
-pub fn no_keys(error: &CredentialsError) -> String {
-    match error {
-        CredentialsError::None => "no S3 keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, give \
-                                   --s3-credentials-file FILE, or make ~/.aws/credentials"
-            .into(),
-        other => format!(
-            "{other}; next: give S3 keys with --s3-credentials-file FILE, or with AWS_ACCESS_KEY_ID and \
-             AWS_SECRET_ACCESS_KEY"
-        ),
-    }
+fn credentials(AccessKey { id, secret, token }: AccessKey) -> Credentials {
+    Credentials { session_token: token.map(Secret::new), ..Credentials::new(id, secret) }
 }
 
 /// The addresses that the user named, else the first that the host's name has.
-fn addresses(request: &Request, flag: &str, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+fn addresses(request: &CheckRequest, flag: &str, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     if !request.data_vips.is_empty() {
         return Ok(request.data_vips.iter().map(|ip| SocketAddr::new(*ip, port)).collect());
     }
@@ -178,7 +191,13 @@ fn addresses(request: &Request, flag: &str, host: &str, port: u16) -> Result<Vec
     Ok(vec![found.next().ok_or_else(|| unknown("none was found".into()))?])
 }
 
-fn nfs_config(request: &Request, server: IpAddr, export: &str, run: &RunId, ports: Ports) -> NfsConfig {
+fn nfs_config(
+    request: &CheckRequest,
+    server: IpAddr,
+    export: &str,
+    run: &RunId,
+    ports: DataPorts,
+) -> NfsConfig {
     let block = u32::try_from(request.load.block_size).unwrap_or(u32::MAX);
     NfsConfig {
         nfs_port: ports.nfs,
@@ -195,7 +214,7 @@ fn nfs_config(request: &Request, server: IpAddr, export: &str, run: &RunId, port
 }
 
 fn s3_config(
-    request: &Request,
+    request: &CheckRequest,
     endpoint: Endpoint,
     connect_to: SocketAddr,
     bucket: &str,

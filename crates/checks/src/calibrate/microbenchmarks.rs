@@ -1,0 +1,207 @@
+//! The steps of a calibration: what each is called, and what was measured of it.
+
+use stats::{Calibration, CalibrationMeasure, CalibrationUnit, Ceiling, Spread};
+
+/// One step of a calibration: a measurement of one part of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Microbenchmark {
+    /// Operations that do nothing, on one core.
+    NullOne,
+    /// The same on every core.
+    NullAll,
+    /// Over NFS.
+    Nfs(TransferDirection, BlockSize),
+    /// Over S3.
+    S3(TransferDirection, BlockSize),
+    /// Sending over so many TCP connections.
+    TcpSend(u32),
+    /// Receiving over so many TCP connections.
+    TcpReceive(u32),
+    /// Copying memory on one core.
+    CopyOne,
+    /// Copying memory on every core.
+    CopyAll,
+    /// Making the payload of writes.
+    PayloadMake,
+    /// Comparing what was read with the payload.
+    PayloadCompare,
+    /// Reading the clock.
+    Clock,
+    /// Waiting for a timer.
+    Timer,
+}
+
+/// Which way the data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TransferDirection {
+    /// From the server.
+    Read,
+    /// To the server.
+    Write,
+}
+
+/// How much of it at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BlockSize {
+    /// 1 MiB.
+    Large,
+    /// 4 KiB.
+    Small,
+}
+
+impl BlockSize {
+    /// In bytes.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            BlockSize::Large => 1 << 20,
+            BlockSize::Small => 4 << 10,
+        }
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            BlockSize::Large => ("1m", "1 MiB"),
+            BlockSize::Small => ("4k", "4 KiB"),
+        }
+    }
+
+    const fn unit(self) -> CalibrationUnit {
+        match self {
+            BlockSize::Large => CalibrationUnit::BytesPerS,
+            BlockSize::Small => CalibrationUnit::OpsPerS,
+        }
+    }
+}
+
+/// What one repetition of a step found.
+#[derive(Clone, Copy, Debug)]
+pub struct RepetitionResult {
+    /// By the clock.
+    pub by_clock: f64,
+    /// Per second of the client's processor time.
+    pub per_cpu_second: Option<f64>,
+}
+
+impl RepetitionResult {
+    /// A value that has nothing to do with processor time.
+    pub fn plain(by_clock: f64) -> Self {
+        Self { by_clock, per_cpu_second: None }
+    }
+
+    /// So much in so many seconds by the clock and of the processors.
+    pub fn rate(amount: f64, seconds: f64, cpu_seconds: f64) -> Self {
+        let over = |seconds: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+        Self { by_clock: over(seconds), per_cpu_second: (cpu_seconds > 0.0).then(|| over(cpu_seconds)) }
+    }
+}
+
+impl Microbenchmark {
+    /// In machine output; the same for ever.
+    pub fn name(self) -> String {
+        let of = |protocol: &str, words: (&str, &str), block: BlockSize| {
+            format!("{protocol}-{}-{}", words.0, block.words().0)
+        };
+        match self {
+            Microbenchmark::NullOne => "null-one".into(),
+            Microbenchmark::NullAll => "null-all".into(),
+            Microbenchmark::Nfs(operation, block) => of("nfs", nfs(operation), block),
+            Microbenchmark::S3(operation, block) => of("s3", s3(operation), block),
+            Microbenchmark::TcpSend(streams) => format!("tcp-send-{streams}"),
+            Microbenchmark::TcpReceive(streams) => format!("tcp-receive-{streams}"),
+            Microbenchmark::CopyOne => "copy-one".into(),
+            Microbenchmark::CopyAll => "copy-all".into(),
+            Microbenchmark::PayloadMake => "payload-make".into(),
+            Microbenchmark::PayloadCompare => "payload-compare".into(),
+            Microbenchmark::Clock => "clock".into(),
+            Microbenchmark::Timer => "timer".into(),
+        }
+    }
+
+    fn title(self) -> String {
+        let streams = |what: &str, streams: u32| match streams {
+            1 => format!("TCP {what}, 1 stream"),
+            several => format!("TCP {what}, {several} streams"),
+        };
+        match self {
+            Microbenchmark::NullOne => "null target, 32 in flight, one core".into(),
+            Microbenchmark::NullAll => "null target, 32 in flight, every core".into(),
+            Microbenchmark::Nfs(operation, block) => format!("NFS {} {}", nfs(operation).1, block.words().1),
+            Microbenchmark::S3(operation, block) => format!("S3 {} {}", s3(operation).1, block.words().1),
+            Microbenchmark::TcpSend(count) => streams("send", count),
+            Microbenchmark::TcpReceive(count) => streams("receive", count),
+            Microbenchmark::CopyOne => "memory copy, one core".into(),
+            Microbenchmark::CopyAll => "memory copy, every core".into(),
+            Microbenchmark::PayloadMake => "payload made, one core".into(),
+            Microbenchmark::PayloadCompare => "payload compared, one core".into(),
+            Microbenchmark::Clock => "reading the clock".into(),
+            Microbenchmark::Timer => "a timer of 1 ms is late by".into(),
+        }
+    }
+
+    fn unit(self) -> CalibrationUnit {
+        match self {
+            Microbenchmark::NullOne | Microbenchmark::NullAll => CalibrationUnit::OpsPerS,
+            Microbenchmark::Nfs(_, block) | Microbenchmark::S3(_, block) => block.unit(),
+            Microbenchmark::Clock | Microbenchmark::Timer => CalibrationUnit::Nanoseconds,
+            _ => CalibrationUnit::BytesPerS,
+        }
+    }
+
+    /// Protocol, operation and size, where the step is a ceiling of one.
+    fn protocol(self) -> Option<(&'static str, &'static str, u64)> {
+        match self {
+            Microbenchmark::Nfs(operation, block) => Some(("nfs", nfs(operation).0, block.bytes())),
+            Microbenchmark::S3(operation, block) => Some(("s3", s3(operation).0, block.bytes())),
+            Microbenchmark::TcpSend(streams) if streams > 1 => {
+                Some(("tcp", "send", BlockSize::Large.bytes()))
+            }
+            Microbenchmark::TcpReceive(streams) if streams > 1 => {
+                Some(("tcp", "receive", BlockSize::Large.bytes()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// In machine output and for people.
+fn nfs(operation: TransferDirection) -> (&'static str, &'static str) {
+    match operation {
+        TransferDirection::Read => ("read", "read"),
+        TransferDirection::Write => ("write", "write"),
+    }
+}
+
+fn s3(operation: TransferDirection) -> (&'static str, &'static str) {
+    match operation {
+        TransferDirection::Read => ("get", "GET"),
+        TransferDirection::Write => ("put", "PUT"),
+    }
+}
+
+/// Puts all repetitions together.
+pub fn gather(calibration: &mut Calibration, steps: &[(Microbenchmark, Vec<RepetitionResult>)]) {
+    for (step, found) in steps {
+        let by_clock: Vec<f64> = found.iter().map(|found| found.by_clock).collect();
+        let per_cpu: Vec<f64> = found.iter().filter_map(|found| found.per_cpu_second).collect();
+        let Some(by_clock) = Spread::of(&by_clock) else { continue };
+        let per_cpu_second = Spread::of(&per_cpu);
+        if let (Some((protocol, operation, block_bytes)), Some(per_core)) = (step.protocol(), per_cpu_second)
+        {
+            calibration.ceilings.push(Ceiling {
+                protocol: protocol.to_owned(),
+                operation: operation.to_owned(),
+                block_bytes,
+                unit: step.unit(),
+                per_core,
+                all_cores: per_core.times(f64::from(calibration.cores)),
+            });
+        }
+        calibration.measures.push(CalibrationMeasure {
+            name: step.name(),
+            title: step.title(),
+            unit: step.unit(),
+            by_clock,
+            per_cpu_second,
+        });
+    }
+}

@@ -1,0 +1,27 @@
+//! What manometer measures without an experiment: the paths to a storage, the network between hosts, this host.
+//!
+//! [`check`] asks whether the paths between this host and its storage work and what they carry, [`network`] which link between
+//! the hosts of a fleet is worse than the others, [`calibrate`] what this host could drive at most. Each takes values (a
+//! request, an observer, a [`runner::StopToken`], keys) and returns a report; nothing here reads arguments or the terminal, and
+//! nothing is kept in the process.
+
+mod calibrate;
+mod check;
+mod error;
+mod network;
+mod reactor_facts;
+#[doc(hidden)]
+pub mod test_support;
+
+#[doc(hidden)]
+pub use calibrate::{BlockSize, Microbenchmark, RepetitionResult, TransferDirection, gather};
+pub use calibrate::{CalibrateRequest, calibrate};
+pub use check::{
+    ArrayRequest, BestFigure, CheckLoad, CheckReport, CheckRequest, CheckRow, CheckSettings, CheckSource,
+    CheckVerdict, CheckedArray, CheckedProtocol, DataAddressFacts, NfsAccess, NfsUrl, PhaseFigures,
+    PhaseSecond, RowOutcome, S3_KEY, S3Access, S3Url, SlowPath, TestPlace, WrittenData, array_credentials,
+    check, judge_check,
+};
+pub use error::CheckError;
+pub use network::{LinkChoice, NetworkReport, NetworkRequest, network};
+pub use reactor_facts::ReactorFacts;
