@@ -12,7 +12,9 @@ from .ours import Ours
 from .servers import Servers
 
 MIB = 1 << 20
-WARP, CORE, BARE = "minio-go as warp", "minio-go core", "bare socket (bound)"
+WARP, CORE, BARE = "minio-go as warp", "minio-go core", "bare loop (bound)"
+# Shares of the bound that are to be reached: of bytes at 1 MiB and above, of operations below.
+BOUND_LARGE, BOUND_SMALL = 0.95, 0.8
 Side = Callable[[float], Sample]
 
 
@@ -27,6 +29,11 @@ class Case:
     ours: Side
     theirs: Side
     per_clock: bool = False
+
+
+def bound_goal(size: int) -> float:
+    """The share of the bound that is to be reached with blocks of a size."""
+    return BOUND_LARGE if size >= MIB else BOUND_SMALL
 
 
 def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
@@ -79,6 +86,17 @@ def file_cases(ours: Ours) -> list[Case]:
             lambda seconds: peers.fio_file(op, size, depth, direct, flags == "fastest", seconds, unit),
         )
 
+    def bound(name: str, op: str, size: int, direct: bool) -> Case:
+        unit, depth = ("bytes", 8) if size >= MIB else ("ops", 32)
+        return Case(
+            name,
+            unit,
+            BARE,
+            bound_goal(size),
+            lambda seconds: ours.file(op, size, depth, direct, "auto", seconds, unit),
+            lambda seconds: peers.bare_file(op, size, depth, direct, seconds, unit),
+        )
+
     small, large = "file random read 4 KiB", "file read 1 MiB"
     return [
         case(f"{small}, page cache", "randread", 4096, False, "default", None),
@@ -89,6 +107,10 @@ def file_cases(ours: Ours) -> list[Case]:
         case(f"{large}, page cache", "read", MIB, False, "default", None),
         case(f"{large}, page cache", "read", MIB, False, "fastest", 1),
         case(f"{large}, direct", "read", MIB, True, "fastest", 1),
+        bound(f"{small}, page cache", "randread", 4096, False),
+        bound(f"{small}, direct", "randread", 4096, True),
+        bound(f"{large}, page cache", "read", MIB, False),
+        bound(f"{large}, direct", "read", MIB, True),
     ]
 
 
@@ -105,12 +127,26 @@ def nfs_cases(ours: Ours, servers: Servers) -> list[Case]:
             lambda seconds: peers.libnfs(servers.nfs.libnfs_url, op, size, depth, seconds, unit),
         )
 
+    def bound(name: str, unit: str, op: str, size: int, depth: int) -> Case:
+        return Case(
+            name,
+            unit,
+            BARE,
+            bound_goal(size),
+            lambda seconds: ours.nfs(servers.nfs, op, size, depth, "buffer", seconds, unit),
+            lambda seconds: peers.bare_nfs(servers.nfs, op, size, depth, seconds, unit),
+        )
+
     return [
         case("NFS write 1 MiB", "bytes", "write", MIB, 8, 1.5),
         case("NFS read 1 MiB", "bytes", "read", MIB, 8, 1.5),
         case("NFS read 1 MiB, discard", "bytes", "read", MIB, 8, 3, "discard"),
         case("NFS GETATTR", "ops", "getattr", 0, 32, 2.5),
         case("NFS random read 4 KiB", "ops", "randread", 4096, 32, 2.5),
+        bound("NFS write 1 MiB", "bytes", "write", MIB, 8),
+        bound("NFS read 1 MiB", "bytes", "read", MIB, 8),
+        bound("NFS GETATTR", "ops", "getattr", 0, 32),
+        bound("NFS random read 4 KiB", "ops", "randread", 4096, 32),
     ]
 
 
@@ -128,15 +164,15 @@ def s3_cases(ours: Ours, servers: Servers) -> list[Case]:
             lambda seconds: peers.minio_go(servers.s3, op, api, size, concurrency, seconds, unit),
         )
 
-    def bound(size: int) -> Case:
+    def bound(op: str, size: int) -> Case:
         unit, concurrency = ("bytes", 4) if size >= MIB else ("ops", 16)
         return Case(
-            f"S3 GET {'8 MiB' if size >= MIB else '4 KiB'}",
+            f"S3 {op.upper()} {'8 MiB' if size >= MIB else '4 KiB'}",
             unit,
             BARE,
-            None,
-            lambda seconds: ours.s3(servers.s3, "get", size, concurrency, "buffer", seconds, unit),
-            lambda seconds: peers.bare_s3(servers.s3, size, concurrency, seconds, unit),
+            bound_goal(size),
+            lambda seconds: ours.s3(servers.s3, op, size, concurrency, "buffer", seconds, unit),
+            lambda seconds: peers.bare_s3(servers.s3, op, size, concurrency, seconds, unit),
         )
 
     return [
@@ -144,10 +180,12 @@ def s3_cases(ours: Ours, servers: Servers) -> list[Case]:
         case("S3 GET 8 MiB", "get", 8 * MIB, 5),
         case("S3 GET 8 MiB, discard", "get", 8 * MIB, 10, "discard"),
         case("S3 GET 8 MiB", "get", 8 * MIB, None, api="core"),
-        bound(8 * MIB),
+        bound("put", 8 * MIB),
+        bound("get", 8 * MIB),
         case("S3 PUT 4 KiB", "put", 4096, 10),
         case("S3 GET 4 KiB", "get", 4096, 10),
-        bound(4096),
+        bound("put", 4096),
+        bound("get", 4096),
     ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .measure import Sample, client, sample
 from .presigned import object_of
-from .servers import S3
+from .servers import S3, Nfs
 
 HERE = Path(__file__).resolve().parent.parent
 MIB = 1 << 20
@@ -20,7 +20,9 @@ MIB = 1 << 20
 FILE_MIB = 256
 # What makes fio's io_uring engine fastest: everything registered, no clock, no map of what was read.
 FIO_FASTEST = ["--fixedbufs", "--registerfiles", "--nonvectored=1", "--norandommap", "--gtod_reduce=1"]
-PACKAGES = {"fio": "fio", "iperf3": "iperf3", "/usr/include/nfsc/libnfs.h": "libnfs-dev"}
+# The bare loops, and the libraries that they are linked with.
+BARE: dict[str, list[str]] = {"http": [], "nfs": ["-lnfs"], "file": ["-luring"]}
+PACKAGES = {"fio": "fio", "iperf3": "iperf3", "/usr/include/nfsc/libnfs.h": "libnfs-dev", "/usr/include/liburing.h": "liburing-dev"}
 
 
 def cache() -> Path:
@@ -31,7 +33,7 @@ def cache() -> Path:
 
 
 def prepare() -> None:
-    """Installs the packages that are missing and builds the two small clients."""
+    """Installs the packages that are missing and builds the small clients."""
     missing = [name for probe, name in PACKAGES.items() if not (shutil.which(probe) or Path(probe).is_file())]
     if missing:
         if os.geteuid() != 0:
@@ -41,8 +43,9 @@ def prepare() -> None:
         subprocess.run([*install, *missing], check=True, stdout=subprocess.DEVNULL)
     source = HERE / "peers" / "nfs" / "nfs_peer.c"
     subprocess.run(["cc", "-O2", "-o", str(nfs_peer()), str(source), "-lnfs"], check=True)
-    bare = HERE / "peers" / "bare" / "bare_get.c"
-    subprocess.run(["cc", "-O2", "-o", str(bare_get()), str(bare)], check=True)
+    for what, libraries in BARE.items():
+        bare_source = HERE / "peers" / "bare" / f"bare_{what}.c"
+        subprocess.run(["cc", "-O2", "-o", str(bare(what)), str(bare_source), *libraries], check=True)
     subprocess.run(["go", "build", "-o", str(s3_peer()), "."], cwd=HERE / "peers" / "s3", check=True)
 
 
@@ -56,9 +59,9 @@ def s3_peer() -> Path:
     return cache() / "s3_peer"
 
 
-def bare_get() -> Path:
-    """The client that only sends and receives."""
-    return cache() / "bare_get"
+def bare(what: str) -> Path:
+    """The client that only sends and receives, or only reads."""
+    return cache() / f"bare_{what}"
 
 
 def fio_null(seconds: float) -> Sample:
@@ -79,16 +82,24 @@ def own_directory() -> Iterator[Path]:
         yield Path(name)
 
 
+@contextmanager
+def file_of_random_bytes() -> Iterator[Path]:
+    """A file that is written, and in the page cache."""
+    with own_directory() as directory:
+        path = directory / "data"
+        path.write_bytes(os.urandom(MIB) * FILE_MIB)
+        os.sync()
+        yield path
+
+
 def fio_file(op: str, size: int, depth: int, direct: bool, fastest: bool, seconds: float, what: str) -> Sample:
     """fio's io_uring engine on a file that is written, and in the page cache, before it is measured."""
     flags = ["--ioengine=io_uring", f"--iodepth={depth}", f"--rw={op}", f"--bs={size}", f"--direct={int(direct)}"]
     if fastest:
         flags += FIO_FASTEST
         flags += [f"--iodepth_batch_submit={depth // 2}", f"--iodepth_batch_complete_max={depth}"]
-    with own_directory() as directory:
-        (directory / "data").write_bytes(os.urandom(MIB) * FILE_MIB)
-        os.sync()
-        command = ["fio", "--name=file", f"--filename={directory / 'data'}", f"--size={FILE_MIB}m", "--thread", *flags]
+    with file_of_random_bytes() as path:
+        command = ["fio", "--name=file", f"--filename={path}", f"--size={FILE_MIB}m", "--thread", *flags]
         options = ["--time_based", f"--runtime={seconds}", "--ramp_time=0.5", "--invalidate=0", "--output-format=json"]
         job = client([*command, *options], seconds)["jobs"][0]
     read, elapsed = job["read"], job["read"]["runtime"] / 1e3
@@ -110,11 +121,24 @@ def minio_go(s3: S3, op: str, api: str, size: int, concurrency: int, seconds: fl
     )
 
 
-def bare_s3(s3: S3, size: int, concurrency: int, seconds: float, what: str) -> Sample:
-    """The same GET as bytes sent and received by the kernel: the bound for every client."""
-    path = object_of(s3, size)
-    line = client([str(bare_get()), str(s3.port), path, str(concurrency), str(seconds), str(256 << 10)], seconds)
-    return sample(line | {"bytes": line["ops"] * size}, what)
+def bare_s3(s3: S3, op: str, size: int, concurrency: int, seconds: float, what: str) -> Sample:
+    """The same GET or PUT as bytes sent and received by the kernel: the bound for every client."""
+    path = object_of(s3, op.upper(), size)
+    flags = [str(s3.port), op.upper(), path, str(size), str(concurrency), str(seconds)]
+    return sample(client([str(bare("http")), *flags], seconds), what)
+
+
+def bare_nfs(nfs: Nfs, op: str, size: int, depth: int, seconds: float, what: str) -> Sample:
+    """The same calls, prepared beforehand, on one connection."""
+    flags = [nfs.libnfs_url, str(nfs.nfs_port), op, str(size), str(depth), str(seconds), "64"]
+    return sample(client([str(bare("nfs")), *flags], seconds), what)
+
+
+def bare_file(op: str, size: int, depth: int, direct: bool, seconds: float, what: str) -> Sample:
+    """The same reads of a file of the same size: plain system calls from the page cache, io_uring around it."""
+    with file_of_random_bytes() as path:
+        flags = [str(path), op, str(size), str(depth), str(int(direct)), str(seconds)]
+        return sample(client([str(bare("file")), *flags], seconds), what)
 
 
 def objects(size: int) -> int:

@@ -38,11 +38,11 @@ def url_path(s3: S3, method: str, key: str) -> str:
     return f"{path}?{query}&X-Amz-Signature={hmac.digest(signing_key, to_sign.encode(), 'sha256').hex()}"
 
 
-def object_of(s3: S3, size: int) -> str:
-    """Puts an object of a size; path and query of a signed GET of it."""
+def object_of(s3: S3, method: str, size: int) -> str:
+    """Puts an object of a size; path and query of a signed request of the method for it."""
     key = f"bare-{size}"
     put = urllib.request.Request(
         f"http://127.0.0.1:{s3.port}{url_path(s3, 'PUT', key)}", data=bytes(size), method="PUT"
     )
     with urllib.request.urlopen(put, timeout=30):
-        return url_path(s3, "GET", key)
+        return url_path(s3, method, key)

@@ -1,0 +1,209 @@
+/* The bound for NFSv3: calls prepared beforehand, of which only the XID and the offset change, on one connection; answers are found
+ * by their record marks, their status is looked at, and they are counted. libnfs mounts the export and makes the file.
+ *
+ * bare_nfs URL PORT OP SIZE DEPTH SECONDS FILE_MIB
+ *   URL      nfs://host/export?version=3&nfsport=..&mountport=..   (a file is made and removed)
+ *   PORT     of NFS
+ *   OP       read | randread | write | getattr
+ */
+#include "connection.h"
+
+#include <nfsc/libnfs.h>
+/* After it: it uses its macros. */
+#include <nfsc/libnfs-raw.h>
+
+/* What nfs_get_fh() returns; libnfs 4 leaves its definition out of the public headers. */
+struct nfs_fh {
+    int len;
+    char *val;
+};
+
+#define MAX_CALL 512
+#define MIB (1 << 20)
+
+enum procedure { GETATTR = 1, READ = 6, WRITE = 7 };
+
+static struct {
+    enum procedure procedure;
+    int random;
+    uint32_t size;
+    uint64_t blocks, next;
+    uint32_t xid;
+    size_t call_len, xid_at, offset_at;
+} load;
+
+/* Words of a call, big-endian (RFC 4506). */
+struct words {
+    char *bytes;
+    size_t len;
+};
+
+static void word(struct words *w, uint32_t value) {
+    value = htonl(value);
+    memcpy(w->bytes + w->len, &value, 4);
+    w->len += 4;
+}
+
+/* One call as RFC 5531 and RFC 1813 have it: record mark, header, AUTH_SYS of root, arguments but for the data of a WRITE. */
+static void prepare(char *bytes, const struct nfs_fh *fh) {
+    struct words w = {bytes, 4};
+    load.xid_at = w.len;
+    uint32_t header[] = {0, 0, 2, 100003, 3, load.procedure, 1, 20, 0, 0, 0, 0, 0, 0, 0};
+    for (size_t i = 0; i < sizeof header / sizeof *header; i++)
+        word(&w, header[i]);
+    word(&w, (uint32_t)fh->len);
+    memset(w.bytes + w.len, 0, ((size_t)fh->len + 3) & ~(size_t)3);
+    memcpy(w.bytes + w.len, fh->val, (size_t)fh->len);
+    w.len += ((size_t)fh->len + 3) & ~(size_t)3;
+    load.offset_at = w.len;
+    if (load.procedure != GETATTR) {
+        word(&w, 0);
+        word(&w, 0);
+        word(&w, load.size);
+    }
+    if (load.procedure == WRITE) {
+        word(&w, 0); /* UNSTABLE */
+        word(&w, load.size);
+    }
+    load.call_len = w.len;
+    w.len = 0;
+    word(&w, 0x80000000u | (uint32_t)(load.call_len - 4 + (load.procedure == WRITE ? load.size : 0)));
+}
+
+static void call(struct connection *c, char *bytes) {
+    uint32_t xid = htonl(++load.xid);
+    memcpy(bytes + load.xid_at, &xid, 4);
+    if (load.procedure != GETATTR) {
+        uint64_t block = load.random ? random_below(load.blocks) : load.next++ % load.blocks;
+        uint64_t offset = htobe64(block * load.size);
+        memcpy(bytes + load.offset_at, &offset, 8);
+    }
+    queue_call(c, bytes);
+}
+
+/* Looks at the head of an answer: whole in one fragment, accepted, NFS3_OK. */
+static void check(struct connection *c) {
+    uint32_t words[FIRST_BYTES / 4];
+    memcpy(words, c->first, sizeof words);
+    uint32_t mark = ntohl(words[0]);
+    if (!(mark & 0x80000000u) || words[3] != 0 || words[6] != 0 || words[7] != 0) {
+        fprintf(stderr, "bare_nfs: the server refused a call\n");
+        exit(1);
+    }
+    c->left = (mark & 0x7fffffffu) + 4 - FIRST_BYTES;
+}
+
+/* Takes what arrived; the number of answers that it completed. */
+static int take(struct connection *c, char *buffer) {
+    size_t got = receive(c, buffer, RECEIVE_BYTES), at = 0;
+    int done = 0;
+    while (at < got) {
+        if (c->have < FIRST_BYTES) {
+            size_t part = got - at < FIRST_BYTES - c->have ? got - at : FIRST_BYTES - c->have;
+            memcpy(c->first + c->have, buffer + at, part);
+            c->have += part;
+            at += part;
+            if (c->have < FIRST_BYTES)
+                break;
+            check(c);
+        }
+        size_t part = got - at < c->left ? got - at : (size_t)c->left;
+        c->left -= part;
+        at += part;
+        if (c->left == 0) {
+            c->have = 0;
+            done++;
+        }
+    }
+    return done;
+}
+
+static void fail(const char *what, struct nfs_context *nfs) {
+    fprintf(stderr, "bare_nfs: %s: %s\n", what, nfs ? nfs_get_error(nfs) : "");
+    exit(1);
+}
+
+static void parse_op(const char *name) {
+    load.random = strcmp(name, "randread") == 0;
+    if (strcmp(name, "read") == 0 || load.random)
+        load.procedure = READ;
+    else if (strcmp(name, "write") == 0)
+        load.procedure = WRITE;
+    else if (strcmp(name, "getattr") == 0)
+        load.procedure = GETATTR;
+    else
+        fail("unknown op", NULL);
+}
+
+static struct nfs_context *mounted(const char *text) {
+    struct nfs_context *nfs = nfs_init_context();
+    struct nfs_url *url = nfs ? nfs_parse_url_dir(nfs, text) : NULL;
+    if (!url || nfs_mount(nfs, url->server, url->path))
+        fail("mount", nfs);
+    nfs_destroy_url(url);
+    return nfs;
+}
+
+/* Runs the load until the window is over, in a process of its own, so that what follows it is not measured. */
+static void run(const struct nfs_fh *fh, int port, int depth, double seconds, const char *payload) {
+    struct connection connection = {0};
+    int poll_fd = epoll_create1(0);
+    connect_to(&connection, poll_fd, port);
+    char(*calls)[MAX_CALL] = calloc((size_t)depth, sizeof *calls), *buffer = malloc(RECEIVE_BYTES);
+    for (int i = 0; i < depth; i++)
+        prepare(calls[i], fh);
+    connection.head_len = load.call_len;
+    connection.body = payload;
+    connection.body_len = load.procedure == WRITE ? load.size : 0;
+    for (int i = 0; i < depth; i++)
+        call(&connection, calls[i]);
+    send_queued(&connection, poll_fd);
+    struct window window = window_of(seconds);
+    /* Answers come in the order of the calls or not: which call's memory is used again matters only while it waits to be sent, and a
+     * call that was answered was sent. The oldest is taken. */
+    uint64_t oldest = 0;
+    for (;;) {
+        struct epoll_event event;
+        int done = 0;
+        if (epoll_wait(poll_fd, &event, 1, 100) == 1 && event.events & EPOLLIN)
+            done = take(&connection, buffer);
+        for (int i = 0; i < done; i++)
+            call(&connection, calls[oldest++ % (uint64_t)depth]);
+        send_queued(&connection, poll_fd);
+        window.ops += (uint64_t)done;
+        look(&window, load.procedure == GETATTR ? 0 : load.size);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc != 8)
+        fail("usage: bare_nfs URL PORT OP SIZE DEPTH SECONDS FILE_MIB", NULL);
+    parse_op(argv[3]);
+    load.size = (uint32_t)strtoul(argv[4], NULL, 10);
+    int depth = atoi(argv[5]);
+    uint64_t file_bytes = strtoull(argv[7], NULL, 10) * MIB;
+    load.blocks = load.procedure == GETATTR ? 1 : file_bytes / load.size;
+    size_t payload_bytes = load.size > MIB ? load.size : MIB;
+    char *payload = malloc(payload_bytes), path[64];
+    for (size_t i = 0; i < payload_bytes; i++)
+        payload[i] = (char)(i * 2654435761u >> 13);
+    struct nfs_context *nfs = mounted(argv[1]);
+    struct nfsfh *file = NULL;
+    snprintf(path, sizeof path, "/bare-nfs-%d", (int)getpid());
+    if (nfs_creat(nfs, path, 0644, &file))
+        fail("create", nfs);
+    for (uint64_t at = 0; load.procedure == READ && at < file_bytes; at += MIB)
+        if (nfs_pwrite(nfs, file, at, MIB, payload) != MIB)
+            fail("lay out the file", nfs);
+    pid_t child = fork();
+    if (child == 0)
+        run(nfs_get_fh(file), atoi(argv[2]), depth, atof(argv[6]), payload);
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) < 0)
+        die("fork");
+    nfs_close(nfs, file);
+    nfs_unlink(nfs, path);
+    nfs_umount(nfs);
+    nfs_destroy_context(nfs);
+    return status == 0 ? 0 : 1;
+}

@@ -1,0 +1,91 @@
+/* A connection of a bare loop: the calls that wait to be sent, and what is known of the answer that is coming. */
+#ifndef CONNECTION_H
+#define CONNECTION_H
+#include "bare.h"
+
+#define MAX_QUEUED 64
+/* Answers are received into one buffer of this size. */
+#define RECEIVE_BYTES (256 << 10)
+/* What is kept of an answer's beginning, for answers whose head may arrive in two parts. */
+#define FIRST_BYTES 32
+
+struct connection {
+    int fd;
+    /* Calls that are not sent yet, in order; the first may be half sent. Each is a head and then the body, which all have in common. */
+    const char *heads[MAX_QUEUED];
+    int queued;
+    size_t head_len, body_len, sent;
+    const char *body;
+    int waits_for_room;
+    uint64_t left;
+    char first[FIRST_BYTES];
+    size_t have;
+};
+
+static void connect_to(struct connection *c, int poll_fd, int port) {
+    int on = 1;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    c->fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
+        die("connect");
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (fcntl(c->fd, F_SETFL, O_NONBLOCK) != 0)
+        die("fcntl");
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+    if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, c->fd, &event) != 0)
+        die("epoll_ctl");
+}
+
+static void queue_call(struct connection *c, const char *head) {
+    if (c->queued == MAX_QUEUED) {
+        fprintf(stderr, "bare: more calls in flight than fit\n");
+        exit(1);
+    }
+    c->heads[c->queued++] = head;
+}
+
+/* Sends what the socket takes of the waiting calls, several with one system call. */
+static void send_queued(struct connection *c, int poll_fd) {
+    size_t whole = c->head_len + c->body_len;
+    while (c->queued > 0) {
+        struct iovec parts[2 * MAX_QUEUED];
+        size_t count = 0, skip = c->sent;
+        for (int i = 0; i < c->queued; i++, skip = 0) {
+            if (skip < c->head_len)
+                parts[count++] = (struct iovec){(char *)c->heads[i] + skip, c->head_len - skip};
+            size_t body_skip = skip > c->head_len ? skip - c->head_len : 0;
+            if (body_skip < c->body_len)
+                parts[count++] = (struct iovec){(char *)c->body + body_skip, c->body_len - body_skip};
+        }
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+        ssize_t sent = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EAGAIN)
+            break;
+        if (sent < 0)
+            die("send");
+        int done = (int)((c->sent + (size_t)sent) / whole);
+        c->sent = (c->sent + (size_t)sent) % whole;
+        c->queued -= done;
+        memmove(c->heads, c->heads + done, (size_t)c->queued * sizeof *c->heads);
+    }
+    int waits = c->queued > 0;
+    if (waits != c->waits_for_room) {
+        struct epoll_event event = {.events = EPOLLIN | (waits ? EPOLLOUT : 0u), .data.ptr = c};
+        if (epoll_ctl(poll_fd, EPOLL_CTL_MOD, c->fd, &event) != 0)
+            die("epoll_ctl");
+        c->waits_for_room = waits;
+    }
+}
+
+/* Bytes that arrived; 0 when there are none for now. */
+static size_t receive(struct connection *c, char *buffer, size_t size) {
+    ssize_t got = recv(c->fd, buffer, size, MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN)
+        return 0;
+    if (got <= 0)
+        die("recv");
+    return (size_t)got;
+}
+
+#endif
