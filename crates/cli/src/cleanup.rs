@@ -2,31 +2,19 @@
 
 mod heartbeat;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
-use drivers::DriverError;
-use drivers::file::{FileConfig, FileDriver, Place};
-use drivers::nfs::{NfsConfig, NfsDriver};
-use drivers::s3::{Credentials, Endpoint, S3Config, S3Driver, TlsConfig};
-use metrics::ErrorKind;
 use provision::{
-    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, LocalPlace, NfsPlace, ProvisionError,
-    RunId, S3Place, Secret, Trust,
+    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, ProvisionError, RecordedPlace, RunId,
+    Secret, Trust,
 };
+use targets::{AccessKey, Removal};
 use units::Span;
 
-use checks::{TestPlace as _, array_credentials};
-
-use crate::check::no_keys;
 use crate::exit;
 use crate::messages::Messages;
 use heartbeat::Heartbeat;
-
-/// Longest wait for one answer of a server.
-const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// Removes what runs that were killed left on arrays and servers; touches nothing else.
 ///
@@ -126,8 +114,8 @@ fn forget(journal: &Journal, runs: &[RunId], messages: &Messages) -> u8 {
                 if let Some(cause) = &forgotten.unreadable {
                     messages.warn(&format!("run {run}: {cause}; its lines follow"));
                 }
-                for thing in &forgotten.not_removed {
-                    messages.note(&format!("run {run}: not removed: {thing}"));
+                for resource in &forgotten.not_removed {
+                    messages.note(&format!("run {run}: not removed: {resource}"));
                 }
                 messages.note(&format!(
                     "run {run}: forgotten: its journal is deleted, {} listed in it may still exist",
@@ -174,37 +162,14 @@ fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys
     let token = token.or_else(|| std::env::var("FB_TOKEN").ok().map(|text| Secret::new(&text)));
     let options =
         CleanupOptions { call_timeout: arguments.call_timeout.0, trust, time_limit: arguments.time_limit.0 };
-    let keys = Keys {
-        token,
-        s3_credentials_file: arguments.s3_credentials_file,
-        s3_pinned,
-        silent: BTreeSet::new(),
-    };
+    let keys = Keys { token, removal: Removal::new(arguments.s3_credentials_file, s3_pinned) };
     Ok((Journal::open(&directory)?, options, keys))
 }
 
 /// The secrets that a journal does not hold, and the protocols to use them with.
 struct Keys {
     token: Option<Secret>,
-    s3_credentials_file: Option<PathBuf>,
-    s3_pinned: Option<drivers::s3::Fingerprint>,
-    /// Servers that did not answer: they are not waited for again.
-    silent: BTreeSet<String>,
-}
-
-impl Keys {
-    /// Removes something on a server, unless that has been found silent.
-    fn on(&mut self, server: String, remove: impl FnOnce() -> Result<(), DriverError>) -> Result<(), String> {
-        if self.silent.contains(&server) {
-            return Err(format!("not tried: {server} did not answer for an earlier journal"));
-        }
-        remove().map_err(|error| {
-            if matches!(error.kind, ErrorKind::TimedOut | ErrorKind::ConnectFailed) {
-                self.silent.insert(server);
-            }
-            error.to_string()
-        })
-    }
+    removal: Removal,
 }
 
 impl Helper for Keys {
@@ -215,67 +180,20 @@ impl Helper for Keys {
         })
     }
 
-    fn remove_directory(&mut self, place: &NfsPlace) -> Result<(), String> {
-        let config = NfsConfig {
-            nfs_port: place.nfs_port,
-            mount_port: place.mount_port,
-            portmap_port: place.portmap_port,
-            uid: place.uid,
-            gid: place.gid,
-            ..NfsConfig::new(place.server, place.export.clone(), place.directory.clone())
-        };
-        let driver = NfsDriver::new(config).map_err(|error| error.to_string())?;
-        let server = format!("the NFS server at {} port {}", place.server, port(place));
-        self.on(server, || driver.empty(ANSWER_LIMIT))
+    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), String> {
+        let key = access.map(|access| AccessKey {
+            id: access.access_key.clone(),
+            secret: access.secret_key.reveal().to_owned(),
+            token: None,
+        });
+        self.removal.remove(place, key).map_err(|error| error.to_string())
     }
-
-    fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String> {
-        let config = FileConfig::new(Place::Directory(place.path.clone()));
-        let removed = FileDriver::new(config).and_then(|driver| driver.remove_all());
-        removed.map(drop).map_err(|error| error.detail.into())
-    }
-
-    fn remove_objects(&mut self, place: &S3Place, access: Option<&BucketAccess>) -> Result<(), String> {
-        use drivers::s3::Trust;
-        let file = self.s3_credentials_file.as_deref().or(place.credentials_file.as_deref());
-        let keys = match access {
-            Some(access) => array_credentials(access),
-            None => match (file, &place.profile) {
-                (Some(file), Some(profile)) => Credentials::from_file(file, profile),
-                (file, _) => Credentials::find(file),
-            }
-            .map_err(|error| no_keys(&error))?,
-        };
-        let endpoint: Endpoint =
-            place.endpoint.parse().map_err(|error: drivers::s3::EndpointError| error.to_string())?;
-        let trust = match (self.s3_pinned, &place.ca_file, place.insecure) {
-            (Some(pinned), _, _) => Trust::Fingerprint(pinned),
-            (None, Some(path), _) => Trust::CaFile(path.clone()),
-            (None, None, true) => Trust::Insecure,
-            (None, None, false) => Trust::System,
-        };
-        let config = S3Config {
-            connect_to: place.connect_to,
-            region: place.region.clone(),
-            path_style: place.path_style,
-            may_put_parts: place.may_have_parts,
-            tls: TlsConfig { trust },
-            ..S3Config::new(endpoint, &place.bucket, place.prefix.trim_end_matches('/'), keys)
-        };
-        let driver = S3Driver::new(config).map_err(|error| error.to_string())?;
-        let at = place.connect_to.map(|address| format!(" at {address}")).unwrap_or_default();
-        self.on(format!("the S3 server {}{at}", place.endpoint), || driver.empty(ANSWER_LIMIT))
-    }
-}
-
-/// The port by which a server is told from others on its address.
-fn port(place: &NfsPlace) -> u16 {
-    place.nfs_port.or(place.mount_port).unwrap_or(place.portmap_port)
 }
 
 #[cfg(test)]
 mod tests {
-    use provision::{LocalPlace, RunId};
+    use drivers::file::{FileConfig, FileDriver, Place};
+    use targets::{LocalPlace, PlaceEntry};
 
     use super::*;
 
@@ -287,7 +205,7 @@ mod tests {
         let journal = Journal::open(&journal_dir).unwrap();
         let run = journal.begin(&RunId::random()).unwrap();
         let path = scratch.path().join(run.id().object_name());
-        run.local_directory(&LocalPlace::here(path.clone())).unwrap();
+        PlaceEntry::of(&LocalPlace::here(path.clone())).record(&run).unwrap();
         let driver = FileDriver::new(FileConfig::new(Place::Directory(path.clone()))).unwrap();
         driver.prepare().unwrap();
         std::fs::write(path.join(format!("{:016x}", 3)), b"data").unwrap();

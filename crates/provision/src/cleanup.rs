@@ -9,7 +9,7 @@ use crate::cancel::Cancel;
 use crate::client::{Client, Management};
 use crate::error::ProvisionError;
 use crate::http::Trust;
-use crate::journal::{ArrayFacts, Entry, Journal, LocalPlace, NfsPlace, Opened, Run, S3Place, Thing};
+use crate::journal::{ArrayFacts, Entry, Journal, Opened, RecordedPlace, Resource, Run};
 use crate::remove::Remover;
 use crate::secret::Secret;
 use crate::session::BucketAccess;
@@ -22,24 +22,13 @@ pub trait Helper {
     /// There is none: one line that says where it was looked for.
     fn token_for(&mut self, address: &str) -> Result<Secret, String>;
 
-    /// Removes our directory and what is in it. Not finding it is success.
+    /// Removes a place of the run's own and all that is in it; `access` has the keys if the array made them, else they come
+    /// from where the run got them. The place says that it bears the run's name; that it does, the protocol checks. Not
+    /// finding it is success.
     ///
     /// # Errors
     /// One line: what failed, and the next step.
-    fn remove_directory(&mut self, place: &NfsPlace) -> Result<(), String>;
-
-    /// Removes all objects and unfinished uploads below our prefix; `access` has the keys if the array
-    /// made them, else they come from where the run got them. Finding none is success.
-    ///
-    /// # Errors
-    /// One line: what failed, and the next step.
-    fn remove_objects(&mut self, place: &S3Place, access: Option<&BucketAccess>) -> Result<(), String>;
-
-    /// Removes our directory in a file system of this machine, and our files in it. Not finding it is success.
-    ///
-    /// # Errors
-    /// One line: what failed, and the next step.
-    fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String>;
+    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), String>;
 }
 
 /// How to clean up.
@@ -66,7 +55,7 @@ pub struct CleanupReport {
     pub unfinished: Vec<String>,
 }
 
-/// Finishes what dead runs left. `say` gets a line for each thing that happens. May be repeated at will.
+/// Finishes what dead runs left. `say` gets a line for each step. May be repeated at will.
 ///
 /// # Errors
 /// The journal directory cannot be read. What fails for one run is in the report and does not keep the
@@ -123,30 +112,23 @@ struct Work<'a> {
 impl Work<'_> {
     /// Finishes one run; what remains.
     fn finish(&mut self, run: &Run, helper: &mut dyn Helper, say: &mut dyn FnMut(&str)) -> Vec<String> {
-        let mut failures: Vec<String> = run.foreign().iter().map(|thing| refused(run, thing)).collect();
+        let mut failures: Vec<String> = run.foreign().iter().map(|title| refused(run, title)).collect();
         let outstanding = run.outstanding();
         for entry in &outstanding {
-            say(&format!("run {}: {} is to be removed", run.id(), entry.thing));
+            say(&format!("run {}: {} is to be removed", run.id(), entry.resource));
         }
-        let outside = |entry: &&Entry| !entry.thing.is_on_array() && !is_inside(&entry.thing, &outstanding);
-        let on_array = outstanding.iter().any(|entry| entry.thing.is_on_array());
+        let outside =
+            |entry: &&Entry| !entry.resource.is_on_array() && !is_inside(&entry.resource, &outstanding);
+        let on_array = outstanding.iter().any(|entry| entry.resource.is_on_array());
         // Before the array is touched: with its user goes the key to a bucket that stays.
         for entry in outstanding.iter().filter(outside) {
-            if on_array && matches!(entry.thing, Thing::Objects(_)) {
+            let Resource::Place(place) = &entry.resource else { continue };
+            if on_array && place.bucket().is_some() {
                 continue;
             }
             let outcome = self.in_time().and_then(|()| {
-                say(&format!("run {}: removing {}", run.id(), entry.thing));
-                match &entry.thing {
-                    Thing::Directory(place) => helper.remove_directory(place),
-                    Thing::LocalDirectory(place) if !place.is_here() => Err(format!(
-                        "it is on another machine; next: run `manometer cleanup` on {}",
-                        place.host
-                    )),
-                    Thing::LocalDirectory(place) => helper.remove_local_directory(place),
-                    Thing::Objects(place) => helper.remove_objects(place, None),
-                    _ => Ok(()),
-                }
+                say(&format!("run {}: removing {}", run.id(), place.title));
+                helper.remove(place, None)
             });
             note(run, entry, outcome, &mut failures);
         }
@@ -160,9 +142,10 @@ impl Work<'_> {
                 return failures;
             }
         };
-        let objects = |entry: &&Entry| matches!(entry.thing, Thing::Objects(_));
+        let objects =
+            |entry: &&Entry| matches!(&entry.resource, Resource::Place(place) if place.bucket().is_some());
         for entry in outstanding.iter().filter(outside).filter(objects) {
-            say(&format!("run {}: removing {}", run.id(), entry.thing));
+            say(&format!("run {}: removing {}", run.id(), entry.resource));
             let outcome = Remover::new(&mut client, run, Some(helper)).objects(entry);
             note(run, entry, outcome, &mut failures);
         }
@@ -212,26 +195,27 @@ impl Work<'_> {
     }
 }
 
-/// A thing in the journal that is not the run's.
-fn refused(run: &Run, thing: &str) -> String {
+/// A resource in the journal that is not the run's.
+fn refused(run: &Run, title: &str) -> String {
     format!(
-        "{thing}: refused: it does not bear the run's own name {}, so manometer did not make it and does not touch it",
+        "{title}: refused: it does not bear the run's own name {}, so manometer did not make it and does not touch it",
         run.id().object_name()
     )
 }
 
 fn note(run: &Run, entry: &Entry, outcome: Result<(), String>, failures: &mut Vec<String>) {
-    let outcome = outcome.and_then(|()| run.removed(entry.mark).map_err(|error| error.to_string()));
+    let outcome = outcome.and_then(|()| run.removed(entry.id).map_err(|error| error.to_string()));
     if let Err(cause) = outcome {
-        failures.push(format!("{}: {cause}", entry.thing));
+        failures.push(format!("{}: {cause}", entry.resource));
     }
 }
 
-/// Whether a thing goes when something else that is outstanding goes.
-fn is_inside(thing: &Thing, outstanding: &[Entry]) -> bool {
-    outstanding.iter().any(|other| match (thing, &other.thing) {
-        (Thing::Directory(place), Thing::FileSystem { name }) => place.export.strip_prefix('/') == Some(name),
-        (Thing::Objects(place), Thing::Bucket { name }) => place.bucket == *name,
+/// Whether a place goes when something else that is outstanding goes.
+fn is_inside(resource: &Resource, outstanding: &[Entry]) -> bool {
+    let Resource::Place(place) = resource else { return false };
+    outstanding.iter().any(|other| match &other.resource {
+        Resource::FileSystem { name } => place.is_in_file_system(name),
+        Resource::Bucket { name } => place.is_in_bucket(name),
         _ => false,
     })
 }

@@ -22,13 +22,12 @@
 //! // dropping a Session (error, panic) removes what it created, too; what then still remains stays in the journal
 //!
 //! // manual: an existing export or bucket of any vendor; only our directory and our prefix are ever removed
-//! let mark = run.directory(&NfsPlace { .. })?;                    // before MKDIR; fsynced
-//! let mark = run.objects(&S3Place { .. })?;                       // before the first PUT
-//! run.removed(mark)?;                                             // after they are gone
+//! let id = run.record_place(&RecordedPlace { .. })?;              // before MKDIR or the first PUT; fsynced
+//! run.removed(id)?;                                               // after it is gone
 //!
 //! // manometer cleanup
 //! let report = cleanup(&journal, &CleanupOptions { call_timeout, trust: None }, &mut helper, &mut |line| println(line))?;
-//!     // helper: impl Helper { token_for(address), remove_directory(&NfsPlace), remove_objects(&S3Place, Option<&BucketAccess>), remove_local_directory(&LocalPlace) }
+//!     // helper: impl Helper { token_for(address), remove(&RecordedPlace, Option<&BucketAccess>) }
 //! ```
 //!
 //! [`steps`] enumerates every management call that this crate can make.
@@ -56,7 +55,7 @@ pub use error::{ArrayMessage, CallError, Failure, ProvisionError, RemoveError};
 pub use forget::{Forgotten, forget};
 pub use http::{Fingerprint, Trust};
 pub use journal::{
-    Journal, LocalPlace, Mark, NfsPlace, Run, S3Place, removed_elsewhere, settled_on, settled_told,
+    Container, EntryId, Journal, RecordedPlace, Run, removed_elsewhere, settled_on, settled_told, this_host,
 };
 pub use run_id::RunId;
 pub use secret::Secret;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::cleanup::Helper;
 use crate::client::{Client, Parameters};
 use crate::error::{CallError, Failure};
-use crate::journal::{Entry, Run, State, Thing};
+use crate::journal::{Entry, Resource, Run, State};
 use crate::session::{BucketAccess, create_access_key, look};
 use crate::steps::Step;
 use crate::version::Generation;
@@ -44,23 +44,23 @@ impl<'a> Remover<'a> {
     /// Removes all and returns what remains, with the reasons.
     pub(crate) fn everything(mut self) -> Vec<String> {
         let all = self.run.outstanding();
-        let of = |wanted: fn(&Thing) -> bool| all.iter().filter(move |entry| wanted(&entry.thing));
+        let of = |wanted: fn(&Resource) -> bool| all.iter().filter(move |entry| wanted(&entry.resource));
         let mut buckets_gone = true;
-        for entry in of(|thing| matches!(thing, Thing::Bucket { .. })) {
+        for entry in of(|resource| matches!(resource, Resource::Bucket { .. })) {
             buckets_gone &= self.patiently(entry, |this, name| this.bucket(name, entry));
         }
         let mut users_gone = true;
-        for entry in of(|thing| matches!(thing, Thing::User { .. })) {
+        for entry in of(|resource| matches!(resource, Resource::User { .. })) {
             users_gone &= self.patiently(entry, |this, name| this.user(name, entry));
         }
-        for entry in of(|thing| matches!(thing, Thing::Account { .. })) {
+        for entry in of(|resource| matches!(resource, Resource::Account { .. })) {
             if buckets_gone && users_gone {
                 self.patiently(entry, |this, name| this.account(name, entry));
             } else {
-                self.remaining.push(format!("{}: not tried while something in it remains", entry.thing));
+                self.remaining.push(format!("{}: not tried while something in it remains", entry.resource));
             }
         }
-        for entry in of(|thing| matches!(thing, Thing::FileSystem { .. })) {
+        for entry in of(|resource| matches!(resource, Resource::FileSystem { .. })) {
             self.patiently(entry, |this, name| this.file_system(name, entry));
         }
         self.keys_without_user();
@@ -71,23 +71,24 @@ impl<'a> Remover<'a> {
     fn keys_without_user(&mut self) {
         let outstanding = self.run.outstanding();
         let has_user = |user: &str| {
-            outstanding.iter().any(|entry| matches!(&entry.thing, Thing::User { name } if name == user))
+            outstanding.iter().any(|entry| matches!(&entry.resource, Resource::User { name } if name == user))
         };
         for entry in &outstanding {
-            if let Thing::AccessKey { user } = &entry.thing
+            if let Resource::AccessKey { user } = &entry.resource
                 && !has_user(user)
-                && let Err(error) = self.run.removed(entry.mark)
+                && let Err(error) = self.run.removed(entry.id)
             {
-                self.remaining.push(format!("{} is removed, but {error}", entry.thing));
+                self.remaining.push(format!("{} is removed, but {error}", entry.resource));
             }
         }
     }
 
     /// Objects of ours in a bucket that is not: over S3, with a fresh key if the run had a user there.
     pub(crate) fn objects(&mut self, entry: &Entry) -> Result<(), String> {
-        let Thing::Objects(place) = &entry.thing else { return Ok(()) };
-        let user = self.run.outstanding().into_iter().find_map(|other| match other.thing {
-            Thing::User { name } if other.state == State::Created => Some(name),
+        let Resource::Place(place) = &entry.resource else { return Ok(()) };
+        let bucket = place.bucket().unwrap_or_default();
+        let user = self.run.outstanding().into_iter().find_map(|other| match other.resource {
+            Resource::User { name } if other.state == State::Created => Some(name),
             _ => None,
         });
         let access = match user {
@@ -95,21 +96,21 @@ impl<'a> Remover<'a> {
             Some(user) => {
                 let (access_key, secret_key) =
                     create_access_key(self.client, self.run, &user).map_err(|error| error.to_string())?;
-                Some(BucketAccess { bucket: place.bucket.clone(), access_key, secret_key })
+                Some(BucketAccess { bucket: bucket.to_owned(), access_key, secret_key })
             }
         };
         match &mut self.helper {
-            Some(helper) => helper.remove_objects(place, access.as_ref()),
+            Some(helper) => helper.remove(place, access.as_ref()),
             None => Err("there is nobody here to remove objects".into()),
         }
     }
 
-    /// Tries until it works or is hopeless; whether the thing is gone.
+    /// Tries until it works or is hopeless; whether the resource is gone.
     fn patiently(&mut self, entry: &Entry, once: impl Fn(&mut Self, &str) -> Result<(), CallError>) -> bool {
-        let (Thing::Bucket { name }
-        | Thing::User { name }
-        | Thing::Account { name }
-        | Thing::FileSystem { name }) = &entry.thing
+        let (Resource::Bucket { name }
+        | Resource::User { name }
+        | Resource::Account { name }
+        | Resource::FileSystem { name }) = &entry.resource
         else {
             return true;
         };
@@ -123,31 +124,29 @@ impl<'a> Remover<'a> {
             let tries = if error.failure.is_passing() { TRIES } else { REFUSED_TRIES };
             if self.silence || attempt >= tries {
                 self.silence |= error.failure.is_silence();
-                self.remaining.push(format!("{}: {error}", entry.thing));
+                self.remaining.push(format!("{}: {error}", entry.resource));
                 return false;
             }
             self.client.pause(PAUSE * (1 << (attempt - 1)));
         }
     }
 
-    /// Notes that a thing is gone, and what was in it.
+    /// Notes that a resource is gone, and what was in it.
     fn settle(&mut self, entry: &Entry, name: &str) -> bool {
-        let inside = |other: &Entry| match (&entry.thing, &other.thing) {
-            (Thing::Bucket { .. }, Thing::Objects(place)) => place.bucket == name,
-            (Thing::User { .. }, Thing::AccessKey { user }) => user == name,
-            (Thing::FileSystem { .. }, Thing::Directory(place)) => {
-                place.export.strip_prefix('/') == Some(name)
-            }
-            _ => other.mark == entry.mark,
+        let inside = |other: &Entry| match (&entry.resource, &other.resource) {
+            (Resource::Bucket { .. }, Resource::Place(place)) => place.is_in_bucket(name),
+            (Resource::User { .. }, Resource::AccessKey { user }) => user == name,
+            (Resource::FileSystem { .. }, Resource::Place(place)) => place.is_in_file_system(name),
+            _ => other.id == entry.id,
         };
         let gone = self.run.outstanding().into_iter();
-        let gone = gone.filter(|other| inside(other) || other.mark == entry.mark);
-        let (whole, inner): (Vec<Entry>, Vec<Entry>) = gone.partition(|other| other.mark == entry.mark);
+        let gone = gone.filter(|other| inside(other) || other.id == entry.id);
+        let (whole, inner): (Vec<Entry>, Vec<Entry>) = gone.partition(|other| other.id == entry.id);
         // What is in it first: should this process be killed in between, the next clean-up still asks for the whole.
         for entry in inner.into_iter().chain(whole) {
-            // The thing is gone; a journal that cannot be written only means one more look at it later.
-            if let Err(error) = self.run.removed(entry.mark) {
-                self.remaining.push(format!("{} is removed, but {error}", entry.thing));
+            // The resource is gone; a journal that cannot be written only means one more look at it later.
+            if let Err(error) = self.run.removed(entry.id) {
+                self.remaining.push(format!("{} is removed, but {error}", entry.resource));
             }
         }
         true
@@ -173,13 +172,14 @@ impl<'a> Remover<'a> {
         if self.helper.is_none() {
             return false;
         }
-        let inside = |entry: &Entry| matches!(&entry.thing, Thing::Objects(place) if place.bucket == name);
+        let inside =
+            |entry: &Entry| matches!(&entry.resource, Resource::Place(place) if place.is_in_bucket(name));
         let inside: Vec<Entry> = self.run.outstanding().into_iter().filter(inside).collect();
         let mut emptied = !inside.is_empty();
         for entry in inside {
             if let Err(cause) = self.objects(&entry) {
                 emptied = false;
-                self.remaining.push(format!("{}: {cause}", entry.thing));
+                self.remaining.push(format!("{}: {cause}", entry.resource));
             }
         }
         emptied
@@ -224,7 +224,7 @@ impl<'a> Remover<'a> {
         self.delete(Step::EradicateFileSystem, name, by)
     }
 
-    /// Looks for a thing. One whose creation was not answered is given the time to appear.
+    /// Looks for a resource. One whose creation was not answered is given the time to appear.
     fn find(&mut self, step: Step, name: &str, entry: &Entry) -> Result<Option<Value>, CallError> {
         let mut left = self.unsettled(entry);
         loop {
@@ -238,7 +238,7 @@ impl<'a> Remover<'a> {
         }
     }
 
-    /// How long the creation of a thing may still take effect: until its deadline, and a while for an
+    /// How long the creation of a resource may still take effect: until its deadline, and a while for an
     /// array that works on a request whose sender has gone.
     fn unsettled(&self, entry: &Entry) -> Duration {
         if entry.state != State::Intended {

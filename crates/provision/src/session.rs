@@ -7,7 +7,7 @@ use crate::addresses::{AddressChoice, Interface, Reference, Subnet, choose};
 use crate::cancel::Cancel;
 use crate::client::{Client, Management, Parameters};
 use crate::error::{CallError, ProvisionError, RemoveError};
-use crate::journal::{ArrayFacts, Run, Thing};
+use crate::journal::{ArrayFacts, Resource, Run};
 use crate::remove::Remover;
 use crate::secret::Secret;
 use crate::steps::Step;
@@ -147,7 +147,7 @@ impl Session {
     fn create_file_system(&mut self) -> Result<String, ProvisionError> {
         self.version().require(ERADICATES, "removing a file system again")?;
         let name = self.run.id().object_name();
-        self.refuse_existing(Step::LookForFileSystem, &name, &Thing::FileSystem { name: name.clone() })?;
+        self.refuse_existing(Step::LookForFileSystem, &name, &Resource::FileSystem { name: name.clone() })?;
         let enabled = if self.version() < TELLS_NFS_APART { "enabled" } else { "v3_enabled" };
         let nfs = json!({ enabled: true, "rules": EXPORT_RULES });
         let parameters = match self.client.generation() {
@@ -162,7 +162,11 @@ impl Session {
                 body: Some(json!({ "nfs": nfs })),
             },
         };
-        self.create_thing(Step::CreateFileSystem, Thing::FileSystem { name: name.clone() }, &parameters)?;
+        self.create_resource(
+            Step::CreateFileSystem,
+            Resource::FileSystem { name: name.clone() },
+            &parameters,
+        )?;
         Ok(format!("/{name}"))
     }
 
@@ -199,15 +203,15 @@ impl Session {
     fn create_bucket(&mut self) -> Result<BucketAccess, ProvisionError> {
         self.version().require(HAS_BUCKETS, "creating a bucket")?;
         let name = self.run.id().object_name();
-        let account = Thing::Account { name: name.clone() };
+        let account = Resource::Account { name: name.clone() };
         self.refuse_existing(Step::LookForAccount, &name, &account)?;
-        self.create_thing(Step::CreateAccount, account, &Parameters::named(&name))?;
+        self.create_resource(Step::CreateAccount, account, &Parameters::named(&name))?;
         let (access_key, secret_key) = self.create_keys(&name)?;
-        let bucket = Thing::Bucket { name: name.clone() };
+        let bucket = Resource::Bucket { name: name.clone() };
         self.refuse_existing(Step::LookForBucket, &name, &bucket)?;
         let mut parameters = Parameters::named(&name);
         parameters.body = Some(json!({ "account": { "name": name } }));
-        self.create_thing(Step::CreateBucket, bucket, &parameters)?;
+        self.create_resource(Step::CreateBucket, bucket, &parameters)?;
         Ok(BucketAccess { bucket: name, access_key, secret_key })
     }
 
@@ -239,13 +243,13 @@ impl Session {
     /// A user of ours in `account`, and its keys.
     fn create_keys(&mut self, account: &str) -> Result<(String, Secret), ProvisionError> {
         let name = format!("{account}/{}", self.run.id().object_name());
-        let user = Thing::User { name: name.clone() };
+        let user = Resource::User { name: name.clone() };
         self.refuse_existing(Step::LookForUser, &name, &user)?;
         let mut parameters = Parameters::named(&name);
         if self.version() >= HAS_POLICIES {
             parameters.query.push(("full_access", "true".into()));
         }
-        self.create_thing(Step::CreateUser, user, &parameters)?;
+        self.create_resource(Step::CreateUser, user, &parameters)?;
         create_access_key(&mut self.client, &self.run, &name)
     }
 
@@ -254,20 +258,20 @@ impl Session {
         Ok(look(&mut self.client, step, name)?)
     }
 
-    fn refuse_existing(&mut self, step: Step, name: &str, thing: &Thing) -> Result<(), ProvisionError> {
+    fn refuse_existing(&mut self, step: Step, name: &str, resource: &Resource) -> Result<(), ProvisionError> {
         match self.look(step, name)? {
             None => Ok(()),
-            Some(_) => Err(ProvisionError::NotOurs { what: thing.to_string() }),
+            Some(_) => Err(ProvisionError::NotOurs { what: resource.to_string() }),
         }
     }
 
-    fn create_thing(
+    fn create_resource(
         &mut self,
         step: Step,
-        thing: Thing,
+        resource: Resource,
         parameters: &Parameters,
     ) -> Result<Value, ProvisionError> {
-        create_thing(&mut self.client, &self.run, step, thing, parameters)
+        create_resource(&mut self.client, &self.run, step, resource, parameters)
     }
 
     fn parse<T: serde::de::DeserializeOwned>(&self, step: Step, value: Value) -> Result<T, ProvisionError> {
@@ -278,7 +282,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let ours = |entry: &crate::journal::Entry| entry.thing.is_on_array();
+        let ours = |entry: &crate::journal::Entry| entry.resource.is_on_array();
         if self.run.outstanding().iter().any(ours) {
             // What fails here stays in the journal; there is nobody left to tell.
             let _ = self.remove();
@@ -332,11 +336,11 @@ pub(crate) fn create_access_key(
         query: Vec::new(),
         body: Some(json!({ "user": { "name": user } })),
     };
-    let answer = create_thing(
+    let answer = create_resource(
         client,
         run,
         Step::CreateAccessKey,
-        Thing::AccessKey { user: user.to_owned() },
+        Resource::AccessKey { user: user.to_owned() },
         &parameters,
     )?;
     // The answer holds the secret: an error must not quote it, so that it says only what is missing.
@@ -348,25 +352,25 @@ pub(crate) fn create_access_key(
     Ok((key.access_key_id.unwrap_or(key.name), Secret::new(&key.secret_access_key)))
 }
 
-/// Creates a thing: written down before, and settled after.
-fn create_thing(
+/// Creates a resource: written down before, and settled after.
+fn create_resource(
     client: &mut Client,
     run: &Run,
     step: Step,
-    thing: Thing,
+    resource: Resource,
     parameters: &Parameters,
 ) -> Result<Value, ProvisionError> {
-    let what = thing.to_string();
-    let mark = run.intend(thing)?;
+    let what = resource.to_string();
+    let id = run.record_intent(resource)?;
     match client.call(step, parameters) {
         Ok(value) => {
-            run.created(mark)?;
+            run.created(id)?;
             Ok(value)
         }
         // It may have been created all the same: it stays outstanding, and removal looks for it.
         Err(error) if error.failure.is_ambiguous() => Err(error.into()),
         Err(error) => {
-            run.not_ours(mark, &error.failure.to_string())?;
+            run.not_ours(id, &error.failure.to_string())?;
             if error.failure.says_exists() {
                 Err(ProvisionError::NotOurs { what })
             } else {

@@ -4,14 +4,14 @@
 
 mod support;
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use provision::{
-    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, LocalPlace, NfsPlace, RunId, S3Place,
-    Secret, Want, Wanted, cleanup, forget,
+    BucketAccess, CleanupOptions, CleanupReport, EntryId, Helper, Journal, RecordedPlace, RunId, Secret,
+    Want, Wanted, cleanup, forget,
 };
 use serde_json::json;
+use support::places::{local_place, nfs_place, s3_place};
 use support::store::Store;
 use support::{Fake, Reply, Scene, TOKEN};
 
@@ -35,49 +35,15 @@ impl Helper for Noting {
         Ok(Secret::new(TOKEN))
     }
 
-    fn remove_directory(&mut self, place: &NfsPlace) -> Result<(), String> {
-        self.asked.push(format!("directory {}:{}/{}", place.server, place.export, place.directory));
-        if self.refuse { Err("the server is away".into()) } else { Ok(()) }
-    }
-
-    fn remove_objects(&mut self, place: &S3Place, access: Option<&BucketAccess>) -> Result<(), String> {
+    fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), String> {
+        let text = |field: &str| place.place[field].as_str().unwrap();
         let keys = access.map_or("own keys", |access| &access.access_key);
-        self.asked.push(format!("objects {}/{} with {keys}", place.bucket, place.prefix));
+        self.asked.push(match &*place.scheme {
+            "nfs" => format!("directory {}:{}/{}", text("server"), text("export"), text("directory")),
+            "s3" => format!("objects {}/{} with {keys}", text("bucket"), text("prefix")),
+            _ => format!("local {}", text("path")),
+        });
         if self.refuse { Err("the server is away".into()) } else { Ok(()) }
-    }
-
-    fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String> {
-        self.asked.push(format!("local {}", place.path.display()));
-        if self.refuse { Err("it cannot be read".into()) } else { Ok(()) }
-    }
-}
-
-fn nfs_place(export: &str) -> NfsPlace {
-    NfsPlace {
-        server: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        export: export.into(),
-        directory: "manometer-abcdefgh".into(),
-        nfs_port: Some(2049),
-        mount_port: None,
-        portmap_port: 111,
-        uid: 0,
-        gid: 0,
-    }
-}
-
-fn s3_place(bucket: &str) -> S3Place {
-    S3Place {
-        endpoint: "http://127.0.0.1:9000".into(),
-        connect_to: None,
-        bucket: bucket.into(),
-        prefix: "manometer-abcdefgh/".into(),
-        region: "us-east-1".into(),
-        path_style: true,
-        ca_file: None,
-        insecure: false,
-        credentials_file: None,
-        profile: None,
-        may_have_parts: false,
     }
 }
 
@@ -119,8 +85,8 @@ fn a_killed_run_is_finished_and_a_second_cleanup_finds_nothing() {
         let scene = Scene::new();
         let mut session = scene.open(&fake.management()).unwrap();
         let targets = session.create(&BOTH()).unwrap();
-        scene.run.directory(&nfs_place(&targets.export.unwrap())).unwrap();
-        scene.run.objects(&s3_place(&targets.bucket.unwrap().bucket)).unwrap();
+        scene.run.record_place(&nfs_place(&targets.export.unwrap())).unwrap();
+        scene.run.record_place(&s3_place(&targets.bucket.unwrap().bucket)).unwrap();
         let (_directory, journal) = killed(scene, Some(session));
 
         let mut helper = Noting::default();
@@ -141,9 +107,9 @@ fn a_killed_run_is_finished_and_a_second_cleanup_finds_nothing() {
 #[test]
 fn what_lies_on_foreign_servers_is_removed_through_the_helper() {
     let scene = Scene::new();
-    scene.run.directory(&nfs_place("/export")).unwrap();
-    scene.run.objects(&s3_place("theirs")).unwrap();
-    let done = scene.run.directory(&nfs_place("/done")).unwrap();
+    scene.run.record_place(&nfs_place("/export")).unwrap();
+    scene.run.record_place(&s3_place("theirs")).unwrap();
+    let done = scene.run.record_place(&nfs_place("/done")).unwrap();
     scene.run.removed(done).unwrap();
     let (_directory, journal) = killed(scene, None);
 
@@ -184,7 +150,7 @@ fn a_bucket_that_must_be_empty_is_emptied_with_a_fresh_key() {
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
     session.create(&BOTH()).unwrap();
-    scene.run.objects(&s3_place("manometer-abcdefgh")).unwrap();
+    scene.run.record_place(&s3_place("manometer-abcdefgh")).unwrap();
     // As if the key had gone before the process was killed.
     let keys = |seen: &support::Seen| seen.path().ends_with("access-keys");
     let delete = support::Seen {
@@ -206,7 +172,7 @@ fn a_bucket_that_must_be_empty_is_emptied_with_a_fresh_key() {
 #[test]
 fn a_living_run_is_left_alone() {
     let scene = Scene::new();
-    scene.run.directory(&nfs_place("/export")).unwrap();
+    scene.run.record_place(&nfs_place("/export")).unwrap();
     let mut helper = Noting::default();
     let (report, said) = clean(&scene.journal, &mut helper);
     assert_eq!(report, CleanupReport { alive: vec!["abcdefgh".into()], ..CleanupReport::default() });
@@ -217,8 +183,8 @@ fn a_living_run_is_left_alone() {
 #[test]
 fn a_journal_that_ends_anywhere_is_read() {
     let scene = Scene::new();
-    scene.run.directory(&nfs_place("/first")).unwrap();
-    scene.run.directory(&nfs_place("/second")).unwrap();
+    scene.run.record_place(&nfs_place("/first")).unwrap();
+    scene.run.record_place(&nfs_place("/second")).unwrap();
     let whole = scene.text();
     for cut in 0..=whole.len() {
         let directory = tempfile::tempdir().unwrap();
@@ -237,7 +203,7 @@ fn a_journal_that_ends_anywhere_is_read() {
 #[test]
 fn a_torn_line_is_not_continued_by_the_next_one() {
     let scene = Scene::new();
-    scene.run.directory(&nfs_place("/first")).unwrap();
+    scene.run.record_place(&nfs_place("/first")).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let journal = Journal::open(directory.path()).unwrap();
     std::fs::write(directory.path().join("abcdefgh.jsonl"), scene.text() + "{\"intend\":{\"n\":1,").unwrap();
@@ -251,7 +217,7 @@ fn a_torn_line_is_not_continued_by_the_next_one() {
 #[test]
 fn a_damaged_journal_is_named_and_does_not_keep_others_from_being_cleaned() {
     let scene = Scene::new();
-    scene.run.directory(&nfs_place("/export")).unwrap();
+    scene.run.record_place(&nfs_place("/export")).unwrap();
     let (_directory, journal) = killed(scene, None);
     std::fs::write(journal.directory().join("aaaaaaaa.jsonl"), "rubbish\n{}\n").unwrap();
     std::fs::write(journal.directory().join("notes.txt"), "not ours").unwrap();
@@ -302,10 +268,10 @@ fn two_runs_of_one_id_and_a_directory_that_cannot_be_made_are_refused() {
 fn an_empty_journal_vanishes_with_its_run() {
     let scene = Scene::new();
     let path = scene.run.path().to_owned();
-    let mark = scene.run.directory(&nfs_place("/export")).unwrap();
+    let id = scene.run.record_place(&nfs_place("/export")).unwrap();
     scene.run.finish().unwrap();
     assert!(path.exists());
-    scene.run.not_ours(mark, "it was there").unwrap();
+    scene.run.not_ours(id, "it was there").unwrap();
     drop(scene.run);
     assert!(!path.exists());
 }
@@ -321,43 +287,29 @@ fn dead_run(made: impl FnOnce(&provision::Run)) -> (tempfile::TempDir, Journal, 
     (directory, journal, id)
 }
 
-#[test]
-fn directories_of_this_machine_are_removed_and_those_of_others_are_named() {
-    let elsewhere = LocalPlace { host: "elsewhere".into(), path: "/data/manometer-abcdefgh".into() };
-    let (_directory, journal, _) = dead_run(|run| {
-        run.local_directory(&LocalPlace::here("/data/manometer-abcdefgh".into())).unwrap();
-        run.local_directory(&elsewhere).unwrap();
-    });
-    let mut helper = Noting { refuse: true, ..Noting::default() };
-    let (report, _) = clean(&journal, &mut helper);
-    assert_eq!(helper.asked, ["local /data/manometer-abcdefgh"]);
-    assert!(report.failures[0].contains("it cannot be read"), "{report:?}");
-    assert!(report.failures[1].contains("on elsewhere: it is on another machine"), "{report:?}");
-    helper.refuse = false;
-    let (report, _) = clean(&journal, &mut helper);
-    assert_eq!(report.failures.len(), 1, "only the other machine's is left: {report:?}");
-    assert_eq!(helper.asked.len(), 2);
-    assert_eq!(files(&journal), 1);
+/// The entry of a place that is not settled.
+fn entry_of(run: &provision::Run, place: &RecordedPlace) -> Option<EntryId> {
+    run.find_place(|known| known == place).map(|(id, _)| id)
 }
 
 #[test]
 fn an_interrupted_run_knows_its_places_again() {
-    let local = LocalPlace::here("/data/manometer-abcdefgh".into());
+    let local = local_place("/data/manometer-abcdefgh");
     let (nfs, s3) = (nfs_place("/export"), s3_place("bucket"));
     let (_directory, journal, id) = dead_run(|run| {
-        run.local_directory(&local).unwrap();
-        run.directory(&nfs).unwrap();
-        let mark = run.objects(&s3).unwrap();
-        run.removed(mark).unwrap();
+        run.record_place(&local).unwrap();
+        run.record_place(&nfs).unwrap();
+        let id = run.record_place(&s3).unwrap();
+        run.removed(id).unwrap();
     });
     let run = journal.reopen(&id).unwrap();
-    assert!(run.local_directory_mark(&local).is_some());
-    assert!(run.local_directory_mark(&LocalPlace::here("/data/other".into())).is_none());
-    assert!(run.objects_mark(&s3).is_none(), "it was removed");
+    assert!(entry_of(&run, &local).is_some());
+    assert!(entry_of(&run, &local_place("/data/other")).is_none());
+    assert!(entry_of(&run, &s3).is_none(), "it was removed");
     let error = journal.reopen(&id).unwrap_err().to_string();
     assert!(error.contains("still running"), "{error}");
-    run.removed(run.local_directory_mark(&local).unwrap()).unwrap();
-    run.removed(run.directory_mark(&nfs).unwrap()).unwrap();
+    run.removed(entry_of(&run, &local).unwrap()).unwrap();
+    run.removed(entry_of(&run, &nfs).unwrap()).unwrap();
     run.finish().unwrap();
     drop(run);
     // Nothing was left, so that the journal is gone: it is begun anew under the same id.
@@ -365,21 +317,49 @@ fn an_interrupted_run_knows_its_places_again() {
     assert_eq!((run.id(), run.remaining().len()), (&id, 0));
 }
 
-/// Journals of earlier versions, which have no local directories, stay readable.
+/// A journal of format 1, in which each protocol's places had a kind of their own.
+const FIRST_FORMAT: &str = include_str!("data/journal-format-1.jsonl");
+
 #[test]
-fn a_journal_of_the_first_version_is_read() {
+fn a_journal_of_the_first_format_is_read() {
     let directory = tempfile::tempdir().unwrap();
     let journal = Journal::open(directory.path()).unwrap();
-    let lines = concat!(
-        r#"{"run":{"format":1,"id":"abcdefgh","pid":1,"host":"h","started":"2026-11-01T00:00:00Z"}}"#,
-        "\n",
-        r#"{"intend":{"n":0,"at_s":1,"thing":{"kind":"directory","server":"127.0.0.1","export":"/export","#,
-        r#""directory":"manometer-abcdefgh","nfs_port":2049,"mount_port":null,"portmap_port":111,"uid":0,"gid":0}}}"#,
-        "\n"
-    );
-    std::fs::write(directory.path().join("abcdefgh.jsonl"), lines).unwrap();
+    std::fs::write(directory.path().join("abcdefgh.jsonl"), FIRST_FORMAT).unwrap();
     let run = journal.reopen(&"abcdefgh".parse().unwrap()).unwrap();
-    assert!(run.directory_mark(&nfs_place("/export")).is_some());
+    assert!(entry_of(&run, &nfs_place("/export")).is_some());
+    assert_eq!(
+        run.remaining(),
+        [
+            "directory manometer-abcdefgh on 127.0.0.1:/export",
+            "objects manometer-abcdefgh/ in bucket theirs at http://127.0.0.1:9000",
+            "objects manometer-abcdefgh/ in bucket older at http://127.0.0.1:9000",
+            "directory /data/manometer-abcdefgh on here",
+        ]
+    );
+    drop(run);
+    let mut helper = Noting::default();
+    assert_eq!(clean(&journal, &mut helper).0.cleaned, ["abcdefgh"]);
+    assert_eq!(
+        helper.asked,
+        [
+            "directory 127.0.0.1:/export/manometer-abcdefgh",
+            "objects theirs/manometer-abcdefgh/ with own keys",
+            "objects older/manometer-abcdefgh/ with own keys",
+            "local /data/manometer-abcdefgh",
+        ]
+    );
+    assert_eq!(files(&journal), 0);
+}
+
+#[test]
+fn a_journal_of_a_later_format_is_named_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Journal::open(directory.path()).unwrap();
+    let later = FIRST_FORMAT.replace("\"format\":1", "\"format\":3");
+    std::fs::write(directory.path().join("abcdefgh.jsonl"), later).unwrap();
+    let (report, _) = clean(&journal, &mut Noting::default());
+    assert!(report.failures[0].contains("its format is 3"), "{report:?}");
+    assert_eq!(files(&journal), 1);
 }
 
 /// Names that are not the run's are refused, each with a line; what is the run's own is cleaned all the same.
@@ -398,6 +378,8 @@ fn what_does_not_bear_the_runs_name_is_never_touched() {
         r#"{"kind":"local-directory","host":"HOST","path":"/data/manometer-abcdefgh/.."}"#,
         r#"{"kind":"objects","endpoint":"http://127.0.0.1:9000","connect_to":null,"bucket":"b","prefix":"","region":"r","path_style":true,"ca_file":null,"insecure":false,"credentials_file":null,"profile":null}"#,
         r#"{"kind":"objects","endpoint":"http://127.0.0.1:9000","connect_to":null,"bucket":"b","prefix":"manometer-abcdefg","region":"r","path_style":true,"ca_file":null,"insecure":false,"credentials_file":null,"profile":null}"#,
+        r#"{"kind":"place","scheme":"nfs","name":"home","title":"directory home","place":{}}"#,
+        r#"{"kind":"place","scheme":"s3","name":"","title":"objects","within":{"bucket":"b"},"place":{}}"#,
     ];
     let store = Store::default();
     for name in ["exp", "manometer-other222"] {
@@ -414,9 +396,8 @@ fn what_does_not_bear_the_runs_name_is_never_touched() {
     let path = journal.directory().join("abcdefgh.jsonl");
     let mut text = std::fs::read_to_string(&path).unwrap();
     let first = text.matches("\"intend\"").count();
-    let host = LocalPlace::here("/x".into()).host;
     for (at, thing) in foreign.iter().enumerate() {
-        let thing = thing.replace("HOST", &host);
+        let thing = thing.replace("HOST", &provision::this_host());
         text.push_str(&format!("{{\"intend\":{{\"n\":{},\"at_s\":1,\"thing\":{thing}}}}}\n", first + at));
     }
     std::fs::write(&path, text).unwrap();
@@ -439,9 +420,9 @@ fn what_does_not_bear_the_runs_name_is_never_touched() {
 #[test]
 fn a_dead_run_is_forgotten_and_a_living_one_is_not() {
     let (_directory, journal, id) = dead_run(|run| {
-        run.directory(&nfs_place("/export")).unwrap();
-        let mark = run.directory(&nfs_place("/done")).unwrap();
-        run.removed(mark).unwrap();
+        run.record_place(&nfs_place("/export")).unwrap();
+        let id = run.record_place(&nfs_place("/done")).unwrap();
+        run.removed(id).unwrap();
     });
     let run = journal.reopen(&id).unwrap();
     let error = forget(&journal, &id).unwrap_err().to_string();

@@ -7,9 +7,9 @@ mod support;
 use std::time::Duration;
 
 use provision::{
-    BucketAccess, CleanupOptions, Helper, Journal, LocalPlace, NfsPlace, S3Place, Secret, Want, Wanted,
-    cleanup,
+    BucketAccess, CleanupOptions, Helper, Journal, RecordedPlace, Secret, Want, Wanted, cleanup,
 };
+use support::places::{nfs_place, s3_place};
 use support::store::Store;
 use support::{Fake, Scene, TOKEN};
 
@@ -21,44 +21,9 @@ impl Helper for TokenOnly {
         Ok(Secret::new(TOKEN))
     }
 
-    fn remove_directory(&mut self, place: &NfsPlace) -> Result<(), String> {
-        panic!("it went with its file system: {place:?}")
+    fn remove(&mut self, place: &RecordedPlace, _: Option<&BucketAccess>) -> Result<(), String> {
+        panic!("it went with its file system or bucket: {place:?}")
     }
-
-    fn remove_objects(&mut self, place: &S3Place, _: Option<&BucketAccess>) -> Result<(), String> {
-        panic!("they went with their bucket: {place:?}")
-    }
-
-    fn remove_local_directory(&mut self, place: &LocalPlace) -> Result<(), String> {
-        panic!("there is none: {place:?}")
-    }
-}
-
-fn places() -> (NfsPlace, S3Place) {
-    let nfs = NfsPlace {
-        server: [127, 0, 0, 1].into(),
-        export: "/manometer-abcdefgh".into(),
-        directory: "manometer-abcdefgh".into(),
-        nfs_port: None,
-        mount_port: None,
-        portmap_port: 111,
-        uid: 0,
-        gid: 0,
-    };
-    let s3 = S3Place {
-        endpoint: "http://127.0.0.1:9000".into(),
-        connect_to: None,
-        bucket: "manometer-abcdefgh".into(),
-        prefix: "manometer-abcdefgh/".into(),
-        region: "us-east-1".into(),
-        path_style: true,
-        ca_file: None,
-        insecure: false,
-        credentials_file: None,
-        profile: None,
-        may_have_parts: true,
-    };
-    (nfs, s3)
 }
 
 #[test]
@@ -69,9 +34,8 @@ fn a_removal_that_was_killed_anywhere_is_finished() {
     let scene = Scene::new();
     let mut session = scene.open(&fake.management()).unwrap();
     session.create(&Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) }).unwrap();
-    let (nfs, s3) = places();
-    scene.run.directory(&nfs).unwrap();
-    scene.run.objects(&s3).unwrap();
+    scene.run.record_place(&nfs_place("/manometer-abcdefgh")).unwrap();
+    scene.run.record_place(&s3_place("manometer-abcdefgh")).unwrap();
     let made = scene.text().lines().count();
     session.remove().unwrap();
     let text = scene.text();

@@ -10,15 +10,18 @@ use experiment::OptionKind::{Choice, Flag};
 use experiment::{CacheControl, Cell, Job, Kind, OptionHelp, Transport, UrlForm, Workload};
 use metrics::OpKind::{Commit, Create, List, Read as ReadOp, Remove, Stat, Trim, Write};
 use metrics::{ErrorKind, OpChange};
-use provision::LocalPlace;
 use reactor::{Choice as Backend, Durable};
 
+use serde_json::Value;
+
 use super::engines::{self, JobEngines};
+use super::local_place::{self, LocalPlace};
 use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
-use super::place::{Entered, Entry, OwnPlace};
+use super::place::{Entered, OwnPlace};
 use super::protocol::wrong;
 use super::{
-    ClearedFiles, LaidOut, Load, OpenContext, OpenRequest, OpenTarget, Protocol, TargetError, file_job,
+    ClearedFiles, LaidOut, Load, OpenContext, OpenRequest, OpenTarget, Protocol, RemovalContext,
+    RemoveLeftError, TargetError, file_job,
 };
 
 /// The protocol of `file:` or `block:`.
@@ -99,6 +102,10 @@ impl Protocol for Files {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
         Ok(Box::new(open(request)?))
+    }
+
+    fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
+        local_place::remove_left(place, cx)
     }
 }
 
@@ -194,8 +201,7 @@ fn directory(request: &OpenRequest<'_>, parent: &Path) -> Result<(OwnPlace, Wher
     }
     let Some(name) = request.options.text("directory") else {
         let path = parent.join(context.place.object_name());
-        let entry = Entry::Local(LocalPlace::here(path.clone()));
-        return Ok((context.own_place(entry), Where::Directory(path)));
+        return Ok((context.own_place(&LocalPlace::here(path.clone())), Where::Directory(path)));
     };
     if name.is_empty() || matches!(name, "." | "..") || name.contains('/') {
         return Err(request.wrong_option("directory", name, "write one name, without /"));

@@ -11,15 +11,20 @@ mod file;
 mod file_job;
 mod hosts;
 mod job;
+mod journaled_place;
+mod local_place;
 mod net;
 mod nfs;
 mod nfs_job;
+mod nfs_place;
 mod null;
 mod options;
 mod paths;
 mod place;
 mod protocol;
+mod removal;
 mod s3;
+mod s3_place;
 mod secrets;
 mod sim;
 #[cfg(test)]
@@ -39,8 +44,13 @@ pub use engines::{
     ValueKind,
 };
 pub use job::{LaidOut, LayOutStage};
+pub use journaled_place::{JournaledPlace, PlaceEntry};
+pub use local_place::LocalPlace;
+pub use nfs_place::NfsPlace;
 pub use place::{Entered, OwnPlace, make_recorded, never_made};
 pub use protocol::{Load, OpenRequest, OpenTarget, Protocol};
+pub use removal::{Removal, RemovalContext, RemoveLeftError};
+pub use s3_place::{S3Place, no_keys};
 pub use secrets::{AccessKey, HeldSecrets, Secrets};
 
 /// What opening a target needs besides the target itself.
@@ -64,9 +74,9 @@ pub struct OpenContext {
 
 impl OpenContext {
     /// Our place, which is removed with the run; or that of the agent whose run names it, which is not ours to remove.
-    fn own_place(&self, entry: place::Entry) -> OwnPlace {
+    fn own_place<P: JournaledPlace>(&self, place: &P) -> OwnPlace {
         if *self.run.id() == self.place {
-            OwnPlace::own(&self.run, entry)
+            OwnPlace::own(&self.run, PlaceEntry::of(place))
         } else {
             OwnPlace::stays(&self.run)
         }

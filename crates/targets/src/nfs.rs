@@ -10,16 +10,22 @@ use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Flag, Text};
 use experiment::{Cell, Job, Kind, OptionHelp, TargetUrl, Transport, UrlForm};
 use metrics::OpKind::{Commit, Create, List, Read, Remove, Stat, Write};
-use provision::NfsPlace;
+
+use serde_json::Value;
 
 use super::complete::item_number;
 use super::engines::{self, JobEngines};
 use super::hosts::{address, host_and_port};
+use super::nfs_place::{self, NfsPlace};
 use super::options::{ADDRESSES, AT_LEAST_ONE, DIRECTORY, NUMBER, PAIRING, PORT, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
-use super::place::{Entered, Entry, OwnPlace, PATIENCE};
+use super::place::{Entered, OwnPlace, PATIENCE};
+
 use super::protocol::wrong;
-use super::{LaidOut, Load, OpenRequest, OpenTarget, Protocol, TargetError, kinds, paths};
+use super::{
+    LaidOut, Load, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, TargetError, kinds,
+    paths,
+};
 
 /// The protocol of `nfs:`.
 pub(super) struct Nfs;
@@ -90,6 +96,10 @@ impl Protocol for Nfs {
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
         Ok(Box::new(open(request)?))
     }
+
+    fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
+        nfs_place::remove_left(place, cx)
+    }
 }
 
 /// An export.
@@ -142,7 +152,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         // The files of a job lie where the user named them.
         _ if job.is_some() => OwnPlace::stays(&context.run),
         Some(_) => OwnPlace::stays(&context.run),
-        None => context.own_place(Entry::Nfs(place_of(&config))),
+        None => context.own_place(&place_of(&config)),
     };
     let connections = paths::connections(workload, config.connections_per_worker);
     let driver = NfsDriver::new(config)

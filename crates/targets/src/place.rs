@@ -5,23 +5,13 @@ use std::time::Duration;
 
 use drivers::{Announce, DriverError};
 use metrics::ErrorKind;
-use provision::{LocalPlace, Mark, NfsPlace, ProvisionError, Run, S3Place};
+use provision::{EntryId, ProvisionError, Run};
 
 use super::TargetError;
+use super::journaled_place::{JournaledPlace, PlaceEntry};
 
 /// The longest that a server may take for one answer while the place is made or removed.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-
-/// What the journal is told of a place.
-#[derive(Clone, Debug)]
-pub(super) enum Entry {
-    /// A directory on an export.
-    Nfs(NfsPlace),
-    /// A prefix in a bucket.
-    S3(Box<S3Place>),
-    /// A directory of this machine.
-    Local(LocalPlace),
-}
 
 /// Whether the place was there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +27,12 @@ pub enum Entered {
 pub struct OwnPlace {
     run: Run,
     /// `None` when the data stays: the user chose the directory.
-    entry: Option<Entry>,
+    entry: Option<PlaceEntry>,
 }
 
 impl OwnPlace {
     /// A place of the run's own, which is removed with it.
-    pub(super) fn own(run: &Run, entry: Entry) -> Self {
+    pub(super) fn own(run: &Run, entry: PlaceEntry) -> Self {
         Self { run: run.clone(), entry: Some(entry) }
     }
 
@@ -63,12 +53,12 @@ impl OwnPlace {
         make: impl FnOnce(Announce<'_>) -> Result<(), DriverError>,
         adopt: impl FnOnce() -> Result<(), DriverError>,
     ) -> Result<Entered, TargetError> {
-        let mut mark = match (self.mark(), &self.entry) {
-            // Larger objects than before may follow, which the journal must know.
-            (Some(_), Some(Entry::S3(place))) => Some(self.run.objects(place)?),
-            (known, _) => known,
+        // Where it is known, more than before may follow, which the journal must know.
+        let mut id = match (self.id(), &self.entry) {
+            (Some(_), Some(entry)) => Some(entry.record(&self.run)?),
+            _ => None,
         };
-        if self.is_kept() || mark.is_some() {
+        if self.is_kept() || id.is_some() {
             match adopt() {
                 Ok(()) => return Ok(Entered::Existing),
                 Err(error) if error.kind == ErrorKind::NotFound => {}
@@ -76,8 +66,8 @@ impl OwnPlace {
             }
         }
         let made = make_recorded(make, || {
-            if let (None, Some(entry)) = (mark, &self.entry) {
-                mark = Some(self.intend(entry)?);
+            if let (None, Some(entry)) = (id, &self.entry) {
+                id = Some(entry.record(&self.run)?);
             }
             Ok(())
         })?;
@@ -85,8 +75,8 @@ impl OwnPlace {
             Ok(()) => Ok(Entered::New),
             Err(error) => {
                 // Otherwise it may have been made although the answer was lost: it stays in the journal.
-                if let Some(mark) = mark.filter(|_| never_made(error.kind)) {
-                    self.run.not_ours(mark, &error.to_string())?;
+                if let Some(id) = id.filter(|_| never_made(error.kind)) {
+                    self.run.not_ours(id, &error.to_string())?;
                 }
                 Err(error.into())
             }
@@ -95,42 +85,28 @@ impl OwnPlace {
 
     /// Writes the place into the journal, as if it had been made here.
     pub(super) fn inherit(&self) -> Result<(), TargetError> {
-        if let (None, Some(entry)) = (self.mark(), &self.entry) {
-            self.intend(entry)?;
+        if let Some(entry) = &self.entry {
+            entry.record(&self.run)?;
         }
         Ok(())
     }
 
     /// Removes the place by `remove`, and says so in the journal.
     pub(super) fn leave(&self, remove: impl FnOnce() -> Result<(), DriverError>) -> Result<(), TargetError> {
-        let Some(mark) = self.mark() else { return Ok(()) };
+        let Some(id) = self.id() else { return Ok(()) };
         remove()?;
-        Ok(self.run.removed(mark)?)
+        Ok(self.run.removed(id)?)
     }
 
-    /// Whether unfinished uploads may be there, put by this cell or by another of the run.
-    pub(super) fn may_have_parts(&self) -> bool {
-        match &self.entry {
-            Some(Entry::S3(place)) => self.run.objects_may_have_parts(place),
-            _ => true,
-        }
+    /// The place as the journal has it, with what any cell of the run may have put there; `None` when it is not there.
+    pub(super) fn known<P: JournaledPlace>(&self) -> Option<P> {
+        let (_, place) = self.entry.as_ref()?.find(&self.run)?;
+        P::deserialize(&place.place).ok()
     }
 
     /// The journal's entry, if it has one that is not settled.
-    fn mark(&self) -> Option<Mark> {
-        match self.entry.as_ref()? {
-            Entry::Nfs(place) => self.run.directory_mark(place),
-            Entry::S3(place) => self.run.objects_mark(place),
-            Entry::Local(place) => self.run.local_directory_mark(place),
-        }
-    }
-
-    fn intend(&self, entry: &Entry) -> Result<Mark, ProvisionError> {
-        match entry {
-            Entry::Nfs(place) => self.run.directory(place),
-            Entry::S3(place) => self.run.objects(place),
-            Entry::Local(place) => self.run.local_directory(place),
-        }
+    fn id(&self) -> Option<EntryId> {
+        self.entry.as_ref()?.find(&self.run).map(|(id, _)| id)
     }
 }
 

@@ -9,10 +9,12 @@ use drivers::{Driver, DriverError, Payload};
 use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult};
 use experiment::{CacheControl, Cell, Job, Kind, Target, TargetOptions, TargetUrl, Workload};
 use metrics::Interval;
+use serde_json::Value;
 
 use super::engines::JobEngines;
 use super::job::{LaidOut, as_wanted};
 use super::place::OwnPlace;
+use super::removal::{RemovalContext, RemoveLeftError};
 use super::{AccessKey, Entered, OpenContext, Secrets, TargetError, complete};
 
 /// Everything about a protocol except its load, once. One value of it stands in [`PROTOCOLS`](super::PROTOCOLS).
@@ -29,6 +31,16 @@ pub trait Protocol: Sync {
     /// The engines by which job files name it; none unless it says so.
     fn engines(&self) -> JobEngines {
         JobEngines::NONE
+    }
+
+    /// Removes a place of this protocol that a dead run left, and all that is in it, nothing else; not finding it is success.
+    /// `place` is what the run wrote into its journal. Blocks.
+    ///
+    /// # Errors
+    /// [`RemoveLeftError`]: it does not bear the run's own name, or could not be removed.
+    fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
+        let _ = (place, cx);
+        Err(RemoveLeftError::NoProtocol(self.kind().scheme.to_owned()))
     }
 
     /// The key that agents are given for a target, if this host has one; without one they look for their own.

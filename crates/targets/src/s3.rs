@@ -13,15 +13,20 @@ use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
 use experiment::{Job, Kind, OptionHelp, Target, TargetOptions, Transport, UrlForm};
 use metrics::OpKind::{Delete, Get, List, Put, Read, Stat};
-use provision::S3Place;
+
+use serde_json::Value;
 
 use super::complete::item_number;
 use super::engines::{self, JobEngines};
 use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::named;
-use super::place::{Entered, Entry, OwnPlace, PATIENCE};
+use super::place::{Entered, OwnPlace, PATIENCE};
 use super::protocol::wrong;
-use super::{AccessKey, Load, OpenRequest, OpenTarget, Protocol, Secrets, TargetError, paths};
+use super::s3_place::{self, S3Place};
+use super::{
+    AccessKey, Load, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, Secrets,
+    TargetError, paths,
+};
 
 /// The protocol of `s3:`.
 pub(super) struct S3;
@@ -95,6 +100,10 @@ impl Protocol for S3 {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
         Ok(Box::new(open(request)?))
+    }
+
+    fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
+        s3_place::remove_left(place, cx)
     }
 
     fn key(&self, target: &Target, options: &TargetOptions, secrets: &dyn Secrets) -> Option<AccessKey> {
@@ -205,7 +214,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
                 profile,
                 may_have_parts: config.may_put_parts,
             };
-            context.own_place(Entry::S3(Box::new(entry)))
+            context.own_place(&entry)
         }
     };
     let driver = S3Driver::new(config)
@@ -236,7 +245,7 @@ fn credentials(file: Option<&PathBuf>, profile: Option<&str>) -> Result<Credenti
     }
 }
 
-fn of_key(key: AccessKey) -> Credentials {
+pub(super) fn of_key(key: AccessKey) -> Credentials {
     Credentials { session_token: key.token.map(Secret::new), ..Credentials::new(key.id, key.secret) }
 }
 
@@ -327,7 +336,7 @@ impl OpenTarget for S3Target {
     }
 
     fn remove_all(&self) -> Result<(), TargetError> {
-        let parts = self.place.may_have_parts();
+        let parts = self.place.known().is_none_or(|place: S3Place| place.may_have_parts);
         self.place.leave(|| -> Result<(), DriverError> { self.driver.remove_all_of(parts).map(drop) })
     }
 

@@ -25,8 +25,7 @@ use runner::{Events, StopReason, StopToken, timestamp};
 use targets::Secrets;
 
 pub use paths::SlowPath;
-pub use place::TestPlace;
-pub use provisioned::array_credentials;
+pub(crate) use provisioned::array_credentials;
 pub use report::{CheckReport, CheckSettings, CheckedArray};
 pub use request::{ArrayRequest, CheckLoad, CheckRequest, CheckSource, NfsAccess, S3_KEY, S3Access};
 pub use row::{

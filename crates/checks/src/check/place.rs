@@ -6,8 +6,8 @@ use std::time::Duration;
 use drivers::nfs::NfsDriver;
 use drivers::s3::S3Driver;
 use drivers::{Announce, DriverError};
-use provision::{Mark, NfsPlace, ProvisionError, Run, S3Place};
-use targets::{make_recorded, never_made};
+use provision::{EntryId, ProvisionError, Run};
+use targets::{PlaceEntry, make_recorded, never_made};
 
 /// A target in which a place of ours can be made and removed again. Both block; no single answer may
 /// take longer than `limit`.
@@ -56,22 +56,12 @@ pub struct PlaceTimeouts {
     pub operation: Duration,
 }
 
-/// What the journal is told of a place.
-#[derive(Clone, Debug)]
-pub enum PlaceEntry {
-    /// Nothing: the export or bucket itself is in the journal.
-    None,
-    /// A directory.
-    Nfs(NfsPlace),
-    /// A prefix.
-    S3(Box<S3Place>),
-}
-
 /// Guards a place: dropped, it empties it.
 pub struct Occupied<'a, P: TestPlace> {
     place: &'a P,
     run: &'a Run,
-    mark: Option<Mark>,
+    /// Its entry in the journal; `None` where the export or bucket itself is in there.
+    id: Option<EntryId>,
     patience: PlaceTimeouts,
     gone: bool,
 }
@@ -95,17 +85,13 @@ impl<'a, P: TestPlace> Occupied<'a, P> {
     pub fn enter(
         place: &'a P,
         run: &'a Run,
-        entry: &PlaceEntry,
+        entry: Option<&PlaceEntry>,
         patience: PlaceTimeouts,
     ) -> Result<Self, EnterError> {
-        let mut occupied = Self { place, run, mark: None, patience, gone: true };
+        let mut occupied = Self { place, run, id: None, patience, gone: true };
         let make = |announce: Announce<'_>| place.prepare(patience.connect, announce);
         let made = make_recorded(make, || {
-            occupied.mark = match entry {
-                PlaceEntry::None => None,
-                PlaceEntry::Nfs(entry) => Some(run.directory(entry)?),
-                PlaceEntry::S3(entry) => Some(run.objects(entry)?),
-            };
+            occupied.id = entry.map(|entry| entry.record(run)).transpose()?;
             occupied.gone = false;
             Ok(())
         })?;
@@ -114,8 +100,8 @@ impl<'a, P: TestPlace> Occupied<'a, P> {
             Err(error) => {
                 if never_made(error.kind) {
                     occupied.gone = true;
-                    if let Some(mark) = occupied.mark {
-                        run.not_ours(mark, &error.to_string())?;
+                    if let Some(id) = occupied.id {
+                        run.not_ours(id, &error.to_string())?;
                     }
                 }
                 // Otherwise it may have been made although the answer was lost: dropping the guard looks.
@@ -138,8 +124,8 @@ impl<'a, P: TestPlace> Occupied<'a, P> {
             return Ok(());
         }
         self.place.empty(self.patience.operation)?;
-        if let Some(mark) = self.mark {
-            self.run.removed(mark)?;
+        if let Some(id) = self.id {
+            self.run.removed(id)?;
         }
         Ok(())
     }
@@ -160,6 +146,7 @@ mod tests {
 
     use metrics::ErrorKind;
     use provision::{Journal, RunId};
+    use targets::NfsPlace;
 
     use super::*;
 
@@ -188,10 +175,10 @@ mod tests {
         }
     }
 
-    fn with_run(test: impl FnOnce(&Run, &PlaceEntry)) {
+    fn with_run(test: impl FnOnce(&Run, Option<&PlaceEntry>)) {
         let directory = tempfile::tempdir().unwrap();
         let run = Journal::open(directory.path()).unwrap().begin(&RunId::random()).unwrap();
-        let entry = PlaceEntry::Nfs(NfsPlace {
+        let entry = PlaceEntry::of(&NfsPlace {
             server: IpAddr::from([127, 0, 0, 1]),
             export: "/export".into(),
             directory: run.id().object_name(),
@@ -201,7 +188,7 @@ mod tests {
             uid: 0,
             gid: 0,
         });
-        test(&run, &entry);
+        test(&run, Some(&entry));
     }
 
     #[test]

@@ -5,11 +5,12 @@ use drivers::nfs::NfsDriver;
 use drivers::s3::S3Driver;
 use engine::{Shape, StageError};
 use metrics::ErrorKind;
-use provision::{NfsPlace, Run, S3Place};
+use provision::Run;
+use targets::{NfsPlace, PlaceEntry, S3Place};
 use wire::nfs3::Status;
 
 use super::paths;
-use super::place::{EnterError, Occupied, PlaceEntry, PlaceTimeouts, TestPlace};
+use super::place::{EnterError, Occupied, PlaceTimeouts, TestPlace};
 use super::row::{CheckRow, CheckedProtocol, RowOutcome, WrittenData};
 use super::row_targets::{RowTarget, TargetAccess};
 use super::stage::{PhaseRun, PhaseRunner};
@@ -30,11 +31,11 @@ pub fn visit(phases: &mut PhaseRunner<'_>, target: &RowTarget, run: &Run) -> Che
     }
     let row = match &target.access {
         TargetAccess::Nfs(config) => match NfsDriver::new(config.clone()) {
-            Ok(driver) => use_place(phases, row, &driver, run, &nfs_entry(target), phases.files()),
+            Ok(driver) => use_place(phases, row, &driver, run, nfs_entry(target).as_ref(), phases.files()),
             Err(error) => row.failed(RowOutcome::MountFailed, error.to_string()),
         },
         TargetAccess::S3(config) => match S3Driver::new((**config).clone()) {
-            Ok(driver) => use_place(phases, row, &driver, run, &s3_entry(target), phases.objects()),
+            Ok(driver) => use_place(phases, row, &driver, run, s3_entry(target).as_ref(), phases.objects()),
             Err(error) => row.failed(RowOutcome::FailedToConnect, error.to_string()),
         },
     };
@@ -56,7 +57,7 @@ fn use_place<D: Driver + TestPlace>(
     row: CheckRow,
     driver: &D,
     run: &Run,
-    entry: &PlaceEntry,
+    entry: Option<&PlaceEntry>,
     shape: Shape,
 ) -> CheckRow {
     let label = label(&row);
@@ -75,7 +76,7 @@ fn use_place<D: Driver + TestPlace>(
     let mut row = load(phases, row, driver, shape);
     if let Err(error) = occupied.leave() {
         // With an entry of its own it stays in the journal; without one its export or bucket goes anyway.
-        if !matches!(entry, PlaceEntry::None) {
+        if entry.is_some() {
             phases.events.warn(&format!("{label}: not removed yet: {error}"));
         }
     }
@@ -196,9 +197,9 @@ fn next_step(kind: ErrorKind, protocol: CheckedProtocol) -> &'static str {
     }
 }
 
-fn nfs_entry(target: &RowTarget) -> PlaceEntry {
+fn nfs_entry(target: &RowTarget) -> Option<PlaceEntry> {
     match &target.access {
-        TargetAccess::Nfs(config) if target.stays => PlaceEntry::Nfs(NfsPlace {
+        TargetAccess::Nfs(config) if target.stays => Some(PlaceEntry::of(&NfsPlace {
             server: config.server,
             export: config.export.clone(),
             directory: config.directory.clone(),
@@ -207,14 +208,14 @@ fn nfs_entry(target: &RowTarget) -> PlaceEntry {
             portmap_port: config.portmap_port,
             uid: config.uid,
             gid: config.gid,
-        }),
-        _ => PlaceEntry::None,
+        })),
+        _ => None,
     }
 }
 
 /// Also for a bucket of ours, which goes with the run: an array that destroys only empty buckets needs its
 /// objects removed first, also when a killed run is cleaned up after.
-fn s3_entry(target: &RowTarget) -> PlaceEntry {
+fn s3_entry(target: &RowTarget) -> Option<PlaceEntry> {
     match &target.access {
         TargetAccess::S3(config) => {
             let (ca_file, insecure) = match &config.tls.trust {
@@ -222,7 +223,7 @@ fn s3_entry(target: &RowTarget) -> PlaceEntry {
                 drivers::s3::Trust::Insecure => (None, true),
                 _ => (None, false),
             };
-            PlaceEntry::S3(Box::new(S3Place {
+            Some(PlaceEntry::of(&S3Place {
                 endpoint: config.endpoint.to_string(),
                 connect_to: config.connect_to,
                 bucket: config.bucket.clone(),
@@ -236,6 +237,6 @@ fn s3_entry(target: &RowTarget) -> PlaceEntry {
                 may_have_parts: config.may_put_parts,
             }))
         }
-        _ => PlaceEntry::None,
+        _ => None,
     }
 }

@@ -8,7 +8,7 @@ use anyhow::Context;
 use checks::{CheckError, CheckReport, CheckRequest, CheckSource, S3_KEY};
 use drivers::s3::{Credentials, CredentialsError};
 use runner::{StopReason, StopToken};
-use targets::{AccessKey, HeldSecrets};
+use targets::{AccessKey, HeldSecrets, no_keys};
 
 use crate::exit;
 use crate::interrupt::{self, Manner};
@@ -78,17 +78,4 @@ fn secrets(request: &CheckRequest) -> Result<HeldSecrets, CredentialsError> {
     }
     let (id, secret, token) = Credentials::find(request.s3_access.credentials_file.as_deref())?.into_texts();
     Ok([(S3_KEY.to_owned(), AccessKey { id, secret, token })].into_iter().collect())
-}
-
-/// Why there are no S3 keys, and where they may be put.
-pub fn no_keys(error: &CredentialsError) -> String {
-    match error {
-        CredentialsError::None => "no S3 keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, give \
-                                   --s3-credentials-file FILE, or make ~/.aws/credentials"
-            .into(),
-        other => format!(
-            "{other}; next: give S3 keys with --s3-credentials-file FILE, or with AWS_ACCESS_KEY_ID and \
-             AWS_SECRET_ACCESS_KEY"
-        ),
-    }
 }

@@ -6,23 +6,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use super::record::{ArrayFacts, FORMAT, LocalPlace, NfsPlace, Record, S3Place, State, Thing, host};
+use super::place::RecordedPlace;
+use super::record::{ArrayFacts, FORMAT, Record, Resource, State, this_host};
 use crate::error::ProvisionError;
 use crate::run_id::RunId;
 
-/// A thing in the journal.
+/// A resource in the journal.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    pub mark: Mark,
-    pub thing: Thing,
+    pub id: EntryId,
+    pub resource: Resource,
     pub state: State,
     /// Seconds since 1970 at which it was about to be created.
     pub at_s: u64,
 }
 
-/// A thing in the journal of a run, to be settled by [`Run::removed`].
+/// Number of an entry in a run's journal, to be settled by [`Run::removed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark(u32);
+pub struct EntryId(u32);
 
 /// One run's journal. Clones share it; the lock that tells a living run from a dead one is held until
 /// the last of them is dropped. A file in which nothing is outstanding is deleted then.
@@ -55,79 +56,56 @@ impl Run {
         &self.0.path
     }
 
-    /// Our directory on an export is about to be made.
+    /// A place of ours on a target is about to be made.
     ///
     /// # Errors
-    /// The journal could not be written: the directory must not be made.
-    pub fn directory(&self, place: &NfsPlace) -> Result<Mark, ProvisionError> {
-        self.intend(Thing::Directory(place.clone()))
+    /// The journal could not be written: the place must not be made.
+    pub fn record_place(&self, place: &RecordedPlace) -> Result<EntryId, ProvisionError> {
+        self.record_intent(Resource::Place(place.clone()))
     }
 
-    /// Objects are about to be put below our prefix: for the first time, or again, perhaps larger ones.
+    /// More is about to be put in a place than its entry says: `place` stands for it from now on.
     ///
     /// # Errors
-    /// The journal could not be written: nothing must be put.
-    pub fn objects(&self, place: &S3Place) -> Result<Mark, ProvisionError> {
-        let Some((old, known)) = self.find_objects(place) else {
-            return self.intend(Thing::Objects(place.clone()));
-        };
-        if known.may_have_parts || !place.may_have_parts {
-            return Ok(old);
-        }
-        let mark = self.intend(Thing::Objects(place.clone()))?;
-        self.not_ours(old, "larger objects are put there from now on: see the later entry")?;
-        Ok(mark)
+    /// The journal could not be written: nothing more must be put there.
+    pub fn extend_place(&self, known: EntryId, place: &RecordedPlace) -> Result<EntryId, ProvisionError> {
+        let id = self.record_place(place)?;
+        self.not_ours(known, "more is put there from now on: see the later entry")?;
+        Ok(id)
     }
 
-    /// Our directory in a file system of this machine is about to be made.
+    /// The first place of which `is_it` says so that is in the journal and was not removed: this run, or the one that is
+    /// resumed, made it or was about to.
+    pub fn find_place(
+        &self,
+        mut is_it: impl FnMut(&RecordedPlace) -> bool,
+    ) -> Option<(EntryId, RecordedPlace)> {
+        self.outstanding().into_iter().find_map(|entry| match entry.resource {
+            Resource::Place(place) if is_it(&place) => Some((entry.id, place)),
+            _ => None,
+        })
+    }
+
+    /// The resource is gone.
     ///
     /// # Errors
-    /// The journal could not be written: the directory must not be made.
-    pub fn local_directory(&self, place: &LocalPlace) -> Result<Mark, ProvisionError> {
-        self.intend(Thing::LocalDirectory(place.clone()))
+    /// The journal could not be written; `manometer cleanup` will look for it again.
+    pub fn removed(&self, id: EntryId) -> Result<(), ProvisionError> {
+        self.settle(id, State::Removed, Record::Removed { n: id.0 })
     }
 
-    /// The mark of this directory, if it is in the journal and was not removed: this run, or the one that is resumed,
-    /// made it or was about to.
-    pub fn directory_mark(&self, place: &NfsPlace) -> Option<Mark> {
-        self.find(&Thing::Directory(place.clone()))
-    }
-
-    /// As [`Self::directory_mark`], of objects.
-    pub fn objects_mark(&self, place: &S3Place) -> Option<Mark> {
-        self.find_objects(place).map(|(mark, _)| mark)
-    }
-
-    /// Whether unfinished uploads may lie below this prefix, as its entry says; without an entry they may.
-    pub fn objects_may_have_parts(&self, place: &S3Place) -> bool {
-        self.find_objects(place).is_none_or(|(_, known)| known.may_have_parts)
-    }
-
-    /// As [`Self::directory_mark`], of a directory of this machine.
-    pub fn local_directory_mark(&self, place: &LocalPlace) -> Option<Mark> {
-        self.find(&Thing::LocalDirectory(place.clone()))
-    }
-
-    /// The thing is gone.
-    ///
-    /// # Errors
-    /// The journal could not be written; `manometer cleanup` will look for the thing again.
-    pub fn removed(&self, mark: Mark) -> Result<(), ProvisionError> {
-        self.settle(mark, State::Removed, Record::Removed { n: mark.0 })
-    }
-
-    /// The thing was there before this run or could not be made: it is never removed.
+    /// The resource was there before this run or could not be made: it is never removed.
     ///
     /// # Errors
     /// The journal could not be written.
-    pub fn not_ours(&self, mark: Mark, why: &str) -> Result<(), ProvisionError> {
-        self.settle(mark, State::Void, Record::Void { n: mark.0, why: why.to_owned() })
+    pub fn not_ours(&self, id: EntryId, why: &str) -> Result<(), ProvisionError> {
+        self.settle(id, State::Void, Record::Void { n: id.0, why: why.to_owned() })
     }
 
     /// What is still to be removed, in words.
     pub fn remaining(&self) -> Vec<String> {
         let open = |entry: &&Entry| !entry.state.is_settled();
-        self.content().entries.iter().filter(open).map(|entry| entry.thing.to_string()).collect()
+        self.content().entries.iter().filter(open).map(|entry| entry.resource.to_string()).collect()
     }
 
     /// Deletes the file if nothing is outstanding.
@@ -168,7 +146,7 @@ impl Run {
             format: FORMAT,
             id: id.to_string(),
             pid: std::process::id(),
-            host: host(),
+            host: this_host(),
             started: started(),
         })?;
         Ok(run)
@@ -199,7 +177,7 @@ impl Run {
             content.replay(record).map_err(|cause| unreadable(format!("line {}: {cause}", number + 1)))?;
         }
         for entry in &mut content.entries {
-            if !entry.state.is_settled() && !entry.thing.is_of(&id) {
+            if !entry.state.is_settled() && !entry.resource.is_of(&id) {
                 entry.state = State::Foreign;
             }
         }
@@ -218,19 +196,19 @@ impl Run {
         self.content().array.clone()
     }
 
-    /// Notes that a thing is about to be created.
-    pub(crate) fn intend(&self, thing: Thing) -> Result<Mark, ProvisionError> {
+    /// Notes that a resource is about to be created.
+    pub(crate) fn record_intent(&self, resource: Resource) -> Result<EntryId, ProvisionError> {
         let at_s = reactor::clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let mut content = self.content();
-        let mark = Mark(content.entries.len() as u32);
-        self.append_to(&mut content, &Record::Intend { n: mark.0, at_s, thing: thing.clone() })?;
-        content.entries.push(Entry { mark, thing, state: State::Intended, at_s });
-        Ok(mark)
+        let id = EntryId(content.entries.len() as u32);
+        self.append_to(&mut content, &Record::Intend { n: id.0, at_s, resource: resource.clone() })?;
+        content.entries.push(Entry { id, resource, state: State::Intended, at_s });
+        Ok(id)
     }
 
-    /// Notes that a thing was created.
-    pub(crate) fn created(&self, mark: Mark) -> Result<(), ProvisionError> {
-        self.settle(mark, State::Created, Record::Created { n: mark.0 })
+    /// Notes that a resource was created.
+    pub(crate) fn created(&self, id: EntryId) -> Result<(), ProvisionError> {
+        self.settle(id, State::Created, Record::Created { n: id.0 })
     }
 
     /// What may exist and is ours, in the order of creation.
@@ -242,26 +220,13 @@ impl Run {
     /// What the journal lists and does not bear the run's name, in words.
     pub(crate) fn foreign(&self) -> Vec<String> {
         let foreign = |entry: &&Entry| entry.state == State::Foreign;
-        self.content().entries.iter().filter(foreign).map(|entry| entry.thing.to_string()).collect()
+        self.content().entries.iter().filter(foreign).map(|entry| entry.resource.to_string()).collect()
     }
 
-    /// The entry of objects that is not settled.
-    fn find_objects(&self, place: &S3Place) -> Option<(Mark, S3Place)> {
-        self.outstanding().into_iter().find_map(|entry| match entry.thing {
-            Thing::Objects(known) if known.is_same_place(place) => Some((entry.mark, known)),
-            _ => None,
-        })
-    }
-
-    /// The mark of a thing that is not settled.
-    fn find(&self, thing: &Thing) -> Option<Mark> {
-        self.outstanding().into_iter().find(|entry| entry.thing == *thing).map(|entry| entry.mark)
-    }
-
-    fn settle(&self, mark: Mark, state: State, record: Record) -> Result<(), ProvisionError> {
+    fn settle(&self, id: EntryId, state: State, record: Record) -> Result<(), ProvisionError> {
         let mut content = self.content();
         self.append_to(&mut content, &record)?;
-        if let Some(entry) = content.entries.get_mut(mark.0 as usize) {
+        if let Some(entry) = content.entries.get_mut(id.0 as usize) {
             entry.state = state;
         }
         Ok(())
@@ -291,19 +256,19 @@ impl Content {
 
     fn replay(&mut self, record: Record) -> Result<(), String> {
         let (n, state) = match record {
-            Record::Run { format, .. } if format != FORMAT => {
-                return Err(format!("its format is {format}, and this program reads {FORMAT}"));
+            Record::Run { format, .. } if !(1..=FORMAT).contains(&format) => {
+                return Err(format!("its format is {format}, and this program reads 1 to {FORMAT}"));
             }
             Record::Run { .. } => return Ok(()),
             Record::Array(facts) => {
                 self.array = Some(facts);
                 return Ok(());
             }
-            Record::Intend { n, at_s, thing } => {
+            Record::Intend { n, at_s, resource } => {
                 if n as usize != self.entries.len() {
                     return Err(format!("entry {n} out of order"));
                 }
-                self.entries.push(Entry { mark: Mark(n), thing, state: State::Intended, at_s });
+                self.entries.push(Entry { id: EntryId(n), resource, state: State::Intended, at_s });
                 return Ok(());
             }
             Record::Created { n } => (n, State::Created),

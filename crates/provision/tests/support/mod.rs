@@ -11,6 +11,7 @@ use std::time::Duration;
 use provision::{Cancel, Journal, Management, ProvisionError, Run, RunId, Secret, Session, Trust};
 use serde_json::{Value, json};
 
+pub mod places;
 pub mod store;
 
 /// The API token of every scripted array.

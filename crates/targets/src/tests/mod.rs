@@ -17,6 +17,7 @@ use super::*;
 
 mod cycles;
 mod jobs;
+mod journal;
 mod objects;
 mod opening;
 mod places;

@@ -1,0 +1,74 @@
+//! A directory of ours on an NFS export.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use drivers::nfs::{NfsConfig, NfsDriver};
+use provision::Container;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::journaled_place::JournaledPlace;
+use super::place::PATIENCE;
+use super::removal::{RemovalContext, RemoveLeftError};
+
+/// Our directory on an NFS export, with what is needed to find it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NfsPlace {
+    /// Address of the server.
+    pub server: IpAddr,
+    /// Path of the export, such as `/export`.
+    pub export: String,
+    /// Name of our directory in it, such as `manometer-abcdefgh`.
+    pub directory: String,
+    /// TCP port of NFS; `None` asks the portmapper.
+    pub nfs_port: Option<u16>,
+    /// TCP port of MOUNT; `None` asks the portmapper.
+    pub mount_port: Option<u16>,
+    /// TCP port of the portmapper.
+    pub portmap_port: u16,
+    /// User id of AUTH_SYS.
+    pub uid: u32,
+    /// Group id of AUTH_SYS.
+    pub gid: u32,
+}
+
+impl JournaledPlace for NfsPlace {
+    const SCHEME: &'static str = "nfs";
+
+    fn name(&self) -> Option<&str> {
+        Some(&self.directory)
+    }
+
+    fn within(&self) -> Option<Container> {
+        self.export.strip_prefix('/').map(|name| Container::FileSystem(name.to_owned()))
+    }
+}
+
+impl fmt::Display for NfsPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "directory {} on {}:{}", self.directory, self.server, self.export)
+    }
+}
+
+impl NfsPlace {
+    /// The port by which a server is told from others on its address.
+    fn port(&self) -> u16 {
+        self.nfs_port.or(self.mount_port).unwrap_or(self.portmap_port)
+    }
+}
+
+/// Removes what a dead run left.
+pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
+    let place: NfsPlace = cx.read(place)?;
+    let server = format!("the NFS server at {} port {}", place.server, place.port());
+    let driver = NfsDriver::new(NfsConfig {
+        nfs_port: place.nfs_port,
+        mount_port: place.mount_port,
+        portmap_port: place.portmap_port,
+        uid: place.uid,
+        gid: place.gid,
+        ..NfsConfig::new(place.server, place.export, place.directory)
+    })?;
+    cx.on_server(server, || driver.remove_all(PATIENCE))
+}
