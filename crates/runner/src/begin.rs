@@ -11,6 +11,9 @@ use crate::events::Events;
 use crate::options::RunOptions;
 use crate::timestamp::now;
 
+/// The fact of a run's environment that names the command which made it, where that was not an experiment's.
+pub const MADE_BY: &str = "manometer.made-by";
+
 /// Why a run cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
@@ -83,6 +86,12 @@ pub fn resume(
         return Err(usage(format!(
             "the file is not the experiment of run {}: it was changed, or run with other --set; \
              next: leave the file away to go on with the stored plan, or run the file anew",
+            record.id
+        )));
+    }
+    if let Some(maker) = record.environment.facts.get(MADE_BY) {
+        return Err(usage(format!(
+            "run {} is a {maker}: only runs of experiments can be resumed; next: begin anew with `manometer {maker}`",
             record.id
         )));
     }

@@ -51,10 +51,10 @@ mod verdict;
 mod verdict_tests;
 mod verify;
 
-pub use begin::{Begun, RunError, new_run, resume};
+pub use begin::{Begun, MADE_BY, RunError, new_run, resume};
 pub use events::{Events, RunEvent, Severity};
 pub use execute::{RunOutcome, execute, run, what_may_be_left};
-pub use facts::START_CORE_WAIT;
+pub use facts::{START_CORE_WAIT, of_result as stage_facts};
 pub use fleet_alone::check_for_several;
 pub use fleet_start::start_fleet;
 pub use job_outcome::{
@@ -62,6 +62,7 @@ pub use job_outcome::{
 };
 pub use options::RunOptions;
 pub use outcome::nothing;
+pub use recorder::Recorder;
 pub use stages::{MEASURE, PREPARE, VERIFY};
 pub use stop::{Governed, StopReason, StopToken};
 pub use summary::{cell_count, in_a_line, success};

@@ -6,6 +6,7 @@ mod demo;
 mod limit;
 mod paths;
 mod place;
+mod plan;
 mod provisioned;
 mod report;
 mod request;
@@ -13,15 +14,18 @@ mod row;
 mod row_targets;
 mod sampler;
 mod stage;
+mod stored;
 mod url;
 mod verdict;
 mod visit;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use drivers::Payload;
 use provision::{Journal, Run, RunId};
 use runner::{Events, StopReason, StopToken, timestamp};
+use store::{RunRecord, State, Store};
 use targets::Secrets;
 
 pub use paths::SlowPath;
@@ -40,6 +44,7 @@ use crate::reactor_facts::ReactorFacts;
 use demo::DemoArray;
 use provisioned::Provisioned;
 use stage::PhaseRunner;
+use stored::StoredCheck;
 
 /// Checks the paths to a storage: makes the targets or takes those that exist, writes and reads each through each address,
 /// and removes what it made. `secrets` has the keys of buckets that exist, as [`S3_KEY`].
@@ -53,6 +58,8 @@ pub fn check(
     secrets: &dyn Secrets,
 ) -> Result<CheckReport, CheckError> {
     let started = timestamp::now();
+    // Before a demonstration becomes a request of an array.
+    let store = stored::open(&request)?;
     let demo = match request.source {
         CheckSource::Demo => Some(DemoArray::start(&mut request)?),
         _ => None,
@@ -66,15 +73,27 @@ pub fn check(
     stop.set_leftovers(Some(runner::what_may_be_left(&run, request.journal_dir.as_deref())));
     let provisioned = match Provisioned::prepare(&request, &run, stop, events, &ports, secrets) {
         Ok(provisioned) => provisioned,
-        Err(error) => return Err(abandon(&run, stop, events, error)),
+        Err(error) => {
+            let plan = plan::of_check(&request.load, &[])?;
+            let record = stored::record(&run.id().to_string(), plan, started, &reactor, &request.command);
+            let error = abandon(&run, stop, events, error);
+            keep_failure(store, &record, &error, stop, events);
+            return Err(error);
+        }
     };
     let array = provisioned.array.clone();
-    let rows = rows(&request, &provisioned, &run, stop, events);
+    let begun = plan::of_check(&request.load, &provisioned.targets).and_then(|plan| {
+        let record = stored::record(&run.id().to_string(), plan, started, &reactor, &request.command);
+        StoredCheck::begin(store, &record)
+    });
+    let measured = begun.map(|stored| rows(&request, &provisioned, &run, stop, events, stored));
     let left_behind = provisioned.remove(&run, events);
     drop(demo);
     if !left_behind.is_empty() {
         events.error(&left_behind_line(&left_behind));
     }
+    let (rows, stored) = measured?;
+    keep(stored, &run, &left_behind, stop, events);
     Ok(CheckReport {
         run_id: run.id().to_string(),
         started,
@@ -95,20 +114,65 @@ fn rows(
     run: &Run,
     stop: &StopToken,
     events: &dyn Events,
-) -> Vec<CheckRow> {
+    stored: StoredCheck,
+) -> (Vec<CheckRow>, StoredCheck) {
     let mut phases = PhaseRunner {
         load: request.load.clone(),
         payload: Payload::new(seed(run.id())),
         events,
         stop,
         alone: runner::bottleneck::Alone::of_this_host(),
+        stored,
     };
-    let rows = provisioned.targets.iter().zip(0..).map(|(target, number)| {
+    let mut rows = Vec::new();
+    for (number, target) in (0..).zip(&provisioned.targets) {
         // Other bytes in each row: what one left behind must not pass for what the next one wrote, nor make it cheaper.
-        phases.payload = Payload::new(seed(run.id()).wrapping_add(number));
-        visit::visit(&mut phases, target, run)
+        phases.payload = Payload::new(seed(run.id()).wrapping_add(u64::from(number)));
+        phases.stored.begin_row(number);
+        let row = visit::visit(&mut phases, target, run);
+        phases.stored.end_row(&row);
+        rows.push(row);
+    }
+    (rows, phases.stored)
+}
+
+/// Ends the run in the results file, and says where it is.
+fn keep(mut stored: StoredCheck, run: &Run, left_behind: &[String], stop: &StopToken, events: &dyn Events) {
+    left_behind.iter().for_each(|left| stored.event("error", &format!("left behind: {left}")));
+    let state = match stop.reason() {
+        Some(reason) => {
+            stored.event("signal", &format!("stopped early by {}", reason.name()));
+            State::Interrupted
+        }
+        None => State::Finished,
+    };
+    told(stored.finish(state), run.id().as_str(), events);
+}
+
+/// Keeps that a check came to nothing, and why.
+fn keep_failure(
+    store: Option<Store>,
+    record: &RunRecord,
+    error: &CheckError,
+    stop: &StopToken,
+    events: &dyn Events,
+) {
+    let state = if stop.is_requested() { State::Interrupted } else { State::Failed };
+    let kept = StoredCheck::begin(store, record).map_err(|error| error.to_string()).and_then(|mut stored| {
+        stored.event("error", &error.to_string());
+        stored.finish(state)
     });
-    rows.collect()
+    if let Err(why) = kept {
+        events.warn(&format!("the check is not kept: {why}"));
+    }
+}
+
+fn told(kept: Result<Option<PathBuf>, String>, run: &str, events: &dyn Events) {
+    match kept {
+        Ok(Some(path)) => events.note(&format!("kept as run {run} in {}", path.display())),
+        Ok(None) => {}
+        Err(why) => events.warn(&format!("the check is not kept as a whole: {why}")),
+    }
 }
 
 fn begin(request: &CheckRequest) -> Result<Run, CheckError> {

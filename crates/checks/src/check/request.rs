@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use drivers::Sink;
 use drivers::s3::PayloadSigning;
+use engine::Shape;
 use provision::Management;
 
 use super::report::CheckSettings;
@@ -13,6 +14,8 @@ use super::url::{NfsUrl, S3Url};
 
 /// The name under which a check asks for the keys of buckets that exist ([`targets::Secrets::key`]).
 pub const S3_KEY: &str = "s3";
+/// Files are not larger than this, so that a COMMIT comes now and then.
+const MAX_FILE: u64 = 1 << 30;
 
 /// Whose storage is checked.
 #[derive(Debug)]
@@ -125,10 +128,29 @@ pub struct CheckRequest {
     pub nfs_access: NfsAccess,
     /// Reaching S3.
     pub s3_access: S3Access,
+    /// The results file; `None`: the user's, and of a demonstration none.
+    pub results: Option<PathBuf>,
+    /// What started the check, as results show it; without secrets.
+    pub command: String,
     /// Directory of the journal; `None`: the user's.
     pub journal_dir: Option<PathBuf>,
     /// A directory for what lasts only as long as the check.
     pub scratch: PathBuf,
+}
+
+impl CheckLoad {
+    /// The files that an NFS write phase makes: one after the other in each lane.
+    pub(super) fn files(&self) -> Shape {
+        let block = self.block_size;
+        let lanes = u64::from(self.workers) * u64::from(self.lanes);
+        let blocks = (self.dataset / lanes).min(MAX_FILE) / block;
+        Shape::Files { file_bytes: blocks.max(1) * block, block_bytes: block }
+    }
+
+    /// The objects that an S3 write phase puts.
+    pub(super) fn objects(&self) -> Shape {
+        Shape::Objects { object_bytes: self.object_size }
+    }
 }
 
 impl CheckRequest {

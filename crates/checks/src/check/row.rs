@@ -27,6 +27,33 @@ impl CheckedProtocol {
     }
 }
 
+/// The phases of a row, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckPhase {
+    /// Data is written.
+    Write,
+    /// It is read back.
+    Read,
+}
+
+impl CheckPhase {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Write, Self::Read];
+
+    /// The name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+        }
+    }
+
+    /// Index of its cell in the check's run; `row` is the row's number.
+    pub(super) const fn cell(self, row: u32) -> u32 {
+        row * 2 + self as u32
+    }
+}
+
 /// How a row ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOutcome {
@@ -235,6 +262,11 @@ impl CheckRow {
             written: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Protocol and address, such as `nfs 10.0.0.1`.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.protocol.name(), self.path.address)
     }
 
     /// The same row, ended in a failure.

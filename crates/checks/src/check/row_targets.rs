@@ -47,6 +47,21 @@ impl RowTarget {
     }
 }
 
+impl RowTarget {
+    /// Protocol and address, such as `nfs 10.0.0.1`.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.protocol().name(), self.path.address)
+    }
+
+    /// The export or the bucket.
+    pub fn place(&self) -> &str {
+        match &self.access {
+            TargetAccess::Nfs(config) => &config.export,
+            TargetAccess::S3(config) => &config.bucket,
+        }
+    }
+}
+
 /// What an array has made or lent.
 #[derive(Clone, Debug, Default)]
 pub struct ArrayTargets {

@@ -7,22 +7,23 @@ use drivers::{Driver, Payload, SessionFacts, Sink};
 use engine::{
     Beside, Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload,
 };
+use experiment::SteadyRule;
 use fleet::probe::{card_of, core_loads};
 use metrics::{Interval, OpKind};
 use reactor::clock;
 use stats::limit::{Bound, Finding};
+use stats::{Floors, Monitor, WindowSums};
 
 use super::limit;
 use super::request::CheckLoad;
-use super::row::{ClientLoad, PhaseFigures, PhaseSecond};
+use super::row::{CheckPhase, ClientLoad, PhaseFigures, PhaseSecond};
 use super::sampler::HostSampler;
+use super::stored::{StoredCheck, cell_result};
 use runner::bottleneck::{Alone, Work};
 use runner::{Events, RunEvent, StopToken};
 
 /// How long operations in flight are waited for once the window is over.
 const DRAIN: Duration = Duration::from_secs(10);
-/// Files are not larger than this, so that a COMMIT comes now and then.
-const MAX_FILE: u64 = 1 << 30;
 
 /// What all stages of a check share.
 pub struct PhaseRunner<'a> {
@@ -36,6 +37,8 @@ pub struct PhaseRunner<'a> {
     pub stop: &'a StopToken,
     /// What this host is known to be able to.
     pub alone: Alone,
+    /// Keeps what is measured.
+    pub stored: StoredCheck,
 }
 
 /// A stage that ran: what is shown of it, and what the next one needs.
@@ -51,19 +54,6 @@ pub struct PhaseRun {
 }
 
 impl PhaseRunner<'_> {
-    /// The files that an NFS write phase makes: one after the other in each lane.
-    pub fn files(&self) -> Shape {
-        let block = self.load.block_size;
-        let lanes = u64::from(self.load.workers) * u64::from(self.load.lanes);
-        let blocks = (self.load.dataset / lanes).min(MAX_FILE) / block;
-        Shape::Files { file_bytes: blocks.max(1) * block, block_bytes: block }
-    }
-
-    /// The objects that an S3 write phase puts.
-    pub fn objects(&self) -> Shape {
-        Shape::Objects { object_bytes: self.load.object_size }
-    }
-
     /// Writes for the length of a phase.
     ///
     /// # Errors
@@ -76,7 +66,13 @@ impl PhaseRunner<'_> {
     ) -> Result<PhaseRun, StageError> {
         let limit_bytes = self.load.dataset;
         let work = self.work(&shape, (OpKind::Write, OpKind::Put));
-        self.measure(driver, &format!("{label} write"), Workload::Write { shape, limit_bytes }, work)
+        self.measure(
+            driver,
+            &format!("{label} write"),
+            CheckPhase::Write,
+            Workload::Write { shape, limit_bytes },
+            work,
+        )
     }
 
     /// Reads all that was written, over and over, for the length of a phase.
@@ -95,7 +91,13 @@ impl PhaseRunner<'_> {
         };
         let order = engine::Order::Sequential;
         let work = self.work(&data_set.shape(), (OpKind::Read, OpKind::Get));
-        self.measure(driver, &format!("{label} read"), Workload::Read { data_set, block_bytes, order }, work)
+        self.measure(
+            driver,
+            &format!("{label} read"),
+            CheckPhase::Read,
+            Workload::Read { data_set, block_bytes, order },
+            work,
+        )
     }
 
     /// What the operations are that a phase is made of: of files the first kind, of objects the second.
@@ -112,6 +114,7 @@ impl PhaseRunner<'_> {
         &mut self,
         driver: &D,
         label: &str,
+        phase: CheckPhase,
         workload: Workload,
         work: Work<'_>,
     ) -> Result<PhaseRun, StageError> {
@@ -120,6 +123,9 @@ impl PhaseRunner<'_> {
         let _governed = self.stop.governs(&control);
         let sampler = HostSampler::start(plan.ramp + plan.window);
         self.events.event(RunEvent::PhaseBegan { label, window: plan.window });
+        self.stored.begin_phase(phase);
+        let (stored, events) = (&mut self.stored, self.events);
+        let (mut sums, mut monitor) = (WindowSums::default(), unruled(&plan));
         let mut seconds = Vec::new();
         // From the first interval's begin to the last one's end.
         let mut window_ns = (u64::MAX, 0);
@@ -128,7 +134,10 @@ impl PhaseRunner<'_> {
             let begin_ns = now_ns.saturating_sub(interval.start_ns + interval.length_ns);
             window_ns = (window_ns.0.min(begin_ns), now_ns);
             seconds.push(second(interval));
-            self.events.event(RunEvent::PhaseInterval { label, interval });
+            stored.interval(phase, interval);
+            sums.add(interval);
+            monitor.push(interval);
+            events.event(RunEvent::PhaseInterval { label, interval });
         });
         let result = match result {
             Ok(result) => result,
@@ -142,10 +151,12 @@ impl PhaseRunner<'_> {
         let client = ClientLoad { cores: core_loads(&samples), nic };
         let loopback = client.nic.as_ref().is_some_and(|nic| nic.loopback);
         let limit = limit::find(&self.load, &self.alone, &result, &work, &samples, loopback);
-        let phase = phase(&result, seconds, client, limit);
-        self.end(label, &summary(&phase));
+        let figures = figures(&result, seconds, client, limit);
+        let kept = cell_result(&result, &figures, sums, monitor.outcome(), plan.ramp.as_secs_f64());
+        self.stored.end_phase(phase, kept, result.stopped);
+        self.end(label, &summary(&figures));
         Ok(PhaseRun {
-            phase,
+            phase: figures,
             stopped: result.stopped,
             failed_outside: result.before.failed + result.after.failed,
             data_set: result.data_set,
@@ -181,6 +192,12 @@ impl PhaseRunner<'_> {
     }
 }
 
+/// Takes the measure of a phase, which ends by its time alone.
+fn unruled(plan: &StagePlan) -> Monitor {
+    let seconds = plan.window.as_secs_f64();
+    Monitor::new(&SteadyRule::None, Floors { seconds, bytes: 0, limit_seconds: seconds })
+}
+
 fn second(interval: &Interval) -> PhaseSecond {
     PhaseSecond {
         start_ns: interval.start_ns,
@@ -202,7 +219,7 @@ fn least_segment_bytes(facts: &SessionFacts) -> u32 {
     sizes.filter(|size| *size > 0).min().unwrap_or(0)
 }
 
-fn phase(
+fn figures(
     result: &StageResult,
     seconds: Vec<PhaseSecond>,
     client: ClientLoad,

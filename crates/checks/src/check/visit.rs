@@ -11,7 +11,7 @@ use wire::nfs3::Status;
 
 use super::paths;
 use super::place::{EnterError, Occupied, PlaceTimeouts, TestPlace};
-use super::row::{CheckRow, CheckedProtocol, RowOutcome, WrittenData};
+use super::row::{CheckPhase, CheckRow, CheckedProtocol, RowOutcome, WrittenData};
 use super::row_targets::{RowTarget, TargetAccess};
 use super::stage::{PhaseRun, PhaseRunner};
 
@@ -31,25 +31,25 @@ pub fn visit(phases: &mut PhaseRunner<'_>, target: &RowTarget, run: &Run) -> Che
     }
     let row = match &target.access {
         TargetAccess::Nfs(config) => match NfsDriver::new(config.clone()) {
-            Ok(driver) => use_place(phases, row, &driver, run, nfs_entry(target).as_ref(), phases.files()),
+            Ok(driver) => {
+                use_place(phases, row, &driver, run, nfs_entry(target).as_ref(), phases.load.files())
+            }
             Err(error) => row.failed(RowOutcome::MountFailed, error.to_string()),
         },
         TargetAccess::S3(config) => match S3Driver::new((**config).clone()) {
-            Ok(driver) => use_place(phases, row, &driver, run, s3_entry(target).as_ref(), phases.objects()),
+            Ok(driver) => {
+                use_place(phases, row, &driver, run, s3_entry(target).as_ref(), phases.load.objects())
+            }
             Err(error) => row.failed(RowOutcome::FailedToConnect, error.to_string()),
         },
     };
     if let Some(cause) = &row.cause {
-        phases.events.error(&format!("{}: {}: {cause}", label(&row), row.outcome.words()));
+        phases.events.error(&format!("{}: {}: {cause}", row.label(), row.outcome.words()));
     }
     for warning in &row.warnings {
-        phases.events.warn(&format!("{}: {warning}", label(&row)));
+        phases.events.warn(&format!("{}: {warning}", row.label()));
     }
     row
-}
-
-fn label(row: &CheckRow) -> String {
-    format!("{} {}", row.protocol.name(), row.path.address)
 }
 
 fn use_place<D: Driver + TestPlace>(
@@ -60,7 +60,7 @@ fn use_place<D: Driver + TestPlace>(
     entry: Option<&PlaceEntry>,
     shape: Shape,
 ) -> CheckRow {
-    let label = label(&row);
+    let label = row.label();
     let patience = PlaceTimeouts { connect: phases.load.connect_timeout, operation: phases.load.op_timeout };
     let occupied = match Occupied::enter(driver, run, entry, patience) {
         Ok(occupied) => occupied,
@@ -86,12 +86,15 @@ fn use_place<D: Driver + TestPlace>(
 
 /// The two phases.
 fn load<D: Driver>(phases: &mut PhaseRunner<'_>, mut row: CheckRow, driver: &D, shape: Shape) -> CheckRow {
-    let label = label(&row);
+    let label = row.label();
     let wrote = match phases.write(driver, &label, shape) {
         Ok(ran) => ran,
         Err(error) => return refused(row, &error, RowOutcome::WriteFailed),
     };
     let write_fault = fault(&wrote, RowOutcome::WriteFailed, row.protocol);
+    if let Some((_, cause)) = &write_fault {
+        phases.stored.fault(CheckPhase::Write, cause);
+    }
     let (stopped, data_set) = (wrote.stopped, wrote.data_set);
     row.write = Some(wrote.phase);
     row.written = Some(WrittenData { objects: data_set.objects(), bytes: data_set.bytes() });
@@ -103,6 +106,9 @@ fn load<D: Driver>(phases: &mut PhaseRunner<'_>, mut row: CheckRow, driver: &D, 
         match phases.read(driver, &label, data_set) {
             Ok(ran) => {
                 read_fault = fault(&ran, RowOutcome::ReadFailed, row.protocol);
+                if let Some((_, cause)) = &read_fault {
+                    phases.stored.fault(CheckPhase::Read, cause);
+                }
                 let stopped = ran.stopped;
                 row.read = Some(ran.phase);
                 if stopped {

@@ -154,6 +154,10 @@ pub struct CheckArguments {
     /// Write the report to this file; a table goes to standard output as well
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub output_file: Option<PathBuf>,
+    /// Keep the check in this results file, for `manometer list`, `show`, `report` and `compare` [default:
+    /// $XDG_DATA_HOME/manometer/results.sqlite or ~/.local/share/manometer/results.sqlite; with --demo none]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub results: Option<PathBuf>,
     /// Where the list of what was created is kept [default: $XDG_STATE_HOME/manometer/journal or ~/.local/state/manometer/journal]
     #[arg(long, value_name = "DIRECTORY", help_heading = "Output")]
     pub journal_dir: Option<PathBuf>,

@@ -44,6 +44,8 @@ pub fn read(
         s3_access: s3_access(arguments, &variable)?,
         data_vips: arguments.data_vip.clone(),
         source,
+        results: arguments.results.clone(),
+        command: host::environment::command_line(std::env::args()),
         journal_dir: arguments.journal_dir.clone(),
         scratch: std::env::temp_dir(),
     };

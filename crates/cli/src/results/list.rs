@@ -122,10 +122,16 @@ fn text(store: &Store, runs: &[RunSummary]) -> String {
     };
     out.push_str(&format!("{}: {kept}, {}\n", store.path().display(), Size(store.bytes()).rounded()));
     if let Some(run) = runs.iter().rfind(|run| run.abandoned) {
-        out.push_str(&format!(
-            "abandoned: its process is gone; `manometer run --resume {}` goes on\n",
-            run.id
-        ));
+        let record = store.run(&run.id).ok();
+        let maker = record.as_ref().and_then(|record| record.environment.facts.get(runner::MADE_BY));
+        let next = match maker {
+            Some(maker) => format!(
+                "`manometer cleanup` removes what it left, `manometer {}` begins anew",
+                words::plain(maker)
+            ),
+            None => format!("`manometer run --resume {}` goes on", run.id),
+        };
+        out.push_str(&format!("abandoned: its process is gone; {next}\n"));
     }
     out
 }
