@@ -3,13 +3,14 @@
 mod heartbeat;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use provision::{
     BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, ProvisionError, RecordedPlace, RunId,
     Secret, Trust,
 };
-use targets::{AccessKey, Removal};
+use targets::{AccessKey, ProcessEnvironment, Removal};
 use units::Span;
 
 use crate::exit;
@@ -162,7 +163,10 @@ fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys
     let token = token.or_else(|| std::env::var("FB_TOKEN").ok().map(|text| Secret::new(&text)));
     let options =
         CleanupOptions { call_timeout: arguments.call_timeout.0, trust, time_limit: arguments.time_limit.0 };
-    let keys = Keys { token, removal: Removal::new(arguments.s3_credentials_file, s3_pinned) };
+    let keys = Keys {
+        token,
+        removal: Removal::new(Arc::new(ProcessEnvironment), arguments.s3_credentials_file, s3_pinned),
+    };
     Ok((Journal::open(&directory)?, options, keys))
 }
 

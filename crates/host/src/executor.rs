@@ -9,7 +9,7 @@ use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, Stage
 use metrics::Interval;
 use provision::{Journal, ProvisionError, Run, RunId};
 use reactor::live::Scope;
-use targets::{ClearedFiles, HeldSecrets, OpenContext, Secrets, TargetError};
+use targets::{ClearedFiles, HeldSecrets, OpenContext, ProcessEnvironment, Secrets, TargetError};
 
 use super::host_target::HostTarget;
 use crate::CONTACT;
@@ -51,7 +51,7 @@ impl LocalExecutor {
     pub fn new(journals: Option<PathBuf>) -> Self {
         Self {
             journals,
-            secrets: Arc::new(HeldSecrets::default()),
+            secrets: Arc::new(ProcessEnvironment),
             cleared: ClearedFiles::default(),
             directory: PathBuf::new(),
             scope: Scope::unique(),
@@ -107,7 +107,7 @@ impl HostExecutor for LocalExecutor {
         let secrets: Arc<dyn Secrets> = match &opening.key {
             Some(key) => {
                 let held = [(opening.cell.target.name.clone(), key.clone())];
-                Arc::new(held.into_iter().collect::<HeldSecrets>())
+                Arc::new(held.into_iter().collect::<HeldSecrets>().over(Arc::clone(&self.secrets)))
             }
             None => Arc::clone(&self.secrets),
         };

@@ -51,7 +51,7 @@ pub use place::{Entered, OwnPlace, make_recorded, never_made};
 pub use protocol::{Load, OpenRequest, OpenTarget, Protocol};
 pub use removal::{Removal, RemovalContext, RemoveLeftError};
 pub use s3_place::{S3Place, no_keys};
-pub use secrets::{AccessKey, HeldSecrets, Secrets};
+pub use secrets::{AccessKey, HeldSecrets, ProcessEnvironment, Secrets};
 
 /// What opening a target needs besides the target itself.
 #[derive(Clone, Debug)]

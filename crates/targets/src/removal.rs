@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use drivers::DriverError;
 use drivers::s3::Fingerprint;
@@ -9,7 +10,7 @@ use metrics::ErrorKind;
 use provision::RecordedPlace;
 
 use super::journaled_place::JournaledPlace;
-use super::{AccessKey, PROTOCOLS};
+use super::{AccessKey, PROTOCOLS, Secrets};
 
 /// A place that a dead run left cannot be removed: one line, with the next step.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +41,10 @@ pub enum RemoveLeftError {
 }
 
 /// Removes what dead runs left, one place after another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Removal {
+    /// Whose environment says where keys are.
+    secrets: Arc<dyn Secrets>,
     /// File with keys, in place of the one that the run used.
     credentials_file: Option<PathBuf>,
     /// Trust the server's certificate with this fingerprint, in place of what the run trusted.
@@ -51,9 +54,13 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// With the user's keys file and fingerprint, where there are any.
-    pub fn new(credentials_file: Option<PathBuf>, pinned: Option<Fingerprint>) -> Self {
-        Self { credentials_file, pinned, silent: BTreeSet::new() }
+    /// For the owner of `secrets`, with a keys file and a fingerprint of the user's, where there are any.
+    pub fn new(
+        secrets: Arc<dyn Secrets>,
+        credentials_file: Option<PathBuf>,
+        pinned: Option<Fingerprint>,
+    ) -> Self {
+        Self { secrets, credentials_file, pinned, silent: BTreeSet::new() }
     }
 
     /// Removes a place and all that is in it, nothing else; not finding it is success. `key` is the one that an array made
@@ -90,6 +97,11 @@ impl RemovalContext<'_> {
     /// File with keys, in place of the one that the run used.
     pub(super) fn credentials_file(&self) -> Option<&PathBuf> {
         self.removal.credentials_file.as_ref()
+    }
+
+    /// A variable of the environment.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        self.removal.secrets.variable(name)
     }
 
     /// Fingerprint to trust, in place of what the run trusted.

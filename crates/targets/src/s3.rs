@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use drivers::s3::{
     Credentials, CredentialsError, Endpoint, PayloadSigning, S3Config, S3Driver, Secret, TlsConfig, Trust,
-    region_from_environment,
+    region_in,
 };
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
@@ -109,7 +109,7 @@ impl Protocol for S3 {
     fn key(&self, target: &Target, options: &TargetOptions, secrets: &dyn Secrets) -> Option<AccessKey> {
         let own = || {
             let file = options.text("credentials_file").map(PathBuf::from);
-            let found = credentials(file.as_ref(), options.text("profile")).ok()?;
+            let found = credentials(file.as_ref(), options.text("profile"), secrets).ok()?;
             let (id, secret, token) = found.into_texts();
             Some(AccessKey { id, secret, token })
         };
@@ -138,9 +138,12 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
     let profile = given.text("profile").map(str::to_owned);
     let credentials = match context.secrets.key(&target.name) {
         Some(key) => of_key(key),
-        None => credentials(credentials_file.as_ref(), profile.as_deref()).map_err(|error| {
-            TargetError::Input(format!("target {}: {}", target.name, keys_missing(&error)))
-        })?,
+        None => {
+            let found = credentials(credentials_file.as_ref(), profile.as_deref(), &*context.secrets);
+            found.map_err(|error| {
+                TargetError::Input(format!("target {}: {}", target.name, keys_missing(&error)))
+            })?
+        }
     };
     let insecure = given.flag("tls_insecure").unwrap_or(false);
     let ca_file = given.text("tls_ca").map(PathBuf::from);
@@ -184,7 +187,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
         region: given
             .text("region")
             .map(str::to_owned)
-            .or_else(region_from_environment)
+            .or_else(|| region_in(&|name| context.secrets.variable(name)))
             .unwrap_or(usual.region),
         path_style: given.flag("path_style").unwrap_or(usual.path_style),
         payload_signing: request.read("signing", str::parse::<PayloadSigning>)?.unwrap_or_default(),
@@ -235,12 +238,16 @@ fn names(job: &Job, workers: u32) -> BTreeMap<u64, String> {
 }
 
 /// The keys: from the file that the options name, else where the AWS tools look.
-fn credentials(file: Option<&PathBuf>, profile: Option<&str>) -> Result<Credentials, CredentialsError> {
+fn credentials(
+    file: Option<&PathBuf>,
+    profile: Option<&str>,
+    secrets: &dyn Secrets,
+) -> Result<Credentials, CredentialsError> {
     match (file, profile) {
         (Some(file), Some(profile)) => Credentials::from_file(file, profile),
         (file, profile) => Credentials::find_in(file.map(PathBuf::as_path), &|name| match (name, profile) {
             ("AWS_PROFILE", Some(profile)) => Some(profile.to_owned()),
-            _ => std::env::var(name).ok().filter(|value| !value.is_empty()),
+            _ => secrets.variable(name),
         }),
     }
 }

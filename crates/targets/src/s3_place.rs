@@ -104,7 +104,7 @@ fn keys(place: &S3Place, cx: &mut RemovalContext<'_>) -> Result<Credentials, Cre
     }
     match (cx.credentials_file().or(place.credentials_file.as_ref()), &place.profile) {
         (Some(file), Some(profile)) => Credentials::from_file(file, profile),
-        (file, _) => Credentials::find(file.map(PathBuf::as_path)),
+        (file, _) => Credentials::find_in(file.map(PathBuf::as_path), &|name| cx.variable(name)),
     }
 }
 

@@ -4,11 +4,13 @@ pub mod arguments;
 mod report;
 mod request;
 
+use std::path::Path;
+
 use anyhow::Context;
 use checks::{CheckError, CheckReport, CheckRequest, CheckSource, S3_KEY};
 use drivers::s3::{Credentials, CredentialsError};
 use runner::{StopReason, StopToken};
-use targets::{AccessKey, HeldSecrets, no_keys};
+use targets::{AccessKey, HeldSecrets, ProcessEnvironment, Secrets as _, no_keys};
 
 use crate::exit;
 use crate::interrupt::{self, Manner};
@@ -76,6 +78,11 @@ fn secrets(request: &CheckRequest) -> Result<HeldSecrets, CredentialsError> {
     if !buckets {
         return Ok(HeldSecrets::default());
     }
-    let (id, secret, token) = Credentials::find(request.s3_access.credentials_file.as_deref())?.into_texts();
+    let (id, secret, token) = credentials(request.s3_access.credentials_file.as_deref())?.into_texts();
     Ok([(S3_KEY.to_owned(), AccessKey { id, secret, token })].into_iter().collect())
+}
+
+/// S3 keys from this file, else where the AWS tools look.
+fn credentials(file: Option<&Path>) -> Result<Credentials, CredentialsError> {
+    Credentials::find_in(file, &|name| ProcessEnvironment.variable(name))
 }

@@ -198,7 +198,7 @@ fn s3_access(
         tls: arguments.s3_tls,
         trust,
         region: (arguments.s3_region.clone())
-            .or_else(drivers::s3::region_from_environment)
+            .or_else(|| drivers::s3::region_in(variable))
             .unwrap_or_else(|| "us-east-1".into()),
         virtual_host: arguments.s3_virtual_host,
         signing: match arguments.s3_payload {

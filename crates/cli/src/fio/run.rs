@@ -10,7 +10,7 @@ use experiment::Plan;
 use fio::output::{self, FioReport, Formats};
 use jiff::tz::TimeZone;
 use runner::{Outcome, RunOptions, RunOutcome, nothing, timestamp};
-use targets::HeldSecrets;
+use targets::{HeldSecrets, ProcessEnvironment};
 
 use super::arguments::{Asked, FioArguments, Progress};
 use super::eta;
@@ -61,7 +61,7 @@ fn carry_out(
     mut destination: Destination,
     messages: &Messages,
 ) -> Result<u8, Refusal> {
-    let secrets = Arc::new(jobs.keys.into_iter().collect::<HeldSecrets>());
+    let secrets = Arc::new(jobs.keys.into_iter().collect::<HeldSecrets>().over(Arc::new(ProcessEnvironment)));
     let plan = jobs.plan;
     let options = run_options(asked)?;
     let show = match asked.progress {

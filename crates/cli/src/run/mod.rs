@@ -12,7 +12,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use runner::{RunOptions, RunOutcome, StopReason};
-use targets::HeldSecrets;
+use targets::ProcessEnvironment;
 
 use self::arguments::{Format, RunArguments};
 use crate::exit::{self, Refusal};
@@ -47,7 +47,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
     let show = if arguments.live { Show::Full } else { Show::Line { newline_ns: None, line } };
     let view = RunView::new(messages, show).map_err(Refusal::Usage)?;
     let stop = interrupt::listen(messages, Manner::Run)?;
-    let secrets = Arc::new(HeldSecrets::default());
+    let secrets = Arc::new(ProcessEnvironment);
     let outcome = runner::execute(begun, &options, Arc::new(view), &stop, secrets)?;
     let mut json = Vec::new();
     crate::results::export::json::write(&outcome.store, &outcome.record, None, None, &mut json)

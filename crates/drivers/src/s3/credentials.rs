@@ -93,19 +93,11 @@ impl Credentials {
     }
 
     /// Looks where the AWS tools look: the given file; else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
-    /// `AWS_SESSION_TOKEN`; else the file at `AWS_SHARED_CREDENTIALS_FILE` or `~/.aws/credentials`.
+    /// `AWS_SESSION_TOKEN` among the variables; else the file at `AWS_SHARED_CREDENTIALS_FILE` or `~/.aws/credentials`.
     /// `AWS_PROFILE` chooses the profile in a file.
     ///
     /// # Errors
     /// [`CredentialsError`], also when a source is there but incomplete: the next one is then not tried.
-    pub fn find(file: Option<&Path>) -> Result<Self, CredentialsError> {
-        Self::find_in(file, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-    }
-
-    /// [`Self::find`] in an environment of one's own.
-    ///
-    /// # Errors
-    /// As [`Self::find`].
     pub fn find_in(
         file: Option<&Path>,
         environment: &dyn Fn(&str) -> Option<String>,
@@ -186,11 +178,9 @@ impl Credentials {
     }
 }
 
-/// The region that the AWS tools would sign for: `AWS_REGION`, else `AWS_DEFAULT_REGION`.
-pub fn region_from_environment() -> Option<String> {
-    ["AWS_REGION", "AWS_DEFAULT_REGION"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+/// The region that the AWS tools would sign for with these variables: `AWS_REGION`, else `AWS_DEFAULT_REGION`.
+pub fn region_in(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    ["AWS_REGION", "AWS_DEFAULT_REGION"].into_iter().find_map(variable)
 }
 
 #[cfg(test)]

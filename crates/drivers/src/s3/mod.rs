@@ -46,7 +46,7 @@ mod tls;
 mod tls_link;
 
 pub use config::{Endpoint, EndpointError, PayloadSigning, S3Config};
-pub use credentials::{Credentials, CredentialsError, Secret, region_from_environment};
+pub use credentials::{Credentials, CredentialsError, Secret, region_in};
 pub use driver::S3Driver;
 pub use remove::Removed;
 pub use session::S3Session;

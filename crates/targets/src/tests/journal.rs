@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use provision::{
@@ -9,7 +10,7 @@ use provision::{
 };
 use serde_json::{Value, json};
 
-use crate::{JournaledPlace, LocalPlace, NfsPlace, PlaceEntry, Removal, S3Place};
+use crate::{HeldSecrets, JournaledPlace, LocalPlace, NfsPlace, PlaceEntry, Removal, S3Place};
 
 /// The protocols alone: there is no array.
 struct Protocols(Removal);
@@ -38,7 +39,13 @@ fn clean(journal: &Journal) -> CleanupReport {
         trust: None,
         time_limit: Duration::from_secs(60),
     };
-    cleanup(journal, &options, &mut Protocols(Removal::default()), &mut |_| {}).unwrap()
+    cleanup(
+        journal,
+        &options,
+        &mut Protocols(Removal::new(Arc::new(HeldSecrets::default()), None, None)),
+        &mut |_| {},
+    )
+    .unwrap()
 }
 
 fn s3_place() -> S3Place {
