@@ -8,7 +8,7 @@ mod support;
 use std::process::Command;
 use std::time::Duration;
 
-use drivers::nfs::{JobPath, NfsConfig, NfsDriver, Seen};
+use drivers::nfs::{NamedPath, NfsConfig, NfsDriver, Seen};
 use run_support::Lab;
 use serde_json::Value;
 use support::{Ended, Stage, run, start};
@@ -64,8 +64,8 @@ fn the_job_of_the_nfs_guides_runs_over_several_connections_and_addresses() {
         mount_port: Some(mount),
         ..NfsConfig::new(stage.ip(0), "/projects", "unused")
     };
-    let path = |number| JobPath { worker: 0, path: format!("myfiles..{number}.0") };
-    let paths: Vec<JobPath> = (0..11).map(path).collect();
+    let path = |number| NamedPath { worker: 0, path: format!("myfiles..{number}.0") };
+    let paths: Vec<NamedPath> = (0..11).map(path).collect();
     let seen = NfsDriver::new(config).unwrap().look_at(&paths, Duration::from_secs(20)).unwrap();
     assert_eq!(seen[..10], [Seen::File(4 << 20); 10]);
     assert_eq!(seen[10], Seen::Missing);

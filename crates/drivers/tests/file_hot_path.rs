@@ -8,9 +8,9 @@ mod alloc;
 
 use std::time::Duration;
 
-use drivers::file::{FileConfig, FileDriver, Hint, Named, Place};
+use content::FileNames;
+use drivers::file::{FileConfig, FileDriver, Hint, NamedFiles, Place};
 use drivers::{Driver, Op, Payload, Session, Sink, WorkerContext};
-use experiment::FileNames;
 use metrics::OpKind;
 use reactor::{Choice, Reactor};
 
@@ -116,7 +116,7 @@ fn names_of_files_take_no_memory() {
         let numbered = churn(choice, Place::Directory(place.path().join("ours")));
         let names =
             FileNames { directories: vec![place.path().display().to_string()], ..FileNames::default() };
-        let named = Named {
+        let named = NamedFiles {
             directory: place.path().to_owned(),
             job: "a job".to_owned(),
             names,

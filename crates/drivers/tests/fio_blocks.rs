@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use content::{Check, CheckMethod, Content, PatternPiece};
 use drivers::{Damaged, Op, Payload};
-use experiment::{Check, CheckMethod, Content, PatternPiece};
 use metrics::OpKind;
 use proptest::prelude::*;
 
@@ -82,7 +82,7 @@ fn op(object: u64, offset: u64, len: usize, generation: u32) -> Op {
 }
 
 fn payload(check: &Check) -> Payload {
-    Payload::for_job(42, &Content::default(), Some(check))
+    Payload::of_content(42, &Content::default(), Some(check))
 }
 
 fn each_block(blocks: &Blocks) -> impl Iterator<Item = (Op, &[u8])> {

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use content::{Content, ContentKind, PatternPiece};
 use drivers::{Op, Payload};
-use experiment::{Content, ContentKind, PatternPiece};
 use metrics::OpKind;
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn op(offset: u64, len: u64) -> Op {
 
 fn block(content: &Content, offset: u64, len: usize) -> Vec<u8> {
     let mut out = vec![1; len];
-    Payload::for_job(3, content, None).fill_op(&op(offset, len as u64), 0, &mut out);
+    Payload::of_content(3, content, None).fill_op(&op(offset, len as u64), 0, &mut out);
     out
 }
 
@@ -45,7 +45,7 @@ fn usual_content_is_the_payload_itself() {
     let op = op(8192, 4096);
     Payload::new(3).fill(op.object, op.stream_offset(), &mut expected);
     assert!(block(&Content::default(), 8192, 4096) == expected);
-    assert_eq!(Payload::for_job(3, &Content::default(), None), Payload::new(3));
+    assert_eq!(Payload::of_content(3, &Content::default(), None), Payload::new(3));
 }
 
 #[test]
@@ -106,7 +106,7 @@ proptest! {
     fn any_piece_is_a_piece_of_the_block(
         content in any_content(), offset in 0u64..1 << 40, len in 1u64..9000, from: prop::sample::Index, to: prop::sample::Index
     ) {
-        let payload = Payload::for_job(3, &content, None);
+        let payload = Payload::of_content(3, &content, None);
         let whole = block(&content, offset, len as usize);
         let (from, to) = (from.index(len as usize), to.index(len as usize));
         let (from, to) = (from.min(to), from.max(to) + 1);

@@ -3,9 +3,9 @@
 
 mod s3_support;
 
+use content::{Check, CheckMethod, Content};
 use drivers::s3::S3Config;
 use drivers::{Op, Payload, Session, Sink, WorkerContext};
-use experiment::{Check, CheckMethod, Content};
 use metrics::{ErrorKind, OpKind};
 use s3_support::{backends, context, store, with_session};
 
@@ -70,7 +70,7 @@ fn what_was_never_written_reads_as_zeros() {
 #[test]
 fn sums_are_compared_when_the_whole_block_is_there() {
     let check = Check { method: CheckMethod::Sha1, interval_bytes: 4096, ..Check::default() };
-    let payload = Payload::for_job(1, &Content::default(), Some(&check));
+    let payload = Payload::of_content(1, &Content::default(), Some(&check));
     let context = WorkerContext { payload, ..context(Sink::Verify) };
     for choice in backends() {
         let (server, store) = store::start();

@@ -73,7 +73,7 @@ impl JobLoad {
 /// A file, or a device, of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobFile {
-    /// Its number ([`experiment::JobFiles::object`]).
+    /// Its number ([`experiment::FileNames::object`]).
     pub object: u64,
     /// Its size in bytes; of one that is still to be made, the size that it will have.
     pub bytes: u64,

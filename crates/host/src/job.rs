@@ -33,7 +33,7 @@ pub fn lay_out_plan(
     StagePlan {
         workers: stage.load.files.len().max(1) as u32,
         schedule: Schedule::of_job(&stage.load.job),
-        payload: Payload::for_job(job.seed, &job.content, None),
+        payload: Payload::of_content(job.seed, &job.content, None),
         sink: if reading { Sink::Discard } else { Sink::Buffer },
         ..load::mass(cell, Workload::Job(stage.load.clone()), reactor, seed)
     }

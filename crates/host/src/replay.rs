@@ -88,7 +88,7 @@ pub fn operations(cell: &Cell, job: &Job) -> Result<Vec<Arc<[ReplayOp]>>, String
         // As in fio each clone replays the file that is its own, or the only one.
         let log = &recordings[number as usize % recordings.len()];
         let place = |name: &String| job.files.names.listed.iter().position(|known| known == name);
-        let object = |name: &String| job.files.object(number, place(name).unwrap_or(0) as u32);
+        let object = |name: &String| job.files.names.object(number, place(name).unwrap_or(0) as u32);
         let objects: Vec<u64> = log.files.iter().map(object).collect();
         engine::replay_ops(log, &objects)
     };

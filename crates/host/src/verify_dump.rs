@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use drivers::{Damaged, Payload};
-use experiment::{Job, JobFiles};
+use experiment::{FileNames, Job};
 
 /// The payload of a job; when the job asks for that, it keeps what differs in files of a directory.
 pub fn payload(job: &Job, directory: &Path) -> Payload {
-    let payload = Payload::for_job(job.seed, &job.content, job.check.as_ref());
+    let payload = Payload::of_content(job.seed, &job.content, job.check.as_ref());
     if !job.check.as_ref().is_some_and(|check| check.dump) {
         return payload;
     }
@@ -16,7 +16,7 @@ pub fn payload(job: &Job, directory: &Path) -> Payload {
     let directory = directory.to_owned();
     // One for each job that asks for it, for as long as the process lives: payloads are copied freely.
     payload.keeping(Box::leak(Box::new(move |damaged: Damaged| {
-        let (number, file) = JobFiles::file_of(damaged.object);
+        let (number, file) = FileNames::file_of(damaged.object);
         write(&directory, &names.path(&name, number, file), &damaged);
     })))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use drivers::DriverError;
-use drivers::file::{FileConfig, FileDriver, FileKind, Fill, Hint, Looked, Named, Place as Where};
+use drivers::file::{FileConfig, FileDriver, FileKind, Fill, Hint, Looked, NamedFiles, Place as Where};
 use engine::{JobFile, JobLoad};
 use experiment::{
     Advice, Allocate, BlockSizes, Cell, Commits, Directions, FileService, Found, Job, JobFiles, SizeChoice,
@@ -45,7 +45,7 @@ pub(super) fn place(request: &OpenRequest<'_>, directory: PathBuf, job: &Job) ->
         (Advice::Sequential, _) | (Advice::ByPattern, false) => Hint::Sequential,
         (Advice::Random, _) | (Advice::ByPattern, true) => Hint::Random,
     };
-    Ok(Where::Named(Named {
+    Ok(Where::Named(NamedFiles {
         directory,
         job: job.name.clone(),
         names: job.files.names.clone(),
@@ -101,7 +101,7 @@ impl FileTarget {
         directories_are_there(named)?;
         let mut known: BTreeMap<u64, Known> = BTreeMap::new();
         let mut files = parts(job, cell.workload.jobs, |number, file| {
-            let object = job.files.object(number, file);
+            let object = job.files.names.object(number, file);
             if let Entry::Vacant(place) = known.entry(object) {
                 let looked = self.driver.look(object)?;
                 place.insert(Known { looked, bytes: looked.bytes });
@@ -121,7 +121,7 @@ impl FileTarget {
             file.bytes = file.bytes.max(known[&file.object].bytes);
         }
         if job.replay.is_none() && files.iter().flatten().all(|file| file.length == 0) {
-            let first = self.driver.path_of(job.files.object(job.first_number, 0));
+            let first = self.driver.path_of(job.files.names.object(job.first_number, 0));
             return Err(TargetError::Input(format!(
                 "job {}: {} is missing or empty, and nothing says how large it should be: give the job a size",
                 job.name,
@@ -280,7 +280,7 @@ impl FileTarget {
     fn for_passing(&self, filling: bool) -> Option<FileTarget> {
         let config = self.driver.config();
         let Where::Named(named) = &config.place else { return None };
-        let named = Named { write: filling, create: false, hint: Hint::Sequential, ..named.clone() };
+        let named = NamedFiles { write: filling, create: false, hint: Hint::Sequential, ..named.clone() };
         let config = FileConfig {
             place: Where::Named(named),
             direct: false,
@@ -376,7 +376,7 @@ pub(super) fn pass(job: &Job, direction: OpKind, lists: Vec<Vec<JobFile>>) -> Jo
 const OPEN_WHILE_PASSING: u32 = 16;
 
 /// The directories that the job names must be there, as those of fio must.
-fn directories_are_there(named: &Named) -> Result<(), TargetError> {
+fn directories_are_there(named: &NamedFiles) -> Result<(), TargetError> {
     let missing = named.names.directories.iter().find(|name| !named.directory.join(name).is_dir());
     missing.map_or(Ok(()), |name| {
         Err(TargetError::Input(format!(

@@ -44,7 +44,7 @@ pub(super) fn parts(
             let path = job.files.names.path(&job.name, number, file);
             TargetError::Input(format!("job {}: file {path}: {problem}", job.name))
         })?;
-        let object = job.files.object(number, file);
+        let object = job.files.names.object(number, file);
         Ok(JobFile { object, bytes: part.bytes, start: part.start, length: part.length })
     };
     numbers.map(|number| (0..job.files.per_worker()).map(|file| file_of(number, file)).collect()).collect()

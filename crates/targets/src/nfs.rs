@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drivers::nfs::{Named, NfsAddress, NfsConfig, NfsDriver};
+use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Flag, Text};
 use experiment::{Cell, Job, Kind, OptionHelp, TargetUrl, Transport, UrlForm};
@@ -139,7 +139,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         write_size: given.number("write_size"),
         more,
         named: job.map(|job| {
-            Arc::new(Named {
+            Arc::new(ExportFiles {
                 job: job.name.clone(),
                 names: job.files.names.clone(),
                 first_number: job.first_number,

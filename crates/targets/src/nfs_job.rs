@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drivers::nfs::{JobPath, Seen};
+use drivers::nfs::{NamedPath, Seen};
 use engine::JobFile;
 use experiment::{Found, Job, Workload};
 use metrics::OpKind;
@@ -27,22 +27,22 @@ impl NfsTarget {
             )));
         }
         let numbers = job.first_number..job.first_number + workload.jobs;
-        let mut order: Vec<(u64, JobPath)> = Vec::new();
+        let mut order: Vec<(u64, NamedPath)> = Vec::new();
         for (worker, number) in numbers.enumerate() {
             for file in 0..job.files.per_worker() {
-                let object = job.files.object(number, file);
-                order.push((object, JobPath { worker: worker as u32, path: self.path_of(job, object) }));
+                let object = job.files.names.object(number, file);
+                order.push((object, NamedPath { worker: worker as u32, path: self.path_of(job, object) }));
             }
         }
         // With several addresses, a file that workers share is looked at from each: the addresses may be of servers
         // that share nothing.
         let addresses = 1 + self.driver.config().more.len() as u32;
-        let key = |(object, file): &(u64, JobPath)| (*object, file.worker % addresses);
-        let mut distinct: BTreeMap<(u64, u32), &JobPath> = BTreeMap::new();
+        let key = |(object, file): &(u64, NamedPath)| (*object, file.worker % addresses);
+        let mut distinct: BTreeMap<(u64, u32), &NamedPath> = BTreeMap::new();
         for entry in &order {
             distinct.entry(key(entry)).or_insert(&entry.1);
         }
-        let paths: Vec<JobPath> = distinct.values().map(|path| (*path).clone()).collect();
+        let paths: Vec<NamedPath> = distinct.values().map(|path| (*path).clone()).collect();
         let seen = self.driver.look_at(&paths, PATIENCE)?;
         let known: BTreeMap<(u64, u32), Seen> = distinct.keys().copied().zip(seen).collect();
         let sizes = |at: &(u64, u32)| match known.get(at) {
@@ -50,10 +50,10 @@ impl NfsTarget {
             _ => 0,
         };
         let files = parts(job, workload.jobs, |number, file| {
-            let at = (job.files.object(number, file), (number - job.first_number) % addresses);
+            let at = (job.files.names.object(number, file), (number - job.first_number) % addresses);
             Ok(Found { bytes: sizes(&at), fixed: false })
         })?;
-        let missing: Vec<JobPath> = distinct
+        let missing: Vec<NamedPath> = distinct
             .iter()
             .filter(|(at, _)| known.get(at) == Some(&Seen::Missing))
             .map(|(_, path)| (*path).clone())
@@ -95,12 +95,12 @@ impl NfsTarget {
         if !(job.files.layout.unlink || job.files.layout.unlink_each_loop) {
             return Ok(());
         }
-        let of_worker = |(worker, files): (usize, &Vec<JobFile>)| -> Vec<JobPath> {
+        let of_worker = |(worker, files): (usize, &Vec<JobFile>)| -> Vec<NamedPath> {
             let path =
-                |file: &JobFile| JobPath { worker: worker as u32, path: self.path_of(job, file.object) };
+                |file: &JobFile| NamedPath { worker: worker as u32, path: self.path_of(job, file.object) };
             files.iter().map(path).collect()
         };
-        let paths: Vec<JobPath> = laid_out.files.iter().enumerate().flat_map(of_worker).collect();
+        let paths: Vec<NamedPath> = laid_out.files.iter().enumerate().flat_map(of_worker).collect();
         Ok(self.driver.remove_files(&paths, PATIENCE)?)
     }
 

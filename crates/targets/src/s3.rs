@@ -232,7 +232,7 @@ fn names(job: &Job, workers: u32) -> BTreeMap<u64, String> {
     let files = numbers.flat_map(|number| (0..job.files.per_worker()).map(move |file| (number, file)));
     let named = files.map(|(number, file)| {
         let path = job.files.names.path(&job.name, number, file);
-        (job.files.object(number, file), path.trim_start_matches('/').to_owned())
+        (job.files.names.object(number, file), path.trim_start_matches('/').to_owned())
     });
     named.collect()
 }

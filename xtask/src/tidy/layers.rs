@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::Finding;
 
 /// From the top of the house to its ground floor. `bench` and `xtask` stand beside it.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "units",
     "metrics",
+    "content",
     "experiment",
     "stats",
     "reactor",

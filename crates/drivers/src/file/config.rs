@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use metrics::ErrorKind;
 use reactor::Durable;
 
-use super::Named;
+use super::NamedFiles;
 use crate::DriverError;
 
 /// Where the bytes lie.
@@ -18,7 +18,7 @@ pub enum Place {
     /// whatever object an operation names.
     Device(PathBuf),
     /// Files and devices that the user named, each by a path of its own.
-    Named(Named),
+    Named(NamedFiles),
 }
 
 impl Place {

@@ -14,7 +14,7 @@ use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, open,
 use super::align::Alignment;
 use super::errors::{kind_of, words};
 use super::names::{MARK, object_of};
-use super::{FileDriver, Named, Place, devices, facts, guard};
+use super::{FileDriver, NamedFiles, Place, devices, facts, guard};
 use crate::{Announce, DriverError};
 
 /// What the mark says, for whoever finds it.
@@ -193,7 +193,7 @@ impl FileDriver {
         }
         let found = match &self.config().place {
             Place::Device(path) => Alignment::of(devices::open(path, true, false)?),
-            Place::Directory(path) | Place::Named(Named { directory: path, .. }) => {
+            Place::Directory(path) | Place::Named(NamedFiles { directory: path, .. }) => {
                 // Before it is made, its parent knows.
                 let there = if path.exists() { path.as_path() } else { path.parent().unwrap_or(path) };
                 let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;

@@ -39,7 +39,7 @@ pub use self::align::Alignment;
 pub use self::config::{Fallocate, FileConfig, OPEN_FILES, Place};
 pub use self::lay_out::{FileKind, Fill, Looked};
 pub use self::manage::drop_caches;
-pub use self::named::{Hint, Named};
+pub use self::named::{Hint, NamedFiles};
 pub use self::session::FileSession;
 use crate::{Driver, DriverError, WorkerContext};
 

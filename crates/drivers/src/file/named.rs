@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use experiment::{FileNames, JobFiles};
+use content::FileNames;
 use metrics::ErrorKind;
 use reactor::{Buffer, File, Reactor};
 use rustix::fs::{Advice, FileType, fadvise, fstat};
@@ -18,16 +18,16 @@ use crate::DriverError;
 /// The longest path, in bytes: the buffer that it travels in has other uses behind.
 const LONGEST: usize = 2047;
 
-/// The files of a job.
+/// Files and devices that the user named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedFiles {
     /// Names that do not begin with `/` begin here.
     pub directory: PathBuf,
-    /// The job's name, for names by a format.
+    /// What `$jobname` stands for in their names.
     pub job: String,
-    /// How files are named. The file of object `n` is the one that [`JobFiles::file_of`] says.
+    /// How files are named. The file of object `n` is the one that [`FileNames::file_of`] says.
     pub names: FileNames,
-    /// The job writes, or trims: files are opened for that from the beginning.
+    /// The load writes, or trims: files are opened for that from the beginning.
     pub write: bool,
     /// Those are made when they are missing.
     pub create: bool,
@@ -47,16 +47,16 @@ pub enum Hint {
     Random,
 }
 
-impl Named {
+impl NamedFiles {
     /// The path of an object's file, below the directory unless it is absolute.
     pub fn path_of(&self, object: u64) -> PathBuf {
-        let (number, file) = JobFiles::file_of(object);
+        let (number, file) = FileNames::file_of(object);
         self.directory.join(self.names.path(&self.job, number, file))
     }
 
     /// Writes the path into a buffer, with a zero byte behind it.
     pub(super) fn write_path(&self, object: u64, buffer: &mut Buffer) -> Result<(), Fault> {
-        let (number, file) = JobFiles::file_of(object);
+        let (number, file) = FileNames::file_of(object);
         let mut text = Text { room: &mut buffer[..LONGEST], len: 0 };
         let written = self.names.write_path(&self.job, number, file, &mut text);
         let len = text.len;
@@ -104,7 +104,11 @@ impl fmt::Write for Text<'_> {
 }
 
 /// The directory that relative names begin in; the files are opened by the operations that need them.
-pub(super) fn open(reactor: &Reactor, config: &FileConfig, named: &Named) -> Result<Opened, DriverError> {
+pub(super) fn open(
+    reactor: &Reactor,
+    config: &FileConfig,
+    named: &NamedFiles,
+) -> Result<Opened, DriverError> {
     let path = &named.directory;
     let directory = reactor
         .directory(path)

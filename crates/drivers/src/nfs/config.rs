@@ -6,7 +6,7 @@ use std::sync::Arc;
 use metrics::ErrorKind;
 use reactor::SocketOptions;
 
-use super::named::Named;
+use super::named::ExportFiles;
 use crate::DriverError;
 use crate::paths::{DataAddress, Paths};
 
@@ -58,8 +58,8 @@ pub struct NfsConfig {
     pub addresses: Vec<DataAddress>,
     /// Where connections leave this machine.
     pub paths: Paths,
-    /// The files are those of a job, below the export's root, and `directory` is not used.
-    pub named: Option<Arc<Named>>,
+    /// The files are named ones, below the export's root, and `directory` is not used.
+    pub named: Option<Arc<ExportFiles>>,
 }
 
 impl NfsConfig {

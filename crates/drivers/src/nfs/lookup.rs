@@ -1,4 +1,4 @@
-//! From an operation's object to the handle of its file: names in our directory, or a job's paths.
+//! From an operation's object to the handle of its file: names in our directory, or the paths of named files.
 
 use wire::nfs3::{DirArgs, FileHandle, Name, Status};
 
@@ -51,7 +51,7 @@ impl<'a> Operation<'a> {
         Ok(handle)
     }
 
-    /// A job's file that is written and is not there, as between loops that each begin with none.
+    /// A named file that is written and is not there, as between loops that each begin with none.
     #[cold]
     pub(super) async fn make(&mut self) -> Result<Opened, Fault> {
         match self.create().await {

@@ -24,13 +24,13 @@ mod handles;
 mod incoming;
 #[cfg(test)]
 mod incoming_tests;
-mod job_files;
 mod lane;
 mod later;
 mod lookup;
 mod manage;
 mod mounting;
 mod named;
+mod named_files;
 mod operation;
 mod receive;
 mod session;
@@ -40,9 +40,9 @@ mod transfer;
 mod transmit;
 
 pub use config::{NfsAddress, NfsConfig};
-pub use job_files::{JobPath, Seen};
 pub use manage::Limits;
-pub use named::Named;
+pub use named::ExportFiles;
+pub use named_files::{NamedPath, Seen};
 pub use session::NfsSession;
 
 use reactor::Reactor;

@@ -1,20 +1,20 @@
-//! Files that a job names, below the export's root, instead of numbered ones in a directory of ours.
+//! Files that the user names, below the export's root, instead of numbered ones in a directory of ours.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use experiment::{FileNames, JobFiles};
+use content::FileNames;
 use wire::nfs3::FileHandle;
 
 use super::lane::{LanePath, name_of};
 
-/// How the files of a job are named.
+/// How files are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// The job's name.
+pub struct ExportFiles {
+    /// What `$jobname` stands for in their names.
     pub job: String,
-    /// Its names.
+    /// Their names.
     pub names: FileNames,
     /// Number of the first worker.
     pub first_number: u32,
@@ -22,7 +22,7 @@ pub struct Named {
     pub files: u32,
 }
 
-impl Named {
+impl ExportFiles {
     /// The path of the file that operations name by this number, from the export's root on, without a `/` before it.
     pub fn path(&self, object: u64) -> String {
         let mut path = String::new();
@@ -32,7 +32,7 @@ impl Named {
 
     /// Puts the same path in the place of what `path` holds; nothing is allocated once that is long enough.
     pub(super) fn write_path(&self, object: u64, path: &mut String) {
-        let (number, file) = JobFiles::file_of(object);
+        let (number, file) = FileNames::file_of(object);
         path.clear();
         let mut parts = Parts { path, part: 0 };
         // A string has room for everything.
@@ -84,7 +84,7 @@ impl fmt::Write for Parts<'_> {
 pub(super) enum FileName<'a> {
     /// Of an object in our directory.
     Numbered([u8; 16]),
-    /// Of a job's file: its path, and where in that the name begins.
+    /// Of a named file: its path, and where in that the name begins.
     Named(LanePath<'a>, usize),
 }
 
@@ -133,7 +133,7 @@ mod tests {
     fn paths_begin_at_the_root() {
         let names =
             FileNames { directories: vec!["/a/".to_owned(), "./b//c".to_owned()], ..FileNames::default() };
-        let named = Named { job: "w".to_owned(), names, first_number: 0, files: 1 };
+        let named = ExportFiles { job: "w".to_owned(), names, first_number: 0, files: 1 };
         assert_eq!(named.path(0), "a/w.0.0");
         assert_eq!(named.path((1 << 32) | 5), "b/c/w.1.5");
         for (format, expected) in [
@@ -146,7 +146,7 @@ mod tests {
             ("$clientuid./x", "x"),
         ] {
             let names = FileNames { format: format.to_owned(), ..FileNames::default() };
-            let named = Named { job: "w".to_owned(), names, first_number: 0, files: 1 };
+            let named = ExportFiles { job: "w".to_owned(), names, first_number: 0, files: 1 };
             assert_eq!(named.path(0), expected, "{format}");
         }
         assert_eq!(split("b/c/w.1.5"), ("b/c", "w.1.5"));

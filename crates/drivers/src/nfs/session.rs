@@ -17,7 +17,7 @@ use super::connection::{Connection, Served, Settings, Way};
 use super::dial;
 use super::handles::Handles;
 use super::lane::LaneListing;
-use super::named::{Directories, Named};
+use super::named::{Directories, ExportFiles};
 use super::operation::Operation;
 use crate::deadlines::{Deadlines, Watching};
 use crate::{Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext};
@@ -34,10 +34,10 @@ pub struct NfsSession {
     pub(super) lanes: Vec<Lane>,
     /// Handles of the files that any lane met.
     pub(super) handles: RefCell<Handles>,
-    /// Our directory; with files of a job, the export's root.
+    /// Our directory; with named files, the export's root.
     pub(super) directory: FileHandle,
-    pub(super) named: Option<Arc<Named>>,
-    /// Directories in which a job's files lie.
+    pub(super) named: Option<Arc<ExportFiles>>,
+    /// Directories in which named files lie.
     pub(super) directories: Directories,
     pub(super) read_size: u32,
     pub(super) write_size: u32,
@@ -53,7 +53,7 @@ pub struct NfsSession {
 #[derive(Default)]
 pub(super) struct Lane {
     pub(super) listing: Cell<LaneListing>,
-    /// The path of a job's file.
+    /// The path of a named file.
     pub(super) path: Cell<String>,
     /// A block that comes by several READs and is judged as a whole.
     pub(super) block: RefCell<Vec<u8>>,

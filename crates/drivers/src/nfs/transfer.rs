@@ -15,7 +15,7 @@ const SPLIT_DEPTH: usize = 16;
 
 /// READ or WRITE: what moves a piece.
 pub(super) trait Mover: Call {
-    /// A file that is not there is made, where files are those of a job.
+    /// A file that is not there is made, where files are named ones.
     const MAKES_FILES: bool;
 
     /// The call that moves a piece of a file.

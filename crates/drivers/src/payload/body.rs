@@ -1,7 +1,7 @@
-//! What blocks of a job hold, but for their headers: fresh bytes, zeros or a pattern, or fresh bytes with a part of each
+//! What blocks hold, but for their headers: fresh bytes, zeros or a pattern, or fresh bytes with a part of each
 //! chunk that compresses to nothing.
 
-use experiment::{Content, ContentKind};
+use content::{Content, ContentKind};
 
 use super::Payload;
 use super::pattern::Pattern;
@@ -42,7 +42,7 @@ struct Stretch {
 }
 
 impl Body {
-    /// What a job's content says.
+    /// What a content says.
     pub(super) fn new(content: &Content) -> Self {
         let base = match &content.kind {
             ContentKind::Fresh => Base::Fresh,

@@ -1,6 +1,7 @@
-//! fio's header: its fields, and where they stand.
+//! The header of a block: its fields, and where they stand.
 //!
-//! Each `verify_interval` bytes begin with a header, all of whose numbers are little endian:
+//! The format is that of fio 3.33, so that each finds what the other wrote; this module, the sums and the tests of `tests/fio_blocks.rs`
+//! hold to it bit for bit. A block, or each interval of it, begins with a header, all of whose numbers are little endian:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -15,7 +16,7 @@
 //! | 36–39 | CRC-32C of bytes 0 to 35, not inverted |
 //! | 40– | the sum over the rest of the interval ([`super::sums`]) |
 
-use experiment::CheckMethod;
+use content::CheckMethod;
 
 use super::sums;
 
@@ -115,7 +116,7 @@ pub(super) fn differ(bytes: usize) -> String {
     if bytes == 1 { "1 byte differs".to_owned() } else { format!("{bytes} bytes differ") }
 }
 
-/// A method, as fio names it.
+/// A method in words.
 pub(super) fn name_of(method: CheckMethod) -> &'static str {
     match method {
         CheckMethod::Fresh => "content",

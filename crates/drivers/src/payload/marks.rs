@@ -1,8 +1,8 @@
-//! fio's headers in blocks: written, and compared, bit for bit as fio 3.33 does.
+//! Headers in blocks ([`super::header`]): written, and compared.
 //!
-//! With `verify_offset` the header changes places with the bytes there; the sum goes over the block as it was before.
+//! With an offset the header changes places with the bytes there; the sum goes over the block as it was before.
 
-use experiment::{Check, CheckMethod};
+use content::{Check, CheckMethod};
 
 use super::body::Body;
 use super::header::{Header, differ, hex, name_of, number_of};
@@ -36,7 +36,7 @@ struct Interval {
 impl Marks {
     /// The marks of a check; `None` when its method has none.
     ///
-    /// A place that lies inside the header itself is taken as 0: fio destroys its own headers there, and plans refuse it.
+    /// A place that lies inside the header itself is taken as 0: the header would be destroyed there, and plans refuse it.
     pub(super) fn new(check: &Check) -> Option<Self> {
         let header = check.method.header_bytes();
         let place = usize::try_from(check.header_offset).ok().filter(|place| *place >= header).unwrap_or(0);
@@ -159,7 +159,7 @@ impl Marks {
         }
     }
 
-    /// What stands for fio's random seed in our headers: of this run's seed, the file and the offset, and whether the bytes
+    /// The seed in our headers: of this run's seed, the file and the offset, and whether the bytes
     /// around are fresh.
     fn seed_of(&self, payload: &Payload, body: &Body, object: u64, offset: u64) -> u64 {
         let mut state = payload.seed() ^ object.rotate_left(17) ^ u64::from(body.is_fresh());
@@ -199,7 +199,7 @@ impl Marks {
             );
             return Err(lies(text + &self.difference(payload, body, op, interval, &header, data)));
         }
-        // Sums of a few bits, and fio's sha512, leave damage unseen. What we wrote ourselves is compared byte by byte.
+        // Sums of a few bits, and that of sha512, leave damage unseen. What we wrote ourselves is compared byte by byte.
         let own = body.is_fresh() && header.seed == self.seed_of(payload, body, op.object, offset);
         if own || self.method == CheckMethod::PatternHeader {
             let op = Op { generation: u32::from(header.number), ..*op };
@@ -220,7 +220,7 @@ impl Marks {
         let offset = op.offset + interval.start;
         let ours = self.seed_of(payload, body, op.object, offset);
         let (method, len) = (number_of(self.method), interval.len as u32);
-        // fio has a second number for the same sum.
+        // There is a second number for the same sum.
         let same_method = header.method == method || (method == 5 && header.method == 6);
         if header.offset != offset {
             return Err(format!("its header is of byte {}: a misplaced block", header.offset));

@@ -34,10 +34,10 @@ mod damaged;
 mod diagnosis;
 mod header;
 mod invert;
-mod job;
 mod marks;
 mod pattern;
 mod portable;
+mod recipe;
 mod shape;
 #[cfg(test)]
 mod shape_tests;
@@ -51,7 +51,7 @@ use std::sync::OnceLock;
 
 pub use damaged::Damaged;
 pub use diagnosis::{Damage, Diagnosis};
-use job::Recipe;
+use recipe::Recipe;
 use shape::Shape;
 
 /// Bytes that one counter value makes.
@@ -70,7 +70,7 @@ pub struct Payload {
     seed: u64,
     keys: Keys,
     shape: Shape,
-    /// What a job's blocks hold, if that is something else.
+    /// What blocks hold, if that is something else.
     recipe: Option<&'static Recipe>,
 }
 

@@ -1,8 +1,8 @@
 //! Patterns: a few bytes over and over, from each block's beginning on.
 
-use experiment::PatternPiece;
+use content::PatternPiece;
 
-/// The longest pattern in bytes, as fio takes it; what is longer is cut.
+/// The longest pattern in bytes; what is longer is cut.
 pub(super) const LONGEST: usize = 512;
 /// Bytes that an offset takes in a pattern.
 const OFFSET_BYTES: usize = 8;

@@ -1,6 +1,5 @@
-//! The sums in fio's headers, as fio 3.33 computes them, which is not always what their names say.
-//!
-//! Found by taking blocks apart that it wrote (`tests/data/fio`):
+//! The sums in block headers, which are not always what their names say: the format ([`super::header`]) has them so, as blocks show that
+//! were taken apart (`tests/data/fio`):
 //!
 //! | method | what stands in the header |
 //! |---|---|
@@ -15,8 +14,8 @@
 //! | crc7 | CRC-7/MMC |
 //! | xxhash | XXH32, seed 1 |
 
+use content::CheckMethod;
 use crc_fast::CrcAlgorithm;
-use experiment::CheckMethod;
 use md5::Digest;
 use sha2::block_api::compress256;
 

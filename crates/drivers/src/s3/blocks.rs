@@ -1,4 +1,4 @@
-//! Operations where each block of a file is an object of its own, as with fio's http engine.
+//! Operations where each block of a file is an object of its own.
 
 use metrics::{ErrorKind, OpKind};
 

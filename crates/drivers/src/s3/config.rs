@@ -190,7 +190,7 @@ pub struct S3Config {
     pub control_timeout: Duration,
     /// Seed of the jitter between retries.
     pub retry_seed: u64,
-    /// Each block is an object of its own, as with fio's http engine: a write of a file makes the object
+    /// Each block is an object of its own: a write of a file makes the object
     /// `NAME_OFFSET_LENGTH`, a read gets it, a trim deletes it. The names of the files, below the bucket, by their numbers.
     pub blocks: Option<BTreeMap<u64, String>>,
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use drivers::file::{Hint, Named, Place};
-use experiment::FileNames;
+use content::FileNames;
+use drivers::file::{Hint, NamedFiles, Place};
 use metrics::ErrorKind;
 
 use crate::support::{driver, image, place};
@@ -88,7 +88,7 @@ fn the_disk_under_the_root_is_refused() {
 fn a_mounted_disk_that_a_job_names_takes_two_leaves() {
     let Some(device) = root_disk() else { return };
     let names = FileNames { listed: vec![device.to_str().unwrap().to_owned()], ..FileNames::default() };
-    let named = Named {
+    let named = NamedFiles {
         directory: place().path().to_owned(),
         job: "a".into(),
         names,

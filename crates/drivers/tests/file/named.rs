@@ -3,16 +3,16 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use drivers::file::{FileDriver, FileKind, Fill, Hint, Named, Place};
+use content::FileNames;
+use drivers::file::{FileDriver, FileKind, Fill, Hint, NamedFiles, Place};
 use drivers::{CommitKind, Op, Sink};
-use experiment::{FileNames, JobFiles};
 use metrics::{ErrorKind, OpKind};
 use reactor::{Choice, Durable, Reactor};
 
 use super::support::{backends, connect, driver, op, perform, place};
 
-fn named(place: &Path, names: FileNames) -> Named {
-    Named {
+fn named(place: &Path, names: FileNames) -> NamedFiles {
+    NamedFiles {
         directory: place.to_owned(),
         job: "a job".into(),
         names,
@@ -43,9 +43,9 @@ fn on_all(names: &FileNames, test: impl Fn(&Reactor, &FileDriver, &Path)) {
 fn an_object_is_the_file_that_the_format_names() {
     on_all(&FileNames::default(), |reactor, driver, place| {
         let session = connect(reactor, driver, Sink::Verify).unwrap();
-        let files = JobFiles::default();
+        let names = FileNames::default();
         for (number, file) in [(0, 0), (0, 1), (3, 1)] {
-            let object = files.object(number, file);
+            let object = names.object(number, file);
             perform(reactor, &session, &op(OpKind::Write, object, 0, 8192)).unwrap();
             perform(reactor, &session, &op(OpKind::Read, object, 4096, 4096)).unwrap();
             let path = place.join(format!("a job.{number}.{file}"));
@@ -78,7 +78,7 @@ fn odd_names_and_absolute_paths_are_taken_as_they_are() {
 fn a_missing_file_is_named_in_the_error_and_not_made_by_reading() {
     let place = place();
     let names = listed(&["there/is/none", &"n".repeat(3000)]);
-    let driver = driver(Place::Named(Named { write: false, ..named(place.path(), names) }), |_| {});
+    let driver = driver(Place::Named(NamedFiles { write: false, ..named(place.path(), names) }), |_| {});
     let reactor = Reactor::open(Choice::Auto).unwrap();
     let session = connect(&reactor, &driver, Sink::Buffer).unwrap();
     let error = perform(&reactor, &session, &op(OpKind::Read, 0, 0, 4096)).unwrap_err();

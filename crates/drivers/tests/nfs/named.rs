@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drivers::nfs::{JobPath, Named, NfsAddress, NfsConfig, NfsDriver, NfsSession, Seen};
+use content::FileNames;
+use drivers::nfs::{ExportFiles, NamedPath, NfsAddress, NfsConfig, NfsDriver, NfsSession, Seen};
 use drivers::{Done, Driver, OpError, Session, WorkerContext};
-use experiment::FileNames;
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
 use wire::nfs3::Procedure;
@@ -23,12 +23,12 @@ fn named(server: &Server, directory: &str) -> NfsConfig {
         format: "myfiles.$clientuid.$jobnum.$filenum".to_owned(),
         ..FileNames::default()
     };
-    let named = Named { job: "w".to_owned(), names, first_number: 0, files: 2 };
+    let named = ExportFiles { job: "w".to_owned(), names, first_number: 0, files: 2 };
     NfsConfig { named: Some(Arc::new(named)), directory: String::new(), ..config(server) }
 }
 
-fn path(worker: u32, path: &str) -> JobPath {
-    JobPath { worker, path: path.to_owned() }
+fn path(worker: u32, path: &str) -> NamedPath {
+    NamedPath { worker, path: path.to_owned() }
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
+use content::{Check, CheckMethod, Content};
 use drivers::nfs::{NfsConfig, NfsDriver};
 use drivers::{Driver, Op, Payload, Session, Sink, WorkerContext};
-use experiment::{Check, CheckMethod, Content};
 use metrics::{ErrorKind, OpKind};
 use reactor::{Choice, Reactor};
 use wire::nfs3::{Procedure, Stability};
@@ -77,7 +77,7 @@ fn blocks_with_sums_are_put_together() {
             });
             server.add(1, DIRECTORY, true, &[]);
             let check = Check { method, ..Check::default() };
-            let payload = Payload::for_job(7, &Content::default(), Some(&check));
+            let payload = Payload::of_content(7, &Content::default(), Some(&check));
             let driver = NfsDriver::new(config(&server)).unwrap();
             let context = WorkerContext { payload, ..context(1) };
             let session = reactor.block_on(driver.connect(&reactor, &context)).unwrap();

@@ -1,8 +1,8 @@
 //! Blocks with sums: judged as a whole, also when they come and go in several calls.
 
+use content::{Check, CheckMethod, Content};
 use drivers::nfs::NfsConfig;
 use drivers::{Op, Payload, WorkerContext};
-use experiment::{Check, CheckMethod, Content};
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
 use wire::nfs3::Procedure;
@@ -19,7 +19,7 @@ fn blocks_of_several_calls_are_compared_as_a_whole() {
         let server = Server::start(obedient);
         add_file(&server, 3, 3 * BLOCK as usize);
         let check = Check { method: CheckMethod::Md5, ..Check::default() };
-        let payload = Payload::for_job(5, &Content::default(), Some(&check));
+        let payload = Payload::of_content(5, &Content::default(), Some(&check));
         let context = WorkerContext { payload, ..context(2) };
         let reactor = Reactor::open(choice).unwrap();
         for size in [16 << 10, 1 << 20] {

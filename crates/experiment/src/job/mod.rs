@@ -7,7 +7,6 @@
 //!
 //! Everything is a value with a default; only what differs is written in files and results.
 
-mod content;
 mod ending;
 mod files;
 mod iolog;
@@ -22,7 +21,8 @@ mod summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use content::*;
+pub(crate) use content::is_default;
+pub use content::{Check, CheckMethod, Content, ContentKind, FileNames, PatternPiece, USUAL_FORMAT};
 pub use ending::*;
 pub use files::*;
 pub use iolog::*;
@@ -162,9 +162,4 @@ pub struct Placement {
     /// I/O priority class and level (ioprio_set(2)).
     #[serde(skip_serializing_if = "is_default")]
     pub io_priority: Option<(u8, u8)>,
-}
-
-/// What is not written, because everybody has it.
-pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }

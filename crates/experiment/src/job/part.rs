@@ -1,6 +1,6 @@
 //! Which part of a file a worker uses, and how large the file must be for it.
 
-use super::{Amount, FileNames, Job, SizeChoice};
+use super::{Amount, Job, SizeChoice};
 
 /// A file as it was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Job {
             return least;
         }
         let block = self.smallest_block();
-        let whose = u64::from(self.files.names.worker_of(number)) << 32 | u64::from(file);
+        let whose = self.files.names.object(number, file);
         let drawn = least
             + ((u128::from(mixed(self.seed ^ mixed(whose))) * u128::from(most - least + 1)) >> 64) as u64;
         (drawn - drawn % block).max(least)
@@ -125,22 +125,6 @@ fn mixed(number: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ (x >> 31)
-}
-
-impl FileNames {
-    /// The number of the first worker that has the same files as the one with this number: workers whose files have the
-    /// same paths share them.
-    pub fn worker_of(&self, number: u32) -> u32 {
-        let listed = !self.listed.is_empty();
-        let own = !listed && (self.format.is_empty() || self.format.contains("$jobnum"));
-        let absolute = listed && self.listed.iter().all(|name| name.starts_with('/'));
-        match self.directories.len() as u32 {
-            _ if own => number,
-            0 | 1 => 0,
-            _ if absolute => 0,
-            several => number % several,
-        }
-    }
 }
 
 #[cfg(test)]

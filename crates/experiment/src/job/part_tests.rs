@@ -117,29 +117,3 @@ fn sizes_from_a_range_are_whole_blocks_within_it() {
     assert_eq!(range.part(0, 7, found(50_000)), part(0, 50_000, 50_000), "what fits is used as it is");
     assert_eq!(range.part(0, 7, found(90_000)), part(0, sizes[7], 90_000));
 }
-
-#[test]
-fn workers_share_files_whose_paths_are_the_same() {
-    let names = |directories: &[&str], listed: &[&str], format: &str| FileNames {
-        directories: directories.iter().map(|name| (*name).to_owned()).collect(),
-        listed: listed.iter().map(|name| (*name).to_owned()).collect(),
-        format: format.to_owned(),
-    };
-    for names in [
-        names(&[], &[], ""),
-        names(&["d", "e"], &[], ""),
-        names(&[], &["x"], ""),
-        names(&["d", "e"], &["x"], ""),
-        names(&["d", "e"], &["/x"], ""),
-        names(&[], &[], "$jobname.$filenum"),
-        names(&["d", "e", "f"], &[], "$filenum"),
-        names(&[], &[], "$jobnum/$filenum"),
-    ] {
-        for number in 0..8 {
-            for other in 0..8 {
-                let same = names.path("a", number, 0) == names.path("a", other, 0);
-                assert_eq!(same, names.worker_of(number) == names.worker_of(other), "{names:?}");
-            }
-        }
-    }
-}

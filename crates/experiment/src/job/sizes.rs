@@ -16,7 +16,7 @@ impl Job {
             return files.bytes;
         }
         // A bijection that mixes well (the finalizer of SplitMix64); the size is a multiple of the smallest block.
-        let mut draw = (self.seed ^ files.object(number, file)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut draw = (self.seed ^ files.names.object(number, file)).wrapping_add(0x9E37_79B9_7F4A_7C15);
         draw = (draw ^ (draw >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         draw = (draw ^ (draw >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         draw ^= draw >> 31;

@@ -7,7 +7,7 @@ use std::io;
 
 use drivers::CommitKind;
 use engine::TraceRecord;
-use experiment::{Job, JobFiles};
+use experiment::{FileNames, Job};
 use metrics::OpKind;
 
 use super::file::LineFile;
@@ -121,7 +121,7 @@ impl Operations {
 }
 
 fn path(job: &Job, object: u64) -> String {
-    let (number, file) = JobFiles::file_of(object);
+    let (number, file) = FileNames::file_of(object);
     job.files.names.path(&job.name, number, file)
 }
 

@@ -1,4 +1,4 @@
-//! The files of a job before and after the load: looked at, made, removed.
+//! Named files before and after the load: looked at, made, removed.
 //!
 //! These block the calling thread on a small reactor of their own.
 
@@ -19,12 +19,12 @@ use super::named::split;
 use super::{NfsConfig, NfsDriver};
 use crate::DriverError;
 
-/// A file of a job: whose it is, and its path from the export's root on.
+/// A named file: whose it is, and its path from the export's root on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobPath {
+pub struct NamedPath {
     /// The worker that uses it, from 0, which decides on the address.
     pub worker: u32,
-    /// As [`Named::path`](super::Named::path) makes it.
+    /// As [`ExportFiles::path`](super::ExportFiles::path) makes it.
     pub path: String,
 }
 
@@ -42,7 +42,7 @@ impl NfsDriver {
     ///
     /// # Errors
     /// When an export cannot be opened, or something that is no file has the name.
-    pub fn look_at(&self, files: &[JobPath], limit: Duration) -> Result<Vec<Seen>, DriverError> {
+    pub fn look_at(&self, files: &[NamedPath], limit: Duration) -> Result<Vec<Seen>, DriverError> {
         self.each(files, limit, async |walk, path| {
             let (parent, name) = split(path);
             let Some(directory) = walk.directory(parent, false).await? else { return Ok(Seen::Missing) };
@@ -66,7 +66,7 @@ impl NfsDriver {
     ///
     /// # Errors
     /// When an export cannot be opened, or a file cannot be made.
-    pub fn make(&self, files: &[JobPath], limit: Duration) -> Result<(), DriverError> {
+    pub fn make(&self, files: &[NamedPath], limit: Duration) -> Result<(), DriverError> {
         let made = self.each(files, limit, async |walk, path| {
             let (parent, name) = split(path);
             let directory = walk.directory(parent, true).await?;
@@ -88,7 +88,7 @@ impl NfsDriver {
     ///
     /// # Errors
     /// When an export cannot be opened, or a file cannot be removed.
-    pub fn remove_files(&self, files: &[JobPath], limit: Duration) -> Result<(), DriverError> {
+    pub fn remove_files(&self, files: &[NamedPath], limit: Duration) -> Result<(), DriverError> {
         let removed = self.each(files, limit, async |walk, path| {
             let (parent, name) = split(path);
             let Some(directory) = walk.directory(parent, false).await? else { return Ok(()) };
@@ -104,7 +104,7 @@ impl NfsDriver {
     /// Does the same with each file, at its worker's address.
     fn each<T>(
         &self,
-        files: &[JobPath],
+        files: &[NamedPath],
         limit: Duration,
         mut step: impl AsyncFnMut(&mut Walk, &str) -> Result<T, DriverError>,
     ) -> Result<Vec<T>, DriverError> {

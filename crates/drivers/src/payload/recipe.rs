@@ -1,8 +1,8 @@
-//! What the blocks of a job hold, and how they are compared: the payload for a [`Content`] and a [`Check`].
+//! What blocks hold, and how they are compared: the payload for a [`Content`] and a [`Check`].
 
 use std::sync::{Mutex, PoisonError};
 
-use experiment::{Check, CheckMethod, Content};
+use content::{Check, CheckMethod, Content};
 
 use super::body::Body;
 use super::damaged::{Damaged, Keeper};
@@ -12,7 +12,7 @@ use super::pattern::Pattern;
 use super::{Mismatch, Payload};
 use crate::Op;
 
-/// What a job's blocks hold beyond what the payload makes by itself.
+/// What blocks hold beyond what the payload makes by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recipe {
     body: Body,
@@ -29,7 +29,7 @@ impl Recipe {
     }
 
     /// The one of its kind that is kept for the process's life, so that payloads are copied freely. There is one for each
-    /// different content of the jobs of a run, of at most a few hundred bytes.
+    /// different content of a run, of at most a few hundred bytes.
     fn kept(self) -> &'static Self {
         static KEPT: Mutex<Vec<&'static Recipe>> = Mutex::new(Vec::new());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,11 +43,11 @@ impl Recipe {
 }
 
 impl Payload {
-    /// The payload of a job: what its content and its check say, of this seed.
+    /// The payload of this seed that holds what a content says, marked and compared as a check says.
     ///
     /// A check that marks blocks (all methods but [`CheckMethod::Fresh`], [`CheckMethod::Pattern`] and
-    /// [`CheckMethod::Null`]) overrules the content, as in fio: around the headers is the check's pattern, or fresh bytes.
-    pub fn for_job(seed: u64, content: &Content, check: Option<&Check>) -> Self {
+    /// [`CheckMethod::Null`]) overrules the content: around the headers is the check's pattern, or fresh bytes.
+    pub fn of_content(seed: u64, content: &Content, check: Option<&Check>) -> Self {
         let plain = Self::new(seed);
         let fresh = || plain.with(0.0, content.dedupe_percent / 100.0);
         let (payload, recipe) = match check {
