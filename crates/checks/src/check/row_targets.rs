@@ -71,7 +71,7 @@ pub struct ArrayTargets {
     pub bucket: Option<(String, Credentials, bool)>,
 }
 
-/// DataPorts of one data address that differ from the usual ones.
+/// Ports of one data address that differ from the usual ones.
 #[derive(Clone, Copy, Debug)]
 pub struct DataPorts {
     /// NFS, if not asked for.

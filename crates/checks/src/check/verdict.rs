@@ -46,7 +46,7 @@ pub struct BestFigure {
 }
 
 impl BestFigure {
-    /// CheckedProtocol and direction, such as `nfs write`.
+    /// Protocol and direction, such as `nfs write`.
     pub fn name(&self) -> String {
         format!("{} {}", self.protocol.name(), self.phase)
     }

@@ -34,7 +34,7 @@ pub struct LinkLoad {
 
 /// What measures links.
 pub trait MeasureLinks: Sync {
-    /// MeasureLinks links at the same time, each with so many streams; a link that cannot be measured says why.
+    /// Measures links at the same time, each with so many streams; a link that cannot be measured says why.
     fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink>;
 
     /// Finds how large packets may be on links, all at the same time; one whose probes are not answered says why.

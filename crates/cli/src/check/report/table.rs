@@ -44,7 +44,7 @@ pub fn render(report: &CheckReport, width: Option<u16>) -> String {
     }
     out.push('\n');
     let sentences = [report.verdict.of_paths(), report.verdict.doubts.clone()].concat();
-    out.push_str(&wrap(&format!("CheckVerdict: {}", sentences.join(" ")), width, ""));
+    out.push_str(&wrap(&format!("Verdict: {}", sentences.join(" ")), width, ""));
     for group in report.verdict.groups() {
         out.push('\n');
         out.push_str(&limit(&group, width));
@@ -58,7 +58,7 @@ pub fn render(report: &CheckReport, width: Option<u16>) -> String {
 fn limit(group: &[&BestFigure], width: usize) -> String {
     let figure = |best: &&BestFigure| format!("{} {} through {}", best.name(), best.rate, best.address);
     let figures: Vec<String> = group.iter().map(figure).collect();
-    let best = if group.len() == 1 { "BestFigure figure" } else { "BestFigure figures" };
+    let best = if group.len() == 1 { "Best figure" } else { "Best figures" };
     let mut out = wrap(&format!("{best}: {}", figures.join(", ")), width, "");
     let Some(fastest) = group.first() else { return out };
     for line in words::lines(&fastest.finding, None) {

@@ -144,7 +144,7 @@ fn the_table_shows_figures_causes_and_the_verdict() {
         "FAILED TO CONNECT",
         "MOUNT FAILED",
         "  nfs 192.168.170.12: no answer within 10 s",
-        "CheckVerdict: 3 of 4 paths are broken",
+        "Verdict: 3 of 4 paths are broken",
         "\nBest figures: nfs read 4.0 GB/s through 192.168.170.11, nfs write 3.1 GB/s through",
         "\n  limit: target-bound: operations take 2 ms, of that 150 µs on the way\n",
         "\n  next: look at the target",
@@ -197,7 +197,7 @@ fn a_file_is_made_before_the_run() {
     let path = directory.path().join("report.json");
     let mut shown = Vec::new();
     Destination::open(Format::Json, Some(&path)).unwrap().write(&report(), &mut shown).unwrap();
-    assert!(String::from_utf8(shown).unwrap().contains("CheckVerdict: "), "people see a table meanwhile");
+    assert!(String::from_utf8(shown).unwrap().contains("Verdict: "), "people see a table meanwhile");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
 }
