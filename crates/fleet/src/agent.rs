@@ -156,7 +156,7 @@ impl Agent {
                 }
                 ToAgent::Open { id, opening } => self.open(id, opening),
                 ToAgent::Act { id, site, act } => self.act(id, site, act),
-                ToAgent::Stage { id, order } => self.begin(id, order),
+                ToAgent::Stage { id, request } => self.begin(id, request),
                 ToAgent::Go { id, start_ns } => self.tell(id, |stage| stage.go(start_ns)),
                 ToAgent::FinishAfter { id, index } => self.tell(id, |stage| stage.finish_after(index)),
                 ToAgent::IntervalSeen { id, index } => self.tell(id, |stage| stage.seen(index)),

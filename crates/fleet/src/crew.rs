@@ -15,7 +15,7 @@ use engine::{Beside, Control};
 use crate::clock::ClockFacts;
 use crate::host_executor::HostExecutor;
 use crate::link::Link;
-use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
+use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest};
 use crate::seen::{CrewResult, Event, Seen, Trouble};
 use here::Here;
 pub(crate) use here::host_name;
@@ -168,14 +168,14 @@ impl Crew {
     /// When one of them refuses the stage: the others are stopped. When none is left.
     pub fn run_stage(
         &self,
-        orders: Vec<(usize, StageOrder)>,
+        requests: Vec<(usize, StageRequest)>,
         beside: Beside,
         control: &Control,
         observer: &mut dyn FnMut(Seen<'_>),
     ) -> Result<CrewResult, Refusal> {
         match &self.kind {
-            Kind::Here(here) => here.run_stage(&orders, beside, control, observer),
-            Kind::Many(many) => many.run_stage(orders, beside, control, observer),
+            Kind::Here(here) => here.run_stage(&requests, beside, control, observer),
+            Kind::Many(many) => many.run_stage(requests, beside, control, observer),
         }
     }
 

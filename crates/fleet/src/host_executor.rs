@@ -4,7 +4,7 @@ use engine::{Beside, Control, StageResult};
 use metrics::Interval;
 use reactor::live::Scope;
 
-use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
+use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest};
 
 /// One host's side of a run: it opens targets, prepares them and runs stages. Called from several threads at once, for
 /// different sites.
@@ -28,7 +28,7 @@ pub trait HostExecutor: Send + Sync {
     /// It could not begin.
     fn run_stage(
         &self,
-        order: &StageOrder,
+        request: &StageRequest,
         beside: Beside,
         control: &Control,
         observer: &mut dyn FnMut(&Interval),

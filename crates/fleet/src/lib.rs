@@ -30,7 +30,5 @@ pub use crew::{Answers, Crew, CrewSettings, Member};
 pub use host_executor::HostExecutor;
 pub use link::{Ends, Greeting, Link, Process, greet};
 pub use message::{Hello, PROGRAM, PROTOCOL};
-pub use order::{
-    Act, LayOutStep, Measurement, Opening, Part, Refusal, Reply, SiteFacts, SiteId, StageOrder, StageTask,
-};
+pub use order::{Act, LayOutStep, Opening, Part, Refusal, Reply, SiteFacts, SiteId, StageRequest, StageTask};
 pub use seen::{CrewResult, Event, PartResult, Seen, Trouble};

@@ -7,12 +7,12 @@ use metrics::Interval;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::order::{Act, Opening, Refusal, Reply, SiteId, StageOrder};
+use crate::order::{Act, Opening, Refusal, Reply, SiteId, StageRequest};
 use crate::probe::HostSample;
 
 /// Version of this language. Both sides must speak the same; programs of different versions do not work together, whatever they
 /// speak, because their loads may differ.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// Version of this program.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
@@ -42,7 +42,7 @@ pub enum ToAgent {
         /// Number of the stage.
         id: u64,
         /// What to do.
-        order: StageOrder,
+        request: StageRequest,
     },
     /// Begin.
     Go {

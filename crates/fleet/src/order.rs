@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use experiment::{Arrivals, CacheControl, Cell, Sharing};
+use experiment::{Arrivals, CacheControl, Cell, Sharing, WITHOUT_LIMIT_S};
 use serde::{Deserialize, Serialize};
 use targets::AccessKey;
 
@@ -180,11 +180,26 @@ impl Refusal {
 
 /// A stage to be run on an opened target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StageOrder {
+pub struct StageRequest {
     /// The target.
     pub site: SiteId,
     /// What to do.
     pub task: StageTask,
+    /// When operations are meant to start on this agent.
+    pub arrivals: Arrivals,
+    /// Seconds of load before what is measured.
+    pub warm_up_s: f64,
+    /// Seconds that it lasts at most from then on.
+    pub limit_s: f64,
+    /// No other cell runs beside it on this host: workers may be bound to cores.
+    pub alone: bool,
+}
+
+impl StageRequest {
+    /// A stage that is over when all of its work is done, in a closed loop.
+    pub fn to_the_end(site: SiteId, task: StageTask) -> Self {
+        Self { site, task, arrivals: Arrivals::Closed, warm_up_s: 0.0, limit_s: WITHOUT_LIMIT_S, alone: true }
+    }
 }
 
 /// What a stage does.
@@ -203,25 +218,13 @@ pub enum StageTask {
         generation: u32,
     },
     /// The load of the cell.
-    Measure(Measurement),
+    Measure {
+        /// The generation of the content that it begins with.
+        generation: u32,
+    },
     /// Read this agent's part once and compare it with what was acknowledged.
     Verify {
         /// All of this generation; `None`: what the last measurement on this target wrote.
         content: Option<u32>,
     },
-}
-
-/// A measurement of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measurement {
-    /// When operations are meant to start on this agent.
-    pub arrivals: Arrivals,
-    /// Seconds of load before it.
-    pub warm_up_s: f64,
-    /// Seconds that it lasts at most.
-    pub limit_s: f64,
-    /// The generation of the content that it begins with.
-    pub generation: u32,
-    /// No other cell runs beside it on this host: workers may be bound to cores.
-    pub alone: bool,
 }

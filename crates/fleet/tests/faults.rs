@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use engine::{Control, StageResult};
 use fleet::{
-    Act, CrewSettings, Ended, Hello, HostExecutor, Leaving, Seen, StageOrder, StageTask, Trouble, serve,
+    Act, CrewSettings, Ended, Hello, HostExecutor, Leaving, Seen, StageRequest, StageTask, Trouble, serve,
 };
 use metrics::{Interval, OpKind};
 use serde_json::json;
@@ -198,7 +198,7 @@ fn a_host_that_fills_nothing_any_more_is_lost_although_it_speaks() {
     let mut soon = opening();
     soon.cell.workload.op_timeout_s = 1.0;
     assert!(crew.open(vec![(0, soon)]).iter().all(|(_, answer)| answer.is_ok()));
-    let fill = vec![(0, StageOrder { site: SITE, task: StageTask::Fill { generation: 0 } })];
+    let fill = vec![(0, StageRequest::to_the_end(SITE, StageTask::Fill { generation: 0 }))];
     let refused = crew.run_stage(fill, nothing_beside(), &Control::new(), &mut |_| {}).unwrap_err();
     assert_eq!(refused.text, "no host is left: stuck: it moved nothing within 2 s");
 }
@@ -217,7 +217,7 @@ fn left_alone(leader: impl FnOnce(&mut Liar, &Leaving)) -> (Arc<EngineHand>, Str
     side.say(&json!({ "Welcome": { "name": "a", "index": 0, "heartbeat_ms": 100, "silence_ms": 1000 } }));
     side.say(&json!({ "Open": { "id": 1, "opening": opening() } }));
     side.until("Answer").unwrap();
-    side.say(&json!({ "Stage": { "id": 2, "order": measure(3600.0) } }));
+    side.say(&json!({ "Stage": { "id": 2, "request": measure(3600.0) } }));
     side.until("Ready").unwrap();
     side.say(&json!({ "Go": { "id": 2, "start_ns": reactor::clock::now_ns() } }));
     side.until("Interval").unwrap();

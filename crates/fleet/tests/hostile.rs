@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Control, StageResult};
-use fleet::{Hello, PROGRAM, greet};
+use fleet::{Hello, PROGRAM, PROTOCOL, greet};
 use metrics::{Interval, OpKind};
 use serde_json::{Value, json};
 use support::hands::{EngineHand, Load};
@@ -220,14 +220,14 @@ fn what_is_no_agent_of_this_program_is_named_at_the_start() {
     assert_eq!(
         why,
         format!(
-            "it runs manometer 9.9.9 (protocol 1), and this is {PROGRAM} (protocol 1): install the same version there"
+            "it runs manometer 9.9.9 (protocol {PROTOCOL}), and this is {PROGRAM} (protocol {PROTOCOL}): install the same version there"
         )
     );
     // A program of the future may say more.
     let why = start(Box::new(|liar| {
-        liar.say(&json!({ "Hello": { "protocol": 2, "version": PROGRAM, "mood": "good" } }));
+        liar.say(&json!({ "Hello": { "protocol": PROTOCOL + 1, "version": PROGRAM, "mood": "good" } }));
     }));
-    assert!(why.contains("(protocol 2)"), "{why}");
+    assert!(why.contains(&format!("(protocol {})", PROTOCOL + 1)), "{why}");
     let why = start(Box::new(|liar| {
         liar.say_bytes(b"Welcome to node7!\r\nLast login: today\r\n");
     }));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::{Beside, Control, StageError, StageResult};
-use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
+use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest};
 use metrics::Interval;
 use provision::{Journal, ProvisionError, Run, RunId};
 use reactor::live::Scope;
@@ -140,14 +140,14 @@ impl HostExecutor for LocalExecutor {
 
     fn run_stage(
         &self,
-        order: &StageOrder,
+        request: &StageRequest,
         beside: Beside,
         control: &Control,
         observer: &mut dyn FnMut(&Interval),
     ) -> Result<StageResult, Refusal> {
-        let stage = self.site(order.site).and_then(|site| {
+        let stage = self.site(request.site).and_then(|site| {
             let beside = Beside { scope: Some(self.scope), ..beside.clone() };
-            let plan = site.plan(&order.task, beside)?;
+            let plan = site.plan(request, beside)?;
             Ok((site, plan))
         });
         let (site, plan) = stage.inspect_err(|_| {
@@ -155,7 +155,7 @@ impl HostExecutor for LocalExecutor {
             beside.rendezvous.as_ref().inspect(|rendezvous| rendezvous.leave());
         })?;
         drop(beside);
-        site.run(&order.task, plan, control, observer).map_err(|error| Refusal {
+        site.run(&request.task, plan, control, observer).map_err(|error| Refusal {
             input: false,
             stopped: matches!(error, StageError::Stopped),
             text: error.to_string(),

@@ -196,7 +196,7 @@ impl HostTarget {
             }
             _ => self.opened.driver().run_stage(&plan, control, observer)?,
         };
-        if let StageTask::Measure(_) = task {
+        if let StageTask::Measure { .. } = task {
             *self.written.lock().unwrap_or_else(PoisonError::into_inner) = result.written.clone();
         }
         Ok(result)

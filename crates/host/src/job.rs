@@ -7,7 +7,7 @@ use std::time::Duration;
 use drivers::{Payload, Sink};
 use engine::{Beside, JobLoad, Schedule, StagePlan, StopRule, Workload};
 use experiment::{Cell, Job, Placement};
-use fleet::Measurement;
+use fleet::StageRequest;
 use metrics::OpKind;
 use targets::{LaidOut, LayOutStage};
 
@@ -47,13 +47,13 @@ pub fn plan(
     cell: &Cell,
     job: &Job,
     laid_out: &LaidOut,
-    measurement: &Measurement,
+    request: &StageRequest,
     reactor: reactor::Choice,
     directory: &Path,
 ) -> Result<StagePlan, String> {
     let workload = &cell.workload;
     let op_timeout = duration(workload.op_timeout_s);
-    let window = duration(measurement.limit_s);
+    let window = duration(request.limit_s);
     let load = JobLoad {
         replay: replay::operations(cell, job)?,
         ..JobLoad::new(Arc::new(job.clone()), workload.ops.clone(), laid_out.files.clone())
@@ -63,10 +63,10 @@ pub fn plan(
         lanes_per_worker: workload.queue_depth,
         reactor,
         pin: true,
-        ramp: duration(measurement.warm_up_s),
+        ramp: duration(request.warm_up_s),
         window,
         drain: DRAIN.min(op_timeout),
-        interval: if measurement.limit_s < SHORT_S { SHORT_INTERVAL.min(window) } else { INTERVAL },
+        interval: if request.limit_s < SHORT_S { SHORT_INTERVAL.min(window) } else { INTERVAL },
         schedule: Schedule::of_job(job),
         stop: if job.ending.time_based { StopRule::Window } else { StopRule::Exhausted },
         workload: Workload::Job(load),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use drivers::{Payload, Sink};
 use engine::{Beside, DataSet, Mix, Schedule, StagePlan, StopRule, Workload};
 use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, SteadyRule, Step};
-use fleet::Measurement;
+use fleet::StageRequest;
 use metrics::OpKind;
 
 /// How long operations in flight are waited for once a measurement is over.
@@ -79,17 +79,17 @@ pub fn error_limit(policy: ErrorPolicy) -> Option<u64> {
     }
 }
 
-/// The measurement of a cell; one seed is the payload's, the other that of all draws.
+/// The measurement of a cell, from data of a generation on; one seed is the payload's, the other that of all draws.
 pub fn measure(
     cell: &Cell,
-    data_set: DataSet,
-    measurement: &Measurement,
+    (data_set, generation): (DataSet, u32),
+    request: &StageRequest,
     reactor: reactor::Choice,
     (seed, draws): (u64, u64),
 ) -> StagePlan {
     let workload = &cell.workload;
     let op_timeout = duration(workload.op_timeout_s);
-    let schedule = match &measurement.arrivals {
+    let schedule = match &request.arrivals {
         Arrivals::Closed => Schedule::Closed,
         arrivals => {
             Schedule::Open { arrivals: arrivals.clone(), backlog_limit: workload.backlog_limit, seed: draws }
@@ -105,10 +105,10 @@ pub fn measure(
         lanes_per_worker: workload.queue_depth,
         reactor,
         pin: true,
-        ramp: duration(measurement.warm_up_s),
-        window: duration(measurement.limit_s),
+        ramp: duration(request.warm_up_s),
+        window: duration(request.limit_s),
         drain: DRAIN.min(op_timeout),
-        interval: duration(interval_s(measurement.limit_s)),
+        interval: duration(interval_s(request.limit_s)),
         schedule,
         stop: StopRule::Window,
         workload: Workload::Mix(Mix {
@@ -118,7 +118,7 @@ pub fn measure(
             block_sizes: workload.block_sizes.clone(),
             fsync_every: workload.fsync_every,
             verify: verifies(cell),
-            generation: measurement.generation,
+            generation,
             seed: draws,
         }),
         payload: payload(cell, seed),

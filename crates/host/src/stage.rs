@@ -1,7 +1,7 @@
 //! From what a stage is to do to what the engine is asked for.
 
 use engine::{Beside, StagePlan, Workload, Written};
-use fleet::{Measurement, Refusal, StageTask};
+use fleet::{Refusal, StageRequest, StageTask};
 use metrics::OpKind;
 
 use super::host_target::HostTarget;
@@ -9,17 +9,17 @@ use crate::{job, load};
 
 impl HostTarget {
     /// What the engine is asked for; `beside` goes into it.
-    pub(super) fn plan(&self, task: &StageTask, beside: Beside) -> Result<StagePlan, Refusal> {
+    pub(super) fn plan(&self, request: &StageRequest, beside: Beside) -> Result<StagePlan, Refusal> {
         let reactor = self.opened.reactor(self.reactor);
         let mass = |workload| load::mass(&self.cell, workload, reactor, self.seed);
-        let mut plan = match task {
+        let mut plan = match &request.task {
             StageTask::LayOut { step } => self.lay_out_plan(*step, reactor)?,
             StageTask::Create => mass(Workload::Visit { data_set: self.own.clone(), kind: OpKind::Create }),
             StageTask::Fill { generation } => {
                 let block_bytes = load::large_block(self.own.shape().item_bytes());
                 mass(Workload::Fill { data_set: self.own.clone(), block_bytes, generation: *generation })
             }
-            StageTask::Measure(measurement) => self.measurement(measurement, reactor)?,
+            StageTask::Measure { generation } => self.measurement(request, *generation, reactor)?,
             StageTask::Verify { content } => {
                 let written = content.map_or_else(|| self.written(), Written::uniform);
                 if !written.is_known() {
@@ -49,16 +49,21 @@ impl HostTarget {
         Ok(job::lay_out_plan(&self.cell, job, stage, reactor, self.seed))
     }
 
-    fn measurement(&self, measurement: &Measurement, reactor: reactor::Choice) -> Result<StagePlan, Refusal> {
+    fn measurement(
+        &self,
+        request: &StageRequest,
+        generation: u32,
+        reactor: reactor::Choice,
+    ) -> Result<StagePlan, Refusal> {
         let mut plan = match &self.cell.workload.job {
             Some(job) => {
                 let laid_out = self.laid_out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                job::plan(&self.cell, job, &laid_out, measurement, reactor, &self.directory)
+                job::plan(&self.cell, job, &laid_out, request, reactor, &self.directory)
                     .map_err(Refusal::failed)?
             }
             None => {
                 let seeds = (self.seed, self.draws);
-                load::measure(&self.cell, self.loaded.clone(), measurement, reactor, seeds)
+                load::measure(&self.cell, (self.loaded.clone(), generation), request, reactor, seeds)
             }
         };
         if self.cell.workload.job.is_none() {
@@ -73,7 +78,7 @@ impl HostTarget {
             placement.numa_nodes = vec![node];
         }
         // Each cell would begin to count cores at the first one.
-        plan.pin &= measurement.alone;
+        plan.pin &= request.alone;
         Ok(plan)
     }
 }

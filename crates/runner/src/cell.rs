@@ -13,17 +13,18 @@ use store::{CellResult, ErrorSample, StageRecord, State};
 
 use super::bottleneck;
 use super::cell_group::{CellGroup, StartSlot};
+use super::cell_run::CellRun;
 use super::context::{Context, Fault};
 use super::data_sets::{self, DataSets, Ready};
 use super::facts;
 use super::gates;
 use super::hosts;
 use super::job;
-use super::measure::{Measured, Task, measure};
+use super::measure::Measured;
 use super::outcome;
 use super::site::Site;
 use super::study;
-use super::verdict::{self, Evidence};
+use super::verdict::{self, CellEvidence};
 use super::verify::{Checked, verify};
 
 /// Examples of errors that are kept.
@@ -59,7 +60,7 @@ impl Ended {
 }
 
 /// A cell whose load can begin.
-pub struct Opening {
+pub struct OpenedCell {
     site: Site,
     ready: Ready,
     stages: Vec<StageRecord>,
@@ -71,7 +72,7 @@ pub struct Opening {
 ///
 /// # Errors
 /// It cannot be done, or a signal came.
-pub fn open(context: &Context, data_sets: &mut DataSets, cell: &Cell) -> Result<Opening, Fault> {
+pub fn open(context: &Context, data_sets: &mut DataSets, cell: &Cell) -> Result<OpenedCell, Fault> {
     if context.stop.is_requested() {
         return Err(Fault::Interrupted);
     }
@@ -83,101 +84,11 @@ pub fn open(context: &Context, data_sets: &mut DataSets, cell: &Cell) -> Result<
         true => job::lay_out(context, cell, &site, &mut stages)?,
         false => BTreeSet::new(),
     };
-    Ok(Opening { site, ready, stages, devices })
-}
-
-/// Carries the load of a cell out, beside those of its group, and all that follows. Whatever fails becomes part of what
-/// is returned.
-pub fn carry_out(
-    context: &Context,
-    data_sets: &Mutex<DataSets>,
-    cell: &Cell,
-    opening: Opening,
-    (group, place): (&CellGroup, StartSlot),
-) -> Ended {
-    let done = attempt(context, data_sets, cell, opening, (group, place));
-    done.unwrap_or_else(|fault| {
-        let ended = Ended::early(cell, fault);
-        outcome::keep_failure(context, cell, ended.failure.as_deref());
-        ended
-    })
-}
-
-fn attempt(
-    context: &Context,
-    data_sets: &Mutex<DataSets>,
-    cell: &Cell,
-    opening: Opening,
-    (group, place): (&CellGroup, StartSlot),
-) -> Result<Ended, Fault> {
-    let Opening { site, ready, mut stages, .. } = opening;
-    let ended = load_and_judge(context, data_sets, cell, (&site, &ready), &mut stages, (group, place));
-    site.close(context);
-    ended
-}
-
-fn load_and_judge(
-    context: &Context,
-    data_sets: &Mutex<DataSets>,
-    cell: &Cell,
-    (site, ready): (&Site, &Ready),
-    stages: &mut Vec<StageRecord>,
-    (group, place): (&CellGroup, StartSlot),
-) -> Result<Ended, Fault> {
-    if cell.workload.job.is_some() && site.lays_out_late() {
-        job::lay_out(context, cell, site, stages)?;
-    }
-    let cache = match job::gives_up_pages(cell, site) {
-        true => "the cached pages of the job's files were given up before the load".to_owned(),
-        false => site.cache(context, cell.cache)?,
-    };
-    if load::writes(cell) {
-        data_sets::lock(data_sets).about_to_change(context, cell);
-    }
-    if cell.workload.job.is_some() {
-        site.act(context, &Act::BeginJob)?;
-    }
-    let mut load = run_load(context, cell, site, ready, (group, place))?;
-    stages.append(&mut load.stages);
-    let left = load.measured.result.left;
-    let checked = after_load(context, cell, (site, ready), &load, left, stages, group);
-    data_sets::lock(data_sets).changed(context, cell, &ready.content, left);
-    job::end(context, cell, site);
-    let stages = std::mem::take(stages);
-    Ok(assemble(context, cell, site, &load, &checked?, stages, cache, group))
-}
-
-/// What follows the load: the group may end with it, and what was written is verified.
-fn after_load(
-    context: &Context,
-    cell: &Cell,
-    (site, ready): (&Site, &Ready),
-    load: &Load,
-    left: Left,
-    stages: &mut Vec<StageRecord>,
-    group: &CellGroup,
-) -> Result<Checked, Fault> {
-    let failed = load.measured.result.job.failures.first();
-    let ends = |cell: &Cell| cell.group.is_some_and(|group| group.ends_group || group.ends_run);
-    let errors_end = |cell: &Cell| cell.workload.job.as_ref().is_some_and(|job| job.ending.errors.ends_group);
-    if failed.is_some() && errors_end(cell) {
-        group.close(cell.index);
-    }
-    let checked = if load.interrupted || failed.is_some() || group.closed_by(cell.index).is_some() {
-        Ok(Checked::default())
-    } else if cell.stages.verify {
-        verify(context, cell, site, ready, left, stages)
-    } else {
-        Ok(Checked::default())
-    };
-    if ends(cell) {
-        group.close(cell.index);
-    }
-    checked
+    Ok(OpenedCell { site, ready, stages, devices })
 }
 
 /// The load of a cell, measured once or several times.
-struct Load {
+struct CellLoad {
     measured: Measured,
     points: Vec<store::StudyPoint>,
     found: Option<f64>,
@@ -186,112 +97,228 @@ struct Load {
     interrupted: bool,
 }
 
-fn run_load(
+/// Carries the load of a cell out, beside those of its group, and all that follows. Whatever fails becomes part of what
+/// is returned.
+pub fn carry_out(
     context: &Context,
+    data_sets: &Mutex<DataSets>,
     cell: &Cell,
-    site: &Site,
-    ready: &Ready,
-    (group, mut place): (&CellGroup, StartSlot),
-) -> Result<Load, Fault> {
-    let Some(study) = &cell.study else {
-        let measured = measure(context, &Task::of_cell(cell, site, ready), group, &mut place)?;
-        return Ok(Load {
-            stages: measured.stages(cell.stages.warm_up_s),
-            failed: measured.failed(),
-            interrupted: measured.interrupted,
-            points: Vec::new(),
-            found: None,
-            measured,
-        });
-    };
-    let mut found = study::carry_out(context, cell, study, (site, ready), (group, place))?;
-    context.remark(cell, "study", &found.summary);
-    let mut stages = found.best.stages(0.0);
-    if let Some(stage) = stages.last_mut() {
-        stage.note =
-            Some(format!("{}; the figures are of one of {} trials", found.summary, found.points.len()));
-    }
-    found.best.steady.reason = found.summary;
-    Ok(Load {
-        measured: found.best,
-        points: found.points,
-        found: found.rate,
-        failed: found.failed,
-        stages,
-        interrupted: found.interrupted,
+    opening: OpenedCell,
+    (group, start): (&CellGroup, StartSlot),
+) -> Ended {
+    let OpenedCell { site, ready, mut stages, .. } = opening;
+    let mut run = CellRun { context, cell, site: &site, ready: &ready, group, start };
+    let done = run.load_and_judge(data_sets, &mut stages);
+    // A start that was not taken is given up with it.
+    drop(run);
+    site.close(context);
+    done.unwrap_or_else(|fault| {
+        let ended = Ended::early(cell, fault);
+        outcome::keep_failure(context, cell, ended.failure.as_deref());
+        ended
     })
 }
 
-#[expect(clippy::too_many_arguments, reason = "each is a part of the result")]
-fn assemble(
-    context: &Context,
-    cell: &Cell,
-    site: &Site,
-    load: &Load,
-    checked: &Checked,
-    stages: Vec<StageRecord>,
-    cache: String,
-    group: &CellGroup,
-) -> Ended {
-    let measured = &load.measured;
-    let open_loop = measured.open_loop();
-    let limit = bottleneck::find(context, cell, site, measured);
-    let evidence = Evidence { limit: limit.clone(), ..evidence(cell, site, load, checked, group) };
-    let verdict = verdict::judge(cell, &measured.steady, &evidence);
-    let mut gate_results = gates::judge(&cell.gates, &measured.figures);
-    // Errors are counted wherever they happened.
-    for (gate, result) in cell.gates.iter().zip(&mut gate_results) {
-        if gate.metric == experiment::GateMetric::Errors && gate.op.is_none() {
-            result.measured = load.failed as f64;
-            result.passed = gates::holds(gate.comparison, result.measured, gate.limit);
+impl CellRun<'_> {
+    fn load_and_judge(
+        &mut self,
+        data_sets: &Mutex<DataSets>,
+        stages: &mut Vec<StageRecord>,
+    ) -> Result<Ended, Fault> {
+        let CellRun { context, cell, site, ready, .. } = *self;
+        if cell.workload.job.is_some() && site.lays_out_late() {
+            job::lay_out(context, cell, site, stages)?;
+        }
+        let cache = match job::gives_up_pages(cell, site) {
+            true => "the cached pages of the job's files were given up before the load".to_owned(),
+            false => site.cache(context, cell.cache)?,
+        };
+        if load::writes(cell) {
+            data_sets::lock(data_sets).about_to_change(context, cell);
+        }
+        if cell.workload.job.is_some() {
+            site.act(context, &Act::BeginJob)?;
+        }
+        let mut load = self.load()?;
+        stages.append(&mut load.stages);
+        let left = load.measured.result.left;
+        let checked = self.after_load(&load, left, stages);
+        data_sets::lock(data_sets).changed(context, cell, &ready.content, left);
+        job::end(context, cell, site);
+        Ok(self.assemble(&load, &checked?, std::mem::take(stages), cache))
+    }
+
+    /// What follows the load: the group may end with it, and what was written is verified.
+    fn after_load(
+        &self,
+        load: &CellLoad,
+        left: Left,
+        stages: &mut Vec<StageRecord>,
+    ) -> Result<Checked, Fault> {
+        let CellRun { cell, group, .. } = *self;
+        let failed = load.measured.result.job.failures.first();
+        let ends = |cell: &Cell| cell.group.is_some_and(|group| group.ends_group || group.ends_run);
+        let errors_end =
+            |cell: &Cell| cell.workload.job.as_ref().is_some_and(|job| job.ending.errors.ends_group);
+        if failed.is_some() && errors_end(cell) {
+            group.close(cell.index);
+        }
+        let over = load.interrupted || failed.is_some() || group.closed_by(cell.index).is_some();
+        let checked =
+            if over || !cell.stages.verify { Ok(Checked::default()) } else { verify(self, left, stages) };
+        if ends(cell) {
+            group.close(cell.index);
+        }
+        checked
+    }
+
+    fn load(&mut self) -> Result<CellLoad, Fault> {
+        let CellRun { context, cell, .. } = *self;
+        let Some(study) = &cell.study else {
+            let measured = self.measure()?;
+            return Ok(CellLoad {
+                stages: measured.stages(cell.stages.warm_up_s),
+                failed: measured.failed(),
+                interrupted: measured.interrupted,
+                points: Vec::new(),
+                found: None,
+                measured,
+            });
+        };
+        let mut found = study::carry_out(self, study)?;
+        context.remark(cell, "study", &found.summary);
+        let mut stages = found.best.stages(0.0);
+        if let Some(stage) = stages.last_mut() {
+            stage.note =
+                Some(format!("{}; the figures are of one of {} trials", found.summary, found.points.len()));
+        }
+        found.best.steady.reason = found.summary;
+        Ok(CellLoad {
+            measured: found.best,
+            points: found.points,
+            found: found.rate,
+            failed: found.failed,
+            stages,
+            interrupted: found.interrupted,
+        })
+    }
+
+    fn assemble(&self, load: &CellLoad, checked: &Checked, stages: Vec<StageRecord>, cache: String) -> Ended {
+        let CellRun { context, cell, site, .. } = *self;
+        let measured = &load.measured;
+        let open_loop = measured.open_loop();
+        let limit = bottleneck::find(context, cell, site, measured);
+        let evidence = CellEvidence { limit: limit.clone(), ..self.evidence(load, checked) };
+        let verdict = verdict::judge(cell, &measured.steady, &evidence);
+        let mut gate_results = gates::judge(&cell.gates, &measured.figures);
+        // Errors are counted wherever they happened.
+        for (gate, result) in cell.gates.iter().zip(&mut gate_results) {
+            if gate.metric == experiment::GateMetric::Errors && gate.op.is_none() {
+                result.measured = load.failed as f64;
+                result.passed = gates::holds(gate.comparison, result.measured, gate.limit);
+            }
+        }
+        let mut samples = checked.samples.clone();
+        samples.extend(measured.result.error_samples.iter().cloned());
+        // What is wrong with the data comes first: it is the worst that can be found.
+        samples.sort_by_key(|(kind, _)| *kind != ErrorKind::Corrupt);
+        let errors_ended_it = measured.ended_by_errors(cell.errors);
+        let result = CellResult {
+            measured_s: measured.seconds(),
+            window_start_s: measured.window.start_s,
+            window_end_s: measured.window.end_s,
+            steady: steady(cell, &measured.steady),
+            total: measured.figures.total.summary.clone(),
+            ops: measured.figures.ops.iter().map(|figure| figure.summary.clone()).collect(),
+            open_loop,
+            stages,
+            gates: gate_results,
+            verdict,
+            error_samples: samples
+                .into_iter()
+                .take(EXAMPLES)
+                .map(|(kind, detail)| ErrorSample { kind, detail })
+                .collect(),
+            cache,
+            client: facts::client(measured),
+            target: facts::target(context, site, measured),
+            points: load.points.clone(),
+            found_ops_per_s: load.found,
+            hosts: measured.hosts.clone(),
+            fleet: hosts::evenness(&measured.hosts, measured.skew),
+            paths: if context.crew.is_local() { measured.result.paths.clone() } else { Vec::new() },
+            limit: limit.map(Box::new),
+        };
+        outcome::keep(context, cell, measured, &result);
+        if let Some(limit) = result.limit.as_ref().filter(|_| context.outcomes.is_some()) {
+            // fio's output has no place for it.
+            context.remark(cell, "limit", &format!("{}; next: {}", limit.sentence, limit.next));
+        }
+        let (state, failure) = match (errors_ended_it, load.interrupted) {
+            (true, _) => (State::Failed, Some(evidence.errors_line())),
+            (false, true) => (State::Interrupted, None),
+            (false, false) => match job::failure(measured) {
+                Some(failure) => (State::Failed, Some(failure.text)),
+                None => (State::Finished, None),
+            },
+        };
+        let stops_run = cell.errors == ErrorPolicy::Stop && (errors_ended_it || load.failed > 0);
+        Ended { state, result: Some(result), failure, stops_run, lost: false }
+    }
+
+    fn evidence(&self, load: &CellLoad, checked: &Checked) -> CellEvidence {
+        let CellRun { cell, site, group, .. } = *self;
+        let measured = &load.measured;
+        let result = &measured.result;
+        let mut wrong_data = checked.wrong.clone();
+        let corrupt: u64 =
+            result.total.ops.iter().map(|(_, stats)| stats.errors[ErrorKind::Corrupt as usize]).sum();
+        let sample_of = |kind: ErrorKind| {
+            result.error_samples.iter().find(|(other, _)| *other == kind).map(|(_, detail)| detail.clone())
+        };
+        if corrupt > 0 {
+            let detail =
+                sample_of(ErrorKind::Corrupt).map_or_else(String::new, |detail| format!(": {detail}"));
+            wrong_data.push(format!("{corrupt} reads did not give what was written{detail}"));
+        }
+        let mut doubts = Vec::new();
+        if let Some(other) = group.closed_by(cell.index) {
+            doubts.push(format!("ended before its end, with cell {} of its group", other + 1));
+        }
+        for part in &measured.parts {
+            if let Some(why) = &part.lost {
+                doubts.push(format!(
+                    "host {} was lost: {why}; the figures are of the others from then on",
+                    part.name
+                ));
+            }
+        }
+        // What a job compares, it compares itself.
+        let followed = cell.workload.verify && cell.workload.job.is_none();
+        if followed && load::writes(cell) && !load.interrupted && result.left == Left::Unknown {
+            doubts.push("what was written could not be followed: reads were not all compared".to_owned());
+        }
+        CellEvidence {
+            ok: result.total.ok(),
+            failed: load.failed,
+            wrong_data,
+            not_verified: checked.not_verified.clone(),
+            error_limit_reached: result.error_limit_reached,
+            example: result.error_samples.first().map(|(kind, detail)| format!("{kind}: {detail}")),
+            interrupted: load.interrupted,
+            bytes: result.total.bytes(),
+            moved: result.before.bytes + result.total.bytes(),
+            measured_s: measured.seconds(),
+            abandoned: result.abandoned,
+            unseen: result.unseen_intervals,
+            limit: None,
+            steal: measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max),
+            open_loop: measured.open_loop(),
+            cacheable: site.uses_page_cache(),
+            cache_bytes: site.cache_bytes(),
+            doubts,
         }
     }
-    let mut samples = checked.samples.clone();
-    samples.extend(measured.result.error_samples.iter().cloned());
-    // What is wrong with the data comes first: it is the worst that can be found.
-    samples.sort_by_key(|(kind, _)| *kind != ErrorKind::Corrupt);
-    let errors_ended_it = measured.ended_by_errors(cell.errors);
-    let result = CellResult {
-        measured_s: measured.seconds(),
-        window_start_s: measured.window.start_s,
-        window_end_s: measured.window.end_s,
-        steady: steady(cell, &measured.steady),
-        total: measured.figures.total.summary.clone(),
-        ops: measured.figures.ops.iter().map(|figure| figure.summary.clone()).collect(),
-        open_loop,
-        stages,
-        gates: gate_results,
-        verdict,
-        error_samples: samples
-            .into_iter()
-            .take(EXAMPLES)
-            .map(|(kind, detail)| ErrorSample { kind, detail })
-            .collect(),
-        cache,
-        client: facts::client(measured),
-        target: facts::target(context, site, measured),
-        points: load.points.clone(),
-        found_ops_per_s: load.found,
-        hosts: measured.hosts.clone(),
-        fleet: hosts::evenness(&measured.hosts, measured.skew),
-        paths: if context.crew.is_local() { measured.result.paths.clone() } else { Vec::new() },
-        limit: limit.map(Box::new),
-    };
-    outcome::keep(context, cell, measured, &result);
-    if let Some(limit) = result.limit.as_ref().filter(|_| context.outcomes.is_some()) {
-        // fio's output has no place for it.
-        context.remark(cell, "limit", &format!("{}; next: {}", limit.sentence, limit.next));
-    }
-    let (state, failure) = match (errors_ended_it, load.interrupted) {
-        (true, _) => (State::Failed, Some(evidence.errors_line())),
-        (false, true) => (State::Interrupted, None),
-        (false, false) => match job::failure(measured) {
-            Some(failure) => (State::Failed, Some(failure.text)),
-            None => (State::Finished, None),
-        },
-    };
-    let stops_run = cell.errors == ErrorPolicy::Stop && (errors_ended_it || load.failed > 0);
-    Ended { state, result: Some(result), failure, stops_run, lost: false }
 }
 
 /// A study's measurements have a fixed length: their rule is none, whatever the cell's is.
@@ -301,56 +328,4 @@ fn steady(cell: &Cell, outcome: &SteadyOutcome) -> SteadyOutcome {
         outcome.reason = "no rule: measured for its full length".to_owned();
     }
     outcome
-}
-
-fn evidence(cell: &Cell, site: &Site, load: &Load, checked: &Checked, group: &CellGroup) -> Evidence {
-    let measured = &load.measured;
-    let result = &measured.result;
-    let mut wrong_data = checked.wrong.clone();
-    let corrupt: u64 =
-        result.total.ops.iter().map(|(_, stats)| stats.errors[ErrorKind::Corrupt as usize]).sum();
-    let sample_of = |kind: ErrorKind| {
-        result.error_samples.iter().find(|(other, _)| *other == kind).map(|(_, detail)| detail.clone())
-    };
-    if corrupt > 0 {
-        let detail = sample_of(ErrorKind::Corrupt).map_or_else(String::new, |detail| format!(": {detail}"));
-        wrong_data.push(format!("{corrupt} reads did not give what was written{detail}"));
-    }
-    let mut doubts = Vec::new();
-    if let Some(other) = group.closed_by(cell.index) {
-        doubts.push(format!("ended before its end, with cell {} of its group", other + 1));
-    }
-    for part in &measured.parts {
-        if let Some(why) = &part.lost {
-            doubts.push(format!(
-                "host {} was lost: {why}; the figures are of the others from then on",
-                part.name
-            ));
-        }
-    }
-    // What a job compares, it compares itself.
-    let followed = cell.workload.verify && cell.workload.job.is_none();
-    if followed && load::writes(cell) && !load.interrupted && result.left == Left::Unknown {
-        doubts.push("what was written could not be followed: reads were not all compared".to_owned());
-    }
-    Evidence {
-        ok: result.total.ok(),
-        failed: load.failed,
-        wrong_data,
-        not_verified: checked.not_verified.clone(),
-        error_limit_reached: result.error_limit_reached,
-        example: result.error_samples.first().map(|(kind, detail)| format!("{kind}: {detail}")),
-        interrupted: load.interrupted,
-        bytes: result.total.bytes(),
-        moved: result.before.bytes + result.total.bytes(),
-        measured_s: measured.seconds(),
-        abandoned: result.abandoned,
-        unseen: result.unseen_intervals,
-        limit: None,
-        steal: measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max),
-        open_loop: measured.open_loop(),
-        cacheable: site.uses_page_cache(),
-        cache_bytes: site.cache_bytes(),
-        doubts,
-    }
 }

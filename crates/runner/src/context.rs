@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::{Beside, Control};
 use experiment::{Cell, FailurePolicy, Plan, Sharing, WITHOUT_LIMIT_S};
-use fleet::{Crew, CrewResult, Seen, SiteId, StageOrder, StageTask};
+use fleet::{Crew, CrewResult, Seen, SiteId, StageRequest, StageTask};
 use host::load;
 use metrics::Interval;
 use reactor::clock;
@@ -80,8 +80,8 @@ impl From<store::StoreError> for Fault {
     }
 }
 
-/// A stage about to be run.
-pub struct Order<'a> {
+/// A stage of a cell, about to be run.
+pub struct CellStage<'a> {
     /// Its cell.
     pub cell: &'a Cell,
     /// The target.
@@ -90,12 +90,12 @@ pub struct Order<'a> {
     pub name: &'static str,
     /// Which measurement of a study.
     pub trial: u32,
-    /// What the hosts are to do.
-    pub task: StageTask,
+    /// What the hosts are to do, all together.
+    pub request: StageRequest,
     /// The stages beside it: the common start, and who takes down every operation.
     pub beside: Beside,
     /// The cells beside it; `None` when nothing runs beside this stage.
-    pub together: Option<&'a CellGroup>,
+    pub group: Option<&'a CellGroup>,
     /// Who keeps what the hosts did meanwhile.
     pub witness: Option<&'a Witness>,
     /// Who keeps the throughput of each host over time.
@@ -104,34 +104,38 @@ pub struct Order<'a> {
     pub bytes_expected: Option<u64>,
 }
 
-impl<'a> Order<'a> {
-    /// A stage that goes over all the data once, alone.
-    pub fn mass(cell: &'a Cell, site: &'a Site, name: &'static str, task: StageTask) -> Self {
+impl<'a> CellStage<'a> {
+    /// A stage with nothing beside it.
+    pub fn new(cell: &'a Cell, site: &'a Site, name: &'static str, request: StageRequest) -> Self {
         Self {
             cell,
             site,
             name,
             trial: 0,
-            task,
+            request,
             beside: Beside::default(),
-            together: None,
+            group: None,
             witness: None,
             samplers: None,
             bytes_expected: None,
         }
     }
 
+    /// A stage that goes over all the data once, alone.
+    pub fn full_pass(cell: &'a Cell, site: &'a Site, name: &'static str, task: StageTask) -> Self {
+        Self::new(cell, site, name, StageRequest::to_the_end(site.id, task))
+    }
+
     /// What each host is to do: all that have the target open, or of a measurement those that the cell asks for. A rate is
     /// of all together.
-    fn of_hosts(&self, context: &Context) -> Vec<(usize, StageOrder)> {
+    fn of_hosts(&self, context: &Context) -> Vec<(usize, StageRequest)> {
         let mut members = self.site.members(context);
-        let mut task = self.task.clone();
-        if let StageTask::Measure(measurement) = &mut task {
+        if matches!(self.request.task, StageTask::Measure { .. }) {
             members.truncate(self.cell.agents.map_or(usize::MAX, |agents| agents as usize));
-            measurement.arrivals = load::share(&measurement.arrivals, members.len().max(1));
         }
-        let site = self.site.id;
-        members.into_iter().map(|member| (member, StageOrder { site, task: task.clone() })).collect()
+        let arrivals = load::share(&self.request.arrivals, members.len().max(1));
+        let request = StageRequest { arrivals, ..self.request.clone() };
+        members.into_iter().map(|member| (member, request.clone())).collect()
     }
 }
 
@@ -160,54 +164,51 @@ impl Context {
     /// A host refuses, or a signal came before.
     pub fn stage(
         &self,
-        order: Order<'_>,
+        stage: CellStage<'_>,
         each: &mut dyn FnMut(&Interval, &mut RunProgress) -> bool,
     ) -> Result<CrewResult, Fault> {
         if self.stop.is_requested() {
             return Err(Fault::Interrupted);
         }
-        let cell = order.cell.index as usize;
-        let simulated = order.site.virtual_clock();
-        let (warm_up_s, limit_s) = match &order.task {
-            StageTask::Measure(measurement) => (measurement.warm_up_s, Some(measurement.limit_s)),
-            _ => (0.0, None),
-        };
-        let measuring = order.name == crate::stages::MEASURE;
-        let at_most_s = limit_s.filter(|limit| *limit < WITHOUT_LIMIT_S);
-        let stage = |name: &str, began_ns: u64, at_most_s: Option<f64>| Stage {
+        let cell = stage.cell.index as usize;
+        let simulated = stage.site.virtual_clock();
+        let StageRequest { warm_up_s, limit_s, .. } = stage.request;
+        let measuring = stage.name == crate::stages::MEASURE;
+        let at_most_s = Some(limit_s).filter(|limit| *limit < WITHOUT_LIMIT_S);
+        let shown = |name: &str, began_ns: u64, at_most_s: Option<f64>| Stage {
             name: name.to_owned(),
             began_ns,
             at_most_s,
             simulated,
-            bytes_expected: order.bytes_expected,
+            bytes_expected: stage.bytes_expected,
             ..Stage::default()
         };
         let warming = measuring && warm_up_s > 0.0;
         let (first, most) = match warming {
             true => ("warm-up", Some(warm_up_s)),
-            false => (order.name, at_most_s),
+            false => (stage.name, at_most_s),
         };
-        self.progress.lock().begin_stage(Some(cell), stage(first, clock::now_ns(), most));
-        if measuring || order.trial == 0 {
-            self.recorder().event(Some(order.cell.index), "stage", format!("{first} begins"));
+        self.progress.lock().begin_stage(Some(cell), shown(first, clock::now_ns(), most));
+        if measuring || stage.trial == 0 {
+            self.recorder().event(Some(stage.cell.index), "stage", format!("{first} begins"));
         }
 
         let control = Control::new();
         let governed = self.stop.governs(&control);
-        let _listed = order.together.map(|together| together.lists(order.cell.index, &control));
+        let _listed = stage.group.map(|group| group.lists(stage.cell.index, &control));
         let seen = std::cell::Cell::new(None);
         let mut whole = |interval: &Interval| {
-            let kept = self.recorder().interval(order.cell.index, order.name, order.trial, interval);
+            let kept = self.recorder().interval(stage.cell.index, stage.name, stage.trial, interval);
             self.events.event(RunEvent::Interval {
-                cell: order.cell.index,
-                stage: order.name,
-                trial: order.trial,
+                cell: stage.cell.index,
+                stage: stage.name,
+                trial: stage.trial,
                 interval,
             });
             let mut model = self.progress.lock();
             if warming && seen.get().is_none() {
                 let began_ns = clock::now_ns().saturating_sub(interval.length_ns);
-                model.begin_stage(Some(cell), stage(order.name, began_ns, at_most_s));
+                model.begin_stage(Some(cell), shown(stage.name, began_ns, at_most_s));
             }
             if measuring && seen.get().is_none() {
                 governed.ends_well();
@@ -222,10 +223,10 @@ impl Context {
         };
         let mut observer = |one: Seen<'_>| match one {
             Seen::Whole(interval) => whole(interval),
-            Seen::Part { .. } | Seen::Sample { .. } => self.of_one_host(&order, &one, seen.get()),
+            Seen::Part { .. } | Seen::Sample { .. } => self.of_one_host(&stage, &one, seen.get()),
         };
-        let done = self.crew.run_stage(order.of_hosts(self), order.beside.clone(), &control, &mut observer);
-        self.tell_of_crew(Some(order.cell.index));
+        let done = self.crew.run_stage(stage.of_hosts(self), stage.beside.clone(), &control, &mut observer);
+        self.tell_of_crew(Some(stage.cell.index));
         let result = done.map_err(|refusal| match refusal.stopped {
             true => Fault::Interrupted,
             false => Fault::Failed(refusal.text),
@@ -239,17 +240,17 @@ impl Context {
     }
 
     /// What one host did meanwhile, `since_ns` being when the measured window began.
-    fn of_one_host(&self, order: &Order<'_>, seen: &Seen<'_>, since_ns: Option<u64>) {
-        let (cell, names) = (order.cell.index, &self.hosts);
+    fn of_one_host(&self, stage: &CellStage<'_>, seen: &Seen<'_>, since_ns: Option<u64>) {
+        let (cell, names) = (stage.cell.index, &self.hosts);
         match seen {
             Seen::Part { member, interval } if !self.crew.is_local() => {
-                if let Some(samplers) = order.samplers {
+                if let Some(samplers) = stage.samplers {
                     samplers.add(*member, interval);
                 }
-                self.recorder().host_interval(cell, order.name, order.trial, &names[*member], interval);
+                self.recorder().host_interval(cell, stage.name, stage.trial, &names[*member], interval);
             }
-            Seen::Sample { member, sample } if order.name == crate::stages::MEASURE => {
-                if let Some(witness) = order.witness {
+            Seen::Sample { member, sample } if stage.name == crate::stages::MEASURE => {
+                if let Some(witness) = stage.witness {
                     witness.add(*member, sample);
                 }
                 if let Some(since_ns) = since_ns {

@@ -6,7 +6,7 @@ use metrics::OpKind;
 use store::StageRecord;
 use units::Size;
 
-use super::context::{Context, Fault, Order};
+use super::context::{CellStage, Context, Fault};
 use super::site::Site;
 
 /// A stage in which nothing was done yet.
@@ -65,13 +65,13 @@ impl Filling<'_> {
 
     fn run(&mut self, site: &Site, task: StageTask) -> Result<(), Fault> {
         let fills = matches!(task, StageTask::Fill { .. });
-        let order = Order {
+        let stage = CellStage {
             trial: self.part,
             bytes_expected: fills.then(|| site.bytes()).filter(|bytes| *bytes > 0),
-            ..Order::mass(self.cell, site, crate::stages::PREPARE, task)
+            ..CellStage::full_pass(self.cell, site, crate::stages::PREPARE, task)
         };
         self.part += 1;
-        let CrewResult { whole, parts, .. } = self.context.stage(order, &mut |_, _| false)?;
+        let CrewResult { whole, parts, .. } = self.context.stage(stage, &mut |_, _| false)?;
         self.prepared.ok += whole.total.ok();
         // A file that an interrupted preparation had made already is no error.
         let there: u64 = whole

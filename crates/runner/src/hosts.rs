@@ -6,7 +6,7 @@ use store::{Environment, FleetFigures, HostClock, HostRecord, HostResult, LostHo
 
 use super::context::{Context, Fault};
 use super::facts;
-use super::measure::{Skew, Task};
+use super::measure::Skew;
 
 /// Writes the hosts of a fleet into the results, before anything is measured.
 pub fn keep(context: &Context) {
@@ -27,7 +27,7 @@ pub fn keep(context: &Context) {
 /// The results file cannot be read.
 pub fn figures(
     context: &Context,
-    task: &Task<'_>,
+    (cell, trial): (u32, u32),
     window: Window,
     parts: &[PartResult],
 ) -> Result<Vec<HostResult>, Fault> {
@@ -37,13 +37,7 @@ pub fn figures(
     let first = parts.iter().filter_map(|part| part.started_ns).min().unwrap_or(0);
     let clocks = context.crew.clocks();
     let of_host = |part: &PartResult| {
-        let figures = context.recorder().host_figures(
-            task.cell.index,
-            task.trial,
-            &part.name,
-            window,
-            &part.result.total,
-        )?;
+        let figures = context.recorder().host_figures(cell, trial, &part.name, window, &part.result.total)?;
         Ok(HostResult {
             name: part.name.clone(),
             index: part.member as u32,

@@ -9,7 +9,7 @@ use metrics::ErrorKind;
 use reactor::clock;
 use store::StageRecord;
 
-use crate::context::{Context, Fault, Order};
+use crate::context::{CellStage, Context, Fault};
 use crate::fill::record;
 use crate::job_outcome::JobFailure;
 use crate::measure::Measured;
@@ -30,12 +30,12 @@ pub fn lay_out(
     let begun_ns = clock::now_ns();
     let (steps, devices) = site.lay_out(context)?;
     for (step, made) in steps.iter().enumerate() {
-        let order = Order {
+        let stage = CellStage {
             bytes_expected: (made.bytes > 0).then_some(made.bytes),
             trial: step as u32,
-            ..Order::mass(cell, site, PREPARE, StageTask::LayOut { step: step as u32 })
+            ..CellStage::full_pass(cell, site, PREPARE, StageTask::LayOut { step: step as u32 })
         };
-        let result = context.stage(order, &mut |_, _| false)?.whole;
+        let result = context.stage(stage, &mut |_, _| false)?.whole;
         if result.stopped {
             return Err(Fault::Interrupted);
         }

@@ -11,6 +11,7 @@ mod begin;
 pub mod bottleneck;
 mod cell;
 mod cell_group;
+mod cell_run;
 mod context;
 mod crew;
 mod data_set_log;

@@ -16,7 +16,7 @@ use metrics::OpKind;
 use reactor::clock;
 use store::{CellRecord, State};
 
-use super::cell::{self, Ended, Opening};
+use super::cell::{self, Ended, OpenedCell};
 use super::cell_group::CellGroup;
 use super::context::{Context, Fault};
 use super::data_sets::{self, DataSets};
@@ -99,7 +99,7 @@ fn groups(plan: &Plan) -> Vec<Vec<&Cell>> {
 }
 
 /// What cells are to be run on, or why they cannot be.
-type Openings = BTreeMap<u32, (Timestamp, Result<Opening, Fault>)>;
+type Openings = BTreeMap<u32, (Timestamp, Result<OpenedCell, Fault>)>;
 
 /// Lays out the files of all jobs.
 fn lay_out(
@@ -128,7 +128,11 @@ fn watch(laid_out: &Openings) -> DiskWatch {
     DiskWatch::start(&made.flat_map(|opening| opening.devices.iter().copied()).collect())
 }
 
-fn open(context: &Context, data_sets: &Mutex<DataSets>, cell: &Cell) -> (Timestamp, Result<Opening, Fault>) {
+fn open(
+    context: &Context,
+    data_sets: &Mutex<DataSets>,
+    cell: &Cell,
+) -> (Timestamp, Result<OpenedCell, Fault>) {
     let started = now();
     context.recorder().begin_cell(cell.index, started);
     (started, cell::open(context, &mut data_sets::lock(data_sets), cell))
@@ -278,7 +282,7 @@ fn lead(
     context: &Context,
     data_sets: &Mutex<DataSets>,
     cell: &Cell,
-    opening: Opening,
+    opening: OpenedCell,
     (cells, together): (&[&Cell], &CellGroup),
 ) -> Ended {
     let ended = match together.turn(cell, cells, &context.stop) {

@@ -3,22 +3,20 @@
 use std::collections::BTreeMap;
 
 use engine::{Beside, StageResult};
-use experiment::{Arrivals, Cell, ErrorPolicy, Reporting, SteadyRule};
+use experiment::{Arrivals, ErrorPolicy, Reporting, SteadyRule};
 use fleet::probe::{CoreLoad, core_loads};
-use fleet::{CrewResult, Measurement, PartResult, StageTask};
+use fleet::{CrewResult, PartResult, StageRequest, StageTask};
 use host::load;
 use stats::{Decision, Floors, Monitor, SteadyOutcome, WindowFigures};
 use store::{HostResult, OpenLoop, StageRecord};
 
-use super::cell_group::{CellGroup, StartSlot};
-use super::context::{Context, Fault, Order};
-use super::data_sets::Ready;
+use super::cell_run::CellRun;
+use super::context::{CellStage, Fault};
 use super::hosts;
 use super::job;
 use super::limits;
 use super::recorder::Span;
 use super::samples::{HostSamplers, Sampler};
-use super::site::Site;
 use crate::bottleneck::Witness;
 use crate::job_outcome::Samples;
 use crate::op_logs::Running;
@@ -61,173 +59,136 @@ pub struct Skew {
     pub uncertainty_ns: u64,
 }
 
-/// A measurement to be made.
-pub struct Task<'a> {
-    /// Its cell.
-    pub cell: &'a Cell,
-    /// The target.
-    pub site: &'a Site,
-    /// Which measurement of a study.
-    pub trial: u32,
-    /// How hard and how long.
-    pub measurement: Measurement,
-    /// When it may end.
-    pub rule: SteadyRule,
-    /// And not before.
-    pub floors: Floors,
-}
-
-impl<'a> Task<'a> {
-    /// The one measurement of a cell.
-    pub fn of_cell(cell: &'a Cell, site: &'a Site, ready: &'a Ready) -> Self {
+impl CellRun<'_> {
+    /// Makes the one measurement of a cell.
+    ///
+    /// # Errors
+    /// It could not begin, or its results could not be kept; a signal came before anything was measured.
+    pub fn measure(&mut self) -> Result<Measured, Fault> {
+        let cell = self.cell;
         let limit_s = load::limit_s(cell);
-        Self {
-            cell,
-            site,
-            trial: 0,
-            measurement: Measurement {
-                arrivals: cell.workload.arrivals.clone(),
-                warm_up_s: cell.stages.warm_up_s,
-                limit_s,
-                generation: ready.generation(),
-                alone: true,
+        let floors = Floors {
+            // Without a rule nothing ends a job but its amount and its time.
+            seconds: match (&cell.steady, &cell.workload.job) {
+                (SteadyRule::None, Some(_)) => limit_s,
+                _ => cell.stages.measure_at_least_s,
             },
-            rule: cell.steady.clone(),
-            floors: Floors {
-                // Without a rule nothing ends a job but its amount and its time.
-                seconds: match (&cell.steady, &cell.workload.job) {
-                    (SteadyRule::None, Some(_)) => limit_s,
-                    _ => cell.stages.measure_at_least_s,
-                },
-                bytes: cell.stages.measure_at_least_bytes,
-                limit_seconds: limit_s,
-            },
-        }
+            bytes: cell.stages.measure_at_least_bytes,
+            limit_seconds: limit_s,
+        };
+        let request = self.request(cell.workload.arrivals.clone(), cell.stages.warm_up_s, limit_s);
+        self.measure_until(0, request, Monitor::new(&cell.steady, floors))
     }
 
-    /// A measurement of fixed length at some rate.
-    pub fn trial(
-        cell: &'a Cell,
-        site: &'a Site,
-        ready: &'a Ready,
-        trial: u32,
-        arrivals: Arrivals,
-        seconds: f64,
-    ) -> Self {
+    /// Makes a measurement of fixed length at some rate: the one of this number of a study.
+    ///
+    /// # Errors
+    /// As [`CellRun::measure`].
+    pub fn measure_at(&mut self, trial: u32, arrivals: Arrivals, seconds: f64) -> Result<Measured, Fault> {
         // What the load before left behind, queues above all, is let go first.
-        let warm_up_s = cell.stages.warm_up_s.min(seconds / 4.0);
-        Self {
-            measurement: Measurement {
-                arrivals,
-                warm_up_s,
-                limit_s: seconds,
-                generation: ready.generation(),
-                alone: true,
-            },
-            rule: SteadyRule::None,
-            floors: Floors { seconds, bytes: 0, limit_seconds: seconds },
-            trial,
-            ..Self::of_cell(cell, site, ready)
-        }
+        let warm_up_s = self.cell.stages.warm_up_s.min(seconds / 4.0);
+        let floors = Floors { seconds, bytes: 0, limit_seconds: seconds };
+        let request = self.request(arrivals, warm_up_s, seconds);
+        self.measure_until(trial, request, Monitor::new(&SteadyRule::None, floors))
     }
-}
 
-/// Makes a measurement.
-///
-/// # Errors
-/// It could not begin, or its results could not be kept; a signal came before anything was measured.
-pub fn measure(
-    context: &Context,
-    task: &Task<'_>,
-    together: &CellGroup,
-    place: &mut StartSlot,
-) -> Result<Measured, Fault> {
-    let cell = task.cell;
-    let logs = job::logs(context, cell)?;
-    let beside =
-        Beside { rendezvous: place.take(), trace: logs.as_ref().map(Running::trace), ..Beside::default() };
-    let task_of_hosts = Measurement { alone: together.is_alone(), ..task.measurement.clone() };
-    let lanes = u64::from(cell.workload.jobs) * u64::from(cell.workload.queue_depth);
-    let mut monitor = Monitor::new(&task.rule, task.floors);
-    let report = cell.workload.job.as_ref().map(|job| &job.report);
-    let usual = Reporting::default();
-    let mut sampler = Sampler::new(report.unwrap_or(&usual));
-    // Only those who ask for outcomes see them.
-    let samplers = context.outcomes.as_ref().map(|_| HostSamplers::new(report.unwrap_or(&usual)));
-    let mut began = false;
-    let mut decided = false;
-    let witness = Witness::default();
-    let order = Order {
-        trial: task.trial,
-        witness: Some(&witness),
-        samplers: samplers.as_ref(),
-        beside,
-        together: Some(together),
-        ..Order::mass(cell, task.site, crate::stages::MEASURE, StageTask::Measure(task_of_hosts))
-    };
-    let result = context.stage(order, &mut |interval, model| {
-        began = true;
-        // What comes after the decision is on its way already; it is kept but not judged.
-        if !decided {
-            decided = monitor.push(interval) != Decision::GoOn;
-        }
-        sampler.add(interval);
-        if model.leads(cell.index as usize) {
-            let progress = monitor.progress();
-            model.steady = Some(Steady {
-                rule: task.rule.name().to_owned(),
-                next_look_s: progress.next_look_s,
-                criteria: progress.criteria,
-            });
-            // The limits of several hosts are not those of this one.
-            if context.crew.is_local() && !task.site.virtual_clock() {
-                model.limits = limits::look(witness.latest(0).as_ref(), interval, lanes);
+    fn request(&self, arrivals: Arrivals, warm_up_s: f64, limit_s: f64) -> StageRequest {
+        let task = StageTask::Measure { generation: self.ready.generation() };
+        let alone = self.group.is_alone();
+        StageRequest { arrivals, warm_up_s, limit_s, alone, ..StageRequest::to_the_end(self.site.id, task) }
+    }
+
+    fn measure_until(
+        &mut self,
+        trial: u32,
+        request: StageRequest,
+        mut monitor: Monitor,
+    ) -> Result<Measured, Fault> {
+        let CellRun { context, cell, site, group, .. } = *self;
+        let logs = job::logs(context, cell)?;
+        let trace = logs.as_ref().map(Running::trace);
+        let beside = Beside { rendezvous: self.start.take(), trace, ..Beside::default() };
+        let lanes = u64::from(cell.workload.jobs) * u64::from(cell.workload.queue_depth);
+        let report = cell.workload.job.as_ref().map(|job| &job.report);
+        let usual = Reporting::default();
+        let mut sampler = Sampler::new(report.unwrap_or(&usual));
+        // Only those who ask for outcomes see them.
+        let samplers = context.outcomes.as_ref().map(|_| HostSamplers::new(report.unwrap_or(&usual)));
+        let mut began = false;
+        let mut decided = false;
+        let witness = Witness::default();
+        let stage = CellStage {
+            trial,
+            witness: Some(&witness),
+            samplers: samplers.as_ref(),
+            beside,
+            group: Some(group),
+            ..CellStage::new(cell, site, crate::stages::MEASURE, request)
+        };
+        let result = context.stage(stage, &mut |interval, model| {
+            began = true;
+            // What comes after the decision is on its way already; it is kept but not judged.
+            if !decided {
+                decided = monitor.push(interval) != Decision::GoOn;
             }
+            sampler.add(interval);
+            if model.leads(cell.index as usize) {
+                let progress = monitor.progress();
+                model.steady = Some(Steady {
+                    rule: monitor.rule().name().to_owned(),
+                    next_look_s: progress.next_look_s,
+                    criteria: progress.criteria,
+                });
+                // The limits of several hosts are not those of this one.
+                if context.crew.is_local() && !site.virtual_clock() {
+                    model.limits = limits::look(witness.latest(0).as_ref(), interval, lanes);
+                }
+            }
+            decided
+        });
+        let logged = logs.map_or(Ok(Vec::new()), Running::finish);
+        let CrewResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
+        logged.map_err(|error| Fault::Failed(format!("the job's logs cannot be written: {error}")))?;
+        if let Some(error) = context.recorder().failure() {
+            return Err(Fault::Failed(error));
         }
-        decided
-    });
-    let logged = logs.map_or(Ok(Vec::new()), Running::finish);
-    let CrewResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
-    logged.map_err(|error| Fault::Failed(format!("the job's logs cannot be written: {error}")))?;
-    if let Some(error) = context.recorder().failure() {
-        return Err(Fault::Failed(error));
+        let stopped = result.stopped && group.closed_by(cell.index).is_none();
+        let interrupted = stopped || (context.stop.is_requested() && !decided && !result.exhausted);
+        if !began && interrupted {
+            return Err(Fault::Interrupted);
+        }
+        let mut steady = monitor.outcome();
+        if result.exhausted && cell.workload.job.is_some() && *monitor.rule() == SteadyRule::None {
+            // That is its time: nothing is missing.
+            steady.reached = true;
+            steady.reason = "the job was over when it had moved its amount".to_owned();
+            steady.criteria.clear();
+        }
+        let (figures, window) =
+            context.recorder().figures(cell.index, trial, steady.window, Some(&steady))?;
+        let hosts = hosts::figures(context, (cell.index, trial), steady.window, &parts)?;
+        let cores = match context.crew.is_local() {
+            true => core_loads(&witness.of(0)),
+            false => Vec::new(),
+        };
+        let samples = sampler.samples();
+        let host_samples = samplers.map(HostSamplers::samples).unwrap_or_default();
+        let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };
+        Ok(Measured {
+            result,
+            parts,
+            hosts,
+            skew,
+            steady,
+            figures,
+            window,
+            cores,
+            witness,
+            samples,
+            host_samples,
+            interrupted,
+        })
     }
-    let stopped = result.stopped && together.closed_by(cell.index).is_none();
-    let interrupted = stopped || (context.stop.is_requested() && !decided && !result.exhausted);
-    if !began && interrupted {
-        return Err(Fault::Interrupted);
-    }
-    let mut steady = monitor.outcome();
-    if result.exhausted && cell.workload.job.is_some() && task.rule == SteadyRule::None {
-        // That is its time: nothing is missing.
-        steady.reached = true;
-        steady.reason = "the job was over when it had moved its amount".to_owned();
-        steady.criteria.clear();
-    }
-    let (figures, window) =
-        context.recorder().figures(cell.index, task.trial, steady.window, Some(&steady))?;
-    let hosts = hosts::figures(context, task, steady.window, &parts)?;
-    let cores = match context.crew.is_local() {
-        true => core_loads(&witness.of(0)),
-        false => Vec::new(),
-    };
-    let samples = sampler.samples();
-    let host_samples = samplers.map(HostSamplers::samples).unwrap_or_default();
-    let skew = Skew { ns: start_skew_ns, uncertainty_ns: skew_uncertainty_ns };
-    Ok(Measured {
-        result,
-        parts,
-        hosts,
-        skew,
-        steady,
-        figures,
-        window,
-        cores,
-        witness,
-        samples,
-        host_samples,
-        interrupted,
-    })
 }
 
 impl Measured {

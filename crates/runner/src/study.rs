@@ -4,16 +4,14 @@
 //! omission), and a rate counts as held only if the target kept it: a growing backlog is a failure, however good the
 //! latency of what was answered.
 
-use experiment::{Arrivals, Cell, Gate, Study};
+use experiment::{Arrivals, Gate, Study};
 use store::StudyPoint;
 use units::OpRate;
 
-use super::cell_group::{CellGroup, StartSlot};
-use super::context::{Context, Fault};
-use super::data_sets::Ready;
+use super::cell_run::CellRun;
+use super::context::Fault;
 use super::gates;
-use super::measure::{Measured, Task, measure};
-use super::site::Site;
+use super::measure::Measured;
 
 /// Trials of a search at most: a bracket of a thousand to one is halved to 0.1 % in twenty.
 const MOST_TRIALS: usize = 40;
@@ -42,13 +40,7 @@ pub struct Found {
 ///
 /// # Errors
 /// Nothing could be measured.
-pub fn carry_out(
-    context: &Context,
-    cell: &Cell,
-    study: &Study,
-    (site, ready): (&Site, &Ready),
-    (group, place): (&CellGroup, StartSlot),
-) -> Result<Found, Fault> {
+pub fn carry_out(run: &mut CellRun<'_>, study: &Study) -> Result<Found, Fault> {
     let seconds = match study {
         Study::Find { trial_s, .. } => *trial_s,
         Study::Sweep { point_s, .. } => *point_s,
@@ -57,19 +49,7 @@ pub fn carry_out(
         Study::Find { goal, .. } => Some(goal),
         Study::Sweep { .. } => None,
     };
-    let mut trials = Trials {
-        context,
-        cell,
-        site,
-        ready,
-        group,
-        place,
-        seconds,
-        goal,
-        made: Vec::new(),
-        best: None,
-        failed: 0,
-    };
+    let mut trials = Trials { run, seconds, goal, made: Vec::new(), best: None, failed: 0 };
     let outcome = match study {
         Study::Find { from_ops_per_s, to_ops_per_s, tolerance, goal, .. } => {
             trials.find(goal, *from_ops_per_s, *to_ops_per_s, *tolerance)
@@ -88,13 +68,8 @@ pub fn carry_out(
 }
 
 /// The measurements of a study so far.
-struct Trials<'a> {
-    context: &'a Context,
-    cell: &'a Cell,
-    site: &'a Site,
-    ready: &'a Ready,
-    group: &'a CellGroup,
-    place: StartSlot,
+struct Trials<'a, 'r> {
+    run: &'a mut CellRun<'r>,
     seconds: f64,
     goal: Option<&'a Gate>,
     made: Vec<StudyPoint>,
@@ -103,7 +78,7 @@ struct Trials<'a> {
     failed: u64,
 }
 
-impl Trials<'_> {
+impl Trials<'_, '_> {
     /// The highest rate at which the goal holds, by bisection.
     fn find(
         &mut self,
@@ -157,7 +132,7 @@ impl Trials<'_> {
     }
 
     fn rate(&mut self, ops_per_s: f64) -> Result<StudyPoint, Fault> {
-        let arrivals = match self.cell.workload.arrivals {
+        let arrivals = match self.run.cell.workload.arrivals {
             Arrivals::Poisson { .. } => Arrivals::Poisson { ops_per_s },
             _ => Arrivals::Constant { ops_per_s },
         };
@@ -171,8 +146,7 @@ impl Trials<'_> {
             Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
             _ => 0.0,
         };
-        let task = Task::trial(self.cell, self.site, self.ready, trial, arrivals, self.seconds);
-        let measured = measure(self.context, &task, self.group, &mut self.place)?;
+        let measured = self.run.measure_at(trial, arrivals, self.seconds)?;
         let goal_holds =
             self.goal.is_none_or(|goal| gates::judge_one(goal, gates::of_op(goal, &measured.figures)).passed);
         let kept = offered == 0.0 || keeps(&measured, offered);
@@ -189,7 +163,7 @@ impl Trials<'_> {
         self.say(&point, kept);
         self.made.push(point.clone());
         let interrupted = measured.interrupted;
-        let ended_by_errors = measured.ended_by_errors(self.cell.errors);
+        let ended_by_errors = measured.ended_by_errors(self.run.cell.errors);
         // A rate that held stands for the cell, the highest of them; else the most that was done.
         let holds = point.held && offered > 0.0;
         let better = self.best.as_ref().is_none_or(|(best, best_holds)| match (holds, *best_holds) {
@@ -225,7 +199,7 @@ impl Trials<'_> {
             units::latency(point.response.p50_ns),
             units::latency(point.response.p99_ns),
         );
-        self.context.remark(self.cell, "trial", &text);
+        self.run.context.remark(self.run.cell, "trial", &text);
     }
 }
 

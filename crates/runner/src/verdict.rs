@@ -16,7 +16,7 @@ const TOLERATED_ERRORS: f64 = 0.01;
 
 /// What a cell's measurement is judged by.
 #[derive(Clone, Debug, Default)]
-pub struct Evidence {
+pub struct CellEvidence {
     /// Operations that ended well in the whole measurement.
     pub ok: u64,
     /// Operations that failed in the whole measurement, its warm-up included.
@@ -55,7 +55,7 @@ pub struct Evidence {
     pub doubts: Vec<String>,
 }
 
-impl Evidence {
+impl CellEvidence {
     /// Share of the operations that failed.
     fn failed_share(&self) -> f64 {
         let ended = self.ok + self.failed;
@@ -75,7 +75,7 @@ impl Evidence {
 }
 
 /// The judgement of a cell.
-pub fn judge(cell: &Cell, steady: &SteadyOutcome, evidence: &Evidence) -> Verdict {
+pub fn judge(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Verdict {
     let mut reasons = invalid(cell, steady, evidence);
     let worst = if reasons.is_empty() { Validity::Valid } else { Validity::Invalid };
     let warnings = warnings(cell, evidence);
@@ -84,7 +84,7 @@ pub fn judge(cell: &Cell, steady: &SteadyOutcome, evidence: &Evidence) -> Verdic
     Verdict { validity, reasons }
 }
 
-fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &Evidence) -> Vec<String> {
+fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec<String> {
     let mut reasons = evidence.wrong_data.clone();
     let share = evidence.failed_share();
     if evidence.error_limit_reached || share > TOLERATED_ERRORS {
@@ -111,7 +111,7 @@ fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &Evidence) -> Vec<Stri
 }
 
 /// What the measurement had to reach and did not.
-fn floors(cell: &Cell, evidence: &Evidence) -> Option<String> {
+fn floors(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     let stages = &cell.stages;
     // A job ends when it has done its amount.
     let job = cell.workload.job.is_some();
@@ -135,7 +135,7 @@ fn floors(cell: &Cell, evidence: &Evidence) -> Option<String> {
     })
 }
 
-fn warnings(cell: &Cell, evidence: &Evidence) -> Vec<String> {
+fn warnings(cell: &Cell, evidence: &CellEvidence) -> Vec<String> {
     let mut reasons = Vec::new();
     let share = evidence.failed_share();
     if evidence.failed > 0 && !evidence.error_limit_reached && share <= TOLERATED_ERRORS {
@@ -179,7 +179,7 @@ fn schedule(open: &OpenLoop, measured_s: f64) -> Vec<String> {
 }
 
 /// The client as the limit: what held it back is said beside.
-fn client(evidence: &Evidence) -> Vec<String> {
+fn client(evidence: &CellEvidence) -> Vec<String> {
     let mut reasons = Vec::new();
     let bound = |limit: &&Finding| limit.bound == Bound::Client && limit.confidence > Confidence::Low;
     if evidence.limit.as_ref().filter(bound).is_some() {
@@ -195,7 +195,7 @@ fn client(evidence: &Evidence) -> Vec<String> {
 }
 
 /// Reads that the client's memory may have answered.
-fn cache(cell: &Cell, evidence: &Evidence) -> Option<String> {
+fn cache(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     let reads = cell.workload.does(OpKind::reads);
     let bytes = cell.workload.files.saturating_mul(cell.workload.file_bytes);
     let memory = evidence.cache_bytes?;

@@ -5,7 +5,7 @@ use stats::limit::{Evidence as Limits, Finding, Host, Load, judge as judge_limit
 use stats::{Shape, SteadyOutcome, Window};
 use store::{OpenLoop, Validity};
 
-use super::verdict::{Evidence, judge};
+use super::verdict::{CellEvidence, judge};
 
 fn cell() -> Cell {
     let text = "targets: {t: 'file:///mnt/data'}\n\
@@ -39,12 +39,12 @@ fn client_bound() -> Finding {
 }
 
 /// A measurement without a flaw.
-fn flawless() -> Evidence {
-    Evidence { ok: 100_000, bytes: 1 << 50, measured_s: 1e6, ..Evidence::default() }
+fn flawless() -> CellEvidence {
+    CellEvidence { ok: 100_000, bytes: 1 << 50, measured_s: 1e6, ..CellEvidence::default() }
 }
 
 /// What a cell is called with one flaw, and the one reason for it.
-fn flawed(change: impl Fn(&mut Evidence)) -> (Validity, String) {
+fn flawed(change: impl Fn(&mut CellEvidence)) -> (Validity, String) {
     let mut evidence = flawless();
     change(&mut evidence);
     let verdict = judge(&cell(), &steady("default", true), &evidence);
@@ -69,7 +69,7 @@ fn no_steady_state_is_invalid_unless_no_rule_was_asked_for() {
 
 #[test]
 fn what_makes_figures_unusable() {
-    let invalid = |change: fn(&mut Evidence)| {
+    let invalid = |change: fn(&mut CellEvidence)| {
         let (validity, reason) = flawed(change);
         assert_eq!(validity, Validity::Invalid, "{reason}");
         reason
@@ -84,7 +84,7 @@ fn what_makes_figures_unusable() {
 
 #[test]
 fn what_makes_figures_doubtful() {
-    let warn = |change: fn(&mut Evidence)| {
+    let warn = |change: fn(&mut CellEvidence)| {
         let (validity, reason) = flawed(change);
         assert_eq!(validity, Validity::Warn, "{reason}");
         reason
@@ -96,16 +96,16 @@ fn what_makes_figures_doubtful() {
     assert!(warn(|e| e.abandoned = 2).contains("never got an answer"));
     assert!(warn(|e| e.not_verified = Some("nothing was verified".into())).contains("verified"));
     let open = OpenLoop { shed: 7, ..OpenLoop::default() };
-    let shed = move |e: &mut Evidence| e.open_loop = Some(open);
+    let shed = move |e: &mut CellEvidence| e.open_loop = Some(open);
     assert!(flawed(shed).1.contains("7 operations were given up"));
     let open = OpenLoop { missed_starts: 9, ..OpenLoop::default() };
-    let missed = move |e: &mut Evidence| e.open_loop = Some(open);
+    let missed = move |e: &mut CellEvidence| e.open_loop = Some(open);
     assert!(flawed(missed).1.contains("9 operations were still waiting"));
 }
 
 #[test]
 fn reads_from_memory_are_doubted_only_where_they_are_possible() {
-    let cached = |evidence: &mut Evidence| {
+    let cached = |evidence: &mut CellEvidence| {
         evidence.cacheable = true;
         evidence.cache_bytes = Some(8 << 30);
     };
@@ -113,12 +113,12 @@ fn reads_from_memory_are_doubted_only_where_they_are_possible() {
     let mut evidence = flawless();
     cached(&mut evidence);
     evidence.cache_bytes = Some(2 << 30);
-    let verdict = |evidence: &Evidence| judge(&cell(), &steady("default", true), evidence).validity;
+    let verdict = |evidence: &CellEvidence| judge(&cell(), &steady("default", true), evidence).validity;
     assert_eq!(verdict(&evidence), Validity::Valid, "the data is larger than the memory");
     cached(&mut evidence);
     let emptied = Cell { cache: CacheControl::Invalidate, ..cell() };
     let after = |moved| {
-        let evidence = Evidence { moved, ..evidence.clone() };
+        let evidence = CellEvidence { moved, ..evidence.clone() };
         judge(&emptied, &steady("default", true), &evidence).validity
     };
     assert_eq!(
@@ -132,7 +132,7 @@ fn reads_from_memory_are_doubted_only_where_they_are_possible() {
 
 #[test]
 fn the_worst_comes_first_and_decides() {
-    let evidence = Evidence { wrong_data: vec!["wrong".into()], steal: 0.5, failed: 10, ..flawless() };
+    let evidence = CellEvidence { wrong_data: vec!["wrong".into()], steal: 0.5, failed: 10, ..flawless() };
     let cell = Cell { errors: ErrorPolicy::Continue, ..cell() };
     let verdict = judge(&cell, &steady("default", false), &evidence);
     assert_eq!(verdict.validity, Validity::Invalid);

@@ -1,15 +1,15 @@
 //! After the load: everything is read once and compared with what was acknowledged.
 
 use engine::Left;
-use experiment::{CacheControl, Cell};
+use experiment::CacheControl;
 use fleet::StageTask;
 use host::load;
 use metrics::ErrorKind;
 use store::StageRecord;
 
-use super::context::{Context, Fault, Order};
-use super::data_sets::{Content, Ready};
-use super::site::Site;
+use super::cell_run::CellRun;
+use super::context::{CellStage, Fault};
+use super::data_sets::Content;
 
 /// What verification found.
 #[derive(Debug, Default)]
@@ -26,14 +26,8 @@ pub struct Checked {
 ///
 /// # Errors
 /// It could not begin.
-pub fn verify(
-    context: &Context,
-    cell: &Cell,
-    site: &Site,
-    ready: &Ready,
-    left: Left,
-    stages: &mut Vec<StageRecord>,
-) -> Result<Checked, Fault> {
+pub fn verify(run: &CellRun<'_>, left: Left, stages: &mut Vec<StageRecord>) -> Result<Checked, Fault> {
+    let CellRun { context, cell, site, ready, .. } = *run;
     // Without writes of its own the load left what was there.
     let content = match (&ready.content, load::writes(cell), left) {
         (Content::Uniform(generation), false, _) => Some(*generation),
@@ -49,11 +43,11 @@ pub fn verify(
         true => format!("; before: {}", site.cache(context, CacheControl::Invalidate)?),
         false => String::new(),
     };
-    let order = Order {
+    let stage = CellStage {
         bytes_expected: Some(site.bytes()),
-        ..Order::mass(cell, site, crate::stages::VERIFY, StageTask::Verify { content })
+        ..CellStage::full_pass(cell, site, crate::stages::VERIFY, StageTask::Verify { content })
     };
-    let result = match context.stage(order, &mut |_, _| false) {
+    let result = match context.stage(stage, &mut |_, _| false) {
         Ok(result) => result.whole,
         Err(Fault::Interrupted) => {
             let why = "interrupted before what was written was verified".to_owned();

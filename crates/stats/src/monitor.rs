@@ -106,6 +106,11 @@ impl Monitor {
         decision
     }
 
+    /// The rule that it judges by.
+    pub fn rule(&self) -> &SteadyRule {
+        &self.rule
+    }
+
     /// How far it is.
     pub fn progress(&self) -> Progress {
         Progress {

@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use engine::{Beside, Control};
-use experiment::{Arrivals, Cell, Settings, Source};
-use fleet::{Act, Crew, Measurement, Opening, Part, Seen, StageOrder, StageTask, Trouble};
+use experiment::{Cell, Settings, Source};
+use fleet::{Act, Crew, Opening, Part, Seen, StageRequest, StageTask, Trouble};
 use provision::RunId;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu};
 
@@ -171,21 +171,19 @@ impl<'a> CrewLinks<'a> {
 
     /// Bytes a second that arrived in each interval, and what the sending kernel knows.
     fn run(&self, flow: &LinkFlow) -> Result<(Vec<f64>, LinkFacts), String> {
-        let measurement = Measurement {
-            arrivals: Arrivals::Closed,
+        let request = StageRequest {
             warm_up_s: self.load.ramp_s,
             limit_s: self.load.seconds,
-            generation: 0,
             alone: false,
+            ..StageRequest::to_the_end(flow.site, StageTask::Measure { generation: 0 })
         };
-        let order = || StageOrder { site: flow.site, task: StageTask::Measure(measurement.clone()) };
         let control = Control::new();
         let _governed = self.stop.governs(&control);
         let mut rates = Vec::new();
         let result = self
             .crew
             .run_stage(
-                vec![(flow.to, order()), (flow.from, order())],
+                vec![(flow.to, request.clone()), (flow.from, request)],
                 Beside::default(),
                 &control,
                 &mut |seen| {

@@ -12,7 +12,7 @@ use metrics::{ErrorKind, OpKind};
 use super::{Churn, Notes};
 use crate::access::{Picker, spread};
 use crate::data_set::Place;
-pub(super) use plan::MixPlan;
+pub(super) use plan::MixDraws;
 use plan::{Role, field_of};
 use stream::Stream;
 
@@ -22,7 +22,7 @@ const TRIES: u32 = 8;
 /// One lane of a mix.
 #[derive(Debug)]
 pub(crate) struct Mixer<'a> {
-    plan: Rc<MixPlan>,
+    plan: Rc<MixDraws>,
     notes: &'a Notes,
     lane: u32,
     random: fastrand::Rng,
@@ -56,13 +56,13 @@ enum Aim {
 }
 
 impl<'a> Mixer<'a> {
-    pub(super) fn new(plan: Rc<MixPlan>, lane: u32, number: u64, lanes: u64, notes: &'a Notes) -> Self {
+    pub(super) fn new(plan: Rc<MixDraws>, lane: u32, number: u64, lanes: u64, notes: &'a Notes) -> Self {
         let aim = |role: &Role, salt: u64| {
             let picker = |total, place_bytes| {
-                Picker::new(&plan.access, &field_of(&plan, total, place_bytes, number, lanes, salt))
+                Picker::new(&plan.mix.access, &field_of(&plan, total, place_bytes, number, lanes, salt))
             };
             match role {
-                Role::Blocks if plan.sizes.len() > 1 && plan.access == Access::Sequential => {
+                Role::Blocks if plan.sizes.len() > 1 && plan.mix.access == Access::Sequential => {
                     let first = field_of(&plan, plan.items.total(), 1, number, lanes, salt).share.start;
                     Aim::Stream(Stream::new(first))
                 }
@@ -70,22 +70,22 @@ impl<'a> Mixer<'a> {
                     let sizes = plan.sizes.iter();
                     Aim::Blocks(sizes.map(|size| picker(size.blocks.total(), size.bytes)).collect())
                 }
-                Role::Items => Aim::Items(picker(plan.items.total(), plan.item_bytes)),
+                Role::Items => Aim::Items(picker(plan.items.total(), plan.item_bytes())),
                 Role::Book => Aim::Book,
                 Role::Make => Aim::Make,
                 Role::Remove => Aim::Remove,
-                Role::Commit => Aim::Commit(picker(plan.items.total(), plan.item_bytes)),
+                Role::Commit => Aim::Commit(picker(plan.items.total(), plan.item_bytes())),
             }
         };
         let aims = plan.ops.iter().zip(0..).map(|(op, salt)| aim(&op.role, salt)).collect();
-        let random = fastrand::Rng::with_seed(spread(plan.seed, !number));
-        let content_seed = spread(plan.seed ^ u64::from(plan.generation), number);
+        let random = fastrand::Rng::with_seed(spread(plan.mix.seed, !number));
+        let content_seed = spread(plan.mix.seed ^ u64::from(plan.mix.generation), number);
         Mixer { plan, notes, lane, random, aims, writes: 0, content_seed, uncommitted: 0, written: None }
     }
 
     #[inline]
     pub(super) fn peek(&mut self) -> Option<Op> {
-        if self.plan.fsync_every > 0 && self.uncommitted >= self.plan.fsync_every {
+        if self.plan.mix.fsync_every > 0 && self.uncommitted >= self.plan.mix.fsync_every {
             return self.commit(None);
         }
         let at = if self.aims.len() == 1 { 0 } else { self.plan.draw_op(&mut self.random) };
@@ -118,7 +118,7 @@ impl<'a> Mixer<'a> {
             }
             // Names can be listed where there are none.
             Aim::Items(_) if plan.items.total() == 0 => {
-                Some(self.at(kind, Place { object: 0, offset: 0, len: 0 }, plan.generation))
+                Some(self.at(kind, Place { object: 0, offset: 0, len: 0 }, plan.mix.generation))
             }
             Aim::Items(picker) => {
                 if !(plan.keeps_book() && kind == OpKind::Get) {
@@ -159,7 +159,7 @@ impl<'a> Mixer<'a> {
         if kind.writes() {
             (spread(self.content_seed, self.writes.into()) & 0xFFFF) as u32
         } else {
-            self.plan.generation
+            self.plan.mix.generation
         }
     }
 
@@ -172,13 +172,13 @@ impl<'a> Mixer<'a> {
     fn make(&self) -> Op {
         let object = self.notes.churn.get().newest();
         let (kind, len) = self.plan.makes();
-        self.at(kind, Place { object, offset: 0, len }, self.plan.generation)
+        self.at(kind, Place { object, offset: 0, len }, self.plan.mix.generation)
     }
 
     /// The commit of the file that was written last; when nothing was, of this item.
     fn commit(&self, item: Option<u64>) -> Option<Op> {
         let object = self.written.or_else(|| item.map(|item| self.plan.items.place(item).object))?;
-        Some(self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.item_bytes }, 0))
+        Some(self.at(OpKind::Commit, Place { object, offset: 0, len: self.plan.item_bytes() }, 0))
     }
 
     #[inline]
@@ -240,7 +240,7 @@ impl<'a> Mixer<'a> {
 
     /// Who asks for commits, or for a check, also wants the last writes to be durable.
     pub(super) fn closing(&self) -> Option<Op> {
-        let wanted = self.plan.fsync_every > 0 || self.plan.keeps_book();
+        let wanted = self.plan.mix.fsync_every > 0 || self.plan.keeps_book();
         if wanted && self.uncommitted > 0 { self.commit(None) } else { None }
     }
 

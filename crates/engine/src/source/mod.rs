@@ -25,7 +25,7 @@ pub(crate) use churn::{Churn, MOST_LANES as MOST_CHURNING_LANES};
 use fill::Filler;
 use job::JobLane;
 pub(crate) use job::{JobState, Next};
-use mix::{MixPlan, Mixer};
+use mix::{MixDraws, Mixer};
 use visit::Visitor;
 use write::{WriteAt, Writer};
 
@@ -66,7 +66,7 @@ impl Notes {
 pub(crate) struct Sources<'p> {
     plan: &'p StagePlan,
     index: Option<Rc<Index>>,
-    mix: Option<Rc<MixPlan>>,
+    mix: Option<Rc<MixDraws>>,
 }
 
 impl<'p> Sources<'p> {
@@ -82,7 +82,7 @@ impl<'p> Sources<'p> {
                 Some(data_set.units(written.block_bytes().unwrap_or(*block_bytes)))
             }
             Workload::Mix(load) => {
-                mix = Some(Rc::new(MixPlan::new(load)));
+                mix = Some(Rc::new(MixDraws::new(load)));
                 None
             }
             Workload::Write { .. } | Workload::Repeat { .. } | Workload::Job(_) => None,

@@ -9,7 +9,7 @@ use metrics::Interval;
 
 use super::{Agent, MOST_AT_ONCE};
 use crate::message::{FromAgent, Shown, encode};
-use crate::order::{Act, Opening, Refusal, Reply, SiteId, StageOrder};
+use crate::order::{Act, Opening, Refusal, Reply, SiteId, StageRequest};
 use crate::outlet::{Need, Sent};
 use crate::sampling::Sampling;
 
@@ -129,7 +129,7 @@ impl Agent {
     }
 
     /// Runs a stage, and hands in what comes of it.
-    pub(super) fn begin(self: &Arc<Self>, id: u64, order: StageOrder) {
+    pub(super) fn begin(self: &Arc<Self>, id: u64, request: StageRequest) {
         let running = Arc::new(Running::new());
         let mut state = self.state();
         if state.over.is_some() {
@@ -138,7 +138,7 @@ impl Agent {
         state.stages.insert(id, Arc::clone(&running));
         drop(state);
         let begun = self.on_a_thread("stage", move |agent| {
-            let outcome = guarded(|| agent.run(id, &order, &running)).map(Box::new);
+            let outcome = guarded(|| agent.run(id, &request, &running)).map(Box::new);
             agent.state().stages.remove(&id);
             agent.send(&FromAgent::Finished { id, outcome }, Need::Must);
         });
@@ -151,10 +151,10 @@ impl Agent {
     fn run(
         self: &Arc<Self>,
         id: u64,
-        order: &StageOrder,
+        request: &StageRequest,
         running: &Arc<Running>,
     ) -> Result<StageResult, Refusal> {
-        let lockstep = self.state().virtual_sites.get(&order.site).copied().unwrap_or(false);
+        let lockstep = self.state().virtual_sites.get(&request.site).copied().unwrap_or(false);
         let door = Door { agent: Arc::clone(self), running: Arc::clone(running), id };
         let beside = Beside { rendezvous: Some(Rendezvous::at_gate(Arc::new(door))), ..Beside::default() };
         let mut sampling = Sampling::begin(lockstep, self.hand.scope());
@@ -174,7 +174,7 @@ impl Agent {
                 running.wait_for(&|| running.control.is_stopped(), seen);
             }
         };
-        let mut result = self.hand.run_stage(order, beside, &running.control, &mut show)?;
+        let mut result = self.hand.run_stage(request, beside, &running.control, &mut show)?;
         result.unseen_intervals = result.unseen_intervals.saturating_add(left_out);
         Ok(result)
     }

@@ -7,7 +7,7 @@ use engine::{Beside, Control};
 use metrics::Interval;
 
 use crate::host_executor::HostExecutor;
-use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder};
+use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest};
 use crate::sampling::Sampling;
 use crate::seen::{CrewResult, PartResult, Seen, Trouble};
 
@@ -45,16 +45,16 @@ impl Here {
 
     pub(super) fn run_stage(
         &self,
-        orders: &[(usize, StageOrder)],
+        requests: &[(usize, StageRequest)],
         beside: Beside,
         control: &Control,
         observer: &mut dyn FnMut(Seen<'_>),
     ) -> Result<CrewResult, Refusal> {
-        let [(0, order)] = orders else {
-            return Err(Refusal::failed("a stage of a crew of one has one order, for member 0"));
+        let [(0, request)] = requests else {
+            return Err(Refusal::failed("a stage of a crew of one has one request, for member 0"));
         };
         let sites = self.virtual_sites.lock().unwrap_or_else(PoisonError::into_inner);
-        let virtual_clock = sites.contains(&order.site);
+        let virtual_clock = sites.contains(&request.site);
         drop(sites);
         let mut sampling = Sampling::begin(virtual_clock, self.hand.scope());
         let mut show = |interval: &Interval| {
@@ -64,7 +64,7 @@ impl Here {
             observer(Seen::Part { member: 0, interval });
             observer(Seen::Whole(interval));
         };
-        let whole = self.hand.run_stage(order, beside, control, &mut show)?;
+        let whole = self.hand.run_stage(request, beside, control, &mut show)?;
         let part = PartResult {
             member: 0,
             name: self.name.clone(),

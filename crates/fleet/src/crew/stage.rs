@@ -13,7 +13,7 @@ use super::many::{Many, Site};
 use super::outcome::{Part, sum_up};
 use crate::link::{Guard, News, Wire};
 use crate::message::{ToAgent, encode};
-use crate::order::{Refusal, StageOrder, StageTask};
+use crate::order::{Refusal, StageRequest, StageTask};
 use crate::seen::{CrewResult, Seen};
 
 /// How often it is looked whether to stop, and who is lost.
@@ -67,7 +67,7 @@ struct Stage<'a> {
 impl Many {
     pub(super) fn run_stage(
         &self,
-        orders: Vec<(usize, StageOrder)>,
+        requests: Vec<(usize, StageRequest)>,
         beside: Beside,
         control: &Control,
         observer: &mut dyn FnMut(Seen<'_>),
@@ -76,11 +76,11 @@ impl Many {
         if control.is_stopped() {
             return Err(Refusal { stopped: true, ..Refusal::failed("stopped before the stage began") });
         }
-        if orders.iter().any(|(at, _)| *at >= self.wires.len()) {
+        if requests.iter().any(|(at, _)| *at >= self.wires.len()) {
             return Err(Refusal::failed("a stage was ordered of a member that there is not"));
         }
         control.begin();
-        let (mut stage, news) = Stage::begin(self, orders, control);
+        let (mut stage, news) = Stage::begin(self, requests, control);
         stage.lead(&news, &mut seat, observer);
         let id = stage.id;
         stage.parts.iter().for_each(|part| self.wires[part.member].forget_stage(id));
@@ -91,24 +91,23 @@ impl Many {
 impl<'a> Stage<'a> {
     fn begin(
         many: &'a Many,
-        orders: Vec<(usize, StageOrder)>,
+        requests: Vec<(usize, StageRequest)>,
         control: &'a Control,
     ) -> (Self, Receiver<(usize, News)>) {
         let id = many.id();
-        let (sender, news) = sync_channel(MOST_NEWS.min(2 * orders.len() + 16));
+        let (sender, news) = sync_channel(MOST_NEWS.min(2 * requests.len() + 16));
         let mut warm_up_s = 0f64;
-        let mut parts = Vec::with_capacity(orders.len());
-        for (member, order) in orders {
-            let site: Site = many.site(member, order.site);
-            let mut limit = None;
-            if let StageTask::Measure(measurement) = &order.task {
-                warm_up_s = warm_up_s.max(measurement.warm_up_s);
-                let planned = (measurement.warm_up_s + measurement.limit_s).clamp(0.0, 1e9);
-                limit = Some(Duration::from_secs_f64(planned) + 2 * site.patience + OVERTIME);
-            }
+        let mut parts = Vec::with_capacity(requests.len());
+        for (member, request) in requests {
+            let site: Site = many.site(member, request.site);
+            warm_up_s = warm_up_s.max(request.warm_up_s);
+            let limit = matches!(request.task, StageTask::Measure { .. }).then(|| {
+                let planned = (request.warm_up_s + request.limit_s).clamp(0.0, 1e9);
+                Duration::from_secs_f64(planned) + 2 * site.patience + OVERTIME
+            });
             let wire = &many.wires[member];
             wire.know_clock();
-            let body = encode(&ToAgent::Stage { id, order });
+            let body = encode(&ToAgent::Stage { id, request });
             wire.begin_stage(id, &body, sender.clone(), Guard::new(site.virtual_clock));
             parts.push(Part::new(member, wire.name.clone(), site, limit));
         }

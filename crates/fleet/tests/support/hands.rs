@@ -8,7 +8,7 @@ use drivers::null::NullDriver;
 use drivers::sim::{SimConfig, SimDriver};
 use drivers::{Payload, Sink};
 use engine::{Beside, Control, Schedule, StageError, StagePlan, StageResult, StopRule, Workload, run_stage};
-use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageOrder, StageTask};
+use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest, StageTask};
 use metrics::{Interval, OpKind};
 
 /// What an engine hand loads.
@@ -79,7 +79,7 @@ impl HostExecutor for EngineHand {
 
     fn run_stage(
         &self,
-        order: &StageOrder,
+        request: &StageRequest,
         beside: Beside,
         control: &Control,
         observer: &mut dyn FnMut(&Interval),
@@ -87,10 +87,10 @@ impl HostExecutor for EngineHand {
         if let Some(text) = &self.refusal {
             return Err(Refusal::failed(text.clone()));
         }
-        let StageTask::Measure(measurement) = &order.task else {
+        if !matches!(request.task, StageTask::Measure { .. }) {
             return Err(Refusal::failed("only measurements"));
-        };
-        let plan = self.plan(measurement.limit_s, beside);
+        }
+        let plan = self.plan(request.limit_s, beside);
         let mut show = |interval: &Interval| {
             self.seen.lock().unwrap().push(interval.clone());
             observer(interval);

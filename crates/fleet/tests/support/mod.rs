@@ -14,8 +14,8 @@ use std::time::Duration;
 use engine::Beside;
 use fleet::frame::{FrameReader, Tally};
 use fleet::{
-    Crew, CrewSettings, Ended, Ends, Event, Hello, HostExecutor, Leaving, Link, Measurement, Member, Opening,
-    Part, SiteFacts, StageOrder, StageTask, Trouble, greet, serve,
+    Crew, CrewSettings, Ended, Ends, Event, Hello, HostExecutor, Leaving, Link, Member, Opening, Part,
+    SiteFacts, StageRequest, StageTask, Trouble, greet, serve,
 };
 
 pub const SITE: u32 = 7;
@@ -129,19 +129,12 @@ pub fn open_all(crew: &Crew) -> Vec<(usize, Result<SiteFacts, Trouble>)> {
     crew.open(crew.alive().into_iter().map(|at| (at, opening())).collect())
 }
 
-pub fn measure(limit_s: f64) -> StageOrder {
-    let measurement = Measurement {
-        arrivals: experiment::Arrivals::Closed,
-        warm_up_s: 0.0,
-        limit_s,
-        generation: 1,
-        alone: true,
-    };
-    StageOrder { site: SITE, task: StageTask::Measure(measurement) }
+pub fn measure(limit_s: f64) -> StageRequest {
+    StageRequest { limit_s, ..StageRequest::to_the_end(SITE, StageTask::Measure { generation: 1 }) }
 }
 
-pub fn orders(crew: &Crew, order: &StageOrder) -> Vec<(usize, StageOrder)> {
-    crew.alive().into_iter().map(|at| (at, order.clone())).collect()
+pub fn orders(crew: &Crew, request: &StageRequest) -> Vec<(usize, StageRequest)> {
+    crew.alive().into_iter().map(|at| (at, request.clone())).collect()
 }
 
 pub fn nothing_beside() -> Beside {

@@ -9,18 +9,13 @@ use crate::share::Shares;
 use crate::written::{Book, Rules};
 use crate::{Mix, Shape};
 
-/// A mix, prepared for drawing.
+/// A mix with what is drawn from prepared.
 #[derive(Debug)]
-pub(crate) struct MixPlan {
+pub(crate) struct MixDraws {
+    pub mix: Mix,
     pub ops: Vec<DrawnOp>,
     pub sizes: Vec<DrawnSize>,
-    pub access: Access,
     pub items: Index,
-    pub item_bytes: u64,
-    pub shape: Shape,
-    pub fsync_every: u32,
-    pub generation: u32,
-    pub seed: u64,
     /// How content is kept track of; `None` when it is not, or when nothing changes it.
     pub rules: Option<Rules>,
 }
@@ -52,9 +47,8 @@ pub(crate) struct DrawnSize {
     pub blocks: Index,
 }
 
-impl MixPlan {
+impl MixDraws {
     pub(crate) fn new(mix: &Mix) -> Self {
-        let shape = mix.data_set.shape();
         let rules = mix.book_rules();
         let total: f64 = mix.ops.iter().map(|op| op.weight).sum();
         let mut sum = 0.0;
@@ -78,18 +72,13 @@ impl MixPlan {
             sum += size.weight / total;
             DrawnSize { below: sum, bytes: size.bytes, blocks: mix.data_set.blocks(size.bytes) }
         });
-        MixPlan {
-            ops,
-            sizes: sizes.collect(),
-            access: mix.access,
-            items: mix.data_set.items(),
-            item_bytes: shape.item_bytes(),
-            shape,
-            fsync_every: mix.fsync_every,
-            generation: mix.generation,
-            seed: mix.seed,
-            rules,
-        }
+        MixDraws { ops, sizes: sizes.collect(), items: mix.data_set.items(), rules, mix: mix.clone() }
+    }
+
+    /// Size of a file or object in bytes.
+    #[inline]
+    pub(super) fn item_bytes(&self) -> u64 {
+        self.mix.data_set.shape().item_bytes()
     }
 
     /// Draws an operation by its weight.
@@ -127,7 +116,7 @@ impl MixPlan {
     pub(super) fn unit_of(&self, size: usize, block: u64) -> u64 {
         match self.rules.as_ref().and_then(|rules| rules.block_bytes) {
             Some(_) => block,
-            None => block / self.item_bytes.div_ceil(self.sizes[size].bytes),
+            None => block / self.item_bytes().div_ceil(self.sizes[size].bytes),
         }
     }
 
@@ -141,7 +130,7 @@ impl MixPlan {
 
     /// What makes a new file or object, and of what size.
     pub(super) fn makes(&self) -> (OpKind, u64) {
-        match self.shape {
+        match self.mix.data_set.shape() {
             Shape::Objects { object_bytes } => (OpKind::Put, object_bytes),
             Shape::Files { .. } | Shape::Device { .. } => (OpKind::Create, 0),
         }
@@ -160,7 +149,7 @@ fn draw(below: impl ExactSizeIterator<Item = f64>, random: &mut fastrand::Rng) -
 
 /// From what a lane draws its places: `total` blocks or items.
 pub(super) fn field_of(
-    plan: &MixPlan,
+    plan: &MixDraws,
     total: u64,
     place_bytes: u64,
     number: u64,
@@ -177,9 +166,9 @@ pub(super) fn field_of(
         Shares { total, parts: lanes }.of(number)
     };
     // What is popular is the same for every operation; what comes in turn begins anew for each.
-    let seed = match plan.access {
-        Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => plan.seed,
-        _ => plan.seed ^ salt << 56,
+    let seed = match plan.mix.access {
+        Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => plan.mix.seed,
+        _ => plan.mix.seed ^ salt << 56,
     };
     Field { total, share, keep_to_share, place_bytes, seed }
 }
