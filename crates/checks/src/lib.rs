@@ -19,7 +19,7 @@ pub use calibrate::{CalibrateRequest, calibrate};
 pub use check::{
     ArrayRequest, BestFigure, CheckLoad, CheckReport, CheckRequest, CheckRow, CheckSettings, CheckSource,
     CheckVerdict, CheckedArray, CheckedProtocol, DataAddressFacts, NfsAccess, NfsUrl, PhaseFigures,
-    PhaseSecond, RowOutcome, S3_KEY, S3Access, S3Url, SlowPath, WrittenData, check, judge_check,
+    RowOutcome, S3_KEY, S3Access, S3Url, SlowPath, WrittenData, check, judge_check,
 };
 pub use error::CheckError;
 pub use network::{LinkChoice, NetworkReport, NetworkRequest, network};

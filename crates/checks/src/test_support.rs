@@ -1,10 +1,10 @@
 //! Reports whose every figure is known, for the tests of this crate and of those that show them.
 
 use fleet::probe::{CardFacts, CoreLoad};
-use metrics::{Interval, OpKind};
+use metrics::{Interval, OpKind, SeriesPoint};
 use stats::limit::{Bound, Cause, Confidence, EvidenceRow, Finding};
 
-use crate::check::{ClientLoad, DataAddressFacts, PhaseFigures, PhaseSecond};
+use crate::check::{ClientLoad, DataAddressFacts, PhaseFigures};
 
 /// A phase of 10 s that moved `bytes` in operations of 1 MiB and 2 ms.
 pub fn phase(kind: OpKind, bytes: u64) -> PhaseFigures {
@@ -19,11 +19,11 @@ pub fn phase(kind: OpKind, bytes: u64) -> PhaseFigures {
     stats.service.record(50_000_000);
     PhaseFigures {
         window_ns: 10_000_000_000,
-        seconds: vec![PhaseSecond {
+        seconds: vec![SeriesPoint {
             length_ns: 10_000_000_000,
             bytes,
             ok: stats.ok,
-            ..PhaseSecond::default()
+            ..SeriesPoint::default()
         }],
         total,
         connections: 8,

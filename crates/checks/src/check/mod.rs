@@ -33,8 +33,7 @@ pub(crate) use provisioned::array_credentials;
 pub use report::{CheckReport, CheckSettings, CheckedArray};
 pub use request::{ArrayRequest, CheckLoad, CheckRequest, CheckSource, NfsAccess, S3_KEY, S3Access};
 pub use row::{
-    CheckRow, CheckedProtocol, ClientLoad, DataAddressFacts, PhaseFigures, PhaseSecond, RowOutcome,
-    WrittenData,
+    CheckRow, CheckedProtocol, ClientLoad, DataAddressFacts, PhaseFigures, RowOutcome, WrittenData,
 };
 pub use url::{NfsUrl, S3Url};
 pub use verdict::{BestFigure, CheckVerdict, judge_check};

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use drivers::ReconnectReason;
 use fleet::probe::{CardFacts, CoreLoad};
-use metrics::{ErrorKind, Interval, OpStats};
+use metrics::{ErrorKind, Interval, OpStats, SeriesPoint};
 use stats::limit::Finding;
 
 /// The two protocols.
@@ -114,8 +114,8 @@ pub struct PhaseFigures {
     pub window_ns: u64,
     /// All that was counted in the window.
     pub total: Interval,
-    /// PhaseSecond by second: length in nanoseconds and acknowledged bytes.
-    pub seconds: Vec<PhaseSecond>,
+    /// Second by second, all operations together.
+    pub seconds: Vec<SeriesPoint>,
     /// Examples of errors, with their kinds.
     pub error_samples: Vec<(ErrorKind, String)>,
     /// Operations without an answer when the phase ended.
@@ -161,21 +161,6 @@ impl ClientLoad {
     pub fn steal(&self) -> f64 {
         self.cores.iter().map(|core| core.steal).fold(0.0, f64::max)
     }
-}
-
-/// What one interval moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PhaseSecond {
-    /// Start since the window began, in nanoseconds.
-    pub start_ns: u64,
-    /// Length in nanoseconds.
-    pub length_ns: u64,
-    /// Bytes acknowledged.
-    pub bytes: u64,
-    /// Operations that ended well.
-    pub ok: u64,
-    /// Operations that failed.
-    pub failed: u64,
 }
 
 impl PhaseFigures {

@@ -9,14 +9,14 @@ use engine::{
 };
 use experiment::SteadyRule;
 use fleet::probe::{card_of, core_loads};
-use metrics::{Interval, OpKind};
+use metrics::{Interval, OpKind, OpStats, SeriesPoint};
 use reactor::clock;
 use stats::limit::{Bound, Finding};
 use stats::{Floors, Monitor, WindowSums};
 
 use super::limit;
 use super::request::CheckLoad;
-use super::row::{CheckPhase, ClientLoad, PhaseFigures, PhaseSecond};
+use super::row::{CheckPhase, ClientLoad, PhaseFigures};
 use super::sampler::HostSampler;
 use super::stored::{StoredCheck, cell_result};
 use runner::bottleneck::{Alone, Work};
@@ -198,14 +198,10 @@ fn unruled(plan: &StagePlan) -> Monitor {
     Monitor::new(&SteadyRule::None, Floors { seconds, bytes: 0, limit_seconds: seconds })
 }
 
-fn second(interval: &Interval) -> PhaseSecond {
-    PhaseSecond {
-        start_ns: interval.start_ns,
-        length_ns: interval.length_ns,
-        bytes: interval.bytes(),
-        ok: interval.ok(),
-        failed: interval.failed(),
-    }
+fn second(interval: &Interval) -> SeriesPoint {
+    let mut all = OpStats::default();
+    interval.ops.iter().for_each(|(_, stats)| all.merge(stats));
+    SeriesPoint::of(interval, None, &all)
 }
 
 /// This end of the connections, also of those that the server closed after each answer.
@@ -221,7 +217,7 @@ fn least_segment_bytes(facts: &SessionFacts) -> u32 {
 
 fn figures(
     result: &StageResult,
-    seconds: Vec<PhaseSecond>,
+    seconds: Vec<SeriesPoint>,
     client: ClientLoad,
     limit: Finding,
 ) -> PhaseFigures {

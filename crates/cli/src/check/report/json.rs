@@ -241,7 +241,7 @@ fn phase(phase: &PhaseFigures) -> JsonPhase<'_> {
             .map(|second| JsonSecond {
                 start_s: seconds(second.start_ns),
                 length_s: seconds(second.length_ns),
-                bytes_per_s: units::ByteRate::of(second.bytes, second.length_ns).0,
+                bytes_per_s: second.bytes_per_s(),
                 ok: second.ok,
                 failed: second.failed,
             })
