@@ -7,6 +7,8 @@ pub mod connections;
 mod deadlines;
 pub mod file;
 pub mod interfaces;
+mod join;
+mod link;
 pub mod net;
 pub mod nfs;
 pub mod null;
@@ -17,6 +19,7 @@ pub mod s3;
 mod seam;
 pub mod sim;
 pub mod tls;
+mod tls_link;
 
 pub use connections::{ConnectionFacts, ConnectionNow, ReconnectReason};
 pub use payload::{Damage, Damaged, Diagnosis, Mismatch, Payload};

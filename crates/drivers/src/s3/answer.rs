@@ -11,9 +11,9 @@ use wire::http1::{
 use super::exchange::Wanted;
 use super::failure::{Again, Failure};
 use super::lane::Lane;
-use super::link::Link;
 use super::request::Request;
 use super::session::S3Session;
+use crate::link::Link;
 
 /// Of an error body, this much is read; a longer one costs the connection.
 pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;

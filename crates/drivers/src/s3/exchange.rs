@@ -11,11 +11,11 @@ use super::acknowledge;
 use super::answer::{Head, Into, MAX_ERROR_BYTES};
 use super::failure::{Again, Failure, Refusal};
 use super::lane::Lane;
-use super::link::Link;
 use super::redirect::{MAX_REDIRECTS, Redirect};
 use super::request::{Request, Subject};
 use super::retry::{Next, Tries};
 use super::session::S3Session;
+use crate::link::Link;
 use crate::{Op, Sink};
 
 /// A document may be this long: a thousand keys of a thousand characters each, escaped, and then some.

@@ -2,8 +2,8 @@
 
 use reactor::Buffer;
 
-use super::link::{Inbox, Link};
 use super::request::HeadBuffers;
+use crate::link::{Inbox, Link};
 
 /// A lane's connection and its buffers, all of them used again.
 #[derive(Default)]

@@ -32,9 +32,7 @@ mod credentials;
 mod driver;
 mod exchange;
 mod failure;
-mod join;
 mod lane;
-mod link;
 mod multi;
 mod redirect;
 mod remove;
@@ -43,7 +41,6 @@ mod retry;
 mod send;
 mod session;
 mod tls;
-mod tls_link;
 
 pub use config::{Endpoint, EndpointError, PayloadSigning, S3Config};
 pub use credentials::{Credentials, CredentialsError, Secret, region_in};

@@ -9,9 +9,9 @@ use wire::checksum::{MAX_BASE64_LEN, Sha256};
 use super::config::PayloadSigning;
 use super::failure::Failure;
 use super::lane::Lane;
-use super::link::Link;
 use super::request::{Body, Framed, LEAD_BYTES, PIECE_BYTES, Request, SEND_BYTES, write_head};
 use super::session::S3Session;
+use crate::link::Link;
 
 impl S3Session {
     /// Sends head and body; the first stretch of the body goes with the head. An I/O error is returned inside:

@@ -16,11 +16,11 @@ use super::config::S3Config;
 use super::exchange::{Counts, Expect, Wanted};
 use super::failure::{Again, Failure};
 use super::lane::Lane;
-use super::link::Link;
 use super::request::{Addressing, Body, Request};
-use super::tls_link::TlsLink;
 use crate::deadlines::TimeLimits;
+use crate::link::Link;
 use crate::paths::{Paths, Source};
+use crate::tls_link::TlsLink;
 use crate::{
     ConnectionFacts, Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, Sink,
     WorkerContext, connections,
@@ -93,7 +93,7 @@ impl S3Session {
         // One first, so that a server that is not there is asked once; the others all at once.
         session.open_lane(0).await?;
         let rest = (1..lanes).map(|lane| session.open_lane(lane)).collect();
-        for opened in super::join::all(rest).await {
+        for opened in crate::join::all(rest).await {
             opened?;
         }
         Ok(session)

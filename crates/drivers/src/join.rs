@@ -6,7 +6,7 @@ use std::task::Poll;
 
 /// Waits for all of them. The reactor polls a task whenever something that it waits for is ready, without
 /// saying what, so that every future which is not done yet is polled each time.
-pub(super) async fn all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
+pub(crate) async fn all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
     let mut futures: Vec<Option<Pin<Box<F>>>> =
         futures.into_iter().map(|future| Some(Box::pin(future))).collect();
     let mut outputs: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use reactor::{Buffer, Stream};
 
-use super::tls_link::TlsLink;
+use crate::tls_link::TlsLink;
 
 /// An open connection.
-pub(super) enum Link {
+pub(crate) enum Link {
     /// TCP.
     Plain(Stream),
     /// TLS over TCP.
@@ -17,7 +17,7 @@ pub(super) enum Link {
 
 impl Link {
     /// The TCP connection underneath.
-    pub(super) fn stream(&self) -> &Stream {
+    pub(crate) fn stream(&self) -> &Stream {
         match self {
             Self::Plain(stream) => stream,
             Self::Tls(link) => link.stream(),
@@ -25,7 +25,7 @@ impl Link {
     }
 
     /// Sends all of `range`.
-    pub(super) async fn send_all(&mut self, buffer: Buffer, range: Range<usize>) -> (io::Result<()>, Buffer) {
+    pub(crate) async fn send_all(&mut self, buffer: Buffer, range: Range<usize>) -> (io::Result<()>, Buffer) {
         match self {
             Self::Plain(stream) => stream.send_all(buffer, range).await,
             Self::Tls(link) => {
@@ -37,7 +37,7 @@ impl Link {
 
     /// Receives into `range`: at least one byte, or 0 at the end of the stream. So many bytes are `due` for certain
     /// that waiting for all of them may pay; 0 when nothing is certain.
-    pub(super) async fn recv(
+    pub(crate) async fn recv(
         &mut self,
         buffer: Buffer,
         range: Range<usize>,
@@ -56,18 +56,18 @@ impl Link {
 
 /// Received bytes that are not dealt with yet, in a buffer that is used again and again.
 #[derive(Default)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     buffer: Option<Buffer>,
     start: usize,
     end: usize,
 }
 
 /// Length of an inbox in bytes: it holds the longest head that is allowed and leaves room for payload.
-pub(super) const INBOX_BYTES: usize = 256 * 1024;
+pub(crate) const INBOX_BYTES: usize = 256 * 1024;
 
 impl Inbox {
     /// What was received and not consumed.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.buffer {
             Some(buffer) => &buffer[self.start..self.end],
             None => &[],
@@ -75,7 +75,7 @@ impl Inbox {
     }
 
     /// Drops the first `count` bytes.
-    pub(super) fn consume(&mut self, count: usize) {
+    pub(crate) fn consume(&mut self, count: usize) {
         self.start += count;
         debug_assert!(self.start <= self.end);
         if self.start == self.end {
@@ -84,13 +84,13 @@ impl Inbox {
     }
 
     /// Drops everything.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         (self.start, self.end) = (0, 0);
     }
 
     /// Receives at most `most` bytes behind what is there; `due` as for [`Link::recv`]. 0 means the end of the
     /// stream, or, which its callers rule out by consuming first, no room.
-    pub(super) async fn fill(&mut self, link: &mut Link, most: usize, due: usize) -> io::Result<usize> {
+    pub(crate) async fn fill(&mut self, link: &mut Link, most: usize, due: usize) -> io::Result<usize> {
         let mut buffer = self.buffer.take().unwrap_or_else(|| Buffer::new(INBOX_BYTES));
         if self.start > 0 && self.end == buffer.len() {
             buffer.copy_within(self.start..self.end, 0);

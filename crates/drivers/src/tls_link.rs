@@ -18,7 +18,7 @@ const PLAIN_BYTES: usize = 128 * 1024;
 const OUTBOUND_BYTES: usize = PLAIN_BYTES + 16 * 1024;
 
 /// A TLS connection.
-pub(super) struct TlsLink {
+pub(crate) struct TlsLink {
     stream: Stream,
     tls: UnbufferedClientConnection,
     inbound: Option<Buffer>,
@@ -53,7 +53,7 @@ impl TlsLink {
     ///
     /// # Errors
     /// I/O errors as they are; refusals of TLS as [`io::ErrorKind::InvalidData`] around the [`rustls::Error`].
-    pub(super) async fn open(
+    pub(crate) async fn open(
         stream: Stream,
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
@@ -75,12 +75,12 @@ impl TlsLink {
         Ok(link)
     }
 
-    pub(super) const fn stream(&self) -> &Stream {
+    pub(crate) const fn stream(&self) -> &Stream {
         &self.stream
     }
 
     /// Sends all of `plain`; with nothing to send, waits for the end of the handshake.
-    pub(super) async fn send_all(&mut self, plain: &[u8]) -> io::Result<()> {
+    pub(crate) async fn send_all(&mut self, plain: &[u8]) -> io::Result<()> {
         let mut rest = plain;
         loop {
             let (part, later) = rest.split_at(rest.len().min(PLAIN_BYTES));
@@ -101,7 +101,7 @@ impl TlsLink {
     }
 
     /// Receives plaintext: at least one byte, or 0 once the peer has closed in good order.
-    pub(super) async fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    pub(crate) async fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.stash_start < self.stash.len() {
                 let rest = &self.stash[self.stash_start..];
