@@ -9,6 +9,7 @@ pub mod file;
 pub mod interfaces;
 mod join;
 mod link;
+pub mod memcached;
 pub mod net;
 pub mod nfs;
 pub mod null;

@@ -13,6 +13,8 @@ mod hosts;
 mod job;
 mod journaled_place;
 mod local_place;
+mod memcached;
+mod memcached_place;
 mod net;
 mod nfs;
 mod nfs_job;
@@ -98,8 +100,16 @@ pub enum TargetError {
 }
 
 /// Every protocol, in the order of the documentation. A new one is a line here.
-pub static PROTOCOLS: &[&dyn Protocol] =
-    &[&file::DIRECTORIES, &file::DEVICES, &nfs::Nfs, &s3::S3, &net::Tcp, &null::Null, &sim::Sim];
+pub static PROTOCOLS: &[&dyn Protocol] = &[
+    &file::DIRECTORIES,
+    &file::DEVICES,
+    &nfs::Nfs,
+    &s3::S3,
+    &memcached::Memcached,
+    &net::Tcp,
+    &null::Null,
+    &sim::Sim,
+];
 
 /// The kinds of targets, as the reader of experiment files is given them.
 pub fn kinds() -> &'static [&'static Kind] {

@@ -15,6 +15,7 @@ const SET: &[(&str, &[(&str, &str)])] = &[
     ("fleet-scale.yaml", &[("target", "nfs://filer/export")]),
     ("latency-search.yaml", &[]),
     ("load-sweep.yaml", &[]),
+    ("memcached.yaml", &[]),
     ("network-baseline.yaml", &[("address", "10.0.0.5:9000")]),
     ("nfs-matrix.yaml", &[("server", "filer.example.com")]),
     ("quick-local.yaml", &[]),

@@ -5,6 +5,7 @@
 
 pub mod checksum;
 pub mod http1;
+pub mod memcached;
 pub mod mount;
 pub mod nfs3;
 mod number_text;

@@ -1,0 +1,148 @@
+//! `memcached://host[:port]`: values of a cache, set, fetched and removed whole.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use drivers::memcached::{MemcachedConfig, MemcachedDriver};
+use drivers::{Announce, DriverError};
+use experiment::{Kind, OptionHelp, Transport, UrlForm};
+use metrics::ErrorKind;
+use metrics::OpKind::{Delete, Get, Put};
+use serde_json::Value;
+
+use super::hosts::{address, host_and_port};
+use super::memcached_place::{self, MemcachedPlace};
+use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
+use super::paths::{named, shown};
+use super::place::{Entered, OwnPlace, PATIENCE};
+use super::{Load, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, TargetError, paths};
+
+/// The protocol of `memcached:`.
+pub(super) struct Memcached;
+
+/// The port where the URL names none.
+const PORT: u16 = 11211;
+
+const OPTIONS: &[OptionHelp] = &[DIRECTORY, SOURCE, ADDRESSES, USE_ADDRESSES, PAIRING];
+
+static KIND: Kind = Kind {
+    objects: true,
+    remote: true,
+    own_place: true,
+    sink_discard: true,
+    transport: Transport::Network,
+    ..Kind::new("memcached", "memcached://host", UrlForm::Host, &[Put, Get, Delete], OPTIONS)
+};
+
+impl Protocol for Memcached {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
+        Ok(Box::new(open(request)?))
+    }
+
+    fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
+        memcached_place::remove_left(place, cx)
+    }
+}
+
+/// A server.
+struct MemcachedTarget {
+    driver: MemcachedDriver,
+    place: OwnPlace,
+    /// The longest wait for an answer to the first questions.
+    contact: Duration,
+    /// Connections of all jobs.
+    connections: u64,
+}
+
+fn open(request: &OpenRequest<'_>) -> Result<MemcachedTarget, TargetError> {
+    let OpenRequest { target, url, options: given, workload, context } = *request;
+    let (host, port) = host_and_port(&target.url, url.authority(), KIND.example)?;
+    let server = SocketAddr::new(address(&target.url, &host)?, port.unwrap_or(PORT));
+    let ways = paths::read(request, &[server.ip()])?;
+    let kept = given.text("directory");
+    let prefix = kept.map_or_else(|| context.place.object_name(), str::to_owned);
+    // Where keys are listed and removed.
+    let first = ways.addresses.first();
+    let address =
+        first.map_or(server, |first| SocketAddr::new(first.ip, first.port.unwrap_or(server.port())));
+    let config = MemcachedConfig {
+        addresses: ways.addresses,
+        paths: ways.paths,
+        ..MemcachedConfig::new(address, prefix.clone())
+    };
+    let place = match kept {
+        Some(_) => OwnPlace::stays(&context.run),
+        None => context.own_place(&MemcachedPlace { address, prefix }),
+    };
+    let driver = MemcachedDriver::new(config)
+        .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
+    let connections = paths::connections(workload, workload.queue_depth);
+    Ok(MemcachedTarget { driver, place, contact: context.connect_timeout, connections })
+}
+
+impl OpenTarget for MemcachedTarget {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn driver(&self) -> &dyn Load {
+        &self.driver
+    }
+
+    fn own_facts(&self) -> BTreeMap<String, String> {
+        let config = self.driver.config();
+        let version = self.driver.version(PATIENCE);
+        let mut facts = named([
+            ("protocol", "memcached's text protocol, a connection for each operation in flight".to_owned()),
+            ("address", config.address.to_string()),
+            ("key prefix", format!("{}:", config.prefix)),
+            (
+                "server",
+                version.map_or_else(
+                    |error| format!("unknown: {}", error.detail),
+                    |text| format!("memcached {text}"),
+                ),
+            ),
+        ]);
+        facts.extend(named(paths::facts(&config.paths, &shown(&config.addresses), self.connections)));
+        facts
+    }
+
+    fn place(&self) -> Option<&OwnPlace> {
+        Some(&self.place)
+    }
+
+    fn prepare(&self) -> Result<Entered, TargetError> {
+        // A prefix needs no making. That its keys can be listed, by which they are removed, is seen before there is one.
+        let make = |announce: Announce<'_>| {
+            match self.driver.adopt(self.contact) {
+                Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            announce()
+        };
+        self.place.enter(make, || self.driver.adopt(self.contact))
+    }
+
+    fn adopt(&self) -> Result<(), TargetError> {
+        Ok(self.driver.adopt(self.contact)?)
+    }
+
+    fn remove_all(&self) -> Result<(), TargetError> {
+        self.place.leave(|| -> Result<(), DriverError> { self.driver.remove_all(PATIENCE).map(drop) })
+    }
+
+    fn first_bytes(&self, object: u64, len: u32) -> Option<Vec<u8>> {
+        self.driver.beginning(object, len, PATIENCE).ok()
+    }
+
+    fn interface(&self) -> Result<String, String> {
+        let config = self.driver.config();
+        paths::interface(&config.paths, config.address.ip())
+    }
+}
