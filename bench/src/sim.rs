@@ -20,7 +20,7 @@ pub struct Args {
     /// Operations in flight.
     #[arg(long, default_value_t = 32)]
     lanes: u32,
-    /// Threads, each with so many.
+    /// Threads, each with this many.
     #[arg(long, default_value_t = 1)]
     workers: u32,
     /// Latency of the target in microseconds; 115 with 32 lanes make a billion operations an hour.

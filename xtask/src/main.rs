@@ -28,14 +28,14 @@ fn root() -> PathBuf {
 fn run_tidy() -> ExitCode {
     match tidy::check(&root()) {
         Ok(findings) if findings.is_empty() => {
-            println!("tidy: nothing to mend");
+            println!("tidy: nothing to fix");
             ExitCode::SUCCESS
         }
         Ok(findings) => {
             for finding in &findings {
                 eprintln!("{finding}");
             }
-            eprintln!("tidy: {} to mend", findings.len());
+            eprintln!("tidy: {} to fix", findings.len());
             ExitCode::FAILURE
         }
         Err(error) => {

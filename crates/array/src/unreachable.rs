@@ -15,7 +15,7 @@ use rustix::net::{
 };
 
 /// Connections that are tried before giving up on filling the queue. A backlog of 0 has room for one.
-const MOST_FILLERS: usize = 64;
+const MAX_FILLERS: usize = 64;
 
 /// How long a filling connection may take before it counts as dropped. On loopback an accepted one takes microseconds.
 const FILLER_PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -39,7 +39,7 @@ impl Blackhole {
         listen(&listener, 0)?;
         let target = reachable(SocketAddr::try_from(getsockname(&listener)?)?);
         let mut fillers = Vec::new();
-        for _ in 0..MOST_FILLERS {
+        for _ in 0..MAX_FILLERS {
             let filler = open(target)?;
             let accepted = try_connect(&filler, target)?;
             // The one that is dropped stays as well: its retries take any place that comes free.

@@ -20,7 +20,7 @@ pub struct AgentArguments {
     /// Where journals of what must be removed are kept [default: $XDG_STATE_HOME/manometer/journal]
     #[arg(long, value_name = "DIRECTORY")]
     pub journal_dir: Option<PathBuf>,
-    /// Only keep a container alive for agents that are started in it, until none was there for so many seconds
+    /// Only keep a container alive for agents that are started in it, until none was there for this many seconds
     #[arg(long, value_name = "SECONDS")]
     pub idle: Option<u64>,
 }

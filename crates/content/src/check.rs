@@ -28,7 +28,7 @@ pub struct Check {
     /// The job ends with the first block that differs (`verify_fatal`).
     #[serde(skip_serializing_if = "is_default")]
     pub fatal: bool,
-    /// What was written is read after so many writes (`verify_backlog`); 0: at the end.
+    /// What was written is read after this many writes (`verify_backlog`); 0: at the end.
     #[serde(skip_serializing_if = "is_default")]
     pub backlog: u64,
     /// And so much of it at once (`verify_backlog_batch`); 0: all.

@@ -174,7 +174,7 @@ fn path_of(facts: &ConnectionFacts) -> PathFacts {
 }
 
 /// The most paths of which closed connections are kept apart: beyond it a configuration has gone astray.
-const MOST_CLOSED_PATHS: usize = 4096;
+const MAX_CLOSED_PATHS: usize = 4096;
 
 /// Adds a connection that is being closed to what is kept of its path.
 pub(crate) fn note_closed(closed: &mut Vec<PathFacts>, stream: &Stream) {
@@ -182,7 +182,7 @@ pub(crate) fn note_closed(closed: &mut Vec<PathFacts>, stream: &Stream) {
     let path = PathFacts { connections: 0, closed: 1, ..path_of(&facts) };
     if let Some(known) = closed.iter_mut().find(|known| known.is_same_path(&path)) {
         known.merge(&path);
-    } else if closed.len() < MOST_CLOSED_PATHS {
+    } else if closed.len() < MAX_CLOSED_PATHS {
         closed.push(path);
     }
 }

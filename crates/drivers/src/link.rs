@@ -35,7 +35,7 @@ impl Link {
         }
     }
 
-    /// Receives into `range`: at least one byte, or 0 at the end of the stream. So many bytes are `due` for certain
+    /// Receives into `range`: at least one byte, or 0 at the end of the stream. This many bytes are `due` for certain
     /// that waiting for all of them may pay; 0 when nothing is certain.
     pub(crate) async fn recv(
         &mut self,

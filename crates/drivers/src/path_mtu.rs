@@ -21,7 +21,7 @@ const ANSWER_BYTES: usize = 8 + 8 + 4;
 const PATIENCE: Duration = Duration::from_millis(250);
 const TRIES: u32 = 3;
 /// Probes that are sent without any progress in mind beyond: a bisection of 65535 sizes takes 17.
-const MOST_SIZES: u32 = 24;
+const MAX_SIZES: u32 = 24;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,7 +115,7 @@ pub fn path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<PathMtu
     let (mut known, mut beyond) = (least, most + 1);
     // Nearly always the whole route works.
     let mut next = most;
-    for _ in 0..MOST_SIZES {
+    for _ in 0..MAX_SIZES {
         if beyond - known <= 1 {
             break;
         }

@@ -50,7 +50,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// How many different paths there are to so many addresses of the server.
+    /// How many different paths there are to this many addresses of the server.
     pub fn count(&self, addresses: usize) -> usize {
         let sources = self.sources.len().max(1);
         match self.pairing {

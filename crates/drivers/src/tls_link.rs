@@ -40,7 +40,7 @@ enum Step {
     Transmit,
     /// Receive more ciphertext.
     NeedInput,
-    /// So many bytes of plaintext were delivered; 0 when they were all stashed.
+    /// This many bytes of plaintext were delivered; 0 when they were all stashed.
     Data(usize),
     /// The handshake is over and what was given has been encrypted.
     Ready,

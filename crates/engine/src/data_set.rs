@@ -52,7 +52,7 @@ pub(crate) fn first_object(worker: u32, lane: u32) -> u64 {
 }
 
 /// Most files or objects a lane may have, so that the numbers stay unique.
-pub(crate) const MOST_ITEMS: u64 = 1 << 32;
+pub(crate) const MAX_ITEMS: u64 = 1 << 32;
 
 /// What one lane wrote: files or objects numbered from `first` on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

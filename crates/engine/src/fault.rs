@@ -4,11 +4,11 @@ use drivers::Sink;
 use experiment::Arrivals;
 use metrics::{OpExtent, OpKind};
 
-use crate::source::MOST_CHURNING_LANES;
+use crate::source::MAX_CHURNING_LANES;
 use crate::{DataSet, JobLoad, Mix, Schedule, StagePlan, Workload, Written};
 
 /// Most operations that may wait for a lane, unless any number may: each is remembered.
-const MOST_BACKLOG: u64 = 1 << 24;
+const MAX_BACKLOG: u64 = 1 << 24;
 
 impl StagePlan {
     /// What is wrong with the plan, if anything: the engine would do something else than asked.
@@ -36,7 +36,7 @@ impl StagePlan {
             }
             Schedule::Directions { .. } | Schedule::Closed => return None,
         };
-        if *backlog_limit > MOST_BACKLOG && *backlog_limit != u64::MAX {
+        if *backlog_limit > MAX_BACKLOG && *backlog_limit != u64::MAX {
             return Some("at most 16777216 operations may wait for a lane, unless any number may");
         }
         arrivals_fault(arrivals)
@@ -77,7 +77,7 @@ impl StagePlan {
     }
 
     fn mix_fault(&self, mix: &Mix) -> Option<&'static str> {
-        if mix.churns() && self.lanes() > MOST_CHURNING_LANES {
+        if mix.churns() && self.lanes() > MAX_CHURNING_LANES {
             return Some("a load that creates and removes can have at most 16777216 lanes");
         }
         mix.fault(self.lanes())

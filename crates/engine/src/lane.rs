@@ -16,7 +16,7 @@ use crate::trace::{TraceRecord, Tracer};
 /// Pause after the second error in a row of a lane; doubled with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 /// Doublings of the pause: it never exceeds 128 ms.
-const MOST_DOUBLINGS: u32 = 7;
+const MAX_DOUBLINGS: u32 = 7;
 /// A lane that waits for an intended start looks up so often, for the end may come sooner than was planned.
 const LONGEST_NAP_NS: u64 = Duration::from_millis(100).as_nanos() as u64;
 
@@ -236,7 +236,7 @@ fn pause(shared: &Shared<'_>, failures: u32, now: u64) -> impl Future<Output = u
         if failures < 2 {
             return now;
         }
-        let pause = FIRST_PAUSE * 2u32.pow((failures - 2).min(MOST_DOUBLINGS));
+        let pause = FIRST_PAUSE * 2u32.pow((failures - 2).min(MAX_DOUBLINGS));
         reactor.sleep_until((now + pause.as_nanos() as u64).min(end)).await;
         reactor.now()
     }

@@ -16,7 +16,7 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// For so many workers.
+    /// For this many workers.
     pub fn new(workers: usize) -> Self {
         Merger { next: vec![0; workers], waiting: VecDeque::new(), spare: Vec::new() }
     }

@@ -18,7 +18,7 @@ pub struct Mix {
     pub access: Access,
     /// Sizes of reads and writes and how often each is drawn.
     pub block_sizes: Vec<WeightedSize>,
-    /// After so many writes of a lane, one commit; 0 never.
+    /// After this many writes of a lane, one commit; 0 never.
     pub fsync_every: u32,
     /// The content is kept track of, so that reads are compared with what was written: use it with
     /// [`drivers::Sink::Verify`]. Each lane then keeps to an even share of the blocks, and writes go through that share

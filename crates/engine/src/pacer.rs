@@ -49,7 +49,7 @@ impl ScheduleStats {
         self.offered += u64::from(intended >= window_ns);
     }
 
-    /// So many wait at once.
+    /// This many wait at once.
     #[inline]
     pub(crate) fn waiting(&mut self, depth: u64) {
         self.deepest = self.deepest.max(depth);

@@ -41,13 +41,13 @@ pub struct StagePlan {
     pub op_timeout: Duration,
     /// The longest that opening a session may take.
     pub connect_timeout: Duration,
-    /// The stage ends itself once so many operations have failed, over all workers; `None`: never.
+    /// The stage ends itself once this many operations have failed, over all workers; `None`: never.
     pub error_limit: Option<u64>,
-    /// Other stages, and the machine; usually nothing.
+    /// Common start, operation log and placement; usually empty.
     pub beside: Beside,
 }
 
-/// What a stage has to do with other stages, with who writes down its operations, and with the machine. Nothing by default.
+/// Context of a stage: common start, operation log, placement on cores, and the run that it belongs to. Empty by default.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     /// Stages that start at the same instant.
@@ -73,7 +73,7 @@ pub enum Schedule {
     Open {
         /// The intended times, counted from the beginning of the stage.
         arrivals: Arrivals,
-        /// Operations that may wait for a lane, over all workers; what comes when so many wait is shed: counted and
+        /// Operations that may wait for a lane, over all workers; what comes when this many wait is shed: counted and
         /// never started. `u64::MAX` lets any number wait.
         backlog_limit: u64,
         /// Of everything random in the arrivals.
@@ -122,7 +122,7 @@ pub enum StopRule {
 pub enum Order {
     /// One after the other; each lane begins at a place of its own.
     Sequential,
-    /// By chance. Each lane draws from an even share of its own, so that it keeps to few files; together they
+    /// At random. Each lane draws from an even share of its own, so that it keeps to few files; together they
     /// reach everything, each block as likely as any other.
     Random,
 }

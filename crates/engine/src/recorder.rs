@@ -11,7 +11,7 @@ use crate::supervisor::Stop;
 use crate::{CorruptRange, Counts};
 
 /// Places of wrong data that a worker keeps.
-pub(crate) const MOST_CORRUPT: usize = 16;
+pub(crate) const MAX_CORRUPT: usize = 16;
 
 /// The edges of the measured window on the worker's clock, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -147,7 +147,7 @@ impl<'a> Recorder<'a> {
     #[cold]
     pub(crate) fn note_corrupt(&mut self, op: &Op, detail: String) -> Option<usize> {
         let corrupt = &mut self.measured.corrupt;
-        if corrupt.len() == MOST_CORRUPT {
+        if corrupt.len() == MAX_CORRUPT {
             return None;
         }
         let Op { object, offset, len, generation, .. } = *op;

@@ -32,7 +32,7 @@ impl std::fmt::Debug for Meeting {
     }
 }
 
-/// Who says when a stage starts that others, perhaps on other hosts, start with.
+/// Source of the start time that a stage has in common with others, perhaps on other hosts.
 pub trait Gate: Send + Sync {
     /// All workers of the stage are ready. Waits for the common start, on the clock of this process's reactors; `None` when
     /// `stopped` says so first. Called once at most, and not when the stage cannot start.
@@ -56,7 +56,7 @@ struct State {
 }
 
 impl Rendezvous {
-    /// For so many stages.
+    /// For this many stages.
     pub fn new(stages: u32) -> Self {
         let state = Mutex::new(State { awaited: stages, start_ns: None });
         Rendezvous { meeting: Meeting::Here(Arc::new(Shared { state, changed: Condvar::new() })) }

@@ -21,9 +21,9 @@ use crate::worker::{self, Report, nanoseconds};
 use crate::{Control, StageError, StagePlan, StageResult};
 
 /// Buffers for intervals that a worker has besides the one it fills.
-const LEAST_SPARES: usize = 3;
+const MIN_SPARES: usize = 3;
 /// And at most: an observer that is held up longer misses intervals, which are counted.
-const MOST_SPARES: usize = 30;
+const MAX_SPARES: usize = 30;
 /// For so long an observer may be held up (a disk that takes its results is slow) without missing an interval.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Between the last worker's readiness and the common start: enough for every thread to wake up.
@@ -90,7 +90,7 @@ pub fn run_stage<D: Driver>(
 /// Buffers for intervals that each worker has besides the one it fills: more of them when intervals are short.
 fn spares(plan: &StagePlan) -> usize {
     let wanted = PATIENCE.as_nanos().div_ceil(plan.interval.as_nanos().max(1));
-    usize::try_from(wanted).unwrap_or(MOST_SPARES).clamp(LEAST_SPARES, MOST_SPARES)
+    usize::try_from(wanted).unwrap_or(MAX_SPARES).clamp(MIN_SPARES, MAX_SPARES)
 }
 
 /// The workers' threads, seen from the one that leads them.

@@ -14,7 +14,7 @@ const TICK: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Started {
     pub at_ns: u64,
-    /// So much of the time that it was late it waited for a core at most, in nanoseconds.
+    /// Upper bound of the time within the late start that it waited for a core, in nanoseconds.
     pub core_wait_ns: u64,
 }
 

@@ -3,7 +3,7 @@
 use drivers::{ReconnectReason, SessionFacts};
 use metrics::{Interval, PathFacts};
 
-use crate::recorder::MOST_CORRUPT;
+use crate::recorder::MAX_CORRUPT;
 use crate::samples::Samples;
 use crate::source::Notes;
 use crate::worker::Report;
@@ -47,7 +47,7 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
         issued += report.issued;
     }
     drivers::interfaces::name_interfaces(&mut sum.paths);
-    sum.corrupt.truncate(MOST_CORRUPT);
+    sum.corrupt.truncate(MAX_CORRUPT);
     sum.total.length_ns = sum.window_ns;
     // What was started and had not ended when the window did.
     sum.in_flight_at_end = issued - sum.before.ended() - sum.total.ok() - sum.total.failed();
@@ -171,7 +171,7 @@ impl StageResult {
         };
         self.checked.merge(other.checked);
         self.corrupt.extend(other.corrupt);
-        self.corrupt.truncate(MOST_CORRUPT);
+        self.corrupt.truncate(MAX_CORRUPT);
         self.refusal = self.refusal.take().or(other.refusal);
         self.worker_cpu_ns.extend(other.worker_cpu_ns);
         self.open_loop |= other.open_loop;

@@ -21,9 +21,9 @@ pub(crate) struct Signals {
     pub last_interval: AtomicU32,
     /// Operations that failed, over all workers.
     errors: AtomicU64,
-    /// That many are too many.
+    /// The stage ends once this many have failed.
     pub error_limit: u64,
-    /// There were.
+    /// Set once the limit is reached.
     pub too_many_errors: AtomicBool,
 }
 

@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations and operations of a run of so many simulated seconds.
+/// Allocations and operations of a run of this many simulated seconds.
 fn cost(driver: &impl Driver, plan: &StagePlan, seconds: u64) -> (u64, u64) {
     let before = COUNT.load(Ordering::Relaxed);
     let result = run(driver, &StagePlan { window: ms(1000 * seconds), ..plan.clone() });

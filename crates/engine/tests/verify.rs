@@ -53,7 +53,7 @@ fn mix_of(data_set: &DataSet, ops: &[(OpKind, f64)], access: Access) -> Mix {
     }
 }
 
-/// Runs a mix for so many operations.
+/// Runs a mix for this many operations.
 fn load(driver: &MemoryDriver, mix: Mix, workers: u32, lanes: u32, ops: u64) -> StageResult {
     let (stop, workload) = (StopRule::Ops(ops), Workload::Mix(mix));
     let sink = Sink::Verify;

@@ -51,7 +51,7 @@ fn axis(reader: &Reader<'_>, entry: &Entry) -> Option<Axis> {
     let Some(reach) = reach(&entry.key, reader.parameters) else {
         let names = reader.parameters.all.iter().map(|parameter| &*parameter.name);
         let known = WORKLOAD.iter().chain(STAGES).chain(MATRIX).map(|key| key.name);
-        let mend = match crate::nearest(&entry.key, names.chain(known)) {
+        let hint = match crate::nearest(&entry.key, names.chain(known)) {
             Some(near) => format!("did you mean {near:?}?"),
             None => {
                 "cross a parameter, a key of workloads or stages, or a target's option such as target.direct"
@@ -61,18 +61,18 @@ fn axis(reader: &Reader<'_>, entry: &Entry) -> Option<Axis> {
         reader.log.fault(
             entry.key_place,
             format!("the matrix crosses {:?}, which nothing has", entry.key),
-            mend,
+            hint,
         );
         return None;
     };
     let node = reader.resolve(&entry.node)?;
     let Value::List(items) = &node.value else {
         let text = node.text();
-        let mend = match node.value {
+        let hint = match node.value {
             Value::Empty => format!("write {}: [a, b]", entry.key),
             _ => format!("write {}: [{text}], or give it in the workload", entry.key),
         };
-        reader.fault(&node, format!("the matrix needs a list of values for {:?}", entry.key), mend);
+        reader.fault(&node, format!("the matrix needs a list of values for {:?}", entry.key), hint);
         return None;
     };
     if items.is_empty() {

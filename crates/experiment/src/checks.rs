@@ -99,14 +99,14 @@ fn ops_of_kind(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
             _ => "",
         };
         let all: Vec<_> = kind.ops.iter().map(|op| op.name()).collect();
-        let mend = match instead {
+        let hint = match instead {
             "" => format!("there are {}", crate::reader::one_of(&all).replace(" or ", " and ")),
             instead if !kind.ops.iter().any(|op| instead.contains(op.name())) => {
                 format!("there are {}", crate::reader::one_of(&all).replace(" or ", " and "))
             }
             instead => instead.to_owned(),
         };
-        fields.fault("ops", format!("{} targets have no {op:?}", kind.scheme, op = op.name()), mend);
+        fields.fault("ops", format!("{} targets have no {op:?}", kind.scheme, op = op.name()), hint);
     }
 }
 
@@ -128,14 +128,14 @@ fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
     let workload = &cell.workload;
     if !cell.workload.does(OpKind::is_of_ranges) {
         if fields.own("block_size") {
-            let mend = if fields.crossed("block_size") {
+            let hint = if fields.crossed("block_size") {
                 "give this workload a matrix of its own, without block_size (matrix: {} crosses nothing)"
             } else if kind.objects {
                 "remove it: object_size is the size of put and get"
             } else {
                 "remove it"
             };
-            fields.fault("block_size", format!("no operation of {} has a block size", fields.what), mend);
+            fields.fault("block_size", format!("no operation of {} has a block size", fields.what), hint);
         }
         if matches!(workload.access, Access::Strided { .. }) {
             fields.fault(
@@ -250,11 +250,11 @@ fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 }
 
 /// Points at a stage's key if it is given, else at the workload.
-fn stage_fault(fields: &Fields<'_>, key: &str, text: String, mend: &str) {
+fn stage_fault(fields: &Fields<'_>, key: &str, text: String, hint: &str) {
     let stages = fields.below("stages", "stages", None);
     match stages.get(key) {
-        Some(node) => fields.reader.fault(&node, text, mend),
-        None => fields.reader.log.fault(fields.place, text, mend),
+        Some(node) => fields.reader.fault(&node, text, hint),
+        None => fields.reader.log.fault(fields.place, text, hint),
     }
 }
 

@@ -1,9 +1,9 @@
-//! What is wrong with an experiment file: where, what, and how to mend it.
+//! What is wrong with an experiment file: where, what, and how to fix it.
 
 use std::fmt;
 
 /// How many faults are told at once; more would only scroll the first ones away.
-pub const MOST_FAULTS: usize = 20;
+pub const MAX_FAULTS: usize = 20;
 
 /// The longest part of a source line that is shown, in characters.
 const SHOWN_CHARS: usize = 100;
@@ -19,8 +19,8 @@ pub struct Fault {
     pub length: usize,
     /// What is wrong.
     pub text: String,
-    /// How to mend it.
-    pub mend: String,
+    /// How to fix it.
+    pub hint: String,
     /// Where a substituted value came from: `${size} is 4QiB, from --set size=4QiB`.
     pub note: Option<String>,
     /// What stood outside of the file: `--set size=4QiB`.
@@ -30,12 +30,12 @@ pub struct Fault {
 }
 
 /// All faults of a file, in the order of its lines; never empty. Its `Display` is what users see: for each fault
-/// `file:line:column: what is wrong`, the line with a caret, and the mend.
+/// `file:line:column: what is wrong`, the line with a caret, and the hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults {
     /// The file's name.
     pub file: String,
-    /// At most [`MOST_FAULTS`].
+    /// At most [`MAX_FAULTS`].
     pub faults: Vec<Fault>,
     /// How many more there are.
     pub more: usize,
@@ -67,7 +67,7 @@ impl Fault {
     pub fn write(&self, f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
         if let Some(origin) = &self.origin {
             writeln!(f, "{origin}: {}", self.text)?;
-            writeln!(f, "  = {}", self.mend)?;
+            writeln!(f, "  = {}", self.hint)?;
             return Ok(());
         }
         writeln!(f, "{file}:{}:{}: {}", self.line, self.column, self.text)?;
@@ -82,7 +82,7 @@ impl Fault {
         if let Some(note) = &self.note {
             writeln!(f, " {margin} = where {note}")?;
         }
-        writeln!(f, " {margin} = {}", self.mend)
+        writeln!(f, " {margin} = {}", self.hint)
     }
 }
 

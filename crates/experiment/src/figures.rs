@@ -19,8 +19,8 @@ const TRIAL_WARM_UP: f64 = 0.25;
 /// Measurements of a sweep that chooses its rates: a closed loop and ten steps.
 const SWEEP_POINTS: usize = 11;
 
-/// A search ends after so many trials in any case.
-const MOST_TRIALS: u32 = 40;
+/// A search ends after this many trials in any case.
+const MAX_TRIALS: u32 = 40;
 
 /// The rate up to which a search is assumed to go when a closed loop will tell, in operations a second.
 const ASSUMED_CEILING: f64 = 1e6;
@@ -267,7 +267,7 @@ fn cell_seconds(cell: &Cell) -> (f64, f64) {
             let closed = u32::from(*to_ops_per_s == 0.0);
             let to = if closed == 1 { ASSUMED_CEILING.max(2.0 * from_ops_per_s) } else { *to_ops_per_s };
             let most = closed + 2 + most_steps(*from_ops_per_s, to, *tolerance);
-            (trial(*trial_s) * f64::from(closed + 1), trial(*trial_s) * f64::from(most.min(MOST_TRIALS)))
+            (trial(*trial_s) * f64::from(closed + 1), trial(*trial_s) * f64::from(most.min(MAX_TRIALS)))
         }
         None if cell.steady == SteadyRule::None => {
             let seconds = stages.warm_up_s + stages.measure_at_least_s;
@@ -289,7 +289,7 @@ fn trial_seconds(cell: &Cell, seconds: f64) -> f64 {
 /// in the middle.
 fn most_steps(mut low: f64, mut high: f64, tolerance: f64) -> u32 {
     let mut steps = 0;
-    while (high - low) / high > tolerance && steps < MOST_TRIALS {
+    while (high - low) / high > tolerance && steps < MAX_TRIALS {
         let middle = if high > 4.0 * low { (high * low).sqrt() } else { f64::midpoint(high, low) };
         // The half that is wider in proportion takes longer.
         if middle / low > high / middle {
@@ -349,7 +349,7 @@ fn write_bytes_share(cell: &Cell) -> f64 {
     if moved > 0.0 { write_bytes_per_op(cell) / moved } else { 0.0 }
 }
 
-/// Operations that are meant to start within so many seconds; `None` in a closed loop.
+/// Operations that are meant to start within this many seconds; `None` in a closed loop.
 fn ops_started(arrivals: &Arrivals, seconds: f64) -> Option<f64> {
     Some(match arrivals {
         Arrivals::Closed => return None,

@@ -1,4 +1,4 @@
-//! Values with a serde form, read from the tree: every fault stands at the key or value that is wrong, and says the mend.
+//! Values with a serde form, read from the tree: every fault stands at the key or value that is wrong, and says the hint.
 //!
 //! Numbers may have units: a size where a whole number belongs (`4KiB`), a duration in seconds where a number belongs
 //! (`250ms`).
@@ -18,9 +18,9 @@ pub(crate) fn read<T: DeserializeOwned>(reader: &Reader<'_>, node: &Node) -> Opt
     let node = reader.resolve(node)?;
     match T::deserialize(FromNode { reader, node: &node }) {
         Ok(value) => Some(value),
-        Err(Wrong { text, mend, place }) => {
+        Err(Wrong { text, hint, place }) => {
             if !text.is_empty() {
-                reader.log.fault(place.unwrap_or(node.place), text, mend);
+                reader.log.fault(place.unwrap_or(node.place), text, hint);
             }
             None
         }
@@ -31,13 +31,13 @@ pub(crate) fn read<T: DeserializeOwned>(reader: &Reader<'_>, node: &Node) -> Opt
 #[derive(Debug)]
 struct Wrong {
     text: String,
-    mend: String,
+    hint: String,
     place: Option<Place>,
 }
 
 impl Wrong {
-    fn new(text: impl Into<String>, mend: impl Into<String>) -> Self {
-        Wrong { text: text.into(), mend: mend.into(), place: None }
+    fn new(text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Wrong { text: text.into(), hint: hint.into(), place: None }
     }
 
     /// The innermost place is the one that helps.
@@ -125,8 +125,8 @@ impl<'a> FromNode<'a> {
         if (least..=most).contains(&value) {
             return Ok(value);
         }
-        let mend = format!("write a whole number from {least} to {most}");
-        Err(Wrong::new(format!("{text} does not fit here"), mend).at(self.node.place))
+        let hint = format!("write a whole number from {least} to {most}");
+        Err(Wrong::new(format!("{text} does not fit here"), hint).at(self.node.place))
     }
 
     fn number(&self) -> Result<f64, Wrong> {

@@ -66,7 +66,7 @@ pub(crate) const FILE: &[Key] = &[
         "scale",
         Named("scale"),
         "none",
-        "every workload is repeated with so many agents of the fleet, or addresses of the target",
+        "every workload is repeated with each of these numbers of agents, or of addresses of the target",
     ),
     key("matrix", Named("matrix"), "none", "keys with lists of values that are crossed with each other"),
     key("stages", Named("stages"), "see the table of stages", "what happens around the measurement"),
@@ -117,7 +117,7 @@ pub(crate) const WORKLOAD: &[Key] = &[
         "100000",
         "operations of a rate that may wait for a free lane; more are shed and counted",
     ),
-    key("fsync_every", Count(0), "0", "after so many writes of a lane comes a commit (fsync); 0: never"),
+    key("fsync_every", Count(0), "0", "a lane commits (fsync) after this many writes; 0: never"),
     key("fdatasync", Flag, "false", "the commit is an fdatasync where the target knows the difference"),
     key("compressible", Share, "0%", "share of each 4 KiB that compresses to nothing"),
     key("dedupe", Share, "0%", "share of the 4 KiB chunks that occur elsewhere too"),
@@ -255,4 +255,4 @@ pub(crate) const TIME: &[Key] =
     &[key("at", Span, "", "when it begins"), key("rate", Rate, "", "the rate from then on; 0/s is a pause")];
 
 pub(crate) const ERRORS: &[Key] =
-    &[key("stop_cell_after", Count(1), "", "the cell ends after so many errors, and the run goes on")];
+    &[key("stop_cell_after", Count(1), "", "the cell ends after this many errors and the run goes on")];

@@ -29,10 +29,10 @@ mod tree;
 mod url;
 
 pub use convert::convert;
-pub use fault::{Fault, Faults, MOST_FAULTS, hide_passwords, shown_line};
+pub use fault::{Fault, Faults, MAX_FAULTS, hide_passwords, shown_line};
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
 pub use fleet::{
-    FailurePolicy, Fleet, Launcher, MOST_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list, host_port,
+    FailurePolicy, Fleet, Launcher, MAX_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list, host_port,
 };
 pub use job::*;
 pub use kind::{Kind, Transport, UrlForm, kind_of};

@@ -12,7 +12,7 @@ use crate::reader::{Crossed, Fields, Point, Reader};
 use crate::tree::{Entry, Node};
 
 /// More cells than this are a mistake: at a minute each they take ten weeks.
-pub(crate) const MOST_CELLS: u64 = 100_000;
+pub(crate) const MAX_CELLS: u64 = 100_000;
 
 /// The whole matrix.
 #[derive(Debug)]
@@ -102,10 +102,10 @@ impl Matrix {
         let counts: Vec<u64> = self.axes.iter().map(points).collect();
         let round = counts.iter().copied().fold(0, u64::saturating_add);
         let all = round.saturating_mul(self.repetitions.into());
-        if all > MOST_CELLS {
+        if all > MAX_CELLS {
             log.fault(
                 self.place,
-                format!("the matrix has {all} cells ({}), more than {MOST_CELLS}", self.factors(&counts)),
+                format!("the matrix has {all} cells ({}), more than {MAX_CELLS}", self.factors(&counts)),
                 "cross fewer values, or split the experiment",
             );
             return None;

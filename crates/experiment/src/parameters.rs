@@ -14,7 +14,7 @@ use crate::tree::{Node, Value};
 const DEEPEST: u32 = 16;
 
 /// Parameters that one value may need, those that its parameters need included.
-const MOST_STEPS: u32 = 10_000;
+const MAX_STEPS: u32 = 10_000;
 
 /// The longest text that substitution makes.
 const LONGEST: usize = 64 << 10;
@@ -150,13 +150,13 @@ impl<'a> Parameters<'a> {
             None => match self.get(name) {
                 Some(parameter) => (&parameter.node, parameter.from.clone()),
                 None => {
-                    let mend = if self.all.is_empty() {
+                    let hint = if self.all.is_empty() {
                         format!("declare it: parameters: {{{name}: …}}")
                     } else {
                         let names = self.all.iter().map(|parameter| &*parameter.name);
                         hint(name, names) + &format!(" Or declare it: parameters: {{{name}: …}}")
                     };
-                    self.log.fault(at, format!("there is no parameter {name:?}"), mend);
+                    self.log.fault(at, format!("there is no parameter {name:?}"), hint);
                     return None;
                 }
             },
@@ -177,7 +177,7 @@ impl<'a> Parameters<'a> {
             self.steps.set(0);
         }
         self.steps.set(self.steps.get() + 1);
-        if self.steps.get() > MOST_STEPS {
+        if self.steps.get() > MAX_STEPS {
             self.log.fault(at, "this needs more than 10000 parameters", "use fewer within each other");
             return None;
         }

@@ -17,12 +17,12 @@ use crate::tree::{self, Entry, LARGEST_FILE, Node, Value};
 const SMALLEST: &str = "write targets: {data: file:///mnt/data} and workloads: {first: {ops: read}}";
 
 /// Enough faults to stop looking for more.
-const ENOUGH: usize = 3 * crate::fault::MOST_FAULTS;
+const ENOUGH: usize = 3 * crate::fault::MAX_FAULTS;
 
 /// Reads an experiment file into its plan.
 ///
 /// # Errors
-/// All faults of the file, at most [`MOST_FAULTS`](crate::MOST_FAULTS), each with its line, column, text and mend.
+/// All faults of the file, at most [`MAX_FAULTS`](crate::MAX_FAULTS), each with its line, column, text and hint.
 pub fn parse(source: &Source<'_>, settings: &Settings<'_>) -> Result<Plan, Faults> {
     let log = Log::default();
     let plan = read(source, settings, &log);
@@ -150,14 +150,14 @@ fn check_top(root: &Node, log: &Log) {
         if FILE.iter().any(|key| key.name == &*entry.key) {
             continue;
         }
-        let mend = if WORKLOAD.iter().any(|key| key.name == &*entry.key) {
+        let hint = if WORKLOAD.iter().any(|key| key.name == &*entry.key) {
             format!("{0:?} belongs to a workload: workloads: {{name: {{{0}: …}}}}, or to defaults", entry.key)
         } else if STAGES.iter().any(|key| key.name == &*entry.key) {
             format!("{0:?} is a stage: write stages: {{{0}: …}}", entry.key)
         } else {
             hint(&entry.key, FILE.iter().map(|key| key.name))
         };
-        log.fault(entry.key_place, format!("an experiment has no key {:?}", entry.key), mend);
+        log.fault(entry.key_place, format!("an experiment has no key {:?}", entry.key), hint);
     }
 }
 
@@ -200,8 +200,8 @@ fn named(root: &Node, section: &str, what: &str, log: &Log) -> Vec<Entry> {
         return Vec::new();
     };
     let Value::Map(entries) = &node.value else {
-        let mend = format!("write {section}: and below it, indented, name: …");
-        log.fault(node.place, format!("{section} is a map of names"), mend);
+        let hint = format!("write {section}: and below it, indented, name: …");
+        log.fault(node.place, format!("{section} is a map of names"), hint);
         return Vec::new();
     };
     if entries.is_empty() {
@@ -218,11 +218,11 @@ fn named(root: &Node, section: &str, what: &str, log: &Log) -> Vec<Entry> {
         }
         if section == "workloads" && !matches!(entry.node.value, Value::Map(_)) {
             let text = format!("workload {:?} is a map of keys", entry.key);
-            let mend = match WORKLOAD.iter().any(|key| key.name == &*entry.key) {
+            let hint = match WORKLOAD.iter().any(|key| key.name == &*entry.key) {
                 true => format!("give the workload a name: workloads: {{first: {{{}: …}}}}", entry.key),
                 false => format!("write {}: {{ops: read}}", entry.key),
             };
-            log.fault(entry.node.place, text, mend);
+            log.fault(entry.node.place, text, hint);
         }
     }
     let kept =

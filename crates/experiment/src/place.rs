@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::fault::{Fault, Faults, MOST_FAULTS, hide_passwords, shown_line};
+use crate::fault::{Fault, Faults, MAX_FAULTS, hide_passwords, shown_line};
 
 /// Where something stands: in the file, or in a text from outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +27,7 @@ impl Place {
 struct Entry {
     place: Place,
     text: String,
-    mend: String,
+    hint: String,
     note: Option<Rc<str>>,
 }
 
@@ -50,8 +50,8 @@ impl Log {
     }
 
     /// Notes a fault. The same fault at the same place is noted once: cells share most of their values.
-    pub fn fault(&self, place: Place, text: impl Into<String>, mend: impl Into<String>) {
-        self.fault_with(place, text, mend, None);
+    pub fn fault(&self, place: Place, text: impl Into<String>, hint: impl Into<String>) {
+        self.fault_with(place, text, hint, None);
     }
 
     /// Notes a fault together with where a substituted value came from.
@@ -59,10 +59,10 @@ impl Log {
         &self,
         place: Place,
         text: impl Into<String>,
-        mend: impl Into<String>,
+        hint: impl Into<String>,
         note: Option<Rc<str>>,
     ) {
-        let entry = Entry { place, text: text.into(), mend: mend.into(), note };
+        let entry = Entry { place, text: text.into(), hint: hint.into(), note };
         self.noted.set(self.noted.get() + 1);
         let mut found = self.found.borrow_mut();
         if !found.iter().any(|other| other.place == entry.place && other.text == entry.text) {
@@ -91,8 +91,8 @@ impl Log {
         let origins = self.origins.into_inner();
         let mut found = self.found.into_inner();
         found.sort_by_key(|entry| (entry.place.line, entry.place.column));
-        let more = found.len().saturating_sub(MOST_FAULTS);
-        found.truncate(MOST_FAULTS);
+        let more = found.len().saturating_sub(MAX_FAULTS);
+        found.truncate(MAX_FAULTS);
         let line_of = |line: u32| {
             let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
             shown_line(text.split('\n').nth(index).unwrap_or("").trim_end_matches('\r'))
@@ -105,7 +105,7 @@ impl Log {
                 column: number(entry.place.column),
                 length: number(entry.place.length).max(1),
                 text: hide_passwords(&entry.text),
-                mend: entry.mend,
+                hint: entry.hint,
                 note: entry.note.map(|note| hide_passwords(&note)),
                 origin: number(entry.place.origin)
                     .checked_sub(1)

@@ -67,7 +67,7 @@ pub struct Cell {
     /// It runs at the same time as the other cells of its group, which stand next to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
-    /// So many agents of the fleet work on it, the first ones; `None`: all.
+    /// This many agents of the fleet work on it, the first ones; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<u32>,
 }
@@ -150,7 +150,7 @@ pub struct Workload {
     pub arrivals: Arrivals,
     /// With a rate: operations that may wait for a free lane; what is beyond is shed and counted.
     pub backlog_limit: u64,
-    /// After so many writes of a lane, one commit (fsync); 0 never.
+    /// After this many writes of a lane, one commit (fsync); 0 never.
     pub fsync_every: u32,
     /// The commit is an fdatasync where the target knows the difference.
     pub fdatasync: bool,
@@ -228,7 +228,7 @@ pub enum Access {
         /// Share of the space, 0 to 1.
         space: f64,
     },
-    /// Each access so many bytes after the last, then again from the next block on.
+    /// Each access this many bytes after the last, then again from the next block on.
     Strided {
         /// In bytes; a multiple of the block size.
         stride_bytes: u64,
@@ -299,7 +299,7 @@ pub struct Stages {
     pub warm_up_s: f64,
     /// The measurement lasts at least so long, in seconds.
     pub measure_at_least_s: f64,
-    /// At least so many bytes must have moved before anything is called steady; 0 no such floor.
+    /// At least this many bytes must have moved before anything is called steady; 0 no such floor.
     pub measure_at_least_bytes: u64,
     /// The measurement lasts at most so long, in seconds.
     pub measure_at_most_s: f64,
@@ -451,7 +451,7 @@ pub enum ErrorPolicy {
     Continue,
     /// The cell ends at the first error, and the run with it.
     Stop,
-    /// The cell ends after so many errors, and the run goes on with the next.
+    /// The cell ends after this many errors, and the run goes on with the next.
     StopCellAfter(u64),
 }
 

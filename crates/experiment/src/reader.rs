@@ -36,8 +36,8 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Notes a fault at a value.
-    pub fn fault(&self, node: &Node, text: impl Into<String>, mend: impl Into<String>) {
-        self.log.fault_with(node.place, text, mend, node.note.clone());
+    pub fn fault(&self, node: &Node, text: impl Into<String>, hint: impl Into<String>) {
+        self.log.fault_with(node.place, text, hint, node.note.clone());
     }
 
     pub fn resolve(&self, node: &Node) -> Option<Node> {
@@ -45,33 +45,33 @@ impl<'a> Reader<'a> {
     }
 
     /// A single value.
-    pub fn text(&self, node: &Node, mend: &str) -> Option<String> {
+    pub fn text(&self, node: &Node, hint: &str) -> Option<String> {
         let node = self.resolve(node)?;
         match &node.value {
             Value::Scalar(text) => Some(text.trim().to_owned()),
             Value::Empty => {
-                self.fault(&node, "a value is missing here", mend);
+                self.fault(&node, "a value is missing here", hint);
                 None
             }
             Value::List(_) => {
-                self.fault(&node, "this is a list where one value belongs", mend);
+                self.fault(&node, "this is a list where one value belongs", hint);
                 None
             }
             Value::Map(_) => {
-                self.fault(&node, "this is a map where one value belongs", mend);
+                self.fault(&node, "this is a map where one value belongs", hint);
                 None
             }
         }
     }
 
-    fn unit<T: FromStr<Err = ParseError>>(&self, node: &Node, mend: &str) -> Option<T> {
-        let text = self.text(node, mend)?;
+    fn unit<T: FromStr<Err = ParseError>>(&self, node: &Node, hint: &str) -> Option<T> {
+        let text = self.text(node, hint)?;
         match text.parse() {
             Ok(value) => Some(value),
             Err(error) => {
                 // The note of a substituted value is on the resolved node.
                 let node = self.resolve(node)?;
-                self.fault(&node, error.fault(), error.mend());
+                self.fault(&node, error.fault(), error.hint());
                 None
             }
         }
@@ -102,8 +102,8 @@ impl<'a> Reader<'a> {
 
     /// Operations a second.
     pub fn rate(&self, node: &Node) -> Option<f64> {
-        let mend = "write operations per second, such as 350/s, 10k/s or 1.2M/s";
-        let text = self.text(node, mend)?;
+        let hint = "write operations per second, such as 350/s, 10k/s or 1.2M/s";
+        let text = self.text(node, hint)?;
         if let Ok(rate) = text.parse::<OpRate>() {
             if rate.0 > 1e9 {
                 let node = self.resolve(node)?;
@@ -122,32 +122,32 @@ impl<'a> Reader<'a> {
             );
             return None;
         }
-        self.unit::<OpRate>(node, mend).map(|rate| rate.0)
+        self.unit::<OpRate>(node, hint).map(|rate| rate.0)
     }
 
     /// A whole number within bounds.
     pub fn integer(&self, node: &Node, least: u64, most: u64) -> Option<u64> {
-        let mend = if most == u64::MAX {
+        let hint = if most == u64::MAX {
             format!("write a whole number from {least} on")
         } else {
             format!("write a whole number from {least} to {most}")
         };
-        let text = self.text(node, &mend)?;
+        let text = self.text(node, &hint)?;
         let digits: String = text.chars().filter(|c| *c != '_').collect();
         let value = digits.parse::<u64>();
         let node = self.resolve(node)?;
         match value {
             Ok(value) if value < least => {
-                self.fault(&node, format!("{text} is less than {least}"), mend);
+                self.fault(&node, format!("{text} is less than {least}"), hint);
                 None
             }
             Ok(value) if value > most => {
-                self.fault(&node, format!("{text} is more than {most}"), mend);
+                self.fault(&node, format!("{text} is more than {most}"), hint);
                 None
             }
             Ok(value) => Some(value),
             Err(_) => {
-                self.fault(&node, format!("{text:?} is not a whole number"), mend);
+                self.fault(&node, format!("{text:?} is not a whole number"), hint);
                 None
             }
         }
@@ -167,13 +167,13 @@ impl<'a> Reader<'a> {
     }
 
     pub fn flag(&self, node: &Node) -> Option<bool> {
-        let mend = "write true or false";
-        match &*self.text(node, mend)? {
+        let hint = "write true or false";
+        match &*self.text(node, hint)? {
             "true" => Some(true),
             "false" => Some(false),
             other => {
                 let node = self.resolve(node)?;
-                self.fault(&node, format!("{other:?} is neither true nor false"), mend);
+                self.fault(&node, format!("{other:?} is neither true nor false"), hint);
                 None
             }
         }
@@ -185,11 +185,11 @@ impl<'a> Reader<'a> {
         let found = words.iter().find(|word| word.replace('-', "_") == text.replace('-', "_"));
         if found.is_none() {
             let node = self.resolve(node)?;
-            let mend = match nearest(&text, words.iter().copied()) {
+            let hint = match nearest(&text, words.iter().copied()) {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("write {}", one_of(words)),
             };
-            self.fault(&node, format!("{text:?} is no {what}"), mend);
+            self.fault(&node, format!("{text:?} is no {what}"), hint);
         }
         found.copied()
     }
@@ -213,8 +213,8 @@ impl<'a> Reader<'a> {
             [entry] => match words.iter().find(|word| ***word == *entry.key) {
                 Some(_) => Some(entry.clone()),
                 None => {
-                    let mend = hint(&entry.key, words.iter().copied());
-                    self.log.fault(entry.key_place, format!("{:?} is no {what}", entry.key), mend);
+                    let hint = hint(&entry.key, words.iter().copied());
+                    self.log.fault(entry.key_place, format!("{:?} is no {what}", entry.key), hint);
                     None
                 }
             },
@@ -349,9 +349,9 @@ impl<'r> Fields<'r> {
             if known.iter().any(|key| key.name == &*entry.key) {
                 continue;
             }
-            let mend = hint(&entry.key, known.iter().map(|key| key.name));
+            let hint = hint(&entry.key, known.iter().map(|key| key.name));
             let text = format!("{} has no key {:?}", self.what, entry.key);
-            self.reader.log.fault(entry.key_place, text, mend);
+            self.reader.log.fault(entry.key_place, text, hint);
         }
     }
 
@@ -382,10 +382,10 @@ impl<'r> Fields<'r> {
     }
 
     /// Notes a fault about a key.
-    pub fn fault(&self, key: &str, text: impl Into<String>, mend: impl Into<String>) {
+    pub fn fault(&self, key: &str, text: impl Into<String>, hint: impl Into<String>) {
         match self.get(key) {
-            Some(node) => self.reader.fault(&node, text, mend),
-            None => self.reader.log.fault(self.place, text, mend),
+            Some(node) => self.reader.fault(&node, text, hint),
+            None => self.reader.log.fault(self.place, text, hint),
         }
     }
 }

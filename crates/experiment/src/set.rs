@@ -27,7 +27,7 @@ pub(crate) fn apply(
         let first = segments[0];
         if !FILE.iter().any(|known| known.name == first) {
             let names: Vec<_> = root.get("workloads").map_or(&[][..], Node::entries).iter().collect();
-            let mend = if WORKLOAD.iter().any(|known| known.name == first) {
+            let hint = if WORKLOAD.iter().any(|known| known.name == first) {
                 let name = names.first().map_or("NAME", |entry| &*entry.key);
                 format!(
                     "say which workload: --set workloads.{name}.{key}=…, or declare a parameter {first:?}"
@@ -39,7 +39,7 @@ pub(crate) fn apply(
             } else {
                 near_names(first, parameters)
             };
-            log.fault(origin, format!("there is no parameter and no key {first:?}"), mend);
+            log.fault(origin, format!("there is no parameter and no key {first:?}"), hint);
             continue;
         }
         if let Some((what, names)) = unknown_name(&root, &segments) {

@@ -137,7 +137,7 @@ pub(crate) fn read(text: &str, log: &Log) -> Option<Node> {
     match builder.document() {
         Ok(node) => node,
         Err(stop) => {
-            log.fault(stop.place, stop.text, stop.mend);
+            log.fault(stop.place, stop.text, stop.hint);
             None
         }
     }
@@ -153,7 +153,7 @@ struct Builder<'a, 'log> {
 struct Stop {
     place: Place,
     text: String,
-    mend: String,
+    hint: String,
 }
 
 impl From<ScanError> for Stop {
@@ -165,12 +165,12 @@ impl From<ScanError> for Stop {
             column: number(marker.col()).saturating_add(1),
             length: 1,
         };
-        let (text, mend) = in_our_words(&error.info());
-        Self { place, text, mend: mend.into() }
+        let (text, hint) = in_our_words(&error.info());
+        Self { place, text, hint: hint.into() }
     }
 }
 
-/// What the parser found, as people say it who do not know its grammar, and the mend.
+/// What the parser found, as people say it who do not know its grammar, and the hint.
 fn in_our_words(info: &str) -> (String, &'static str) {
     let known: [(&[&str], &str, &str); 6] = [
         (&["tab"], "a tab stands before this", "indent with blanks: YAML allows no tabs there"),
@@ -201,7 +201,7 @@ fn in_our_words(info: &str) -> (String, &'static str) {
         ),
     ];
     match known.iter().find(|(words, ..)| words.iter().any(|word| info.contains(word))) {
-        Some((_, text, mend)) => ((*text).to_owned(), mend),
+        Some((_, text, hint)) => ((*text).to_owned(), hint),
         None => (
             format!("this is not YAML: {info}"),
             "check this line and the one before it: keys end in a colon and a blank, brackets and quotes are closed",
@@ -251,7 +251,7 @@ impl<'a> Builder<'a, '_> {
                     return Err(Stop {
                         place: at,
                         text: "a second document begins here".into(),
-                        mend: "write one experiment a file, and no --- between its parts".into(),
+                        hint: "write one experiment a file, and no --- between its parts".into(),
                     });
                 }
                 event => root = Some(self.node(event, at, 0)?),
@@ -264,7 +264,7 @@ impl<'a> Builder<'a, '_> {
             return Err(Stop {
                 place: at,
                 text: format!("this is nested more than {DEEPEST} deep"),
-                mend: "no part of an experiment is nested so deep".into(),
+                hint: "no part of an experiment is nested so deep".into(),
             });
         }
         let (anchor, value) = match event {
@@ -289,7 +289,7 @@ impl<'a> Builder<'a, '_> {
                     return Err(Stop {
                         place: at,
                         text: "this alias stands inside of what it names".into(),
-                        mend: "move the anchor (&name) to a value before".into(),
+                        hint: "move the anchor (&name) to a value before".into(),
                     });
                 };
                 return Ok(node.clone());

@@ -156,7 +156,7 @@ fn check(bytes: &[u8], lenient: bool) -> bool {
             for fault in &faults.faults {
                 let lines = lines_of(&fault.origin.file, bytes);
                 assert!((1..=lines).contains(&fault.origin.line) && fault.origin.column >= 1, "{fault:?}");
-                assert!(!fault.text.is_empty() && !fault.mend.is_empty(), "{fault:?}");
+                assert!(!fault.text.is_empty() && !fault.hint.is_empty(), "{fault:?}");
             }
             assert!(faults.to_string().len() < 100_000, "{faults}");
             false

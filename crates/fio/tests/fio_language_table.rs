@@ -119,7 +119,7 @@ fn every_absent_option_is_refused_with_its_reason() {
         };
         let faults = read(&[Input::File { name: "job", bytes: text.as_bytes() }], &reading).unwrap_err();
         let told = &faults.faults[0];
-        assert_eq!((told.origin.line, told.mend.as_str()), (2, instead), "{faults}");
+        assert_eq!((told.origin.line, told.hint.as_str()), (2, instead), "{faults}");
         assert!(told.text.contains(option.name) && told.text.contains(why), "{faults}");
     }
 }

@@ -28,7 +28,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// Removing what was made may take so long.
 const REMOVING: Duration = Duration::from_secs(600);
 /// Questions and stages that may be under way at once.
-const MOST_AT_ONCE: usize = 256;
+const MAX_AT_ONCE: usize = 256;
 
 /// A handle by which a signal handler's thread says that this agent is to end as if nobody led any more. Clones are handles to the
 /// same.

@@ -8,11 +8,11 @@ use crate::order::SiteFacts;
 /// The most that any count may be: nine million terabytes. A thousand agents' counts can still be added.
 const MOST: u64 = 1 << 53;
 /// Entries of lists that grow with workers or connections.
-const MOST_ENTRIES: usize = 1 << 16;
+const MAX_ENTRIES: usize = 1 << 16;
 /// Examples of errors, places of wrong data, failures of jobs.
-const MOST_EXAMPLES: usize = 256;
+const MAX_EXAMPLES: usize = 256;
 /// Characters of a text for people.
-const MOST_TEXT: usize = 2000;
+const MAX_TEXT: usize = 2000;
 
 /// The longest that a body of this kind may be, in bytes; a message begins with its kind.
 pub(crate) fn longest(body: &[u8]) -> usize {
@@ -74,8 +74,8 @@ fn steers(c: char) -> bool {
 /// A text for people, in one line of a length that can be read.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() > MOST_TEXT {
-        line = line.chars().take(MOST_TEXT).collect();
+    if line.chars().count() > MAX_TEXT {
+        line = line.chars().take(MAX_TEXT).collect();
         line.push('…');
     }
     line.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
@@ -83,8 +83,8 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// Keeps a text within bounds, its lines as they are.
 pub(crate) fn shorten(text: &mut String) {
-    if text.len() > 4 * MOST_TEXT {
-        text.truncate(text.floor_char_boundary(4 * MOST_TEXT));
+    if text.len() > 4 * MAX_TEXT {
+        text.truncate(text.floor_char_boundary(4 * MAX_TEXT));
     }
 }
 
@@ -152,15 +152,15 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
     counts(&result.job.depths)?;
     counts(&result.worker_cpu_ns)?;
     let reasons = &mut result.facts.reconnect_reasons;
-    reasons.truncate(MOST_EXAMPLES);
+    reasons.truncate(MAX_EXAMPLES);
     counts(&reasons.iter().map(|reason| reason.count).collect::<Vec<_>>())?;
     let lists = [result.worker_cpu_ns.len(), result.facts.connections.len(), result.facts.closed_paths.len()];
-    if lists.into_iter().any(|entries| entries > MOST_ENTRIES) {
-        return Err(format!("it hands in a list of more than {MOST_ENTRIES} entries"));
+    if lists.into_iter().any(|entries| entries > MAX_ENTRIES) {
+        return Err(format!("it hands in a list of more than {MAX_ENTRIES} entries"));
     }
-    result.error_samples.truncate(MOST_EXAMPLES);
-    result.corrupt.truncate(MOST_EXAMPLES);
-    result.job.failures.truncate(MOST_EXAMPLES);
+    result.error_samples.truncate(MAX_EXAMPLES);
+    result.corrupt.truncate(MAX_EXAMPLES);
+    result.job.failures.truncate(MAX_EXAMPLES);
     let texts = result.error_samples.iter_mut().map(|(_, text)| text);
     let texts = texts.chain(result.corrupt.iter_mut().map(|range| &mut range.detail));
     let texts = texts.chain(result.job.failures.iter_mut().map(|failure| &mut failure.detail));

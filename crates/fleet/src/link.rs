@@ -119,7 +119,7 @@ pub(crate) struct Wire {
     heard_ns: AtomicU64,
     /// Its reader waits for this side, so that it cannot be heard.
     holding: AtomicBool,
-    /// So many pings are to follow each other at once.
+    /// This many pings are to follow each other at once.
     pub(crate) pings_due: AtomicU32,
     /// Farewell was said: it may go.
     leaving: AtomicBool,
@@ -140,7 +140,7 @@ struct State {
     pings: VecDeque<(u64, u64)>,
     next_ping: u64,
     clock: Estimate,
-    /// In the minute that began then, so many lines were said.
+    /// In the minute that began then, this many lines were said.
     said: (u64, u32),
     /// The reader has gone.
     ended: bool,

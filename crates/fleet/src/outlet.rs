@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::frame::{LONGEST, Tally};
 
 /// Bytes that may wait; a longest frame finds room when nothing else waits.
-const MOST_WAITING: usize = LONGEST + (1 << 20);
+const MAX_WAITING: usize = LONGEST + (1 << 20);
 /// What can be left out is, when so much waits.
 const SPARING: usize = 2 << 20;
 
@@ -92,7 +92,7 @@ impl Outlet {
             state.close(format!("a message of {} bytes is longer than a frame may be", body.len()));
             return Sent::Broken;
         }
-        if state.waiting.len() + body.len() > MOST_WAITING {
+        if state.waiting.len() + body.len() > MAX_WAITING {
             state.close("it does not read what it is sent".to_owned());
             return Sent::Broken;
         }

@@ -154,7 +154,7 @@ proptest! {
     }
 }
 
-/// Gives so many bytes at a time.
+/// Gives this many bytes at a time.
 struct Pieces<'a> {
     rest: &'a [u8],
     piece: usize,

@@ -15,7 +15,7 @@ use super::host_target::HostTarget;
 use crate::CONTACT;
 
 /// The most targets that are open at once.
-const MOST_SITES: usize = 100_000;
+const MAX_SITES: usize = 100_000;
 
 /// This process as one of those that carry out a run.
 pub struct LocalExecutor {
@@ -123,8 +123,8 @@ impl HostExecutor for LocalExecutor {
         let site = HostTarget::open(opening, &context, &self.directory)?;
         let facts = site.facts();
         let mut shared = self.shared();
-        if shared.sites.len() >= MOST_SITES {
-            return Err(Refusal::failed(format!("more than {MOST_SITES} targets are open")));
+        if shared.sites.len() >= MAX_SITES {
+            return Err(Refusal::failed(format!("more than {MAX_SITES} targets are open")));
         }
         shared.sites.insert(opening.site, Arc::new(site));
         Ok(facts)

@@ -14,13 +14,13 @@ pub const DRAIN: Duration = Duration::from_secs(10);
 pub const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes of one operation that fills or verifies.
 const LARGE_BLOCK: u64 = 1 << 20;
-/// Bytes of one that verifies at least, where the file has so many.
-const LEAST_BLOCK: u64 = 64 << 10;
+/// Bytes of one that verifies at least, where the file has this many.
+const MIN_BLOCK: u64 = 64 << 10;
 /// Threads that fill or verify, at most, unless the cell has more jobs.
 const MASS_WORKERS: u32 = 4;
 /// Operations that each keeps in flight.
 const MASS_LANES: u32 = 8;
-/// Filling and verifying give up after so many errors: something is wrong with the target then.
+/// Filling and verifying give up after this many errors: something is wrong with the target then.
 const MASS_ERRORS: u64 = 100;
 /// Longer than anything is filled or verified.
 pub const WITHOUT_LIMIT: Duration = Duration::from_secs(400 * 24 * 3600);
@@ -162,7 +162,7 @@ pub fn mass(cell: &Cell, workload: Workload, reactor: reactor::Choice, seed: u64
 /// to get through.
 pub fn verify_block(cell: &Cell, item_bytes: u64) -> u64 {
     let largest = cell.workload.block_sizes.iter().map(|size| size.bytes).max().unwrap_or(0);
-    largest.clamp(LEAST_BLOCK, LARGE_BLOCK).min(item_bytes).max(1)
+    largest.clamp(MIN_BLOCK, LARGE_BLOCK).min(item_bytes).max(1)
 }
 
 /// Bytes of one operation that goes over data in files of this size.
@@ -170,12 +170,12 @@ pub fn large_block(item_bytes: u64) -> u64 {
     LARGE_BLOCK.min(item_bytes).max(1)
 }
 
-/// So many seconds; what cannot be said is without limit.
+/// This many seconds; what cannot be said is without limit.
 pub fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(WITHOUT_LIMIT)
 }
 
-/// The share of one of so many hosts in a rate that they keep together.
+/// The share of one of this many hosts in a rate that they keep together.
 pub fn share(arrivals: &Arrivals, hosts: usize) -> Arrivals {
     let part = |rate: f64| rate / hosts as f64;
     match arrivals {

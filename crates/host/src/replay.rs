@@ -104,7 +104,7 @@ fn recordings(replay: &Replay) -> Result<Vec<Iolog>, String> {
         }
         let text = std::fs::read_to_string(name).map_err(|error| format!("read_iolog={name}: {error}"))?;
         read_iolog(&text, replay)
-            .map_err(|fault| format!("{name}:{}: {}; {}", fault.line, fault.text, fault.mend))
+            .map_err(|fault| format!("{name}:{}: {}; {}", fault.line, fault.text, fault.hint))
     };
     replay.files.iter().map(read).collect()
 }

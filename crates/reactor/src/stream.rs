@@ -48,7 +48,7 @@ impl Socket {
         }))
     }
 
-    /// Lets a waiting receive sleep until so many bytes are there, the stream ends, or the socket's buffer is full.
+    /// Lets a waiting receive sleep until this many bytes are there, the stream ends, or the socket's buffer is full.
     fn set_low_water(&self, bytes: usize) {
         let bytes = u32::try_from(bytes).unwrap_or(LOW_WATER_MAX).min(LOW_WATER_MAX);
         if self.low_water.get() != bytes && socket::set_low_water(&self.fd, bytes).is_ok() {

@@ -62,7 +62,7 @@ fn scaled(value: f64, units: &[(&str, f64)], wanted: usize, tail: &str) -> Strin
     }
 }
 
-/// So many significant digits, never in scientific form.
+/// This many significant digits, never in scientific form.
 pub fn digits(value: f64, wanted: usize) -> String {
     let rounded = |places: usize| format!("{value:.places$}");
     if value == 0.0 {

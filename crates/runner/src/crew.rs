@@ -17,7 +17,7 @@ use crate::options::RunOptions;
 use crate::stop::StopToken;
 
 /// Events that are kept until they are told, at most.
-const MOST_EVENTS: usize = 10_000;
+const MAX_EVENTS: usize = 10_000;
 
 /// What crew_events to the crew and was not told yet.
 #[derive(Default)]
@@ -36,7 +36,7 @@ pub struct Told {
 impl CrewEvents {
     fn add(&self, told: Told) {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() < MOST_EVENTS {
+        if events.len() < MAX_EVENTS {
             events.push(told);
         }
     }

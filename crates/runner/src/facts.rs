@@ -56,7 +56,7 @@ pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
         keep("net.short-answers", result.facts.short_answers as f64);
     }
     let seconds = result.window_ns.max(1) as f64 / 1e9;
-    for (number, path) in (1..=MOST_PATHS).zip(&result.paths) {
+    for (number, path) in (1..=MAX_PATHS).zip(&result.paths) {
         let mut keep = |name: &str, value: f64| keep(&format!("path.{number}.{name}"), value);
         keep("connections", path.connections.into());
         keep("sent.bytes-per-s", path.bytes_sent as f64 / seconds);
@@ -69,7 +69,7 @@ pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
 }
 
 /// Paths whose figures are kept by name; all are in the result.
-const MOST_PATHS: usize = 64;
+const MAX_PATHS: usize = 64;
 
 /// From where to where the paths go whose figures are kept, by the same numbers.
 fn paths(result: &StageResult) -> impl Iterator<Item = (String, String)> {
@@ -77,7 +77,7 @@ fn paths(result: &StageResult) -> impl Iterator<Item = (String, String)> {
         let interface = path.interface.as_deref().unwrap_or("an unknown interface");
         (format!("path.{number}"), format!("{} ({interface}) to {}", path.local, path.remote))
     };
-    (1..=MOST_PATHS).zip(&result.paths).map(named)
+    (1..=MAX_PATHS).zip(&result.paths).map(named)
 }
 
 /// The target, as its driver knows it.

@@ -8,9 +8,9 @@ use stats::Criterion;
 use store::State;
 
 /// Points of history that are kept; when full, every second one goes, so that the whole cell stays in sight.
-const MOST_POINTS: usize = 600;
+const MAX_POINTS: usize = 600;
 /// Messages that are kept for the view.
-const MOST_NOTES: usize = 200;
+const MAX_NOTES: usize = 200;
 
 /// The state of a run that several threads share.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ pub struct CellLine {
     pub took_s: Option<f64>,
     /// Its workers.
     pub workers: u32,
-    /// What they do, in a letter of fio's progress line: `r` reads by chance, `W` writes in order.
+    /// What they do, in a letter of fio's progress line: `r` reads at random, `W` writes in order.
     pub letter: char,
 }
 
@@ -151,7 +151,7 @@ impl History {
             return;
         }
         self.skipped = 0;
-        if self.points.len() == MOST_POINTS {
+        if self.points.len() == MAX_POINTS {
             let mut keep = false;
             self.points.retain(|_| {
                 keep = !keep;
@@ -282,7 +282,7 @@ impl RunProgress {
 
     /// Something was said.
     pub fn note(&mut self, text: &str) {
-        if self.notes.len() == MOST_NOTES {
+        if self.notes.len() == MAX_NOTES {
             self.notes.pop_front();
         }
         self.notes.push_back(text.to_owned());
@@ -340,7 +340,7 @@ mod tests {
             model.interval(0, &interval(index, &[(OpKind::Read, 3, 4096, 1000)]));
         }
         let points = model.history.points();
-        assert!(points.len() <= MOST_POINTS && points.len() > MOST_POINTS / 4, "{}", points.len());
+        assert!(points.len() <= MAX_POINTS && points.len() > MAX_POINTS / 4, "{}", points.len());
         assert_eq!(points[0].end_s(), 1.0);
         assert!(points.last().unwrap().end_s() > 9_900.0);
         assert_eq!(model.stage.bytes, 3 * 4096 * 10_000);
@@ -389,7 +389,7 @@ mod tests {
     fn notes_stay_bounded() {
         let mut model = RunProgress::default();
         (0..500).for_each(|number| model.note(&number.to_string()));
-        assert_eq!(model.notes.len(), MOST_NOTES);
+        assert_eq!(model.notes.len(), MAX_NOTES);
         assert_eq!(model.notes.back().unwrap(), "499");
     }
 }

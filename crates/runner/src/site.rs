@@ -9,7 +9,7 @@ use targets::Entered;
 use super::context::{Context, Fault};
 
 /// Values of one fact that are shown when hosts differ.
-const MOST_VALUES: usize = 4;
+const MAX_VALUES: usize = 4;
 
 /// An open target.
 pub struct Site {
@@ -204,7 +204,7 @@ impl Site {
     }
 
     /// Removes what hosts made that are lost, through one that is left, where the target can be reached from there. They may
-    /// do that themselves when they find that nobody leads; nobody minds.
+    /// do that themselves when they find that the coordinator is gone; removing twice is harmless.
     ///
     /// # Errors
     /// What is left behind, and on which host.
@@ -307,10 +307,10 @@ fn alike(context: &Context, values: Vec<(usize, String)>) -> String {
     if hosts_of.len() == 1 {
         return hosts_of.into_keys().next().unwrap_or_default();
     }
-    let more = hosts_of.len().saturating_sub(MOST_VALUES);
+    let more = hosts_of.len().saturating_sub(MAX_VALUES);
     let mut parts: Vec<String> = hosts_of
         .into_iter()
-        .take(MOST_VALUES)
+        .take(MAX_VALUES)
         .map(|(value, hosts)| match hosts.len() {
             1..=3 => format!("{value} ({})", hosts.join(", ")),
             many => format!("{value} ({many} hosts)"),

@@ -14,7 +14,7 @@ use super::gates;
 use super::measure::Measured;
 
 /// Trials of a search at most: a bracket of a thousand to one is halved to 0.1 % in twenty.
-const MOST_TRIALS: usize = 40;
+const MAX_TRIALS: usize = 40;
 /// Points of a sweep that names no rates.
 const STEPS: u32 = 10;
 /// A rate is kept when this share of it was done, and no more than the rest waits at the end.
@@ -100,7 +100,7 @@ impl Trials<'_, '_> {
                 if to > 0.0 { ", the highest rate that was tried" } else { ", what a closed loop reaches" };
             return Ok((Some(high), format!("{goal} holds up to {}{more}", OpRate(high))));
         }
-        while (high - low) / high > tolerance && self.made.len() < MOST_TRIALS {
+        while (high - low) / high > tolerance && self.made.len() < MAX_TRIALS {
             // A wide bracket is halved in proportion, a narrow one in the middle.
             let middle = if high > 4.0 * low { (high * low).sqrt() } else { f64::midpoint(high, low) };
             if self.rate(middle)?.held {

@@ -34,7 +34,7 @@ pub struct Calibration {
     pub ceilings: Vec<Ceiling>,
     /// Facts about the host, by name.
     pub facts: std::collections::BTreeMap<String, String>,
-    /// What on this host will hold a measurement back, and how to mend it; one line each.
+    /// What on this host will hold a measurement back, and how to fix it; one line each.
     pub remarks: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl Spread {
         Some(Spread { low: sorted[0], median, high: sorted[sorted.len() - 1] })
     }
 
-    /// The same, so many times as large.
+    /// The same, this many times as large.
     pub fn times(self, factor: f64) -> Spread {
         Spread { low: self.low * factor, median: self.median * factor, high: self.high * factor }
     }

@@ -13,7 +13,7 @@ use crate::numbers::share;
 /// that noise alone does not end the scaling.
 pub const SCALES_FROM: f64 = 0.5;
 
-/// A measurement with so many hosts or addresses.
+/// A measurement with this many hosts or addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalePoint {
     /// How many.
@@ -66,9 +66,9 @@ pub struct ScaleStep {
 /// Where it stops scaling, and what the limit is on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleEnd {
-    /// So many hosts still scaled.
+    /// Largest number of hosts that still scaled.
     pub last: u32,
-    /// So many no longer did.
+    /// The first that did not.
     pub next: u32,
     /// The limit with `last`.
     pub limit_before: Option<String>,

@@ -14,7 +14,7 @@ fn floors(seconds: f64, limit_seconds: f64) -> Floors {
     Floors { seconds, bytes: 0, limit_seconds }
 }
 
-/// A second with so many operations of a kind, of 1000 bytes and of one latency each.
+/// A second with this many operations of a kind, of 1000 bytes and of one latency each.
 fn second(index: u32, ops: &[(OpKind, u64, u64)]) -> Interval {
     let mut interval = Interval { index, length_ns: 1_000_000_000, ..Interval::default() };
     interval.start_ns = u64::from(index) * 1_000_000_000;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use stats::Calibration;
 
 /// The largest file that is read.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// A calibration cannot be kept or read.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +76,7 @@ pub fn load_calibration(results: &Path, host: &str) -> Result<Option<Calibration
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(format!("cannot be read: {error}"))),
     };
-    if size > MOST_BYTES {
+    if size > MAX_BYTES {
         return Err(failed(format!("has {size} bytes, which no calibration has")));
     }
     let text = std::fs::read(&path).map_err(|error| failed(format!("cannot be read: {error}")))?;

@@ -97,7 +97,7 @@ fn look(path: &Path) -> Result<Found, StoreError> {
     let read = || -> rusqlite::Result<(i32, i64, i64, bool)> {
         let connection = immutable(path)?;
         // A journal that is being carried over at this moment, or was in part when its process was killed, leaves a file
-        // shorter than its first page says. That is for the journal to mend, not damage.
+        // shorter than its first page says. That is for the journal to fix, not damage.
         connection.pragma_update(None, "writable_schema", true)?;
         let pages = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
         let id = schema::application_id(&connection)?;

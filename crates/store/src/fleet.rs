@@ -8,7 +8,7 @@ use stats::{Measure, OpSummary};
 
 use crate::record::Environment;
 
-/// Intervals of single hosts are kept for fleets of so many; of a larger one only those of all together, and each
+/// Intervals of single hosts are kept for fleets of this many; of a larger one only those of all together, and each
 /// host's sums over its whole measurement.
 pub const HOSTS_KEPT: usize = 64;
 

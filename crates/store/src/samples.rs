@@ -10,7 +10,7 @@ use crate::encode::{signed, unsigned};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// So many samples of a host are kept of a cell; when there are more, every other one is left out, again and again.
+/// This many samples of a host are kept of a cell; when there are more, every other one is left out, again and again.
 pub const SAMPLES_KEPT: u32 = 3600;
 
 /// What a host reported at a moment.

@@ -19,7 +19,7 @@ use crate::record::Event;
 use crate::samples::Thinned;
 use crate::store::{Store, insert_event};
 
-/// After so many intervals the file is forced to the disk (`fsync`): a power cut loses no more than these.
+/// After this many intervals the file is forced to the disk (`fsync`): a power cut loses no more than these.
 ///
 /// A crash of the process loses none of them. Forcing each would be an `fsync` a second beside a measurement,
 /// which on the file system under test is a load of its own: ext4 writes out other files' data for it.

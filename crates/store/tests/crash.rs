@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use store::{Event, State, Store};
 use support::{interval, moment, run};
 
-/// Every so many intervals the child also writes an event, which is on the disk when the call returns.
+/// Every this many intervals the child also writes an event, which is on the disk when the call returns.
 const EVENT_EVERY: u32 = 7;
 
 /// The other side of these tests: this very program, started again. As a test of its own it has nothing to do.

@@ -62,8 +62,12 @@ pub(super) const ADDRESSES: OptionHelp = OptionHelp::new(
     "the host's",
     "data addresses of the server, IP or IP:PORT with commas between them, that connections go to in turn",
 );
-pub(super) const USE_ADDRESSES: OptionHelp =
-    OptionHelp::new("use_addresses", AT_LEAST_ONE, "all", "only the first so many of addresses are used");
+pub(super) const USE_ADDRESSES: OptionHelp = OptionHelp::new(
+    "use_addresses",
+    AT_LEAST_ONE,
+    "all",
+    "how many of the addresses are used, from the first",
+);
 pub(super) const PAIRING: OptionHelp = OptionHelp::new(
     "pairing",
     Choice(&["every", "in-turn"]),

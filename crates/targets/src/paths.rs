@@ -25,7 +25,7 @@ pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<Ways, 
     let mut addresses = request.read("addresses", paths::addresses)?.unwrap_or_default();
     let count: Option<usize> = request.options.number("use_addresses");
     if let Some(count) = count.filter(|count| *count > addresses.len()) {
-        let problem = format!("the option addresses names {}: write 1 to so many", addresses.len());
+        let problem = format!("the option addresses names {0}: write 1 to {0}", addresses.len());
         return Err(request.wrong_option("use_addresses", &count.to_string(), &problem));
     }
     addresses.truncate(count.unwrap_or(addresses.len()));
@@ -142,7 +142,7 @@ mod tests {
             ),
             ("addresses=127.0.0.1,::1", "IPv4 and IPv6 do not mix"),
             ("use_addresses=2", "use_addresses: \"2\": the option addresses names 0"),
-            ("addresses=127.0.0.1&use_addresses=2", "names 1: write 1 to so many"),
+            ("addresses=127.0.0.1&use_addresses=2", "names 1: write 1 to 1"),
             ("pairing=all", "pairing: \"all\" does not fit; write every or in-turn"),
         ] {
             let error = read_from(query).err().unwrap();

@@ -296,7 +296,7 @@ impl dyn OpenTarget {
         DataSet::laid_out(self.shape(workload), workload.files)
     }
 
-    /// The part of an agent that shares a place with others: the n-th so many files or objects, for each of `parts`.
+    /// The part of an agent that shares a place with others: the n-th this many files or objects, for each of `parts`.
     pub fn data_set_of(&self, workload: &Workload, first_part: u32, parts: u32) -> DataSet {
         let (first, parts) = (u64::from(first_part), u64::from(parts));
         DataSet::laid_out_from(self.shape(workload), first * workload.files, parts * workload.files)

@@ -31,25 +31,20 @@ const OPTIONS: &[OptionHelp] = &[
     OptionHelp::checked("stall", "none", "nothing is answered for LENGTH every PERIOD: 1s/10s", |text| {
         stall(text).map(drop)
     }),
-    OptionHelp::checked("errors", "none", "one in so many operations fails: 1/1000", |text| {
+    OptionHelp::checked("errors", "none", "share of the operations that fail: 1/1000", |text| {
         errors(text).map(drop)
     }),
     OptionHelp::checked(
         "slow",
         "none",
-        "one in so many operations of a job takes so long instead: 70s/1000",
+        "length and share of a job's operations that take this long instead: 70s/1000",
         |text| slow(text).map(drop),
     ),
     OptionHelp::checked("drift", "none", "latency grows by this share each minute: 1%", |text| {
         drift(text).map(drop)
     }),
-    OptionHelp::new("noise", Share, "0", "latency varies by chance by this share (standard deviation)"),
-    OptionHelp::new(
-        "seed",
-        Count { least: 0, most: u64::MAX },
-        "the experiment's",
-        "seed of what is by chance",
-    ),
+    OptionHelp::new("noise", Share, "0", "latency varies at random by this share (standard deviation)"),
+    OptionHelp::new("seed", Count { least: 0, most: u64::MAX }, "the experiment's", "seed of what is random"),
 ];
 
 static KIND: Kind = Kind {
@@ -179,9 +174,9 @@ fn stall(text: &str) -> Result<Periodic, String> {
     Ok(Periodic::new(length, period))
 }
 
-/// `1/1000`: so many in so many operations fail.
+/// `1/1000`: this many in this many operations fail.
 fn errors(text: &str) -> Result<(u64, ErrorKind), String> {
-    let form = "write 1/COUNT, such as 1/1000: one in so many operations fails";
+    let form = "write 1/COUNT, such as 1/1000: one operation in COUNT fails";
     let every = text.strip_prefix("1/").and_then(|count| count.trim().parse().ok());
     every
         .filter(|every| *every > 0)
@@ -189,9 +184,9 @@ fn errors(text: &str) -> Result<(u64, ErrorKind), String> {
         .ok_or_else(|| form.to_owned())
 }
 
-/// `70s/1000`: one in so many operations takes so long.
+/// `70s/1000`: one in this many operations takes so long.
 fn slow(text: &str) -> Result<(u64, u64), String> {
-    let form = || "write LENGTH/COUNT, such as 70s/1000: one in so many operations takes so long".to_owned();
+    let form = || "write LENGTH/COUNT, such as 70s/1000: one operation in COUNT takes LENGTH".to_owned();
     let (length, every) = text.split_once('/').ok_or_else(form)?;
     let every = every.trim().parse().ok().filter(|every| *every > 0).ok_or_else(form)?;
     Ok((every, nanoseconds(length)?))

@@ -251,7 +251,7 @@ fn anything_makes_a_plan_or_faults_with_a_place() {
                         "seed {seed}: {fault:?}\n{}",
                         shown()
                     );
-                    assert!(!fault.text.is_empty() && !fault.mend.is_empty(), "seed {seed}: {fault:?}");
+                    assert!(!fault.text.is_empty() && !fault.hint.is_empty(), "seed {seed}: {fault:?}");
                 }
                 assert!(faults.to_string().len() < 50_000, "seed {seed}: {faults}");
             }

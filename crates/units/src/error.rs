@@ -1,4 +1,4 @@
-//! The one error of this crate: which text, what is wrong with it, how to mend it.
+//! The one error of this crate: which text, what is wrong with it, how to fix it.
 
 /// A text could not be read as a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub struct ParseError {
     text: String,
     wanted: &'static str,
     problem: String,
-    mend: &'static str,
+    hint: &'static str,
 }
 
 impl ParseError {
@@ -14,14 +14,14 @@ impl ParseError {
         text: &str,
         wanted: &'static str,
         problem: impl Into<String>,
-        mend: &'static str,
+        hint: &'static str,
     ) -> Self {
         // A pasted novel must not fill the terminal.
         let mut shown: String = text.chars().take(60).collect();
         if shown.len() < text.len() {
             shown.push('…');
         }
-        Self { text: shown, wanted, problem: problem.into(), mend }
+        Self { text: shown, wanted, problem: problem.into(), hint }
     }
 
     /// The text that was given, shortened when it is very long.
@@ -29,12 +29,12 @@ impl ParseError {
         &self.text
     }
 
-    /// How to write it rightly, for messages that show what is wrong and the mend apart.
-    pub fn mend(&self) -> &'static str {
-        self.mend
+    /// How to write it rightly, for messages that show what is wrong and the hint apart.
+    pub fn hint(&self) -> &'static str {
+        self.hint
     }
 
-    /// What is wrong, without the mend.
+    /// What is wrong, without the hint.
     pub fn fault(&self) -> String {
         format!("{:?} is not {}: {}", self.text, self.wanted, self.problem)
     }
@@ -42,7 +42,7 @@ impl ParseError {
 
 impl std::fmt::Display for ParseError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} is not {}: {}; {}", self.text, self.wanted, self.problem, self.mend)
+        write!(f, "{:?} is not {}: {}; {}", self.text, self.wanted, self.problem, self.hint)
     }
 }
 

@@ -33,7 +33,7 @@ const BYTE_UNITS: [(&str, f64); 10] = [
 const OP_UNITS: [(&str, f64); 4] = [("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0)];
 
 impl ByteRate {
-    /// So many bytes in so many nanoseconds; 0 when no time passed.
+    /// This many bytes in this many nanoseconds; 0 when no time passed.
     pub fn of(bytes: u64, nanos: u64) -> Self {
         Self(per_second(bytes, nanos))
     }
@@ -53,7 +53,7 @@ impl ByteRate {
 }
 
 impl OpRate {
-    /// So many operations in so many nanoseconds; 0 when no time passed.
+    /// This many operations in this many nanoseconds; 0 when no time passed.
     pub fn of(ops: u64, nanos: u64) -> Self {
         Self(per_second(ops, nanos))
     }
@@ -94,9 +94,9 @@ fn parse(
     text: &str,
     units: &[(&str, f64)],
     wanted: &'static str,
-    mend: &'static str,
+    hint: &'static str,
 ) -> Result<f64, ParseError> {
-    let wrong = |problem: String| ParseError::new(text, wanted, problem, mend);
+    let wrong = |problem: String| ParseError::new(text, wanted, problem, hint);
     let (number, unit) = number::split(text).map_err(|e| wrong(e.problem().into()))?;
     let name = unit.strip_suffix("/s").ok_or_else(|| wrong("it does not end in /s".into()))?.trim();
     let name = name.strip_suffix("ops").unwrap_or(name).trim();

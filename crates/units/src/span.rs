@@ -33,7 +33,7 @@ impl Span {
         self.0
     }
 
-    /// So many whole seconds.
+    /// This many whole seconds.
     pub const fn from_secs(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
     }

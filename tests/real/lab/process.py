@@ -94,14 +94,14 @@ def wait_until(what: str, holds: Callable[[], bool], seconds: float, child: Chil
 
 
 # Ports that no program is given for a connection of its own (those begin at 32768), so many for each scenario side by side.
-FIRST_PORT, PORTS_EACH, MOST_SLOTS = 21_000, 1_000, 11
+FIRST_PORT, PORTS_EACH, MAX_SLOTS = 21_000, 1_000, 11
 _given: set[int] = set()
 
 
 def free_port(address: str = "127.0.0.1") -> int:
     """A TCP port nobody listens on at `address` right now, and which no scenario beside this one chooses."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    first = FIRST_PORT + int(os.environ.get(SLOT, "0")) % MOST_SLOTS * PORTS_EACH
+    first = FIRST_PORT + int(os.environ.get(SLOT, "0")) % MAX_SLOTS * PORTS_EACH
     for port in random.sample(range(first, first + PORTS_EACH), PORTS_EACH):
         if port in _given:
             continue

@@ -1,7 +1,7 @@
 """Scenarios run as processes of their own: several side by side, those that measure alone, and failures once more.
 
 A scenario against real servers may fail because of the machine it shares. Those that failed are run once more, alone, at the
-end, which is said; so many failures as `MOST_REPEATED` in one run are not chance, and the run fails.
+end, which is said; so many failures as `MAX_REPEATED` in one run are not chance, and the run fails.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST_REPEATED = 3
+MAX_REPEATED = 3
 
 # How long a scenario that was asked to end may take to stop its servers.
 PATIENCE_SECONDS = 30
@@ -125,7 +125,7 @@ class Turns:
             if entry.alone:
                 tallies |= dict(self._together([entry]))
         excusable = [entry for entry in given if not tallies[entry].good and not entry.timing_free]
-        for entry in excusable[:MOST_REPEATED]:
+        for entry in excusable[:MAX_REPEATED]:
             print(f"repeated: {entry.name}", flush=True)
             tallies |= dict(self._together([entry]))
         for entry in given:
@@ -133,9 +133,9 @@ class Turns:
                 print(f"failed: {entry.name}", flush=True)
         passed, failed = (sum(getattr(tally, kind) for tally in tallies.values()) for kind in ("passed", "failed"))
         print(f"{passed} passed, {failed} failed", flush=True)
-        if len(excusable) >= MOST_REPEATED:
-            print(f"failed: {len(excusable)} scenarios failed at first; {MOST_REPEATED} are too many for chance", flush=True)
-        good = all(tally.good for tally in tallies.values()) and len(excusable) < MOST_REPEATED
+        if len(excusable) >= MAX_REPEATED:
+            print(f"failed: {len(excusable)} scenarios failed at first; {MAX_REPEATED} are too many for chance", flush=True)
+        good = all(tally.good for tally in tallies.values()) and len(excusable) < MAX_REPEATED
         return 0 if good and passed > 0 else 1
 
     def _together(self, entries: list[Entry]) -> Iterator[tuple[Entry, Tally]]:

@@ -18,7 +18,7 @@ pub struct Finding {
     pub path: String,
     /// Line, from 1; 0 when the whole file is meant.
     pub line: usize,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     pub message: String,
 }
 

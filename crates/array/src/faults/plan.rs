@@ -176,10 +176,10 @@ pub enum StepAction {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionFault {
-    /// After so many calls.
+    /// After this many calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_after_calls: Option<u64>,
-    /// After so many milliseconds.
+    /// After this many milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_after_ms: Option<u64>,
 }

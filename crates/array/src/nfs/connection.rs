@@ -22,7 +22,7 @@ use crate::shape::TrafficShape;
 
 /// Calls of one connection that may wait for their time at once.
 pub(super) const DELAYED_MAX: usize = 1024;
-/// Once so many bytes of replies are there, they are sent while more calls are executed.
+/// Once this many bytes of replies are there, they are sent while more calls are executed.
 const SEND_EARLY_BYTES: usize = 64 << 10;
 /// Room for a reply that is a header only.
 const HEADER_ROOM: usize = 64;

@@ -26,7 +26,7 @@ pub(super) struct Oversize;
 pub(super) enum Next {
     /// A record is complete: see [`Input::record`].
     Record,
-    /// So many bytes at least are missing.
+    /// This many bytes at least are missing.
     Missing(usize),
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 /// Entries kept; beyond that the oldest is forgotten, since many clients never unmount.
-const MOST_ENTRIES: usize = 1024;
+const MAX_ENTRIES: usize = 1024;
 
 /// The list that DUMP shows.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl MountList {
         if self.entries.iter().any(|(known, at)| *known == client && at == path) {
             return;
         }
-        if self.entries.len() == MOST_ENTRIES {
+        if self.entries.len() == MAX_ENTRIES {
             self.entries.pop_front();
         }
         self.entries.push_back((client, path.to_vec()));

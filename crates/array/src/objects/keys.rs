@@ -5,7 +5,7 @@ use std::fmt;
 use super::{AccessKey, ApiRefusal, Bucket, FULL_ACCESS, Objects, wall_ms};
 
 /// Access keys that a user may have.
-const MOST_KEYS: usize = 2;
+const MAX_KEYS: usize = 2;
 
 /// A secret access key. Its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Objects {
         if !self.users.contains_key(user) {
             return Err(ApiRefusal::missing(user, "User"));
         }
-        if self.keys.values().filter(|key| key.user == user).count() >= MOST_KEYS {
+        if self.keys.values().filter(|key| key.user == user).count() >= MAX_KEYS {
             return Err(ApiRefusal::new(user, "User already has the maximum number of access keys."));
         }
         let (id, secret) = match import {

@@ -30,7 +30,7 @@ use crate::state::{Parts, state};
 use crate::{Capacity, FaultHandle, Token};
 
 /// Longest body that is read.
-const MOST_BODY_BYTES: usize = 1 << 20;
+const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// What the management API is started with.
 pub(crate) struct Options {
@@ -169,7 +169,7 @@ async fn handle(State(shared): State<Arc<Shared>>, request: HttpRequest<Body>) -
     let (head, body) = request.into_parts();
     let text = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let request_id = head.headers.get("x-request-id").cloned();
-    let Ok(body) = Limited::new(body, MOST_BODY_BYTES).collect().await else {
+    let Ok(body) = Limited::new(body, MAX_BODY_BYTES).collect().await else {
         return respond(Answer::failure(&Failure::status(413, "The body is too large.")), request_id);
     };
     let request = Request {

@@ -15,7 +15,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::{HeaderMap, header};
 
 /// Most bytes that are read for the sake of the answer.
-const MOST_DRAINED_BYTES: usize = 256 << 20;
+const MAX_DRAINED_BYTES: usize = 256 << 20;
 
 /// A body with two owners: the library, and [`Rest`].
 #[derive(Clone)]
@@ -48,7 +48,7 @@ impl Rest {
         let mut drained = 0;
         while let Some(Ok(frame)) = self.kept.frame().await {
             drained += frame.data_ref().map_or(0, Bytes::len);
-            if drained > MOST_DRAINED_BYTES {
+            if drained > MAX_DRAINED_BYTES {
                 return;
             }
         }

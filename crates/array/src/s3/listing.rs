@@ -15,7 +15,7 @@ use super::contents::{Contents, Object as Stored};
 const LIST: &[&str] = &["pure:policy/object-list", "pure:policy/bucket-list"];
 
 /// Most keys in one answer.
-const MOST_KEYS: i32 = 1000;
+const MAX_KEYS: i32 = 1000;
 
 /// What is to be listed.
 struct Wanted<'a> {
@@ -123,8 +123,8 @@ impl Names {
 fn limit(max_keys: Option<i32>) -> S3Result<i32> {
     match max_keys {
         Some(negative) if negative < 0 => Err(s3_error!(InvalidArgument, "max-keys must not be negative.")),
-        Some(number) => Ok(number.min(MOST_KEYS)),
-        None => Ok(MOST_KEYS),
+        Some(number) => Ok(number.min(MAX_KEYS)),
+        None => Ok(MAX_KEYS),
     }
 }
 

@@ -17,9 +17,9 @@ use super::rope::{Builder, Rope};
 const WRITE: &[&str] = &["pure:policy/object-write"];
 
 /// Every part but the last must have at least this many bytes.
-const LEAST_PART_BYTES: u64 = 5 << 20;
+const MIN_PART_BYTES: u64 = 5 << 20;
 /// Highest part number.
-const MOST_PARTS: i32 = 10_000;
+const MAX_PARTS: i32 = 10_000;
 
 /// The upload of this id, if it is of this key.
 fn upload<'i>(inner: &'i mut Inner, id: &str, key: &str) -> S3Result<&'i mut Upload> {
@@ -30,7 +30,7 @@ fn upload<'i>(inner: &'i mut Inner, id: &str, key: &str) -> S3Result<&'i mut Upl
 }
 
 fn check_number(number: i32) -> S3Result<()> {
-    if (1..=MOST_PARTS).contains(&number) {
+    if (1..=MAX_PARTS).contains(&number) {
         return Ok(());
     }
     Err(s3_error!(InvalidArgument, "Part number must be an integer between 1 and 10000, inclusive"))
@@ -292,7 +292,7 @@ fn chosen(upload: &Upload, listed: &[CompletedPart]) -> S3Result<Vec<Arc<Stored>
         let Some(part) = upload.parts.get(&number).filter(same) else {
             return Err(s3_error!(InvalidPart, "One or more of the specified parts could not be found."));
         };
-        if index + 1 < listed.len() && part.body.len() < LEAST_PART_BYTES {
+        if index + 1 < listed.len() && part.body.len() < MIN_PART_BYTES {
             return Err(s3_error!(EntityTooSmall, "A part but the last is smaller than 5 MiB."));
         }
         parts.push(Arc::clone(part));

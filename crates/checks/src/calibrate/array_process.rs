@@ -61,7 +61,7 @@ impl Drop for ScratchDirectory {
 }
 
 impl ArrayProcess {
-    /// Starts `program array` with so many threads for each protocol; what it needs lies in a directory within `scratch`.
+    /// Starts `program array` with this many threads for each protocol; what it needs lies in a directory within `scratch`.
     ///
     /// # Errors
     /// It could not be started, or did not answer in time.

@@ -36,7 +36,7 @@ fn limit(value: Option<u64>) -> String {
     value.map_or_else(|| "unlimited".to_owned(), |value| value.to_string())
 }
 
-/// What will hold measurements back, with a mend; a line each.
+/// What will hold measurements back, with a hint; a line each.
 pub fn remarks(facts: &BTreeMap<String, String>) -> Vec<String> {
     let mut remarks = Vec::new();
     let fact = |name: &str| facts.get(name).map(String::as_str);

@@ -77,7 +77,7 @@ impl BenchmarkRunner {
         Ok(result)
     }
 
-    /// Operations that do nothing, on so many cores.
+    /// Operations that do nothing, on this many cores.
     pub fn null(&self, workers: u32) -> Result<RepetitionResult, CheckError> {
         let workload = Workload::Repeat { kind: OpKind::Read, bytes: BlockSize::Small.bytes() };
         let plan = StagePlan { pin: true, ..self.plan(workers, 32, workload) };
@@ -116,7 +116,7 @@ impl FilledData {
         Ok(Self { nfs, s3: [s3(BlockSize::Large, "read-1m")?, s3(BlockSize::Small, "read-4k")?] })
     }
 
-    /// Reads over NFS, in order or, small blocks, by chance.
+    /// Reads over NFS, in order or, small blocks, at random.
     pub fn nfs(&self, runner: &BenchmarkRunner, block: BlockSize) -> Result<RepetitionResult, CheckError> {
         let (driver, data_set) = &self.nfs;
         let order = if block == BlockSize::Small { Order::Random } else { Order::Sequential };

@@ -12,7 +12,7 @@ use crate::error::CheckError;
 /// Each thread copies so much at once: more than caches hold.
 const COPIED: usize = 64 << 20;
 /// All threads together have at most so much memory.
-const MOST_MEMORY: usize = 2 << 30;
+const MAX_MEMORY: usize = 2 << 30;
 /// Payload is made and compared in blocks of this size.
 const BLOCK: usize = 1 << 20;
 /// A timer's wanted length.
@@ -20,7 +20,7 @@ const TIMER: Duration = Duration::from_millis(1);
 
 /// Bytes a second that threads copy from memory to memory.
 pub fn copy(threads: u32, length: Duration) -> Result<RepetitionResult, CheckError> {
-    let bytes = COPIED.min(MOST_MEMORY / 2 / threads.max(1) as usize);
+    let bytes = COPIED.min(MAX_MEMORY / 2 / threads.max(1) as usize);
     let rates: Vec<f64> = std::thread::scope(|scope| {
         let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| copying(bytes, length))).collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()

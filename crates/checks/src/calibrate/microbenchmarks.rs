@@ -13,9 +13,9 @@ pub enum Microbenchmark {
     Nfs(TransferDirection, BlockSize),
     /// Over S3.
     S3(TransferDirection, BlockSize),
-    /// Sending over so many TCP connections.
+    /// Sending over this many TCP connections.
     TcpSend(u32),
-    /// Receiving over so many TCP connections.
+    /// Receiving over this many TCP connections.
     TcpReceive(u32),
     /// Copying memory on one core.
     CopyOne,
@@ -88,7 +88,7 @@ impl RepetitionResult {
         Self { by_clock, per_cpu_second: None }
     }
 
-    /// So much in so many seconds by the clock and of the processors.
+    /// So much in this many seconds by the clock and of the processors.
     pub fn rate(amount: f64, seconds: f64, cpu_seconds: f64) -> Self {
         let over = |seconds: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         Self { by_clock: over(seconds), per_cpu_second: (cpu_seconds > 0.0).then(|| over(cpu_seconds)) }

@@ -29,7 +29,7 @@ pub fn find(
     of_host(load.lanes, Host { ceiling_bytes_per_s, baseline, ..host })
 }
 
-/// Judges by the evidence alone, with so many lanes a worker, and says what to try in the words of this command's flags.
+/// Judges by the evidence alone, with this many lanes a worker, and says what to try in the words of this command's flags.
 fn of_host(lanes: u32, host: Host) -> Finding {
     let finding = judge(&Evidence { load: host.load.clone(), hosts: vec![host] });
     let next = match finding.cause {

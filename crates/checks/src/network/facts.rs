@@ -2,7 +2,7 @@
 
 use stats::{LinkFacts, LinkLimits};
 
-/// What the sending kernel knows of all connections of a link that were busy for so many seconds at most.
+/// What the sending kernel knows of all connections of a link that were busy for this many seconds at most.
 pub fn facts(result: &engine::StageResult, seconds: f64) -> LinkFacts {
     let connections = &result.facts.connections;
     let known = |value: u32| (value > 0).then_some(value);

@@ -15,7 +15,7 @@ use super::path_mtu;
 use runner::StopToken;
 
 /// Workers of a link: a core drives several streams, but not a fast card alone.
-const MOST_WORKERS: u32 = 8;
+const MAX_WORKERS: u32 = 8;
 
 /// How links are measured.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct LinkLoad {
 
 /// What measures links.
 pub trait MeasureLinks: Sync {
-    /// Measures links at the same time, each with so many streams; a link that cannot be measured says why.
+    /// Measures links at the same time, each with this many streams; a link that cannot be measured says why.
     fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink>;
 
     /// Finds how large packets may be on links, all at the same time; one whose probes are not answered says why.
@@ -232,7 +232,7 @@ impl MeasureLinks for CrewLinks<'_> {
 
 /// The receiver's cell and the sender's, as an experiment file would say them.
 fn cells(listen: SocketAddr, streams: u32, load: &LinkLoad) -> Result<[Cell; 2], String> {
-    let jobs = (1..=streams.min(MOST_WORKERS)).rev().find(|jobs| streams.is_multiple_of(*jobs)).unwrap_or(1);
+    let jobs = (1..=streams.min(MAX_WORKERS)).rev().find(|jobs| streams.is_multiple_of(*jobs)).unwrap_or(1);
     let lanes = streams / jobs;
     let block = load.block_bytes;
     let text = format!(

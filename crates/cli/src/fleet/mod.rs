@@ -20,7 +20,7 @@ pub struct FleetArguments {
     /// Hosts that do the work, over ssh: a,b,c or node[01-16] or @FILE with a host a line; also user@host:port
     #[arg(long, value_name = "HOSTS", conflicts_with_all = ["local", "slurm", "kubernetes"])]
     pub hosts: Option<String>,
-    /// So many agents on this host
+    /// This many agents on this host
     #[arg(long, value_name = "N", conflicts_with_all = ["slurm", "kubernetes"])]
     pub local: Option<u32>,
     /// Nodes of Slurm: nodes=12[,partition=NAME,…] (other keys are options of salloc); nothing: those of the
@@ -224,12 +224,12 @@ pub fn hosts_of(text: &str) -> Result<Vec<String>, String> {
 /// One line: why it cannot be read.
 pub fn read_hosts(file: &str) -> Result<String, String> {
     /// A file of hosts that is larger is something else.
-    const MOST_BYTES: u64 = 4 << 20;
+    const MAX_BYTES: u64 = 4 << 20;
     let cannot =
         |error: std::io::Error| format!("the file of hosts {file:?} cannot be read: {error}; check its path");
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(cannot)?;
-    std::io::Read::read_to_string(&mut std::io::Read::take(opened, MOST_BYTES), &mut text).map_err(cannot)?;
+    std::io::Read::read_to_string(&mut std::io::Read::take(opened, MAX_BYTES), &mut text).map_err(cannot)?;
     Ok(text)
 }
 

@@ -9,7 +9,7 @@ use provision::Secret;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 /// No password is longer.
-const MOST_BYTES: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 /// The first line of a file that nobody else can read.
 ///
@@ -45,7 +45,7 @@ pub(super) fn from_descriptor(number: u32) -> Result<Secret, String> {
 
 fn first_line(file: File) -> std::io::Result<Option<Secret>> {
     let mut text = String::new();
-    file.take(MOST_BYTES).read_to_string(&mut text)?;
+    file.take(MAX_BYTES).read_to_string(&mut text)?;
     Ok(text.lines().next().map(Secret::new).filter(|secret| !secret.is_empty()))
 }
 
@@ -63,7 +63,7 @@ pub(super) fn ask(prompt: &str) -> Result<Secret, String> {
     let unseen = Unseen::begin(&terminal).map_err(no_terminal)?;
     let mut end = Err("no password was given; nothing was started".to_owned());
     let mut byte = [0];
-    while (&terminal).read(&mut byte).is_ok_and(|n| n == 1) && typed.len() < MOST_BYTES as usize {
+    while (&terminal).read(&mut byte).is_ok_and(|n| n == 1) && typed.len() < MAX_BYTES as usize {
         match byte[0] {
             b'\r' | b'\n' => {
                 end = Ok(());

@@ -14,7 +14,7 @@ pub(super) fn read(text: &str) -> Result<Pods, String> {
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once('=').map_or((part, None), |(key, value)| (key, Some(value)));
         let key = key.replace('-', "_");
-        let wrong = |mend: &str| format!("--kubernetes {part}: {mend}");
+        let wrong = |hint: &str| format!("--kubernetes {part}: {hint}");
         let needed = || {
             let value =
                 value.filter(|value| !value.is_empty()).ok_or_else(|| wrong("write a value behind ="))?;

@@ -8,14 +8,14 @@ use units::{ByteRate, latency};
 use crate::results::words;
 
 /// Hosts up to which the matrix fits into a terminal.
-const MOST_COLUMNS: usize = 12;
+const MAX_COLUMNS: usize = 12;
 
 /// The whole text.
 pub fn text(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> String {
     let mut out = String::new();
     for kind in matrix.kinds() {
         out.push_str(&format!("\n{}, throughput from row to column\n", title(kind)));
-        if matrix.hosts.len() <= MOST_COLUMNS {
+        if matrix.hosts.len() <= MAX_COLUMNS {
             out.push_str(&grid(matrix, kind));
         }
         out.push_str(&links(matrix, kind));

@@ -39,7 +39,7 @@ impl Destination {
         }
         let file = File::create(path).and_then(|file| Ok((file.try_clone()?, file)));
         let (file, clone) = file.map_err(|error| {
-            // Not as an error of the output: this one has a mend of its own.
+            // Not as an error of the output: this one has a hint of its own.
             WrongInput(format!(
                 "--output-file {}: cannot be made: {error}; next: name a file where you may write",
                 path.display()

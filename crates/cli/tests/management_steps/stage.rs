@@ -110,7 +110,7 @@ impl Stage {
         self.array.faults().calls_counted()
     }
 
-    /// Returns once so many calls were made.
+    /// Returns once this many calls were made.
     pub fn wait_for_calls(&self, count: u64) {
         wait_until("the call", || self.calls() >= count);
     }

@@ -67,7 +67,7 @@ impl Lab {
         (ended, json)
     }
 
-    /// Waits until a run is under way and its first cell has so many intervals; one that ended before is not meant.
+    /// Waits until a run is under way and its first cell has this many intervals; one that ended before is not meant.
     pub fn wait_for_intervals(&self, count: usize) {
         wait_until("an interval", || {
             let Ok(store) = Store::open_existing(&self.path("results.sqlite")) else { return false };

@@ -21,7 +21,7 @@ impl Buffers {
         Self { reactor: reactor.clone(), register, free, longest: Cell::new(0) }
     }
 
-    /// A buffer of at least so many bytes.
+    /// A buffer of at least this many bytes.
     #[inline]
     pub(super) fn take(&self, len: usize) -> Buffer {
         match self.free.borrow_mut().pop() {

@@ -26,7 +26,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Room for at most so many descriptors, but for those of a few files in any case.
+    /// Room for at most this many descriptors, but for those of a few files in any case.
     pub(super) fn new(files: u32) -> Self {
         let sets = (files as usize / WAYS).max(1);
         // Rounded down, so that the bound holds.

@@ -37,7 +37,7 @@ pub(super) fn open_durable(
         Err(rustix::io::Errno::INVAL) if direct => return Err(no_direct(path)),
         Err(e) => {
             let error = io::Error::from(e);
-            let mend = match error.kind() {
+            let hint = match error.kind() {
                 io::ErrorKind::NotFound => {
                     ": it must exist; a file for this is made by, for example, truncate --size=1G"
                 }
@@ -45,7 +45,7 @@ pub(super) fn open_durable(
             };
             return Err(DriverError::new(
                 kind_of(&error),
-                format!("{}: {}{mend}", path.display(), words(&error)),
+                format!("{}: {}{hint}", path.display(), words(&error)),
             ));
         }
     };

@@ -39,11 +39,11 @@ pub(super) fn check(path: &Path, destroy: Option<&Path>) -> Result<(), DriverErr
         return Ok(());
     }
     let Some(found) = found_on(path, device)? else { return Ok(()) };
-    let mend = match destroy {
+    let hint = match destroy {
         Some(named) => format!("--destroy names {}, which is another", named.display()),
         None => format!("to overwrite it all the same, say --destroy {}", path.display()),
     };
-    let text = format!("{} {found}: nothing was written; {mend}", path.display());
+    let text = format!("{} {found}: nothing was written; {hint}", path.display());
     Err(DriverError::new(ErrorKind::Rejected, text))
 }
 

@@ -160,8 +160,8 @@ type Found = (Opened, Option<Alignment>);
 
 async fn open_directory(reactor: &Reactor, config: &FileConfig, path: &Path) -> Result<Found, DriverError> {
     let directory = reactor.directory(path).map_err(|e| {
-        let mend = if e.kind() == std::io::ErrorKind::NotFound { ": it must be prepared first" } else { "" };
-        DriverError::new(kind_of(&e), format!("directory {}: {}{mend}", path.display(), words(&e)))
+        let hint = if e.kind() == std::io::ErrorKind::NotFound { ": it must be prepared first" } else { "" };
+        DriverError::new(kind_of(&e), format!("directory {}: {}{hint}", path.display(), words(&e)))
     })?;
     let alignment = if config.direct { Some(probe(reactor, path).await?) } else { None };
     Ok((Opened::Directory { directory, cache: Cache::new(config.open_files) }, alignment))

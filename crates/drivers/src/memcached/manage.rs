@@ -16,7 +16,7 @@ use crate::{Driver, DriverError, Payload, Sink, WorkerContext};
 const PASS_KEYS: usize = 1 << 20;
 /// Keys that are removed before an answer is waited for.
 const BATCH_KEYS: usize = 512;
-/// A dump is many answers in one: all of it may take so many times as long as one answer.
+/// A dump is many answers in one: all of it may take this many times as long as one answer.
 const DUMP_LIMITS: u32 = 20;
 /// Wait before a dump is asked for again while the server is making another.
 const DUMP_PAUSE: Duration = Duration::from_millis(50);

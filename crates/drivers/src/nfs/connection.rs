@@ -74,7 +74,7 @@ pub(super) struct Way {
 
 /// Why a connection was given up.
 pub(super) struct Loss {
-    /// As what it counts for the calls that were on it; `None` when they are merely late.
+    /// Kind of error charged to the calls in flight; `None` if they only time out.
     pub(super) kind: Option<ErrorKind>,
     pub(super) text: Box<str>,
 }

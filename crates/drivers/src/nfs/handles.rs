@@ -9,7 +9,7 @@ use wire::nfs3::{FileHandle, Verifier};
 /// Files whose handles are kept at least.
 const FILES: usize = 4096;
 /// And at most.
-const MOST_FILES: usize = 1 << 20;
+const MAX_FILES: usize = 1 << 20;
 /// Places that a file may take.
 const WAYS: usize = 4;
 
@@ -73,9 +73,9 @@ pub(super) struct Handles {
 }
 
 impl Handles {
-    /// Room for the files of a session that uses so many; for 4096 at least, for a million at most.
+    /// Room for the files of a session that uses this many; for 4096 at least, for a million at most.
     pub(super) fn new(files: u32) -> Self {
-        let files = (2 * files as usize).clamp(FILES, MOST_FILES).next_power_of_two();
+        let files = (2 * files as usize).clamp(FILES, MAX_FILES).next_power_of_two();
         let sets = vec![[FREE; WAYS]; files / WAYS].into_boxed_slice();
         Self { shift: u64::BITS - sets.len().trailing_zeros(), sets, turn: 0 }
     }

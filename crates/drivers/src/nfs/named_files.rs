@@ -33,7 +33,7 @@ pub struct NamedPath {
 pub enum Seen {
     /// Nothing; its directory may be missing too.
     Missing,
-    /// A file of so many bytes.
+    /// A file of this many bytes.
     File(u64),
 }
 

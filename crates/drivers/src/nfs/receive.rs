@@ -10,7 +10,7 @@ use super::connection::{Connection, Loss};
 use super::incoming::{Garbage, Incoming};
 use crate::Sink;
 
-/// With so many large READs in flight it pays to wait until much has come: the connection is busy anyway.
+/// With this many large READs in flight it pays to wait until much has come: the connection is busy anyway.
 /// With fewer, copying a payload only when all of it is there would add to its latency.
 const MANY_READS: u32 = 4;
 /// What is waited for with fewer.

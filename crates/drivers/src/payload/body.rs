@@ -108,7 +108,7 @@ impl Body {
         None
     }
 
-    /// The stretch that begins at `at`, of at most so many bytes.
+    /// The stretch that begins at `at`, of at most this many bytes.
     fn stretch(&self, op: &Op, at: u64, most: usize) -> Stretch {
         let Some(Compress { chunk, share }) = self.compress else {
             return Stretch { len: most, fixed_at: (self.base != Base::Fresh).then_some(at) };

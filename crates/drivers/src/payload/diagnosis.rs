@@ -12,7 +12,7 @@ use super::{BLOCK, Mismatch, Payload};
 /// Bits of a stream's position that are the offset in the object; those above are the generation.
 const OFFSET_BITS: u32 = 48;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
-/// So many differing bits of a block's 128 count as flipped; of unrelated data about 64 differ, and 16 or fewer
+/// This many differing bits of a block's 128 count as flipped; of unrelated data about 64 differ, and 16 or fewer
 /// in one of 10^18 blocks.
 const FLIPPED_MAX: u32 = 16;
 

@@ -18,7 +18,7 @@ pub(super) const UNIT: u64 = 4096;
 pub(super) const UNIT_BLOCKS: u64 = UNIT / BLOCK as u64;
 /// How many different duplicates there are.
 pub(super) const WORKING_SET: u64 = 256;
-/// The object that duplicates belong to. No data set has so many objects.
+/// The object that duplicates belong to. No data set has this many objects.
 pub(super) const DUPLICATES: u64 = u64::MAX;
 /// Bits of a unit's number that say where in the object it lies; those above are its generation.
 pub(super) const PLACE_BITS: u32 = 48 - UNIT.trailing_zeros();

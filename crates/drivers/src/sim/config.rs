@@ -80,7 +80,7 @@ pub struct Cliff {
 pub struct WarmUp {
     /// Latency at the beginning is `1 + extra` times the later one; a negative one begins fast, as a cache does.
     pub extra: f64,
-    /// After each so many nanoseconds a `1 / e` of the extra is left.
+    /// After each this many nanoseconds a `1 / e` of the extra is left.
     pub decay_ns: u64,
 }
 
@@ -109,7 +109,7 @@ pub struct SimConfig {
     pub warm_up: Option<WarmUp>,
     /// Every n-th operation of a worker fails so: `(10, Busy)` fails the 10th, the 20th and so on.
     pub errors: Vec<(u64, ErrorKind)>,
-    /// Every n-th operation of a worker takes so many nanoseconds instead: `(1000, 70_000_000_000)` lets the 1000th, the
+    /// Every n-th operation of a worker takes this many nanoseconds instead: `(1000, 70_000_000_000)` lets the 1000th, the
     /// 2000th and so on take 70 s.
     pub slow: Option<(u64, u64)>,
     /// From this operation of a worker on (the first is 0) none is ever answered, not even at its deadline.

@@ -26,7 +26,7 @@ impl Wear {
         Wear { active, moved_bytes: Cell::new(0), wander }
     }
 
-    /// The factor for an operation of so many bytes that begins `age_ns` after the session was opened.
+    /// The factor for an operation of this many bytes that begins `age_ns` after the session was opened.
     #[inline]
     pub(super) fn factor(&self, config: &SimConfig, age_ns: u64, bytes: u64) -> Option<f64> {
         self.active.then(|| self.compute(config, age_ns, bytes))

@@ -21,15 +21,15 @@ pub enum Action {
     Silence,
     /// It is sent after the answer to the next call on the same connection.
     AfterNext,
-    /// Only so many of its bytes are sent, then the connection is reset.
+    /// Only this many of its bytes are sent, then the connection is reset.
     CutAndReset(usize),
     /// These bytes are sent in its place.
     Raw(Vec<u8>),
-    /// It is sent in fragments of so many bytes.
+    /// It is sent in fragments of this many bytes.
     Fragments(usize),
     /// The procedure fails with this status.
     Status(Status),
-    /// A READ or WRITE moves at most so many bytes, and the answer says so.
+    /// A READ or WRITE moves at most this many bytes, and the answer says so.
     Short(u32),
     /// The results (behind the RPC header) are changed before they are sent.
     Alter(Change),

@@ -9,7 +9,7 @@ const OURS: u64 = 1 << 63;
 /// Bits of the number that count within a lane.
 const COUNT_BITS: u32 = 39;
 /// Most lanes over all workers of a load that creates.
-pub(crate) const MOST_LANES: u64 = 1 << (63 - COUNT_BITS);
+pub(crate) const MAX_LANES: u64 = 1 << (63 - COUNT_BITS);
 
 /// The files or objects that a lane has made and not removed.
 #[derive(Clone, Copy, Debug, Default)]

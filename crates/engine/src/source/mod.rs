@@ -16,12 +16,12 @@ use drivers::{Op, OpError};
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
 
-use crate::data_set::{Extent, Index, MOST_ITEMS, first_object};
+use crate::data_set::{Extent, Index, MAX_ITEMS, first_object};
 use crate::share::Shares;
 use crate::written::Book;
 use crate::{Checked, Order, Shape, StagePlan, StopRule, Workload};
 use check::Checker;
-pub(crate) use churn::{Churn, MOST_LANES as MOST_CHURNING_LANES};
+pub(crate) use churn::{Churn, MAX_LANES as MAX_CHURNING_LANES};
 use fill::Filler;
 use job::JobLane;
 pub(crate) use job::{JobState, Next};
@@ -114,7 +114,7 @@ impl<'p> Sources<'p> {
         let number = self.number(worker, lane);
         match &self.plan.workload {
             Workload::Write { shape, limit_bytes } => {
-                let items = (limit_bytes / self.plan.lanes() / shape.item_bytes()).clamp(1, MOST_ITEMS);
+                let items = (limit_bytes / self.plan.lanes() / shape.item_bytes()).clamp(1, MAX_ITEMS);
                 let extent = &notes.extent;
                 Source::Write(Writer { shape: *shape, lane, items, repeat, extent, at: WriteAt::default() })
             }

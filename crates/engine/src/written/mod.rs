@@ -87,7 +87,7 @@ impl Written {
         }
     }
 
-    /// True when it speaks of a data set of so many blocks.
+    /// True when it speaks of a data set of this many blocks.
     pub(crate) fn fits(&self, total: u64) -> bool {
         match &self.content {
             Content::Passes(passes) => passes.total == total,

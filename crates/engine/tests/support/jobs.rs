@@ -35,7 +35,7 @@ pub fn load(job: Job, ops: &[(OpKind, f64)], files: &[u64]) -> JobLoad {
     JobLoad::new(Arc::new(job), weights(ops), vec![files])
 }
 
-/// One worker of so many lanes, until the amount is done.
+/// One worker of this many lanes, until the amount is done.
 pub fn job_plan(load: JobLoad, lanes: u32) -> StagePlan {
     StagePlan {
         lanes_per_worker: lanes,

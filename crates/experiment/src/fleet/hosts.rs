@@ -1,7 +1,7 @@
 //! Lists of hosts as texts: names with commas, blanks or lines between them, comments, and ranges such as `node[01-16,20]`.
 
 /// More hosts than this are a mistake in a range.
-pub const MOST_HOSTS: usize = 10_000;
+pub const MAX_HOSTS: usize = 10_000;
 
 /// The longest name of a host, with user and port.
 const LONGEST_NAME: usize = 320;
@@ -112,8 +112,8 @@ fn expand(word: &str, hosts: &mut Vec<String>) -> Result<(), String> {
         (!inner.contains(':')).then_some((&word[..from], inner, &word[to + 1..]))
     });
     let Some((before, inner, after)) = range else {
-        if hosts.len() >= MOST_HOSTS {
-            return Err(format!("there are more than {MOST_HOSTS} hosts in it; check its ranges"));
+        if hosts.len() >= MAX_HOSTS {
+            return Err(format!("there are more than {MAX_HOSTS} hosts in it; check its ranges"));
         }
         hosts.push(word.to_owned());
         return Ok(());
@@ -133,8 +133,8 @@ fn expand(word: &str, hosts: &mut Vec<String>) -> Result<(), String> {
         if from > to {
             return Err(format!("[{part}] counts down; write [{last}-{first}]"));
         }
-        if to - from >= MOST_HOSTS as u64 {
-            return Err(format!("[{part}] makes more than {MOST_HOSTS} hosts; write a shorter range"));
+        if to - from >= MAX_HOSTS as u64 {
+            return Err(format!("[{part}] makes more than {MAX_HOSTS} hosts; write a shorter range"));
         }
         let width = first.len();
         for number in from..=to {
@@ -171,7 +171,7 @@ mod tests {
         ] {
             assert_eq!(host_list(text).unwrap(), hosts, "{text}");
         }
-        assert_eq!(host_list("n[1-10000]").unwrap().len(), MOST_HOSTS);
+        assert_eq!(host_list("n[1-10000]").unwrap().len(), MAX_HOSTS);
     }
 
     #[test]

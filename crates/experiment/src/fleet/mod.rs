@@ -3,7 +3,7 @@
 mod hosts;
 mod variables;
 
-pub use hosts::{MOST_HOSTS, bare_host, host_list, host_port};
+pub use hosts::{MAX_HOSTS, bare_host, host_list, host_port};
 pub use variables::escape_braces;
 pub(crate) use variables::{ALWAYS, BRACES, Piece, fill_in, pieces};
 

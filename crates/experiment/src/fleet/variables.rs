@@ -145,7 +145,7 @@ pub(crate) enum Piece {
 /// What to do about a brace that stands alone.
 pub(crate) const BRACES: &str = "write {name}, or double every brace that is none: {{ and }}";
 
-/// A text with a host's values in it; an error has its mend behind `; `.
+/// A text with a host's values in it; an error has its hint behind `; `.
 pub(crate) fn fill_in(text: &str, values: &BTreeMap<String, String>, host: &str) -> Result<String, String> {
     let mut out = String::new();
     for piece in pieces(text).map_err(|wrong| format!("{wrong} in {text:?}; {BRACES}"))? {

@@ -21,7 +21,7 @@ pub struct Ending {
     /// It begins so much later than the group, in seconds (`startdelay`).
     #[serde(skip_serializing_if = "is_default")]
     pub start_delay_s: f64,
-    /// The most that is added to that delay by chance, in seconds (`startdelay=a-b`).
+    /// The most that is added to that delay at random, in seconds (`startdelay=a-b`).
     #[serde(skip_serializing_if = "is_default")]
     pub start_delay_spread_s: f64,
     /// An operation that takes longer ends the job with an error (`max_latency`), in seconds; 0: none does.

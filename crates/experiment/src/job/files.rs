@@ -48,17 +48,17 @@ impl JobFiles {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileService {
-    /// One after the other, so many operations each.
+    /// One after the other, this many operations each.
     RoundRobin(u32),
     /// A file is done before the next is begun.
     Sequential,
-    /// By chance, so many operations each.
+    /// At random, this many operations each.
     Random(u32),
-    /// By chance, zipf with this theta, so many operations each.
+    /// At random, zipf with this theta, this many operations each.
     Zipf(f64, u32),
-    /// By chance, pareto with this power, so many operations each.
+    /// At random, pareto with this power, this many operations each.
     Pareto(f64, u32),
-    /// By chance, normal with this deviation in percent, so many operations each.
+    /// At random, normal with this deviation in percent, this many operations each.
     Normal(f64, u32),
 }
 
@@ -149,7 +149,7 @@ pub enum Advice {
     None,
     /// It will be read in order.
     Sequential,
-    /// It will be read by chance.
+    /// It will be read at random.
     Random,
 }
 
@@ -197,7 +197,7 @@ impl Default for Region {
     }
 }
 
-/// So many bytes are moved in a zone, then so many are skipped.
+/// This many bytes are moved in a zone, then this many are skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Zones {

@@ -9,7 +9,7 @@ use super::Replay;
 /// Most operations of one file.
 const MOST: usize = 1 << 26;
 /// Operations may begin, and end, before this offset.
-const MOST_BYTES: u64 = 1 << 48;
+const MAX_BYTES: u64 = 1 << 48;
 
 /// What a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,13 +69,13 @@ pub struct IologFault {
     pub line: usize,
     /// What is wrong.
     pub text: String,
-    /// How to mend it.
-    pub mend: &'static str,
+    /// How to fix it.
+    pub hint: &'static str,
 }
 
 impl std::fmt::Display for IologFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {}: {}; {}", self.line, self.text, self.mend)
+        write!(f, "line {}: {}; {}", self.line, self.text, self.hint)
     }
 }
 
@@ -157,8 +157,8 @@ impl Reader<'_> {
             "sync" => (IologAction::Sync, "sync"),
             "datasync" => (IologAction::DataSync, "sync"),
             other => {
-                let mend = "the actions are add, open, close, read, write, trim, sync and datasync, in version 2 also wait";
-                return Err(fault(number, format!("there is no action {other:?}"), mend));
+                let hint = "the actions are add, open, close, read, write, trim, sync and datasync, in version 2 also wait";
+                return Err(fault(number, format!("there is no action {other:?}"), hint));
             }
         };
         let commits = kind == "sync";
@@ -173,7 +173,7 @@ impl Reader<'_> {
                 ));
             }
         };
-        if offset > MOST_BYTES || len > MOST_BYTES - offset {
+        if offset > MAX_BYTES || len > MAX_BYTES - offset {
             let text = format!("{len} bytes at {offset} lie beyond 256 TiB");
             return Err(fault(number, text, "take the line out, or divide offsets by replay_scale"));
         }
@@ -244,8 +244,8 @@ fn count(word: &str, number: usize) -> Result<u64, IologFault> {
     word.parse().map_err(|_| fault(number, format!("{word:?} is no number"), "write whole numbers from 0 on"))
 }
 
-fn fault(line: usize, text: String, mend: &'static str) -> IologFault {
-    IologFault { line, text, mend }
+fn fault(line: usize, text: String, hint: &'static str) -> IologFault {
+    IologFault { line, text, hint }
 }
 
 #[cfg(test)]

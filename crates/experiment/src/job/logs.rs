@@ -24,16 +24,16 @@ pub struct Logs {
     /// Every operation (`write_iolog`), in the format of version 3.
     #[serde(skip_serializing_if = "is_default")]
     pub operations_list: Option<String>,
-    /// One line for so many milliseconds (`log_avg_msec`); 0: one for each operation.
+    /// One line for this many milliseconds (`log_avg_msec`); 0: one for each operation.
     #[serde(skip_serializing_if = "is_default")]
     pub average_ms: u64,
     /// The largest instead of the mean of that time (`log_max_value`).
     #[serde(skip_serializing_if = "is_default")]
     pub largest: bool,
-    /// One histogram for so many milliseconds (`log_hist_msec`).
+    /// One histogram for this many milliseconds (`log_hist_msec`).
     #[serde(skip_serializing_if = "is_default")]
     pub histogram_ms: u64,
-    /// Neighbouring buckets are put together so many times (`log_hist_coarseness`).
+    /// Neighbouring buckets are put together this many times (`log_hist_coarseness`).
     #[serde(skip_serializing_if = "is_default")]
     pub coarseness: u32,
     /// Lines say the offset too (`log_offset`).

@@ -11,9 +11,9 @@ use super::{Directions, is_default};
 pub struct Queue {
     /// Operations that are handed over together (`iodepth_batch`, `iodepth_batch_submit`); 0 or 1: one by one.
     pub batch: u32,
-    /// The load goes on when so many operations have ended (`iodepth_batch_complete_min`); 0 or 1: with each.
+    /// The load goes on when this many operations have ended (`iodepth_batch_complete_min`); 0 or 1: with each.
     pub complete_least: u32,
-    /// And takes at most so many endings at once (`iodepth_batch_complete_max`); 0: all.
+    /// And takes at most this many endings at once (`iodepth_batch_complete_max`); 0: all.
     pub complete_most: u32,
     /// Once full, the queue drains to this depth before it is filled again (`iodepth_low`); 0: it is kept full.
     pub low: u32,
@@ -25,13 +25,13 @@ pub struct Queue {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commits {
-    /// An fsync after so many writes of the worker (`fsync`); 0 never.
+    /// An fsync after this many writes of the worker (`fsync`); 0 never.
     #[serde(skip_serializing_if = "is_default")]
     pub fsync_every: u32,
-    /// An fdatasync after so many (`fdatasync`); 0 never.
+    /// An fdatasync after this many (`fdatasync`); 0 never.
     #[serde(skip_serializing_if = "is_default")]
     pub fdatasync_every: u32,
-    /// A sync_file_range(2) over what was written, after so many writes (`sync_file_range`); 0 never.
+    /// A sync_file_range(2) over what was written, after this many writes (`sync_file_range`); 0 never.
     #[serde(skip_serializing_if = "is_default")]
     pub range_every: u32,
     /// Flags of that call: 1 wait before, 2 write, 4 wait after.
@@ -88,13 +88,13 @@ pub struct Think {
     /// Of that, spent computing instead of sleeping, in seconds (`thinktime_spin`).
     #[serde(skip_serializing_if = "is_default")]
     pub spin_s: f64,
-    /// After so many operations (`thinktime_blocks`); 0: one.
+    /// After this many operations (`thinktime_blocks`); 0: one.
     #[serde(skip_serializing_if = "is_default")]
     pub after: u32,
     /// They count when they are begun, not when they have ended (`thinktime_blocks_type=issue`).
     #[serde(skip_serializing_if = "is_default")]
     pub count_begun: bool,
-    /// After so many seconds of load instead (`thinktime_iotime`); 0: by operations.
+    /// After this many seconds of load instead (`thinktime_iotime`); 0: by operations.
     #[serde(skip_serializing_if = "is_default")]
     pub after_s: f64,
 }

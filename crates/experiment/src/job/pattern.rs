@@ -10,9 +10,9 @@ use crate::WeightedSize;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pattern {
-    /// In order, or by chance.
+    /// In order, or at random.
     pub random: bool,
-    /// How many operations follow each other before the next is drawn by chance (`randread:8`); 0: one.
+    /// How many operations follow each other before the next is drawn at random (`randread:8`); 0: one.
     #[serde(skip_serializing_if = "is_default")]
     pub run: u32,
     /// Added to the offset after each operation in order (`read:4k`), in bytes; backwards when below zero. 0: no holes.
@@ -24,17 +24,17 @@ pub struct Pattern {
     /// Trims a block, then writes it (`rw=trimwrite`); the directions alternate and share a cursor.
     #[serde(skip_serializing_if = "is_default")]
     pub trim_then_write: bool,
-    /// Of operations in a random pattern, the percentage that is by chance; the others follow their predecessor
+    /// Of operations in a random pattern, the percentage that is random; the others follow their predecessor
     /// (`percentage_random`).
     #[serde(skip_serializing_if = "Directions::are_hundred")]
     pub percent_random: Directions<Percent>,
-    /// By chance means: each block once before any comes again (`norandommap=0`). Only for even distributions of one block size.
+    /// Random means: each block once before any comes again (`norandommap=0`). Only for even distributions of one block size.
     #[serde(skip_serializing_if = "is_default")]
     pub with_repeats: bool,
     /// How chance is distributed.
     #[serde(skip_serializing_if = "is_default")]
     pub distribution: Directions<Distribution>,
-    /// Sizes are drawn by whether the operation is in order (first, `read`) or by chance (`write`) instead of by direction
+    /// Sizes are drawn by whether the operation is in order (first, `read`) or at random (`write`) instead of by direction
     /// (`bs_is_seq_rand`).
     #[serde(skip_serializing_if = "is_default")]
     pub sizes_by_order: bool,

@@ -56,7 +56,7 @@ pub struct Reporting {
     /// Disks' use is not shown (`disk_util=0`).
     #[serde(skip_serializing_if = "is_default")]
     pub hide_disks: bool,
-    /// A sample of throughput in bytes is the mean of so many milliseconds (`bwavgtime`); 0: 500.
+    /// A sample of throughput in bytes is the mean of this many milliseconds (`bwavgtime`); 0: 500.
     #[serde(skip_serializing_if = "is_default")]
     pub bandwidth_sample_ms: u32,
     /// And one in operations (`iopsavgtime`); 0: 500.

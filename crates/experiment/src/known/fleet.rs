@@ -5,7 +5,7 @@ use super::{Key, key};
 
 pub(crate) const FLEET: &[Key] = &[
     key("hosts", Named("hosts"), "", "agents are started there by ssh: a list, node[01-16], or \"@file\""),
-    key("local", Count(1), "", "agents are so many processes of this host"),
+    key("local", Count(1), "", "number of agents, all processes of this host"),
     key("slurm", Named("slurm"), "", "agents are started by srun; a number alone is short for nodes"),
     key("kubernetes", Named("kubernetes"), "", "agents are pods of a job"),
     key("command", Named("command"), "", "agents are started by any command"),

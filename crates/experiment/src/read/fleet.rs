@@ -83,11 +83,11 @@ fn launcher(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Launcher> {
     }
     let word = &*given.first()?.key;
     for key in ["ssh_options", "binary"].into_iter().filter(|key| word != "hosts" && fields.has(key)) {
-        let mend = match (key, word) {
+        let hint = match (key, word) {
             ("binary", "slurm") => "write slurm: {binary: …}",
             _ => "remove it; it goes with hosts",
         };
-        fields.fault(key, format!("{key} is nothing for {word}"), mend);
+        fields.fault(key, format!("{key} is nothing for {word}"), hint);
     }
     match word {
         "hosts" => Some(Launcher::Ssh {
@@ -96,7 +96,7 @@ fn launcher(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Launcher> {
             binary: path(fields, "binary"),
         }),
         "local" => {
-            let most = crate::fleet::MOST_HOSTS as u64;
+            let most = crate::fleet::MAX_HOSTS as u64;
             let count = fields.integer("local", 1, most, 1);
             Some(Launcher::Local { count: u32::try_from(count).unwrap_or(1) })
         }
@@ -125,8 +125,8 @@ pub(super) fn hosts(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Vec<
             None => (text, String::new()),
         };
         if let Err(wrong) = host_list(&text) {
-            let (text, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, "write such as node1,node2"));
-            reader.fault(item, format!("{from}{text}"), mend);
+            let (text, hint) = wrong.rsplit_once("; ").unwrap_or((&wrong, "write such as node1,node2"));
+            reader.fault(item, format!("{from}{text}"), hint);
             return None;
         }
         texts.push(text);
@@ -134,8 +134,8 @@ pub(super) fn hosts(fields: &Fields<'_>, settings: &Settings<'_>) -> Option<Vec<
     match host_list(&texts.join("\n")) {
         Ok(hosts) => Some(hosts),
         Err(wrong) => {
-            let (text, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, "write such as node1,node2"));
-            reader.fault(&node, text, mend);
+            let (text, hint) = wrong.rsplit_once("; ").unwrap_or((&wrong, "write such as node1,node2"));
+            reader.fault(&node, text, hint);
             None
         }
     }
@@ -203,14 +203,14 @@ fn variables(fields: &Fields<'_>, hosts: Option<&[String]>) -> BTreeMap<String, 
     }
     let tables = fields.below("variables", "variables", None);
     for table in tables.entries() {
-        let wrong = |text: String, mend: String| reader.log.fault(table.key_place, text, mend);
+        let wrong = |text: String, hint: String| reader.log.fault(table.key_place, text, hint);
         let names = match &*table.key {
             "*" => vec!["*".to_owned()],
             key => match host_list(key) {
                 Ok(names) => names,
                 Err(text) => {
-                    let (text, mend) = text.rsplit_once("; ").unwrap_or((&text, "write a host's name"));
-                    wrong(text.to_owned(), mend.to_owned());
+                    let (text, hint) = text.rsplit_once("; ").unwrap_or((&text, "write a host's name"));
+                    wrong(text.to_owned(), hint.to_owned());
                     continue;
                 }
             },
@@ -244,8 +244,8 @@ fn value(reader: &Reader<'_>, name: &str, place: Place, node: &Node) -> Option<S
         return None;
     }
     if name.is_empty() || name.len() > 64 || !name.chars().all(good) {
-        let mend = "use up to 64 letters, digits and _";
-        reader.log.fault(place, format!("{name:?} is no name of a variable"), mend);
+        let hint = "use up to 64 letters, digits and _";
+        reader.log.fault(place, format!("{name:?} is no name of a variable"), hint);
         return None;
     }
     let lower = name.to_ascii_lowercase();

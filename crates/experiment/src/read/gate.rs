@@ -28,14 +28,14 @@ pub(crate) fn gate(reader: &Reader<'_>, node: &Node) -> Option<Gate> {
     let node = reader.resolve(node)?;
     match read(&text) {
         Ok(gate) => Some(gate),
-        Err((fault, mend)) => {
-            reader.fault(&node, fault, mend);
+        Err((fault, hint)) => {
+            reader.fault(&node, fault, hint);
             None
         }
     }
 }
 
-/// Reads a condition from its text, or says what is wrong and how to mend it.
+/// Reads a condition from its text, or says what is wrong and how to fix it.
 fn read(text: &str) -> Result<Gate, (String, String)> {
     let wrong = |fault: String| (fault, EXAMPLES.to_owned());
     let found =
@@ -56,7 +56,7 @@ fn read(text: &str) -> Result<Gate, (String, String)> {
         _ => (None, left),
     };
     let metric = metric(name)?;
-    let number = |error: ParseError| (error.fault(), error.mend().to_owned());
+    let number = |error: ParseError| (error.fault(), error.hint().to_owned());
     let limit = match metric {
         GateMetric::Bandwidth => right.parse::<ByteRate>().map_err(number)?.bytes_per_second(),
         GateMetric::Rate => match right.parse::<f64>() {
@@ -108,16 +108,16 @@ fn metric(name: &str) -> Result<GateMetric, (String, String)> {
                     GateMetric::Percentile(share)
                 }
                 Some(_) => {
-                    let mend = "write p50, p99 or p99.9; the longest of all is max".into();
-                    return Err((format!("{name:?} is no percentile between 0 and 100"), mend));
+                    let hint = "write p50, p99 or p99.9; the longest of all is max".into();
+                    return Err((format!("{name:?} is no percentile between 0 and 100"), hint));
                 }
                 None => {
-                    let mend = match nearest(name, METRICS) {
+                    let hint = match nearest(name, METRICS) {
                         Some(near) => format!("did you mean {near}?"),
                         None => "there are bandwidth, rate (iops), mean, p50 (p99, p99.9 …), max and errors"
                             .into(),
                     };
-                    return Err((format!("{name:?} is nothing that is measured"), mend));
+                    return Err((format!("{name:?} is nothing that is measured"), hint));
                 }
             }
         }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn wrong_gates_say_how_to_mend_them() {
-        for (text, fault, mend) in [
+        for (text, fault, hint) in [
             ("read.bandwidth", "compares nothing", "write such as"),
             ("read.bandwith >= 3 GB/s", "\"bandwith\" is nothing", "did you mean bandwidth?"),
             ("red.p99 <= 5 ms", "\"red\" is no operation", "did you mean \"read\"?"),
@@ -161,7 +161,7 @@ mod tests {
             ("pinf < 1s", "is nothing", "there are"),
         ] {
             let (found, how) = read(text).unwrap_err();
-            assert!(found.contains(fault) && how.contains(mend), "{text}: {found}; {how}");
+            assert!(found.contains(fault) && how.contains(hint), "{text}: {found}; {how}");
         }
     }
 }

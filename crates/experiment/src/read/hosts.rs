@@ -56,8 +56,8 @@ impl<'f> Hosts<'f> {
         let kinds = reader.parameters.kinds();
         let check = |url: &str| match check_url(kinds, url) {
             Ok(kind) => Some(kind),
-            Err((text, mend)) => {
-                reader.fault(node, text, mend);
+            Err((text, hint)) => {
+                reader.fault(node, text, hint);
                 None
             }
         };
@@ -74,8 +74,8 @@ impl<'f> Hosts<'f> {
             for (host, whole) in self.whole(reader, node, text)? {
                 match check_url(kinds, &whole) {
                     Ok(known) => kind = Some(known),
-                    Err((text, mend)) => {
-                        reader.fault(node, format!("for host {host:?}: {text}"), mend);
+                    Err((text, hint)) => {
+                        reader.fault(node, format!("for host {host:?}: {text}"), hint);
                         return None;
                     }
                 }
@@ -101,8 +101,8 @@ impl<'f> Hosts<'f> {
         }
         for (host, whole) in self.whole(reader, node, text)? {
             if let Err(wrong) = help.read(&whole) {
-                let (text, mend) = wrong.split_once("; ").unwrap_or((&wrong, "write another value"));
-                reader.fault(node, format!("for host {host:?}: {text}"), mend);
+                let (text, hint) = wrong.split_once("; ").unwrap_or((&wrong, "write another value"));
+                reader.fault(node, format!("for host {host:?}: {text}"), hint);
                 return None;
             }
         }
@@ -134,9 +134,9 @@ impl<'f> Hosts<'f> {
                 (Piece::Name(name), Some(fleet)) => {
                     let names = fleet.variable_names();
                     if !names.contains(&name.as_str()) {
-                        let mend =
+                        let hint =
                             format!("{} Or add it to fleet: {{variables: …}}", hint(&name, names.clone()));
-                        reader.fault(node, format!("hosts have no variable {name:?}"), mend);
+                        reader.fault(node, format!("hosts have no variable {name:?}"), hint);
                         return None;
                     }
                     named = true;
@@ -156,9 +156,9 @@ impl<'f> Hosts<'f> {
             match fill_in(text, values, host) {
                 Ok(whole) => all.push((host.clone(), whole)),
                 Err(wrong) => {
-                    let (text, mend) = wrong.split_once("; ").unwrap_or((&wrong, BRACES));
-                    let mend = format!("{mend}; give all hosts one: fleet: {{variables: {{\"*\": {{…}}}}}}");
-                    reader.fault(node, text, mend);
+                    let (text, hint) = wrong.split_once("; ").unwrap_or((&wrong, BRACES));
+                    let hint = format!("{hint}; give all hosts one: fleet: {{variables: {{\"*\": {{…}}}}}}");
+                    reader.fault(node, text, hint);
                     return None;
                 }
             }
@@ -172,7 +172,7 @@ impl<'f> Hosts<'f> {
         if matches!(&node.value, Value::Scalar(text) if text.trim() == "all") {
             return None;
         }
-        let most = crate::fleet::MOST_HOSTS as u64;
+        let most = crate::fleet::MAX_HOSTS as u64;
         let agents = u32::try_from(fields.reader.integer(&node, 1, most)?).ok()?;
         let Some(fleet) = self.fleet else {
             fields.fault(

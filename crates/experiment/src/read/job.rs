@@ -53,8 +53,8 @@ pub(super) fn cell(
         if stages.own(key) {
             let text =
                 format!("{key} does not go with a job, which lays out its own files and knows its own end");
-            let mend = "see job: {files: {layout: …}}, job: {ending: …} and job: {check: …}";
-            stages.fault(key, text, mend);
+            let hint = "see job: {files: {layout: …}}, job: {ending: …} and job: {check: …}";
+            stages.fault(key, text, hint);
         }
     }
     let ramp_s = stages.seconds("warm_up", 0.0);

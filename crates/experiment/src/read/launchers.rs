@@ -1,7 +1,7 @@
 //! Slurm, Kubernetes and commands as launchers of agents.
 
 use super::fleet::{arguments, hosts, path, texts};
-use crate::fleet::{ALWAYS, BRACES, Launcher, MOST_HOSTS, Piece, Pods, pieces};
+use crate::fleet::{ALWAYS, BRACES, Launcher, MAX_HOSTS, Piece, Pods, pieces};
 use crate::known::{CLAIM, COMMAND, KUBERNETES, PULL_POLICY, SLURM};
 use crate::nearest::hint;
 use crate::reader::Fields;
@@ -11,7 +11,7 @@ use crate::source::Settings;
 pub(super) fn slurm(fields: &Fields<'_>) -> Option<Launcher> {
     let slurm = fields.below("slurm", "slurm", Some("nodes"));
     slurm.check_keys(SLURM);
-    let nodes = slurm.get("nodes").and_then(|node| fields.reader.integer(&node, 1, MOST_HOSTS as u64));
+    let nodes = slurm.get("nodes").and_then(|node| fields.reader.integer(&node, 1, MAX_HOSTS as u64));
     Some(Launcher::Slurm {
         nodes: nodes.and_then(|nodes| u32::try_from(nodes).ok()),
         options: arguments(&slurm, "options")?,
@@ -27,8 +27,8 @@ pub(super) fn kubernetes(fields: &Fields<'_>) -> Option<Launcher> {
     pods.check_keys(KUBERNETES);
     for key in ["count", "image"] {
         if !pods.has(key) && reader.log.count() == before {
-            let mend = format!("add {key}: {}", if key == "count" { "4" } else { "registry/manometer:tag" });
-            reader.log.fault(pods.place, format!("kubernetes needs {key}"), mend);
+            let hint = format!("add {key}: {}", if key == "count" { "4" } else { "registry/manometer:tag" });
+            reader.log.fault(pods.place, format!("kubernetes needs {key}"), hint);
         }
     }
     let name = |key: &str| {
@@ -54,7 +54,7 @@ pub(super) fn kubernetes(fields: &Fields<'_>) -> Option<Launcher> {
         Some((reader.text(&node, "write the claim's name")?, path(&claim, "path")?))
     });
     let pods = Pods {
-        count: u32::try_from(pods.integer("count", 1, MOST_HOSTS as u64, 1)).unwrap_or(1),
+        count: u32::try_from(pods.integer("count", 1, MAX_HOSTS as u64, 1)).unwrap_or(1),
         image: name("image").unwrap_or_default(),
         namespace: name("namespace"),
         context: name("context"),

@@ -74,13 +74,13 @@ fn agents(reader: &Reader<'_>, node: &Node, hosts: &Hosts<'_>) -> Option<Axis> {
         let text = match (all, count) {
             (true, Some(count)) => count.to_string(),
             (true, None) => text,
-            (false, _) => reader.integer(&item, 1, crate::fleet::MOST_HOSTS as u64)?.to_string(),
+            (false, _) => reader.integer(&item, 1, crate::fleet::MAX_HOSTS as u64)?.to_string(),
         };
         if let Some(count) = count
             && text.parse::<u32>().is_ok_and(|agents| agents > count)
         {
-            let mend = format!("write numbers up to {count}, or all");
-            reader.fault(&item, format!("{text} agents are more than the fleet's {count}"), mend);
+            let hint = format!("write numbers up to {count}, or all");
+            reader.fault(&item, format!("{text} agents are more than the fleet's {count}"), hint);
             return None;
         }
         match values.iter().any(|(_, other)| *other == text) {

@@ -27,14 +27,14 @@ pub(super) fn ops(fields: &Fields<'_>) -> Option<Vec<WeightedOp>> {
     let op = |text: &str, place, note: Option<std::rc::Rc<str>>| {
         let found = OpKind::ALL.iter().copied().find(|kind| kind.name() == text);
         if found.is_none() {
-            let mend = match text {
+            let hint = match text {
                 "randread" | "randwrite" | "randrw" | "rw" | "readwrite" => {
                     "write ops: read, write or {read: 70%, write: 30%}, and access: random or sequential"
                         .into()
                 }
                 _ => hint(text, OpKind::ALL.iter().map(|kind| kind.name())),
             };
-            reader.log.fault_with(place, format!("{text:?} is no operation"), mend, note);
+            reader.log.fault_with(place, format!("{text:?} is no operation"), hint, note);
         }
         found
     };
@@ -89,7 +89,7 @@ pub(super) fn block_sizes(fields: &Fields<'_>, default: u64) -> Option<Vec<Weigh
                         reader.log.fault(entry.key_place, text, "give each size once");
                     }
                     Ok(size) => sizes.push(WeightedSize { bytes: size.bytes(), weight }),
-                    Err(error) => reader.log.fault(entry.key_place, error.fault(), error.mend()),
+                    Err(error) => reader.log.fault(entry.key_place, error.fault(), error.hint()),
                 }
             }
             (sizes.len() == entries.len()).then_some(sizes)?
@@ -138,7 +138,7 @@ fn shares(reader: &Reader<'_>, node: &Node, example: &str) -> Option<Vec<f64>> {
             |share: f64| Share::new(share).map_or(format!("{:.4}%", share * 100.0), |s| s.to_string());
         let last = weights.last().copied().unwrap_or(0.0);
         let rest = 1.0 - (sum - last);
-        let mend = match entries.last() {
+        let hint = match entries.last() {
             Some(entry) if rest > 0.0 && rest < 1.0 => format!(
                 "change them so that they do: with {}: {} for example",
                 entry.key,
@@ -148,7 +148,7 @@ fn shares(reader: &Reader<'_>, node: &Node, example: &str) -> Option<Vec<f64>> {
         };
         let sum = format!("{:.3}", sum * 100.0);
         let sum = sum.trim_end_matches('0').trim_end_matches('.');
-        reader.fault(node, format!("the shares add up to {sum} %, not to 100 %"), mend);
+        reader.fault(node, format!("the shares add up to {sum} %, not to 100 %"), hint);
         return None;
     }
     Some(weights.into_iter().map(|weight| weight / sum).collect())

@@ -128,11 +128,11 @@ fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static
             let name = reader.text(&node, "write a target's name")?;
             let found = scene.targets.iter().find(|entry| *entry.key == *name);
             if found.is_none() {
-                let mend = match name.contains(':') {
+                let hint = match name.contains(':') {
                     true => format!("declare it, targets: {{data: {name}}}, and write target: data"),
                     false => hint(&name, names()),
                 };
-                reader.fault(&node, format!("there is no target {name:?}"), mend);
+                reader.fault(&node, format!("there is no target {name:?}"), hint);
             }
             found?
         }

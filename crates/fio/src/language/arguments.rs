@@ -151,9 +151,9 @@ fn take(split: &mut Arguments, known: Option<&'static FioOption>, raw: RawOption
 fn unknown(raw: &RawOption) -> ScriptFault {
     let known =
         every_option().flat_map(|option| std::iter::once(&option.name).chain(option.aliases).copied());
-    let mend = match nearest(&raw.name, known) {
+    let hint = match nearest(&raw.name, known) {
         Some(near) => format!("did you mean --{near}?"),
         None => format!("{COMMAND_LINE} options are listed in docs/fio-options.md"),
     };
-    ScriptFault::new(&raw.name_origin, format!("there is no option {:?}", raw.name), mend)
+    ScriptFault::new(&raw.name_origin, format!("there is no option {:?}", raw.name), hint)
 }

@@ -1,9 +1,9 @@
-//! What is wrong with job files: where, what, and how to mend it. Several files may take part.
+//! What is wrong with job files: where, what, and how to fix it. Several files may take part.
 
 use std::fmt;
 
 use super::section::Origin;
-use experiment::{Fault, MOST_FAULTS, hide_passwords, shown_line};
+use experiment::{Fault, MAX_FAULTS, hide_passwords, shown_line};
 
 /// One fault of a job file or of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,15 +12,15 @@ pub struct ScriptFault {
     pub origin: Origin,
     /// What is wrong.
     pub text: String,
-    /// How to mend it.
-    pub mend: String,
+    /// How to fix it.
+    pub hint: String,
 }
 
 /// All faults, in the order in which they were found; never empty. Its `Display` is what users see: for each fault
-/// `file:line:column: what is wrong`, the line with a caret, and the mend.
+/// `file:line:column: what is wrong`, the line with a caret, and the hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptFaults {
-    /// At most [`MOST_FAULTS`].
+    /// At most [`MAX_FAULTS`].
     pub faults: Vec<ScriptFault>,
     /// How many more there are.
     pub more: usize,
@@ -32,8 +32,8 @@ pub struct Warning(pub ScriptFault);
 
 impl ScriptFault {
     /// A fault at this place.
-    pub fn new(origin: &Origin, text: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { origin: origin.clone(), text: text.into(), mend: mend.into() }
+    pub fn new(origin: &Origin, text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { origin: origin.clone(), text: text.into(), hint: hint.into() }
     }
 
     fn shown(&self) -> Fault {
@@ -42,7 +42,7 @@ impl ScriptFault {
             column: self.origin.column,
             length: self.origin.length,
             text: hide_passwords(&self.text),
-            mend: self.mend.clone(),
+            hint: self.hint.clone(),
             note: None,
             origin: None,
             source_line: shown_line(&self.origin.text),
@@ -57,10 +57,10 @@ impl From<ScriptFault> for ScriptFaults {
 }
 
 impl ScriptFaults {
-    /// These faults; those beyond [`MOST_FAULTS`] are counted. `None` when there are none.
+    /// These faults; those beyond [`MAX_FAULTS`] are counted. `None` when there are none.
     pub fn of(mut faults: Vec<ScriptFault>) -> Option<Self> {
-        let more = faults.len().saturating_sub(MOST_FAULTS);
-        faults.truncate(MOST_FAULTS);
+        let more = faults.len().saturating_sub(MAX_FAULTS);
+        faults.truncate(MAX_FAULTS);
         (!faults.is_empty()).then_some(Self { faults, more })
     }
 }

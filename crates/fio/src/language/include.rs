@@ -10,7 +10,7 @@ use super::section::Origin;
 const DEEPEST: usize = 16;
 
 /// How many files may be included in all.
-const MOST_INCLUDED: usize = 1000;
+const MAX_INCLUDED: usize = 1000;
 
 /// A section with its options as they are written.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,12 +84,12 @@ impl Blocks<'_> {
 
     fn included_file(&mut self, block: &mut Block, from: &str, path: &str, origin: &Origin, depth: usize) {
         self.included += 1;
-        let wrong = |text: String, mend: &str| ScriptFault::new(origin, text, mend);
+        let wrong = |text: String, hint: &str| ScriptFault::new(origin, text, hint);
         if path.is_empty() {
             self.faults.push(wrong("no file is named".into(), "write include FILE"));
             return;
         }
-        if depth > DEEPEST || self.included > MOST_INCLUDED {
+        if depth > DEEPEST || self.included > MAX_INCLUDED {
             let text = format!("{path} is included too deeply or too often");
             self.faults.push(wrong(text, "a file must not include itself"));
             return;
@@ -97,8 +97,8 @@ impl Blocks<'_> {
         let (name, bytes) = match self.bytes(from, path) {
             Ok(found) => found,
             Err(why) => {
-                let mend = "paths are relative to the current directory, or to the including file's";
-                self.faults.push(wrong(format!("{path} cannot be included: {why}"), mend));
+                let hint = "paths are relative to the current directory, or to the including file's";
+                self.faults.push(wrong(format!("{path} cannot be included: {why}"), hint));
                 return;
             }
         };

@@ -113,7 +113,7 @@ impl Placed<'_> {
 
 fn head(place: &Placed<'_>, said: &str) -> Line {
     let origin = place.origin(said);
-    let wrong = |text: &str, mend: &str| Line::Wrong(ScriptFault::new(&origin, text, mend));
+    let wrong = |text: &str, hint: &str| Line::Wrong(ScriptFault::new(&origin, text, hint));
     let Some(name) = said[1..].strip_suffix(']') else {
         return match said.find(']') {
             Some(_) => wrong("something stands behind the section's name", "put it into a line of its own"),

@@ -65,10 +65,10 @@ fn is_global(section: &str) -> bool {
 }
 
 /// The most jobs.
-const MOST_JOBS: usize = 4096;
+const MAX_JOBS: usize = 4096;
 
 /// The most settings of all jobs together, those that they inherit included.
-const MOST_SETTINGS: usize = 200_000;
+const MAX_SETTINGS: usize = 200_000;
 
 /// Reads job files and command-line jobs into a script.
 ///
@@ -126,8 +126,8 @@ impl Reader<'_> {
             let global = is_global(&block.name);
             let mut own = self.settings.of(&block.options, &self.globals, global);
             self.held += own.len() + if global { 0 } else { self.globals.len() };
-            if self.held > MOST_SETTINGS || self.sections.len() >= MOST_JOBS {
-                let text = format!("there are more than {MOST_JOBS} jobs or {MOST_SETTINGS} settings");
+            if self.held > MAX_SETTINGS || self.sections.len() >= MAX_JOBS {
+                let text = format!("there are more than {MAX_JOBS} jobs or {MAX_SETTINGS} settings");
                 return Err(ScriptFault::new(&block.origin, text, "numjobs=N makes clones of a job"));
             }
             if global {

@@ -68,8 +68,8 @@ impl Section {
 
 impl Setting {
     /// A fault of this setting.
-    pub fn fault(&self, text: impl Into<String>, mend: impl Into<String>) -> ScriptFault {
-        ScriptFault::new(&self.origin, text, mend)
+    pub fn fault(&self, text: impl Into<String>, hint: impl Into<String>) -> ScriptFault {
+        ScriptFault::new(&self.origin, text, hint)
     }
 
     /// The value as a whole number: suffixes, `0x`, `(1+2)*3k` as fio reads them. Sizes in bytes. A percentage is its number.

@@ -94,23 +94,23 @@ impl Settings<'_> {
 
     fn knows_engine(&mut self, raw: &RawOption, name: &str) -> bool {
         let there = || every_engine().filter(|engine| engine.is_there());
-        let (text, mend) = match find_engine(name).map(|engine| engine.support) {
+        let (text, hint) = match find_engine(name).map(|engine| engine.support) {
             Some(OptionSupport::Absent { why, instead }) => {
                 (format!("the engine {name} is not there: {why}"), format!("instead: {instead}"))
             }
             Some(_) => return true,
             None => {
-                let mend = match nearest(name, there().map(|engine| engine.name)) {
+                let hint = match nearest(name, there().map(|engine| engine.name)) {
                     Some(near) => format!("did you mean {near:?}?"),
                     None => {
                         let names: Vec<&str> = there().map(|engine| engine.name).collect();
                         format!("there are {}", names.join(", "))
                     }
                 };
-                (format!("there is no engine {name:?}"), mend)
+                (format!("there is no engine {name:?}"), hint)
             }
         };
-        self.faults.push(ScriptFault::new(&raw.value_origin, text, mend));
+        self.faults.push(ScriptFault::new(&raw.value_origin, text, hint));
         false
     }
 
@@ -119,8 +119,8 @@ impl Settings<'_> {
             && !engines.contains(&engine)
         {
             let text = format!("{} does not belong to ioengine={engine}", setting.option.name);
-            let mend = format!("it belongs to {}", engines.join(", "));
-            self.unsupported(ScriptFault::new(&setting.origin, text, mend));
+            let hint = format!("it belongs to {}", engines.join(", "));
+            self.unsupported(ScriptFault::new(&setting.origin, text, hint));
         }
     }
 
@@ -172,9 +172,9 @@ fn unknown(raw: &RawOption) -> ScriptFault {
     let known = every_option()
         .filter(|option| option.is_of_jobs())
         .flat_map(|option| std::iter::once(&option.name).chain(option.aliases).copied());
-    let mend = match nearest(name, known) {
+    let hint = match nearest(name, known) {
         Some(near) => format!("did you mean {near:?}?"),
         None => "docs/fio-options.md lists the options that there are".to_owned(),
     };
-    ScriptFault::new(&raw.name_origin, text, mend)
+    ScriptFault::new(&raw.name_origin, text, hint)
 }

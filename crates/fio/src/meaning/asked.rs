@@ -47,18 +47,18 @@ impl<'a> Asked<'a> {
     }
 
     /// Something is wrong with this option, or with the section where it is not set.
-    pub(crate) fn fault(&self, name: &'a str, text: impl Into<String>, mend: impl Into<String>) {
+    pub(crate) fn fault(&self, name: &'a str, text: impl Into<String>, hint: impl Into<String>) {
         let fault = match self.setting(name) {
-            Some(setting) => setting.fault(text, mend),
-            None => ScriptFault::new(&self.section.origin, text, mend),
+            Some(setting) => setting.fault(text, hint),
+            None => ScriptFault::new(&self.section.origin, text, hint),
         };
         self.faults.borrow_mut().push(fault);
     }
 
     /// Something is allowed to pass, but should be known.
-    pub(crate) fn warn(&self, name: &'a str, text: impl Into<String>, mend: impl Into<String>) {
+    pub(crate) fn warn(&self, name: &'a str, text: impl Into<String>, hint: impl Into<String>) {
         let origin = self.setting(name).map_or(&self.section.origin, |setting| &setting.origin);
-        self.warnings.borrow_mut().push(Warning(ScriptFault::new(origin, text, mend)));
+        self.warnings.borrow_mut().push(Warning(ScriptFault::new(origin, text, hint)));
     }
 
     /// Reads a value, or tells what is wrong with it.

@@ -13,7 +13,7 @@ use experiment::{Stages, SteadyRule, Target, WeightedOp, Workload};
 /// Blocks past the page cache are multiples of this, in bytes.
 const SECTOR_BYTES: u64 = 512;
 /// The most clones of a section.
-const MOST_CLONES: u32 = 4096;
+const MAX_CLONES: u32 = 4096;
 
 /// What a section means.
 pub(crate) struct Meaning {
@@ -101,10 +101,10 @@ fn depth(asked: &Asked<'_>) -> u32 {
 fn clones(asked: &Asked<'_>) -> u32 {
     match asked.count("numjobs") {
         None => 1,
-        Some(clones @ 1..=MOST_CLONES) => clones,
+        Some(clones @ 1..=MAX_CLONES) => clones,
         Some(clones) => {
-            let mend = format!("write a number from 1 to {MOST_CLONES}");
-            asked.fault("numjobs", format!("numjobs is {clones}"), mend);
+            let hint = format!("write a number from 1 to {MAX_CLONES}");
+            asked.fault("numjobs", format!("numjobs is {clones}"), hint);
             1
         }
     }
@@ -132,10 +132,10 @@ fn check_blocks(asked: &Asked<'_>, kind: &Kind, sizes: &BlockSizes, region: &Reg
         SizeChoice::Range { least, most } => vec![*least, *most],
         SizeChoice::Split(sizes) => sizes.iter().map(|size| size.bytes).collect(),
     });
-    let mend = format!("use multiples of {SECTOR_BYTES} bytes, or direct=0");
+    let hint = format!("use multiples of {SECTOR_BYTES} bytes, or direct=0");
     if let Some(bytes) = all.filter(odd).min() {
         let text = format!("with direct=1 a block cannot have {bytes} bytes");
-        asked.fault(place, text, mend);
+        asked.fault(place, text, hint);
     } else if sizes.unaligned {
         asked.fault(
             "bs_unaligned",
@@ -145,6 +145,6 @@ fn check_blocks(asked: &Asked<'_>, kind: &Kind, sizes: &BlockSizes, region: &Reg
     } else if let experiment::Amount::Bytes(offset) = region.offset
         && odd(&offset)
     {
-        asked.fault("offset", format!("with direct=1 the offset cannot be {offset}"), mend);
+        asked.fault("offset", format!("with direct=1 the offset cannot be {offset}"), hint);
     }
 }

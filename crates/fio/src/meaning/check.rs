@@ -75,8 +75,8 @@ fn method(asked: &Asked<'_>) -> Option<CheckMethod> {
         Some(word) => {
             let found = METHODS.iter().find(|method| method.0 == word);
             if found.is_none() {
-                let mend = experiment::hint(word, METHODS.iter().map(|method| method.0));
-                asked.fault("verify", format!("there is no verify method {word:?}"), mend);
+                let hint = experiment::hint(word, METHODS.iter().map(|method| method.0));
+                asked.fault("verify", format!("there is no verify method {word:?}"), hint);
             }
             found.map(|method| method.1)
         }
@@ -116,8 +116,8 @@ fn header_offset(asked: &Asked<'_>, method: CheckMethod, interval: u64, sizes: &
     if offset < header || offset + header > room {
         let text =
             format!("the header of {header} bytes at {offset} does not fit an interval of {room} bytes");
-        let mend = format!("write an offset from {header} to {}", room.saturating_sub(header));
-        asked.fault("verify_offset", text, mend);
+        let hint = format!("write an offset from {header} to {}", room.saturating_sub(header));
+        asked.fault("verify_offset", text, hint);
     }
     offset
 }

@@ -25,8 +25,8 @@ pub(crate) fn content(asked: &Asked<'_>) -> Content {
         None | Some("repeat") => false,
         Some("working_set") => true,
         Some(other) => {
-            let mend = experiment::hint(other, ["repeat", "working_set"]);
-            asked.fault("dedupe_mode", format!("there is no dedupe_mode {other:?}"), mend);
+            let hint = experiment::hint(other, ["repeat", "working_set"]);
+            asked.fault("dedupe_mode", format!("there is no dedupe_mode {other:?}"), hint);
             false
         }
     };

@@ -88,8 +88,8 @@ fn on_errors(asked: &Asked<'_>) -> OnErrors {
             match GO_ON.iter().find(|known| known.0 == word) {
                 Some(known) => go_on = [0, 1, 2].map(|index| go_on[index] || known.1[index]),
                 None => {
-                    let mend = experiment::hint(word, GO_ON.iter().map(|known| known.0));
-                    asked.fault("continue_on_error", format!("there is no continue_on_error {word:?}"), mend);
+                    let hint = experiment::hint(word, GO_ON.iter().map(|known| known.0));
+                    asked.fault("continue_on_error", format!("there is no continue_on_error {word:?}"), hint);
                 }
             }
         }

@@ -127,8 +127,8 @@ fn service(asked: &Asked<'_>) -> FileService {
                 .map(|(deviation, n)| FileService::Normal(deviation, n))
         }
         _ => {
-            let mend = experiment::hint(word, SERVICES);
-            asked.fault("file_service_type", format!("there is no file_service_type {word:?}"), mend);
+            let hint = experiment::hint(word, SERVICES);
+            asked.fault("file_service_type", format!("there is no file_service_type {word:?}"), hint);
             None
         }
     };
@@ -162,8 +162,8 @@ fn allocate(asked: &Asked<'_>) -> Allocate {
         Some("keep") => Allocate::Keep,
         Some("truncate") => Allocate::Truncate,
         Some(other) => {
-            let mend = experiment::hint(other, ["none", "native", "posix", "keep", "truncate"]);
-            asked.fault("fallocate", format!("there is no fallocate {other:?}"), mend);
+            let hint = experiment::hint(other, ["none", "native", "posix", "keep", "truncate"]);
+            asked.fault("fallocate", format!("there is no fallocate {other:?}"), hint);
             Allocate::Native
         }
     }
@@ -176,8 +176,8 @@ fn advice(asked: &Asked<'_>) -> Advice {
         Some("sequential") => Advice::Sequential,
         Some("random") => Advice::Random,
         Some(other) => {
-            let mend = experiment::hint(other, ["0", "1", "sequential", "random"]);
-            asked.fault("fadvise_hint", format!("there is no fadvise_hint {other:?}"), mend);
+            let hint = experiment::hint(other, ["0", "1", "sequential", "random"]);
+            asked.fault("fadvise_hint", format!("there is no fadvise_hint {other:?}"), hint);
             Advice::ByPattern
         }
     }

@@ -40,8 +40,8 @@ pub(crate) fn groups(sections: &[Asked<'_>]) -> Vec<Place> {
             None | Some("group" | "stonewall") => false,
             Some("all") => ends_group,
             Some(other) => {
-                let mend = experiment::hint(other, ["group", "all", "stonewall"]);
-                asked.fault("exit_what", format!("there is no exit_what {other:?}"), mend);
+                let hint = experiment::hint(other, ["group", "all", "stonewall"]);
+                asked.fault("exit_what", format!("there is no exit_what {other:?}"), hint);
                 false
             }
         };
@@ -68,11 +68,11 @@ fn waits_for(asked: &Asked<'_>, before: &[Asked<'_>]) -> Option<usize> {
         }
         (None, _) => {
             let names = before.iter().map(|asked| &*asked.section.name);
-            let mend = match experiment::nearest(name, names) {
+            let hint = match experiment::nearest(name, names) {
                 Some(near) => format!("did you mean {near:?}?"),
                 None => "name a job that stands before this one".to_owned(),
             };
-            asked.fault("wait_for", format!("no job {name:?} stands before this one"), mend);
+            asked.fault("wait_for", format!("no job {name:?} stands before this one"), hint);
             None
         }
     }

@@ -57,8 +57,8 @@ pub(crate) fn replay(asked: &Asked<'_>) -> Option<Replay> {
         .unwrap_or_default();
     for word in &skip {
         if !["read", "write", "trim", "sync"].contains(&&**word) {
-            let mend = experiment::hint(word, ["read", "write", "trim", "sync"]);
-            asked.fault("replay_skip", format!("there is no kind of operation {word:?}"), mend);
+            let hint = experiment::hint(word, ["read", "write", "trim", "sync"]);
+            asked.fault("replay_skip", format!("there is no kind of operation {word:?}"), hint);
         }
     }
     let align = asked.number("replay_align").unwrap_or(0);

@@ -11,7 +11,7 @@ use experiment::WeightedOp;
 use experiment::{Amount, Directions, Distribution, Pattern, Percent, Zone};
 
 /// The most zones of a zoned distribution.
-const MOST_ZONES: usize = 256;
+const MAX_ZONES: usize = 256;
 
 /// What `rw` says.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,13 +22,13 @@ pub(crate) struct Order {
     pub writes: bool,
     /// Trims.
     pub trims: bool,
-    /// By chance.
+    /// At random.
     pub random: bool,
     /// The modifier behind the colon.
     modifier: Option<i64>,
 }
 
-/// The forms of `rw`: name, reads, writes, trims, by chance.
+/// The forms of `rw`: name, reads, writes, trims, at random.
 const FORMS: [(&str, bool, bool, bool, bool); 12] = [
     ("read", true, false, false, false),
     ("write", false, true, false, false),
@@ -53,8 +53,8 @@ pub(crate) fn order(asked: &Asked<'_>) -> Order {
         None => (setting.value.trim(), None),
     };
     let Some(&(_, reads, writes, trims, random)) = FORMS.iter().find(|form| form.0 == word) else {
-        let mend = experiment::hint(word, FORMS.iter().map(|form| form.0));
-        asked.fault("rw", format!("there is no pattern {word:?}"), mend);
+        let hint = experiment::hint(word, FORMS.iter().map(|form| form.0));
+        asked.fault("rw", format!("there is no pattern {word:?}"), hint);
         return usual;
     };
     let modifier = modifier.and_then(|text| {
@@ -112,8 +112,8 @@ pub(crate) fn pattern(asked: &Asked<'_>, order: &Order, one_size: bool) -> Patte
         None | Some("sequential") => false,
         Some("identical") => true,
         Some(other) => {
-            let mend = experiment::hint(other, ["sequential", "identical"]);
-            asked.fault("rw_sequencer", format!("there is no rw_sequencer {other:?}"), mend);
+            let hint = experiment::hint(other, ["sequential", "identical"]);
+            asked.fault("rw_sequencer", format!("there is no rw_sequencer {other:?}"), hint);
             false
         }
     };
@@ -262,8 +262,8 @@ fn zones(text: &str, absolute: bool, kb_base: u32) -> Result<Vec<Zone>, String> 
         .sum();
     if zones.is_empty() {
         Err(how.to_owned())
-    } else if zones.len() > MOST_ZONES {
-        Err(format!("write at most {MOST_ZONES} zones"))
+    } else if zones.len() > MAX_ZONES {
+        Err(format!("write at most {MAX_ZONES} zones"))
     } else if (accesses - 100.0).abs() > 0.001 {
         Err(format!("the accesses add up to {accesses} %; make it 100"))
     } else if space > 100.001 {

@@ -24,8 +24,8 @@ pub(crate) fn queue(asked: &Asked<'_>, depth: u32) -> Queue {
         None | Some("inline") => false,
         Some("offload") => true,
         Some(other) => {
-            let mend = experiment::hint(other, ["inline", "offload"]);
-            asked.fault("io_submit_mode", format!("there is no io_submit_mode {other:?}"), mend);
+            let hint = experiment::hint(other, ["inline", "offload"]);
+            asked.fault("io_submit_mode", format!("there is no io_submit_mode {other:?}"), hint);
             false
         }
     };
@@ -90,8 +90,8 @@ pub(crate) fn pace(asked: &Asked<'_>, order: &Order) -> Pace {
         None | Some("linear") => false,
         Some("poisson") => true,
         Some(other) => {
-            let mend = experiment::hint(other, ["linear", "poisson"]);
-            asked.fault("rate_process", format!("there is no rate_process {other:?}"), mend);
+            let hint = experiment::hint(other, ["linear", "poisson"]);
+            asked.fault("rate_process", format!("there is no rate_process {other:?}"), hint);
             false
         }
     };
@@ -145,11 +145,11 @@ fn think(asked: &Asked<'_>) -> Option<Think> {
         None | Some("complete") => false,
         Some("issue") => true,
         Some(other) => {
-            let mend = experiment::hint(other, ["complete", "issue"]);
+            let hint = experiment::hint(other, ["complete", "issue"]);
             asked.fault(
                 "thinktime_blocks_type",
                 format!("there is no thinktime_blocks_type {other:?}"),
-                mend,
+                hint,
             );
             false
         }

@@ -3,7 +3,7 @@
 use experiment::PatternPiece;
 
 /// The longest pattern, in bytes.
-const MOST_BYTES: usize = 512;
+const MAX_BYTES: usize = 512;
 const HOW: &str =
     "write hexadecimal digits after 0x, numbers, \"text\" and 'file' in a row, as in 0xff\"abc\"-12";
 
@@ -22,7 +22,7 @@ pub(crate) fn pattern(text: &str, file: ReadFile<'_>, offsets: bool) -> Result<V
                     rest[1..].split_once(first).ok_or("a quotation mark is missing at the end")?;
                 rest = after;
                 let content = if first == '"' { inner.as_bytes().to_vec() } else { file(inner)? };
-                PatternPiece::Hex(hex(&content[..content.len().min(MOST_BYTES - bytes.min(MOST_BYTES))]))
+                PatternPiece::Hex(hex(&content[..content.len().min(MAX_BYTES - bytes.min(MAX_BYTES))]))
             }
             '%' => {
                 rest = rest.strip_prefix("%o").ok_or("after % only o may stand, for the block's offset")?;
@@ -48,9 +48,7 @@ pub(crate) fn pattern(text: &str, file: ReadFile<'_>, offsets: bool) -> Result<V
     }
     match bytes {
         0 => Err(HOW.to_owned()),
-        bytes if bytes > MOST_BYTES => {
-            Err(format!("the pattern has {bytes} bytes; use at most {MOST_BYTES}"))
-        }
+        bytes if bytes > MAX_BYTES => Err(format!("the pattern has {bytes} bytes; use at most {MAX_BYTES}")),
         _ => Ok(pieces),
     }
 }

@@ -13,8 +13,8 @@ pub(crate) fn placement(asked: &Asked<'_>) -> Placement {
         None | Some("shared") => false,
         Some("split") => true,
         Some(other) => {
-            let mend = experiment::hint(other, ["shared", "split"]);
-            asked.fault("cpus_allowed_policy", format!("there is no cpus_allowed_policy {other:?}"), mend);
+            let hint = experiment::hint(other, ["shared", "split"]);
+            asked.fault("cpus_allowed_policy", format!("there is no cpus_allowed_policy {other:?}"), hint);
             false
         }
     };

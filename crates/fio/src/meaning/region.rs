@@ -45,13 +45,13 @@ fn zones(asked: &Asked<'_>, files: &JobFiles) -> Option<Zones> {
             return None;
         }
         Some("zbd") => {
-            let mend = "use a plain device, or zonemode=strided";
-            asked.fault("zonemode", "zoned block devices are not supported (zonemode=zbd)", mend);
+            let hint = "use a plain device, or zonemode=strided";
+            asked.fault("zonemode", "zoned block devices are not supported (zonemode=zbd)", hint);
             return None;
         }
         Some(other) => {
-            let mend = experiment::hint(other, ["none", "strided"]);
-            asked.fault("zonemode", format!("there is no zonemode {other:?}"), mend);
+            let hint = experiment::hint(other, ["none", "strided"]);
+            asked.fault("zonemode", format!("there is no zonemode {other:?}"), hint);
             return None;
         }
     }

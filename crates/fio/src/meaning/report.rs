@@ -9,7 +9,7 @@ use experiment::{Reporting, ShownDirections};
 use targets::job_engines;
 
 /// The most percentiles.
-const MOST_PERCENTILES: usize = 20;
+const MAX_PERCENTILES: usize = 20;
 
 /// An option that holds the name of an access key.
 fn names_a_key(option: &str) -> bool {
@@ -72,8 +72,8 @@ fn percentiles(asked: &Asked<'_>) -> Vec<f64> {
     let Some(setting) = asked.setting("percentile_list") else { return Vec::new() };
     let read = asked.read(setting, &setting.value, |text| {
         let list: Vec<f64> = text.split(':').map(float).collect::<Result<_, _>>()?;
-        if list.len() > MOST_PERCENTILES {
-            Err(format!("write at most {MOST_PERCENTILES}"))
+        if list.len() > MAX_PERCENTILES {
+            Err(format!("write at most {MAX_PERCENTILES}"))
         } else if list.iter().any(|percentile| !(*percentile > 0.0 && *percentile <= 100.0)) {
             Err("write percentages above 0, up to 100, with colons between them".to_owned())
         } else {
@@ -91,8 +91,8 @@ fn directions(asked: &Asked<'_>) -> ShownDirections {
         Some("mixed" | "1" | "") => ShownDirections::Together,
         Some("both" | "2") => ShownDirections::Both,
         Some(other) => {
-            let mend = experiment::hint(other, ["none", "mixed", "both"]);
-            asked.fault("unified_rw_reporting", format!("there is no unified_rw_reporting {other:?}"), mend);
+            let hint = experiment::hint(other, ["none", "mixed", "both"]);
+            asked.fault("unified_rw_reporting", format!("there is no unified_rw_reporting {other:?}"), hint);
             ShownDirections::Apart
         }
     }

@@ -9,7 +9,7 @@ use experiment::{BlockSizes, Directions, SizeChoice};
 /// The size when none is given, in bytes.
 pub(crate) const USUAL_BYTES: u64 = 4096;
 /// The most sizes of a split.
-const MOST_SIZES: usize = 64;
+const MAX_SIZES: usize = 64;
 
 /// Sizes for each direction: a split holds before a range, a range before a size.
 pub(crate) fn block_sizes(asked: &Asked<'_>) -> BlockSizes {
@@ -88,8 +88,8 @@ fn split(text: &str, kb_base: u32) -> Result<SizeChoice, String> {
         };
         sizes.push((bytes, share));
     }
-    if sizes.is_empty() || sizes.len() > MOST_SIZES {
-        return Err(format!("{HOW}, at most {MOST_SIZES}"));
+    if sizes.is_empty() || sizes.len() > MAX_SIZES {
+        return Err(format!("{HOW}, at most {MAX_SIZES}"));
     }
     let given: f64 = sizes.iter().filter_map(|size| size.1).sum();
     if given > 100.001 {

@@ -1,4 +1,4 @@
-//! Numbers as fio prints them for people: so many digits, then a prefix.
+//! Numbers as fio prints them for people: this many digits, then a prefix.
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn sizes_are_printed_as_fio_prints_them() {
-        // From runs of fio 3.33 with `size=` so many bytes, the line of the run status group.
+        // From runs of fio 3.33 with `size=` this many bytes, the line of the run status group.
         for (bytes, binary, decimal) in [
             (512, "512B", "512B"),
             (4096, "4096B", "4096B"),

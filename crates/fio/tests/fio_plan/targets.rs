@@ -71,7 +71,7 @@ fn net_is_one_end_of_a_stream() {
     let (url, options) = target("ioengine=net; rw=read; listen; port=5");
     assert_eq!((&*url, &*options["listen"]), ("tcp://0.0.0.0:5", "true"));
     for (options, line, part) in [
-        ("ioengine=net\nport=5\nhostname=h\nrw=randread", 6, "by chance"),
+        ("ioengine=net\nport=5\nhostname=h\nrw=randread", 6, "at random"),
         ("ioengine=net\nport=5\nhostname=h\nrw=rw", 6, "read or written"),
         ("ioengine=net\nport=5\nhostname=h\nlisten", 5, "listener"),
         ("ioengine=net\nhostname=h", 1, "port is missing"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::{Beside, Control, Gate, Rendezvous, StageResult};
 use metrics::Interval;
 
-use super::{Agent, MOST_AT_ONCE};
+use super::{Agent, MAX_AT_ONCE};
 use crate::message::{FromAgent, Shown, encode};
 use crate::order::{Act, Opening, Refusal, Reply, SiteId, StageRequest};
 use crate::outlet::{Need, Sent};
@@ -185,9 +185,9 @@ impl Agent {
         work: impl FnOnce(&Arc<Agent>) + Send + 'static,
     ) -> Result<(), Refusal> {
         let mut state = self.state();
-        if state.under_way >= MOST_AT_ONCE {
+        if state.under_way >= MAX_AT_ONCE {
             return Err(Refusal::failed(format!(
-                "more than {MOST_AT_ONCE} things at once are asked of this host"
+                "more than {MAX_AT_ONCE} things at once are asked of this host"
             )));
         }
         state.under_way += 1;

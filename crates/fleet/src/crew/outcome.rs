@@ -12,7 +12,7 @@ use crate::seen::{CrewResult, PartResult};
 /// Starts that lie further from the common one are not believed, in nanoseconds.
 const BELIEVED_NS: u64 = 1_000_000_000;
 /// Members that are named when all are lost.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// One member's part of a stage under way.
 pub(super) struct Part {
@@ -142,8 +142,8 @@ fn refused(parts: &[Part]) -> Option<Refusal> {
 
 fn all_lost(parts: &[Part]) -> String {
     let lost = || parts.iter().filter_map(|part| Some(format!("{}: {}", part.name, part.lost.as_ref()?)));
-    let named = lost().take(MOST_NAMED).collect::<Vec<_>>().join("; ");
-    let more = lost().count().saturating_sub(MOST_NAMED);
+    let named = lost().take(MAX_NAMED).collect::<Vec<_>>().join("; ");
+    let more = lost().count().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("no host is left: {named}{more}")
 }

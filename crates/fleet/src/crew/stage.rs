@@ -23,12 +23,12 @@ const OVERTIME: Duration = Duration::from_secs(120);
 /// Between the last member's readiness and the common start: for threads to wake up, here and there, on hosts that are busy too.
 const LEAD_NS: u64 = 50_000_000;
 /// And at most, however slow the pipes are.
-const MOST_LEAD_NS: u64 = 5_000_000_000;
+const MAX_LEAD_NS: u64 = 5_000_000_000;
 /// Intervals that wait for a member's part; then they are shown without it.
-const MOST_WAITING: usize = 30;
+const MAX_WAITING: usize = 30;
 
 /// News that waits to be taken; then those that have more wait, and do not read on.
-const MOST_NEWS: usize = 128;
+const MAX_NEWS: usize = 128;
 
 /// A place at a rendezvous, given up when the stage does not come.
 struct Seat(Option<Rendezvous>);
@@ -95,7 +95,7 @@ impl<'a> Stage<'a> {
         control: &'a Control,
     ) -> (Self, Receiver<(usize, News)>) {
         let id = many.id();
-        let (sender, news) = sync_channel(MOST_NEWS.min(2 * requests.len() + 16));
+        let (sender, news) = sync_channel(MAX_NEWS.min(2 * requests.len() + 16));
         let mut warm_up_s = 0f64;
         let mut parts = Vec::with_capacity(requests.len());
         for (member, request) in requests {
@@ -179,7 +179,7 @@ impl<'a> Stage<'a> {
         // The same for all stages of a group, whoever takes part in them.
         let clocks = self.many.wires.iter().filter(|wire| wire.lost().is_none());
         let slowest = clocks.filter_map(|wire| wire.clock(now)).map(|c| c.round_trip_ns + c.uncertainty_ns);
-        let lead_ns = (LEAD_NS + 2 * slowest.max().unwrap_or(0)).min(MOST_LEAD_NS);
+        let lead_ns = (LEAD_NS + 2 * slowest.max().unwrap_or(0)).min(MAX_LEAD_NS);
         let control = self.control;
         let met = match seat.0.take() {
             None => Some(now + lead_ns),
@@ -217,7 +217,7 @@ impl<'a> Stage<'a> {
                 if interval.index >= self.shown {
                     self.merge(observer, |merger, show| merger.add(place as u32, &interval, show));
                 }
-                if self.merger.waiting() > MOST_WAITING {
+                if self.merger.waiting() > MAX_WAITING {
                     self.merge(observer, Merger::show_first);
                 }
             }

@@ -23,7 +23,7 @@ use provision::Secret;
 const SOCKET_VARIABLE: &str = "MANOMETER_ASKPASS_SOCKET";
 
 /// The longest question that is read, and answer.
-const MOST_BYTES: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 /// How long each side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -129,7 +129,7 @@ fn answer(mut stream: UnixStream, password: &Secret, allowed: &Mutex<HashSet<u32
     if !patient || !may_ask(&stream, allowed) {
         return;
     }
-    if (&stream).take(MOST_BYTES).read_to_string(&mut question).is_ok() && asks_for_password(&question) {
+    if (&stream).take(MAX_BYTES).read_to_string(&mut question).is_ok() && asks_for_password(&question) {
         let _closed = stream.write_all(password.reveal().as_bytes());
     }
 }
@@ -180,7 +180,7 @@ fn fetch(socket: &Path, question: &OsString) -> Result<String, String> {
         stream.write_all(question.to_string_lossy().as_bytes())?;
         stream.shutdown(std::net::Shutdown::Write)?;
         let mut answer = String::new();
-        stream.take(MOST_BYTES).read_to_string(&mut answer)?;
+        stream.take(MAX_BYTES).read_to_string(&mut answer)?;
         Ok(answer)
     };
     match ask() {

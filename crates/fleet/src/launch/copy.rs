@@ -19,7 +19,7 @@ use super::process::{Launched, printable};
 use super::sending::Sending;
 
 /// Lines of something else that are read over before the script's.
-const MOST_OTHER_LINES: usize = 1000;
+const MAX_OTHER_LINES: usize = 1000;
 
 /// Bytes that are read at a time.
 const PART_BYTES: usize = 1 << 18;
@@ -94,7 +94,7 @@ fn mark() -> String {
 /// single quote, backslash, exclamation mark or newline, so that it passes through any login shell (also csh and fish)
 /// within single quotes.
 ///
-/// When it needs the program it says in which form, and reads a line with the length in bytes, and then so many bytes.
+/// When it needs the program it says in which form, and reads a line with the length in bytes, and then this many bytes.
 ///
 /// Programs that nobody has used for a week go. A copy has a name of its own until its hash was seen, and then takes its
 /// place at once: hosts that share a home directory, and fleets that start together, do not disturb each other.
@@ -150,7 +150,7 @@ pub(super) fn begin(
         let line = launched.read_line(deadline)?;
         let Some(said) = line.strip_prefix(&program.mark) else {
             others += 1;
-            if others > MOST_OTHER_LINES {
+            if others > MAX_OTHER_LINES {
                 return Err("its login prints without end".to_owned());
             }
             continue;

@@ -33,7 +33,7 @@ enum Sent {
 }
 
 impl<'a> Sending<'a> {
-    /// So many bytes; `say` is told how far they are when they take long.
+    /// This many bytes; `say` is told how far they are when they take long.
     pub(super) fn new(
         launched: &'a mut Launched,
         bytes: u64,

@@ -20,14 +20,14 @@ const SHORTEST_NS: u64 = 1_000_000;
 /// Samples are at least so far apart, on average, in nanoseconds.
 const SAMPLES_NS: u64 = 250_000_000;
 /// Lines that an agent may say in a minute.
-const MOST_SAID: u32 = 600;
+const MAX_SAID: u32 = 600;
 const MINUTE_NS: u64 = 60_000_000_000;
 /// Facts of a host that are kept.
-const MOST_FACTS: usize = 300;
+const MAX_FACTS: usize = 300;
 
 /// Messages from this length on, in bytes, hold histograms, which take a hundred times their room.
 const LARGE: usize = 1 << 10;
-/// So many of those are taken apart at once, over all agents.
+/// This many of those are taken apart at once, over all agents.
 static TURNS: Turns = Turns { free: Mutex::new(32), changed: Condvar::new() };
 
 /// Who may take a large message apart.
@@ -185,7 +185,7 @@ impl Wire {
         match message {
             FromAgent::Hello(mut hello) => {
                 hello.capabilities.truncate(16);
-                let facts = std::mem::take(&mut hello.facts).into_iter().take(MOST_FACTS);
+                let facts = std::mem::take(&mut hello.facts).into_iter().take(MAX_FACTS);
                 hello.facts =
                     facts.map(|(name, value)| (check::one_line(&name), check::one_line(&value))).collect();
                 let texts = [&mut hello.version, &mut hello.host, &mut hello.machine];
@@ -270,8 +270,8 @@ impl Wire {
             (*minute, *count) = (at_ns, 0);
         }
         *count += 1;
-        if *count > MOST_SAID {
-            return Err(format!("it says more than {MOST_SAID} lines in a minute"));
+        if *count > MAX_SAID {
+            return Err(format!("it says more than {MAX_SAID} lines in a minute"));
         }
         drop(state);
         if let Some(events) = self.events.get() {

@@ -11,7 +11,7 @@ use crate::outlet::Need;
 /// A pipe that broke is left to its reader for so long, which knows more of the reason, in nanoseconds.
 const READERS_TURN_NS: u64 = 2_000_000_000;
 /// Pings that may be without an answer: many more than fit into any silence.
-const MOST_PINGS: usize = 4096;
+const MAX_PINGS: usize = 4096;
 /// Pings that follow each other at once when a clock is to be known well.
 const BURST: u32 = 6;
 
@@ -37,7 +37,7 @@ impl Wire {
     /// Sends a ping.
     pub(crate) fn ping(&self) {
         let mut state = self.state();
-        if self.lost().is_some() || state.pings.len() >= MOST_PINGS {
+        if self.lost().is_some() || state.pings.len() >= MAX_PINGS {
             return;
         }
         let number = state.next_ping;

@@ -9,7 +9,7 @@ use super::sample::{NicSample, Softnet};
 use super::source::{Source, per_second, thousandth};
 
 /// More cards than this are not told.
-const MOST_CARDS: usize = 64;
+const MAX_CARDS: usize = 64;
 
 /// Received bytes, packets, errors, drops; sent bytes, packets, errors, drops.
 type Counts = [u64; 8];
@@ -93,7 +93,7 @@ fn parse(text: &str) -> BTreeMap<String, Counts> {
         let at = |place: usize| counts.get(place).copied().unwrap_or(0);
         Some((name.trim().to_owned(), [at(0), at(1), at(2), at(3), at(8), at(9), at(10), at(11)]))
     };
-    text.lines().filter_map(line).take(MOST_CARDS).collect()
+    text.lines().filter_map(line).take(MAX_CARDS).collect()
 }
 
 /// Sums over the cores of packets, drops and squeezes.

@@ -6,7 +6,7 @@ use super::sample::{CoreSample, Memory, Pressure};
 use super::source::{Source, per_second, share, thousandth};
 
 /// More cores than this are not told apart.
-const MOST_CORES: usize = 1024;
+const MAX_CORES: usize = 1024;
 
 /// Clock ticks of each core since boot: user, system, irq, softirq, steal, idle.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ fn parse(stat: &str) -> BTreeMap<u32, [u64; 6]> {
         let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
         Some((core, [at(0) + at(1), at(2), at(5), at(6), at(7), at(3) + at(4)]))
     };
-    stat.lines().filter_map(line).take(MOST_CORES).collect()
+    stat.lines().filter_map(line).take(MAX_CORES).collect()
 }
 
 /// Microseconds of waiting since boot, in the order of [`Pressure`]'s fields.

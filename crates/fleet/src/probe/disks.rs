@@ -6,7 +6,7 @@ use super::sample::DiskSample;
 use super::source::{Source, per_second, share, thousandth};
 
 /// More disks than this are not told.
-const MOST_DISKS: usize = 64;
+const MAX_DISKS: usize = 64;
 /// The kernel counts in sectors of this size, whatever the disk's are.
 const SECTOR: u64 = 512;
 
@@ -36,7 +36,7 @@ impl Disks {
             now.insert(name.to_owned(), counts);
             let Some(before) = before.filter(|before| *before != counts) else { continue };
             // A partition's work is its disk's.
-            if samples.len() == MOST_DISKS || !source.path(&format!("sys/block/{name}")).exists() {
+            if samples.len() == MAX_DISKS || !source.path(&format!("sys/block/{name}")).exists() {
                 continue;
             }
             let since = |at: usize| counts[at].saturating_sub(before[at]);

@@ -16,7 +16,7 @@ use line::Line;
 /// Between two echoes.
 const EVERY: Duration = Duration::from_millis(100);
 /// Not more paths than this are measured.
-const MOST_PATHS: usize = 16;
+const MAX_PATHS: usize = 16;
 
 /// What came of the echoes of one path since the look before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Echoes {
         let seen: Vec<Option<Echoed>> = seen.collect();
         state.echoed.fill(Echoed::default());
         for path in paths {
-            if !state.paths.contains(path) && state.paths.len() < MOST_PATHS {
+            if !state.paths.contains(path) && state.paths.len() < MAX_PATHS {
                 state.paths.push(*path);
                 state.echoed.push(Echoed::default());
             }

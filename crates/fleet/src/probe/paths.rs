@@ -11,7 +11,7 @@ use super::sample::PathSample;
 use super::source::share;
 
 /// More paths than this are not told.
-const MOST_PATHS: usize = 64;
+const MAX_PATHS: usize = 64;
 
 /// Connections as they were at the look before.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Paths {
             // One that was made since has all its counts from then.
             let since = connection.info.since(&self.before.get(&connection.id).copied().unwrap_or_default());
             now.insert(connection.id, connection.info);
-            if sums.len() < MOST_PATHS || sums.contains_key(&key) {
+            if sums.len() < MAX_PATHS || sums.contains_key(&key) {
                 sums.entry(key).or_default().add(&since, connection.unread_bytes);
             }
         }

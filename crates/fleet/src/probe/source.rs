@@ -55,7 +55,7 @@ pub(super) fn thousandth(value: f64) -> f32 {
     ((value * 1000.0).round() / 1000.0) as f32
 }
 
-/// How often a second, over so many nanoseconds.
+/// How often a second, over this many nanoseconds.
 pub(super) fn per_second(count: u64, length_ns: u64) -> f64 {
     if length_ns == 0 { 0.0 } else { count as f64 * 1e9 / length_ns as f64 }
 }

@@ -13,7 +13,7 @@ const ASIDE: [&str; 8] =
     ["index", "name", "workload_name", "point", "repetition", "gates", "errors", "study"];
 /// Facts that say nothing of what is measured.
 const FLEETING: [&str; 4] = ["hostname", "uptime", "load", "time"];
-/// Beyond so many a list of differences is not read.
+/// Beyond this many a list of differences is not read.
 const SHOWN: usize = 12;
 /// The longest text of a fact that is shown.
 const LONGEST: usize = 60;

@@ -181,7 +181,7 @@ impl Comparison {
         value
     }
 
-    /// The comparison for a terminal of so many columns.
+    /// The comparison for a terminal of this many columns.
     pub fn text(&self, width: Option<u16>) -> String {
         text::text(self, width)
     }

@@ -118,7 +118,7 @@ fn in_order(run: &RunRecord, names: &mut [String]) {
     names.sort_by_key(|name| run.hosts.iter().position(|host| host.name == *name).unwrap_or(usize::MAX));
 }
 
-/// How many points each of so many hosts gets: together a few times the room of the whole.
+/// How many points each of this many hosts gets: together a few times the room of the whole.
 fn room(limits: Limits, hosts: usize) -> usize {
     (limits.points * 4 / hosts.max(1)).clamp(60, limits.points)
 }

@@ -100,7 +100,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits for a run of so many cells: 1000 points for a few, fewer for many.
+    /// The limits for a run of this many cells: 1000 points for a few, fewer for many.
     pub fn for_cells(cells: usize) -> Self {
         let points = (16_000 / cells.max(1)).clamp(120, 1000);
         Self { points, columns: (points / 6).clamp(60, 150) }

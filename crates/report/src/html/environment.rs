@@ -100,10 +100,10 @@ fn facts(document: &Document) -> String {
     out
 }
 
-/// Beyond so many hosts the page would be about what they are.
+/// Beyond this many hosts the page would be about what they are.
 const HOSTS: usize = 16;
 
-/// Beyond so many events the page would be about them.
+/// Beyond this many events the page would be about them.
 const EVENTS: usize = 200;
 
 fn events(document: &Document) -> String {

@@ -15,7 +15,7 @@ use crate::document::{CellView, HostLine};
 use crate::figures::Unit;
 use crate::svg::{Axis, Chart};
 
-/// Beyond so many hosts their lines cannot be told apart: least, middle and most are drawn instead.
+/// Beyond this many hosts their lines cannot be told apart: least, middle and most are drawn instead.
 pub const LINES: usize = 16;
 /// Rows of paths that are shown of a cell.
 const PATHS: usize = 64;

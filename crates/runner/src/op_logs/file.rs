@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Written out when so many bytes wait.
+/// Written out when this many bytes wait.
 const ENOUGH: usize = 1 << 16;
 
 /// A file that grows by whole lines; several may append to one file.

@@ -58,7 +58,7 @@ pub(super) fn add_histogram(
     out.push('\n');
 }
 
-/// KiB/s of so many bytes in so many nanoseconds.
+/// KiB/s of this many bytes in this many nanoseconds.
 pub(super) fn kib_per_s(bytes: u64, ns: u64) -> u64 {
     (bytes as f64 / 1024.0 * 1e9 / ns.max(1) as f64).round() as u64
 }

@@ -13,7 +13,7 @@ use metrics::OpKind;
 use super::file::LineFile;
 
 /// Operations that wait for one that was started before them at most.
-const MOST_WAITING: usize = 1 << 16;
+const MAX_WAITING: usize = 1 << 16;
 
 /// The first line of a file.
 const HEADING: &str = "fio version 3 iolog\n";
@@ -53,7 +53,7 @@ struct Started {
 }
 
 impl Operations {
-    /// Into this file, by so many workers.
+    /// Into this file, by this many workers.
     pub(super) fn new(mut file: LineFile, workers: u32) -> io::Result<Self> {
         if file.is_empty()? {
             file.lines().push_str(HEADING);
@@ -87,7 +87,7 @@ impl Operations {
         }
         let reached_ns = self.workers.iter().map(|worker| worker.reached_ns).min().unwrap_or(0);
         while self.waiting.peek().is_some_and(|first| first.0.start_ns <= reached_ns)
-            || self.waiting.len() > MOST_WAITING
+            || self.waiting.len() > MAX_WAITING
         {
             self.show_first(job);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Spans that wait for a worker at most; then the oldest is shown without it.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// Spans of time with what was counted in each.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Complete<T> {
 }
 
 impl<T: Default> Windows<T> {
-    /// Spans of this length, filled by so many workers.
+    /// Spans of this length, filled by this many workers.
     pub(super) fn new(length_ms: u64, workers: u32) -> Self {
         Windows {
             length_ns: length_ms.max(1) * 1_000_000,
@@ -53,7 +53,7 @@ impl<T: Default> Windows<T> {
     pub(super) fn next(&mut self, all: bool) -> Option<Complete<T>> {
         let past = self.reached.iter().copied().min().unwrap_or(0);
         let first = *self.waiting.first_key_value()?.0;
-        if first >= past && self.waiting.len() <= MOST_WAITING && !all {
+        if first >= past && self.waiting.len() <= MAX_WAITING && !all {
             return None;
         }
         let counted = self.waiting.remove(&first)?;
@@ -100,7 +100,7 @@ mod tests {
         for ms in 0..1_000 {
             *windows.at(0, ms * 1_000_000) += 1;
             while windows.next(false).is_some() {}
-            assert!(windows.waiting.len() <= MOST_WAITING);
+            assert!(windows.waiting.len() <= MAX_WAITING);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::words::{percent, time};
 
 /// A card is full from here on, headers included: what is left goes for gaps and preambles between packets.
 pub(super) const CARD_FULL: f64 = 0.9;
-/// Packets queue on a path whose round trip takes so many times the least, and this much longer in seconds. The second keeps
+/// Packets queue on a path whose round trip takes this many times the least, and this much longer in seconds. The second keeps
 /// short paths apart from interrupts that come late.
 pub(super) const GROWN: f64 = 3.0;
 /// The much longer.
@@ -71,7 +71,7 @@ pub(super) fn small_packets(host: &Host) -> Option<Found> {
     }
     let what = format!("the path at its limit ({})", queue(path).map_or_else(String::new, |(_, why)| why));
     if queue(path).is_none() {
-        // So many packets that some are dropped on the way: with segments so small a little disorder is sign enough.
+        // This many packets that some are dropped on the way: with segments so small a little disorder is sign enough.
         let lost = lost(path, LOSSY)?;
         let what = format!("{} of {} packets/s lost", percent(lost), packets(host));
         return found(Cause::SmallPackets, Confidence::Medium, why(&what), next)

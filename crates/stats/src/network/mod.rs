@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
 
-pub use rule::{Degraded, LEAST_SHORTFALL, NetworkFinding, NetworkJudgement, judge_network};
+pub use rule::{Degraded, MIN_SHORTFALL, NetworkFinding, NetworkJudgement, judge_network};
 
 /// Version of `schemas/network.schema.json`. Adding a field does not raise it; removing or redefining one does.
 pub const NETWORK_VERSION: u32 = 1;

@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use super::NetworkMatrix;
 
 /// How far below the median a link must lie to be called degraded, as a share of it: less is of no consequence.
-pub const LEAST_SHORTFALL: f64 = 0.1;
+pub const MIN_SHORTFALL: f64 = 0.1;
 /// Equal links differ at least by so much of their median.
-const LEAST_SPREAD: f64 = 0.005;
+const MIN_SPREAD: f64 = 0.005;
 /// Links that are needed to know what is usual.
-const LEAST_LINKS: usize = 3;
+const MIN_LINKS: usize = 3;
 /// Of matrices of equal links, the share in which each of the two searches finds nothing.
 const CONFIDENCE: f64 = 0.995;
-/// Matrices that are drawn: so many numbers, but within these bounds.
+/// Matrices that are drawn: this many numbers, but within these bounds.
 const NUMBERS: usize = 20_000_000;
 const DRAWS: (usize, usize) = (1000, 20_000);
 
@@ -80,7 +80,7 @@ pub fn judge_network(matrix: &NetworkMatrix) -> NetworkJudgement {
             Some((link.from, link.to, rate))
         });
         let points: Vec<Point> = measured.collect();
-        if points.len() < LEAST_LINKS {
+        if points.len() < MIN_LINKS {
             judgement.not_judged.push(kind);
             continue;
         }
@@ -143,7 +143,7 @@ impl Apart {
         let touches = |point: &&Point| point.0 == host || point.1 == host;
         let own: Vec<f64> = points.iter().filter(touches).map(|point| point.2).collect();
         let others: Vec<f64> = points.iter().filter(|point| !touches(point)).map(|point| point.2).collect();
-        if own.len() < 2 || others.len() < LEAST_LINKS {
+        if own.len() < 2 || others.len() < MIN_LINKS {
             return None;
         }
         let (mine, theirs) = (median(&own), median(&others));
@@ -175,18 +175,18 @@ fn judge(points: &[Point], bounds: &Bounds) -> Vec<NetworkFinding> {
             both_ways: false,
             bytes_per_s: apart.own,
             usual_bytes_per_s: apart.others,
-            spread_bytes_per_s: apart.spread.max(LEAST_SPREAD * apart.others),
+            spread_bytes_per_s: apart.spread.max(MIN_SPREAD * apart.others),
             compared: u32::try_from(apart.compared).unwrap_or(u32::MAX),
         });
         left.retain(|point| point.0 != host && point.1 != host);
     }
-    if left.len() < LEAST_LINKS {
+    if left.len() < MIN_LINKS {
         return findings;
     }
     let (median, spread) = centre(&values(&left));
-    let spread = spread.max(LEAST_SPREAD * median);
+    let spread = spread.max(MIN_SPREAD * median);
     let low = left.iter().filter(|point| {
-        point.2 < median * (1.0 - LEAST_SHORTFALL) && (median - point.2) / spread > bounds.link
+        point.2 < median * (1.0 - MIN_SHORTFALL) && (median - point.2) / spread > bounds.link
     });
     findings.extend(low.map(|point| NetworkFinding {
         of: Degraded::Link(point.0, point.1),
@@ -203,8 +203,8 @@ fn judge(points: &[Point], bounds: &Bounds) -> Vec<NetworkFinding> {
 fn worst_host(points: &[Point], bounds: &Bounds) -> Option<(u32, Apart)> {
     let degraded = hosts(points).into_iter().filter_map(|host| {
         let apart = Apart::of(points, host)?;
-        let distance = apart.distance(LEAST_SPREAD * apart.others);
-        let low = apart.best < apart.others * (1.0 - LEAST_SHORTFALL) && distance > bounds.host;
+        let distance = apart.distance(MIN_SPREAD * apart.others);
+        let low = apart.best < apart.others * (1.0 - MIN_SHORTFALL) && distance > bounds.host;
         low.then_some((host, apart, distance))
     });
     degraded.max_by(|a, b| a.2.total_cmp(&b.2)).map(|(host, apart, _)| (host, apart))

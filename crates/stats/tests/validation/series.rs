@@ -37,7 +37,7 @@ pub struct Case {
     pub rho: f64,
     /// What a right answer is.
     pub truth: f64,
-    /// A floor in bytes: so many seconds' worth at level 1.
+    /// A floor in bytes: this many seconds' worth at level 1.
     pub floor_s: f64,
 }
 

@@ -41,7 +41,7 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     let does = job.operations();
     let fault = |text: &str, correction: &str| job.fault("rw", text.to_owned(), correction.to_owned());
     if does.random {
-        fault("a stream has no places to choose by chance", "use rw=read or rw=write");
+        fault("a stream has no places to choose at random", "use rw=read or rw=write");
     }
     if usize::from(does.reads) + usize::from(does.writes) + usize::from(does.trims) > 1 || does.trims {
         fault("a stream is read or written", "use rw=read or rw=write, and a job for each end");

@@ -100,9 +100,9 @@ fn every_mistake_has_its_message() {
         let faults = faults(mistake);
         insta::assert_snapshot!(mistake.name, faults.to_string());
         for fault in &faults.faults {
-            assert!(!fault.mend.is_empty() && !fault.text.is_empty(), "{faults}");
+            assert!(!fault.hint.is_empty() && !fault.text.is_empty(), "{faults}");
             assert!(fault.line > 0 || fault.origin.is_some(), "{faults}");
-            assert!(!fault.text.contains('\n') && !fault.mend.contains('\n'), "{faults}");
+            assert!(!fault.text.contains('\n') && !fault.hint.contains('\n'), "{faults}");
         }
     }
 }
@@ -133,7 +133,7 @@ fn the_documentation_lists_every_mistake() {
             "| {} | {} — {} |\n",
             cell(mistake.title),
             cell(&first.text),
-            cell(&first.mend)
+            cell(&first.hint)
         ));
     }
     if std::env::var_os("MANOMETER_UPDATE_DOCS").is_some() {
@@ -157,7 +157,7 @@ fn at_most_twenty_faults_are_told() {
     let keys: Vec<String> = (0..50).map(|n| format!("    key{n}: 1\n")).collect();
     let file = format!("targets: {{d: 'null:'}}\nworkloads:\n  w:\n    ops: read\n{}", keys.concat());
     let error = parse(&Source { file: "f", text: &file }, &Settings::of(::targets::kinds())).unwrap_err();
-    assert_eq!((error.faults.len(), error.more), (experiment::MOST_FAULTS, 30));
+    assert_eq!((error.faults.len(), error.more), (experiment::MAX_FAULTS, 30));
     assert!(error.to_string().ends_with("… and 30 more\n"));
     // In the order of the file.
     assert!(error.faults.windows(2).all(|pair| pair[0].line <= pair[1].line));

@@ -1,4 +1,4 @@
-//! Numbers by chance, for tests that change texts: xorshift64, the same for the same seed.
+//! Numbers at random, for tests that change texts: xorshift64, the same for the same seed.
 
 /// Its state; not zero.
 pub struct Random(pub u64);

@@ -12,7 +12,7 @@ pub const MAX_TRAILER_BYTES: usize = 8 * 1024;
 /// How the end of a body is known (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// So many bytes; 0 also for answers that have no body.
+    /// This many bytes; 0 also for answers that have no body.
     Length(u64),
     /// Chunks, each with its size before it (RFC 9112 section 7.1).
     Chunked,

@@ -7,7 +7,7 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// The moment so many seconds after 1970-01-01T00:00:00Z. Years beyond 9999 stay at 9999.
+    /// The moment this many seconds after 1970-01-01T00:00:00Z. Years beyond 9999 stay at 9999.
     pub fn from_unix(seconds: u64) -> Self {
         let seconds = seconds.min(253_402_300_799);
         let (year, month, day) = civil_from_days(seconds / 86_400);

@@ -1,4 +1,4 @@
-//! Where operations by chance go.
+//! Where operations at random go.
 
 use experiment::{Amount, Distribution};
 

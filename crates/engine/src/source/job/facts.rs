@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{JobFacts, Span};
 
 impl JobFacts {
-    /// An operation was begun, so many being in flight with it.
+    /// An operation was begun, this many being in flight with it.
     #[inline]
     pub(super) fn begun(&mut self, in_flight: u32) {
         let bucket = in_flight.max(1).ilog2().min(6);

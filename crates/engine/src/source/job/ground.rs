@@ -7,13 +7,13 @@ use super::pieces::Pieces;
 use super::sizes::Sizes;
 use crate::access::spread;
 
-/// How operations by chance find their places in a file, for one length of the part that is used.
+/// How operations at random find their places in a file, for one length of the part that is used.
 #[derive(Debug)]
 pub(super) struct Ground {
     pub length: u64,
     /// Each block once: of one size, or in pieces of several.
     pub once: Option<Once>,
-    /// Otherwise by chance, for each direction.
+    /// Otherwise at random, for each direction.
     pub chances: [Chance; 3],
 }
 
@@ -41,16 +41,16 @@ pub(super) struct Grain {
     /// Read, write, trim, and their shares of the operations.
     pub shares: [f64; 3],
     pub sizes: [Sizes; 3],
-    /// Offsets by chance are multiples of these.
+    /// Offsets at random are multiples of these.
     pub units: [u64; 3],
-    /// Sizes are drawn by order instead: the first for operations in order, the second for those by chance.
+    /// Sizes are drawn by order instead: the first for operations in order, the second for those at random.
     pub by_order: bool,
     /// The offsets of some direction are asked to be multiples of something else than its size.
     pub aligned: bool,
 }
 
 impl Grain {
-    /// The sizes of operations by chance of a direction.
+    /// The sizes of operations at random of a direction.
     pub(super) fn by_chance(&self, direction: usize) -> &Sizes {
         &self.sizes[if self.by_order { 1 } else { direction }]
     }

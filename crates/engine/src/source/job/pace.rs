@@ -106,7 +106,7 @@ impl Pace {
         self.lines[direction].as_ref().map_or(now, Line::due)
     }
 
-    /// An operation of so many bytes was begun.
+    /// An operation of this many bytes was begun.
     pub(super) fn begun(&mut self, direction: usize, bytes: u64) {
         if let Some(line) = &mut self.lines[direction] {
             let amount = if line.bytes { bytes } else { 1 };

@@ -126,7 +126,7 @@ impl FileState {
         Some(Spot { offset, len, direction })
     }
 
-    /// An operation by chance; `None` when each block has come once.
+    /// An operation at random; `None` when each block has come once.
     #[inline]
     pub(super) fn by_chance(
         &mut self,

@@ -30,18 +30,18 @@ pub(super) struct FileQueue {
 enum Service {
     InTurn,
     OneByOne,
-    ByChance(Chance),
+    AtRandom(Chance),
 }
 
 impl FileQueue {
     pub(super) fn new(service: FileService, count: u32, open: u32, seed: u64) -> Self {
         let ranked =
-            |distribution| Service::ByChance(Chance::new(&distribution, count.into(), 1, count.into(), seed));
+            |distribution| Service::AtRandom(Chance::new(&distribution, count.into(), 1, count.into(), seed));
         use experiment::Distribution::{Normal, Pareto, Zipf};
         let (service, each) = match service {
             FileService::RoundRobin(each) => (Service::InTurn, each),
             FileService::Sequential => (Service::OneByOne, u32::MAX),
-            FileService::Random(each) => (Service::ByChance(Chance::Even), each),
+            FileService::Random(each) => (Service::AtRandom(Chance::Even), each),
             FileService::Zipf(theta, each) => (ranked(Zipf { theta, centre: Some(0.0) }), each),
             FileService::Pareto(h, each) => (ranked(Pareto { h, centre: Some(0.0) }), each),
             FileService::Normal(deviation, each) => (ranked(Normal { deviation, centre: None }), each),
@@ -109,7 +109,7 @@ impl FileQueue {
 
     fn choose(&mut self) {
         self.left = self.each;
-        let Service::ByChance(chance) = &self.service else { return };
+        let Service::AtRandom(chance) = &self.service else { return };
         if self.active.len() < 2 {
             return;
         }
@@ -132,7 +132,7 @@ impl FileQueue {
 mod tests {
     use super::*;
 
-    /// The files in use, each having so many operations.
+    /// The files in use, each having this many operations.
     fn order(service: FileService, files: &[u32], open: u32) -> Vec<u32> {
         let mut left = files.to_vec();
         let mut queue = FileQueue::new(service, files.len() as u32, open, 1);

@@ -36,7 +36,7 @@ pub(super) struct Comparing {
     pub back: bool,
     /// Nothing is written: what would be written is read.
     pub only: bool,
-    /// Read back after so many writes; 0: at the end.
+    /// Read back after this many writes; 0: at the end.
     pub backlog: u64,
     pub batch: u64,
     /// What a pass wrote may be written over in part, and is not judged.

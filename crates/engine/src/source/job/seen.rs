@@ -15,7 +15,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Of blocks of so many bytes; `None` when there are too many: then some are read more than once.
+    /// Of blocks of this many bytes; `None` when there are too many: then some are read more than once.
     pub(super) fn new(files: &[JobFile], unit: u64) -> Option<Seen> {
         let mut total = 0u64;
         let of = |file: &JobFile| {

@@ -79,7 +79,7 @@ pub(super) enum Phase {
     Commit(usize),
     /// The files are removed before the next pass makes them again, from this one on.
     Unlink(usize),
-    /// Reads back up to so many writes.
+    /// Reads back up to this many writes.
     Back {
         until: u64,
         load: bool,

@@ -42,7 +42,7 @@ pub(super) struct Drawn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Overwriting {
     Never,
-    /// Whole blocks of so many bytes.
+    /// Whole blocks of this many bytes.
     Whole(u64),
     /// Also parts of blocks.
     InPart,
@@ -58,7 +58,7 @@ pub(super) struct Stream {
     mix: fastrand::Rng,
     places: fastrand::Rng,
     sizes: fastrand::Rng,
-    /// Operations in order that follow the last one by chance.
+    /// Operations in order that follow the last one at random.
     run_left: u32,
     /// The write that follows a trim.
     pending: Option<Drawn>,
@@ -272,7 +272,7 @@ impl Stream {
         self.by_turns(number, direction)
     }
 
-    /// By chance now and then, in order between.
+    /// At random now and then, in order between.
     fn by_turns(&mut self, number: u32, direction: usize) -> Option<Spot> {
         let plan = &*self.plan;
         let file = &mut self.files[number as usize];

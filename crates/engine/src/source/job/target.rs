@@ -66,7 +66,7 @@ impl Search {
         self.depth
     }
 
-    /// An operation may be begun, so many being in flight. After a lower depth was set all of them end first.
+    /// An operation may be begun, this many being in flight. After a lower depth was set all of them end first.
     pub(super) fn may_begin(&mut self, now: u64, in_flight: u32) -> bool {
         if self.settle && in_flight == 0 {
             self.settle = false;

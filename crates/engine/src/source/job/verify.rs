@@ -39,7 +39,7 @@ impl Follower {
         self.doubts.insert(number);
     }
 
-    /// The next block to be read back, before so many writes; `None` when there is none. Those that are not judged are
+    /// The next block to be read back, before this many writes; `None` when there is none. Those that are not judged are
     /// counted in `uncertain`.
     pub(super) fn next(&mut self, until: u64, uncertain: &mut u64) -> Option<Drawn> {
         while self.read < until {

@@ -15,7 +15,7 @@ impl Stream {
         Stream { item, offset: 0 }
     }
 
-    /// The next block of so many bytes: at the next offset that is a multiple of its size, up to the file's end.
+    /// The next block of this many bytes: at the next offset that is a multiple of its size, up to the file's end.
     pub(super) fn next(&mut self, items: &Index, bytes: u64) -> Place {
         loop {
             let Place { object, len: size, .. } = items.place(self.item % items.total());

@@ -3,7 +3,7 @@
 use super::arithmetic::{self, Units};
 use super::number::split;
 
-/// A length of time in microseconds: `10`, `10s`, `5ms`, `2h`, `(1s+500ms)`. A number without a unit is so many times
+/// A length of time in microseconds: `10`, `10s`, `5ms`, `2h`, `(1s+500ms)`. A number without a unit is this many times
 /// `unit_us`; inside of parentheses it is microseconds.
 ///
 /// # Errors

@@ -134,7 +134,7 @@ pub struct SyncPart {
 }
 
 impl SyncPart {
-    /// So many between writes, and the latencies of all.
+    /// This many between writes, and the latencies of all.
     pub fn of(total_ios: u64, commits: &Latency, bins: bool) -> Self {
         SyncPart { total_ios, lat_ns: LatencyPart::of(commits, bins) }
     }

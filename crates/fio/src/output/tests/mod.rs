@@ -102,7 +102,7 @@ fn trims() -> FioEntry {
     entry
 }
 
-/// Operations of about this latency; samples of so many a second, if any.
+/// Operations of about this latency; samples of this many a second, if any.
 fn direction(ops: u64, bytes: u64, latency_ns: u64, runtime_ns: u64, ops_per_s: f64) -> DirectionFigures {
     let mut stats = OpStats { ok: ops, bytes: ops * bytes, ..OpStats::default() };
     (0..ops).for_each(|n| stats.service.record(latency_ns + n));

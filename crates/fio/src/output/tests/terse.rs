@@ -9,7 +9,7 @@ fn write(report: &FioReport, version: TerseVersion) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// What a field is: a text, a whole number, one with digits behind the point, a percentage of so many.
+/// What a field is: a text, a whole number, one with digits behind the point, a percentage of this many.
 fn kind(field: &str) -> String {
     if let Some((percent, value)) = field.split_once("%=") {
         return format!("{}%={}", kind(percent), kind(value));

@@ -148,7 +148,7 @@ impl Job {
             }
             let failed = failed(&found);
             if !failed.is_empty() {
-                return Err(format!("{}; next: mend that, or ask for other pods", shown(&failed)));
+                return Err(format!("{}; next: hint that, or ask for other pods", shown(&failed)));
             }
             if let Some(why) = deadline.over() {
                 break why;

@@ -14,7 +14,7 @@ use super::Echoed;
 
 /// An answer later than this counts as lost.
 const LATEST_NS: u64 = 2_000_000_000;
-/// Of so many turns one sends a datagram to a closed port: kernels answer those once a second (`icmp_ratelimit`).
+/// Of this many turns one sends a datagram to a closed port: kernels answer those once a second (`icmp_ratelimit`).
 const DATAGRAM_TURNS: u16 = 10;
 /// Where traceroute begins: nobody listens there.
 const CLOSED_PORT: u16 = 33_434;
@@ -241,7 +241,7 @@ mod tests {
             let socket = datagrams(family, own.is_ipv6()).unwrap();
             let mut line = Line::over(socket, Way::Datagram, own, own).unwrap();
             let sent: u32 = (0..DATAGRAM_TURNS).map(|_| line.turn().sent).sum();
-            assert_eq!(sent, 1, "one in so many turns");
+            assert_eq!(sent, 1, "one in this many turns");
             // The next ones go although the answer to the first is told as an error.
             let sum = answered(line);
             assert!(sum.least_us < LATEST_NS / 1000, "{sum:?}");
