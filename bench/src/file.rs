@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use drivers::Sink;
 use drivers::file::{FileConfig, FileDriver, Place};
-use engine::{Order, Shape, StagePlan, StopRule, Workload};
+use engine::{DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 
 use crate::load::{Load, Measured, measure, stage, unique_name};
 
@@ -63,8 +63,8 @@ pub fn run(args: &Args) -> Result<Measured> {
 
 fn load(args: &Args, driver: &FileDriver) -> Result<Measured> {
     let file_bytes = args.data_mib << 20;
-    let writing = |block_bytes| Workload::Write {
-        shape: Shape::Files { file_bytes, block_bytes },
+    let writing = |block_bytes| StageWorkload::Write {
+        shape: DataShape::Files { file_bytes, block_bytes },
         limit_bytes: file_bytes,
     };
     if let Operation::Write = args.op {
@@ -81,9 +81,9 @@ fn load(args: &Args, driver: &FileDriver) -> Result<Measured> {
     };
     let data_set = stage(driver, &once)?.data_set;
     let order = match args.op {
-        Operation::Randread => Order::Random,
-        Operation::Read | Operation::Write => Order::Sequential,
+        Operation::Randread => VisitOrder::Random,
+        Operation::Read | Operation::Write => VisitOrder::Sequential,
     };
-    let workload = Workload::Read { data_set, block_bytes: Some(args.block), order };
+    let workload = StageWorkload::Read { data_set, block_bytes: Some(args.block), order };
     Ok(measure(driver, &args.load.plan(workload, args.sink))?.0)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use drivers::{Driver, Payload, Sink};
-use engine::{Beside, Control, Schedule, StagePlan, StageResult, StopRule, Workload, run_stage};
+use engine::{Control, Schedule, StageContext, StagePlan, StageResult, StageWorkload, StopRule, run_stage};
 
 /// How hard and how long.
 #[derive(Args, Clone)]
@@ -25,7 +25,7 @@ pub struct Load {
     pub ramp: f64,
     /// uring, epoll or auto.
     #[arg(long, default_value = "auto")]
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// Operations a second, started on time whatever the target does; without it, as soon as a lane is free.
     #[arg(long)]
     pub rate: Option<f64>,
@@ -36,7 +36,7 @@ pub struct Load {
 
 impl Load {
     /// The plan of a stage under this load.
-    pub fn plan(&self, workload: Workload, sink: Sink) -> StagePlan {
+    pub fn plan(&self, workload: StageWorkload, sink: Sink) -> StagePlan {
         StagePlan {
             workers: self.workers,
             lanes_per_worker: self.lanes.div_ceil(self.workers.max(1)),
@@ -54,7 +54,7 @@ impl Load {
             op_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
             error_limit: None,
-            beside: Beside::default(),
+            beside: StageContext::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use drivers::Sink;
 use drivers::nfs::{NfsConfig, NfsDriver};
-use engine::{Order, Shape, StagePlan, StopRule, Workload};
+use engine::{DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 use metrics::OpKind;
 
 use crate::load::{Load, Measured, measure, stage, unique_name};
@@ -76,7 +76,7 @@ fn load(args: &Args, driver: &NfsDriver) -> Result<Measured> {
     let file_bytes = (limit_bytes / u64::from(args.load.lanes)).max(4096);
     let writing = |block_bytes| {
         let block_bytes = u64::min(block_bytes, file_bytes);
-        Workload::Write { shape: Shape::Files { file_bytes, block_bytes }, limit_bytes }
+        StageWorkload::Write { shape: DataShape::Files { file_bytes, block_bytes }, limit_bytes }
     };
     if let Operation::Write = args.op {
         return Ok(measure(driver, &args.load.plan(writing(args.block), Sink::Buffer))?.0);
@@ -88,12 +88,13 @@ fn load(args: &Args, driver: &NfsDriver) -> Result<Measured> {
         ..args.load.plan(writing(1 << 20), Sink::Buffer)
     };
     let data_set = stage(driver, &once)?.data_set;
-    let read = |order| Workload::Read { data_set: data_set.clone(), block_bytes: Some(args.block), order };
+    let read =
+        |order| StageWorkload::Read { data_set: data_set.clone(), block_bytes: Some(args.block), order };
     let workload = match args.op {
-        Operation::Read => read(Order::Sequential),
-        Operation::Randread => read(Order::Random),
+        Operation::Read => read(VisitOrder::Sequential),
+        Operation::Randread => read(VisitOrder::Random),
         // Each lane asks for its own file, whose handle it knows: one call an operation.
-        Operation::Getattr | Operation::Write => Workload::Repeat { kind: OpKind::Stat, bytes: 0 },
+        Operation::Getattr | Operation::Write => StageWorkload::Repeat { kind: OpKind::Stat, bytes: 0 },
     };
     Ok(measure(driver, &args.load.plan(workload, args.sink))?.0)
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use drivers::Sink;
 use drivers::null::NullDriver;
-use engine::{DataSet, Mix, Shape, Workload};
+use engine::{DataSet, DataShape, Mix, StageWorkload};
 use experiment::{Access, WeightedOp, WeightedSize};
 use metrics::OpKind;
 
@@ -32,8 +32,8 @@ pub struct Args {
 /// Reads nothing, as often as possible.
 pub fn run(args: &Args) -> Result<Measured> {
     let workload = match &args.access {
-        None => Workload::Repeat { kind: OpKind::Read, bytes: args.block },
-        Some(name) => Workload::Mix(mix(access(name)?, args.block, args.writes)),
+        None => StageWorkload::Repeat { kind: OpKind::Read, bytes: args.block },
+        Some(name) => StageWorkload::Mix(mix(access(name)?, args.block, args.writes)),
     };
     Ok(measure(&NullDriver, &args.load.plan(workload, Sink::Buffer))?.0)
 }
@@ -44,7 +44,7 @@ pub fn mix(access: Access, block: u64, writes: u8) -> Mix {
     let ops = [(OpKind::Read, 1.0 - write), (OpKind::Write, write)];
     let ops = ops.into_iter().filter(|(_, weight)| *weight > 0.0);
     Mix {
-        data_set: DataSet::laid_out(Shape::Device { bytes: DATA_SET_BYTES }, 1),
+        data_set: DataSet::laid_out(DataShape::Device { bytes: DATA_SET_BYTES }, 1),
         ops: ops.map(|(op, weight)| WeightedOp { op, weight }).collect(),
         access,
         block_sizes: vec![WeightedSize { bytes: block, weight: 1.0 }],

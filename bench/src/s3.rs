@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use drivers::Sink;
 use drivers::s3::{Credentials, Endpoint, S3Config, S3Driver};
-use engine::{Order, Shape, StagePlan, StopRule, Workload};
+use engine::{DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 
 use crate::load::{Load, Measured, measure, stage, unique_name};
 
@@ -52,8 +52,8 @@ pub fn run(args: &Args) -> Result<Measured> {
 }
 
 fn load(args: &Args, driver: &S3Driver) -> Result<Measured> {
-    let shape = Shape::Objects { object_bytes: args.size };
-    let putting = Workload::Write { shape, limit_bytes: args.size * args.objects };
+    let shape = DataShape::Objects { object_bytes: args.size };
+    let putting = StageWorkload::Write { shape, limit_bytes: args.size * args.objects };
     let plan = args.load.plan(putting, Sink::Buffer);
     if args.op == Operation::Put {
         return Ok(measure(driver, &plan)?.0);
@@ -65,6 +65,6 @@ fn load(args: &Args, driver: &S3Driver) -> Result<Measured> {
         ..plan
     };
     let data_set = stage(driver, &once)?.data_set;
-    let getting = Workload::Read { data_set, block_bytes: None, order: Order::Sequential };
+    let getting = StageWorkload::Read { data_set, block_bytes: None, order: VisitOrder::Sequential };
     Ok(measure(driver, &args.load.plan(getting, args.sink))?.0)
 }

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use drivers::sim::{Latency, SimConfig, SimDriver};
+use drivers::sim::{SimConfig, SimDriver, SimLatency};
 use drivers::{Payload, Sink};
-use engine::{Beside, Control, Schedule, StagePlan, StopRule, Workload, run_stage};
+use engine::{Control, Schedule, StageContext, StagePlan, StageWorkload, StopRule, run_stage};
 use experiment::Arrivals;
 
 use crate::null::{access, mix};
@@ -43,7 +43,8 @@ pub struct Args {
 /// Runs it and prints a line of JSON.
 pub fn run(args: &Args) -> Result<()> {
     let latency_ns = args.latency_us * 1000;
-    let latency = if args.random { Latency::Exponential(latency_ns) } else { Latency::Fixed(latency_ns) };
+    let latency =
+        if args.random { SimLatency::Exponential(latency_ns) } else { SimLatency::Fixed(latency_ns) };
     let driver = SimDriver::new(SimConfig { latency, ..SimConfig::default() });
     let schedule = match args.rate {
         None => Schedule::Closed,
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> Result<()> {
     let plan = StagePlan {
         workers: args.workers,
         lanes_per_worker: args.lanes,
-        reactor: reactor::Choice::Auto,
+        reactor: reactor::BackendChoice::Auto,
         pin: false,
         ramp: Duration::ZERO,
         window: Duration::from_secs_f64(args.seconds),
@@ -63,13 +64,13 @@ pub fn run(args: &Args) -> Result<()> {
         interval: Duration::from_secs(1),
         schedule,
         stop: StopRule::Window,
-        workload: Workload::Mix(mix(access(&args.access)?, 4096, args.writes)),
+        workload: StageWorkload::Mix(mix(access(&args.access)?, 4096, args.writes)),
         payload: Payload::new(1),
         sink: Sink::Buffer,
         op_timeout: Duration::from_secs(30),
         connect_timeout: Duration::from_secs(5),
         error_limit: None,
-        beside: Beside::default(),
+        beside: StageContext::default(),
     };
     // Memory once everything is in use, and at the end.
     let (mut early, mut late) = (None, 0);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result};
 use drivers::Sink;
 use drivers::net::{NetConfig, NetDriver};
-use engine::Workload;
+use engine::StageWorkload;
 use metrics::OpKind;
 use reactor::{Buffer, Reactor, Stream};
 
@@ -32,7 +32,7 @@ pub struct ReceiveArgs {
     on: SocketAddr,
     /// uring, epoll or auto.
     #[arg(long, default_value = "auto")]
-    reactor: reactor::Choice,
+    reactor: reactor::BackendChoice,
     /// Bytes that one receive asks for.
     #[arg(long, default_value_t = 256 << 10)]
     block: usize,
@@ -43,7 +43,7 @@ pub struct ReceiveArgs {
 
 /// Sends as much as the receiver takes; what counts is what the kernel has accepted, as with iperf3.
 pub fn send(args: &SendArgs) -> Result<Measured> {
-    let workload = Workload::Repeat { kind: OpKind::Write, bytes: args.block };
+    let workload = StageWorkload::Repeat { kind: OpKind::Write, bytes: args.block };
     // One stream a lane.
     let config = NetConfig { connections_per_worker: u32::MAX, repeat: true, ..NetConfig::new(args.to) };
     let sender = NetDriver::new(config).map_err(|error| anyhow::anyhow!("{error}"))?;

@@ -98,7 +98,7 @@ impl AddressConfig {
     }
 }
 
-/// Everything about a simulated array that is fixed while it runs. What changes is in [`crate::Faults`].
+/// Everything about a simulated array that is fixed while it runs. What changes is in [`crate::FaultHandle`].
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Name of the array.
@@ -122,7 +122,7 @@ pub struct Config {
     /// Threads that serve NFS, for all data addresses together.
     pub nfs_threads: usize,
     /// The reactor of the NFS threads.
-    pub nfs_reactor: reactor::Choice,
+    pub nfs_reactor: reactor::BackendChoice,
     /// Most items on a page of a management list.
     pub page_items: usize,
     /// Whether `GET /state` of the management listener answers.
@@ -153,7 +153,7 @@ impl Config {
             s3_domain: None,
             s3_threads: 1,
             nfs_threads: 1,
-            nfs_reactor: reactor::Choice::Auto,
+            nfs_reactor: reactor::BackendChoice::Auto,
             page_items: 1000,
             state_endpoint: false,
             seed: 1,

@@ -18,7 +18,7 @@ impl ReactorFacts {
     ///
     /// # Errors
     /// What is asked for is not to be had on this host.
-    pub fn of(choice: reactor::Choice) -> Result<Self, CheckError> {
+    pub fn of(choice: reactor::BackendChoice) -> Result<Self, CheckError> {
         let reactor = Reactor::open(choice).during(format_args!("--reactor {choice}"))?;
         let backend = match reactor.backend() {
             Backend::Epoll => "epoll",

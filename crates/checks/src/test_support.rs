@@ -2,7 +2,7 @@
 
 use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{Interval, OpKind, SeriesPoint};
-use stats::limit::{Bound, Cause, Confidence, EvidenceRow, Finding};
+use stats::limit::{Bottleneck, Bound, Cause, Confidence, EvidenceRow};
 
 use crate::check::{ClientLoad, DataAddressFacts, PhaseFigures};
 
@@ -46,14 +46,14 @@ pub fn phase(kind: OpKind, bytes: u64) -> PhaseFigures {
 }
 
 /// A finding with two rows of evidence.
-pub fn finding(bound: Bound, sentence: &str) -> Finding {
+pub fn finding(bound: Bound, sentence: &str) -> Bottleneck {
     let row = |name: &str, value: &str, says: &str| EvidenceRow {
         name: name.into(),
         value: value.into(),
         limit: "90 %".into(),
         says: says.into(),
     };
-    Finding {
+    Bottleneck {
         bound,
         cause: Cause::Service,
         confidence: Confidence::High,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use fleet::{Ended, Hello, Leaving};
+use fleet::{AgentEnd, Hello, Leaving};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit;
@@ -44,8 +44,8 @@ pub fn run(arguments: &AgentArguments, messages: &Messages) -> u8 {
         fleet::serve(input, output, executor, hello, &leaving)
     });
     match served {
-        Ok(Ended::Dismissed) => 0,
-        Ok(Ended::Abandoned { why, left }) => {
+        Ok(AgentEnd::Dismissed) => 0,
+        Ok(AgentEnd::Abandoned { why, left }) => {
             let left = match left.is_empty() {
                 true => "all that was made is removed".to_owned(),
                 false => {

@@ -71,7 +71,7 @@ pub struct ArrayArguments {
     nfs_threads: usize,
     /// How the NFS threads do their I/O: auto, uring or epoll
     #[arg(long, value_name = "REACTOR", default_value = "auto")]
-    reactor: reactor::Choice,
+    reactor: reactor::BackendChoice,
     /// Most items on a page of a management list
     #[arg(long, value_name = "N", default_value_t = 1000)]
     page_items: usize,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use provision::{
-    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, ProvisionError, RecordedPlace, RunId,
-    Secret, Trust,
+    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, ProvisionError, RecordedPlace,
+    RunId, Trust,
 };
 use targets::{AccessKey, ProcessEnvironment, Removal};
 use units::Span;
@@ -159,8 +159,8 @@ fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys
         None => None,
         Some(text) => Some(text.parse().map_err(|error| input("--s3-tls-fingerprint", error))?),
     };
-    let token = arguments.token_file.as_deref().map(Secret::from_file).transpose()?;
-    let token = token.or_else(|| std::env::var("FB_TOKEN").ok().map(|text| Secret::new(&text)));
+    let token = arguments.token_file.as_deref().map(ApiSecret::from_file).transpose()?;
+    let token = token.or_else(|| std::env::var("FB_TOKEN").ok().map(|text| ApiSecret::new(&text)));
     let options =
         CleanupOptions { call_timeout: arguments.call_timeout.0, trust, time_limit: arguments.time_limit.0 };
     let keys = Keys {
@@ -172,12 +172,12 @@ fn prepare(arguments: CleanupArguments) -> Result<(Journal, CleanupOptions, Keys
 
 /// The secrets that a journal does not hold, and the protocols to use them with.
 struct Keys {
-    token: Option<Secret>,
+    token: Option<ApiSecret>,
     removal: Removal,
 }
 
 impl Helper for Keys {
-    fn token_for(&mut self, address: &str) -> Result<Secret, String> {
+    fn token_for(&mut self, address: &str) -> Result<ApiSecret, String> {
         let token = self.token.clone().filter(|token| !token.is_empty());
         token.ok_or_else(|| {
             format!("no API token for the array at {address}; next: set FB_TOKEN or give --token-file FILE")

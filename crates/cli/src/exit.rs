@@ -8,7 +8,7 @@ use crate::results::WrongInput;
 
 /// Why a command does nothing, or stopped.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum CommandError {
     /// Wrong usage, or something in a file: one line.
     #[error("{0}")]
     Usage(String),
@@ -20,25 +20,25 @@ pub enum Refusal {
     Failure(String),
 }
 
-impl From<RunError> for Refusal {
+impl From<RunError> for CommandError {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Usage(line) => Refusal::Usage(line),
-            RunError::Failure(line) => Refusal::Failure(line),
+            RunError::Usage(line) => CommandError::Usage(line),
+            RunError::Failure(line) => CommandError::Failure(line),
         }
     }
 }
 
-impl Refusal {
+impl CommandError {
     /// Says it; the exit code.
     pub fn tell(self, messages: &Messages) -> u8 {
         match self {
-            Refusal::Usage(line) => input(messages, &line),
-            Refusal::Faults(text) => {
+            CommandError::Usage(line) => input(messages, &line),
+            CommandError::Faults(text) => {
                 messages.paragraph(&text);
                 2
             }
-            Refusal::Failure(line) => failure(messages, &line),
+            CommandError::Failure(line) => failure(messages, &line),
         }
     }
 }

@@ -8,7 +8,7 @@
 use runner::{StopReason, StopToken};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit::{self, Refusal};
+use crate::exit::{self, CommandError};
 use crate::live::restore_terminal;
 use crate::messages::Messages;
 use crate::results::ended;
@@ -43,10 +43,10 @@ pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&StopToken) -> an
 ///
 /// # Errors
 /// When the thread or the signal handlers cannot be set up.
-pub fn listen(messages: &Messages, manner: Manner) -> Result<StopToken, Refusal> {
+pub fn listen(messages: &Messages, manner: Manner) -> Result<StopToken, CommandError> {
     let stop = StopToken::new();
     spawn_listener(messages.clone(), manner, stop.clone())
-        .map_err(|error| Refusal::Failure(format!("signals cannot be caught: {error}")))?;
+        .map_err(|error| CommandError::Failure(format!("signals cannot be caught: {error}")))?;
     Ok(stop)
 }
 

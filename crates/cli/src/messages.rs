@@ -14,12 +14,12 @@ pub struct Messages {
 }
 
 /// Whoever shows messages while the terminal is not free for lines.
-pub type Listener = Arc<dyn Fn(&str) + Send + Sync>;
+pub type MessageListener = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Where messages go while a full-screen view has the terminal.
 #[derive(Default)]
 struct Diverted {
-    to: Option<Listener>,
+    to: Option<MessageListener>,
     /// What was said meanwhile: it is printed when the terminal is free again.
     kept: Vec<String>,
 }
@@ -36,7 +36,7 @@ impl Messages {
     }
 
     /// From now on messages go to `listener`; with `None` to standard error again, with all that was said meanwhile.
-    pub fn divert(&self, listener: Option<Listener>) {
+    pub fn divert(&self, listener: Option<MessageListener>) {
         let mut diverted = self.diverted.lock().unwrap_or_else(PoisonError::into_inner);
         diverted.to = listener;
         if diverted.to.is_none() {

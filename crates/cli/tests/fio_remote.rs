@@ -8,7 +8,7 @@ mod support;
 use std::process::Command;
 use std::time::Duration;
 
-use drivers::nfs::{NamedPath, NfsConfig, NfsDriver, Seen};
+use drivers::nfs::{NamedPath, NfsConfig, NfsDriver, PathState};
 use run_support::Lab;
 use serde_json::Value;
 use support::{Ended, Stage, run, start};
@@ -67,8 +67,8 @@ fn the_job_of_the_nfs_guides_runs_over_several_connections_and_addresses() {
     let path = |number| NamedPath { worker: 0, path: format!("myfiles..{number}.0") };
     let paths: Vec<NamedPath> = (0..11).map(path).collect();
     let seen = NfsDriver::new(config).unwrap().look_at(&paths, Duration::from_secs(20)).unwrap();
-    assert_eq!(seen[..10], [Seen::File(4 << 20); 10]);
-    assert_eq!(seen[10], Seen::Missing);
+    assert_eq!(seen[..10], [PathState::File(4 << 20); 10]);
+    assert_eq!(seen[10], PathState::Missing);
     lab.assert_clean();
 }
 
@@ -116,7 +116,7 @@ fn two_processes_send_and_receive_blocks_clone_by_clone() {
         assert!(jobs.iter().all(|job| job["error"] == 0));
     }
     for (options, words) in
-        [("--rw=randwrite", "by chance"), ("--protocol=udp", "protocol"), ("--hostname=127.0.0.1", "port")]
+        [("--rw=randwrite", "at random"), ("--protocol=udp", "protocol"), ("--hostname=127.0.0.1", "port")]
     {
         let mut command = fio(&lab);
         command.args(["--name=x", "--ioengine=net", "--size=1m", options]);

@@ -12,7 +12,7 @@ mod stage;
 use std::time::Duration;
 
 use array::faults::{SessionFault, StepAction};
-use provision::{Phase, Step, steps};
+use provision::{ManagementStep, StepPhase, steps};
 use stage::{Ended, Generation, Stage, everywhere};
 
 /// Deadline of a call where calls hang: long enough for a busy machine, short enough for many of them.
@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// Both generations with each action, and for each action the steps in which it is a case of its own: a call
 /// that only looks has no effect that could precede its failure.
-fn with_each(actions: [StepAction; 2], test: impl Fn(&Stage, StepAction, Step) + Sync) {
+fn with_each(actions: [StepAction; 2], test: impl Fn(&Stage, StepAction, ManagementStep) + Sync) {
     everywhere(|generation| {
         std::thread::scope(|scope| {
             for action in actions {
@@ -40,12 +40,12 @@ fn with_each(actions: [StepAction; 2], test: impl Fn(&Stage, StepAction, Step) +
 }
 
 /// The step as it is known to the array: its place among all calls of an undisturbed run.
-fn place(step: Step) -> u64 {
+fn place(step: ManagementStep) -> u64 {
     1 + steps().iter().position(|&other| other == step).unwrap() as u64
 }
 
 /// The array is as it was, and no journal is left but the neighbour's.
-fn assert_untouched(stage: &Stage, step: Step, ended: &Ended) {
+fn assert_untouched(stage: &Stage, step: ManagementStep, ended: &Ended) {
     stage.assert_as_before(&format!("{step:?}: {ended:?}"));
     assert_eq!(stage.journals(), 1, "{step:?}: {ended:?}");
 }
@@ -68,12 +68,12 @@ fn a_call_that_fails() {
         stage.strike(step, action);
         let ended = stage.check(LONG).finish();
         match step.phase() {
-            Phase::Open | Phase::Create => {
+            StepPhase::Open | StepPhase::Create => {
                 assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}");
                 assert!(ended.stderr.contains(step.words()), "{step:?} is not named: {ended:?}");
             }
             // Removal is tried again, and a session that does not end by our word ends by itself.
-            Phase::Remove | Phase::Close => assert!(ended.left_nothing(), "{step:?}: {ended:?}"),
+            StepPhase::Remove | StepPhase::Close => assert!(ended.left_nothing(), "{step:?}: {ended:?}"),
         }
         assert_untouched(stage, step, &ended);
     });
@@ -85,8 +85,8 @@ fn a_call_that_is_not_answered() {
         stage.strike(step, action);
         let ended = stage.check(SHORT).finish();
         match step.phase() {
-            Phase::Open | Phase::Create => assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}"),
-            Phase::Remove | Phase::Close => assert!(ended.left_nothing(), "{step:?}: {ended:?}"),
+            StepPhase::Open | StepPhase::Create => assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}"),
+            StepPhase::Remove | StepPhase::Close => assert!(ended.left_nothing(), "{step:?}: {ended:?}"),
         }
         assert_untouched(stage, step, &ended);
     });
@@ -111,13 +111,14 @@ fn a_call_during_which_the_process_is_killed() {
 fn a_removal_that_is_refused_for_good_is_reported_and_finished_by_cleanup() {
     everywhere(|generation| {
         let stage = Stage::new(generation);
-        let removing = |step: &&Step| step.phase() == Phase::Remove && step.method() != "GET";
+        let removing = |step: &&ManagementStep| step.phase() == StepPhase::Remove && step.method() != "GET";
         for &step in steps().iter().filter(removing) {
             stage.strike_always(step, StepAction::Fail);
             let ended = stage.check(LONG).finish();
             assert_eq!(ended.code, Some(1), "{step:?}: {ended:?}");
             // The array cannot tell steps with the same request apart: the first of them is the one that fails.
-            let same = |other: &&Step| (other.method(), other.path()) == (step.method(), step.path());
+            let same =
+                |other: &&ManagementStep| (other.method(), other.path()) == (step.method(), step.path());
             let named = steps().iter().filter(same).any(|other| ended.stderr.contains(other.words()));
             assert!(named, "{step:?} is not named: {ended:?}");
             assert!(ended.stderr.contains("manometer cleanup"), "{step:?}: no next step: {ended:?}");
@@ -147,7 +148,12 @@ fn a_signal_during_a_call() {
     for (signal, code) in [(stage::INTERRUPT, 130), (stage::TERMINATE, 143)] {
         everywhere(|generation| {
             let stage = Stage::new(generation);
-            for step in [Step::Login, Step::CreateFileSystem, Step::CreateUser, Step::CreateBucket] {
+            for step in [
+                ManagementStep::Login,
+                ManagementStep::CreateFileSystem,
+                ManagementStep::CreateUser,
+                ManagementStep::CreateBucket,
+            ] {
                 stage.strike(step, StepAction::DoThenHang);
                 let running = stage.check(LONG);
                 stage.wait_for_calls(place(step));

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use experiment::{Plan, Settings, Source};
+use experiment::{Plan, Settings, SourceText};
 use fleet::probe::HostSample;
 use runner::{Events, RunEvent, RunOptions, RunOutcome, StopReason, StopToken};
 use store::State;
@@ -58,7 +58,7 @@ fn plan(url: &str, workers: u32, seconds: u32) -> Plan {
          stages: {{warm_up: 0s, measure: {{at_least: {seconds}s, at_most: {seconds}s}}}}\n\
          steady: none\n"
     );
-    experiment::parse(&Source { file: "two.yaml", text: &text }, &Settings::of(targets::kinds())).unwrap()
+    experiment::parse(&SourceText { file: "two.yaml", text: &text }, &Settings::of(targets::kinds())).unwrap()
 }
 
 fn secrets(access: &str, secret: &str) -> Arc<HeldSecrets> {

@@ -11,7 +11,7 @@ mod tests;
 
 /// Where connections leave this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceAddress {
     /// The local address.
     pub address: IpAddr,
     /// The interface, where one was named; packets leave by it whatever the routes say.
@@ -44,7 +44,7 @@ pub enum Pairing {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
     /// Where they leave; empty lets the routes decide.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceAddress>,
     /// How sources and the server's addresses go together.
     pub pairing: Pairing,
 }
@@ -61,7 +61,7 @@ impl Paths {
 
     /// The source and the number of the server's address of connection `number`, counted over all workers. As many connections
     /// in a row as there are paths use each path once; any fewer spread over sources and addresses alike.
-    pub fn of(&self, number: u64, addresses: usize) -> (Option<&Source>, usize) {
+    pub fn of(&self, number: u64, addresses: usize) -> (Option<&SourceAddress>, usize) {
         let (sources, addresses) = (self.sources.len().max(1), addresses.max(1));
         let source = (number % sources as u64) as usize;
         // After each round in which all came equally often the pairs are shifted by one.
@@ -74,7 +74,7 @@ impl Paths {
     }
 
     /// The socket options of a connection by its source.
-    pub fn options(source: Option<&Source>, usual: SocketOptions) -> SocketOptions {
+    pub fn options(source: Option<&SourceAddress>, usual: SocketOptions) -> SocketOptions {
         match source {
             Some(source) => SocketOptions {
                 bind: Some(SocketAddr::new(source.address, 0)),
@@ -154,10 +154,10 @@ pub fn addresses(text: &str) -> Result<Vec<DataAddress>, String> {
 /// # Errors
 /// In words: an address is not of this machine, an interface is not there or has no address of the kind, or the kinds are
 /// mixed; and what to do next.
-pub fn sources(text: &str, remotes: &[IpAddr]) -> Result<Vec<Source>, String> {
+pub fn sources(text: &str, remotes: &[IpAddr]) -> Result<Vec<SourceAddress>, String> {
     let v6 = family(remotes)?;
     let own = interfaces::addresses();
-    let mut sources: Vec<Source> = Vec::new();
+    let mut sources: Vec<SourceAddress> = Vec::new();
     for item in text.split(',').map(str::trim) {
         let source = match item.parse::<IpAddr>() {
             Ok(address) => from_address(address, v6)?,
@@ -181,7 +181,7 @@ fn family(remotes: &[IpAddr]) -> Result<Option<bool>, String> {
     Ok(v6)
 }
 
-fn from_address(address: IpAddr, v6: Option<bool>) -> Result<Source, String> {
+fn from_address(address: IpAddr, v6: Option<bool>) -> Result<SourceAddress, String> {
     if v6.is_some_and(|v6| v6 != address.is_ipv6()) {
         let kind = |v6: bool| if v6 { "IPv6" } else { "IPv4" };
         return Err(format!(
@@ -193,14 +193,14 @@ fn from_address(address: IpAddr, v6: Option<bool>) -> Result<Source, String> {
     if !interfaces::is_own(address) {
         return Err(format!("{address} is no address of this machine: \"ip address\" lists those that are"));
     }
-    Ok(Source { address, device: None, unbound: None })
+    Ok(SourceAddress { address, device: None, unbound: None })
 }
 
 fn from_interface(
     name: &str,
     v6: Option<bool>,
     own: &[interfaces::InterfaceAddress],
-) -> Result<Source, String> {
+) -> Result<SourceAddress, String> {
     let there = || std::path::Path::new("/sys/class/net").join(name).exists();
     if name.is_empty() || name.contains('/') || !(own.iter().any(|known| known.interface == name) || there())
     {
@@ -225,9 +225,9 @@ fn from_interface(
     let device =
         Device::new(name).ok_or_else(|| format!("\"{name}\" is too long for an interface's name"))?;
     Ok(match device.probe() {
-        Ok(()) => Source { address, device: Some(device), unbound: None },
+        Ok(()) => SourceAddress { address, device: Some(device), unbound: None },
         Err(error) => {
-            Source { address, device: None, unbound: Some(format!("SO_BINDTODEVICE {name}: {error}")) }
+            SourceAddress { address, device: None, unbound: Some(format!("SO_BINDTODEVICE {name}: {error}")) }
         }
     })
 }

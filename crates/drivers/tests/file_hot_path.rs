@@ -12,17 +12,17 @@ use content::FileNames;
 use drivers::file::{FileConfig, FileDriver, Hint, NamedFiles, Place};
 use drivers::{Driver, Op, Payload, Session, Sink, WorkerContext};
 use metrics::OpKind;
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 
 #[test]
 fn warm_operations_allocate_nothing() {
     const LEN: u64 = 16_384;
     for (choice, direct) in [
-        (Choice::Uring, false),
-        (Choice::Uring, true),
-        (Choice::polling(false, true), true),
-        (Choice::Epoll, false),
-        (Choice::Epoll, true),
+        (BackendChoice::Uring, false),
+        (BackendChoice::Uring, true),
+        (BackendChoice::polling(false, true), true),
+        (BackendChoice::Epoll, false),
+        (BackendChoice::Epoll, true),
     ] {
         for sink in [Sink::Buffer, Sink::Verify] {
             let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -75,7 +75,7 @@ fn warm_operations_allocate_nothing() {
 }
 
 /// What a round of making, looking at and removing files allocates, once everything is warm, and what looking at them does.
-fn churn(choice: Choice, place: Place) -> (usize, usize) {
+fn churn(choice: BackendChoice, place: Place) -> (usize, usize) {
     let driver = FileDriver::new(FileConfig::new(place)).unwrap();
     driver.prepare().unwrap();
     let reactor = Reactor::open(choice).unwrap();
@@ -111,7 +111,7 @@ fn churn(choice: Choice, place: Place) -> (usize, usize) {
 
 #[test]
 fn names_of_files_take_no_memory() {
-    for choice in [Choice::Uring, Choice::Epoll] {
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let numbered = churn(choice, Place::Directory(place.path().join("ours")));
         let names =

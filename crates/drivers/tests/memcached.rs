@@ -15,7 +15,7 @@ use std::time::Duration;
 use drivers::memcached::{MemcachedConfig, MemcachedDriver, MemcachedSession};
 use drivers::{Driver, Op, OpError, Payload, Session, Sink, WorkerContext};
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 
 const LEN: u64 = 300_000;
 const LIMIT: Duration = Duration::from_secs(20);
@@ -104,9 +104,9 @@ fn op(kind: OpKind, object: u64) -> Op {
     Op::new(kind, 0, object).range(0, LEN)
 }
 
-fn backends() -> Vec<Choice> {
-    let uring = Reactor::open(Choice::Uring).is_ok().then_some(Choice::Uring);
-    [Choice::Epoll].into_iter().chain(uring).collect()
+fn backends() -> Vec<BackendChoice> {
+    let uring = Reactor::open(BackendChoice::Uring).is_ok().then_some(BackendChoice::Uring);
+    [BackendChoice::Epoll].into_iter().chain(uring).collect()
 }
 
 /// Runs a test with a session on each backend.
@@ -195,7 +195,7 @@ fn get_answered(answer: &'static [u8]) -> OpError {
         }
     });
     let context = WorkerContext { lanes: 1, ..context(Sink::Buffer) };
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     reactor.block_on(async {
         let session = driver(address).connect(&reactor, &context).await.unwrap();
         let small = Op { len: 5, ..op(OpKind::Get, 1) };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use drivers::net::{NetConfig, NetDriver, NetSession};
 use drivers::{Driver, DriverError, Op, Payload, Session, Sink, WorkerContext};
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 
 const BLOCK: u64 = 300_000;
 
@@ -39,7 +39,7 @@ fn open(reactor: &Reactor, config: NetConfig, context: &WorkerContext) -> Result
 }
 
 /// Sends blocks from a thread of its own, one after the other; the connection is closed then.
-fn send(config: NetConfig, choice: Choice, blocks: u64) -> thread::JoinHandle<u64> {
+fn send(config: NetConfig, choice: BackendChoice, blocks: u64) -> thread::JoinHandle<u64> {
     thread::spawn(move || {
         let reactor = Reactor::open(choice).unwrap();
         let session = open(&reactor, config, &context(1, Sink::Buffer)).unwrap();
@@ -53,8 +53,8 @@ fn send(config: NetConfig, choice: Choice, blocks: u64) -> thread::JoinHandle<u6
     })
 }
 
-fn on_both(test: impl Fn(Choice)) {
-    for choice in [Choice::Uring, Choice::Epoll] {
+fn on_both(test: impl Fn(BackendChoice)) {
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         test(choice);
     }
 }
@@ -89,7 +89,7 @@ fn what_is_sent_is_received_and_the_senders_end_is_the_receivers() {
 #[test]
 fn nothing_but_the_blocks_is_on_the_wire() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let sender = send(NetConfig::new(listener.local_addr().unwrap()), Choice::Auto, 3);
+    let sender = send(NetConfig::new(listener.local_addr().unwrap()), BackendChoice::Auto, 3);
     let mut seen = Vec::new();
     listener.accept().unwrap().0.read_to_end(&mut seen).unwrap();
     sender.join().unwrap();
@@ -117,7 +117,7 @@ fn a_block_that_ends_early_counts_what_came() {
         let mut stream = connected(address);
         stream.write_all(&[7; 1500]).unwrap();
     });
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let listening = NetConfig { listen: true, ..NetConfig::new(address) };
     let session = open(&reactor, listening, &context(1, Sink::Buffer)).unwrap();
     reactor.block_on(async {
@@ -137,7 +137,7 @@ fn a_farewell_of_fio_is_no_data() {
         stream.write_all(&[7; 1000]).unwrap();
         stream.write_all(b"knil\x89\0\0\0").unwrap();
     });
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let listening = NetConfig { listen: true, ..NetConfig::new(address) };
     let session = open(&reactor, listening, &context(1, Sink::Buffer)).unwrap();
     reactor.block_on(async {
@@ -173,7 +173,7 @@ fn lanes_take_turns_on_a_connection_and_blocks_stay_whole() {
     let config = NetConfig { connections_per_worker: 2, ..NetConfig::new(address) };
     let listening = NetConfig { listen: true, ..config.clone() };
     let receiver = thread::spawn(move || {
-        let reactor = Reactor::open(Choice::Auto).unwrap();
+        let reactor = Reactor::open(BackendChoice::Auto).unwrap();
         let session = open(&reactor, listening, &context(lanes, Sink::Buffer)).unwrap();
         let lane = |lane: u32| {
             let session = &session;
@@ -186,7 +186,7 @@ fn lanes_take_turns_on_a_connection_and_blocks_stay_whole() {
         assert_eq!(left, 0);
         assert_eq!(session.facts().connections.len(), 2);
     });
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let session = open(&reactor, config, &context(lanes, Sink::Buffer)).unwrap();
     let lane = |lane: u32| {
         let session = &session;
@@ -213,7 +213,7 @@ fn each_worker_may_have_a_port_of_its_own() {
     let address = listeners[0].local_addr().unwrap();
     let config = NetConfig { port_per_worker: true, ..NetConfig::new(address) };
     let driver = NetDriver::new(config).unwrap();
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     for (worker, listener) in (0..).zip(&listeners) {
         let context = WorkerContext { worker, ..context(1, Sink::Buffer) };
         let session = reactor.block_on(driver.connect(&reactor, &context)).unwrap();
@@ -250,7 +250,7 @@ fn segments_and_windows_are_as_asked_on_both_sides() {
 #[test]
 fn a_peer_that_is_not_there_is_named_in_one_line() {
     let address = free_port("127.0.0.1:0");
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let short = WorkerContext { connect_timeout: Duration::from_millis(120), ..context(1, Sink::Buffer) };
     let error = open(&reactor, NetConfig::new(address), &short).err().unwrap();
     assert!(error.detail.contains("nobody listened within 0.12 s"), "{error}");

@@ -54,7 +54,8 @@ fn what_names_an_etag_or_has_no_body_is_acknowledged() {
     for (headers, body) in [("", ""), ("ETag: \"e\"\r\n", ""), ("ETag: \"e\"\r\n", "<PutObjectResult/>")] {
         let server = always("200 OK", headers, body);
         let done =
-            perform(reactor::Choice::Auto, &server, Sink::Buffer, op(OpKind::Put, 1, LEN), LONG).unwrap();
+            perform(reactor::BackendChoice::Auto, &server, Sink::Buffer, op(OpKind::Put, 1, LEN), LONG)
+                .unwrap();
         assert_eq!(done.bytes, LEN, "{headers}{body}");
     }
 }
@@ -99,14 +100,14 @@ fn a_redirect_on_the_same_server_is_followed() {
 #[test]
 fn redirects_without_end_and_to_other_hosts_are_refused() {
     let server = redirects(|request| request.target.clone());
-    let error =
-        perform(reactor::Choice::Auto, &server, Sink::Buffer, op(OpKind::Get, 1, LEN), LONG).unwrap_err();
+    let error = perform(reactor::BackendChoice::Auto, &server, Sink::Buffer, op(OpKind::Get, 1, LEN), LONG)
+        .unwrap_err();
     assert_eq!((error.kind, error.rpcs), (ErrorKind::Rejected, 4), "{error}");
     assert!(error.detail.contains("redirected more than 3 times"), "{error}");
 
     let server = redirects(|_| "https://login.example.org/realm?token=hunter2".to_owned());
-    let error =
-        perform(reactor::Choice::Auto, &server, Sink::Buffer, op(OpKind::Put, 1, LEN), LONG).unwrap_err();
+    let error = perform(reactor::BackendChoice::Auto, &server, Sink::Buffer, op(OpKind::Put, 1, LEN), LONG)
+        .unwrap_err();
     assert_eq!((error.kind, error.rpcs), (ErrorKind::Rejected, 1), "{error}");
     assert!(error.detail.contains("redirected to https://login.example.org;"), "{error}");
     assert!(!error.detail.contains("region") && !error.detail.contains("hunter2"), "{error}");

@@ -192,7 +192,7 @@ fn the_host_name_stays_when_another_address_is_connected_to() {
     config.endpoint = "http://s3.example.org:8080".parse().unwrap();
     config.connect_to = Some(server.address);
     config.path_style = false;
-    with_session(reactor::Choice::Auto, config, &context(Sink::Buffer), async |session| {
+    with_session(reactor::BackendChoice::Auto, config, &context(Sink::Buffer), async |session| {
         session.perform(&op(OpKind::Put, 1, 10)).await.unwrap();
     });
 }
@@ -210,7 +210,7 @@ fn errors_name_the_address_behind_the_endpoint() {
     let words = format!("at http://s3.example.org through {}: ", server.address);
     let error = S3Driver::new(config.clone()).unwrap().check_bucket().unwrap_err();
     assert!(error.detail.contains(&words), "{error}");
-    with_session(reactor::Choice::Auto, config, &context(Sink::Buffer), async |session| {
+    with_session(reactor::BackendChoice::Auto, config, &context(Sink::Buffer), async |session| {
         let error = session.perform(&get()).await.unwrap_err();
         assert!(error.detail.contains(&words), "{error}");
     });
@@ -253,7 +253,7 @@ fn ipv6_addresses_are_spoken_to() {
     let server = Server::start(|_| {});
     let mut config = server.config();
     config.endpoint = format!("http://{address}").parse().unwrap();
-    with_session(reactor::Choice::Auto, config, &context(Sink::Buffer), async |session| {
+    with_session(reactor::BackendChoice::Auto, config, &context(Sink::Buffer), async |session| {
         session.perform(&op(OpKind::Put, 1, 10)).await.unwrap();
     });
 }

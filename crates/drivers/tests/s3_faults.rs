@@ -248,7 +248,7 @@ fn clocks_that_differ_are_told_by_how_much() {
             conn.answer("403 Forbidden", "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", body);
         }
     });
-    let error = perform(reactor::Choice::Auto, &server, Sink::Buffer, get(), LONG).unwrap_err();
+    let error = perform(reactor::BackendChoice::Auto, &server, Sink::Buffer, get(), LONG).unwrap_err();
     assert_eq!(error.kind, ErrorKind::AccessDenied);
     assert!(error.detail.contains(" s ahead of the server's"), "{error}");
 }

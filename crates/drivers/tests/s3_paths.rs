@@ -69,7 +69,7 @@ fn an_address_that_does_not_answer_is_named_and_not_replaced_by_another() {
     config.endpoint = "http://s3.example.org".parse().unwrap();
     config.addresses = vec![SocketAddr::from(([127, 0, 0, 4], port)), nobody];
     let driver = drivers::s3::S3Driver::new(config).unwrap();
-    let reactor = reactor::Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = reactor::Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let mut context = context(Sink::Buffer);
     context.lanes = 2;
     let error = reactor.block_on(drivers::Driver::connect(&driver, &reactor, &context)).err().unwrap();

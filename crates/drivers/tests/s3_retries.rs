@@ -67,7 +67,7 @@ fn faults_of_the_server_that_may_pass_are_repeated_and_counted() {
             });
         }
         let server = refuses_first(u32::MAX, status, "", body);
-        let error = perform(reactor::Choice::Auto, &server, Sink::Buffer, put(), LONG).unwrap_err();
+        let error = perform(reactor::BackendChoice::Auto, &server, Sink::Buffer, put(), LONG).unwrap_err();
         assert_eq!((error.kind, error.rpcs, error.retries), (ErrorKind::ServerFault, 4, 3), "{error}");
         assert!(error.detail.contains("given up after 4 tries"), "{error}");
     }
@@ -103,7 +103,7 @@ fn a_date_to_come_back_is_taken_by_the_servers_clock() {
     let headers = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:49:39 GMT\r\n";
     let server = refuses_first(4, "503 Service Unavailable", headers, "");
     let before = reactor::clock::now_ns();
-    let done = perform(reactor::Choice::Auto, &server, Sink::Verify, get(), LONG).unwrap();
+    let done = perform(reactor::BackendChoice::Auto, &server, Sink::Verify, get(), LONG).unwrap();
     assert_eq!(done.retries, 4);
     assert!(reactor::clock::now_ns() - before >= 8_000_000_000, "it was asked too soon");
 }
@@ -111,12 +111,12 @@ fn a_date_to_come_back_is_taken_by_the_servers_clock() {
 #[test]
 fn a_time_beyond_the_deadline_is_not_waited_for() {
     let server = refuses_first(1, "503 Slow Down", "Retry-After: 60\r\n", SLOW_DOWN);
-    let done = perform(reactor::Choice::Auto, &server, Sink::Verify, get(), LONG).unwrap();
+    let done = perform(reactor::BackendChoice::Auto, &server, Sink::Verify, get(), LONG).unwrap();
     assert_eq!(done.retries, 1);
     // Nor is the deadline, when the server never comes back: what it said last is in the message.
     let server = refuses_first(u32::MAX, "503 Slow Down", "Retry-After: 1\r\n", SLOW_DOWN);
     let patience = Duration::from_millis(2500);
-    let error = perform(reactor::Choice::Auto, &server, Sink::Verify, get(), patience).unwrap_err();
+    let error = perform(reactor::BackendChoice::Auto, &server, Sink::Verify, get(), patience).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TimedOut, "{error}");
     assert!(error.retries >= 2 && error.detail.contains("SlowDown"), "{error}");
 }

@@ -133,7 +133,7 @@ fn plain_http_where_tls_was_expected_and_the_other_way_round() {
 fn dropping_in_the_kernel_is_refused_with_tls() {
     let certified = start("localhost", false, rustls::ALL_VERSIONS);
     let driver = S3Driver::new(config(&certified, Trust::Insecure)).unwrap();
-    let reactor = reactor::Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = reactor::Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let opened = reactor.block_on(drivers::Driver::connect(&driver, &reactor, &context(Sink::Discard)));
     let error = opened.err().expect("it is refused");
     assert!(error.detail.contains("discard") && error.detail.contains("https://"), "{error}");

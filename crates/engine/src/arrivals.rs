@@ -128,7 +128,7 @@ impl Piece {
 
 #[cfg(test)]
 mod tests {
-    use experiment::{RateFrom, Step};
+    use experiment::{RateFrom, RateStep};
 
     use super::*;
 
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn steps_follow_each_other_and_the_last_stays() {
-        let step = |ops_per_s, for_s| Step { ops_per_s, for_s };
+        let step = |ops_per_s, for_s| RateStep { ops_per_s, for_s };
         let steps = Arrivals::Steps { steps: vec![step(2.0, 1.0), step(0.0, 3.0), step(4.0, 1.0)] };
         let seen: Vec<f64> = starts(&steps, 0, 1, 6 * S).into_iter().map(|at| at as f64 / 1e9).collect();
         assert_eq!(seen, [0.0, 0.5, 4.0, 4.25, 4.5, 4.75, 5.0, 5.25, 5.5, 5.75]);

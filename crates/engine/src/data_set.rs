@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Files or objects, and their sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum DataShape {
     /// Files that are written block after block.
     Files {
         /// Size of a file.
@@ -25,22 +25,22 @@ pub enum Shape {
     },
 }
 
-impl Shape {
+impl DataShape {
     /// Size of a complete file or object.
     pub fn item_bytes(&self) -> u64 {
         match self {
-            Shape::Files { file_bytes, .. } => *file_bytes,
-            Shape::Objects { object_bytes } => *object_bytes,
-            Shape::Device { bytes } => *bytes,
+            DataShape::Files { file_bytes, .. } => *file_bytes,
+            DataShape::Objects { object_bytes } => *object_bytes,
+            DataShape::Device { bytes } => *bytes,
         }
     }
 
     pub(crate) fn fault(&self) -> Option<&'static str> {
         match self {
-            Shape::Files { file_bytes: 0, .. } => Some("the file size must be above zero"),
-            Shape::Files { block_bytes: 0, .. } => Some("the block size must be above zero"),
-            Shape::Objects { object_bytes: 0 } => Some("the object size must be above zero"),
-            Shape::Device { bytes: 0 } => Some("the size of the device must be above zero"),
+            DataShape::Files { file_bytes: 0, .. } => Some("the file size must be above zero"),
+            DataShape::Files { block_bytes: 0, .. } => Some("the block size must be above zero"),
+            DataShape::Objects { object_bytes: 0 } => Some("the object size must be above zero"),
+            DataShape::Device { bytes: 0 } => Some("the size of the device must be above zero"),
             _ => None,
         }
     }
@@ -102,30 +102,30 @@ impl Again {
 /// What a write stage wrote: the input of those that read, verify and remove it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSet {
-    shape: Shape,
+    shape: DataShape,
     extents: Vec<Extent>,
 }
 
 impl Default for DataSet {
     fn default() -> Self {
-        DataSet { shape: Shape::Objects { object_bytes: 1 }, extents: Vec::new() }
+        DataSet { shape: DataShape::Objects { object_bytes: 1 }, extents: Vec::new() }
     }
 }
 
 impl DataSet {
-    pub(crate) fn new(shape: Shape, mut extents: Vec<Extent>) -> Self {
+    pub(crate) fn new(shape: DataShape, mut extents: Vec<Extent>) -> Self {
         extents.retain(|extent| extent.existing > 0);
         DataSet { shape, extents }
     }
 
     /// Complete files or objects numbered from 0 on. A device is one, whatever `items` says.
-    pub fn laid_out(shape: Shape, items: u64) -> Self {
+    pub fn laid_out(shape: DataShape, items: u64) -> Self {
         DataSet::laid_out_from(shape, 0, items)
     }
 
     /// Complete files or objects numbered from `first` on. A device is one, whatever `items` says, with number 0.
-    pub fn laid_out_from(shape: Shape, first: u64, items: u64) -> Self {
-        let (first, items) = if matches!(shape, Shape::Device { .. }) { (0, 1) } else { (first, items) };
+    pub fn laid_out_from(shape: DataShape, first: u64, items: u64) -> Self {
+        let (first, items) = if matches!(shape, DataShape::Device { .. }) { (0, 1) } else { (first, items) };
         DataSet::new(shape, vec![Extent { first, existing: items, complete: items, ..Extent::default() }])
     }
 
@@ -135,7 +135,7 @@ impl DataSet {
     }
 
     /// Files or objects, and their sizes.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> DataShape {
         self.shape
     }
 
@@ -169,8 +169,8 @@ impl DataSet {
     /// What one operation writes or checks: blocks of files and devices, whole objects.
     pub(crate) fn units(&self, block_bytes: u64) -> Index {
         match self.shape {
-            Shape::Objects { .. } => self.items(),
-            Shape::Files { .. } | Shape::Device { .. } => self.blocks(block_bytes),
+            DataShape::Objects { .. } => self.items(),
+            DataShape::Files { .. } | DataShape::Device { .. } => self.blocks(block_bytes),
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
         };
         // Two files and 25 bytes; nothing at all; one file created but still empty.
         let extents = vec![extent(0, 3, 2, 25), extent(1, 0, 0, 0), extent(2, 1, 0, 0)];
-        DataSet::new(Shape::Files { file_bytes: 35, block_bytes: 10 }, extents)
+        DataSet::new(DataShape::Files { file_bytes: 35, block_bytes: 10 }, extents)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use experiment::Arrivals;
 use metrics::{OpExtent, OpKind};
 
 use crate::source::MAX_CHURNING_LANES;
-use crate::{DataSet, JobLoad, Mix, Schedule, StagePlan, Workload, Written};
+use crate::{ContentSummary, DataSet, JobLoad, Mix, Schedule, StagePlan, StageWorkload};
 
 /// Most operations that may wait for a lane, unless any number may: each is remembered.
 const MAX_BACKLOG: u64 = 1 << 24;
@@ -31,7 +31,7 @@ impl StagePlan {
     fn schedule_fault(&self) -> Option<&'static str> {
         let (arrivals, backlog_limit) = match &self.schedule {
             Schedule::Open { arrivals, backlog_limit, .. } => (arrivals, backlog_limit),
-            Schedule::Directions { .. } if !matches!(self.workload, Workload::Job(_)) => {
+            Schedule::Directions { .. } if !matches!(self.workload, StageWorkload::Job(_)) => {
                 return Some("only a job has a rate for each direction");
             }
             Schedule::Directions { .. } | Schedule::Closed => return None,
@@ -44,18 +44,18 @@ impl StagePlan {
 
     fn workload_fault(&self) -> Option<&'static str> {
         match &self.workload {
-            Workload::Write { shape, .. } => shape.fault(),
-            Workload::Read { block_bytes: Some(0), .. }
-            | Workload::Fill { block_bytes: 0, .. }
-            | Workload::Check { block_bytes: 0, .. } => Some("the block size must be above zero"),
-            Workload::Read { data_set, .. } if data_set.bytes() == 0 => {
+            StageWorkload::Write { shape, .. } => shape.fault(),
+            StageWorkload::Read { block_bytes: Some(0), .. }
+            | StageWorkload::Fill { block_bytes: 0, .. }
+            | StageWorkload::Check { block_bytes: 0, .. } => Some("the block size must be above zero"),
+            StageWorkload::Read { data_set, .. } if data_set.bytes() == 0 => {
                 Some("there is nothing to read: nothing was written")
             }
-            Workload::Fill { data_set, .. } => fill_fault(data_set),
-            Workload::Visit { kind, .. } => visit_fault(*kind),
-            Workload::Mix(mix) => self.mix_fault(mix),
-            Workload::Job(load) => self.job_fault(load),
-            Workload::Check { data_set, block_bytes, written } => {
+            StageWorkload::Fill { data_set, .. } => fill_fault(data_set),
+            StageWorkload::Visit { kind, .. } => visit_fault(*kind),
+            StageWorkload::Mix(mix) => self.mix_fault(mix),
+            StageWorkload::Job(load) => self.job_fault(load),
+            StageWorkload::Check { data_set, block_bytes, written } => {
                 self.check_fault(data_set, *block_bytes, written)
             }
             _ => None,
@@ -83,7 +83,12 @@ impl StagePlan {
         mix.fault(self.lanes())
     }
 
-    fn check_fault(&self, data_set: &DataSet, block_bytes: u64, written: &Written) -> Option<&'static str> {
+    fn check_fault(
+        &self,
+        data_set: &DataSet,
+        block_bytes: u64,
+        written: &ContentSummary,
+    ) -> Option<&'static str> {
         if self.sink != Sink::Verify {
             return Some("a check compares what it reads: its sink must be verify");
         }

@@ -132,21 +132,21 @@ pub struct JobFacts {
     /// The queue depth that was found for a latency target, of the worker where it was the least; `None`: none was looked for.
     pub found_depth: Option<u32>,
     /// From the first start to the last end of what ended in the measured window, by direction; verification counts as reading.
-    pub spans: Directions<Option<Span>>,
+    pub spans: Directions<Option<JobSpan>>,
     /// Of the commits inside the measured window, the whole ones (fsync) between writes; not those of a part, and not those
     /// at an end.
     pub fsyncs: u64,
     /// Failures that the job says are to be overlooked. They are in the counts of failed operations too.
     pub overlooked: u64,
     /// Why workers ended early, one each.
-    pub failures: Vec<JobFailure>,
+    pub failures: Vec<WorkerFailure>,
     /// How often a worker waited for whoever takes the trace.
     pub trace_waits: u64,
 }
 
 /// A span of time, in nanoseconds since the measured window began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Span {
+pub struct JobSpan {
     /// Its beginning; what started before the window counts as started with it.
     pub from_ns: u64,
     /// Its end.
@@ -155,7 +155,7 @@ pub struct Span {
 
 /// Why a worker of a job ended early.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct JobFailure {
+pub struct WorkerFailure {
     /// The worker, from 0 within its stage.
     pub worker: u32,
     /// What happened.
@@ -190,7 +190,7 @@ impl JobFacts {
         ] {
             *mine = match (*mine, theirs) {
                 (Some(a), Some(b)) => {
-                    Some(Span { from_ns: a.from_ns.min(b.from_ns), until_ns: a.until_ns.max(b.until_ns) })
+                    Some(JobSpan { from_ns: a.from_ns.min(b.from_ns), until_ns: a.until_ns.max(b.until_ns) })
                 }
                 (a, b) => a.or(b),
             };

@@ -4,7 +4,7 @@ use experiment::{Access, WeightedOp, WeightedSize};
 use metrics::{OpChange, OpKind, OpShapes, OpSubject};
 
 use crate::written::Rules;
-use crate::{DataSet, Shape, Written};
+use crate::{ContentSummary, DataSet, DataShape};
 
 /// Operations drawn by weight, each on a place drawn by the access pattern. `docs/load.md` says which operation
 /// goes where.
@@ -69,7 +69,7 @@ impl Mix {
         }
         if self.churns() {
             // What is to be removed must be made first.
-            let objects = matches!(self.data_set.shape(), Shape::Objects { .. });
+            let objects = matches!(self.data_set.shape(), DataShape::Objects { .. });
             kinds.push(if objects { OpKind::Put } else { OpKind::Create });
         }
         kinds
@@ -86,8 +86,8 @@ impl Mix {
     }
 
     /// What is known of the content afterwards when the lanes kept no books.
-    pub(crate) fn written_without_books(&self) -> Written {
-        if self.overwrites() { Written::unknown() } else { Written::uniform(self.generation) }
+    pub(crate) fn written_without_books(&self) -> ContentSummary {
+        if self.overwrites() { ContentSummary::unknown() } else { ContentSummary::uniform(self.generation) }
     }
 
     /// What is wrong with it, if anything.
@@ -117,13 +117,13 @@ impl Mix {
     fn kind_fault(&self) -> Option<&'static str> {
         let all = |has: fn(&OpShapes) -> bool| self.ops.iter().all(|op| has(&op.op.traits().of));
         match self.data_set.shape() {
-            Shape::Files { .. } if !all(|of| of.files) => Some(
+            DataShape::Files { .. } if !all(|of| of.files) => Some(
                 "files are read, written, trimmed, created, committed, looked at, listed and removed; not put, got or deleted",
             ),
-            Shape::Objects { .. } if !all(|of| of.objects) => Some(
+            DataShape::Objects { .. } if !all(|of| of.objects) => Some(
                 "objects are read, put, got, looked at, listed and deleted; not written, created, committed or removed",
             ),
-            Shape::Device { .. } if !all(|of| of.device) => {
+            DataShape::Device { .. } if !all(|of| of.device) => {
                 Some("a device is read, written, trimmed, committed and looked at; nothing else")
             }
             _ => None,

@@ -6,7 +6,7 @@ use drivers::{Payload, Sink};
 use experiment::{Arrivals, Directions, Job, Placement, Rate};
 use metrics::OpKind;
 
-use crate::{DataSet, JobLoad, Mix, Rendezvous, Shape, Trace, Written};
+use crate::{ContentSummary, DataSet, DataShape, JobLoad, Mix, Rendezvous, Trace};
 
 /// One stage: a workload, how hard it is driven, and how long.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct StagePlan {
     /// Operations that each worker keeps in flight.
     pub lanes_per_worker: u32,
     /// Which kind of reactor; targets with a virtual clock bring their own.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// Bind each worker to one of the cores that this process may use.
     pub pin: bool,
     /// Load before the measured window begins.
@@ -32,7 +32,7 @@ pub struct StagePlan {
     /// When the measured window ends.
     pub stop: StopRule,
     /// What the lanes do.
-    pub workload: Workload,
+    pub workload: StageWorkload,
     /// What is written, and compared with on reading.
     pub payload: Payload,
     /// Where the payload of reads goes.
@@ -44,16 +44,16 @@ pub struct StagePlan {
     /// The stage ends itself once this many operations have failed, over all workers; `None`: never.
     pub error_limit: Option<u64>,
     /// Common start, operation log and placement; usually empty.
-    pub beside: Beside,
+    pub beside: StageContext,
 }
 
 /// Context of a stage: common start, operation log, placement on cores, and the run that it belongs to. Empty by default.
 #[derive(Clone, Debug, Default)]
-pub struct Beside {
+pub struct StageContext {
     /// Stages that start at the same instant.
     pub rendezvous: Option<Rendezvous>,
     /// The lanes begin so much later than the common start; ramp and window are counted from there. With
-    /// [`Workload::Job`] each worker adds its own share of the job's `start_delay_spread_s`.
+    /// [`StageWorkload::Job`] each worker adds its own share of the job's `start_delay_spread_s`.
     pub start_delay: Duration,
     /// Each operation is handed over.
     pub trace: Option<Trace>,
@@ -119,7 +119,7 @@ pub enum StopRule {
 
 /// The order in which blocks or objects are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum VisitOrder {
     /// One after the other; each lane begins at a place of its own.
     Sequential,
     /// At random. Each lane draws from an even share of its own, so that it keeps to few files; together they
@@ -129,11 +129,11 @@ pub enum Order {
 
 /// What the lanes do.
 #[derive(Clone, Debug)]
-pub enum Workload {
+pub enum StageWorkload {
     /// Each lane writes files or objects of its own: create, write block after block, commit; or put.
     Write {
         /// Files or objects, and their sizes.
-        shape: Shape,
+        shape: DataShape,
         /// Size of the data set over all lanes, in bytes, from which on its files are written again. Each lane has at
         /// least one file.
         limit_bytes: u64,
@@ -145,7 +145,7 @@ pub enum Workload {
         /// Bytes that one operation reads; `None` reads whole files or objects.
         block_bytes: Option<u64>,
         /// Which block comes next.
-        order: Order,
+        order: VisitOrder,
     },
     /// The same operation for ever, each lane on an object of its own.
     Repeat {
@@ -155,7 +155,7 @@ pub enum Workload {
         bytes: u64,
     },
     /// Writes every byte of a data set exactly once; the lanes share the blocks evenly, each a contiguous run. Objects
-    /// are put whole. Files must exist ([`Workload::Visit`] with [`OpKind::Create`]); a lane commits what it wrote to
+    /// are put whole. Files must exist ([`StageWorkload::Visit`] with [`OpKind::Create`]); a lane commits what it wrote to
     /// a file when it goes on to the next and when its share is done. What fails is done again. Goes with
     /// [`StopRule::Exhausted`].
     Fill {
@@ -186,7 +186,7 @@ pub enum Workload {
         /// Bytes that one operation reads, unless the load wrote in blocks of another size; objects are read whole.
         block_bytes: u64,
         /// Which generation lies where.
-        written: Written,
+        written: ContentSummary,
     },
 }
 
@@ -196,7 +196,7 @@ impl StagePlan {
         match (&self.schedule, &self.workload) {
             (Schedule::Open { arrivals, .. }, _) => *arrivals != Arrivals::Closed,
             (Schedule::Directions { .. }, _) => true,
-            (Schedule::Closed, Workload::Job(load)) => load.has_times(),
+            (Schedule::Closed, StageWorkload::Job(load)) => load.has_times(),
             (Schedule::Closed, _) => false,
         }
     }
@@ -204,19 +204,19 @@ impl StagePlan {
     /// The kinds of operations that it may do.
     pub(crate) fn kinds(&self) -> Vec<OpKind> {
         use OpKind::{Commit, Create, Get, Put, Read, Remove, Write};
-        let of = |shape: &Shape, objects: OpKind, others: &[OpKind]| match shape {
-            Shape::Objects { .. } => vec![objects],
-            Shape::Files { .. } | Shape::Device { .. } => others.to_vec(),
+        let of = |shape: &DataShape, objects: OpKind, others: &[OpKind]| match shape {
+            DataShape::Objects { .. } => vec![objects],
+            DataShape::Files { .. } | DataShape::Device { .. } => others.to_vec(),
         };
         let mut kinds = match &self.workload {
-            Workload::Write { shape, .. } => of(shape, Put, &[Create, Write, Commit]),
-            Workload::Read { data_set, .. } | Workload::Check { data_set, .. } => {
+            StageWorkload::Write { shape, .. } => of(shape, Put, &[Create, Write, Commit]),
+            StageWorkload::Read { data_set, .. } | StageWorkload::Check { data_set, .. } => {
                 of(&data_set.shape(), Get, &[Read])
             }
-            Workload::Fill { data_set, .. } => of(&data_set.shape(), Put, &[Write, Commit]),
-            Workload::Repeat { kind, .. } | Workload::Visit { kind, .. } => vec![*kind],
-            Workload::Mix(mix) => mix.kinds(),
-            Workload::Job(load) => {
+            StageWorkload::Fill { data_set, .. } => of(&data_set.shape(), Put, &[Write, Commit]),
+            StageWorkload::Repeat { kind, .. } | StageWorkload::Visit { kind, .. } => vec![*kind],
+            StageWorkload::Mix(mix) => mix.kinds(),
+            StageWorkload::Job(load) => {
                 let mut kinds: Vec<OpKind> = load.ops.iter().map(|op| op.op).collect();
                 // What is written may be committed, read back, and removed between two passes.
                 kinds.extend([Read, Commit]);

@@ -292,7 +292,7 @@ fn note_error(error: &OpError, samples: &mut Samples) {
 /// decided.
 pub(crate) struct Handover<'a> {
     worker: u32,
-    ways: Ways,
+    ways: WorkerChannels,
     stop: Stop<'a>,
     /// Wait for a free buffer, and until the observer has seen the interval of all workers: on a virtual clock nothing is
     /// disturbed by that, every run is the same, and what the observer decides takes effect at once.
@@ -301,7 +301,7 @@ pub(crate) struct Handover<'a> {
 }
 
 /// The channels of a worker.
-pub(crate) struct Ways {
+pub(crate) struct WorkerChannels {
     pub full: SyncSender<Message>,
     pub empty: Receiver<Interval>,
     /// The number of each interval that the observer has seen.
@@ -309,7 +309,7 @@ pub(crate) struct Ways {
 }
 
 impl<'a> Handover<'a> {
-    pub(crate) fn new(worker: u32, ways: Ways, stop: Stop<'a>, patient: bool) -> Self {
+    pub(crate) fn new(worker: u32, ways: WorkerChannels, stop: Stop<'a>, patient: bool) -> Self {
         Handover { worker, ways, stop, patient, unseen: 0 }
     }
 

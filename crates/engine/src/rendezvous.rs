@@ -20,7 +20,7 @@ enum Meeting {
     /// Between threads of this process.
     Here(Arc<Shared>),
     /// Somebody else says when.
-    Elsewhere(Arc<dyn Gate>),
+    Elsewhere(Arc<dyn StartGate>),
 }
 
 impl std::fmt::Debug for Meeting {
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Meeting {
 }
 
 /// Source of the start time that a stage has in common with others, perhaps on other hosts.
-pub trait Gate: Send + Sync {
+pub trait StartGate: Send + Sync {
     /// All workers of the stage are ready. Waits for the common start, on the clock of this process's reactors; `None` when
     /// `stopped` says so first. Called once at most, and not when the stage cannot start.
     fn meet(&self, stopped: &dyn Fn() -> bool) -> Option<u64>;
@@ -63,7 +63,7 @@ impl Rendezvous {
     }
 
     /// Somebody else says when one stage starts.
-    pub fn at_gate(gate: Arc<dyn Gate>) -> Self {
+    pub fn at_gate(gate: Arc<dyn StartGate>) -> Self {
         Rendezvous { meeting: Meeting::Elsewhere(gate) }
     }
 

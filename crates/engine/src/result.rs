@@ -6,7 +6,7 @@ use reactor::Backend;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DataSet, JobFacts, Left, Usage, Written};
+use crate::{ContentSummary, DataSet, JobFacts, Left, Usage};
 
 /// Operations and bytes, without their latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,9 +35,9 @@ impl Counts {
     }
 }
 
-/// What became of the blocks of a [`crate::Workload::Check`]; the four counts are all of them, unless the stage was cut short.
+/// What became of the blocks of a [`crate::StageWorkload::Check`]; the four counts are all of them, unless the stage was cut short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checked {
+pub struct CheckedBlocks {
     /// Blocks that hold exactly what was acknowledged.
     pub right: u64,
     /// Blocks that hold something else, that are shorter than they should be, or that are gone.
@@ -49,13 +49,13 @@ pub struct Checked {
     pub uncertain: u64,
 }
 
-impl Checked {
+impl CheckedBlocks {
     /// All blocks that were come to.
     pub fn blocks(&self) -> u64 {
         self.right + self.wrong + self.unread + self.uncertain
     }
 
-    pub(crate) fn merge(&mut self, other: Checked) {
+    pub(crate) fn merge(&mut self, other: CheckedBlocks) {
         self.right = self.right.saturating_add(other.right);
         self.wrong = self.wrong.saturating_add(other.wrong);
         self.unread = self.unread.saturating_add(other.unread);
@@ -124,11 +124,11 @@ pub struct StageResult {
     pub data_set: DataSet,
     /// Which generation of the content lies where, after a fill or a mix.
     #[serde(skip)]
-    pub written: Written,
+    pub written: ContentSummary,
     /// The same, for who does not have it: a stage of another process.
     pub left: Left,
     /// What a check found.
-    pub checked: Checked,
+    pub checked: CheckedBlocks,
     /// The first ranges that did not hold what was written.
     pub corrupt: Vec<CorruptRange>,
     /// The kind of reactor that was used.
@@ -150,7 +150,7 @@ pub struct StageResult {
     pub stopped: bool,
     /// [`StagePlan::error_limit`] ended the stage.
     pub error_limit_reached: bool,
-    /// What a [`crate::Workload::Job`] did besides; empty after others.
+    /// What a [`crate::StageWorkload::Job`] did besides; empty after others.
     pub job: JobFacts,
     /// What the workers' threads used of the processors.
     pub usage: Usage,
@@ -186,9 +186,9 @@ impl StageResult {
             paths: Vec::new(),
             error_samples: Vec::new(),
             data_set: DataSet::default(),
-            written: Written::unknown(),
+            written: ContentSummary::unknown(),
             left: Left::Unknown,
-            checked: Checked::default(),
+            checked: CheckedBlocks::default(),
             corrupt: Vec::new(),
             backend: Backend::Simulated,
             refusal: None,

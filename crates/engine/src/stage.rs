@@ -13,7 +13,7 @@ use metrics::Interval;
 use reactor::live::WorkerEntry;
 
 use crate::merge::Merger;
-use crate::recorder::Ways;
+use crate::recorder::WorkerChannels;
 use crate::rendezvous::Seat;
 use crate::sum::{Ending, add_up};
 use crate::supervisor::{Signals, Stop};
@@ -69,15 +69,15 @@ pub fn run_stage<D: Driver>(
     // Room for all that can be under way at once, so that no worker ever waits to send.
     let (sender, messages) = sync_channel(plan.workers as usize * (spares(plan) + 3));
     std::thread::scope(|scope| {
-        let mut crew = Crew::new(driver.virtual_clock(), plan, stop);
+        let mut workers = WorkerThreads::new(driver.virtual_clock(), plan, stop);
         for worker in 0..plan.workers {
-            if let Err(error) = crew.hire(scope, driver, worker, &sender) {
+            if let Err(error) = workers.spawn(scope, driver, worker, &sender) {
                 signals.failed.store(true, Ordering::Relaxed);
                 return Err(StageError::Thread { worker, error });
             }
         }
         drop(sender);
-        let reports = crew.lead(&messages, &mut seat, observer)?;
+        let reports = workers.lead(&messages, &mut seat, observer)?;
         let ending = Ending {
             unseen: reports.iter().map(|report| u64::from(report.measured.unseen)).sum(),
             stopped: control.is_stopped(),
@@ -94,7 +94,7 @@ fn spares(plan: &StagePlan) -> usize {
 }
 
 /// The workers' threads, seen from the one that leads them.
-struct Crew<'a> {
+struct WorkerThreads<'a> {
     plan: &'a StagePlan,
     stop: Stop<'a>,
     /// The workers are on virtual clocks, and wait at the end of each interval until it was seen.
@@ -111,9 +111,9 @@ struct Crew<'a> {
     errors: u64,
 }
 
-impl<'a> Crew<'a> {
+impl<'a> WorkerThreads<'a> {
     fn new(simulated: bool, plan: &'a StagePlan, stop: Stop<'a>) -> Self {
-        Crew {
+        WorkerThreads {
             plan,
             stop,
             simulated,
@@ -125,7 +125,7 @@ impl<'a> Crew<'a> {
         }
     }
 
-    fn hire<'scope, D: Driver>(
+    fn spawn<'scope, D: Driver>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         driver: &'scope D,
@@ -146,7 +146,7 @@ impl<'a> Crew<'a> {
         let (plan, stop) = (self.plan, self.stop);
         let work = move || {
             let _listed = WorkerEntry::of_this_thread(plan.beside.scope, worker);
-            let ways = Ways { full: sender.clone(), empty: empties, seen };
+            let ways = WorkerChannels { full: sender.clone(), empty: empties, seen };
             let run = || -> Result<Option<Report>, StageError> {
                 let connected = worker::connect(driver, plan, worker, stop)?;
                 let _ = sender.send(Message::Ready);

@@ -55,7 +55,7 @@ mod tests {
     fn nobody_starts_early() {
         let (control, signals) = (Control::new(), Signals::new(None));
         let stop = Stop { control: &control, signals: &signals };
-        let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+        let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
         for lead_ns in [0, 5_000_000, 45_000_000] {
             let start_ns = reactor.now() + lead_ns;
             let started = reactor.block_on(wait(&reactor, start_ns, stop));
@@ -69,7 +69,7 @@ mod tests {
         let (control, signals) = (Control::new(), Signals::new(None));
         control.stop();
         let stop = Stop { control: &control, signals: &signals };
-        let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+        let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
         let start_ns = reactor.now() + 3_600_000_000_000;
         assert!(reactor.block_on(wait(&reactor, start_ns, stop)).at_ns < start_ns);
     }

@@ -5,10 +5,10 @@ use metrics::{Interval, PathFacts};
 
 use crate::recorder::MAX_CORRUPT;
 use crate::samples::Samples;
-use crate::source::Notes;
+use crate::source::LaneRecord;
 use crate::worker::Report;
-use crate::written::Book;
-use crate::{DataSet, Left, Shape, StagePlan, StageResult, Workload, Written};
+use crate::written::WriteLedger;
+use crate::{ContentSummary, DataSet, DataShape, Left, StagePlan, StageResult, StageWorkload};
 
 /// How a stage came to its end, as far as its workers do not say.
 pub(crate) struct Ending {
@@ -79,15 +79,15 @@ fn empty(reports: &[Report], ending: Ending) -> StageResult {
 }
 
 /// What is there because of this stage.
-fn data_set(plan: &StagePlan, notes: &[Notes]) -> DataSet {
+fn data_set(plan: &StagePlan, notes: &[LaneRecord]) -> DataSet {
     match &plan.workload {
-        Workload::Write { shape, .. } => {
+        StageWorkload::Write { shape, .. } => {
             DataSet::new(*shape, notes.iter().map(|note| note.extent.get()).collect())
         }
-        Workload::Mix(mix) if mix.churns() => {
+        StageWorkload::Mix(mix) if mix.churns() => {
             let shape = mix.data_set.shape();
             // Files are made empty, objects whole.
-            let full = matches!(shape, Shape::Objects { .. });
+            let full = matches!(shape, DataShape::Objects { .. });
             DataSet::new(shape, notes.iter().map(|note| note.churn.get().left(full)).collect())
         }
         _ => DataSet::default(),
@@ -95,18 +95,19 @@ fn data_set(plan: &StagePlan, notes: &[Notes]) -> DataSet {
 }
 
 /// Which content lies where because of this stage.
-fn written(plan: &StagePlan, notes: Vec<Notes>, exhausted: bool) -> Written {
+fn written(plan: &StagePlan, notes: Vec<LaneRecord>, exhausted: bool) -> ContentSummary {
     match &plan.workload {
-        Workload::Fill { generation, .. } if exhausted => Written::uniform(*generation),
-        Workload::Mix(mix) => match mix.book_rules() {
+        StageWorkload::Fill { generation, .. } if exhausted => ContentSummary::uniform(*generation),
+        StageWorkload::Mix(mix) => match mix.book_rules() {
             Some(rules) => {
-                let books: Vec<Book> = notes.into_iter().filter_map(|note| note.book.into_inner()).collect();
+                let books: Vec<WriteLedger> =
+                    notes.into_iter().filter_map(|note| note.book.into_inner()).collect();
                 let units = mix.data_set.units(rules.block_bytes.unwrap_or(1)).total();
-                Written::by_lanes(rules, units, books)
+                ContentSummary::by_lanes(rules, units, books)
             }
             None => mix.written_without_books(),
         },
-        _ => Written::unknown(),
+        _ => ContentSummary::unknown(),
     }
 }
 

@@ -45,7 +45,7 @@ pub struct TraceRecord {
     pub measured: bool,
 }
 
-/// The end of the way at which workers hand records in: for [`crate::Beside::trace`].
+/// The end of the way at which workers hand records in: for [`crate::StageContext::trace`].
 #[derive(Clone, Debug)]
 pub struct Trace {
     full: SyncSender<TraceBuffer>,

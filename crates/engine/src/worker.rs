@@ -11,12 +11,12 @@ use reactor::{Backend, Reactor};
 
 use crate::lane::{self, Shared};
 use crate::pacer::{Pacer, ScheduleStats};
-use crate::recorder::{Handover, Measured, Recorder, Ways, Window};
-use crate::source::{JobState, Notes, Sources};
+use crate::recorder::{Handover, Measured, Recorder, Window, WorkerChannels};
+use crate::source::{JobState, LaneRecord, Sources};
 use crate::start::{self, Started};
 use crate::supervisor::{Stop, supervise};
 use crate::trace::Tracer;
-use crate::{Checked, JobFacts, StageError, StagePlan, StopRule, Usage, pin, placement};
+use crate::{CheckedBlocks, JobFacts, StageError, StagePlan, StopRule, Usage, pin, placement};
 
 /// A driver keeps its own deadlines; one that overruns them by this much is cut off.
 const CONNECT_GRACE: Duration = Duration::from_millis(500);
@@ -31,7 +31,7 @@ pub(crate) struct Report {
     /// What each path carried inside the window.
     pub paths: Vec<PathFacts>,
     /// What each lane did to the data set.
-    pub notes: Vec<Notes>,
+    pub notes: Vec<LaneRecord>,
     pub backend: Backend,
     pub refusal: Option<String>,
     pub issued: u64,
@@ -117,7 +117,7 @@ impl<D: Driver> Connected<D> {
         worker: u32,
         start_ns: u64,
         stop: Stop<'_>,
-        ways: Ways,
+        ways: WorkerChannels,
     ) -> Report {
         let reactor = &self.reactor;
         let simulated = reactor.backend() == Backend::Simulated;
@@ -150,7 +150,7 @@ impl<D: Driver> Connected<D> {
 
         let sources = Sources::new(plan);
         let job = JobState::of(plan, worker, reactor, (start_ns, window_start));
-        let notes: Vec<Notes> =
+        let notes: Vec<LaneRecord> =
             (0..plan.lanes_per_worker).map(|lane| sources.notes_of(worker, lane)).collect();
         let lanes = notes.iter().zip(0..).map(|(notes, lane)| {
             let budget = budget_of(plan, worker, lane);
@@ -171,7 +171,7 @@ impl<D: Driver> Connected<D> {
         let end_ns = if exhausted { 0 } else { shared.end_ns.get() };
         let (mut facts, checked, schedule) = match job {
             Some(job) => job.settle(end_ns),
-            None => (JobFacts::default(), Checked::default(), shared.pacer.settle(end_ns)),
+            None => (JobFacts::default(), CheckedBlocks::default(), shared.pacer.settle(end_ns)),
         };
         if let Some(note) = notes.first().filter(|_| checked.blocks() > 0) {
             note.checked.set(checked);

@@ -5,13 +5,13 @@
 mod support;
 
 use drivers::null::NullDriver;
-use drivers::sim::{Latency, SimConfig, SimDriver};
+use drivers::sim::{SimConfig, SimDriver, SimLatency};
 use engine::{Control, Schedule, StagePlan, StageResult, run_stage};
 use metrics::{ErrorKind, Interval};
 use support::{LogDriver, MS, ms, plan, run, simulate_intervals};
 
 fn random() -> SimConfig {
-    SimConfig { seed: 6, latency: Latency::Exponential(3 * MS), ..SimConfig::default() }
+    SimConfig { seed: 6, latency: SimLatency::Exponential(3 * MS), ..SimConfig::default() }
 }
 
 fn three_workers() -> StagePlan {

@@ -2,14 +2,14 @@
 
 mod support;
 
-use drivers::sim::{Latency, SimConfig, Stall};
-use engine::{Schedule, StagePlan, StopRule, Workload};
+use drivers::sim::{SimConfig, SimLatency, Stall};
+use engine::{Schedule, StagePlan, StageWorkload, StopRule};
 use metrics::{ErrorKind, OpKind};
 use proptest::prelude::*;
 use support::{MS, assert_ns, ms, ok, plan, simulate, simulate_intervals};
 
 fn fixed(latency_ms: u64) -> SimConfig {
-    SimConfig { latency: Latency::Fixed(latency_ms * MS), ..SimConfig::default() }
+    SimConfig { latency: SimLatency::Fixed(latency_ms * MS), ..SimConfig::default() }
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn an_end_on_the_windows_edge_belongs_to_what_begins_there() {
 fn a_list_of_latencies_gives_its_percentiles() {
     // Rounds of 100 ms: 100 operations of each latency but the last 40 ms one, which ends at 10 s sharp.
     let list = [10, 20, 30, 40].map(|latency| latency * MS).to_vec();
-    let result = simulate(SimConfig { latency: Latency::List(list), ..SimConfig::default() }, &plan());
+    let result = simulate(SimConfig { latency: SimLatency::List(list), ..SimConfig::default() }, &plan());
     let service = &result.total.op(OpKind::Read).unwrap().service;
     assert_eq!((service.count(), result.in_flight_at_end), (399, 1));
     // Of 399 in order: 1 to 100, 101 to 200, 201 to 300, 301 to 399.
@@ -121,7 +121,7 @@ fn operations_that_never_end_are_abandoned_and_shown() {
 fn a_pipe_limits_all_lanes_together() {
     // A million bytes take 1 ms through the pipe, then 1 ms more; four lanes keep it full.
     let pipe = SimConfig { bytes_per_s: Some(1_000_000_000), ..fixed(1) };
-    let workload = Workload::Repeat { kind: OpKind::Read, bytes: 1_000_000 };
+    let workload = StageWorkload::Repeat { kind: OpKind::Read, bytes: 1_000_000 };
     let plan = StagePlan { lanes_per_worker: 4, ramp: ms(1000), window: ms(3000), workload, ..plan() };
     let result = simulate(pipe, &plan);
     assert!(result.bytes_per_s() == 1e9, "{}", result.bytes_per_s());
@@ -188,8 +188,8 @@ fn a_count_is_done_exactly_and_the_window_is_what_it_took() {
 fn random_latencies_are_the_same_in_every_run() {
     let config = SimConfig {
         seed: 99,
-        latency: Latency::Exponential(3 * MS),
-        latency_of: [(OpKind::Stat, Latency::Uniform(MS, 2 * MS))].into(),
+        latency: SimLatency::Exponential(3 * MS),
+        latency_of: [(OpKind::Stat, SimLatency::Uniform(MS, 2 * MS))].into(),
         errors: vec![(17, ErrorKind::Busy)],
         ..SimConfig::default()
     };
@@ -218,7 +218,7 @@ proptest! {
         interval in 50u64..1000,
     ) {
         let list: Vec<u64> = latencies.iter().map(|latency| latency * MS).collect();
-        let config = SimConfig { latency: Latency::List(list), ..SimConfig::default() };
+        let config = SimConfig { latency: SimLatency::List(list), ..SimConfig::default() };
         let plan = StagePlan { ramp: ms(ramp), window: ms(window), interval: ms(interval), ..plan() };
         let (result, intervals) = simulate_intervals(config, &plan);
 

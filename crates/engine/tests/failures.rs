@@ -7,9 +7,9 @@ use std::time::Duration;
 use drivers::null::NullDriver;
 use drivers::sim::{SimConfig, SimDriver};
 use drivers::{Done, Driver, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
-use engine::{Control, DataSet, Order, Schedule, StageError, StagePlan, Workload, run_stage};
+use engine::{Control, DataSet, Schedule, StageError, StagePlan, StageWorkload, VisitOrder, run_stage};
 use metrics::ErrorKind;
-use reactor::{Backend, Choice, Reactor};
+use reactor::{Backend, BackendChoice, Reactor};
 use support::{ms, plan, run};
 
 /// Goes wrong at a chosen point, in one worker of several.
@@ -149,7 +149,7 @@ fn plans_that_make_no_sense_are_refused() {
         StagePlan { schedule: Schedule::rate(0.0), ..plan() },
         StagePlan { schedule: Schedule::rate(f64::NAN), ..plan() },
         StagePlan {
-            workload: Workload::Read { data_set, block_bytes: None, order: Order::Random },
+            workload: StageWorkload::Read { data_set, block_bytes: None, order: VisitOrder::Random },
             ..plan()
         },
     ];
@@ -160,7 +160,7 @@ fn plans_that_make_no_sense_are_refused() {
 
 #[test]
 fn the_null_target_runs_on_every_reactor_in_real_time() {
-    for choice in [Choice::Auto, Choice::Epoll] {
+    for choice in [BackendChoice::Auto, BackendChoice::Epoll] {
         let plan = StagePlan {
             workers: 2,
             lanes_per_worker: 32,
@@ -182,7 +182,7 @@ fn the_null_target_runs_on_every_reactor_in_real_time() {
             assert_eq!(seen, result.total.ok());
         }
         assert_eq!(result.worker_cpu_ns.len(), 2);
-        assert!(choice == Choice::Auto || result.backend == Backend::Epoll);
+        assert!(choice == BackendChoice::Auto || result.backend == Backend::Epoll);
     }
 }
 

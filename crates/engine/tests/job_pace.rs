@@ -4,8 +4,10 @@
 mod support;
 
 use drivers::CommitKind;
-use drivers::sim::{Latency, SimConfig, Stall};
-use engine::{Beside, JobLoad, Reason, Rendezvous, ReplayOp, Schedule, StagePlan, StopRule, Workload, trace};
+use drivers::sim::{SimConfig, SimLatency, Stall};
+use engine::{
+    JobLoad, Reason, Rendezvous, ReplayOp, Schedule, StageContext, StagePlan, StageWorkload, StopRule, trace,
+};
 use experiment::{Amount, Job, LatencyTarget, Queue, Rate, Think};
 use metrics::{ErrorKind, OpKind};
 use support::jobs::{KIB, asked_by, job, job_plan, load, random};
@@ -16,7 +18,7 @@ const WRITES: &[(OpKind, f64)] = &[(OpKind::Write, 1.0)];
 const MIX: &[(OpKind, f64)] = &[(OpKind::Read, 0.7), (OpKind::Write, 0.3)];
 
 fn fixed(latency_ms: u64) -> SimConfig {
-    SimConfig { latency: Latency::Fixed(latency_ms * MS), ..SimConfig::default() }
+    SimConfig { latency: SimLatency::Fixed(latency_ms * MS), ..SimConfig::default() }
 }
 
 fn timed(job: Job, ops: &[(OpKind, f64)], lanes: u32, window_ms: u64) -> StagePlan {
@@ -66,7 +68,7 @@ fn kept(result: &engine::StageResult) -> (u64, u64, u64, u64, u64) {
 
 #[test]
 fn a_rate_that_is_not_kept_is_told_as_in_an_open_loop() {
-    let reads = Workload::Repeat { kind: OpKind::Read, bytes: 4096 };
+    let reads = StageWorkload::Repeat { kind: OpKind::Read, bytes: 4096 };
     for (rate, latency, lanes, ramp) in [(1000.0, 10, 1, 0), (1000.0, 10, 4, 2000), (100.0, 1, 1, 0)] {
         let mut paced = job();
         paced.pace.rates.read = Some(Rate::OpsPerS(rate));
@@ -182,7 +184,7 @@ fn poisson_starts_have_the_rate_and_its_variance() {
     paced.pace.rates.read = Some(Rate::OpsPerS(1000.0));
     paced.pace.poisson = true;
     let (result, intervals) = support::simulate_intervals(
-        SimConfig { latency: Latency::Fixed(1), ..SimConfig::default() },
+        SimConfig { latency: SimLatency::Fixed(1), ..SimConfig::default() },
         &StagePlan { interval: ms(100), ..timed(paced, READS, 1, 100_000) },
     );
     let count = ok(&result, OpKind::Read) as f64;
@@ -249,7 +251,7 @@ fn a_queue_drains_before_it_is_filled_again() {
         assert_eq!((result.total.ok(), result.window_ns), (64, 8 * MS));
     }
     // One in eight takes 8 ms, the others 1 ms: with all eight to be waited for, 8 operations take 8 ms.
-    let latencies = Latency::List([8, 1, 1, 1, 1, 1, 1, 1].map(|latency| latency * MS).to_vec());
+    let latencies = SimLatency::List([8, 1, 1, 1, 1, 1, 1, 1].map(|latency| latency * MS).to_vec());
     let mut all = job();
     all.queue.complete_least = 8;
     let config = SimConfig { latency: latencies, ..SimConfig::default() };
@@ -261,7 +263,7 @@ fn a_queue_drains_before_it_is_filled_again() {
 fn a_depth_is_found_for_a_latency() {
     // A pipe of 4096 bytes a millisecond: at depth d an operation takes d ms and a little.
     let config =
-        SimConfig { bytes_per_s: Some(4_096_000), latency: Latency::Fixed(1000), ..SimConfig::default() };
+        SimConfig { bytes_per_s: Some(4_096_000), latency: SimLatency::Fixed(1000), ..SimConfig::default() };
     let mut search = random();
     search.ending.latency_target =
         Some(LatencyTarget { target_s: 0.0105, window_s: 0.5, percentile: 99.0, run_on: false });
@@ -276,7 +278,7 @@ fn seventy_seconds_are_seventy_seconds() {
     // 999 operations of 1 ms and one of 70 s.
     let mut list = vec![MS; 1000];
     list[500] = 70_000 * MS;
-    let config = SimConfig { latency: Latency::List(list), ..SimConfig::default() };
+    let config = SimConfig { latency: SimLatency::List(list), ..SimConfig::default() };
     let plan = StagePlan { op_timeout: ms(200_000), ..job_plan(load(job(), READS, &[4000 * KIB]), 1) };
     let result = simulate(config, &plan);
     let read = result.total.op(OpKind::Read).unwrap();
@@ -291,7 +293,7 @@ fn seventy_seconds_are_seventy_seconds() {
 fn an_operation_that_is_too_slow_ends_the_job() {
     let mut strict = job();
     strict.ending.max_latency_s = 0.005;
-    let list = Latency::List(vec![MS, MS, MS, 9 * MS]);
+    let list = SimLatency::List(vec![MS, MS, MS, 9 * MS]);
     let config = SimConfig { latency: list, ..SimConfig::default() };
     let result = simulate(config, &job_plan(load(strict, READS, &[4000 * KIB]), 1));
     assert_eq!(result.total.ok(), 4);
@@ -374,7 +376,7 @@ fn overlapping_ranges_are_not_in_flight_at_once() {
 #[test]
 fn a_stage_may_begin_later_and_says_what_each_operation_did() {
     let (way, reader) = trace();
-    let beside = Beside { start_delay: ms(500), trace: Some(way), ..Beside::default() };
+    let beside = StageContext { start_delay: ms(500), trace: Some(way), ..StageContext::default() };
     let plan = StagePlan { beside, ramp: ms(2), ..job_plan(load(job(), READS, &[16 * KIB]), 1) };
     let result = simulate(fixed(1), &plan);
     drop(plan);
@@ -394,7 +396,7 @@ fn a_stage_may_begin_later_and_says_what_each_operation_did() {
 #[test]
 fn stages_of_different_targets_start_together_and_a_faulty_one_holds_nobody_up() {
     let meet = Rendezvous::new(3);
-    let beside = || Beside { rendezvous: Some(meet.clone()), ..Beside::default() };
+    let beside = || StageContext { rendezvous: Some(meet.clone()), ..StageContext::default() };
     let good = StagePlan { beside: beside(), ..job_plan(load(job(), READS, &[16 * KIB]), 1) };
     let faulty = StagePlan { workers: 0, beside: beside(), ..good.clone() };
     std::thread::scope(|scope| {

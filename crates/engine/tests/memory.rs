@@ -5,9 +5,9 @@ mod support;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use drivers::sim::{Latency, SimConfig};
+use drivers::sim::{SimConfig, SimLatency};
 use drivers::{Driver, Sink};
-use engine::{DataSet, Mix, Schedule, Shape, StagePlan, Workload};
+use engine::{DataSet, DataShape, Mix, Schedule, StagePlan, StageWorkload};
 use experiment::{Access, Arrivals, Rate, SizeChoice, WeightedOp, WeightedSize};
 use metrics::OpKind;
 use support::{MS, ms, plan, run};
@@ -56,9 +56,9 @@ fn split() -> SizeChoice {
 #[test]
 fn operations_cost_no_allocations() {
     let mix = |ops: &[(OpKind, f64)], access, verify| {
-        Workload::Mix(Mix {
+        StageWorkload::Mix(Mix {
             data_set: DataSet::laid_out(
-                Shape::Files { file_bytes: 1 << 20, block_bytes: 4096 },
+                DataShape::Files { file_bytes: 1 << 20, block_bytes: 4096 },
                 1_000_000_000,
             ),
             ops: ops.iter().map(|(op, weight)| WeightedOp { op: *op, weight: *weight }).collect(),
@@ -82,7 +82,7 @@ fn operations_cost_no_allocations() {
         let mut one = support::jobs::random();
         one.ending.time_based = true;
         change(&mut one);
-        Workload::Job(support::jobs::load(one, weights, &[1 << 40, 1 << 36]))
+        StageWorkload::Job(support::jobs::load(one, weights, &[1 << 40, 1 << 36]))
     };
     let jobs = [
         job(|_| {}, &[(OpKind::Read, 1.0)]),
@@ -96,10 +96,10 @@ fn operations_cost_no_allocations() {
     let poisson = Arrivals::Poisson { ops_per_s: 20_000.0 };
     let open = Schedule::Open { arrivals: poisson, backlog_limit: 1000, seed: 1 };
     let driver =
-        drivers::sim::SimDriver::new(SimConfig { latency: Latency::Fixed(MS), ..SimConfig::default() });
+        drivers::sim::SimDriver::new(SimConfig { latency: SimLatency::Fixed(MS), ..SimConfig::default() });
     let loads = loads.into_iter().flat_map(|load| [(load.clone(), Schedule::Closed), (load, open.clone())]);
     let jobs = jobs.into_iter().map(|job| {
-        let Workload::Job(load) = &job else { unreachable!("all are jobs") };
+        let StageWorkload::Job(load) = &job else { unreachable!("all are jobs") };
         let schedule = Schedule::of_job(&load.job);
         (job, schedule)
     });

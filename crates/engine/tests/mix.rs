@@ -7,18 +7,18 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use drivers::Op;
-use engine::{DataSet, Mix, Shape, StagePlan, StageResult, StopRule, Workload, run_stage};
+use engine::{DataSet, DataShape, Mix, StagePlan, StageResult, StageWorkload, StopRule, run_stage};
 use experiment::{Access, WeightedOp, WeightedSize};
 use metrics::{ErrorKind, OpKind};
 use proptest::prelude::*;
 use support::{LogDriver, ms, plan, run};
 
 fn files(file_bytes: u64, count: u64) -> DataSet {
-    DataSet::laid_out(Shape::Files { file_bytes, block_bytes: 10 }, count)
+    DataSet::laid_out(DataShape::Files { file_bytes, block_bytes: 10 }, count)
 }
 
 fn objects(count: u64) -> DataSet {
-    DataSet::laid_out(Shape::Objects { object_bytes: 25 }, count)
+    DataSet::laid_out(DataShape::Objects { object_bytes: 25 }, count)
 }
 
 fn mix(data_set: DataSet, ops: &[(OpKind, f64)], access: Access, sizes: &[(u64, f64)]) -> Mix {
@@ -38,7 +38,7 @@ fn mix(data_set: DataSet, ops: &[(OpKind, f64)], access: Access, sizes: &[(u64, 
 }
 
 /// What a workload asks for, and what comes of it.
-fn ask(workload: Workload, workers: u32, lanes: u32, stop: StopRule) -> (Vec<Op>, StageResult) {
+fn ask(workload: StageWorkload, workers: u32, lanes: u32, stop: StopRule) -> (Vec<Op>, StageResult) {
     let driver = LogDriver::new(|_, _| None);
     let window = ms(3_600_000);
     let result =
@@ -65,10 +65,10 @@ proptest! {
     ) {
         let data_set = match kind {
             0 => files(item_bytes, items),
-            1 => DataSet::laid_out(Shape::Objects { object_bytes: item_bytes }, items),
-            _ => DataSet::laid_out(Shape::Device { bytes: item_bytes }, items),
+            1 => DataSet::laid_out(DataShape::Objects { object_bytes: item_bytes }, items),
+            _ => DataSet::laid_out(DataShape::Device { bytes: item_bytes }, items),
         };
-        let fill = Workload::Fill { data_set: data_set.clone(), block_bytes, generation: 9 };
+        let fill = StageWorkload::Fill { data_set: data_set.clone(), block_bytes, generation: 9 };
         let (ops, result) = ask(fill, workers, lanes, StopRule::Exhausted);
         let written = |op: &&Op| matches!(op.kind, OpKind::Write | OpKind::Put);
         let bytes: Vec<(u64, u64)> = ops
@@ -104,7 +104,7 @@ proptest! {
 #[test]
 fn a_fill_does_again_what_failed() {
     let driver = LogDriver::new(|number, _| number.is_multiple_of(3).then_some(ErrorKind::Busy));
-    let workload = Workload::Fill { data_set: files(35, 4), block_bytes: 10, generation: 0 };
+    let workload = StageWorkload::Fill { data_set: files(35, 4), block_bytes: 10, generation: 0 };
     let plan = StagePlan { stop: StopRule::Exhausted, workload, ..plan() };
     let result = run(&driver, &plan);
     assert!(result.exhausted && result.total.failed() > 0);
@@ -129,7 +129,7 @@ fn a_fill_does_again_what_failed() {
 #[test]
 fn a_visit_comes_to_each_item_once() {
     for kind in [OpKind::Create, OpKind::Commit, OpKind::Stat, OpKind::Remove] {
-        let (ops, _) = ask(Workload::Visit { data_set: files(35, 7), kind }, 2, 3, StopRule::Window);
+        let (ops, _) = ask(StageWorkload::Visit { data_set: files(35, 7), kind }, 2, 3, StopRule::Window);
         let objects: Vec<u64> = ops.iter().map(|op| op.object).collect();
         assert_eq!((ops.len(), objects.iter().collect::<BTreeSet<_>>().len()), (7, 7));
         assert!(ops.iter().all(|op| op.kind == kind && op.offset == 0));
@@ -140,7 +140,7 @@ fn a_visit_comes_to_each_item_once() {
 fn operations_come_in_their_shares() {
     let shares = [(OpKind::Read, 0.6), (OpKind::Write, 0.25), (OpKind::Stat, 0.1), (OpKind::List, 0.05)];
     let load = mix(files(1000, 10), &shares, Access::Random, &[(10, 1.0)]);
-    let (ops, _) = ask(Workload::Mix(load), 2, 4, StopRule::Ops(40_000));
+    let (ops, _) = ask(StageWorkload::Mix(load), 2, 4, StopRule::Ops(40_000));
     let chi_square: f64 = shares
         .iter()
         .map(|(kind, share)| (count(&ops, *kind) as f64 - share * 40_000.0).powi(2) / (share * 40_000.0))
@@ -154,7 +154,7 @@ fn sizes_come_in_their_shares_on_their_own_multiples_within_the_file() {
     let sizes = [(10, 0.5), (40, 0.3), (64, 0.2)];
     for access in [Access::Random, Access::Sequential, Access::Shuffled, Access::Zipf { theta: 0.9 }] {
         let load = mix(files(1005, 6), &[(OpKind::Read, 1.0)], access, &sizes);
-        let (ops, _) = ask(Workload::Mix(load), 1, 3, StopRule::Ops(30_000));
+        let (ops, _) = ask(StageWorkload::Mix(load), 1, 3, StopRule::Ops(30_000));
         assert!(ops.iter().all(|op| op.object < 6 && op.len > 0 && op.offset + op.len <= 1005));
         let mut seen = [0u64; 3];
         for op in &ops {
@@ -176,7 +176,7 @@ fn sizes_come_in_their_shares_on_their_own_multiples_within_the_file() {
 #[test]
 fn sequential_sizes_follow_each_other() {
     let load = mix(files(100, 3), &[(OpKind::Read, 1.0)], Access::Sequential, &[(10, 0.5), (20, 0.5)]);
-    let (ops, _) = ask(Workload::Mix(load), 1, 1, StopRule::Ops(200));
+    let (ops, _) = ask(StageWorkload::Mix(load), 1, 1, StopRule::Ops(200));
     for pair in ops.windows(2) {
         let end = pair[0].offset + pair[0].len;
         let next = end.next_multiple_of(pair[1].len);
@@ -198,7 +198,7 @@ fn each_pattern_reaches_every_block() {
     ];
     for access in patterns {
         let load = mix(files(75, 5), &[(OpKind::Read, 0.5), (OpKind::Write, 0.5)], access, &[(10, 1.0)]);
-        let (ops, result) = ask(Workload::Mix(load), 2, 3, StopRule::Ops(5000));
+        let (ops, result) = ask(StageWorkload::Mix(load), 2, 3, StopRule::Ops(5000));
         for kind in [OpKind::Read, OpKind::Write] {
             let places: BTreeSet<_> =
                 ops.iter().filter(|op| op.kind == kind).map(|op| (op.object, op.offset, op.len)).collect();
@@ -211,7 +211,7 @@ fn each_pattern_reaches_every_block() {
 #[test]
 fn writes_are_never_the_same_twice() {
     let load = mix(files(20, 1), &[(OpKind::Write, 1.0)], Access::Random, &[(10, 1.0)]);
-    let (ops, _) = ask(Workload::Mix(load), 1, 1, StopRule::Ops(500));
+    let (ops, _) = ask(StageWorkload::Mix(load), 1, 1, StopRule::Ops(500));
     let contents: BTreeSet<_> = ops.iter().map(|op| (op.object, op.stream_offset())).collect();
     assert_eq!(contents.len(), 500);
 }
@@ -220,7 +220,7 @@ fn writes_are_never_the_same_twice() {
 fn a_commit_follows_so_many_writes_of_a_lane() {
     let load =
         Mix { fsync_every: 3, ..mix(files(100, 4), &[(OpKind::Write, 1.0)], Access::Random, &[(10, 1.0)]) };
-    let (ops, result) = ask(Workload::Mix(load), 1, 2, StopRule::Ops(40));
+    let (ops, result) = ask(StageWorkload::Mix(load), 1, 2, StopRule::Ops(40));
     for lane in 0..2 {
         let own: Vec<&Op> = ops.iter().filter(|op| op.lane == lane).collect();
         for (at, op) in own.iter().enumerate().take(20) {
@@ -238,7 +238,7 @@ fn a_commit_follows_so_many_writes_of_a_lane() {
 fn files_come_and_go_in_the_lanes_own_range() {
     let ops = [(OpKind::Create, 0.4), (OpKind::Remove, 0.4), (OpKind::Stat, 0.2)];
     let load = mix(files(100, 4), &ops, Access::Random, &[]);
-    let (ops, result) = ask(Workload::Mix(load), 2, 2, StopRule::Ops(4000));
+    let (ops, result) = ask(StageWorkload::Mix(load), 2, 2, StopRule::Ops(4000));
     let mut there: BTreeMap<u64, usize> = BTreeMap::new();
     for (at, op) in ops.iter().enumerate() {
         match op.kind {
@@ -253,14 +253,14 @@ fn files_come_and_go_in_the_lanes_own_range() {
     // What is left is removed like any other data set.
     let count = left.len();
     let (ops, _) =
-        ask(Workload::Visit { data_set: result.data_set, kind: OpKind::Remove }, 1, 2, StopRule::Window);
+        ask(StageWorkload::Visit { data_set: result.data_set, kind: OpKind::Remove }, 1, 2, StopRule::Window);
     assert_eq!((ops.len(), ops.iter().map(|op| op.object).collect::<BTreeSet<_>>()), (count, left));
 }
 
 #[test]
 fn the_oldest_goes_first_and_what_is_to_go_must_come_first() {
     let load = mix(files(1, 1), &[(OpKind::Remove, 1.0)], Access::Random, &[]);
-    let (ops, _) = ask(Workload::Mix(load), 1, 1, StopRule::Ops(6));
+    let (ops, _) = ask(StageWorkload::Mix(load), 1, 1, StopRule::Ops(6));
     let kinds: Vec<OpKind> = ops.iter().map(|op| op.kind).collect();
     use OpKind::{Create, Remove};
     assert_eq!(kinds, [Create, Remove, Create, Remove, Create, Remove]);
@@ -270,7 +270,7 @@ fn the_oldest_goes_first_and_what_is_to_go_must_come_first() {
         Access::Random,
         &[],
     );
-    let (ops, result) = ask(Workload::Mix(load), 1, 1, StopRule::Ops(2000));
+    let (ops, result) = ask(StageWorkload::Mix(load), 1, 1, StopRule::Ops(2000));
     let deleted: Vec<u64> = ops.iter().filter(|op| op.kind == OpKind::Delete).map(|op| op.object).collect();
     assert!(deleted.windows(2).all(|pair| pair[0] + 1 == pair[1]));
     let put: Vec<&Op> = ops.iter().filter(|op| op.kind == OpKind::Put).collect();
@@ -279,7 +279,7 @@ fn the_oldest_goes_first_and_what_is_to_go_must_come_first() {
     assert_eq!(result.data_set.bytes(), 25 * result.data_set.objects());
     // Without deletes, puts write the objects again that are there.
     let load = mix(objects(4), &[(OpKind::Put, 0.6), (OpKind::Get, 0.4)], Access::Random, &[]);
-    let (ops, result) = ask(Workload::Mix(load), 1, 1, StopRule::Ops(200));
+    let (ops, result) = ask(StageWorkload::Mix(load), 1, 1, StopRule::Ops(200));
     assert!(ops.iter().all(|op| op.object < 4 && op.len == 25 && op.offset == 0));
     assert_eq!(result.data_set.objects(), 0);
 }
@@ -294,7 +294,8 @@ fn what_may_have_been_made_is_left_to_be_removed() {
         _ => None,
     });
     let load = mix(files(1, 1), &[(OpKind::Create, 1.0)], Access::Random, &[]);
-    let result = run(&driver, &StagePlan { stop: StopRule::Ops(6), workload: Workload::Mix(load), ..plan() });
+    let result =
+        run(&driver, &StagePlan { stop: StopRule::Ops(6), workload: StageWorkload::Mix(load), ..plan() });
     let numbers: Vec<u64> = driver.asked().iter().map(|op| op.object - (1 << 63)).collect();
     assert_eq!(numbers, [0, 1, 2, 2, 3, 4]);
     assert_eq!((result.data_set.objects(), result.data_set.bytes()), (5, 0));
@@ -308,7 +309,8 @@ fn a_removal_that_failed_is_tried_again_and_one_that_finds_nothing_is_done() {
         _ => None,
     });
     let load = mix(files(1, 1), &[(OpKind::Remove, 1.0)], Access::Random, &[]);
-    let result = run(&driver, &StagePlan { stop: StopRule::Ops(5), workload: Workload::Mix(load), ..plan() });
+    let result =
+        run(&driver, &StagePlan { stop: StopRule::Ops(5), workload: StageWorkload::Mix(load), ..plan() });
     let asked: Vec<_> = driver.asked().iter().map(|op| (op.kind, op.object - (1 << 63))).collect();
     use OpKind::{Create, Remove};
     assert_eq!(asked, [(Create, 0), (Remove, 0), (Remove, 0), (Create, 1), (Remove, 1)]);
@@ -319,10 +321,11 @@ fn a_removal_that_failed_is_tried_again_and_one_that_finds_nothing_is_done() {
 fn a_load_may_begin_with_nothing() {
     let ops = [(OpKind::Create, 0.5), (OpKind::Remove, 0.3), (OpKind::List, 0.2)];
     let (asked, _) =
-        ask(Workload::Mix(mix(files(0, 0), &ops, Access::Random, &[])), 1, 2, StopRule::Ops(300));
+        ask(StageWorkload::Mix(mix(files(0, 0), &ops, Access::Random, &[])), 1, 2, StopRule::Ops(300));
     assert!(ops.iter().all(|(kind, _)| count(&asked, *kind) > 30));
     let ops = [(OpKind::Put, 0.5), (OpKind::Delete, 0.5)];
-    let (asked, _) = ask(Workload::Mix(mix(objects(0), &ops, Access::Random, &[])), 1, 2, StopRule::Ops(300));
+    let (asked, _) =
+        ask(StageWorkload::Mix(mix(objects(0), &ops, Access::Random, &[])), 1, 2, StopRule::Ops(300));
     assert_eq!(asked.len(), 300);
 }
 
@@ -343,7 +346,7 @@ fn mixes_that_make_no_sense_are_refused() {
         mix(files(100, 4), &[(OpKind::Get, 1.0)], Access::Random, &[]),
         mix(objects(4), &writes, Access::Random, &[(10, 1.0)]),
         mix(
-            DataSet::laid_out(Shape::Device { bytes: 100 }, 1),
+            DataSet::laid_out(DataShape::Device { bytes: 100 }, 1),
             &[(OpKind::Remove, 1.0)],
             Access::Random,
             &[],
@@ -363,7 +366,7 @@ fn mixes_that_make_no_sense_are_refused() {
         let plan = StagePlan {
             lanes_per_worker: 2,
             stop: StopRule::Ops(1),
-            workload: Workload::Mix(load),
+            workload: StageWorkload::Mix(load),
             ..plan()
         };
         run_stage(&LogDriver::new(|_, _| None), &plan, &engine::Control::new(), &mut |_| {}).is_err()

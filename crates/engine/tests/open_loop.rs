@@ -4,9 +4,9 @@
 
 mod support;
 
-use drivers::sim::{Latency, Periodic, SimConfig};
+use drivers::sim::{Periodic, SimConfig, SimLatency};
 use engine::{Schedule, StagePlan, StageResult};
-use experiment::{Arrivals, RateFrom, Step};
+use experiment::{Arrivals, RateFrom, RateStep};
 use metrics::{Histogram, OpKind, OpStats};
 use proptest::prelude::*;
 use support::{MS, assert_ns, ms, plan, simulate, simulate_intervals};
@@ -20,7 +20,7 @@ fn open(arrivals: Arrivals) -> Schedule {
 /// Answers in half a millisecond, but for a second from 5.00025 s on, and again every 10 s.
 fn stalling() -> SimConfig {
     let stalls = Periodic { first_ns: 5_000_250 * US, every_ns: 10_000 * MS, for_ns: 1000 * MS };
-    SimConfig { latency: Latency::Fixed(500 * US), stall_every: Some(stalls), ..SimConfig::default() }
+    SimConfig { latency: SimLatency::Fixed(500 * US), stall_every: Some(stalls), ..SimConfig::default() }
 }
 
 fn reads(result: &StageResult) -> &OpStats {
@@ -126,7 +126,7 @@ fn several_lanes_are_one_queue() {
 /// `1 / (service rate - arrival rate)` (M/M/1; Kleinrock, "Queueing Systems", 1975, section 3.2).
 #[test]
 fn random_arrivals_at_a_random_server_queue_as_theory_says() {
-    let config = SimConfig { latency: Latency::Exponential(MS), seed: 4, ..SimConfig::default() };
+    let config = SimConfig { latency: SimLatency::Exponential(MS), seed: 4, ..SimConfig::default() };
     let schedule = open(Arrivals::Poisson { ops_per_s: 1000.0 });
     // Two workers with a lane each: 500 a second each, at servers that do 1000.
     let plan = StagePlan { schedule, workers: 2, ramp: ms(10_000), window: ms(600_000), ..plan() };
@@ -145,7 +145,7 @@ fn random_arrivals_at_a_random_server_queue_as_theory_says() {
 
 #[test]
 fn each_kind_of_arrivals_is_kept() {
-    let step = |ops_per_s, for_s| Step { ops_per_s, for_s };
+    let step = |ops_per_s, for_s| RateStep { ops_per_s, for_s };
     let from = |at_s, ops_per_s| RateFrom { at_s, ops_per_s };
     let cases = [
         (Arrivals::Constant { ops_per_s: 100.0 }, [100, 100, 100, 100]),
@@ -156,7 +156,7 @@ fn each_kind_of_arrivals_is_kept() {
     ];
     for (arrivals, expected) in cases {
         for workers in [1, 3] {
-            let config = SimConfig { latency: Latency::Fixed(1), ..SimConfig::default() };
+            let config = SimConfig { latency: SimLatency::Fixed(1), ..SimConfig::default() };
             let schedule = open(arrivals.clone());
             let plan = StagePlan { schedule, workers, lanes_per_worker: 2, window: ms(4000), ..plan() };
             let (result, intervals) = simulate_intervals(config, &plan);
@@ -188,11 +188,11 @@ proptest! {
             0 => Arrivals::Constant { ops_per_s: rate },
             1 => Arrivals::Poisson { ops_per_s: rate },
             2 => Arrivals::Ramp { from_ops_per_s: rate, to_ops_per_s: 0.0, over_s: 1.5 },
-            _ => Arrivals::Steps { steps: vec![Step { ops_per_s: rate, for_s: 0.5 }, Step { ops_per_s: 7.0, for_s: 1.0 }] },
+            _ => Arrivals::Steps { steps: vec![RateStep { ops_per_s: rate, for_s: 0.5 }, RateStep { ops_per_s: 7.0, for_s: 1.0 }] },
         };
         let config = SimConfig {
             seed,
-            latency: Latency::Exponential(latency_us * US),
+            latency: SimLatency::Exponential(latency_us * US),
             stall_every: Some(Periodic::new(stall_ms * MS, 1000 * MS)),
             ..SimConfig::default()
         };

@@ -8,7 +8,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use drivers::{Op, Sink};
-use engine::{DataSet, Mix, Order, Shape, StagePlan, StageResult, StopRule, Workload};
+use engine::{DataSet, DataShape, Mix, StagePlan, StageResult, StageWorkload, StopRule, VisitOrder};
 use experiment::{Access, WeightedOp, WeightedSize};
 use metrics::{ErrorKind, OpKind};
 use support::memory::{MemoryDriver, Overwrites};
@@ -16,12 +16,12 @@ use support::{LogDriver, jobs, ms, ok, plan, run};
 
 const BLOCK: u64 = 256 << 10;
 const DATA_SET: u64 = 64 << 20;
-const FILES: Shape = Shape::Files { file_bytes: 8 << 20, block_bytes: BLOCK };
-const OBJECTS: Shape = Shape::Objects { object_bytes: BLOCK };
+const FILES: DataShape = DataShape::Files { file_bytes: 8 << 20, block_bytes: BLOCK };
+const OBJECTS: DataShape = DataShape::Objects { object_bytes: BLOCK };
 
 /// Eight lanes write the data set once and a part of it again, in operations of a millisecond.
-fn write(driver: &MemoryDriver, shape: Shape) -> StageResult {
-    let workload = Workload::Write { shape, limit_bytes: DATA_SET };
+fn write(driver: &MemoryDriver, shape: DataShape) -> StageResult {
+    let workload = StageWorkload::Write { shape, limit_bytes: DATA_SET };
     let result =
         run(driver, &StagePlan { workers: 2, lanes_per_worker: 4, window: ms(53), workload, ..plan() });
     assert_eq!((result.total.failed(), result.data_set.bytes()), (0, DATA_SET));
@@ -30,8 +30,8 @@ fn write(driver: &MemoryDriver, shape: Shape) -> StageResult {
 }
 
 fn read_back(driver: &MemoryDriver, data_set: DataSet) -> StageResult {
-    let block_bytes = matches!(data_set.shape(), Shape::Files { .. }).then_some(BLOCK);
-    let workload = Workload::Read { data_set, block_bytes, order: Order::Sequential };
+    let block_bytes = matches!(data_set.shape(), DataShape::Files { .. }).then_some(BLOCK);
+    let workload = StageWorkload::Read { data_set, block_bytes, order: VisitOrder::Sequential };
     let (stop, sink) = (StopRule::Exhausted, Sink::Verify);
     run(driver, &StagePlan { workers: 3, lanes_per_worker: 2, stop, workload, sink, ..plan() })
 }
@@ -84,9 +84,11 @@ fn written(ops: &[Op]) -> HashMap<(u64, u64), BTreeMap<u32, u64>> {
 
 #[test]
 fn each_pass_writes_another_generation() {
-    for shape in [Shape::Files { file_bytes: 40, block_bytes: 10 }, Shape::Objects { object_bytes: 10 }] {
+    for shape in
+        [DataShape::Files { file_bytes: 40, block_bytes: 10 }, DataShape::Objects { object_bytes: 10 }]
+    {
         let driver = LogDriver::new(|_, _| None);
-        let workload = Workload::Write { shape, limit_bytes: 160 };
+        let workload = StageWorkload::Write { shape, limit_bytes: 160 };
         run(&driver, &StagePlan { lanes_per_worker: 2, window: ms(100), workload, ..plan() });
         for (range, generations) in written(&driver.asked()) {
             assert!(generations.len() > 4, "{range:?} was written in several passes");
@@ -102,7 +104,7 @@ fn each_pass_writes_another_generation() {
 #[test]
 fn an_operation_that_is_repeated_for_ever_is_another_each_time() {
     let driver = LogDriver::new(|_, _| None);
-    let workload = Workload::Repeat { kind: OpKind::Put, bytes: 10 };
+    let workload = StageWorkload::Repeat { kind: OpKind::Put, bytes: 10 };
     run(&driver, &StagePlan { window: ms(50), workload, ..plan() });
     let generations: BTreeSet<u32> = driver.asked().iter().map(|op| op.generation).collect();
     assert_eq!(generations.len(), 50);
@@ -112,7 +114,7 @@ fn an_operation_that_is_repeated_for_ever_is_another_each_time() {
 #[test]
 fn a_pass_as_long_as_there_are_generations_does_not_write_the_same_again() {
     let blocks = 1 << 16;
-    let shape = Shape::Files { file_bytes: blocks * 16, block_bytes: 16 };
+    let shape = DataShape::Files { file_bytes: blocks * 16, block_bytes: 16 };
     let mix = Mix {
         data_set: DataSet::laid_out(shape, 1),
         ops: vec![WeightedOp { op: OpKind::Write, weight: 1.0 }],
@@ -125,7 +127,7 @@ fn a_pass_as_long_as_there_are_generations_does_not_write_the_same_again() {
     };
     let driver = LogDriver::new(|_, _| None);
     let window = ms(2 * blocks);
-    run(&driver, &StagePlan { window, workload: Workload::Mix(mix), ..plan() });
+    run(&driver, &StagePlan { window, workload: StageWorkload::Mix(mix), ..plan() });
     assert_mostly_new(&driver.asked(), blocks);
 
     let driver = LogDriver::new(|_, _| None);
@@ -146,17 +148,20 @@ fn assert_mostly_new(ops: &[Op], blocks: u64) {
 #[test]
 fn a_commit_that_failed_leaves_the_file_in_doubt_and_nothing_else() {
     // One lane, two files of four blocks: create, 4 writes, commit, create, 4 writes, commit; then without creating.
-    let shape = Shape::Files { file_bytes: 40, block_bytes: 10 };
+    let shape = DataShape::Files { file_bytes: 40, block_bytes: 10 };
     let driver = LogDriver::new(|number, op| {
         (op.kind == OpKind::Commit && number == 16).then_some(ErrorKind::VerifierChanged)
     });
-    let workload = Workload::Write { shape, limit_bytes: 80 };
+    let workload = StageWorkload::Write { shape, limit_bytes: 80 };
     let result = run(&driver, &StagePlan { window: ms(19), workload, ..plan() });
     assert_eq!(ok(&result, OpKind::Commit), 2);
     // What the closing commit found durable is of the second pass again.
     let driver = LogDriver::new(|_, _| None);
-    let workload =
-        Workload::Read { data_set: result.data_set, block_bytes: Some(10), order: Order::Sequential };
+    let workload = StageWorkload::Read {
+        data_set: result.data_set,
+        block_bytes: Some(10),
+        order: VisitOrder::Sequential,
+    };
     run(&driver, &StagePlan { stop: StopRule::Exhausted, workload, sink: Sink::Verify, ..plan() });
     let generations: Vec<u32> = driver.asked().iter().map(|op| op.generation).collect();
     let unchecked = Op::UNCHECKED;

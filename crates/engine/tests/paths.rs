@@ -8,12 +8,12 @@ use std::thread;
 
 use drivers::net::{NetConfig, NetDriver};
 use drivers::paths::{Paths, addresses, sources};
-use engine::{Control, StagePlan, Workload, run_stage};
+use engine::{Control, StagePlan, StageWorkload, run_stage};
 use metrics::OpKind;
-use reactor::Choice;
+use reactor::BackendChoice;
 use support::{ms, plan};
 
-fn moving(kind: OpKind, window_ms: u64, choice: Choice) -> StagePlan {
+fn moving(kind: OpKind, window_ms: u64, choice: BackendChoice) -> StagePlan {
     StagePlan {
         workers: 2,
         lanes_per_worker: 2,
@@ -23,14 +23,14 @@ fn moving(kind: OpKind, window_ms: u64, choice: Choice) -> StagePlan {
         interval: ms(100),
         op_timeout: ms(20_000),
         connect_timeout: ms(20_000),
-        workload: Workload::Repeat { kind, bytes: 256 << 10 },
+        workload: StageWorkload::Repeat { kind, bytes: 256 << 10 },
         ..plan()
     }
 }
 
 #[test]
 fn every_path_carries_its_share_and_is_seen_from_outside() {
-    for choice in [Choice::Uring, Choice::Epoll] {
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         let usual = NetConfig::new("0.0.0.0:0".parse().unwrap());
         let config = NetConfig { listen: true, connections_per_worker: 2, ..usual };
         let listener = NetDriver::new(config).unwrap();

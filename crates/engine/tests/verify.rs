@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use drivers::Sink;
-use engine::{DataSet, Mix, Shape, StagePlan, StageResult, StopRule, Workload, Written};
+use engine::{ContentSummary, DataSet, DataShape, Mix, StagePlan, StageResult, StageWorkload, StopRule};
 use experiment::{Access, WeightedOp, WeightedSize};
 use metrics::{ErrorKind, OpKind};
 use proptest::prelude::*;
@@ -16,8 +16,8 @@ use support::{plan, run};
 
 const BLOCK: u64 = 64;
 /// Five files of six and a half blocks.
-const FILES: Shape = Shape::Files { file_bytes: 416, block_bytes: BLOCK };
-const OBJECTS: Shape = Shape::Objects { object_bytes: 200 };
+const FILES: DataShape = DataShape::Files { file_bytes: 416, block_bytes: BLOCK };
+const OBJECTS: DataShape = DataShape::Objects { object_bytes: 200 };
 
 /// Every order in which a share can be gone through.
 const ACCESSES: [Access; 7] = [
@@ -35,7 +35,7 @@ fn files() -> DataSet {
 }
 
 fn fill(driver: &MemoryDriver, data_set: &DataSet) -> StageResult {
-    let workload = Workload::Fill { data_set: data_set.clone(), block_bytes: BLOCK, generation: 3 };
+    let workload = StageWorkload::Fill { data_set: data_set.clone(), block_bytes: BLOCK, generation: 3 };
     let stop = StopRule::Exhausted;
     run(driver, &StagePlan { workers: 2, lanes_per_worker: 2, stop, workload, ..plan() })
 }
@@ -55,15 +55,15 @@ fn mix_of(data_set: &DataSet, ops: &[(OpKind, f64)], access: Access) -> Mix {
 
 /// Runs a mix for this many operations.
 fn load(driver: &MemoryDriver, mix: Mix, workers: u32, lanes: u32, ops: u64) -> StageResult {
-    let (stop, workload) = (StopRule::Ops(ops), Workload::Mix(mix));
+    let (stop, workload) = (StopRule::Ops(ops), StageWorkload::Mix(mix));
     let sink = Sink::Verify;
     run(driver, &StagePlan { workers, lanes_per_worker: lanes, stop, workload, sink, ..plan() })
 }
 
 /// Checks everything, with another number of lanes.
-fn check(driver: &MemoryDriver, data_set: &DataSet, written: &Written) -> StageResult {
+fn check(driver: &MemoryDriver, data_set: &DataSet, written: &ContentSummary) -> StageResult {
     let workload =
-        Workload::Check { data_set: data_set.clone(), block_bytes: BLOCK, written: written.clone() };
+        StageWorkload::Check { data_set: data_set.clone(), block_bytes: BLOCK, written: written.clone() };
     let stop = StopRule::Exhausted;
     let sink = Sink::Verify;
     run(driver, &StagePlan { workers: 3, lanes_per_worker: 2, stop, workload, sink, ..plan() })
@@ -76,7 +76,7 @@ fn wrong_places(result: &StageResult) -> BTreeSet<Place> {
 #[test]
 fn a_fill_is_found_complete() {
     for data_set in
-        [files(), DataSet::laid_out(OBJECTS, 7), DataSet::laid_out(Shape::Device { bytes: 1000 }, 1)]
+        [files(), DataSet::laid_out(OBJECTS, 7), DataSet::laid_out(DataShape::Device { bytes: 1000 }, 1)]
     {
         let driver = MemoryDriver::default();
         let filled = fill(&driver, &data_set);
@@ -87,7 +87,7 @@ fn a_fill_is_found_complete() {
         assert_eq!((found.checked.right, found.checked.blocks()), (driver.writes(), driver.writes()));
         assert!(found.exhausted && found.corrupt.is_empty());
         // The same content under another generation is not the same.
-        let found = check(&driver, &data_set, &Written::uniform(4));
+        let found = check(&driver, &data_set, &ContentSummary::uniform(4));
         assert_eq!((found.checked.wrong, found.checked.right), (driver.writes(), 0));
     }
 }
@@ -233,7 +233,7 @@ fn what_was_not_acknowledged_is_not_judged_and_is_counted() {
 fn what_is_in_flight_at_the_end_is_not_judged() {
     let driver = MemoryDriver::default();
     fill(&driver, &files());
-    let workload = Workload::Mix(mix_of(&files(), &[(OpKind::Write, 1.0)], Access::Random));
+    let workload = StageWorkload::Mix(mix_of(&files(), &[(OpKind::Write, 1.0)], Access::Random));
     // The write that begins at 19 ms would end at 20: it is not waited for, and its block is in doubt.
     let drain = std::time::Duration::ZERO;
     let window = std::time::Duration::from_micros(19_500);
@@ -250,11 +250,11 @@ fn a_commit_that_fails_puts_in_doubt_what_it_was_for() {
     let driver = support::LogDriver::new(|_, op| {
         (op.kind == OpKind::Commit && op.object == 0).then_some(ErrorKind::ServerFault)
     });
-    let plan = StagePlan { stop: StopRule::Ops(15), workload: Workload::Mix(mix), ..plan() };
+    let plan = StagePlan { stop: StopRule::Ops(15), workload: StageWorkload::Mix(mix), ..plan() };
     let loaded = run(&driver, &plan);
     let commits = driver.asked().iter().filter(|op| op.kind == OpKind::Commit).count();
     assert_eq!((commits, loaded.total.failed()), (3, 1), "after 4, 8 and 12 writes; the first is of file 0");
-    let workload = Workload::Check { data_set: files(), block_bytes: BLOCK, written: loaded.written };
+    let workload = StageWorkload::Check { data_set: files(), block_bytes: BLOCK, written: loaded.written };
     let stop = StopRule::Exhausted;
     let found = run(&driver, &StagePlan { stop, workload, sink: Sink::Verify, ..plan.clone() });
     assert_eq!((found.checked.uncertain, found.checked.right), (4, 31));
@@ -276,7 +276,7 @@ fn what_is_missing_or_shorter_is_wrong() {
     let driver = MemoryDriver::default();
     fill(&driver, &files());
     let larger = DataSet::laid_out(FILES, 6);
-    let found = check(&driver, &larger, &Written::uniform(3));
+    let found = check(&driver, &larger, &ContentSummary::uniform(3));
     assert_eq!((found.checked.right, found.checked.wrong), (35, 7));
 }
 
@@ -294,7 +294,7 @@ proptest! {
         pattern in 0usize..7,
         lost in any::<prop::sample::Index>(),
     ) {
-        let data_set = DataSet::laid_out(Shape::Files { file_bytes, block_bytes: BLOCK }, files);
+        let data_set = DataSet::laid_out(DataShape::Files { file_bytes, block_bytes: BLOCK }, files);
         let per_file = file_bytes.div_ceil(BLOCK);
         prop_assume!(files * per_file >= u64::from(workers * lanes));
         let mix = || mix_of(&data_set, &[(OpKind::Write, 0.7), (OpKind::Read, 0.3)], ACCESSES[pattern]);

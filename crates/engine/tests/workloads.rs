@@ -5,19 +5,19 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use drivers::Op;
-use drivers::sim::{Latency, SimConfig};
-use engine::{DataSet, Order, Shape, StagePlan, StopRule, Workload};
+use drivers::sim::{SimConfig, SimLatency};
+use engine::{DataSet, DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 use metrics::{ErrorKind, OpKind};
 use support::{LogDriver, MS, ms, ok, plan, run, simulate};
 
-const FILES: Shape = Shape::Files { file_bytes: 40, block_bytes: 10 };
+const FILES: DataShape = DataShape::Files { file_bytes: 40, block_bytes: 10 };
 
-fn write(shape: Shape, limit_bytes: u64) -> StagePlan {
-    StagePlan { workload: Workload::Write { shape, limit_bytes }, ..plan() }
+fn write(shape: DataShape, limit_bytes: u64) -> StagePlan {
+    StagePlan { workload: StageWorkload::Write { shape, limit_bytes }, ..plan() }
 }
 
 /// Two workers of three lanes write everything once.
-fn written(shape: Shape, limit_bytes: u64) -> (DataSet, LogDriver) {
+fn written(shape: DataShape, limit_bytes: u64) -> (DataSet, LogDriver) {
     let driver = LogDriver::new(|_, _| None);
     let plan =
         StagePlan { workers: 2, lanes_per_worker: 3, stop: StopRule::Exhausted, ..write(shape, limit_bytes) };
@@ -35,7 +35,7 @@ fn asked(plan: &StagePlan) -> Vec<Op> {
 #[test]
 fn writing_wraps_over_the_same_files() {
     let latency_of = [(OpKind::Create, 1), (OpKind::Write, 2), (OpKind::Commit, 5)]
-        .map(|(kind, latency)| (kind, Latency::Fixed(latency * MS)));
+        .map(|(kind, latency)| (kind, SimLatency::Fixed(latency * MS)));
     let config = SimConfig { latency_of: latency_of.into(), ..SimConfig::default() };
     let result = simulate(config, &StagePlan { window: ms(100), ..write(FILES, 80) });
     // Two files of 14 ms; then, without creating, 13 ms each until 93 ms; then writes until 95, 97 and 99 ms.
@@ -67,7 +67,7 @@ fn a_file_is_created_written_in_order_and_committed() {
 
 #[test]
 fn an_unfinished_file_counts_as_far_as_it_was_acknowledged() {
-    let shape = Shape::Files { file_bytes: 100, block_bytes: 10 };
+    let shape = DataShape::Files { file_bytes: 100, block_bytes: 10 };
     let driver = LogDriver::new(|_, _| None);
     let result = run(&driver, &StagePlan { window: ms(6), ..write(shape, 100) });
     // Created at 1 ms, written at 2, 3, 4 and 5 ms; the write until 6 ms is waited for, and committed.
@@ -75,8 +75,11 @@ fn an_unfinished_file_counts_as_far_as_it_was_acknowledged() {
     assert_eq!((result.data_set.objects(), result.data_set.bytes()), (1, 50));
     assert_eq!(driver.asked().last().map(|op| (op.kind, op.len)), Some((OpKind::Commit, 50)));
 
-    let workload =
-        Workload::Read { data_set: result.data_set, block_bytes: Some(7), order: Order::Sequential };
+    let workload = StageWorkload::Read {
+        data_set: result.data_set,
+        block_bytes: Some(7),
+        order: VisitOrder::Sequential,
+    };
     let result = run(&driver, &StagePlan { stop: StopRule::Exhausted, workload, ..plan() });
     assert_eq!((result.total.ok(), result.total.bytes(), result.window_ns), (8, 50, 8 * MS));
 }
@@ -89,10 +92,10 @@ fn every_byte_is_read_once_whatever_the_lanes_and_blocks() {
             workers,
             lanes_per_worker: lanes,
             stop: StopRule::Exhausted,
-            workload: Workload::Read {
+            workload: StageWorkload::Read {
                 data_set: data_set.clone(),
                 block_bytes: Some(block),
-                order: Order::Sequential,
+                order: VisitOrder::Sequential,
             },
             ..plan()
         });
@@ -107,7 +110,7 @@ fn every_byte_is_read_once_whatever_the_lanes_and_blocks() {
 #[test]
 fn lanes_that_read_on_begin_at_different_places_and_wrap() {
     let (data_set, _) = written(FILES, 12 * 40);
-    let workload = Workload::Read { data_set, block_bytes: Some(10), order: Order::Sequential };
+    let workload = StageWorkload::Read { data_set, block_bytes: Some(10), order: VisitOrder::Sequential };
     let ops = asked(&StagePlan { lanes_per_worker: 4, window: ms(50), workload, ..plan() });
     let place = |op: &Op| (op.object, op.offset);
     let of_lane = |lane: u32| ops.iter().filter(|op| op.lane == lane).map(place).collect::<Vec<_>>();
@@ -125,7 +128,7 @@ fn lanes_that_read_on_begin_at_different_places_and_wrap() {
 fn random_reads_stay_inside_and_reach_everything() {
     let (data_set, _) = written(FILES, 12 * 40);
     let sizes: BTreeMap<u64, u64> = data_set.sizes().collect();
-    let workload = Workload::Read { data_set, block_bytes: Some(10), order: Order::Random };
+    let workload = StageWorkload::Read { data_set, block_bytes: Some(10), order: VisitOrder::Random };
     for lanes in [1, 4, 100] {
         let plan =
             StagePlan { lanes_per_worker: lanes, window: ms(2000), workload: workload.clone(), ..plan() };
@@ -142,12 +145,13 @@ fn random_reads_stay_inside_and_reach_everything() {
 
 #[test]
 fn objects_are_put_fetched_looked_at_and_deleted_whole() {
-    let (data_set, driver) = written(Shape::Objects { object_bytes: 25 }, 12 * 25);
+    let (data_set, driver) = written(DataShape::Objects { object_bytes: 25 }, 12 * 25);
     assert!(driver.asked().iter().all(|op| (op.kind, op.offset, op.len) == (OpKind::Put, 0, 25)));
     let once = StagePlan { lanes_per_worker: 5, stop: StopRule::Exhausted, ..plan() };
-    let read = Workload::Read { data_set: data_set.clone(), block_bytes: None, order: Order::Sequential };
-    let stat = Workload::Visit { data_set: data_set.clone(), kind: OpKind::Stat };
-    let remove = Workload::Visit { data_set: data_set.clone(), kind: OpKind::Delete };
+    let read =
+        StageWorkload::Read { data_set: data_set.clone(), block_bytes: None, order: VisitOrder::Sequential };
+    let stat = StageWorkload::Visit { data_set: data_set.clone(), kind: OpKind::Stat };
+    let remove = StageWorkload::Visit { data_set: data_set.clone(), kind: OpKind::Delete };
     let written: BTreeSet<u64> = data_set.sizes().map(|(object, _)| object).collect();
     for (workload, kind) in [(read, OpKind::Get), (stat, OpKind::Stat), (remove, OpKind::Delete)] {
         let ops = asked(&StagePlan { workload, ..once.clone() });
@@ -162,7 +166,8 @@ fn objects_are_put_fetched_looked_at_and_deleted_whole() {
 #[test]
 fn removal_visits_each_file_once_whatever_the_stop_rule() {
     let (data_set, _) = written(FILES, 12 * 40);
-    let ops = asked(&StagePlan { workload: Workload::Visit { data_set, kind: OpKind::Remove }, ..plan() });
+    let ops =
+        asked(&StagePlan { workload: StageWorkload::Visit { data_set, kind: OpKind::Remove }, ..plan() });
     assert!(ops.iter().all(|op| op.kind == OpKind::Remove));
     assert_eq!(ops.iter().map(|op| op.object).collect::<BTreeSet<_>>().len(), 12);
     assert_eq!(ops.len(), 12);

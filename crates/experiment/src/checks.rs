@@ -3,13 +3,13 @@
 use metrics::OpKind::{self, Commit, Create, Delete, Get, Put, Remove, Trim, Write};
 use units::Size;
 
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::place::{Log, Place};
 use crate::plan::{Access, Cell, Prepare};
 use crate::reader::Fields;
 
 /// Checks a cell that is complete in itself.
-pub(crate) fn cell(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+pub(crate) fn cell(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     ops_of_kind(fields, kind, cell);
     if kind.objects && kind.ranges {
         one_kind_of_data(fields, cell);
@@ -22,7 +22,7 @@ pub(crate) fn cell(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 }
 
 /// Checks a cell whose workload is a job.
-pub(crate) fn job(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+pub(crate) fn job(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     ops_of_kind(fields, kind, cell);
     own_gates(fields, cell);
     for size in &cell.workload.block_sizes {
@@ -83,7 +83,7 @@ fn has(cell: &Cell, kinds: &[OpKind]) -> bool {
 }
 
 /// Operations that the kind of target does not have.
-fn ops_of_kind(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+fn ops_of_kind(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     for weighted in &cell.workload.ops {
         let op = weighted.op;
         if kind.ops.contains(&op) {
@@ -124,7 +124,7 @@ fn one_kind_of_data(fields: &Fields<'_>, cell: &Cell) {
 }
 
 /// Sizes of blocks against files, strides and direct I/O.
-fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     let workload = &cell.workload;
     if !cell.workload.does(OpKind::is_of_ranges) {
         if fields.own("block_size") {
@@ -191,7 +191,7 @@ fn blocks(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 }
 
 /// Commits need writes, and a target that has them.
-fn commits(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     if cell.workload.fsync_every == 0 || !fields.own("fsync_every") {
         return;
     }
@@ -211,7 +211,7 @@ fn commits(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
 }
 
 /// What is read must be there.
-fn reads(fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     let verified = cell.workload.verify || cell.stages.verify;
     if cell.stages.prepare == Prepare::None && !kind.imaginary {
         let op = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| op.needs_data());

@@ -9,7 +9,7 @@ use units::Span;
 use crate::convert_fleet::FleetForm;
 use crate::fleet::escape_braces;
 use crate::job::Job;
-use crate::plan::{Cell, ErrorPolicy, Group, Plan, SteadyRule, Target};
+use crate::plan::{Cell, ConcurrentCells, ErrorPolicy, Plan, SteadyRule, Target};
 
 /// The longest name of a workload or target.
 const LONGEST_NAME: usize = 64;
@@ -61,7 +61,7 @@ struct Workload<'a> {
     jobs: u32,
     op_timeout: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<Group>,
+    group: Option<ConcurrentCells>,
     #[serde(skip_serializing_if = "Option::is_none")]
     agents: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]

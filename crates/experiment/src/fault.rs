@@ -10,7 +10,7 @@ const SHOWN_CHARS: usize = 100;
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct Diagnostic {
     /// The line in the file, from 1; 0 when it came from outside of the file (`origin` says from where).
     pub line: usize,
     /// The column in characters, from 1; 0 with line 0.
@@ -32,16 +32,16 @@ pub struct Fault {
 /// All faults of a file, in the order of its lines; never empty. Its `Display` is what users see: for each fault
 /// `file:line:column: what is wrong`, the line with a caret, and the hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faults {
+pub struct Diagnostics {
     /// The file's name.
     pub file: String,
     /// At most [`MAX_FAULTS`].
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Diagnostic>,
     /// How many more there are.
     pub more: usize,
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.faults.iter().enumerate() {
             if index > 0 {
@@ -57,9 +57,9 @@ impl fmt::Display for Faults {
     }
 }
 
-impl std::error::Error for Faults {}
+impl std::error::Error for Diagnostics {}
 
-impl Fault {
+impl Diagnostic {
     /// Writes it as users see it, for a file of this name.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use metrics::OpKind::{self, Create, Put};
 use serde::Serialize;
 
 use crate::fleet::Fleet;
-use crate::kind::{Kind, kind_of};
+use crate::kind::{TargetKind, kind_of};
 use crate::plan::{Arrivals, Cell, Plan, Prepare, SteadyRule, Study};
 use crate::read::shortest;
 
@@ -91,17 +91,17 @@ impl DataSetFigures {
 
 impl Plan {
     /// What each cell will cost, in the order of running.
-    pub fn cell_figures(&self, kinds: &[&'static Kind]) -> Vec<CellFigures> {
+    pub fn cell_figures(&self, kinds: &[&'static TargetKind]) -> Vec<CellFigures> {
         self.walk(kinds).0
     }
 
     /// The data sets in the order of their first use.
-    pub fn data_sets(&self, kinds: &[&'static Kind]) -> Vec<DataSetFigures> {
+    pub fn data_sets(&self, kinds: &[&'static TargetKind]) -> Vec<DataSetFigures> {
         self.walk(kinds).1
     }
 
     /// Bytes that preparation and loads will write, as far as that can be said.
-    pub fn bytes_to_write(&self, kinds: &[&'static Kind]) -> BytesToWrite {
+    pub fn bytes_to_write(&self, kinds: &[&'static TargetKind]) -> BytesToWrite {
         let mut bytes = BytesToWrite::default();
         for (cell, figures) in self.cells.iter().zip(self.cell_figures(kinds)) {
             bytes.fill = bytes.fill.saturating_add(figures.prepared_bytes);
@@ -138,7 +138,7 @@ impl Plan {
 
     /// Goes through the cells as a run does: a place holds one data set at a time, and a cell writes it anew unless an
     /// earlier one left exactly what it needs.
-    fn walk(&self, kinds: &[&'static Kind]) -> (Vec<CellFigures>, Vec<DataSetFigures>) {
+    fn walk(&self, kinds: &[&'static TargetKind]) -> (Vec<CellFigures>, Vec<DataSetFigures>) {
         let mut sets: Vec<DataSetFigures> = Vec::new();
         let mut set_of: HashMap<Layout, usize> = HashMap::new();
         let mut places: HashMap<String, Option<Held>> = HashMap::new();
@@ -216,7 +216,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(cell: &Cell, kinds: &[&'static Kind]) -> Self {
+    fn of(cell: &Cell, kinds: &[&'static TargetKind]) -> Self {
         let workload = &cell.workload;
         Self {
             place: cell.target.place(),
@@ -384,12 +384,12 @@ fn ops_started(arrivals: &Arrivals, seconds: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{RateFrom, Step};
+    use crate::plan::{RateFrom, RateStep};
 
     #[test]
     fn started_operations_are_the_integral_of_the_rate() {
         let steps = Arrivals::Steps {
-            steps: vec![Step { ops_per_s: 5.0, for_s: 2.0 }, Step { ops_per_s: 7.0, for_s: 1.0 }],
+            steps: vec![RateStep { ops_per_s: 5.0, for_s: 2.0 }, RateStep { ops_per_s: 7.0, for_s: 1.0 }],
         };
         assert_eq!(ops_started(&steps, 1.0), Some(5.0));
         assert_eq!(ops_started(&steps, 10.0), Some(10.0 + 56.0));

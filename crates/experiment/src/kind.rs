@@ -25,7 +25,7 @@ pub enum UrlForm {
 
 /// A kind of target.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct TargetKind {
     /// The URL's scheme.
     pub scheme: &'static str,
     /// A right URL.
@@ -74,7 +74,7 @@ pub enum Transport {
     None,
 }
 
-impl Kind {
+impl TargetKind {
     /// A kind with none of the traits.
     pub const fn new(
         scheme: &'static str,
@@ -117,7 +117,7 @@ impl Kind {
 }
 
 /// The kind of a URL, by its scheme.
-pub fn kind_of(kinds: &[&'static Kind], url: &str) -> Option<&'static Kind> {
+pub fn kind_of(kinds: &[&'static TargetKind], url: &str) -> Option<&'static TargetKind> {
     let (scheme, _) = url.split_once(':')?;
     kinds.iter().copied().find(|kind| kind.scheme.eq_ignore_ascii_case(scheme))
 }

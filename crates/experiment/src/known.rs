@@ -198,7 +198,7 @@ pub(crate) const MATRIX: &[Key] = &[
         "order",
         Choice(ORDER),
         "given",
-        "given: the last key changes fastest; shuffled: by chance, from the seed",
+        "given: the last key changes fastest; shuffled: at random, from the seed",
     ),
     key("repetitions", Count(1), "1", "how often every point is measured; each round visits all points once"),
 ];

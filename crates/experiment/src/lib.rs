@@ -29,18 +29,18 @@ mod tree;
 mod url;
 
 pub use convert::convert;
-pub use fault::{Fault, Faults, MAX_FAULTS, hide_passwords, shown_line};
+pub use fault::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line};
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
 pub use fleet::{
     FailurePolicy, Fleet, Launcher, MAX_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list, host_port,
 };
 pub use job::*;
-pub use kind::{Kind, Transport, UrlForm, kind_of};
+pub use kind::{TargetKind, Transport, UrlForm, kind_of};
 pub use known::reference;
 pub use nearest::{hint, nearest};
 pub use option::{OptionCheck, OptionHelp, OptionKind, OptionValue, TargetOptions};
 pub use parse::{decode, parse};
 pub use plan::*;
 pub use schema::schema;
-pub use source::{Settings, Source};
+pub use source::{Settings, SourceText};
 pub use url::{TargetUrl, UrlFault};

@@ -5,7 +5,7 @@ use std::fmt;
 
 use units::{Share, Size, Span};
 
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::reader::one_of;
 use crate::url::TargetUrl;
 
@@ -163,7 +163,11 @@ impl TargetOptions {
     ///
     /// # Errors
     /// One line: the option, what is wrong with it, and after a `; ` what to write instead.
-    pub fn read(kind: &Kind, url: &TargetUrl, beside: &BTreeMap<String, String>) -> Result<Self, String> {
+    pub fn read(
+        kind: &TargetKind,
+        url: &TargetUrl,
+        beside: &BTreeMap<String, String>,
+    ) -> Result<Self, String> {
         let in_url = url.query().iter().map(|(name, value)| (name, value));
         let mut values = BTreeMap::new();
         for (name, text) in in_url.chain(beside) {
@@ -233,7 +237,7 @@ mod tests {
         OptionHelp::new("size", OptionKind::Bytes { least: 1, most: 8 << 20 }, "1MiB", ""),
         OptionHelp::checked("pair", "none", "", two),
     ];
-    static KIND: Kind = Kind::new("x", "x://host", UrlForm::Host, &[], OPTIONS);
+    static KIND: TargetKind = TargetKind::new("x", "x://host", UrlForm::Host, &[], OPTIONS);
 
     fn read(url: &str, beside: &[(&str, &str)]) -> Result<TargetOptions, String> {
         let beside = beside.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

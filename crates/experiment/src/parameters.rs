@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::nearest::hint;
 use crate::place::{Log, Place};
 use crate::source::Settings;
@@ -47,7 +47,7 @@ enum Piece<'t> {
 
 impl<'a> Parameters<'a> {
     /// The kinds of targets that there are.
-    pub fn kinds(&self) -> &'a [&'static Kind] {
+    pub fn kinds(&self) -> &'a [&'static TargetKind] {
         self.settings.kinds
     }
 

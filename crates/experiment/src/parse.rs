@@ -1,6 +1,6 @@
 //! From the text of an experiment file to its plan.
 
-use crate::fault::Faults;
+use crate::fault::Diagnostics;
 use crate::known::{FILE, STAGES, WORKLOAD};
 use crate::matrix::Matrix;
 use crate::nearest::hint;
@@ -10,7 +10,7 @@ use crate::plan::{Cell, Gate, Plan};
 use crate::read::{self, Hosts, Scene};
 use crate::reader::{Fields, Point, Reader, one_of};
 use crate::set;
-use crate::source::{Settings, Source};
+use crate::source::{Settings, SourceText};
 use crate::tree::{self, Entry, LARGEST_FILE, Node, Value};
 
 /// The smallest useful file, for those that have nothing yet.
@@ -23,7 +23,7 @@ const ENOUGH: usize = 3 * crate::fault::MAX_FAULTS;
 ///
 /// # Errors
 /// All faults of the file, at most [`MAX_FAULTS`](crate::MAX_FAULTS), each with its line, column, text and hint.
-pub fn parse(source: &Source<'_>, settings: &Settings<'_>) -> Result<Plan, Faults> {
+pub fn parse(source: &SourceText<'_>, settings: &Settings<'_>) -> Result<Plan, Diagnostics> {
     let log = Log::default();
     let plan = read(source, settings, &log);
     match plan {
@@ -42,7 +42,7 @@ pub fn parse(source: &Source<'_>, settings: &Settings<'_>) -> Result<Plan, Fault
 ///
 /// # Errors
 /// Where the first byte stands that is not UTF-8.
-pub fn decode<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Faults> {
+pub fn decode<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Diagnostics> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
         Err(error) => {
@@ -63,7 +63,7 @@ pub fn decode<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Faults> {
     }
 }
 
-fn read(source: &Source<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan> {
+fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<Plan> {
     if source.text.len() > LARGEST_FILE {
         log.fault(Place::START, "this file is larger than 1 MiB", "an experiment needs a few dozen lines");
         return None;

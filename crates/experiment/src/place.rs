@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::fault::{Fault, Faults, MAX_FAULTS, hide_passwords, shown_line};
+use crate::fault::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line};
 
 /// Where something stands: in the file, or in a text from outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +87,7 @@ impl Log {
     }
 
     /// Everything that was found, in the order of the file's lines; what came from outside of it first.
-    pub fn into_faults(self, file: &str, text: &str) -> Faults {
+    pub fn into_faults(self, file: &str, text: &str) -> Diagnostics {
         let origins = self.origins.into_inner();
         let mut found = self.found.into_inner();
         found.sort_by_key(|entry| (entry.place.line, entry.place.column));
@@ -100,7 +100,7 @@ impl Log {
         let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         let faults = found
             .into_iter()
-            .map(|entry| Fault {
+            .map(|entry| Diagnostic {
                 line: number(entry.place.line),
                 column: number(entry.place.column),
                 length: number(entry.place.length).max(1),
@@ -114,6 +114,6 @@ impl Log {
                 source_line: if entry.place.origin == 0 { line_of(entry.place.line) } else { String::new() },
             })
             .collect();
-        Faults { file: file.to_owned(), faults, more }
+        Diagnostics { file: file.to_owned(), faults, more }
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fleet::Fleet;
 use crate::job::{Job, Placement, is_default};
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::option::OptionValue;
 
 /// A whole experiment: cells in the order in which they run.
@@ -66,7 +66,7 @@ pub struct Cell {
     pub study: Option<Study>,
     /// It runs at the same time as the other cells of its group, which stand next to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<Group>,
+    pub group: Option<ConcurrentCells>,
     /// This many agents of the fleet work on it, the first ones; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<u32>,
@@ -75,7 +75,7 @@ pub struct Cell {
 /// Cells that run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Group {
+pub struct ConcurrentCells {
     /// The group's number; groups run one after the other.
     pub number: u32,
     /// When this cell ends, the others of the group end too (`exitall`).
@@ -101,7 +101,7 @@ pub struct Target {
     /// `tcp://host:port`, `null:`, `sim:?latency=1ms`. Holds no secret.
     pub url: String,
     /// Options of the target's kind, by name, as texts: `direct: "true"`, `connections: "4"`, `engine: "uring"`.
-    /// Which there are is said by its [`Kind`](crate::Kind).
+    /// Which there are is said by its [`TargetKind`](crate::TargetKind).
     #[serde(default)]
     pub options: BTreeMap<String, String>,
 }
@@ -117,7 +117,7 @@ impl Target {
     }
 
     /// A flag as the option's reader has it, or its default.
-    pub fn flag(&self, kind: &Kind, name: &str) -> bool {
+    pub fn flag(&self, kind: &TargetKind, name: &str) -> bool {
         let Some(help) = kind.option(name) else { return false };
         let value = help.read(self.option(name).unwrap_or(help.default));
         value == Ok(OptionValue::Flag(true))
@@ -263,7 +263,7 @@ pub enum Arrivals {
     /// One rate after the other; the last stays.
     Steps {
         /// The rates, in order.
-        steps: Vec<Step>,
+        steps: Vec<RateStep>,
     },
     /// A list in time: the rate from each moment on; between 0 and the first moment nothing starts.
     Times {
@@ -274,7 +274,7 @@ pub enum Arrivals {
 
 /// A rate for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct RateStep {
     /// Operations a second; 0 is a pause.
     pub ops_per_s: f64,
     /// In seconds.
@@ -388,7 +388,7 @@ pub struct Gate {
     /// What is looked at.
     pub metric: GateMetric,
     /// How it is compared.
-    pub comparison: Comparison,
+    pub comparison: GateOperator,
     /// The limit, in bytes a second, operations a second, nanoseconds or errors.
     pub limit: f64,
 }
@@ -413,7 +413,7 @@ pub enum GateMetric {
 
 /// How a gate compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Comparison {
+pub enum GateOperator {
     /// At least.
     #[serde(rename = ">=")]
     AtLeast,

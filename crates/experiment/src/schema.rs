@@ -9,16 +9,16 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::job::Job;
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::known::{self, Form, Key};
 use crate::option::{OptionHelp, OptionKind};
-use crate::plan::Group;
+use crate::plan::ConcurrentCells;
 
 /// Anything with a parameter in it: what it becomes is known only when it is read.
 const PARAMETER: &str = r"\$\{[^}]+\}";
 
 /// The JSON Schema of experiment files with these kinds of targets; `schemas/experiment.schema.json` is this.
-pub fn schema(kinds: &[&'static Kind]) -> Value {
+pub fn schema(kinds: &[&'static TargetKind]) -> Value {
     let mut top = object(known::FILE, &["targets", "workloads"]);
     let fields = top.as_object_mut().expect("an object was made");
     fields.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
@@ -32,7 +32,7 @@ pub fn schema(kinds: &[&'static Kind]) -> Value {
     let mut all = definitions(kinds);
     let jobs = all.as_object_mut().expect("an object was made");
     jobs.extend(fleet::definitions());
-    for (name, schema) in [("job", of_type::<Job>(jobs)), ("group", of_type::<Group>(jobs))] {
+    for (name, schema) in [("job", of_type::<Job>(jobs)), ("group", of_type::<ConcurrentCells>(jobs))] {
         jobs.insert(name.into(), schema);
     }
     fields.insert("$defs".into(), all);
@@ -85,7 +85,7 @@ fn allow_units(schema: &mut Value) {
 }
 
 /// Everything that is referred to by name.
-fn definitions(kinds: &[&'static Kind]) -> Value {
+fn definitions(kinds: &[&'static TargetKind]) -> Value {
     let op_names: Vec<_> = OpKind::ALL.iter().map(|kind| kind.name()).collect();
     let share_of = |keys: Value| json!({"type": "object", "propertyNames": keys, "additionalProperties": reference("share"), "minProperties": 1});
     let one_of_keys = |pairs: Vec<(&str, Value)>| {
@@ -239,7 +239,7 @@ fn choice(words: &[&str]) -> Value {
 }
 
 /// A URL, or a map of a URL and options of any kind of target.
-fn target(kinds: &[&'static Kind]) -> Value {
+fn target(kinds: &[&'static TargetKind]) -> Value {
     let mut properties = Map::new();
     let schemes: Vec<_> = kinds.iter().map(|kind| kind.scheme).collect();
     let examples: Vec<_> = kinds.iter().map(|kind| kind.example).collect();

@@ -1,11 +1,11 @@
 //! What `parse` is given: the file's text, and what stands outside of it.
 
 use crate::fleet::{Launcher, Sharing};
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 
 /// An experiment file's text and the name by which messages call it.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct SourceText<'a> {
     /// The file's name for messages; its stem is the experiment's name unless the file says otherwise.
     pub file: &'a str,
     /// The whole text.
@@ -16,7 +16,7 @@ pub struct Source<'a> {
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
     /// The kinds of targets that there are, in the order of the documentation.
-    pub kinds: &'a [&'static Kind],
+    pub kinds: &'a [&'static TargetKind],
     /// `--set KEY=VALUE`, in the order given: a parameter's name or a dotted path of the file, and its value.
     pub set: &'a [(String, String)],
     /// Looks up an environment variable: `MANOMETER_SET_name` for parameters, `NAME` for `${env:NAME}`.
@@ -31,7 +31,7 @@ pub struct Settings<'a> {
 
 impl<'a> Settings<'a> {
     /// Nothing is set and the environment is empty.
-    pub fn of(kinds: &'a [&'static Kind]) -> Self {
+    pub fn of(kinds: &'a [&'static TargetKind]) -> Self {
         let read_hosts = &|_: &str| Err("no files are read here".to_owned());
         Self { kinds, set: &[], environment: &|_| None, launcher: None, sharing: None, read_hosts }
     }

@@ -1,13 +1,13 @@
 //! Target URLs in their parts, with the query decoded: the one reader of them.
 
-use crate::kind::{Kind, UrlForm, kind_of};
+use crate::kind::{TargetKind, UrlForm, kind_of};
 use crate::nearest::nearest;
 use crate::reader::one_of;
 
 /// The parts of `scheme://authority/path?name=value&…`, or of `scheme:?name=value&…`.
 #[derive(Clone, Debug)]
 pub struct TargetUrl {
-    kind: &'static Kind,
+    kind: &'static TargetKind,
     authority: String,
     path: String,
     endpoint: Option<String>,
@@ -38,7 +38,7 @@ impl TargetUrl {
     ///
     /// # Errors
     /// What is wrong with it, and how to write it.
-    pub fn parse(kinds: &[&'static Kind], url: &str) -> Result<Self, UrlFault> {
+    pub fn parse(kinds: &[&'static TargetKind], url: &str) -> Result<Self, UrlFault> {
         let examples = || {
             let all: Vec<_> = kinds.iter().map(|kind| kind.example).collect();
             format!("write such as {}", one_of(&all))
@@ -120,7 +120,7 @@ impl TargetUrl {
     }
 
     /// The kind of target that it names.
-    pub fn kind(&self) -> &'static Kind {
+    pub fn kind(&self) -> &'static TargetKind {
         self.kind
     }
 
@@ -167,7 +167,7 @@ fn without_secrets(authority: &str, query: &str) -> Result<(), UrlFault> {
 }
 
 /// Whether a URL has the parts that its kind needs, and no others.
-fn form(kind: &Kind, url: &str, place: &str, (authority, path): (&str, &str)) -> Result<(), UrlFault> {
+fn form(kind: &TargetKind, url: &str, place: &str, (authority, path): (&str, &str)) -> Result<(), UrlFault> {
     let scheme = kind.scheme;
     let write = || format!("write {}", kind.example);
     let wrong = |text: String| Err(fault(text, write()));

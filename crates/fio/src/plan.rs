@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::meaning::{Asked, groups, meaning};
 use super::{JobScript, ScriptFault, ScriptFaults, Warning};
-use experiment::{CacheControl, Cell, ErrorPolicy, Group, Plan};
+use experiment::{CacheControl, Cell, ConcurrentCells, ErrorPolicy, Plan};
 
 /// What stands outside of job files and means something for them.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ pub fn plan(script: &JobScript, around: &Surroundings<'_>) -> Result<(Plan, Vec<
         clones_before += u64::from(means.clones);
         means.job.report.group = place.summary;
         let name = free_name(&means.job.name, &mut names);
-        let group = Group {
+        let group = ConcurrentCells {
             after_cell: place.after.and_then(|section| last_cells.get(section).copied()),
             ..place.group
         };
@@ -72,7 +72,10 @@ pub fn plan(script: &JobScript, around: &Surroundings<'_>) -> Result<(Plan, Vec<
                 cache: CacheControl::Keep,
                 errors: ErrorPolicy::Continue,
                 study: None,
-                group: Some(Group { report: group.report.map(|number| number + first / workers), ..group }),
+                group: Some(ConcurrentCells {
+                    report: group.report.map(|number| number + first / workers),
+                    ..group
+                }),
                 agents: None,
             });
         }

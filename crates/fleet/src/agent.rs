@@ -48,7 +48,7 @@ impl Leaving {
 
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum AgentEnd {
     /// The side that leads said farewell.
     Dismissed,
     /// Nobody leads any more: everything was stopped, and what was made was removed.
@@ -98,7 +98,7 @@ pub fn serve(
     hand: Arc<dyn HostExecutor>,
     hello: Hello,
     leaving: &Leaving,
-) -> std::io::Result<Ended> {
+) -> std::io::Result<AgentEnd> {
     let agent = Arc::new(Agent {
         outlet: Outlet::new(output)?,
         hand,
@@ -175,7 +175,7 @@ impl Agent {
     }
 
     /// Stops what runs; then farewell, or removing what was made.
-    fn finish(self: &Arc<Self>, why: Option<String>) -> Ended {
+    fn finish(self: &Arc<Self>, why: Option<String>) -> AgentEnd {
         self.stop_all(why.as_deref().unwrap_or("the side that leads said farewell"));
         let rest = self.state();
         let rest = self.changed.wait_timeout_while(rest, STOPPING, |state| state.under_way > 0);
@@ -190,10 +190,10 @@ impl Agent {
                 waited += keep::SOON;
             }
             self.outlet.close();
-            return Ended::Dismissed;
+            return AgentEnd::Dismissed;
         };
         self.outlet.close();
-        Ended::Abandoned { why, left: self.remove_all() }
+        AgentEnd::Abandoned { why, left: self.remove_all() }
     }
 
     fn remove_all(&self) -> Vec<String> {

@@ -30,7 +30,7 @@ pub(crate) fn longest(body: &[u8]) -> usize {
 
 /// Puts harmless characters in the place of those that steer terminals or turn the direction of text, in all texts of a JSON body.
 /// Its length and its structure stay.
-pub(crate) fn tame(body: &mut [u8]) {
+pub(crate) fn sanitize(body: &mut [u8]) {
     let mut at = 0;
     while at < body.len() {
         let rest = &mut body[at..];
@@ -38,7 +38,7 @@ pub(crate) fn tame(body: &mut [u8]) {
             [b'\\', b'u', code @ ..] if code.len() >= 4 => {
                 let value =
                     std::str::from_utf8(&code[..4]).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
-                if value.and_then(char::from_u32).is_some_and(steers) {
+                if value.and_then(char::from_u32).is_some_and(is_control) {
                     code[..4].copy_from_slice(b"0020");
                 }
                 6
@@ -66,7 +66,7 @@ pub(crate) fn tame(body: &mut [u8]) {
     }
 }
 
-fn steers(c: char) -> bool {
+fn is_control(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
@@ -78,7 +78,7 @@ pub(crate) fn one_line(text: &str) -> String {
         line = line.chars().take(MAX_TEXT).collect();
         line.push('…');
     }
-    line.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+    line.chars().map(|c| if is_control(c) { ' ' } else { c }).collect()
 }
 
 /// Keeps a text within bounds, its lines as they are.
@@ -192,12 +192,12 @@ mod tests {
             ("größer", "größer"),
         ] {
             let mut body = serde_json::to_vec(given).unwrap();
-            tame(&mut body);
+            sanitize(&mut body);
             let read: String = serde_json::from_slice(&body).unwrap();
             assert_eq!(read, meant, "{given:?}");
         }
         let mut escaped = br#""\u202e\u009b\u001b\n""#.to_vec();
-        tame(&mut escaped);
+        sanitize(&mut escaped);
         assert_eq!(serde_json::from_slice::<String>(&escaped).unwrap(), "   \n");
     }
 

@@ -1,6 +1,6 @@
 //! Many hosts as one: agents, how they are started, one clock, one start, one stop, one result.
 //!
-//! The side that leads has a [`Crew`] of agents. Each is either in this process ([`HostExecutor`] called directly: a local run is a
+//! The side that leads has a [`HostGroup`] of agents. Each is either in this process ([`HostExecutor`] called directly: a local run is a
 //! fleet of one) or behind a pipe (`link.rs`), where [`serve`] reads the same orders from frames and carries them out on
 //! the same [`HostExecutor`]. What is asked for says what is meant (fill, measure, verify this cell), not how: an agent makes its own
 //! stage plan, so that hosts may differ.
@@ -11,9 +11,9 @@
 mod agent;
 mod check;
 mod clock;
-mod crew;
 pub mod frame;
 mod host_executor;
+mod host_group;
 mod inlet;
 pub mod launch;
 mod link;
@@ -24,11 +24,13 @@ pub mod probe;
 mod sampling;
 mod seen;
 
-pub use agent::{Ended, Leaving, serve};
+pub use agent::{AgentEnd, Leaving, serve};
 pub use clock::ClockFacts;
-pub use crew::{Answers, Crew, CrewSettings, Member};
 pub use host_executor::HostExecutor;
+pub use host_group::{Answers, HostGroup, HostGroupSettings, Member};
 pub use link::{Ends, Greeting, Link, Process, greet};
 pub use message::{Hello, PROGRAM, PROTOCOL};
-pub use order::{Act, LayOutStep, Opening, Part, Refusal, Reply, SiteFacts, SiteId, StageRequest, StageTask};
-pub use seen::{CrewResult, Event, PartResult, Seen, Trouble};
+pub use order::{
+    Act, HostRefusal, HostShare, LayOutStep, OpenOrder, Reply, SiteFacts, SiteId, StageRequest, StageTask,
+};
+pub use seen::{CrewResult, FleetEvent, PartResult, StageUpdate, Trouble};

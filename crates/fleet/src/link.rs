@@ -17,16 +17,16 @@ use metrics::Interval;
 use crate::clock::{ClockFacts, Estimate};
 use crate::launch::{AgentProcess, Launched};
 use crate::message::{Hello, ToAgent, encode};
-use crate::order::{Refusal, Reply};
+use crate::order::{HostRefusal, Reply};
 use crate::outlet::{Need, Outlet, Sent};
 use crate::probe::HostSample;
-use crate::seen::Event;
+use crate::seen::FleetEvent;
 
 pub use greet::{Greeting, greet};
 pub(crate) use heard::Guard;
 
 /// Whoever hears of events.
-pub(crate) type Events = Arc<dyn Fn(Event) + Send + Sync>;
+pub(crate) type Events = Arc<dyn Fn(FleetEvent) + Send + Sync>;
 
 /// What carries an agent's pipe, to be asked why it ended, and to be ended.
 pub trait Process: Send {
@@ -102,11 +102,11 @@ pub(crate) enum News {
     Interval(Box<Interval>),
     Sample(Box<HostSample>),
     Finished(Box<StageResult>),
-    Refused(Refusal),
+    Refused(HostRefusal),
 }
 
 /// Where the answer to a question goes.
-pub(crate) type Answer = Sender<(usize, Option<Result<Reply, Refusal>>)>;
+pub(crate) type Answer = Sender<(usize, Option<Result<Reply, HostRefusal>>)>;
 
 /// What the threads that deal with one agent share.
 pub(crate) struct Wire {
@@ -187,7 +187,7 @@ impl Wire {
         }
         if let (Some(events), Some(member)) = (self.events.get(), self.member.get()) {
             let (name, at_ns) = (self.name.clone(), reactor::clock::now_ns());
-            events(Event::Lost { member: *member, name, why, at_ns });
+            events(FleetEvent::Lost { member: *member, name, why, at_ns });
         }
     }
 

@@ -7,7 +7,7 @@ use metrics::Interval;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::order::{Act, Opening, Refusal, Reply, SiteId, StageRequest};
+use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteId, StageRequest};
 use crate::probe::HostSample;
 
 /// Version of this language. Both sides must speak the same; programs of different versions do not work together, whatever they
@@ -26,7 +26,7 @@ pub enum ToAgent {
         /// Number of the question, for its answer.
         id: u64,
         /// What to open.
-        opening: Box<Opening>,
+        opening: Box<OpenOrder>,
     },
     /// Do something with it.
     Act {
@@ -102,7 +102,7 @@ pub enum FromAgent {
         /// The question.
         id: u64,
         /// What came of it.
-        outcome: Result<Reply, Refusal>,
+        outcome: Result<Reply, HostRefusal>,
     },
     /// All workers of a stage are ready.
     Ready {
@@ -128,7 +128,7 @@ pub enum FromAgent {
         /// The stage.
         id: u64,
         /// What it found, or why it could not be run.
-        outcome: Result<Box<StageResult>, Refusal>,
+        outcome: Result<Box<StageResult>, HostRefusal>,
     },
     /// The answer to a ping.
     Pong {
@@ -194,7 +194,7 @@ impl Hello {
         Hello {
             protocol: PROTOCOL,
             version: PROGRAM.to_owned(),
-            host: crate::crew::host_name(),
+            host: crate::host_group::host_name(),
             machine: std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
                 .map_or_else(|_| String::new(), |text| text.trim().to_owned()),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),

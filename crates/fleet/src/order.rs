@@ -12,13 +12,13 @@ pub type SiteId = u32;
 
 /// A target to be opened for a cell, as this agent is to see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Opening {
+pub struct OpenOrder {
     /// The number under which it is asked for from now on.
     pub site: SiteId,
     /// The cell, with this host's variables put in.
     pub cell: Box<Cell>,
     /// Which part of the data is this agent's.
-    pub part: Part,
+    pub part: HostShare,
     /// This agent's own run id: that of its journal.
     pub run: String,
     /// The id that names the place: its own, when it makes and removes the place; that of another agent, which does, when
@@ -43,7 +43,7 @@ pub struct Opening {
 
 /// Which agent this is among those that work on a cell, and how they share its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct HostShare {
     /// From 0.
     pub index: u32,
     /// How many there are.
@@ -52,9 +52,9 @@ pub struct Part {
     pub sharing: Sharing,
 }
 
-impl Part {
+impl HostShare {
     /// All of it.
-    pub const WHOLE: Part = Part { index: 0, of: 1, sharing: Sharing::Own };
+    pub const WHOLE: HostShare = HostShare { index: 0, of: 1, sharing: Sharing::Own };
 }
 
 /// What the side that leads must know of an opened target.
@@ -162,7 +162,7 @@ pub struct LayOutStep {
 /// A host says no. One line: what was tried, what came back, what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
-pub struct Refusal {
+pub struct HostRefusal {
     /// Something was written wrongly: wrong usage.
     pub input: bool,
     /// The stage was stopped before it began: no failure.
@@ -171,7 +171,7 @@ pub struct Refusal {
     pub text: String,
 }
 
-impl Refusal {
+impl HostRefusal {
     /// Something failed.
     pub fn failed(text: impl Into<String>) -> Self {
         Self { input: false, stopped: false, text: text.into() }

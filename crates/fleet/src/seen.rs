@@ -3,7 +3,7 @@
 use engine::StageResult;
 use metrics::Interval;
 
-use crate::order::Refusal;
+use crate::order::HostRefusal;
 use crate::probe::HostSample;
 
 /// Why a member did not do what it was asked.
@@ -11,7 +11,7 @@ use crate::probe::HostSample;
 pub enum Trouble {
     /// It said no; it is still there.
     #[error("{0}")]
-    Refused(Refusal),
+    Refused(HostRefusal),
     /// It is gone, or does not know what it does; it is not asked again. One line that says why.
     #[error("{0}")]
     Lost(String),
@@ -19,7 +19,7 @@ pub enum Trouble {
 
 /// What a running stage shows.
 #[derive(Debug)]
-pub enum Seen<'a> {
+pub enum StageUpdate<'a> {
     /// An interval of all members together, once each that is left has handed its part in.
     Whole(&'a Interval),
     /// One member's part of an interval, when it comes; before the whole that it belongs to.
@@ -68,7 +68,7 @@ pub struct PartResult {
 
 /// Something that the user should hear of. Times are on the leader's clock, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum FleetEvent {
     /// A member is gone for good.
     Lost {
         /// Its number.

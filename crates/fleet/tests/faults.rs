@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use engine::{Control, StageResult};
 use fleet::{
-    Act, CrewSettings, Ended, Hello, HostExecutor, Leaving, Seen, StageRequest, StageTask, Trouble, serve,
+    Act, AgentEnd, Hello, HostExecutor, HostGroupSettings, Leaving, StageRequest, StageTask, StageUpdate,
+    Trouble, serve,
 };
 use metrics::{Interval, OpKind};
 use serde_json::json;
@@ -25,8 +26,8 @@ fn null_hand() -> Arc<EngineHand> {
 }
 
 /// A leader that loses its patience very soon.
-fn hasty() -> CrewSettings {
-    CrewSettings { heartbeat: Duration::from_millis(50), silence: Duration::from_secs(1), ..settings() }
+fn hasty() -> HostGroupSettings {
+    HostGroupSettings { heartbeat: Duration::from_millis(50), silence: Duration::from_secs(1), ..settings() }
 }
 
 /// The agent in a process of its own: this very program, which was told where to find its leader.
@@ -45,15 +46,15 @@ fn a_killed_agent_is_in_the_result_as_far_as_it_came() {
     let crew = crew(ends, settings(), &events);
     open_all(&crew);
     let (mut whole, mut of_killed) = (0, Interval::default());
-    let mut observer = |seen: Seen<'_>| match seen {
-        Seen::Part { member: 1, interval } => {
+    let mut observer = |seen: StageUpdate<'_>| match seen {
+        StageUpdate::Part { member: 1, interval } => {
             of_killed.merge(interval);
             if interval.index == 5 {
                 let victim = rustix::process::Pid::from_raw(ids[1] as i32).unwrap();
                 rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
             }
         }
-        Seen::Whole(interval) => whole += interval.ok(),
+        StageUpdate::Whole(interval) => whole += interval.ok(),
         _ => {}
     };
     let order = orders(&crew, &measure(2.0));
@@ -116,7 +117,7 @@ fn a_host_that_hangs_is_lost_by_its_silence() {
     open_all(&crew);
     let order = orders(&crew, &measure(3.0));
     let mut wholes = 0;
-    let mut observer = |seen: Seen<'_>| wholes += u32::from(matches!(seen, Seen::Whole(_)));
+    let mut observer = |seen: StageUpdate<'_>| wholes += u32::from(matches!(seen, StageUpdate::Whole(_)));
     let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
     assert_eq!(result.parts[1].lost.as_deref(), Some("nothing was heard of it for 1 s"));
     assert_eq!((result.parts[0].result.window_ns, wholes), (3_000_000_000, 60));
@@ -167,8 +168,8 @@ fn a_host_whose_load_stands_still_holds_nobody_up_for_ever() {
     let crew = crew(vec![honest, ends("idle", ours)], settings(), &events);
     open_all(&crew);
     let mut wholes = 0;
-    let mut observer = |seen: Seen<'_>| {
-        if matches!(seen, Seen::Whole(_)) {
+    let mut observer = |seen: StageUpdate<'_>| {
+        if matches!(seen, StageUpdate::Whole(_)) {
             wholes += 1;
             if wholes == 10 {
                 enough.store(true, Ordering::SeqCst);
@@ -193,7 +194,7 @@ fn a_host_that_fills_nothing_any_more_is_lost_although_it_speaks() {
         }
     });
     let events = Events::default();
-    let settings = CrewSettings { progress_limit: Duration::from_secs(1), ..settings() };
+    let settings = HostGroupSettings { progress_limit: Duration::from_secs(1), ..settings() };
     let crew = crew(vec![ends("stuck", ours)], settings, &events);
     let mut soon = opening();
     soon.cell.workload.op_timeout_s = 1.0;
@@ -222,7 +223,7 @@ fn left_alone(leader: impl FnOnce(&mut Liar, &Leaving)) -> (Arc<EngineHand>, Str
     side.say(&json!({ "Go": { "id": 2, "start_ns": reactor::clock::now_ns() } }));
     side.until("Interval").unwrap();
     leader(&mut side, &leaving);
-    let Ended::Abandoned { why, left } = agent.join().unwrap() else { panic!("nobody said farewell") };
+    let AgentEnd::Abandoned { why, left } = agent.join().unwrap() else { panic!("nobody said farewell") };
     assert_eq!(left, ["one file"]);
     (hand, why)
 }

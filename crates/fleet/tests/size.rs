@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use engine::{Control, StageResult};
-use fleet::{CrewSettings, Seen};
+use fleet::{HostGroupSettings, StageUpdate};
 use metrics::{Histogram, Interval, OpKind};
 use serde_json::json;
 use support::*;
@@ -123,19 +123,19 @@ fn a_thousand_agents() {
         ends(&format!("n{number}"), (socket.try_clone().unwrap().into(), socket.into()))
     });
     let events = Events::default();
-    let settings = CrewSettings {
+    let settings = HostGroupSettings {
         heartbeat: Duration::from_secs(2),
-        ..CrewSettings::with_silence(Duration::from_secs(120))
+        ..HostGroupSettings::with_silence(Duration::from_secs(120))
     };
     let crew = crew(ends.collect(), settings, &events);
     let (mut wholes, mut parts, mut most_kib) = (Vec::new(), vec![0u32; AGENTS], 0);
-    let mut observer = |seen: Seen<'_>| match seen {
-        Seen::Whole(interval) => {
+    let mut observer = |seen: StageUpdate<'_>| match seen {
+        StageUpdate::Whole(interval) => {
             wholes.push((interval.index, interval.ok()));
             most_kib = most_kib.max(resident_kib());
         }
-        Seen::Part { member, .. } => parts[member] += 1,
-        Seen::Sample { .. } => {}
+        StageUpdate::Part { member, .. } => parts[member] += 1,
+        StageUpdate::Sample { .. } => {}
     };
     let order = orders(&crew, &measure(1.0));
     let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();

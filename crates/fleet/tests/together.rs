@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use drivers::sim::SimConfig;
 use engine::{Control, StageResult};
-use fleet::{Act, Crew, Ended, HostExecutor, Refusal, Reply, Seen, Trouble};
+use fleet::{Act, AgentEnd, HostExecutor, HostGroup, HostRefusal, Reply, StageUpdate, Trouble};
 use metrics::{Histogram, Interval, OpKind};
 use serde_json::json;
 use support::hands::{EngineHand, Load};
@@ -36,10 +36,10 @@ fn what_is_merged_is_the_sum_of_the_parts() {
     assert!(!crew.is_local() && crew.names() == ["host-0", "host-1", "host-2"]);
     assert!(open_all(&crew).iter().all(|(_, facts)| facts.is_ok()));
     let (mut wholes, mut parts, mut samples) = (Vec::new(), vec![Vec::new(); 3], 0);
-    let mut observer = |seen: Seen<'_>| match seen {
-        Seen::Whole(interval) => wholes.push(interval.clone()),
-        Seen::Part { member, interval } => parts[member].push(interval.clone()),
-        Seen::Sample { .. } => samples += 1,
+    let mut observer = |seen: StageUpdate<'_>| match seen {
+        StageUpdate::Whole(interval) => wholes.push(interval.clone()),
+        StageUpdate::Part { member, interval } => parts[member].push(interval.clone()),
+        StageUpdate::Sample { .. } => samples += 1,
     };
     let order = orders(&crew, &measure(2.5));
     let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
@@ -72,7 +72,7 @@ fn what_is_merged_is_the_sum_of_the_parts() {
     }
     crew.end();
     for thread in threads {
-        assert_eq!(thread.join().unwrap(), Ended::Dismissed);
+        assert_eq!(thread.join().unwrap(), AgentEnd::Dismissed);
     }
 }
 
@@ -88,13 +88,13 @@ fn questions_are_answered_refused_and_survived() {
     assert_eq!(crew.act(&[1], SITE, &Act::Facts).len(), 1);
     for (_, answer) in crew.act(&[0, 1], SITE, &Act::Adopt) {
         assert!(
-            matches!(answer, Err(Trouble::Refused(Refusal { text, .. })) if text.contains("prepare it first"))
+            matches!(answer, Err(Trouble::Refused(HostRefusal { text, .. })) if text.contains("prepare it first"))
         );
     }
     // A hand that panics has said no; the agent lives on.
     for (_, answer) in crew.act(&[0, 1], SITE, &Act::RemoveAll) {
         assert!(
-            matches!(answer, Err(Trouble::Refused(Refusal { text, .. })) if text.contains("nothing to remove"))
+            matches!(answer, Err(Trouble::Refused(HostRefusal { text, .. })) if text.contains("nothing to remove"))
         );
     }
     assert_eq!(crew.alive(), [0, 1]);
@@ -110,7 +110,7 @@ fn one_refusal_is_a_refusal_of_all() {
     open_all(&crew);
     let order = orders(&crew, &measure(3600.0));
     let refusal = crew.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap_err();
-    assert_eq!(refusal, Refusal::failed("host-1: no such export"));
+    assert_eq!(refusal, HostRefusal::failed("host-1: no such export"));
     assert_eq!(crew.alive(), [0, 1, 2], "nobody is lost by it");
 }
 
@@ -122,8 +122,8 @@ fn stopping_and_finishing_reach_all() {
     open_all(&crew);
     let control = Control::new();
     let finish = control.clone();
-    let mut observer = |seen: Seen<'_>| {
-        if let Seen::Whole(interval) = seen
+    let mut observer = |seen: StageUpdate<'_>| {
+        if let StageUpdate::Whole(interval) = seen
             && interval.index == 4
         {
             finish.finish_after(10);
@@ -151,7 +151,8 @@ fn two_stages_of_a_group_start_together() {
     let rendezvous = engine::Rendezvous::new(2);
     let run = |wait_ms| {
         std::thread::sleep(Duration::from_millis(wait_ms));
-        let beside = engine::Beside { rendezvous: Some(rendezvous.clone()), ..engine::Beside::default() };
+        let beside =
+            engine::StageContext { rendezvous: Some(rendezvous.clone()), ..engine::StageContext::default() };
         crew.run_stage(orders(&crew, &measure(0.5)), beside, &Control::new(), &mut |_| {}).unwrap()
     };
     let (one, two) = std::thread::scope(|scope| {
@@ -164,12 +165,12 @@ fn two_stages_of_a_group_start_together() {
 }
 
 /// A crew on virtual clocks; how many intervals until the end, and what was counted.
-fn simulate(crew: &Crew, last: u32) -> (Vec<(u32, u64)>, fleet::CrewResult) {
+fn simulate(crew: &HostGroup, last: u32) -> (Vec<(u32, u64)>, fleet::CrewResult) {
     let control = Control::new();
     let mut seen = Vec::new();
     let finish = control.clone();
-    let mut observer = |what: Seen<'_>| {
-        if let Seen::Whole(interval) = what {
+    let mut observer = |what: StageUpdate<'_>| {
+        if let StageUpdate::Whole(interval) = what {
             seen.push((interval.index, interval.ok()));
             if interval.index == last {
                 finish.finish_after(last);
@@ -187,7 +188,7 @@ fn virtual_clocks_are_exact_and_repeatable() {
         let config = SimConfig::default();
         Arc::new(EngineHand::new(Load::Sim(Box::new(config)), Duration::from_secs(1)))
     };
-    let alone = Crew::here(hand());
+    let alone = HostGroup::here(hand());
     open_all(&alone);
     let (one, result_of_one) = simulate(&alone, 30);
     let events = Events::default();

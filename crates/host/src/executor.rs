@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::{Beside, Control, StageError, StageResult};
-use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest};
+use engine::{Control, StageContext, StageError, StageResult};
+use fleet::{Act, HostExecutor, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest};
 use metrics::Interval;
 use provision::{Journal, ProvisionError, Run, RunId};
 use reactor::live::Scope;
@@ -64,11 +64,11 @@ impl LocalExecutor {
     }
 
     /// The journal of this id, opened when it is first asked for.
-    fn journal(&self, id: &RunId) -> Result<Run, Refusal> {
+    fn journal(&self, id: &RunId) -> Result<Run, HostRefusal> {
         if let Some(run) = self.shared().runs.get(id) {
             return Ok(run.clone());
         }
-        let failed = |error: provision::ProvisionError| Refusal::failed(error.to_string());
+        let failed = |error: provision::ProvisionError| HostRefusal::failed(error.to_string());
         let run = self.journals().and_then(|journal| journal.reopen(id)).map_err(failed)?;
         self.shared().runs.insert(id.clone(), run.clone());
         Ok(run)
@@ -83,20 +83,20 @@ impl LocalExecutor {
         Journal::open(&directory)
     }
 
-    fn site(&self, site: SiteId) -> Result<Arc<HostTarget>, Refusal> {
+    fn site(&self, site: SiteId) -> Result<Arc<HostTarget>, HostRefusal> {
         let found = self.shared().sites.get(&site).cloned();
-        found.ok_or_else(|| Refusal::failed(format!("no target is open under number {site}")))
+        found.ok_or_else(|| HostRefusal::failed(format!("no target is open under number {site}")))
     }
 }
 
 /// What a target refuses, for who leads.
-pub(super) fn refusal(error: &TargetError) -> Refusal {
-    Refusal { input: matches!(error, TargetError::Input(_)), stopped: false, text: error.to_string() }
+pub(super) fn refusal(error: &TargetError) -> HostRefusal {
+    HostRefusal { input: matches!(error, TargetError::Input(_)), stopped: false, text: error.to_string() }
 }
 
 impl HostExecutor for LocalExecutor {
-    fn open(&self, opening: &Opening) -> Result<SiteFacts, Refusal> {
-        let id = |text: &str| text.parse::<RunId>().map_err(Refusal::failed);
+    fn open(&self, opening: &OpenOrder) -> Result<SiteFacts, HostRefusal> {
+        let id = |text: &str| text.parse::<RunId>().map_err(HostRefusal::failed);
         let (run, place) = (self.journal(&id(&opening.run)?)?, id(&opening.place)?);
         for settled in &opening.settled {
             if let (Ok(id), Ok(journal)) = (settled.parse::<RunId>(), self.journals()) {
@@ -124,13 +124,13 @@ impl HostExecutor for LocalExecutor {
         let facts = site.facts();
         let mut shared = self.shared();
         if shared.sites.len() >= MAX_SITES {
-            return Err(Refusal::failed(format!("more than {MAX_SITES} targets are open")));
+            return Err(HostRefusal::failed(format!("more than {MAX_SITES} targets are open")));
         }
         shared.sites.insert(opening.site, Arc::new(site));
         Ok(facts)
     }
 
-    fn act(&self, site: SiteId, act: &Act) -> Result<Reply, Refusal> {
+    fn act(&self, site: SiteId, act: &Act) -> Result<Reply, HostRefusal> {
         if *act == Act::Close {
             self.shared().sites.remove(&site);
             return Ok(Reply::Done);
@@ -141,12 +141,12 @@ impl HostExecutor for LocalExecutor {
     fn run_stage(
         &self,
         request: &StageRequest,
-        beside: Beside,
+        beside: StageContext,
         control: &Control,
         observer: &mut dyn FnMut(&Interval),
-    ) -> Result<StageResult, Refusal> {
+    ) -> Result<StageResult, HostRefusal> {
         let stage = self.site(request.site).and_then(|site| {
-            let beside = Beside { scope: Some(self.scope), ..beside.clone() };
+            let beside = StageContext { scope: Some(self.scope), ..beside.clone() };
             let plan = site.plan(request, beside)?;
             Ok((site, plan))
         });
@@ -155,7 +155,7 @@ impl HostExecutor for LocalExecutor {
             beside.rendezvous.as_ref().inspect(|rendezvous| rendezvous.leave());
         })?;
         drop(beside);
-        site.run(&request.task, plan, control, observer).map_err(|error| Refusal {
+        site.run(&request.task, plan, control, observer).map_err(|error| HostRefusal {
             input: false,
             stopped: matches!(error, StageError::Stopped),
             text: error.to_string(),

@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use drivers::path_mtu::{MtuResponder, path_mtu};
-use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult, Written};
+use engine::{ContentSummary, Control, DataSet, DataShape, StageError, StagePlan, StageResult};
 use experiment::{Cell, Sharing};
-use fleet::{Act, LayOutStep, Opening, Part, Refusal, Reply, SiteFacts, StageTask};
+use fleet::{Act, HostRefusal, HostShare, LayOutStep, OpenOrder, Reply, SiteFacts, StageTask};
 use metrics::Interval;
 use targets::{Entered, LaidOut, LayOutStage, OpenContext, OpenTarget};
 
@@ -24,7 +24,7 @@ pub struct HostTarget {
     pub(super) own_cores: bool,
     /// Where dumps of damaged blocks are written.
     pub(super) directory: PathBuf,
-    pub(super) reactor: reactor::Choice,
+    pub(super) reactor: reactor::BackendChoice,
     pub(super) opened: Box<dyn OpenTarget>,
     /// What this host fills and verifies.
     pub(super) own: DataSet,
@@ -33,19 +33,19 @@ pub struct HostTarget {
     pub(super) laid_out: Mutex<LaidOut>,
     /// Answers probes of the path's MTU, once that was asked for.
     responder: Mutex<Option<MtuResponder>>,
-    written: Mutex<Written>,
+    written: Mutex<ContentSummary>,
 }
 
 impl HostTarget {
     /// Opens a target as this host is to see it.
-    pub fn open(opening: &Opening, context: &OpenContext, directory: &Path) -> Result<Self, Refusal> {
+    pub fn open(opening: &OpenOrder, context: &OpenContext, directory: &Path) -> Result<Self, HostRefusal> {
         let cell = (*opening.cell).clone();
-        let reactor = opening.reactor.parse().map_err(|error: String| Refusal::failed(error))?;
+        let reactor = opening.reactor.parse().map_err(|error: String| HostRefusal::failed(error))?;
         let opened = targets::open(&cell.target, &cell.workload, context).map_err(|error| refusal(&error))?;
-        let Part { index, of, sharing } = opening.part;
+        let HostShare { index, of, sharing } = opening.part;
         let churns = load::makes_or_removes(&cell) && sharing != Sharing::Own;
         if churns && cell.workload.job.is_none() {
-            return Err(Refusal {
+            return Err(HostRefusal {
                 input: true,
                 stopped: false,
                 text: format!(
@@ -86,9 +86,9 @@ impl HostTarget {
     /// What the side that leads must know of it.
     pub fn facts(&self) -> SiteFacts {
         let kind = match self.own.shape() {
-            Shape::Files { .. } => "files",
-            Shape::Objects { .. } => "objects",
-            Shape::Device { .. } => "device",
+            DataShape::Files { .. } => "files",
+            DataShape::Objects { .. } => "objects",
+            DataShape::Device { .. } => "device",
         };
         SiteFacts {
             virtual_clock: self.opened.virtual_clock(),
@@ -109,12 +109,12 @@ impl HostTarget {
     }
 
     /// What the last measurement wrote.
-    pub(super) fn written(&self) -> Written {
+    pub(super) fn written(&self) -> ContentSummary {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Does something that takes no part in a measurement.
-    pub fn act(&self, act: &Act) -> Result<Reply, Refusal> {
+    pub fn act(&self, act: &Act) -> Result<Reply, HostRefusal> {
         let entered = |entered| Reply::Entered { new: entered == Entered::New };
         let told = |error| refusal(&error);
         match act {
@@ -125,7 +125,7 @@ impl HostTarget {
             Act::CheckComplete { allocated } => {
                 self.opened.check_complete(&self.own).map_err(told)?;
                 if *allocated {
-                    sparse_check::check(&*self.opened, &self.own).map_err(Refusal::failed)?;
+                    sparse_check::check(&*self.opened, &self.own).map_err(HostRefusal::failed)?;
                 }
                 Ok(Reply::Done)
             }
@@ -152,13 +152,13 @@ impl HostTarget {
             }
             Act::AnswerMtuProbes => {
                 let responder = MtuResponder::bind(self.peer()?)
-                    .map_err(|error| Refusal::failed(format!("probes of the path's MTU: {error}")))?;
+                    .map_err(|error| HostRefusal::failed(format!("probes of the path's MTU: {error}")))?;
                 *self.responder.lock().unwrap_or_else(PoisonError::into_inner) = Some(responder);
                 Ok(Reply::Done)
             }
             Act::ProbeMtu => {
                 let found =
-                    path_mtu(None, self.peer()?).map_err(|error| Refusal::failed(error.to_string()))?;
+                    path_mtu(None, self.peer()?).map_err(|error| HostRefusal::failed(error.to_string()))?;
                 Ok(Reply::PathMtu { bytes: found.bytes, believed_bytes: found.believed_bytes })
             }
             Act::Close => Ok(Reply::Done),
@@ -166,8 +166,8 @@ impl HostTarget {
     }
 
     /// The address of a `tcp://` target.
-    fn peer(&self) -> Result<SocketAddr, Refusal> {
-        let none = || Refusal::failed(format!("target {} is no peer over TCP", self.cell.target.name));
+    fn peer(&self) -> Result<SocketAddr, HostRefusal> {
+        let none = || HostRefusal::failed(format!("target {} is no peer over TCP", self.cell.target.name));
         self.opened.peer().ok_or_else(none)
     }
 
@@ -203,7 +203,7 @@ impl HostTarget {
     }
 
     /// Removes what this host made, unless it is to stay.
-    pub fn abandon(&self) -> Result<(), Refusal> {
+    pub fn abandon(&self) -> Result<(), HostRefusal> {
         match self.cell.stages.clean_up {
             true => self.opened.remove_all().map_err(|error| refusal(&error)),
             false => Ok(()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
-use engine::{Beside, JobLoad, Schedule, StagePlan, StopRule, Workload};
+use engine::{JobLoad, Schedule, StageContext, StagePlan, StageWorkload, StopRule};
 use experiment::{Cell, Job, Placement};
 use fleet::StageRequest;
 use metrics::OpKind;
@@ -26,7 +26,7 @@ pub fn lay_out_plan(
     cell: &Cell,
     job: &Job,
     stage: &LayOutStage,
-    reactor: reactor::Choice,
+    reactor: reactor::BackendChoice,
     seed: u64,
 ) -> StagePlan {
     let reading = stage.load.ops.iter().all(|op| op.op == OpKind::Read);
@@ -35,7 +35,7 @@ pub fn lay_out_plan(
         schedule: Schedule::of_job(&stage.load.job),
         payload: Payload::of_content(job.seed, &job.content, None),
         sink: if reading { Sink::Discard } else { Sink::Buffer },
-        ..load::mass(cell, Workload::Job(stage.load.clone()), reactor, seed)
+        ..load::full_pass(cell, StageWorkload::Job(stage.load.clone()), reactor, seed)
     }
 }
 
@@ -48,7 +48,7 @@ pub fn plan(
     job: &Job,
     laid_out: &LaidOut,
     request: &StageRequest,
-    reactor: reactor::Choice,
+    reactor: reactor::BackendChoice,
     directory: &Path,
 ) -> Result<StagePlan, String> {
     let workload = &cell.workload;
@@ -69,7 +69,7 @@ pub fn plan(
         interval: if request.limit_s < SHORT_S { SHORT_INTERVAL.min(window) } else { INTERVAL },
         schedule: Schedule::of_job(job),
         stop: if job.ending.time_based { StopRule::Window } else { StopRule::Exhausted },
-        workload: Workload::Job(load),
+        workload: StageWorkload::Job(load),
         payload: verify_dump::payload(job, directory),
         sink: match &*workload.sink {
             _ if job.check.is_some() => Sink::Verify,
@@ -80,10 +80,10 @@ pub fn plan(
         connect_timeout: CONNECT,
         // The job itself says what its errors mean.
         error_limit: None,
-        beside: Beside {
+        beside: StageContext {
             start_delay: duration(job.ending.start_delay_s),
             placement: (job.placement != Placement::default()).then(|| job.placement.clone()),
-            ..Beside::default()
+            ..StageContext::default()
         },
     })
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
-use engine::{Beside, DataSet, Mix, Schedule, StagePlan, StopRule, Workload};
-use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, SteadyRule, Step};
+use engine::{DataSet, Mix, Schedule, StageContext, StagePlan, StageWorkload, StopRule};
+use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, RateStep, SteadyRule};
 use fleet::StageRequest;
 use metrics::OpKind;
 
@@ -84,7 +84,7 @@ pub fn measure(
     cell: &Cell,
     (data_set, generation): (DataSet, u32),
     request: &StageRequest,
-    reactor: reactor::Choice,
+    reactor: reactor::BackendChoice,
     (seed, draws): (u64, u64),
 ) -> StagePlan {
     let workload = &cell.workload;
@@ -111,7 +111,7 @@ pub fn measure(
         interval: duration(interval_s(request.limit_s)),
         schedule,
         stop: StopRule::Window,
-        workload: Workload::Mix(Mix {
+        workload: StageWorkload::Mix(Mix {
             data_set,
             ops: workload.ops.clone(),
             access: workload.access,
@@ -126,15 +126,20 @@ pub fn measure(
         op_timeout,
         connect_timeout: CONNECT,
         error_limit: error_limit(cell.errors),
-        beside: Beside::default(),
+        beside: StageContext::default(),
     }
 }
 
 /// A stage that goes over all the data once: filling, creating, verifying.
-pub fn mass(cell: &Cell, workload: Workload, reactor: reactor::Choice, seed: u64) -> StagePlan {
+pub fn full_pass(
+    cell: &Cell,
+    workload: StageWorkload,
+    reactor: reactor::BackendChoice,
+    seed: u64,
+) -> StagePlan {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let sink = match workload {
-        Workload::Check { .. } => Sink::Verify,
+        StageWorkload::Check { .. } => Sink::Verify,
         _ => Sink::Buffer,
     };
     StagePlan {
@@ -154,7 +159,7 @@ pub fn mass(cell: &Cell, workload: Workload, reactor: reactor::Choice, seed: u64
         op_timeout: duration(cell.workload.op_timeout_s),
         connect_timeout: CONNECT,
         error_limit: Some(MASS_ERRORS),
-        beside: Beside::default(),
+        beside: StageContext::default(),
     }
 }
 
@@ -188,7 +193,7 @@ pub fn share(arrivals: &Arrivals, hosts: usize) -> Arrivals {
             over_s: *over_s,
         },
         Arrivals::Steps { steps } => Arrivals::Steps {
-            steps: steps.iter().map(|step| Step { ops_per_s: part(step.ops_per_s), ..*step }).collect(),
+            steps: steps.iter().map(|step| RateStep { ops_per_s: part(step.ops_per_s), ..*step }).collect(),
         },
         Arrivals::Times { times } => Arrivals::Times {
             times: times.iter().map(|from| RateFrom { ops_per_s: part(from.ops_per_s), ..*from }).collect(),

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use engine::{DataSet, Shape};
+use engine::{DataSet, DataShape};
 use targets::OpenTarget;
 use units::Size;
 
@@ -18,7 +18,7 @@ const SMALL: u64 = 4096;
 /// The first file that is missing, of another size, or has holes; one line.
 pub fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), String> {
     let Some(directory) = opened.directory() else { return Ok(()) };
-    if !matches!(data_set.shape(), Shape::Files { .. }) {
+    if !matches!(data_set.shape(), DataShape::Files { .. }) {
         return Ok(());
     }
     let compresses = compressing(directory);

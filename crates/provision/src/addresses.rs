@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// A data address that was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DataAddress {
+pub struct DataInterface {
     /// The address.
     pub address: IpAddr,
     /// Name of its subnet; empty if the array names none.
@@ -22,7 +22,7 @@ pub struct DataAddress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressChoice {
     /// One for each subnet with an enabled data interface, in the order of their addresses.
-    pub chosen: Vec<DataAddress>,
+    pub chosen: Vec<DataInterface>,
     /// One printable line for each interface: why it was chosen, or left out.
     pub reasons: Vec<String>,
 }
@@ -120,7 +120,7 @@ pub(crate) fn choose(interfaces: &[Interface], subnets: &[Subnet]) -> AddressCho
 }
 
 struct Candidate {
-    found: DataAddress,
+    found: DataInterface,
     /// Server it is attached to, if not the array's own.
     foreign: Option<String>,
 }
@@ -151,7 +151,7 @@ fn judge(interface: &Interface, subnet: Option<&Subnet>) -> Result<Candidate, St
     let servers: Vec<String> =
         interface.attached_servers.iter().flatten().filter_map(|server| server.name.clone()).collect();
     let foreign = servers.first().filter(|_| !servers.iter().any(|server| server == OWN_SERVER)).cloned();
-    let found = DataAddress {
+    let found = DataInterface {
         address,
         subnet: subnet.map(|subnet| subnet.name.clone()).or(named).unwrap_or_default(),
         interface: interface.name.clone(),

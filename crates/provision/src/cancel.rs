@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 /// Ends calls that look or create as soon as it is set; removal is never cut short by it.
 ///
-/// A signal thread keeps one clone, the [`crate::Session`] another.
+/// A signal thread keeps one clone, the [`crate::ArraySession`] another.
 #[derive(Clone, Debug)]
 pub struct Cancel(Arc<watch::Sender<bool>>);
 

@@ -11,7 +11,7 @@ use crate::error::ProvisionError;
 use crate::http::Trust;
 use crate::journal::{ArrayFacts, Entry, Journal, Opened, RecordedPlace, Resource, Run};
 use crate::remove::Remover;
-use crate::secret::Secret;
+use crate::secret::ApiSecret;
 use crate::session::BucketAccess;
 
 /// What clean-up needs from outside: secrets, and the protocols of the data path.
@@ -20,7 +20,7 @@ pub trait Helper {
     ///
     /// # Errors
     /// There is none: one line that says where it was looked for.
-    fn token_for(&mut self, address: &str) -> Result<Secret, String>;
+    fn token_for(&mut self, address: &str) -> Result<ApiSecret, String>;
 
     /// Removes a place of the run's own and all that is in it; `access` has the keys if the array made them, else they come
     /// from where the run got them. The place says that it bears the run's name; that it does, the protocol checks. Not

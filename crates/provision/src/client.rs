@@ -13,8 +13,8 @@ use tokio::runtime::Runtime;
 use crate::cancel::Cancel;
 use crate::error::{ArrayMessage, CallError, Failure, ProvisionError};
 use crate::http::{Address, Answer, Request, Transport, Trust};
-use crate::secret::Secret;
-use crate::steps::Step;
+use crate::secret::ApiSecret;
+use crate::steps::ManagementStep;
 use crate::version::{ApiVersion, Generation};
 
 /// Pages that a listing may have at most: arrays answer up to a thousand items a page.
@@ -28,7 +28,7 @@ pub struct Management {
     /// `HOST`, `HOST:PORT`, or a URL; TLS unless it begins with `http://`.
     pub address: String,
     /// The API token.
-    pub token: Secret,
+    pub token: ApiSecret,
     /// Which certificate is accepted.
     pub trust: Trust,
     /// Deadline of each call, from connecting to the last byte of the answer.
@@ -50,8 +50,8 @@ pub(crate) struct Client {
     /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
     transport: Transport,
-    token: Secret,
-    session: Option<Secret>,
+    token: ApiSecret,
+    session: Option<ApiSecret>,
     version: Option<ApiVersion>,
     cancel: Cancel,
     /// Whether `cancel` ends calls: not while removing.
@@ -110,7 +110,7 @@ impl Client {
     }
 
     /// Makes a call; renews the session once if the array says that it has ended.
-    pub(crate) fn call(&mut self, step: Step, parameters: &Parameters) -> Result<Value, CallError> {
+    pub(crate) fn call(&mut self, step: ManagementStep, parameters: &Parameters) -> Result<Value, CallError> {
         let first = self.call_once(step, parameters);
         let ended =
             matches!(&first, Err(CallError { failure: Failure::Status { status: 401 | 403, .. }, .. }));
@@ -127,7 +127,7 @@ impl Client {
     /// Makes a call that answers a list, and follows its pages.
     pub(crate) fn list<T: DeserializeOwned>(
         &mut self,
-        step: Step,
+        step: ManagementStep,
         parameters: &Parameters,
     ) -> Result<Vec<T>, CallError> {
         let mut all = Vec::new();
@@ -161,7 +161,7 @@ impl Client {
         if self.session.is_none() {
             return Ok(());
         }
-        let outcome = self.call_once(Step::Logout, &Parameters::default());
+        let outcome = self.call_once(ManagementStep::Logout, &Parameters::default());
         self.session = None;
         outcome.map(drop)
     }
@@ -171,32 +171,34 @@ impl Client {
         struct Versions {
             versions: Vec<String>,
         }
-        let value = self.call_once(Step::ListVersions, &Parameters::default())?;
-        let offered: Versions = serde_json::from_value(value)
-            .map_err(|error| self.nonsense(Step::ListVersions, &Parameters::default(), error.to_string()))?;
+        let value = self.call_once(ManagementStep::ListVersions, &Parameters::default())?;
+        let offered: Versions = serde_json::from_value(value).map_err(|error| {
+            self.nonsense(ManagementStep::ListVersions, &Parameters::default(), error.to_string())
+        })?;
         self.version = Some(ApiVersion::newest_common(&offered.versions)?);
         Ok(())
     }
 
     fn login(&mut self) -> Result<(), CallError> {
-        let answer = self.exchange(Step::Login, &Parameters::default())?;
+        let answer = self.exchange(ManagementStep::Login, &Parameters::default())?;
         let token = answer.headers.get("x-auth-token").and_then(|value| value.to_str().ok());
-        match token.map(Secret::new).filter(|token| !token.is_empty()) {
+        match token.map(ApiSecret::new).filter(|token| !token.is_empty()) {
             Some(token) => {
                 self.session = Some(token);
                 Ok(())
             }
             None => Err(self.nonsense(
-                Step::Login,
+                ManagementStep::Login,
                 &Parameters::default(),
                 "there is no x-auth-token header in it".into(),
             )),
         }
     }
 
-    fn call_once(&mut self, step: Step, parameters: &Parameters) -> Result<Value, CallError> {
+    fn call_once(&mut self, step: ManagementStep, parameters: &Parameters) -> Result<Value, CallError> {
         let answer = self.exchange(step, parameters)?;
-        if answer.body.is_empty() || answer.status == StatusCode::NO_CONTENT || step == Step::Logout {
+        if answer.body.is_empty() || answer.status == StatusCode::NO_CONTENT || step == ManagementStep::Logout
+        {
             return Ok(Value::Null);
         }
         serde_json::from_slice(&answer.body)
@@ -204,7 +206,7 @@ impl Client {
     }
 
     /// The one place where a request is made.
-    fn exchange(&mut self, step: Step, parameters: &Parameters) -> Result<Answer, CallError> {
+    fn exchange(&mut self, step: ManagementStep, parameters: &Parameters) -> Result<Answer, CallError> {
         let mut target = step.path_in(self.version);
         for (position, (name, value)) in parameters.query.iter().enumerate() {
             target.push(if position == 0 { '?' } else { '&' });
@@ -213,8 +215,8 @@ impl Client {
             percent_encode(value, &mut target);
         }
         let secret = match step {
-            Step::ListVersions => None,
-            Step::Login => Some(("api-token", &self.token)),
+            ManagementStep::ListVersions => None,
+            ManagementStep::Login => Some(("api-token", &self.token)),
             _ => self.session.as_ref().map(|session| ("x-auth-token", session)),
         };
         let secrets = secret.and_then(|(name, secret)| {
@@ -239,13 +241,13 @@ impl Client {
         Err(self.failed(step, parameters, Failure::Status { status: answer.status.as_u16(), messages }))
     }
 
-    fn failed(&self, step: Step, parameters: &Parameters, failure: Failure) -> CallError {
+    fn failed(&self, step: ManagementStep, parameters: &Parameters, failure: Failure) -> CallError {
         let request = format!("{} {}{}", step.method(), self.transport.address(), step.path_in(self.version));
         CallError { step, subject: parameters.subject.clone(), request, failure }
     }
 
     /// An answer that does not fit.
-    pub(crate) fn nonsense(&self, step: Step, parameters: &Parameters, cause: String) -> CallError {
+    pub(crate) fn nonsense(&self, step: ManagementStep, parameters: &Parameters, cause: String) -> CallError {
         self.failed(step, parameters, Failure::Answer(cause))
     }
 

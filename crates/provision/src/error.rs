@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::steps::{Phase, Step};
+use crate::steps::{ManagementStep, StepPhase};
 
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ impl ProvisionError {
     }
 
     /// The step that failed, if it was a call.
-    pub fn step(&self) -> Option<Step> {
+    pub fn step(&self) -> Option<ManagementStep> {
         match self {
             Self::Call(call) => Some(call.step),
             _ => None,
@@ -71,7 +71,7 @@ impl ProvisionError {
 #[derive(Debug)]
 pub struct CallError {
     /// Which call.
-    pub step: Step,
+    pub step: ManagementStep,
     /// What it was about, such as a name; may be empty.
     pub subject: String,
     /// Method and URL.
@@ -223,15 +223,15 @@ impl CallError {
             Failure::Answer(_) => "check that the address is that of the array's management API".into(),
             Failure::Cancelled => "run again when it suits".into(),
             Failure::Status { status, .. } => match (self.step, status) {
-                (Step::Login, 400..=403) => {
+                (ManagementStep::Login, 400..=403) => {
                     "check the API token: it may be mistyped, revoked, or another array's (on the array: pureadmin list --api-token)".into()
                 }
                 (_, 401 | 403) => "use the API token of a user who may do this (role array_admin or storage_admin)".into(),
                 (_, 429 | 500..) => "see whether the array is busy or unhealthy, then run again".into(),
-                (step, _) if step.phase() == Phase::Create => {
+                (step, _) if step.phase() == StepPhase::Create => {
                     "remove what the array complains about, or create the target by hand and give it with --nfs or --s3".into()
                 }
-                (step, _) if step.phase() == Phase::Remove => {
+                (step, _) if step.phase() == StepPhase::Remove => {
                     "remove what the array complains about, then run `manometer cleanup`".into()
                 }
                 _ => "check that the address is that of the array's management API".into(),
@@ -281,7 +281,7 @@ impl std::error::Error for RemoveError {}
 mod tests {
     use super::*;
 
-    fn refused(step: Step, status: u16, message: &str) -> CallError {
+    fn refused(step: ManagementStep, status: u16, message: &str) -> CallError {
         let messages = vec![ArrayMessage { message: message.into(), context: Some("manometer-x".into()) }];
         CallError {
             step,
@@ -293,26 +293,28 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line_with_step_address_status_message_and_next_step() {
-        let text =
-            ProvisionError::from(refused(Step::CreateBucket, 400, "Bucket already exists.")).to_string();
+        let text = ProvisionError::from(refused(ManagementStep::CreateBucket, 400, "Bucket already exists."))
+            .to_string();
         assert_eq!(
             text,
             "cannot create the bucket manometer-x: POST https://10.0.0.1/api/2.29/buckets: HTTP 400: Bucket already exists. (manometer-x); \
              next: remove what the array complains about, or create the target by hand and give it with --nfs or --s3"
         );
-        assert!(refused(Step::Login, 401, "Unauthorized").to_string().contains("check the API token"));
+        assert!(
+            refused(ManagementStep::Login, 401, "Unauthorized").to_string().contains("check the API token")
+        );
     }
 
     #[test]
     fn absence_presence_and_doubt_are_told_apart() {
-        assert!(refused(Step::FindBucket, 400, "Bucket does not exist.").failure.says_absent());
-        assert!(refused(Step::FindBucket, 404, "?").failure.says_absent());
-        assert!(!refused(Step::FindBucket, 400, "Invalid filter.").failure.says_absent());
-        assert!(!refused(Step::FindBucket, 500, "does not exist").failure.says_absent());
-        assert!(refused(Step::CreateBucket, 409, "?").failure.says_exists());
-        assert!(refused(Step::CreateBucket, 400, "Already exists").failure.says_exists());
-        assert!(!refused(Step::CreateBucket, 400, "Name is invalid").failure.is_ambiguous());
-        assert!(refused(Step::CreateBucket, 503, "busy").failure.is_ambiguous());
+        assert!(refused(ManagementStep::FindBucket, 400, "Bucket does not exist.").failure.says_absent());
+        assert!(refused(ManagementStep::FindBucket, 404, "?").failure.says_absent());
+        assert!(!refused(ManagementStep::FindBucket, 400, "Invalid filter.").failure.says_absent());
+        assert!(!refused(ManagementStep::FindBucket, 500, "does not exist").failure.says_absent());
+        assert!(refused(ManagementStep::CreateBucket, 409, "?").failure.says_exists());
+        assert!(refused(ManagementStep::CreateBucket, 400, "Already exists").failure.says_exists());
+        assert!(!refused(ManagementStep::CreateBucket, 400, "Name is invalid").failure.is_ambiguous());
+        assert!(refused(ManagementStep::CreateBucket, 503, "busy").failure.is_ambiguous());
         assert!(Failure::Timeout { after: Duration::from_secs(1), sent: true }.is_ambiguous());
         assert!(!Failure::Connect("refused".into()).is_ambiguous());
     }

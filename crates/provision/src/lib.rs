@@ -47,7 +47,7 @@ mod session;
 mod steps;
 mod version;
 
-pub use addresses::{AddressChoice, DataAddress};
+pub use addresses::{AddressChoice, DataInterface};
 pub use cancel::Cancel;
 pub use cleanup::{CleanupOptions, CleanupReport, Helper, cleanup};
 pub use client::Management;
@@ -58,7 +58,7 @@ pub use journal::{
     Container, EntryId, Journal, RecordedPlace, Run, removed_elsewhere, settled_on, settled_told, this_host,
 };
 pub use run_id::RunId;
-pub use secret::Secret;
-pub use session::{BucketAccess, Session, Targets, Want, Wanted};
-pub use steps::{Phase, Step, steps};
+pub use secret::ApiSecret;
+pub use session::{ArraySession, BucketAccess, Targets, Want, Wanted};
+pub use steps::{ManagementStep, StepPhase, steps};
 pub use version::{ApiVersion, Generation};

@@ -12,7 +12,7 @@ use crate::client::{Client, Parameters};
 use crate::error::{CallError, Failure};
 use crate::journal::{Entry, Resource, Run, State};
 use crate::session::{BucketAccess, create_access_key, look};
-use crate::steps::Step;
+use crate::steps::ManagementStep;
 use crate::version::Generation;
 
 /// Attempts at one removal while failures are passing.
@@ -153,18 +153,18 @@ impl<'a> Remover<'a> {
     }
 
     fn bucket(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
-        let Some(found) = self.find(Step::FindBucket, name, entry)? else { return Ok(()) };
+        let Some(found) = self.find(ManagementStep::FindBucket, name, entry)? else { return Ok(()) };
         if !is_true(&found, "destroyed") {
             let mut parameters = Parameters::named(name);
             parameters.body = Some(json!({ "destroyed": true }));
-            match self.client.call(Step::DestroyBucket, &parameters) {
+            match self.client.call(ManagementStep::DestroyBucket, &parameters) {
                 Err(error) if is_refusal(&error) && self.empty(name) => {
-                    self.client.call(Step::DestroyBucket, &parameters)?;
+                    self.client.call(ManagementStep::DestroyBucket, &parameters)?;
                 }
                 outcome => drop(outcome?),
             }
         }
-        self.delete(Step::EradicateBucket, name, "names")
+        self.delete(ManagementStep::EradicateBucket, name, "names")
     }
 
     /// Empties a bucket of ours over S3; whether somebody was there to do it.
@@ -186,25 +186,25 @@ impl<'a> Remover<'a> {
     }
 
     fn user(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
-        let Some(found) = self.find(Step::FindUser, name, entry)? else { return Ok(()) };
+        let Some(found) = self.find(ManagementStep::FindUser, name, entry)? else { return Ok(()) };
         // All keys of our user are ours, also one whose creation was never answered.
         let keys = found.get("access_keys").and_then(Value::as_array).into_iter().flatten();
         let keys: Vec<String> = keys.filter_map(|key| key.get("name")?.as_str().map(str::to_owned)).collect();
         for key in keys {
-            self.delete(Step::RemoveAccessKey, &key, "names")?;
+            self.delete(ManagementStep::RemoveAccessKey, &key, "names")?;
         }
-        self.delete(Step::RemoveUser, name, "names")
+        self.delete(ManagementStep::RemoveUser, name, "names")
     }
 
     fn account(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
-        match self.find(Step::FindAccount, name, entry)? {
-            Some(_) => self.delete(Step::RemoveAccount, name, "names"),
+        match self.find(ManagementStep::FindAccount, name, entry)? {
+            Some(_) => self.delete(ManagementStep::RemoveAccount, name, "names"),
             None => Ok(()),
         }
     }
 
     fn file_system(&mut self, name: &str, entry: &Entry) -> Result<(), CallError> {
-        let Some(found) = self.find(Step::FindFileSystem, name, entry)? else { return Ok(()) };
+        let Some(found) = self.find(ManagementStep::FindFileSystem, name, entry)? else { return Ok(()) };
         let by = match self.client.generation() {
             Generation::One => "name",
             Generation::Two => "names",
@@ -217,15 +217,15 @@ impl<'a> Remover<'a> {
                 // Only what is on is switched off: older arrays do not know all of the names.
                 let off: serde_json::Map<String, Value> =
                     on.into_iter().map(|protocol| (protocol.to_owned(), false.into())).collect();
-                self.patch(Step::DisableNfs, name, by, json!({ "nfs": off }))?;
+                self.patch(ManagementStep::DisableNfs, name, by, json!({ "nfs": off }))?;
             }
-            self.patch(Step::DestroyFileSystem, name, by, json!({ "destroyed": true }))?;
+            self.patch(ManagementStep::DestroyFileSystem, name, by, json!({ "destroyed": true }))?;
         }
-        self.delete(Step::EradicateFileSystem, name, by)
+        self.delete(ManagementStep::EradicateFileSystem, name, by)
     }
 
     /// Looks for a resource. One whose creation was not answered is given the time to appear.
-    fn find(&mut self, step: Step, name: &str, entry: &Entry) -> Result<Option<Value>, CallError> {
+    fn find(&mut self, step: ManagementStep, name: &str, entry: &Entry) -> Result<Option<Value>, CallError> {
         let mut left = self.unsettled(entry);
         loop {
             let found = look(self.client, step, name)?;
@@ -251,13 +251,19 @@ impl<'a> Remover<'a> {
         end.saturating_sub(now).min(settling + Duration::from_secs(1))
     }
 
-    fn patch(&mut self, step: Step, name: &str, by: &'static str, body: Value) -> Result<(), CallError> {
+    fn patch(
+        &mut self,
+        step: ManagementStep,
+        name: &str,
+        by: &'static str,
+        body: Value,
+    ) -> Result<(), CallError> {
         let parameters =
             Parameters { subject: name.to_owned(), query: vec![(by, name.to_owned())], body: Some(body) };
         self.client.call(step, &parameters).map(drop)
     }
 
-    fn delete(&mut self, step: Step, name: &str, by: &'static str) -> Result<(), CallError> {
+    fn delete(&mut self, step: ManagementStep, name: &str, by: &'static str) -> Result<(), CallError> {
         let parameters =
             Parameters { subject: name.to_owned(), query: vec![(by, name.to_owned())], body: None };
         match self.client.call(step, &parameters) {

@@ -7,9 +7,9 @@ use crate::error::ProvisionError;
 
 /// A secret. Neither `Debug` nor `Display` shows anything of it, not even its length.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct ApiSecret(String);
 
-impl Secret {
+impl ApiSecret {
     /// A secret from text; surrounding white space (the newline of a file) is not part of it.
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
@@ -52,7 +52,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ApiSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_secret_is_printed() {
-        let secret = Secret::new(" T-0123 \n");
+        let secret = ApiSecret::new(" T-0123 \n");
         assert_eq!(secret.reveal(), "T-0123");
         assert_eq!(format!("{secret:?} {:?}", Some(&secret)), "Secret Some(Secret)");
         assert_eq!(secret.redact("token T-0123 refused"), "token [secret] refused");
@@ -74,11 +74,11 @@ mod tests {
     fn an_unreadable_or_empty_file_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("token");
-        let error = Secret::from_file(&path).unwrap_err().to_string();
+        let error = ApiSecret::from_file(&path).unwrap_err().to_string();
         assert!(error.contains(&path.display().to_string()), "{error}");
         std::fs::write(&path, "\n").unwrap();
-        assert!(Secret::from_file(&path).unwrap_err().to_string().contains("is empty"));
+        assert!(ApiSecret::from_file(&path).unwrap_err().to_string().contains("is empty"));
         std::fs::write(&path, "T-1\n").unwrap();
-        assert_eq!(Secret::from_file(&path).unwrap().reveal(), "T-1");
+        assert_eq!(ApiSecret::from_file(&path).unwrap().reveal(), "T-1");
     }
 }

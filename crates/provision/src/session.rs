@@ -9,8 +9,8 @@ use crate::client::{Client, Management, Parameters};
 use crate::error::{CallError, ProvisionError, RemoveError};
 use crate::journal::{ArrayFacts, Resource, Run};
 use crate::remove::Remover;
-use crate::secret::Secret;
-use crate::steps::Step;
+use crate::secret::ApiSecret;
+use crate::steps::ManagementStep;
 use crate::version::{ApiVersion, Generation};
 
 /// First version that lists network interfaces.
@@ -52,7 +52,7 @@ pub struct BucketAccess {
     /// Access key id.
     pub access_key: String,
     /// Secret key.
-    pub secret_key: Secret,
+    pub secret_key: ApiSecret,
 }
 
 /// What there is to load.
@@ -69,12 +69,12 @@ pub struct Targets {
 /// Its methods block, and must not be called from within an async runtime. Dropping it removes what it
 /// created, as far as that can be done; what cannot stays in the journal.
 #[derive(Debug)]
-pub struct Session {
+pub struct ArraySession {
     client: Client,
     run: Run,
 }
 
-impl Session {
+impl ArraySession {
     /// Agrees on an API version, logs in, and notes the array in the run's journal.
     ///
     /// # Errors
@@ -102,8 +102,9 @@ impl Session {
     /// A call failed, or the API is too old to list them.
     pub fn data_addresses(&mut self) -> Result<AddressChoice, ProvisionError> {
         self.version().require(LISTS_INTERFACES, "listing the data addresses")?;
-        let interfaces: Vec<Interface> = self.client.list(Step::ListInterfaces, &Parameters::default())?;
-        let subnets: Vec<Subnet> = self.client.list(Step::ListSubnets, &Parameters::default())?;
+        let interfaces: Vec<Interface> =
+            self.client.list(ManagementStep::ListInterfaces, &Parameters::default())?;
+        let subnets: Vec<Subnet> = self.client.list(ManagementStep::ListSubnets, &Parameters::default())?;
         Ok(choose(&interfaces, &subnets))
     }
 
@@ -147,7 +148,11 @@ impl Session {
     fn create_file_system(&mut self) -> Result<String, ProvisionError> {
         self.version().require(ERADICATES, "removing a file system again")?;
         let name = self.run.id().object_name();
-        self.refuse_existing(Step::LookForFileSystem, &name, &Resource::FileSystem { name: name.clone() })?;
+        self.refuse_existing(
+            ManagementStep::LookForFileSystem,
+            &name,
+            &Resource::FileSystem { name: name.clone() },
+        )?;
         let enabled = if self.version() < TELLS_NFS_APART { "enabled" } else { "v3_enabled" };
         let nfs = json!({ enabled: true, "rules": EXPORT_RULES });
         let parameters = match self.client.generation() {
@@ -163,7 +168,7 @@ impl Session {
             },
         };
         self.create_resource(
-            Step::CreateFileSystem,
+            ManagementStep::CreateFileSystem,
             Resource::FileSystem { name: name.clone() },
             &parameters,
         )?;
@@ -188,9 +193,10 @@ impl Session {
                 "the file system {name} {why}; next: name another one with --filesystem, or leave it out to have one made"
             ))
         };
-        let found =
-            self.look(Step::LookForFileSystem, name)?.ok_or_else(|| unfit("does not exist on this array"))?;
-        let found: FileSystem = self.parse(Step::LookForFileSystem, found)?;
+        let found = self
+            .look(ManagementStep::LookForFileSystem, name)?
+            .ok_or_else(|| unfit("does not exist on this array"))?;
+        let found: FileSystem = self.parse(ManagementStep::LookForFileSystem, found)?;
         if found.destroyed == Some(true) {
             return Err(unfit("is destroyed"));
         }
@@ -204,14 +210,14 @@ impl Session {
         self.version().require(HAS_BUCKETS, "creating a bucket")?;
         let name = self.run.id().object_name();
         let account = Resource::Account { name: name.clone() };
-        self.refuse_existing(Step::LookForAccount, &name, &account)?;
-        self.create_resource(Step::CreateAccount, account, &Parameters::named(&name))?;
+        self.refuse_existing(ManagementStep::LookForAccount, &name, &account)?;
+        self.create_resource(ManagementStep::CreateAccount, account, &Parameters::named(&name))?;
         let (access_key, secret_key) = self.create_keys(&name)?;
         let bucket = Resource::Bucket { name: name.clone() };
-        self.refuse_existing(Step::LookForBucket, &name, &bucket)?;
+        self.refuse_existing(ManagementStep::LookForBucket, &name, &bucket)?;
         let mut parameters = Parameters::named(&name);
         parameters.body = Some(json!({ "account": { "name": name } }));
-        self.create_resource(Step::CreateBucket, bucket, &parameters)?;
+        self.create_resource(ManagementStep::CreateBucket, bucket, &parameters)?;
         Ok(BucketAccess { bucket: name, access_key, secret_key })
     }
 
@@ -228,9 +234,10 @@ impl Session {
             ))
         };
         self.version().require(HAS_BUCKETS, "using a bucket")?;
-        let found =
-            self.look(Step::LookForBucket, name)?.ok_or_else(|| unfit("does not exist on this array"))?;
-        let found: Bucket = self.parse(Step::LookForBucket, found)?;
+        let found = self
+            .look(ManagementStep::LookForBucket, name)?
+            .ok_or_else(|| unfit("does not exist on this array"))?;
+        let found: Bucket = self.parse(ManagementStep::LookForBucket, found)?;
         if found.destroyed == Some(true) {
             return Err(unfit("is destroyed"));
         }
@@ -241,24 +248,29 @@ impl Session {
     }
 
     /// A user of ours in `account`, and its keys.
-    fn create_keys(&mut self, account: &str) -> Result<(String, Secret), ProvisionError> {
+    fn create_keys(&mut self, account: &str) -> Result<(String, ApiSecret), ProvisionError> {
         let name = format!("{account}/{}", self.run.id().object_name());
         let user = Resource::User { name: name.clone() };
-        self.refuse_existing(Step::LookForUser, &name, &user)?;
+        self.refuse_existing(ManagementStep::LookForUser, &name, &user)?;
         let mut parameters = Parameters::named(&name);
         if self.version() >= HAS_POLICIES {
             parameters.query.push(("full_access", "true".into()));
         }
-        self.create_resource(Step::CreateUser, user, &parameters)?;
+        self.create_resource(ManagementStep::CreateUser, user, &parameters)?;
         create_access_key(&mut self.client, &self.run, &name)
     }
 
     /// The object of that name, if there is one.
-    fn look(&mut self, step: Step, name: &str) -> Result<Option<Value>, ProvisionError> {
+    fn look(&mut self, step: ManagementStep, name: &str) -> Result<Option<Value>, ProvisionError> {
         Ok(look(&mut self.client, step, name)?)
     }
 
-    fn refuse_existing(&mut self, step: Step, name: &str, resource: &Resource) -> Result<(), ProvisionError> {
+    fn refuse_existing(
+        &mut self,
+        step: ManagementStep,
+        name: &str,
+        resource: &Resource,
+    ) -> Result<(), ProvisionError> {
         match self.look(step, name)? {
             None => Ok(()),
             Some(_) => Err(ProvisionError::NotOurs { what: resource.to_string() }),
@@ -267,20 +279,24 @@ impl Session {
 
     fn create_resource(
         &mut self,
-        step: Step,
+        step: ManagementStep,
         resource: Resource,
         parameters: &Parameters,
     ) -> Result<Value, ProvisionError> {
         create_resource(&mut self.client, &self.run, step, resource, parameters)
     }
 
-    fn parse<T: serde::de::DeserializeOwned>(&self, step: Step, value: Value) -> Result<T, ProvisionError> {
+    fn parse<T: serde::de::DeserializeOwned>(
+        &self,
+        step: ManagementStep,
+        value: Value,
+    ) -> Result<T, ProvisionError> {
         serde_json::from_value(value)
             .map_err(|error| self.client.nonsense(step, &Parameters::default(), error.to_string()).into())
     }
 }
 
-impl Drop for Session {
+impl Drop for ArraySession {
     fn drop(&mut self) {
         let ours = |entry: &crate::journal::Entry| entry.resource.is_on_array();
         if self.run.outstanding().iter().any(ours) {
@@ -299,7 +315,11 @@ impl Parameters {
 }
 
 /// The object of that name, if there is one.
-pub(crate) fn look(client: &mut Client, step: Step, name: &str) -> Result<Option<Value>, CallError> {
+pub(crate) fn look(
+    client: &mut Client,
+    step: ManagementStep,
+    name: &str,
+) -> Result<Option<Value>, CallError> {
     let parameters = Parameters::named(name);
     let items = match client.list::<Value>(step, &parameters) {
         Ok(items) => items,
@@ -319,7 +339,7 @@ pub(crate) fn create_access_key(
     client: &mut Client,
     run: &Run,
     user: &str,
-) -> Result<(String, Secret), ProvisionError> {
+) -> Result<(String, ApiSecret), ProvisionError> {
     #[derive(Deserialize)]
     struct Answer {
         items: Vec<Key>,
@@ -339,24 +359,29 @@ pub(crate) fn create_access_key(
     let answer = create_resource(
         client,
         run,
-        Step::CreateAccessKey,
+        ManagementStep::CreateAccessKey,
         Resource::AccessKey { user: user.to_owned() },
         &parameters,
     )?;
     // The answer holds the secret: an error must not quote it, so that it says only what is missing.
     let answer: Option<Answer> = serde_json::from_value(answer).ok();
     let key = answer.and_then(|answer| answer.items.into_iter().next());
-    let missing =
-        || client.nonsense(Step::CreateAccessKey, &parameters, "there is no key with a secret in it".into());
+    let missing = || {
+        client.nonsense(
+            ManagementStep::CreateAccessKey,
+            &parameters,
+            "there is no key with a secret in it".into(),
+        )
+    };
     let key = key.ok_or_else(missing)?;
-    Ok((key.access_key_id.unwrap_or(key.name), Secret::new(&key.secret_access_key)))
+    Ok((key.access_key_id.unwrap_or(key.name), ApiSecret::new(&key.secret_access_key)))
 }
 
 /// Creates a resource: written down before, and settled after.
 fn create_resource(
     client: &mut Client,
     run: &Run,
-    step: Step,
+    step: ManagementStep,
     resource: Resource,
     parameters: &Parameters,
 ) -> Result<Value, ProvisionError> {

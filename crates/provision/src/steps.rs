@@ -1,6 +1,6 @@
 //! Every call that this crate can make to a management API: one table.
 //!
-//! All calls go through one function that takes a [`Step`], and the step, not the caller, fixes the
+//! All calls go through one function that takes a [`ManagementStep`], and the step, not the caller, fixes the
 //! method and the path: a call that is not in this table cannot be made. The order of the table is the
 //! order in which a run that creates and removes everything makes its calls, each of them once.
 
@@ -12,7 +12,7 @@ use crate::version::ApiVersion;
 
 /// What a step is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
+pub enum StepPhase {
     /// Before anything is created; changes nothing.
     Open,
     /// Creating the targets (with the look whether their names are free).
@@ -27,30 +27,30 @@ macro_rules! steps {
     ($($(#[$doc:meta])* $step:ident: $phase:ident, $method:ident $path:literal, $words:literal;)*) => {
         /// A call to the management API.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Step { $($(#[$doc])* $step,)* }
+        pub enum ManagementStep { $($(#[$doc])* $step,)* }
 
         /// Every step, in the order of a run that creates and removes everything.
-        const ALL: &[Step] = &[$(Step::$step,)*];
+        const ALL: &[ManagementStep] = &[$(ManagementStep::$step,)*];
 
-        impl Step {
+        impl ManagementStep {
             /// What the step is part of.
-            pub fn phase(self) -> Phase {
-                match self { $(Step::$step => Phase::$phase,)* }
+            pub fn phase(self) -> StepPhase {
+                match self { $(ManagementStep::$step => StepPhase::$phase,)* }
             }
 
             /// HTTP method.
             pub(crate) fn http_method(self) -> Method {
-                match self { $(Step::$step => Method::$method,)* }
+                match self { $(ManagementStep::$step => Method::$method,)* }
             }
 
             /// Path below the address, with `*` in the place of the API version.
             pub fn path(self) -> &'static str {
-                match self { $(Step::$step => $path,)* }
+                match self { $(ManagementStep::$step => $path,)* }
             }
 
             /// What the step does, in words that complete "cannot …".
             pub fn words(self) -> &'static str {
-                match self { $(Step::$step => $words,)* }
+                match self { $(ManagementStep::$step => $words,)* }
             }
         }
     };
@@ -113,11 +113,11 @@ steps! {
 
 /// Every step, in the order of a run that creates and removes everything; such a run makes each of these
 /// calls once (listings with several pages more often).
-pub fn steps() -> &'static [Step] {
+pub fn steps() -> &'static [ManagementStep] {
     ALL
 }
 
-impl Step {
+impl ManagementStep {
     /// HTTP method, such as `POST`.
     pub fn method(self) -> String {
         self.http_method().to_string()
@@ -138,7 +138,7 @@ impl Step {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ManagementStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.words())
     }
@@ -150,10 +150,13 @@ mod tests {
 
     #[test]
     fn steps_with_the_same_request_are_told_apart_by_their_order() {
-        assert_eq!(Step::ListVersions.occurrence(), 1);
-        assert_eq!(Step::LookForBucket.occurrence(), 1);
-        assert_eq!(Step::FindBucket.occurrence(), 2);
-        assert_eq!((Step::DisableNfs.occurrence(), Step::DestroyFileSystem.occurrence()), (1, 2));
+        assert_eq!(ManagementStep::ListVersions.occurrence(), 1);
+        assert_eq!(ManagementStep::LookForBucket.occurrence(), 1);
+        assert_eq!(ManagementStep::FindBucket.occurrence(), 2);
+        assert_eq!(
+            (ManagementStep::DisableNfs.occurrence(), ManagementStep::DestroyFileSystem.occurrence()),
+            (1, 2)
+        );
         let unique: std::collections::HashSet<_> =
             steps().iter().map(|step| (step.method(), step.path(), step.occurrence())).collect();
         assert_eq!(unique.len(), steps().len());
@@ -161,7 +164,7 @@ mod tests {
 
     #[test]
     fn paths_carry_the_version() {
-        assert_eq!(Step::CreateBucket.path_in(Some(ApiVersion::new(2, 29))), "/api/2.29/buckets");
-        assert_eq!(Step::Login.path_in(None), "/api/login");
+        assert_eq!(ManagementStep::CreateBucket.path_in(Some(ApiVersion::new(2, 29))), "/api/2.29/buckets");
+        assert_eq!(ManagementStep::Login.path_in(None), "/api/login");
     }
 }

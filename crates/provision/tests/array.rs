@@ -9,7 +9,8 @@ use std::time::Duration;
 use array::faults::{FaultPlan, SessionFault};
 use array::{AddressConfig, Array, Config};
 use provision::{
-    ApiVersion, Failure, Management, ProvisionError, Secret, Step, Targets, Trust, Want, Wanted, steps,
+    ApiSecret, ApiVersion, Failure, Management, ManagementStep, ProvisionError, Targets, Trust, Want, Wanted,
+    steps,
 };
 use support::Scene;
 
@@ -18,7 +19,7 @@ const BOTH: fn() -> Wanted = || Wanted { filesystem: Some(Want::Create), bucket:
 fn management(array: &Array) -> Management {
     Management {
         address: array.management_address().to_string(),
-        token: Secret::new(array.token().reveal()),
+        token: ApiSecret::new(array.token().reveal()),
         trust: Trust::Fingerprint(array.fingerprint().unwrap().parse().unwrap()),
         call_timeout: Duration::from_secs(30),
     }
@@ -147,8 +148,9 @@ fn sessions_that_expire_after_every_call_are_renewed() {
 fn a_wrong_token_and_an_untrusted_certificate_are_told_apart() {
     let array = speaking(&["2.29"]);
     let good = management(&array);
-    let error = Scene::new().open(&Management { token: Secret::new("T-wrong"), ..good.clone() }).unwrap_err();
-    assert_eq!(error.step(), Some(Step::Login));
+    let error =
+        Scene::new().open(&Management { token: ApiSecret::new("T-wrong"), ..good.clone() }).unwrap_err();
+    assert_eq!(error.step(), Some(ManagementStep::Login));
     assert!(error.to_string().contains("check the API token"), "{error}");
     let error = Scene::new().open(&Management { trust: Trust::System, ..good }).unwrap_err();
     assert!(
@@ -187,7 +189,8 @@ fn an_existing_file_system_and_bucket_are_used_and_left() {
     let directory = tempfile::tempdir().unwrap();
     let journal = provision::Journal::open(directory.path()).unwrap();
     let run = journal.begin(&provision::RunId::random()).unwrap();
-    let mut ours = provision::Session::open(&management(&array), &run, &provision::Cancel::new()).unwrap();
+    let mut ours =
+        provision::ArraySession::open(&management(&array), &run, &provision::Cancel::new()).unwrap();
     let name = made.bucket.unwrap().bucket;
     let wanted =
         Wanted { filesystem: Some(Want::Existing(name.clone())), bucket: Some(Want::Existing(name.clone())) };

@@ -7,7 +7,7 @@ mod support;
 use std::time::Duration;
 
 use provision::{
-    BucketAccess, CleanupOptions, CleanupReport, EntryId, Helper, Journal, RecordedPlace, RunId, Secret,
+    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, EntryId, Helper, Journal, RecordedPlace, RunId,
     Want, Wanted, cleanup, forget,
 };
 use serde_json::json;
@@ -30,9 +30,9 @@ struct Noting {
 }
 
 impl Helper for Noting {
-    fn token_for(&mut self, address: &str) -> Result<Secret, String> {
+    fn token_for(&mut self, address: &str) -> Result<ApiSecret, String> {
         self.asked.push(format!("token {}", address.split(':').next().unwrap()));
-        Ok(Secret::new(TOKEN))
+        Ok(ApiSecret::new(TOKEN))
     }
 
     fn remove(&mut self, place: &RecordedPlace, access: Option<&BucketAccess>) -> Result<(), String> {
@@ -48,7 +48,7 @@ impl Helper for Noting {
 }
 
 /// The journal as a killed process leaves it: its text, with nobody holding the lock.
-fn killed(scene: Scene, session: Option<provision::Session>) -> (tempfile::TempDir, Journal) {
+fn killed(scene: Scene, session: Option<provision::ArraySession>) -> (tempfile::TempDir, Journal) {
     let text = scene.text();
     let path = scene.run.path().to_owned();
     let Scene { directory, journal, run } = scene;

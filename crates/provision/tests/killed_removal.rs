@@ -7,7 +7,7 @@ mod support;
 use std::time::Duration;
 
 use provision::{
-    BucketAccess, CleanupOptions, Helper, Journal, RecordedPlace, Secret, Want, Wanted, cleanup,
+    ApiSecret, BucketAccess, CleanupOptions, Helper, Journal, RecordedPlace, Want, Wanted, cleanup,
 };
 use support::places::{nfs_place, s3_place};
 use support::store::Store;
@@ -17,8 +17,8 @@ use support::{Fake, Scene, TOKEN};
 struct TokenOnly;
 
 impl Helper for TokenOnly {
-    fn token_for(&mut self, _: &str) -> Result<Secret, String> {
-        Ok(Secret::new(TOKEN))
+    fn token_for(&mut self, _: &str) -> Result<ApiSecret, String> {
+        Ok(ApiSecret::new(TOKEN))
     }
 
     fn remove(&mut self, place: &RecordedPlace, _: Option<&BucketAccess>) -> Result<(), String> {

@@ -140,7 +140,8 @@ fn dropping_a_session_removes_what_it_created_also_in_a_panic() {
     let management = fake.management();
     let run = scene.run.clone();
     let outcome = std::thread::spawn(move || {
-        let mut session = provision::Session::open(&management, &run, &provision::Cancel::new()).unwrap();
+        let mut session =
+            provision::ArraySession::open(&management, &run, &provision::Cancel::new()).unwrap();
         session.create(&BOTH()).unwrap();
         panic!("on purpose");
     })

@@ -4,7 +4,7 @@
 
 mod support;
 
-use provision::{BucketAccess, Secret, Targets, Want, Wanted};
+use provision::{ApiSecret, BucketAccess, Targets, Want, Wanted};
 use serde_json::json;
 use support::store::Store;
 use support::{Fake, Scene};
@@ -26,7 +26,7 @@ fn whole_run(version: &str) -> Vec<String> {
             bucket: Some(BucketAccess {
                 bucket: "manometer-abcdefgh".into(),
                 access_key: "PSFBKEY".into(),
-                secret_key: Secret::new("the-secret-key"),
+                secret_key: ApiSecret::new("the-secret-key"),
             }),
         }
     );

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use provision::{Failure, Management, ProvisionError, Secret, Trust};
+use provision::{ApiSecret, Failure, Management, ProvisionError, Trust};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -87,7 +87,7 @@ fn serve(identity: &Identity) -> SocketAddr {
 fn knock(address: &str, trust: Trust) -> Result<(), String> {
     let management = Management {
         address: address.into(),
-        token: Secret::new(TOKEN),
+        token: ApiSecret::new(TOKEN),
         trust,
         call_timeout: Duration::from_secs(30),
     };

@@ -7,11 +7,11 @@ mod support;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use provision::{Cancel, Failure, Management, ProvisionError, Secret, Session, Step};
+use provision::{ApiSecret, ArraySession, Cancel, Failure, Management, ManagementStep, ProvisionError};
 use serde_json::{Value, json};
 use support::{Fake, Reply, Scene, TOKEN, session};
 
-fn failure(error: ProvisionError) -> (Step, Failure, String) {
+fn failure(error: ProvisionError) -> (ManagementStep, Failure, String) {
     let text = error.to_string();
     assert!(!text.contains(TOKEN) && !text.contains('\n') && text.contains("next:"), "{text}");
     match error {
@@ -20,7 +20,7 @@ fn failure(error: ProvisionError) -> (Step, Failure, String) {
     }
 }
 
-fn open(management: &Management) -> (Step, Failure, String) {
+fn open(management: &Management) -> (ManagementStep, Failure, String) {
     failure(Scene::new().open(management).unwrap_err())
 }
 
@@ -29,7 +29,7 @@ fn a_server_that_never_answers_ends_at_the_deadline() {
     let fake = Fake::start(|_| Reply::Hang);
     let management = Management { call_timeout: Duration::from_millis(200), ..fake.management() };
     let (step, failure, text) = open(&management);
-    assert_eq!(step, Step::ListVersions);
+    assert_eq!(step, ManagementStep::ListVersions);
     assert!(matches!(failure, Failure::Timeout { sent: true, .. }), "{text}");
     assert!(text.contains("no answer within 0.2 s") && text.contains(&fake.address.to_string()), "{text}");
 }
@@ -92,7 +92,7 @@ fn answers_that_are_no_answers_are_named_in_bounded_memory() {
     ] {
         let fake = Fake::start(move |_| Reply::Raw(bytes.clone()));
         let (step, failure, text) = open(&fake.management());
-        assert_eq!(step, Step::ListVersions);
+        assert_eq!(step, ManagementStep::ListVersions);
         assert!(check(&failure), "{name}: {text}");
         assert!(text.len() < 1000, "{name}: {} characters", text.len());
     }
@@ -105,10 +105,10 @@ fn a_refused_token_is_said_to_be_one_and_never_shown() {
         _ => Reply::error(401, &format!("bad token {TOKEN}"), ""),
     });
     let (step, _, text) = open(&fake.management());
-    assert_eq!(step, Step::Login);
+    assert_eq!(step, ManagementStep::Login);
     assert!(text.contains("HTTP 401: bad token [secret]") && text.contains("check the API token"), "{text}");
     let error = Scene::new()
-        .open(&Management { token: Secret::new(""), ..fake.management() })
+        .open(&Management { token: ApiSecret::new(""), ..fake.management() })
         .unwrap_err()
         .to_string();
     assert!(error.contains("FB_TOKEN"), "{error}");
@@ -146,7 +146,7 @@ fn a_lasting_refusal_is_an_error_after_one_renewal() {
     let fake = Fake::logged_in(&["2.0"], |_| Reply::error(403, "Operation not permitted.", ""));
     let (step, _, text) =
         failure(Scene::new().open(&fake.management()).unwrap().data_addresses().unwrap_err());
-    assert_eq!(step, Step::ListInterfaces);
+    assert_eq!(step, ManagementStep::ListInterfaces);
     assert!(text.contains("HTTP 403: Operation not permitted.") && text.contains("array_admin"), "{text}");
     assert_eq!(fake.lines().len(), 2);
 }
@@ -196,7 +196,7 @@ fn cancelling_ends_a_call_that_hangs() {
     let fake = Fake::logged_in(&["2.0"], |_| Reply::Hang);
     let scene = Scene::new();
     let cancel = Cancel::new();
-    let mut session = Session::open(&fake.management(), &scene.run, &cancel).unwrap();
+    let mut session = ArraySession::open(&fake.management(), &scene.run, &cancel).unwrap();
     let from_elsewhere = cancel.clone();
     let waiter = std::thread::spawn(move || {
         while fake.lines().is_empty() {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// Which backend to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
+pub enum BackendChoice {
     /// io_uring, or epoll with the reason when io_uring is refused.
     #[default]
     Auto,
@@ -31,36 +31,38 @@ pub struct Polling {
     pub submissions: bool,
 }
 
-impl Choice {
-    /// io_uring with the given kinds of polling; without any it is plain [`Choice::Uring`].
-    pub fn polling(completions: bool, submissions: bool) -> Choice {
+impl BackendChoice {
+    /// io_uring with the given kinds of polling; without any it is plain [`BackendChoice::Uring`].
+    pub fn polling(completions: bool, submissions: bool) -> BackendChoice {
         match (completions, submissions) {
-            (false, false) => Choice::Uring,
-            _ => Choice::Polling(Polling { completions, submissions }),
+            (false, false) => BackendChoice::Uring,
+            _ => BackendChoice::Polling(Polling { completions, submissions }),
         }
     }
 
     /// What is to be polled for.
     pub(crate) fn what_polls(self) -> Polling {
         match self {
-            Choice::Polling(polling) => polling,
-            Choice::Auto | Choice::Uring | Choice::Epoll | Choice::Batching => Polling::default(),
+            BackendChoice::Polling(polling) => polling,
+            BackendChoice::Auto | BackendChoice::Uring | BackendChoice::Epoll | BackendChoice::Batching => {
+                Polling::default()
+            }
         }
     }
 }
 
 /// Every choice and its name.
-const NAMES: [(&str, Choice); 7] = [
-    ("auto", Choice::Auto),
-    ("uring", Choice::Uring),
-    ("epoll", Choice::Epoll),
-    ("uring+batch", Choice::Batching),
-    ("uring+iopoll", Choice::Polling(Polling { completions: true, submissions: false })),
-    ("uring+sqpoll", Choice::Polling(Polling { completions: false, submissions: true })),
-    ("uring+iopoll+sqpoll", Choice::Polling(Polling { completions: true, submissions: true })),
+const NAMES: [(&str, BackendChoice); 7] = [
+    ("auto", BackendChoice::Auto),
+    ("uring", BackendChoice::Uring),
+    ("epoll", BackendChoice::Epoll),
+    ("uring+batch", BackendChoice::Batching),
+    ("uring+iopoll", BackendChoice::Polling(Polling { completions: true, submissions: false })),
+    ("uring+sqpoll", BackendChoice::Polling(Polling { completions: false, submissions: true })),
+    ("uring+iopoll+sqpoll", BackendChoice::Polling(Polling { completions: true, submissions: true })),
 ];
 
-impl FromStr for Choice {
+impl FromStr for BackendChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -74,7 +76,7 @@ impl FromStr for Choice {
     }
 }
 
-impl std::fmt::Display for Choice {
+impl std::fmt::Display for BackendChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let named = NAMES.iter().find(|(_, choice)| choice == self);
         // A polling choice that polls for nothing is plain io_uring.
@@ -89,15 +91,15 @@ mod tests {
     #[test]
     fn every_name_reads_back_as_the_same_choice() {
         for (name, choice) in NAMES {
-            assert_eq!(name.parse::<Choice>().unwrap(), choice);
+            assert_eq!(name.parse::<BackendChoice>().unwrap(), choice);
             assert_eq!(choice.to_string(), name);
         }
-        assert!("kqueue".parse::<Choice>().unwrap_err().contains("write auto, uring, epoll"));
+        assert!("kqueue".parse::<BackendChoice>().unwrap_err().contains("write auto, uring, epoll"));
     }
 
     #[test]
     fn polling_for_nothing_is_plain_io_uring() {
-        assert_eq!(Choice::polling(false, false), Choice::Uring);
-        assert_eq!(Choice::polling(true, false).to_string(), "uring+iopoll");
+        assert_eq!(BackendChoice::polling(false, false), BackendChoice::Uring);
+        assert_eq!(BackendChoice::polling(true, false).to_string(), "uring+iopoll");
     }
 }

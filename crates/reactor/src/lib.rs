@@ -40,7 +40,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 pub use crate::buffer::Buffer;
-pub use crate::choice::{Choice, Polling};
+pub use crate::choice::{BackendChoice, Polling};
 pub use crate::completions::{Completer, Completions};
 pub use crate::directory::{Directory, NAME_BUFFER};
 pub use crate::file::{Durable, File, FileOptions, Space};
@@ -122,17 +122,18 @@ impl Reactor {
     /// Opens a reactor for this thread.
     ///
     /// # Errors
-    /// When the chosen backend, or with [`Choice::Auto`] even epoll, is refused.
-    pub fn open(choice: Choice) -> Result<Reactor, OpenError> {
+    /// When the chosen backend, or with [`BackendChoice::Auto`] even epoll, is refused.
+    pub fn open(choice: BackendChoice) -> Result<Reactor, OpenError> {
         let refusal = match choice {
-            Choice::Epoll => None,
-            Choice::Auto | Choice::Uring | Choice::Batching | Choice::Polling(_) => {
-                match uring::Uring::open(choice) {
-                    Ok(uring) => return Ok(Self::over(Kernel::Uring(uring), None)),
-                    Err(reason) if choice != Choice::Auto => return Err(OpenError::Uring(reason)),
-                    Err(reason) => Some(reason),
-                }
-            }
+            BackendChoice::Epoll => None,
+            BackendChoice::Auto
+            | BackendChoice::Uring
+            | BackendChoice::Batching
+            | BackendChoice::Polling(_) => match uring::Uring::open(choice) {
+                Ok(uring) => return Ok(Self::over(Kernel::Uring(uring), None)),
+                Err(reason) if choice != BackendChoice::Auto => return Err(OpenError::Uring(reason)),
+                Err(reason) => Some(reason),
+            },
         };
         let epoll = epoll::Epoll::open().map_err(|e| OpenError::Epoll(e.to_string()))?;
         Ok(Self::over(Kernel::Epoll(epoll), refusal))
@@ -161,7 +162,7 @@ impl Reactor {
         }
     }
 
-    /// Why io_uring is not in use although [`Choice::Auto`] would have liked it.
+    /// Why io_uring is not in use although [`BackendChoice::Auto`] would have liked it.
     pub fn refusal(&self) -> Option<String> {
         self.inner.refusal.clone()
     }

@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue};
 
-use crate::choice::{Choice, Polling};
+use crate::choice::{BackendChoice, Polling};
 use crate::core::Inner;
 use crate::ring::Ring;
 use crate::slots::{Held, Slots};
@@ -54,7 +54,7 @@ pub(crate) struct Uring {
 
 impl Uring {
     /// Opens a ring, or says in words why the kernel refuses.
-    pub(crate) fn open(choice: Choice) -> Result<Uring, String> {
+    pub(crate) fn open(choice: BackendChoice) -> Result<Uring, String> {
         let polling = choice.what_polls();
         let submitting = Polling { completions: false, ..polling };
         let main = Ring::open(submitting, None).map_err(|e| refusal(&e))?;
@@ -76,7 +76,7 @@ impl Uring {
             free_files: RefCell::new(free_files),
             free_buffers: RefCell::new(free_buffers),
             sends_zero_copy,
-            batches: choice == Choice::Batching,
+            batches: choice == BackendChoice::Batching,
         })
     }
 

@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use reactor::{Backend, Choice, Elapsed, Reactor, SocketOptions, Stream, clock};
+use reactor::{Backend, BackendChoice, Elapsed, Reactor, SocketOptions, Stream, clock};
 
 fn on_both(test: impl Fn(&Reactor)) {
-    for choice in [Choice::Uring, Choice::Epoll] {
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         let reactor = Reactor::open(choice).expect("both backends work where the tests run");
-        assert_eq!(reactor.backend() == Backend::Uring, choice == Choice::Uring);
+        assert_eq!(reactor.backend() == Backend::Uring, choice == BackendChoice::Uring);
         test(&reactor);
     }
 }
@@ -236,7 +236,7 @@ fn signals_are_remembered_and_aborted_tasks_are_dropped() {
 #[test]
 fn dropping_the_reactor_drops_its_tasks_and_closes_their_sockets() {
     on_both(|_| {});
-    for choice in [Choice::Uring, Choice::Epoll] {
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         let reactor = Reactor::open(choice).unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let to = listener.local_addr().unwrap();
@@ -399,7 +399,7 @@ fn zero_copy_sends_give_the_buffer_back_only_when_it_is_free() {
 
 #[test]
 fn registered_buffers_come_and_go_without_using_up_the_table() {
-    let reactor = Reactor::open(Choice::Uring).unwrap();
+    let reactor = Reactor::open(BackendChoice::Uring).unwrap();
     let first = reactor.registered_buffer(4096);
     if first.is_registered() {
         drop(first);

@@ -6,10 +6,10 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reactor::{Choice, Completer, Reactor};
+use reactor::{BackendChoice, Completer, Reactor};
 
 fn on_both(test: impl Fn(&Reactor)) {
-    for choice in [Choice::Uring, Choice::Epoll] {
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         test(&Reactor::open(choice).unwrap());
     }
 }

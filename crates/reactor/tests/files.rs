@@ -7,16 +7,16 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use reactor::{Buffer, Choice, Durable, FileOptions, NAME_BUFFER, Reactor, Space};
+use reactor::{BackendChoice, Buffer, Durable, FileOptions, NAME_BUFFER, Reactor, Space};
 
 /// Every backend that can do files, the polling ones included: without `O_DIRECT` those use their ordinary ring.
-const CHOICES: [Choice; 6] = [
-    Choice::Batching,
-    Choice::Uring,
-    Choice::Epoll,
-    Choice::Polling(reactor::Polling { completions: false, submissions: true }),
-    Choice::Polling(reactor::Polling { completions: true, submissions: false }),
-    Choice::Polling(reactor::Polling { completions: true, submissions: true }),
+const CHOICES: [BackendChoice; 6] = [
+    BackendChoice::Batching,
+    BackendChoice::Uring,
+    BackendChoice::Epoll,
+    BackendChoice::Polling(reactor::Polling { completions: false, submissions: true }),
+    BackendChoice::Polling(reactor::Polling { completions: true, submissions: false }),
+    BackendChoice::Polling(reactor::Polling { completions: true, submissions: true }),
 ];
 
 fn on_all(test: impl Fn(&Reactor, &Path)) {
@@ -228,7 +228,7 @@ fn a_ring_that_polls_completes_operations_and_timers_alike() {
         let reactor = Reactor::open(choice).unwrap();
         assert_eq!(
             reactor.polls_completions(),
-            matches!(choice, Choice::Polling(reactor::Polling { completions: true, .. }))
+            matches!(choice, BackendChoice::Polling(reactor::Polling { completions: true, .. }))
         );
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECT;
         let fd = rustix::fs::open(&path, flags, rustix::fs::Mode::empty()).unwrap();
@@ -266,7 +266,7 @@ fn a_ring_that_polls_completes_operations_and_timers_alike() {
 
 #[test]
 fn direct_reads_bypass_the_cache() {
-    for choice in [Choice::Uring, Choice::Epoll] {
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         // Not below /tmp in general: that may be a file system that keeps everything in memory.
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let reactor = Reactor::open(choice).unwrap();

@@ -22,11 +22,11 @@ fn main() {
         let share = if host.name == "client2" { 0.69 } else { 1.0 };
         (total.mean, total.low, total.high) = (total.mean * share, total.low * share, total.high * share);
     }
-    let comparison = report::Comparison::of(&fleet, &slower, &report::Choice::default());
+    let comparison = report::RunComparison::of(&fleet, &slower, &report::CompareOptions::default());
     write("fleet-comparison.html", comparison.html(&fleet, &slower));
     let (a, b) = (fixture::simple("aaaaaaaa", 1.0, 1), fixture::simple("bbbbbbbb", 0.93, 2));
     let comparison =
-        report::Comparison::of(&a, &b, &report::Choice { threshold: 0.05, ..Default::default() });
+        report::RunComparison::of(&a, &b, &report::CompareOptions { threshold: 0.05, ..Default::default() });
     write("comparison.html", comparison.html(&a, &b));
     write("comparison.txt", comparison.text(Some(140)));
     write("comparison.md", comparison.markdown());

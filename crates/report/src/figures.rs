@@ -2,7 +2,7 @@
 
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum FigureUnit {
     /// Bytes a second, in decimal units.
     BytesPerS,
     /// Operations a second.
@@ -24,21 +24,21 @@ pub enum Unit {
 const DECIMAL: [(&str, f64); 5] = [("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0)];
 const TIMES: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
 
-impl Unit {
+impl FigureUnit {
     /// A value as text; `–` when it is not a number.
     pub fn text(self, value: f64) -> String {
         if !value.is_finite() {
             return "–".into();
         }
         match self {
-            Unit::BytesPerS => scaled(value, &DECIMAL, 4, "B/s"),
-            Unit::OpsPerS => scaled(value, &DECIMAL, 4, "/s"),
-            Unit::Bytes => scaled(value, &DECIMAL, 4, "B"),
-            Unit::Ns => scaled(value, &TIMES, 3, ""),
-            Unit::Count => grouped(value),
-            Unit::Seconds => seconds(value),
-            Unit::Percent => format!("{} %", digits(value * 100.0, 3)),
-            Unit::Plain => plain(value),
+            FigureUnit::BytesPerS => scaled(value, &DECIMAL, 4, "B/s"),
+            FigureUnit::OpsPerS => scaled(value, &DECIMAL, 4, "/s"),
+            FigureUnit::Bytes => scaled(value, &DECIMAL, 4, "B"),
+            FigureUnit::Ns => scaled(value, &TIMES, 3, ""),
+            FigureUnit::Count => grouped(value),
+            FigureUnit::Seconds => seconds(value),
+            FigureUnit::Percent => format!("{} %", digits(value * 100.0, 3)),
+            FigureUnit::Plain => plain(value),
         }
     }
 }
@@ -136,27 +136,27 @@ mod tests {
     #[test]
     fn figures_fit_their_unit() {
         for (unit, value, text) in [
-            (Unit::BytesPerS, 3_214_567_890.0, "3.215 GB/s"),
-            (Unit::BytesPerS, 999_960_000.0, "1.000 GB/s"),
-            (Unit::BytesPerS, 0.0, "0 B/s"),
-            (Unit::OpsPerS, 128_437.0, "128.4 k/s"),
-            (Unit::OpsPerS, 350.0, "350/s"),
-            (Unit::OpsPerS, 0.25, "0.2500/s"),
-            (Unit::Ns, 847.0, "847 ns"),
-            (Unit::Ns, 1_234.0, "1.23 µs"),
-            (Unit::Ns, 999_600.0, "1.00 ms"),
-            (Unit::Ns, 2_500_000_000.0, "2.50 s"),
-            (Unit::Count, 1_284_003.0, "1\u{202f}284\u{202f}003"),
-            (Unit::Bytes, 1_500.0, "1.500 kB"),
-            (Unit::Seconds, 12.34, "12.3 s"),
-            (Unit::Seconds, 320.0, "5 min 20 s"),
-            (Unit::Seconds, 300.0, "5 min"),
-            (Unit::Seconds, 7_500.0, "2 h 5 min"),
-            (Unit::Seconds, 0.002, "2.00 ms"),
-            (Unit::Percent, 0.0123, "1.23 %"),
-            (Unit::Plain, 30.0, "30"),
-            (Unit::Plain, 0.0312345, "0.03123"),
-            (Unit::Plain, f64::NAN, "–"),
+            (FigureUnit::BytesPerS, 3_214_567_890.0, "3.215 GB/s"),
+            (FigureUnit::BytesPerS, 999_960_000.0, "1.000 GB/s"),
+            (FigureUnit::BytesPerS, 0.0, "0 B/s"),
+            (FigureUnit::OpsPerS, 128_437.0, "128.4 k/s"),
+            (FigureUnit::OpsPerS, 350.0, "350/s"),
+            (FigureUnit::OpsPerS, 0.25, "0.2500/s"),
+            (FigureUnit::Ns, 847.0, "847 ns"),
+            (FigureUnit::Ns, 1_234.0, "1.23 µs"),
+            (FigureUnit::Ns, 999_600.0, "1.00 ms"),
+            (FigureUnit::Ns, 2_500_000_000.0, "2.50 s"),
+            (FigureUnit::Count, 1_284_003.0, "1\u{202f}284\u{202f}003"),
+            (FigureUnit::Bytes, 1_500.0, "1.500 kB"),
+            (FigureUnit::Seconds, 12.34, "12.3 s"),
+            (FigureUnit::Seconds, 320.0, "5 min 20 s"),
+            (FigureUnit::Seconds, 300.0, "5 min"),
+            (FigureUnit::Seconds, 7_500.0, "2 h 5 min"),
+            (FigureUnit::Seconds, 0.002, "2.00 ms"),
+            (FigureUnit::Percent, 0.0123, "1.23 %"),
+            (FigureUnit::Plain, 30.0, "30"),
+            (FigureUnit::Plain, 0.0312345, "0.03123"),
+            (FigureUnit::Plain, f64::NAN, "–"),
         ] {
             assert_eq!(unit.text(value), text, "{unit:?} {value}");
         }

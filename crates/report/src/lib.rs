@@ -11,7 +11,7 @@ mod network;
 mod notebook;
 mod svg;
 
-pub use compare::{CellComparison, Choice, Comparison, HostComparison, Metric, MetricError, Side};
+pub use compare::{CellComparison, CompareOptions, HostComparison, Metric, MetricError, RunComparison, Side};
 pub use document::*;
 pub use html::{data, html};
 pub use network::network_picture;

@@ -3,12 +3,12 @@
 
 mod fixture;
 
-use report::{Choice, Comparison, Document, Metric};
+use report::{CompareOptions, Document, Metric, RunComparison};
 use stats::Call;
 
-fn choice(threshold: f64, metrics: &[&str]) -> Choice {
+fn choice(threshold: f64, metrics: &[&str]) -> CompareOptions {
     let metrics: Vec<Metric> = metrics.iter().map(|text| text.parse().unwrap()).collect();
-    Choice { metrics, threshold }
+    CompareOptions { metrics, threshold }
 }
 
 /// A run of one steady measurement a cell, with figures given by hand.
@@ -38,7 +38,7 @@ fn a_comparison_reads_well() {
     b.run.environment.facts.insert("kernel".into(), "6.18.1".into());
     b.run.plan.cells.iter_mut().for_each(|cell| cell.workload.file_bytes = 1 << 30);
     b.cells[1].record.result.as_mut().unwrap().steady.reached = false;
-    let comparison = Comparison::of(&a, &b, &choice(0.05, &[]));
+    let comparison = RunComparison::of(&a, &b, &choice(0.05, &[]));
     insta::assert_snapshot!("text", comparison.text(None));
     insta::assert_snapshot!("narrow", comparison.text(Some(80)));
     insta::assert_snapshot!("markdown", comparison.markdown());
@@ -49,7 +49,7 @@ fn a_comparison_reads_well() {
 fn the_same_is_no_difference() {
     let a = run("aaaaaaaa", &[1e9, 2e9]);
     let b = run("bbbbbbbb", &[1.001e9, 1.998e9]);
-    let comparison = Comparison::of(&a, &b, &choice(0.05, &[]));
+    let comparison = RunComparison::of(&a, &b, &choice(0.05, &[]));
     assert!(comparison.cells.iter().all(|cell| cell.difference.call == Call::NoDifference));
     assert_eq!(comparison.summary, "no difference between A and B in 2 comparisons");
     assert_eq!(comparison.warnings, Vec::<String>::new());
@@ -62,13 +62,13 @@ fn many_comparisons_are_allowed_for() {
     let mut other = same.clone();
     other[7] = 0.974e9;
     let alone =
-        Comparison::of(&run("aaaaaaaa", &same[7..8]), &run("bbbbbbbb", &other[7..8]), &choice(0.0, &[]));
+        RunComparison::of(&run("aaaaaaaa", &same[7..8]), &run("bbbbbbbb", &other[7..8]), &choice(0.0, &[]));
     assert_eq!(alone.cells[0].difference.call, Call::Worse, "p = {}", alone.cells[0].difference.p_value);
-    let many = Comparison::of(&run("aaaaaaaa", &same), &run("bbbbbbbb", &other), &choice(0.0, &[]));
+    let many = RunComparison::of(&run("aaaaaaaa", &same), &run("bbbbbbbb", &other), &choice(0.0, &[]));
     assert_eq!(many.cells[7].difference.call, Call::NoDifference, "p = {}", many.cells[7].adjusted_p_value);
     assert!(many.cells[7].adjusted_p_value > many.cells[7].difference.p_value);
     other[7] = 0.9e9;
-    let many = Comparison::of(&run("aaaaaaaa", &same), &run("bbbbbbbb", &other), &choice(0.05, &[]));
+    let many = RunComparison::of(&run("aaaaaaaa", &same), &run("bbbbbbbb", &other), &choice(0.05, &[]));
     assert_eq!(many.cells[7].difference.call, Call::Worse);
     assert_eq!(many.regressions, 1);
 }
@@ -85,7 +85,7 @@ fn repetitions_of_a_point_are_one_sample() {
     };
     let a = repeated("aaaaaaaa", &[1.00e9, 1.01e9, 0.99e9]);
     let b = repeated("bbbbbbbb", &[0.90e9, 0.91e9, 0.89e9]);
-    let comparison = Comparison::of(&a, &b, &choice(0.05, &[]));
+    let comparison = RunComparison::of(&a, &b, &choice(0.05, &[]));
     assert_eq!(comparison.cells.len(), 1);
     assert_eq!(comparison.cells[0].a.len(), 3);
     assert!(
@@ -101,11 +101,12 @@ fn what_only_one_has_is_listed() {
     let a = run("aaaaaaaa", &[1e9, 2e9]);
     let mut b = run("bbbbbbbb", &[1e9, 2e9]);
     b.run.plan.cells[1].target.name = "other".into();
-    let comparison = Comparison::of(&a, &b, &choice(0.0, &["bandwidth", "p99"]));
+    let comparison = RunComparison::of(&a, &b, &choice(0.0, &["bandwidth", "p99"]));
     assert_eq!(comparison.cells.len(), 2);
     assert_eq!(comparison.only_a, ["randread queue_depth=2 on shelf"]);
     assert_eq!(comparison.only_b, ["randread queue_depth=2 on other"]);
-    let nothing = Comparison::of(&a, &fixture::document("cccccccc", "none", Vec::new()), &choice(0.0, &[]));
+    let nothing =
+        RunComparison::of(&a, &fixture::document("cccccccc", "none", Vec::new()), &choice(0.0, &[]));
     assert!(nothing.summary.starts_with("nothing to compare"));
 }
 
@@ -114,7 +115,7 @@ fn names_do_not_steer_the_terminal() {
     let mut a = run("aaaaaaaa", &[1e9, 2e9]);
     a.run.name = "a\u{1b}[2Jb\nc".into();
     a.run.plan.cells[0].workload_name = "x\u{1b}]0;y\u{7}\nz".into();
-    let text = Comparison::of(&a, &a, &choice(0.0, &[])).text(None);
+    let text = RunComparison::of(&a, &a, &choice(0.0, &[])).text(None);
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
     assert_eq!(
         text.lines().filter(|line| line.starts_with('z') || line.starts_with('c')).count(),
@@ -126,14 +127,14 @@ fn names_do_not_steer_the_terminal() {
 #[test]
 fn where_a_rate_was_given_the_latency_is_compared() {
     let everything = fixture::everything();
-    let comparison = Comparison::of(&everything, &everything, &choice(0.0, &[]));
+    let comparison = RunComparison::of(&everything, &everything, &choice(0.0, &[]));
     let metric =
         |cell: &str| comparison.cells.iter().find(|other| other.cell == cell).unwrap().metric.clone();
     assert_eq!(metric("oltp"), "p99");
     assert_eq!(metric("load-curve"), "rate");
     assert_eq!(metric("randread block_size=4KiB queue_depth=1"), "bandwidth");
     // A metric that an operation does not have is said to be missing.
-    let writes = Comparison::of(&everything, &everything, &choice(0.0, &["write.p99"]));
+    let writes = RunComparison::of(&everything, &everything, &choice(0.0, &["write.p99"]));
     assert_eq!(writes.cells.len(), 1);
     assert!(writes.warnings.iter().any(|text| text.contains("write.p99 was not measured in both runs")));
 }
@@ -145,7 +146,7 @@ fn a_comparison_follows_its_schema() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     let a = run("aaaaaaaa", &[1e9, 2e9]);
     let json =
-        Comparison::of(&a, &run("bbbbbbbb", &[1e9, 1e9]), &choice(0.05, &["bandwidth", "rate"])).json();
+        RunComparison::of(&a, &run("bbbbbbbb", &[1e9, 1e9]), &choice(0.05, &["bandwidth", "rate"])).json();
     let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
     let mut broken = json.clone();
@@ -158,7 +159,7 @@ fn a_page_shows_the_figures_and_both_curves() {
     let a = fixture::simple("aaaaaaaa", 1.0, 1);
     let mut b = fixture::simple("bbbbbbbb", 0.9, 2);
     b.run.name = "<script>alert(1)</script>".into();
-    let comparison = Comparison::of(&a, &b, &choice(0.05, &[]));
+    let comparison = RunComparison::of(&a, &b, &choice(0.05, &[]));
     let page = comparison.html(&a, &b);
     assert_eq!(page.matches("<script").count(), 3);
     assert_eq!(page.matches("class=\"line side-a\"").count(), 6);

@@ -3,7 +3,7 @@
 
 mod fixture;
 
-use report::{Choice, Comparison, Document};
+use report::{CompareOptions, Document, RunComparison};
 use store::{HostRecord, HostResult, LostHost};
 
 /// A run of one cell on hosts that moved so much.
@@ -37,8 +37,8 @@ fn run(id: &str, figures: &[f64]) -> Document {
     document
 }
 
-fn compare(a: &[f64], b: &[f64]) -> Comparison {
-    Comparison::of(&run("aaaaaaaa", a), &run("bbbbbbbb", b), &Choice::default())
+fn compare(a: &[f64], b: &[f64]) -> RunComparison {
+    RunComparison::of(&run("aaaaaaaa", a), &run("bbbbbbbb", b), &CompareOptions::default())
 }
 
 fn change(a: &[f64], b: &[f64]) -> Option<String> {
@@ -90,7 +90,7 @@ fn only_the_same_hosts_are_compared_and_those_that_came_to_the_end() {
     let mut b = run("bbbbbbbb", &[1e9, 1e9, 0.5e9]);
     b.cells[0].record.result.as_mut().unwrap().hosts[2].lost =
         Some(LostHost { at_s: 3.0, why: "its pipe was closed".into() });
-    let comparison = Comparison::of(&a, &b, &Choice::default());
+    let comparison = RunComparison::of(&a, &b, &CompareOptions::default());
     assert_eq!(comparison.cells[0].hosts.len(), 2);
     assert_eq!(comparison.cells[0].host_change, None);
 
@@ -98,21 +98,21 @@ fn only_the_same_hosts_are_compared_and_those_that_came_to_the_end() {
     other.cells[0].record.result.as_mut().unwrap().hosts[2].name = "host9".into();
     other.run.hosts[2].name = "host9".into();
     other.run.hosts[0].environment.facts.insert("kernel".into(), "6.18.1".into());
-    let comparison = Comparison::of(&a, &other, &Choice::default());
+    let comparison = RunComparison::of(&a, &other, &CompareOptions::default());
     assert!(comparison.cells[0].hosts.is_empty());
     let warned = |text: &str| assert!(comparison.warnings.iter().any(|line| line == text), "{comparison:#?}");
     warned("hosts only in A: host3");
     warned("hosts only in B: host9");
     warned("on host1: kernel differs: (unknown) in A, 6.18.1 in B");
     // The medians are kept of the whole alone.
-    let p50 = Choice { metrics: vec!["p50".parse().unwrap()], threshold: 0.0 };
-    assert!(Comparison::of(&a, &a, &p50).cells.iter().all(|cell| cell.hosts.is_empty()));
+    let p50 = CompareOptions { metrics: vec!["p50".parse().unwrap()], threshold: 0.0 };
+    assert!(RunComparison::of(&a, &a, &p50).cells.iter().all(|cell| cell.hosts.is_empty()));
 }
 
 #[test]
 fn text_json_and_page_show_the_hosts() {
     let (a, b) = (run("aaaaaaaa", &[1e9; 4]), run("bbbbbbbb", &[1e9, 0.69e9, 1e9, 1e9]));
-    let comparison = Comparison::of(&a, &b, &Choice::default());
+    let comparison = RunComparison::of(&a, &b, &CompareOptions::default());
     let line = "host2 is 31.0 % slower, the others are not";
     let cell = &comparison.cells[0].cell;
     assert!(

@@ -3,7 +3,7 @@
 
 mod fixture;
 
-use report::{CellBuilder, CellView, Document, Limits, html};
+use report::{CellBuilder, CellView, Document, PointLimits, html};
 use serde_json::Value;
 use store::State;
 
@@ -204,7 +204,7 @@ fn a_hundred_cells_of_an_hour_make_a_file_that_opens_at_once() {
     let intervals = load.intervals(false);
     let mut document = fixture::document("aaaaaaaa", "large", Vec::new());
     let small = fixture::simple("bbbbbbbb", 1.0, 1);
-    let limits = Limits::for_cells(100);
+    let limits = PointLimits::for_cells(100);
     for index in 0..100u32 {
         let mut planned = small.run.plan.cells[0].clone();
         planned.index = index;

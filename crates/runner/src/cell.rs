@@ -14,7 +14,7 @@ use store::{CellResult, ErrorSample, StageRecord, State};
 use super::bottleneck;
 use super::cell_group::{CellGroup, StartSlot};
 use super::cell_run::CellRun;
-use super::context::{Context, Fault};
+use super::context::{CellFailure, Context};
 use super::data_sets::{self, DataSets, Ready};
 use super::facts;
 use super::gates;
@@ -25,14 +25,14 @@ use super::outcome;
 use super::site::Site;
 use super::study;
 use super::verdict::{self, CellEvidence};
-use super::verify::{Checked, verify};
+use super::verify::{VerifyOutcome, verify};
 
 /// Examples of errors that are kept.
 const EXAMPLES: usize = 10;
 
 /// What became of a cell.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct EndedCell {
     /// How far it came.
     pub state: State,
     /// What was measured.
@@ -45,16 +45,18 @@ pub struct Ended {
     pub lost: bool,
 }
 
-impl Ended {
+impl EndedCell {
     /// A cell that went no further than where this fault came.
-    pub fn early(cell: &Cell, fault: Fault) -> Self {
-        let ended = |state, failure| Ended { state, result: None, failure, stops_run: false, lost: false };
+    pub fn early(cell: &Cell, fault: CellFailure) -> Self {
+        let ended =
+            |state, failure| EndedCell { state, result: None, failure, stops_run: false, lost: false };
         match fault {
-            Fault::Interrupted => ended(State::Interrupted, None),
-            Fault::Lost(failure) => Ended { lost: true, ..ended(State::Failed, Some(failure)) },
-            Fault::Failed(failure) => {
-                Ended { stops_run: cell.errors == ErrorPolicy::Stop, ..ended(State::Failed, Some(failure)) }
-            }
+            CellFailure::Interrupted => ended(State::Interrupted, None),
+            CellFailure::Lost(failure) => EndedCell { lost: true, ..ended(State::Failed, Some(failure)) },
+            CellFailure::Failed(failure) => EndedCell {
+                stops_run: cell.errors == ErrorPolicy::Stop,
+                ..ended(State::Failed, Some(failure))
+            },
         }
     }
 }
@@ -72,9 +74,9 @@ pub struct OpenedCell {
 ///
 /// # Errors
 /// It cannot be done, or a signal came.
-pub fn open(context: &Context, data_sets: &mut DataSets, cell: &Cell) -> Result<OpenedCell, Fault> {
+pub fn open(context: &Context, data_sets: &mut DataSets, cell: &Cell) -> Result<OpenedCell, CellFailure> {
     if context.stop.is_requested() {
-        return Err(Fault::Interrupted);
+        return Err(CellFailure::Interrupted);
     }
     let site = Site::open(context, cell)?;
     data_sets.enter(context, cell, &site)?;
@@ -105,7 +107,7 @@ pub fn carry_out(
     cell: &Cell,
     opening: OpenedCell,
     (group, start): (&CellGroup, StartSlot),
-) -> Ended {
+) -> EndedCell {
     let OpenedCell { site, ready, mut stages, .. } = opening;
     let mut run = CellRun { context, cell, site: &site, ready: &ready, group, start };
     let done = run.load_and_judge(data_sets, &mut stages);
@@ -113,7 +115,7 @@ pub fn carry_out(
     drop(run);
     site.close(context);
     done.unwrap_or_else(|fault| {
-        let ended = Ended::early(cell, fault);
+        let ended = EndedCell::early(cell, fault);
         outcome::keep_failure(context, cell, ended.failure.as_deref());
         ended
     })
@@ -124,7 +126,7 @@ impl CellRun<'_> {
         &mut self,
         data_sets: &Mutex<DataSets>,
         stages: &mut Vec<StageRecord>,
-    ) -> Result<Ended, Fault> {
+    ) -> Result<EndedCell, CellFailure> {
         let CellRun { context, cell, site, ready, .. } = *self;
         if cell.workload.job.is_some() && site.lays_out_late() {
             job::lay_out(context, cell, site, stages)?;
@@ -154,7 +156,7 @@ impl CellRun<'_> {
         load: &CellLoad,
         left: Left,
         stages: &mut Vec<StageRecord>,
-    ) -> Result<Checked, Fault> {
+    ) -> Result<VerifyOutcome, CellFailure> {
         let CellRun { cell, group, .. } = *self;
         let failed = load.measured.result.job.failures.first();
         let ends = |cell: &Cell| cell.group.is_some_and(|group| group.ends_group || group.ends_run);
@@ -164,15 +166,18 @@ impl CellRun<'_> {
             group.close(cell.index);
         }
         let over = load.interrupted || failed.is_some() || group.closed_by(cell.index).is_some();
-        let checked =
-            if over || !cell.stages.verify { Ok(Checked::default()) } else { verify(self, left, stages) };
+        let checked = if over || !cell.stages.verify {
+            Ok(VerifyOutcome::default())
+        } else {
+            verify(self, left, stages)
+        };
         if ends(cell) {
             group.close(cell.index);
         }
         checked
     }
 
-    fn load(&mut self) -> Result<CellLoad, Fault> {
+    fn load(&mut self) -> Result<CellLoad, CellFailure> {
         let CellRun { context, cell, .. } = *self;
         let Some(study) = &cell.study else {
             let measured = self.measure()?;
@@ -203,7 +208,13 @@ impl CellRun<'_> {
         })
     }
 
-    fn assemble(&self, load: &CellLoad, checked: &Checked, stages: Vec<StageRecord>, cache: String) -> Ended {
+    fn assemble(
+        &self,
+        load: &CellLoad,
+        checked: &VerifyOutcome,
+        stages: Vec<StageRecord>,
+        cache: String,
+    ) -> EndedCell {
         let CellRun { context, cell, site, .. } = *self;
         let measured = &load.measured;
         let open_loop = measured.open_loop();
@@ -263,10 +274,10 @@ impl CellRun<'_> {
             },
         };
         let stops_run = cell.errors == ErrorPolicy::Stop && (errors_ended_it || load.failed > 0);
-        Ended { state, result: Some(result), failure, stops_run, lost: false }
+        EndedCell { state, result: Some(result), failure, stops_run, lost: false }
     }
 
-    fn evidence(&self, load: &CellLoad, checked: &Checked) -> CellEvidence {
+    fn evidence(&self, load: &CellLoad, checked: &VerifyOutcome) -> CellEvidence {
         let CellRun { cell, site, group, .. } = *self;
         let measured = &load.measured;
         let result = &measured.result;

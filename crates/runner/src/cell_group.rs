@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::{Control, Rendezvous};
 use experiment::Cell;
 
-use super::context::Fault;
+use super::context::CellFailure;
 use crate::stop::StopToken;
 
 /// How often a cell that waits for others looks whether a signal came.
@@ -86,7 +86,7 @@ impl CellGroup {
     ///
     /// # Errors
     /// A signal came.
-    pub fn turn(&self, cell: &Cell, cells: &[&Cell], stop: &StopToken) -> Result<StartSlot, Fault> {
+    pub fn turn(&self, cell: &Cell, cells: &[&Cell], stop: &StopToken) -> Result<StartSlot, CellFailure> {
         let awaited = awaited(cell, cells);
         if awaited.is_empty() {
             return Ok(StartSlot(Some(self.rendezvous.clone())));
@@ -94,7 +94,7 @@ impl CellGroup {
         let mut state = self.state();
         while awaited.iter().any(|other| state.open.contains(other)) && state.closed_by.is_none() {
             if stop.is_requested() {
-                return Err(Fault::Interrupted);
+                return Err(CellFailure::Interrupted);
             }
             state = self.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -150,17 +150,17 @@ fn awaited(cell: &Cell, cells: &[&Cell]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use experiment::{Group, Settings, Source};
+    use experiment::{ConcurrentCells, Settings, SourceText};
 
     use super::*;
 
     fn cells(after: &[Option<u32>]) -> Vec<Cell> {
         let text = "targets: {t: 'null:'}\nworkloads: {w: {ops: read}}\n";
         let plan =
-            experiment::parse(&Source { file: "t.yaml", text }, &Settings::of(targets::kinds())).unwrap();
+            experiment::parse(&SourceText { file: "t.yaml", text }, &Settings::of(targets::kinds())).unwrap();
         let of = |(index, after): (usize, &Option<u32>)| Cell {
             index: index as u32,
-            group: Some(Group {
+            group: Some(ConcurrentCells {
                 number: 0,
                 ends_group: false,
                 ends_run: false,

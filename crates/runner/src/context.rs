@@ -4,21 +4,21 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::{Beside, Control};
+use engine::{Control, StageContext};
 use experiment::{Cell, FailurePolicy, Plan, Sharing, WITHOUT_LIMIT_S};
-use fleet::{Crew, CrewResult, Seen, SiteId, StageRequest, StageTask};
+use fleet::{CrewResult, HostGroup, SiteId, StageRequest, StageTask, StageUpdate};
 use host::load;
 use metrics::Interval;
 use reactor::clock;
 use targets::Secrets;
 
 use super::cell_group::CellGroup;
-use super::crew::CrewEvents;
+use super::host_group::CrewEvents;
 use super::open_requests::OpenRequests;
 use super::recorder::Recorder;
 use super::samples::HostSamplers;
 use super::site::Site;
-use crate::bottleneck::{Alone, Witness};
+use crate::bottleneck::{Alone, HostEvidence};
 use crate::events::{Events, RunEvent};
 use crate::job_outcome::{CellOutcome, DiskUse};
 use crate::progress::Stage;
@@ -38,7 +38,7 @@ pub struct Context {
     /// Ends the run before its end.
     pub stop: StopToken,
     /// How the kernel is asked for I/O where the target does not say.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// The device that may be overwritten.
     pub destroy: Option<PathBuf>,
     /// Where logs and dumps of jobs are written that name no directory.
@@ -50,7 +50,7 @@ pub struct Context {
     /// All cells.
     pub plan: Plan,
     /// The hosts that carry it out: this process alone, or agents.
-    pub crew: Crew,
+    pub crew: HostGroup,
     /// Their names, by their number.
     pub hosts: Vec<String>,
     /// What each can do by tests of it alone.
@@ -65,7 +65,7 @@ pub struct Context {
 
 /// Why a cell went no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum CellFailure {
     /// It cannot be run: one line that says why and what to do.
     Failed(String),
     /// A signal ended it.
@@ -74,9 +74,9 @@ pub enum Fault {
     Lost(String),
 }
 
-impl From<store::StoreError> for Fault {
+impl From<store::StoreError> for CellFailure {
     fn from(error: store::StoreError) -> Self {
-        Fault::Failed(error.to_string())
+        CellFailure::Failed(error.to_string())
     }
 }
 
@@ -93,11 +93,11 @@ pub struct CellStage<'a> {
     /// What the hosts are to do, all together.
     pub request: StageRequest,
     /// The stages beside it: the common start, and who takes down every operation.
-    pub beside: Beside,
+    pub beside: StageContext,
     /// The cells beside it; `None` when nothing runs beside this stage.
     pub group: Option<&'a CellGroup>,
     /// Who keeps what the hosts did meanwhile.
-    pub witness: Option<&'a Witness>,
+    pub witness: Option<&'a HostEvidence>,
     /// Who keeps the throughput of each host over time.
     pub samplers: Option<&'a HostSamplers>,
     /// Bytes that it will move in all, when that is known.
@@ -113,7 +113,7 @@ impl<'a> CellStage<'a> {
             name,
             trial: 0,
             request,
-            beside: Beside::default(),
+            beside: StageContext::default(),
             group: None,
             witness: None,
             samplers: None,
@@ -166,9 +166,9 @@ impl Context {
         &self,
         stage: CellStage<'_>,
         each: &mut dyn FnMut(&Interval, &mut RunProgress) -> bool,
-    ) -> Result<CrewResult, Fault> {
+    ) -> Result<CrewResult, CellFailure> {
         if self.stop.is_requested() {
-            return Err(Fault::Interrupted);
+            return Err(CellFailure::Interrupted);
         }
         let cell = stage.cell.index as usize;
         let simulated = stage.site.virtual_clock();
@@ -221,35 +221,37 @@ impl Context {
                 control.finish_after(interval.index);
             }
         };
-        let mut observer = |one: Seen<'_>| match one {
-            Seen::Whole(interval) => whole(interval),
-            Seen::Part { .. } | Seen::Sample { .. } => self.of_one_host(&stage, &one, seen.get()),
+        let mut observer = |one: StageUpdate<'_>| match one {
+            StageUpdate::Whole(interval) => whole(interval),
+            StageUpdate::Part { .. } | StageUpdate::Sample { .. } => {
+                self.of_one_host(&stage, &one, seen.get())
+            }
         };
         let done = self.crew.run_stage(stage.of_hosts(self), stage.beside.clone(), &control, &mut observer);
         self.tell_of_crew(Some(stage.cell.index));
         let result = done.map_err(|refusal| match refusal.stopped {
-            true => Fault::Interrupted,
-            false => Fault::Failed(refusal.text),
+            true => CellFailure::Interrupted,
+            false => CellFailure::Failed(refusal.text),
         })?;
         match result.parts.iter().find_map(|part| Some((part.member, part.lost.as_ref()?))) {
             Some((member, why)) if self.policy() != FailurePolicy::GoOn => {
-                Err(Fault::Lost(self.of_host(member, why)))
+                Err(CellFailure::Lost(self.of_host(member, why)))
             }
             _ => Ok(result),
         }
     }
 
     /// What one host did meanwhile, `since_ns` being when the measured window began.
-    fn of_one_host(&self, stage: &CellStage<'_>, seen: &Seen<'_>, since_ns: Option<u64>) {
+    fn of_one_host(&self, stage: &CellStage<'_>, seen: &StageUpdate<'_>, since_ns: Option<u64>) {
         let (cell, names) = (stage.cell.index, &self.hosts);
         match seen {
-            Seen::Part { member, interval } if !self.crew.is_local() => {
+            StageUpdate::Part { member, interval } if !self.crew.is_local() => {
                 if let Some(samplers) = stage.samplers {
                     samplers.add(*member, interval);
                 }
                 self.recorder().host_interval(cell, stage.name, stage.trial, &names[*member], interval);
             }
-            Seen::Sample { member, sample } if stage.name == crate::stages::MEASURE => {
+            StageUpdate::Sample { member, sample } if stage.name == crate::stages::MEASURE => {
                 if let Some(witness) = stage.witness {
                     witness.add(*member, sample);
                 }

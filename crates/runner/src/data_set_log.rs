@@ -1,7 +1,7 @@
 //! What a run that is resumed knows of its data sets: the events in which it wrote down what a place holds.
 
-use super::context::{Context, Fault};
-use super::data_sets::{Content, Held};
+use super::context::{CellFailure, Context};
+use super::data_sets::{Held, StoredContent};
 
 /// The kind of these events.
 pub const DATA_SET: &str = "data-set";
@@ -19,7 +19,7 @@ pub fn remember(context: &Context, place: &str, layout: &str, generation: Option
 ///
 /// # Errors
 /// The results file cannot be read.
-pub fn remembered(context: &Context, place: &str) -> Result<(Option<Held>, u32), Fault> {
+pub fn remembered(context: &Context, place: &str) -> Result<(Option<Held>, u32), CellFailure> {
     let events = context.recorder().events()?;
     let texts: Vec<&str> = events
         .iter()
@@ -38,7 +38,7 @@ fn recall(texts: &[&str]) -> (Option<Held>, u32) {
     let used = texts.iter().filter_map(|text| complete(text)).map(|(_, generation)| generation).max();
     let next = used.map_or(1, |generation| (generation + 0x101) & 0xFFFF);
     let last = texts.last().and_then(|text| complete(text));
-    let held = last.map(|(layout, generation)| Held { layout, content: Content::Uniform(generation) });
+    let held = last.map(|(layout, generation)| Held { layout, content: StoredContent::Uniform(generation) });
     (held, next)
 }
 
@@ -51,7 +51,7 @@ mod tests {
         let (a, b) = ("4 files of 1 bytes; complete, generation 3", "4 files of 1 bytes; being written");
         let (held, next) = recall(&[b, a]);
         assert_eq!(held.as_ref().map(|held| held.layout.as_str()), Some("4 files of 1 bytes"));
-        assert_eq!(held.unwrap().content, Content::Uniform(3));
+        assert_eq!(held.unwrap().content, StoredContent::Uniform(3));
         assert!(next > 3);
         let (held, next) = recall(&[b, a, b]);
         assert!(held.is_none() && next > 4);

@@ -15,7 +15,7 @@ use reactor::clock;
 use store::StageRecord;
 use targets::Entered;
 
-use super::context::{Context, Fault};
+use super::context::{CellFailure, Context};
 use super::data_set_log::{DATA_SET, remember, remembered};
 use super::fill::{check_size, fill, record};
 use super::site::Site;
@@ -49,12 +49,12 @@ pub struct Held {
     /// Its files or objects, in words.
     pub layout: String,
     /// What they hold.
-    pub content: Content,
+    pub content: StoredContent,
 }
 
 /// What a data set's bytes are.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
+pub enum StoredContent {
     /// All of one generation.
     Uniform(u32),
     /// Something else of the right size.
@@ -64,7 +64,7 @@ pub enum Content {
 /// A data set that a cell can be measured on.
 pub struct Ready {
     /// What its files or objects hold.
-    pub content: Content,
+    pub content: StoredContent,
     /// One that lies nowhere in it, as far as is known.
     unused_generation: u32,
 }
@@ -73,8 +73,8 @@ impl Ready {
     /// The generation that a measurement begins with: what it writes must not be what lies there.
     pub fn generation(&self) -> u32 {
         match self.content {
-            Content::Uniform(generation) => generation,
-            Content::Other => self.unused_generation,
+            StoredContent::Uniform(generation) => generation,
+            StoredContent::Other => self.unused_generation,
         }
     }
 }
@@ -106,7 +106,7 @@ impl DataSets {
     ///
     /// # Errors
     /// The target refuses, or the journal cannot be written.
-    pub fn enter(&mut self, context: &Context, cell: &Cell, site: &Site) -> Result<(), Fault> {
+    pub fn enter(&mut self, context: &Context, cell: &Cell, site: &Site) -> Result<(), CellFailure> {
         let uses_what_is_there = match cell.stages.prepare {
             Prepare::Keep => true,
             Prepare::None => {
@@ -161,7 +161,7 @@ impl DataSets {
         cell: &Cell,
         site: &Site,
         stages: &mut Vec<StageRecord>,
-    ) -> Result<Ready, Fault> {
+    ) -> Result<Ready, CellFailure> {
         let layout = layout(cell, site);
         let place = self.place(&cell.target.place());
         match cell.stages.prepare {
@@ -171,13 +171,13 @@ impl DataSets {
                     place.held = None;
                     remember(context, &cell.target.place(), &layout, None);
                 }
-                return Ok(Ready { content: Content::Other, unused_generation: place.next_generation });
+                return Ok(Ready { content: StoredContent::Other, unused_generation: place.next_generation });
             }
             Prepare::Keep => {
                 // What is there is of an earlier run, unless this run changed it, and says itself of which generation.
                 let content = match &place.held {
                     Some(held) if held.layout == layout => held.content.clone(),
-                    _ => Content::Uniform(site.held_generation(context).unwrap_or(0)),
+                    _ => StoredContent::Uniform(site.held_generation(context).unwrap_or(0)),
                 };
                 check_size(context, site)?;
                 place.held = Some(Held { layout, content: content.clone() });
@@ -185,7 +185,7 @@ impl DataSets {
             }
             Prepare::Fill => {
                 let usable = place.held.clone().filter(|held| {
-                    held.layout == layout && (held.content != Content::Other || !load::verifies(cell))
+                    held.layout == layout && (held.content != StoredContent::Other || !load::verifies(cell))
                 });
                 if let Some(held) = usable
                     && check_size(context, site).is_ok()
@@ -213,7 +213,7 @@ impl DataSets {
         prepared.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;
         stages.push(prepared);
         remember(context, &cell.target.place(), &layout, Some(generation));
-        let content = Content::Uniform(generation);
+        let content = StoredContent::Uniform(generation);
         self.place(&cell.target.place()).held = Some(Held { layout, content: content.clone() });
         Ok(Ready { content, unused_generation: (generation + 1) & 0xFFFF })
     }
@@ -221,14 +221,14 @@ impl DataSets {
     /// A load that may change the data set is about to begin: what it holds is not known until it ends well.
     pub fn about_to_change(&mut self, context: &Context, cell: &Cell) {
         if let Some(held) = &mut self.place(&cell.target.place()).held {
-            held.content = Content::Other;
+            held.content = StoredContent::Other;
             let layout = held.layout.clone();
             remember(context, &cell.target.place(), &layout, None);
         }
     }
 
     /// A load has ended: what the data set holds now.
-    pub fn changed(&mut self, context: &Context, cell: &Cell, before: &Content, left: Left) {
+    pub fn changed(&mut self, context: &Context, cell: &Cell, before: &StoredContent, left: Left) {
         let name = cell.target.place();
         let place = self.place(&name);
         if load::makes_or_removes(cell) {
@@ -236,7 +236,7 @@ impl DataSets {
             return;
         }
         let Some(held) = &mut place.held else { return };
-        let Content::Uniform(generation) = *before else { return };
+        let StoredContent::Uniform(generation) = *before else { return };
         if left == Left::Uniform(generation) {
             if held.content != *before {
                 held.content = before.clone();
@@ -264,8 +264,8 @@ impl DataSets {
             Err(fault) => Err(fault),
         };
         let removed = match removed {
-            Err(Fault::Failed(error) | Fault::Lost(error)) => Err(error),
-            Err(Fault::Interrupted) | Ok(()) => Ok(()),
+            Err(CellFailure::Failed(error) | CellFailure::Lost(error)) => Err(error),
+            Err(CellFailure::Interrupted) | Ok(()) => Ok(()),
         };
         match removed {
             Ok(()) if !place.entered => {}

@@ -14,11 +14,11 @@ use crate::baseline;
 use crate::begin::{self, Begun, RunError};
 use crate::bottleneck::Alone;
 use crate::context::Context;
-use crate::crew::{self, CrewEvents};
 use crate::events::{EndOnDrop, Events, RunEvent};
+use crate::host_group::{self, CrewEvents};
 use crate::hosts;
 use crate::job_outcome::{CellOutcome, DiskUse};
-use crate::matrix::{self, Outcome};
+use crate::matrix::{self, MatrixOutcome};
 use crate::options::RunOptions;
 use crate::progress::{RunProgress, SharedProgress};
 use crate::recorder::Recorder;
@@ -118,7 +118,7 @@ pub fn execute(
 
 /// What is left of a run when its cells are over.
 struct Rest {
-    outcome: Outcome,
+    outcome: MatrixOutcome,
     found: Vec<CellOutcome>,
     disks: Vec<DiskUse>,
     store: Store,
@@ -146,7 +146,7 @@ fn carry_out(
     }));
     events.event(RunEvent::Began(&progress));
     let crew_events = Arc::new(CrewEvents::default());
-    let crew = crew::assemble(&plan, &begun.run, options, events, stop, &secrets, &crew_events)?;
+    let crew = host_group::assemble(&plan, &begun.run, options, events, stop, &secrets, &crew_events)?;
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(failure)?;
     }
@@ -184,7 +184,7 @@ fn carry_out(
 }
 
 /// Dismisses the hosts, closes the files, and says what stays on purpose.
-fn finish(context: Context, plan: &Plan, outcome: Outcome) -> Rest {
+fn finish(context: Context, plan: &Plan, outcome: MatrixOutcome) -> Rest {
     let Context { recorder, run, outcomes, disks, crew, events, .. } = context;
     crew.end();
     let remaining = run.remaining();
@@ -204,7 +204,7 @@ fn finish(context: Context, plan: &Plan, outcome: Outcome) -> Rest {
 
 /// Tries the reactor before anything is made, and says so when io_uring is refused.
 fn reactor_facts(
-    choice: reactor::Choice,
+    choice: reactor::BackendChoice,
     events: &dyn Events,
 ) -> Result<Vec<(&'static str, String)>, RunError> {
     let reactor =

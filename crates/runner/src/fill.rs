@@ -6,7 +6,7 @@ use metrics::OpKind;
 use store::StageRecord;
 use units::Size;
 
-use super::context::{CellStage, Context, Fault};
+use super::context::{CellFailure, CellStage, Context};
 use super::site::Site;
 
 /// A stage in which nothing was done yet.
@@ -19,7 +19,12 @@ pub fn record(name: &str, seconds: f64) -> StageRecord {
 ///
 /// # Errors
 /// Not everything could be written, or a signal came.
-pub fn fill(context: &Context, cell: &Cell, site: &Site, generation: u32) -> Result<StageRecord, Fault> {
+pub fn fill(
+    context: &Context,
+    cell: &Cell,
+    site: &Site,
+    generation: u32,
+) -> Result<StageRecord, CellFailure> {
     let mut filling = Filling { context, cell, generation, part: 0, prepared: record("prepare", 0.0) };
     filling.over(site)?;
     let others_read_it = matches!(context.sharing(), Sharing::Common | Sharing::Neighbour);
@@ -55,7 +60,7 @@ struct Filling<'a> {
 
 impl Filling<'_> {
     /// Makes and fills what the hosts of a site have to.
-    fn over(&mut self, site: &Site) -> Result<(), Fault> {
+    fn over(&mut self, site: &Site) -> Result<(), CellFailure> {
         // Files that are there in full size are written over: what they held is of another generation.
         if site.kind() == "files" && check_complete(self.context, site, false).is_err() {
             self.run(site, StageTask::Create)?;
@@ -63,7 +68,7 @@ impl Filling<'_> {
         self.run(site, StageTask::Fill { generation: self.generation })
     }
 
-    fn run(&mut self, site: &Site, task: StageTask) -> Result<(), Fault> {
+    fn run(&mut self, site: &Site, task: StageTask) -> Result<(), CellFailure> {
         let fills = matches!(task, StageTask::Fill { .. });
         let stage = CellStage {
             trial: self.part,
@@ -81,10 +86,10 @@ impl Filling<'_> {
         self.prepared.failed += whole.total.failed() - there;
         self.prepared.bytes += whole.total.bytes();
         if whole.stopped {
-            return Err(Fault::Interrupted);
+            return Err(CellFailure::Interrupted);
         }
         if let Some(error) = self.context.recorder().failure() {
-            return Err(Fault::Failed(error));
+            return Err(CellFailure::Failed(error));
         }
         // What is missing of a host that was lost says nothing of the target.
         let kept = || parts.iter().filter(|part| part.lost.is_none());
@@ -97,7 +102,7 @@ impl Filling<'_> {
             || "look at the target's health, then run again".to_owned(),
             |(kind, detail)| format!("{kind}: {detail}"),
         );
-        Err(Fault::Failed(format!(
+        Err(CellFailure::Failed(format!(
             "prepare wrote only {} of {}: {cause}",
             Size(written).rounded(),
             Size(expected).rounded()
@@ -109,10 +114,10 @@ impl Filling<'_> {
 ///
 /// # Errors
 /// The first that is not so; one line.
-pub fn check_size(context: &Context, site: &Site) -> Result<(), Fault> {
+pub fn check_size(context: &Context, site: &Site) -> Result<(), CellFailure> {
     check_complete(context, site, true)
 }
 
-fn check_complete(context: &Context, site: &Site, allocated: bool) -> Result<(), Fault> {
+fn check_complete(context: &Context, site: &Site, allocated: bool) -> Result<(), CellFailure> {
     site.act(context, &Act::CheckComplete { allocated }).map(drop)
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use experiment::Fleet;
 use fleet::launch::{LaunchError, LaunchSettings, launch};
-use fleet::{Crew, CrewSettings, Ends, Event, Member, greet};
-use provision::Secret;
+use fleet::{Ends, FleetEvent, HostGroup, HostGroupSettings, Member, greet};
+use provision::ApiSecret;
 
 use crate::begin::RunError;
 use crate::events::Events;
@@ -18,11 +18,11 @@ use crate::stop::StopToken;
 /// A line for each host on which no agent could be started.
 pub fn start_fleet(
     fleet: &Fleet,
-    password: Option<&Secret>,
+    password: Option<&ApiSecret>,
     told: &Arc<dyn Events>,
     stop: &StopToken,
-    events: Arc<dyn Fn(Event) + Send + Sync>,
-) -> Result<Crew, RunError> {
+    events: Arc<dyn Fn(FleetEvent) + Send + Sync>,
+) -> Result<HostGroup, RunError> {
     let stopped = || stop.is_requested();
     let patience = Duration::from_millis(fleet.start_timeout_ms);
     let mut settings = LaunchSettings::new(env!("CARGO_PKG_VERSION"), patience, &stopped);
@@ -49,5 +49,5 @@ pub fn start_fleet(
     }
     told.note(&format!("{} hosts are ready", members.len()));
     let silence = Duration::from_millis(fleet.silence_timeout_ms);
-    Ok(Crew::new(members, CrewSettings::with_silence(silence), events))
+    Ok(HostGroup::new(members, HostGroupSettings::with_silence(silence), events))
 }

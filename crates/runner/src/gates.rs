@@ -1,6 +1,6 @@
 //! Gates: conditions on a cell's result that decide whether the run succeeds.
 
-use experiment::{Comparison, Gate, GateMetric};
+use experiment::{Gate, GateMetric, GateOperator};
 use stats::{OpFigures, WindowFigures};
 use store::GateResult;
 
@@ -43,13 +43,13 @@ fn value(metric: GateMetric, figure: &OpFigures) -> Option<f64> {
 }
 
 /// Whether `measured` compares so with `limit`.
-pub fn holds(comparison: Comparison, measured: f64, limit: f64) -> bool {
+pub fn holds(comparison: GateOperator, measured: f64, limit: f64) -> bool {
     match comparison {
-        Comparison::AtLeast => measured >= limit,
-        Comparison::AtMost => measured <= limit,
-        Comparison::Above => measured > limit,
-        Comparison::Below => measured < limit,
-        Comparison::Equal => measured == limit,
+        GateOperator::AtLeast => measured >= limit,
+        GateOperator::AtMost => measured <= limit,
+        GateOperator::Above => measured > limit,
+        GateOperator::Below => measured < limit,
+        GateOperator::Equal => measured == limit,
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::test_support::figure;
 
-    fn gate(metric: GateMetric, comparison: Comparison, limit: f64) -> Gate {
+    fn gate(metric: GateMetric, comparison: GateOperator, limit: f64) -> Gate {
         Gate { text: "gate".into(), op: Some(OpKind::Read), metric, comparison, limit }
     }
 
@@ -80,18 +80,20 @@ mod tests {
         ] {
             let passes = |comparison| judge_one(&gate(metric, comparison, expected), Some(&figure)).passed;
             assert_eq!(value(metric, &figure), Some(expected), "{metric:?}");
-            assert!(passes(Comparison::Equal) && passes(Comparison::AtLeast) && passes(Comparison::AtMost));
-            assert!(!passes(Comparison::Above) && !passes(Comparison::Below));
+            assert!(
+                passes(GateOperator::Equal) && passes(GateOperator::AtLeast) && passes(GateOperator::AtMost)
+            );
+            assert!(!passes(GateOperator::Above) && !passes(GateOperator::Below));
         }
     }
 
     #[test]
     fn what_never_happened_passes_no_gate() {
-        let at_most = gate(GateMetric::Percentile(0.99), Comparison::AtMost, 1e9);
+        let at_most = gate(GateMetric::Percentile(0.99), GateOperator::AtMost, 1e9);
         assert!(!judge_one(&at_most, None).passed);
         let nothing = stats::WindowSums::default().finish(None).total;
         assert!(!judge_one(&at_most, Some(&nothing)).passed);
-        assert!(!judge_one(&gate(GateMetric::Rate, Comparison::AtMost, 1e9), Some(&nothing)).passed);
-        assert!(judge_one(&gate(GateMetric::Errors, Comparison::Equal, 0.0), Some(&nothing)).passed);
+        assert!(!judge_one(&gate(GateMetric::Rate, GateOperator::AtMost, 1e9), Some(&nothing)).passed);
+        assert!(judge_one(&gate(GateMetric::Errors, GateOperator::Equal, 0.0), Some(&nothing)).passed);
     }
 }

@@ -4,7 +4,7 @@ use fleet::{ClockFacts, PartResult};
 use stats::Window;
 use store::{Environment, FleetFigures, HostClock, HostRecord, HostResult, LostHost};
 
-use super::context::{Context, Fault};
+use super::context::{CellFailure, Context};
 use super::facts;
 use super::measure::Skew;
 
@@ -30,7 +30,7 @@ pub fn figures(
     (cell, trial): (u32, u32),
     window: Window,
     parts: &[PartResult],
-) -> Result<Vec<HostResult>, Fault> {
+) -> Result<Vec<HostResult>, CellFailure> {
     if context.crew.is_local() {
         return Ok(Vec::new());
     }

@@ -9,11 +9,11 @@ use metrics::ErrorKind;
 use reactor::clock;
 use store::StageRecord;
 
-use crate::context::{CellStage, Context, Fault};
+use crate::context::{CellFailure, CellStage, Context};
 use crate::fill::record;
 use crate::job_outcome::JobFailure;
 use crate::measure::Measured;
-use crate::op_logs::{self, LogPlan, Running};
+use crate::op_logs::{self, CellLogs, LogPlan};
 use crate::site::Site;
 use crate::stages::PREPARE;
 
@@ -26,7 +26,7 @@ pub fn lay_out(
     cell: &Cell,
     site: &Site,
     stages: &mut Vec<StageRecord>,
-) -> Result<BTreeSet<u64>, Fault> {
+) -> Result<BTreeSet<u64>, CellFailure> {
     let begun_ns = clock::now_ns();
     let (steps, devices) = site.lay_out(context)?;
     for (step, made) in steps.iter().enumerate() {
@@ -37,17 +37,17 @@ pub fn lay_out(
         };
         let result = context.stage(stage, &mut |_, _| false)?.whole;
         if result.stopped {
-            return Err(Fault::Interrupted);
+            return Err(CellFailure::Interrupted);
         }
         if let Some(failure) = result.job.failures.first() {
-            return Err(Fault::Failed(format!("{}: {}", made.name, failure.detail)));
+            return Err(CellFailure::Failed(format!("{}: {}", made.name, failure.detail)));
         }
         if !result.exhausted {
             let cause = result.error_samples.first().map_or_else(
                 || "look at the target's health, then run again".to_owned(),
                 |(kind, detail)| format!("{kind}: {detail}"),
             );
-            return Err(Fault::Failed(format!("{} did not come to its end: {cause}", made.name)));
+            return Err(CellFailure::Failed(format!("{} did not come to its end: {cause}", made.name)));
         }
         stages.push(StageRecord {
             seconds: result.window_ns as f64 / 1e9,
@@ -72,8 +72,9 @@ pub fn gives_up_pages(cell: &Cell, site: &Site) -> bool {
 ///
 /// # Errors
 /// A file cannot be made.
-pub fn logs(context: &Context, cell: &Cell) -> Result<Option<Running>, Fault> {
-    let failed = |error: std::io::Error| Fault::Failed(format!("the job's logs cannot be made: {error}"));
+pub fn logs(context: &Context, cell: &Cell) -> Result<Option<CellLogs>, CellFailure> {
+    let failed =
+        |error: std::io::Error| CellFailure::Failed(format!("the job's logs cannot be made: {error}"));
     let started_ms = u64::try_from(crate::timestamp::now().as_millisecond()).unwrap_or(0);
     match LogPlan::of(&context.plan, cell.index as usize, &context.directory, started_ms) {
         Some(plan) => op_logs::begin(plan).map_err(failed),
@@ -84,7 +85,7 @@ pub fn logs(context: &Context, cell: &Cell) -> Result<Option<Running>, Fault> {
 /// What is done to the files when the job is over.
 pub fn end(context: &Context, cell: &Cell, site: &Site) {
     if cell.workload.job.is_some()
-        && let Err(Fault::Failed(error)) = site.act(context, &Act::FinishJob)
+        && let Err(CellFailure::Failed(error)) = site.act(context, &Act::FinishJob)
     {
         context.remark(cell, "warning", &format!("not removed: {error}"));
     }

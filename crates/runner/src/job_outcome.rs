@@ -8,7 +8,7 @@ use store::Verdict;
 
 /// A run of jobs.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct JobsOutcome {
     /// The run's id in the results file.
     pub run: String,
     /// What was asked for.
@@ -39,7 +39,7 @@ pub struct CellOutcome {
     /// What is thought of the measurement.
     pub verdict: Option<Verdict>,
     /// What held it back.
-    pub limit: Option<stats::limit::Finding>,
+    pub limit: Option<stats::limit::Bottleneck>,
     /// What each host of a fleet did; none where this host alone ran it.
     pub hosts: Vec<HostOutcome>,
 }

@@ -13,7 +13,6 @@ mod cell;
 mod cell_group;
 mod cell_run;
 mod context;
-mod crew;
 mod data_set_log;
 mod data_sets;
 mod disks;
@@ -24,6 +23,7 @@ mod fill;
 mod fleet_alone;
 mod fleet_start;
 mod gates;
+mod host_group;
 mod hosts;
 mod job;
 mod job_outcome;
@@ -59,7 +59,7 @@ pub use facts::{START_CORE_WAIT, of_result as stage_facts};
 pub use fleet_alone::check_for_several;
 pub use fleet_start::start_fleet;
 pub use job_outcome::{
-    CellOutcome, DiskUse, HostOutcome, JobFailure, Outcome, SampleSeries, SampleSummary, Samples,
+    CellOutcome, DiskUse, HostOutcome, JobFailure, JobsOutcome, SampleSeries, SampleSummary, Samples,
 };
 pub use options::RunOptions;
 pub use outcome::nothing;

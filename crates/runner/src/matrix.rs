@@ -16,9 +16,9 @@ use metrics::OpKind;
 use reactor::clock;
 use store::{CellRecord, State};
 
-use super::cell::{self, Ended, OpenedCell};
+use super::cell::{self, EndedCell, OpenedCell};
 use super::cell_group::CellGroup;
-use super::context::{Context, Fault};
+use super::context::{CellFailure, Context};
 use super::data_sets::{self, DataSets};
 use super::outcome;
 use crate::disks::DiskWatch;
@@ -33,7 +33,7 @@ const EXPECTED_TRIALS: f64 = 10.0;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct MatrixOutcome {
     /// How far it came.
     pub state: State,
     /// Why it went no further, in one line.
@@ -41,7 +41,7 @@ pub struct Outcome {
 }
 
 /// Carries out all cells that `done` does not hold; a group goes as a whole.
-pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> Outcome {
+pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> MatrixOutcome {
     let data_sets = Mutex::new(DataSets::default());
     let groups: Vec<Vec<&Cell>> = groups(plan)
         .into_iter()
@@ -83,7 +83,7 @@ pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> Outcome {
     context.recorder().finish_run(outcome.state);
     match context.recorder().failure() {
         Some(failure) if outcome.failure.is_none() => {
-            Outcome { state: State::Failed, failure: Some(failure) }
+            MatrixOutcome { state: State::Failed, failure: Some(failure) }
         }
         _ => outcome,
     }
@@ -99,7 +99,7 @@ fn groups(plan: &Plan) -> Vec<Vec<&Cell>> {
 }
 
 /// What cells are to be run on, or why they cannot be.
-type Openings = BTreeMap<u32, (Timestamp, Result<OpenedCell, Fault>)>;
+type Openings = BTreeMap<u32, (Timestamp, Result<OpenedCell, CellFailure>)>;
 
 /// Lays out the files of all jobs.
 fn lay_out(
@@ -107,7 +107,7 @@ fn lay_out(
     data_sets: &Mutex<DataSets>,
     groups: &[Vec<&Cell>],
     laid_out: &mut Openings,
-) -> Result<(), Outcome> {
+) -> Result<(), MatrixOutcome> {
     // What is replayed names its files itself, and an earlier job may write it.
     let early = |cell: &&&Cell| cell.workload.job.is_some() && !replay::replays(cell);
     for cell in groups.iter().flatten().filter(early) {
@@ -132,7 +132,7 @@ fn open(
     context: &Context,
     data_sets: &Mutex<DataSets>,
     cell: &Cell,
-) -> (Timestamp, Result<OpenedCell, Fault>) {
+) -> (Timestamp, Result<OpenedCell, CellFailure>) {
     let started = now();
     context.recorder().begin_cell(cell.index, started);
     (started, cell::open(context, &mut data_sets::lock(data_sets), cell))
@@ -144,7 +144,7 @@ fn run_groups(
     plan: &Plan,
     groups: &[Vec<&Cell>],
     laid_out: &mut Openings,
-) -> Outcome {
+) -> MatrixOutcome {
     for (at, cells) in groups.iter().enumerate() {
         if context.stop.is_requested() {
             return interrupted(context);
@@ -180,7 +180,7 @@ fn run_groups(
             ));
         }
         let lost = ended.iter().find(|(_, ended)| ended.lost);
-        if let Some((cell, Ended { failure: Some(failure), .. })) = lost {
+        if let Some((cell, EndedCell { failure: Some(failure), .. })) = lost {
             return failed(format!(
                 "a host was lost in cell {} ({}): {failure}; {}",
                 cell.index + 1,
@@ -204,10 +204,10 @@ fn run_groups(
             );
             context.events.note(&text);
             context.recorder().event(None, "end", text);
-            return Outcome { state: State::Finished, failure: None };
+            return MatrixOutcome { state: State::Finished, failure: None };
         }
     }
-    Outcome { state: State::Finished, failure: None }
+    MatrixOutcome { state: State::Finished, failure: None }
 }
 
 /// Runs the cells of a group at the same time; what became of each.
@@ -216,7 +216,7 @@ fn group<'a>(
     data_sets: &Mutex<DataSets>,
     cells: &[&'a Cell],
     laid_out: &mut Openings,
-) -> Vec<(&'a Cell, Ended)> {
+) -> Vec<(&'a Cell, EndedCell)> {
     let named: Vec<(&'a Cell, Result<Cow<'a, Cell>, String>)> = cells
         .iter()
         .map(|cell| match replay::replays(cell) {
@@ -234,7 +234,7 @@ fn group<'a>(
             Err(error) => {
                 let started = now();
                 context.recorder().begin_cell(cell.index, started);
-                (*cell, (started, Err(Fault::Failed(error.clone()))))
+                (*cell, (started, Err(CellFailure::Failed(error.clone()))))
             }
         };
         openings.push((cell, opening));
@@ -251,7 +251,7 @@ fn group<'a>(
                     let ended = match opening {
                         Ok(opening) => lead(context, data_sets, cell, opening, (able, together)),
                         Err(fault) => {
-                            let ended = Ended::early(cell, fault);
+                            let ended = EndedCell::early(cell, fault);
                             outcome::keep_failure(context, cell, ended.failure.as_deref());
                             ended
                         }
@@ -284,25 +284,25 @@ fn lead(
     cell: &Cell,
     opening: OpenedCell,
     (cells, together): (&[&Cell], &CellGroup),
-) -> Ended {
+) -> EndedCell {
     let ended = match together.turn(cell, cells, &context.stop) {
         Ok(place) => cell::carry_out(context, data_sets, cell, opening, (together, place)),
         Err(fault) => {
             outcome::keep_failure(context, cell, None);
-            Ended::early(cell, fault)
+            EndedCell::early(cell, fault)
         }
     };
     match together.closed_by(cell.index) {
         Some(other) if ended.result.is_none() && ended.failure.is_none() => {
             let failure = format!("not begun: cell {} ended the group before", other + 1);
-            Ended { state: State::Pending, failure: Some(failure), ..ended }
+            EndedCell { state: State::Pending, failure: Some(failure), ..ended }
         }
         _ => ended,
     }
 }
 
 /// Writes down and says what became of a cell.
-fn finish(context: &Context, cell: &Cell, started: Timestamp, ended: &Ended) {
+fn finish(context: &Context, cell: &Cell, started: Timestamp, ended: &EndedCell) {
     let record = CellRecord {
         index: cell.index,
         state: ended.state,
@@ -318,14 +318,14 @@ fn finish(context: &Context, cell: &Cell, started: Timestamp, ended: &Ended) {
     context.events.event(RunEvent::CellEnded(&record));
 }
 
-fn failed(failure: String) -> Outcome {
-    Outcome { state: State::Failed, failure: Some(failure) }
+fn failed(failure: String) -> MatrixOutcome {
+    MatrixOutcome { state: State::Failed, failure: Some(failure) }
 }
 
-fn interrupted(context: &Context) -> Outcome {
+fn interrupted(context: &Context) -> MatrixOutcome {
     let signal = context.stop.reason().map_or("a signal", StopReason::name);
     context.recorder().event(None, "signal", format!("{signal} ended the run"));
-    Outcome { state: State::Interrupted, failure: None }
+    MatrixOutcome { state: State::Interrupted, failure: None }
 }
 
 /// Whether a place's data stays: no cell that uses it removes it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Beside, StageResult};
+use engine::{StageContext, StageResult};
 use experiment::{Arrivals, ErrorPolicy, Reporting, SteadyRule};
 use fleet::probe::{CoreLoad, core_loads};
 use fleet::{CrewResult, PartResult, StageRequest, StageTask};
@@ -11,15 +11,15 @@ use stats::{Decision, Floors, Monitor, SteadyOutcome, WindowFigures};
 use store::{HostResult, OpenLoop, StageRecord};
 
 use super::cell_run::CellRun;
-use super::context::{CellStage, Fault};
+use super::context::{CellFailure, CellStage};
 use super::hosts;
 use super::job;
 use super::limits;
-use super::recorder::Span;
+use super::recorder::MeasuredSpan;
 use super::samples::{HostSamplers, Sampler};
-use crate::bottleneck::Witness;
+use crate::bottleneck::HostEvidence;
 use crate::job_outcome::Samples;
-use crate::op_logs::Running;
+use crate::op_logs::CellLogs;
 use crate::progress::Steady;
 
 /// Everything that came out of a measurement.
@@ -37,11 +37,11 @@ pub struct Measured {
     /// What is reported.
     pub figures: WindowFigures,
     /// Of which stretch.
-    pub window: Span,
+    pub window: MeasuredSpan,
     /// The cores of this host meanwhile; empty on a virtual clock, and when others measured.
     pub cores: Vec<CoreLoad>,
     /// What the hosts did meanwhile.
-    pub witness: Witness,
+    pub witness: HostEvidence,
     /// Throughput of each direction over time.
     pub samples: Samples,
     /// The same of each host of a fleet, by its number.
@@ -64,7 +64,7 @@ impl CellRun<'_> {
     ///
     /// # Errors
     /// It could not begin, or its results could not be kept; a signal came before anything was measured.
-    pub fn measure(&mut self) -> Result<Measured, Fault> {
+    pub fn measure(&mut self) -> Result<Measured, CellFailure> {
         let cell = self.cell;
         let limit_s = load::limit_s(cell);
         let floors = Floors {
@@ -84,7 +84,12 @@ impl CellRun<'_> {
     ///
     /// # Errors
     /// As [`CellRun::measure`].
-    pub fn measure_at(&mut self, trial: u32, arrivals: Arrivals, seconds: f64) -> Result<Measured, Fault> {
+    pub fn measure_at(
+        &mut self,
+        trial: u32,
+        arrivals: Arrivals,
+        seconds: f64,
+    ) -> Result<Measured, CellFailure> {
         // What the load before left behind, queues above all, is let go first.
         let warm_up_s = self.cell.stages.warm_up_s.min(seconds / 4.0);
         let floors = Floors { seconds, bytes: 0, limit_seconds: seconds };
@@ -103,11 +108,11 @@ impl CellRun<'_> {
         trial: u32,
         request: StageRequest,
         mut monitor: Monitor,
-    ) -> Result<Measured, Fault> {
+    ) -> Result<Measured, CellFailure> {
         let CellRun { context, cell, site, group, .. } = *self;
         let logs = job::logs(context, cell)?;
-        let trace = logs.as_ref().map(Running::trace);
-        let beside = Beside { rendezvous: self.start.take(), trace, ..Beside::default() };
+        let trace = logs.as_ref().map(CellLogs::trace);
+        let beside = StageContext { rendezvous: self.start.take(), trace, ..StageContext::default() };
         let lanes = u64::from(cell.workload.jobs) * u64::from(cell.workload.queue_depth);
         let report = cell.workload.job.as_ref().map(|job| &job.report);
         let usual = Reporting::default();
@@ -116,7 +121,7 @@ impl CellRun<'_> {
         let samplers = context.outcomes.as_ref().map(|_| HostSamplers::new(report.unwrap_or(&usual)));
         let mut began = false;
         let mut decided = false;
-        let witness = Witness::default();
+        let witness = HostEvidence::default();
         let stage = CellStage {
             trial,
             witness: Some(&witness),
@@ -146,16 +151,16 @@ impl CellRun<'_> {
             }
             decided
         });
-        let logged = logs.map_or(Ok(Vec::new()), Running::finish);
+        let logged = logs.map_or(Ok(Vec::new()), CellLogs::finish);
         let CrewResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
-        logged.map_err(|error| Fault::Failed(format!("the job's logs cannot be written: {error}")))?;
+        logged.map_err(|error| CellFailure::Failed(format!("the job's logs cannot be written: {error}")))?;
         if let Some(error) = context.recorder().failure() {
-            return Err(Fault::Failed(error));
+            return Err(CellFailure::Failed(error));
         }
         let stopped = result.stopped && group.closed_by(cell.index).is_none();
         let interrupted = stopped || (context.stop.is_requested() && !decided && !result.exhausted);
         if !began && interrupted {
-            return Err(Fault::Interrupted);
+            return Err(CellFailure::Interrupted);
         }
         let mut steady = monitor.outcome();
         if result.exhausted && cell.workload.job.is_some() && *monitor.rule() == SteadyRule::None {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use experiment::{Cell, Plan, Sharing, Target};
-use fleet::{Crew, Opening, Part, SiteId};
+use fleet::{HostGroup, HostShare, OpenOrder, SiteId};
 use provision::Run;
 use targets::Secrets;
 
@@ -12,11 +12,11 @@ pub struct OpenRequests<'a> {
     /// All cells, and the fleet.
     pub plan: &'a Plan,
     /// The hosts.
-    pub crew: &'a Crew,
+    pub crew: &'a HostGroup,
     /// The journal of this side.
     pub run: &'a Run,
     /// How the kernel is asked for I/O where the target does not say.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// The device that may be overwritten.
     pub destroy: Option<&'a Path>,
     /// The keys that came with the plan.
@@ -44,7 +44,7 @@ impl OpenRequests<'_> {
         cell: &Cell,
         site: SiteId,
         members: &[usize],
-    ) -> Result<Vec<(usize, Opening)>, String> {
+    ) -> Result<Vec<(usize, OpenOrder)>, String> {
         let names = self.crew.names();
         let own = self.run.id();
         let sharing = self.sharing();
@@ -67,9 +67,9 @@ impl OpenRequests<'_> {
                 Some(fleet) => fleet.cell_for(targets::kinds(), cell, &names[*member], index)?,
                 None => cell.clone(),
             };
-            let opening = Opening {
+            let opening = OpenOrder {
                 site,
-                part: Part { index, of: names.len() as u32, sharing },
+                part: HostShare { index, of: names.len() as u32, sharing },
                 run: run.to_string(),
                 place: place.to_string(),
                 // Where a target differs from host to host, only the host's own is whole.

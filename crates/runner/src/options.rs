@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use provision::Secret;
+use provision::ApiSecret;
 
 /// How a run is carried out.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// How the kernel is asked for I/O where the target does not say.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// The block device that may be overwritten although it holds data.
     pub destroy: Option<PathBuf>,
     /// The results file; `None`: the plan's, else the user's.
@@ -20,7 +20,7 @@ pub struct RunOptions {
     /// The name under which the results are kept as a baseline.
     pub save_baseline: Option<String>,
     /// The password of a fleet's hosts.
-    pub password: Option<Secret>,
+    pub password: Option<ApiSecret>,
     /// What jobs found is kept in memory, for output that the results file is not enough for.
     pub keep_outcomes: bool,
     /// Where logs and dumps of jobs are written that name no directory.
@@ -33,7 +33,7 @@ impl RunOptions {
     /// The usual options; files of jobs are written to `directory`.
     pub fn new(directory: PathBuf) -> Self {
         Self {
-            reactor: reactor::Choice::Auto,
+            reactor: reactor::BackendChoice::Auto,
             destroy: None,
             results: None,
             journal: None,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use experiment::{Cell, Plan};
-use fleet::{Act, Refusal as Refused, SiteId, Trouble};
+use fleet::{Act, HostRefusal as Refused, SiteId, Trouble};
 use host::{CONTACT, load};
 use provision::{Run, settled_on, settled_told};
 use targets::{ClearedFiles, OpenContext, Secrets, TargetError};

@@ -40,7 +40,7 @@ pub struct RunProgress {
     /// All cells of the matrix.
     pub cells: Vec<CellLine>,
     /// Those under way at the same time; the first of them leads: the stage that is shown is its.
-    pub running: Vec<Running>,
+    pub running: Vec<RunningCell>,
     /// The one that leads, or led last.
     pub current: usize,
     /// When it began.
@@ -84,7 +84,7 @@ pub struct CellLine {
 
 /// A cell under way.
 #[derive(Clone, Debug, Default)]
-pub struct Running {
+pub struct RunningCell {
     /// Its place among all cells.
     pub cell: usize,
     began_ns: u64,
@@ -175,7 +175,7 @@ impl RunProgress {
             self.failed = 0;
         }
         let target = target.to_owned();
-        self.running.push(Running { cell: index, began_ns: now_ns, target, ..Running::default() });
+        self.running.push(RunningCell { cell: index, began_ns: now_ns, target, ..RunningCell::default() });
         if let Some(cell) = self.cells.get_mut(index) {
             cell.state = State::Running;
         }

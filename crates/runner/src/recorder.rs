@@ -148,17 +148,17 @@ impl Recorder {
         trial: u32,
         window: Window,
         steady: Option<&SteadyOutcome>,
-    ) -> Result<(WindowFigures, Span), StoreError> {
+    ) -> Result<(WindowFigures, MeasuredSpan), StoreError> {
         self.writer.flush()?;
         let mut sums = WindowSums::default();
-        let mut span: Option<Span> = None;
+        let mut span: Option<MeasuredSpan> = None;
         for interval in
             self.store.intervals(&self.run, cell, crate::stages::MEASURE, trial, window.first..window.end)?
         {
             let interval = interval?;
             let end_s = (interval.start_ns + interval.length_ns) as f64 / 1e9;
             let start_s = span.map_or(interval.start_ns as f64 / 1e9, |span| span.start_s);
-            span = Some(Span { start_s, end_s });
+            span = Some(MeasuredSpan { start_s, end_s });
             sums.add(&interval);
         }
         Ok((sums.finish(steady), span.unwrap_or_default()))
@@ -183,7 +183,7 @@ impl Recorder {
 
 /// A stretch of a measurement, in seconds since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Span {
+pub struct MeasuredSpan {
     /// Its beginning.
     pub start_s: f64,
     /// Its end.

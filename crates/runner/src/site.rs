@@ -6,7 +6,7 @@ use experiment::{CacheControl, Cell, FailurePolicy, Launcher, Sharing};
 use fleet::{Act, LayOutStep, Reply, SiteFacts, SiteId, Trouble};
 use targets::Entered;
 
-use super::context::{Context, Fault};
+use super::context::{CellFailure, Context};
 
 /// Values of one fact that are shown when hosts differ.
 const MAX_VALUES: usize = 4;
@@ -26,10 +26,10 @@ impl Site {
     ///
     /// # Errors
     /// A host refuses: one line, with its name where there are several; or none is left.
-    pub fn open(context: &Context, cell: &Cell) -> Result<Self, Fault> {
+    pub fn open(context: &Context, cell: &Cell) -> Result<Self, CellFailure> {
         let id = context.next_site();
         let members = context.crew.alive();
-        let openings = context.approach().openings(cell, id, &members).map_err(Fault::Failed)?;
+        let openings = context.approach().openings(cell, id, &members).map_err(CellFailure::Failed)?;
         let answers = context.crew.open(openings);
         let sharing = context.sharing();
         let mut site = Self { id, facts: Vec::new(), shared: sharing != Sharing::Own };
@@ -42,22 +42,24 @@ impl Site {
         &self,
         context: &Context,
         answers: Vec<(usize, Result<T, Trouble>)>,
-    ) -> Result<Vec<(usize, T)>, Fault> {
+    ) -> Result<Vec<(usize, T)>, CellFailure> {
         let mut good = Vec::new();
         let mut lost = None;
         for (member, answer) in answers {
             match answer {
                 Ok(answer) => good.push((member, answer)),
-                Err(Trouble::Refused(refusal)) if refusal.stopped => return Err(Fault::Interrupted),
+                Err(Trouble::Refused(refusal)) if refusal.stopped => return Err(CellFailure::Interrupted),
                 Err(Trouble::Refused(refusal)) => {
-                    return Err(Fault::Failed(context.of_host(member, &refusal.text)));
+                    return Err(CellFailure::Failed(context.of_host(member, &refusal.text)));
                 }
                 Err(Trouble::Lost(why)) => lost = Some(context.of_host(member, &why)),
             }
         }
         match lost {
-            Some(why) if good.is_empty() => Err(Fault::Failed(format!("no host is left: {why}"))),
-            Some(why) if context.policy() != FailurePolicy::GoOn || self.shared => Err(Fault::Lost(why)),
+            Some(why) if good.is_empty() => Err(CellFailure::Failed(format!("no host is left: {why}"))),
+            Some(why) if context.policy() != FailurePolicy::GoOn || self.shared => {
+                Err(CellFailure::Lost(why))
+            }
             _ => Ok(good),
         }
     }
@@ -72,7 +74,7 @@ impl Site {
     ///
     /// # Errors
     /// A host refuses, or is lost and the policy is not to go on.
-    pub fn ask(&self, context: &Context, act: &Act) -> Result<Vec<(usize, Reply)>, Fault> {
+    pub fn ask(&self, context: &Context, act: &Act) -> Result<Vec<(usize, Reply)>, CellFailure> {
         let members = self.members(context);
         self.settle(context, context.crew.act(&members, self.id, act))
     }
@@ -81,7 +83,7 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::ask`].
-    pub fn act(&self, context: &Context, act: &Act) -> Result<(), Fault> {
+    pub fn act(&self, context: &Context, act: &Act) -> Result<(), CellFailure> {
         self.ask(context, act).map(drop)
     }
 
@@ -89,7 +91,7 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::ask`].
-    pub fn prepare(&self, context: &Context) -> Result<Entered, Fault> {
+    pub fn prepare(&self, context: &Context) -> Result<Entered, CellFailure> {
         let members = self.members(context);
         let (first, others) = match (self.shared, members.split_first()) {
             (true, Some((first, others))) => (vec![*first], others.to_vec()),
@@ -120,7 +122,7 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::ask`].
-    pub fn cache(&self, context: &Context, wanted: CacheControl) -> Result<String, Fault> {
+    pub fn cache(&self, context: &Context, wanted: CacheControl) -> Result<String, CellFailure> {
         let said = self.ask(context, &Act::Cache(wanted))?.into_iter().filter_map(|(member, reply)| {
             if let Reply::Said(text) = reply { Some((member, text)) } else { None }
         });
@@ -143,7 +145,7 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::ask`].
-    pub fn lay_out(&self, context: &Context) -> Result<(Vec<LayOutStep>, BTreeSet<u64>), Fault> {
+    pub fn lay_out(&self, context: &Context) -> Result<(Vec<LayOutStep>, BTreeSet<u64>), CellFailure> {
         let mut all: Vec<LayOutStep> = Vec::new();
         let mut disks = BTreeSet::new();
         for (_, reply) in self.ask(context, &Act::LayOut)? {
@@ -172,13 +174,13 @@ impl Site {
     ///
     /// # Errors
     /// That host refuses, or none is left.
-    pub fn of_lost(context: &Context, cell: &Cell, lost: usize) -> Result<Self, Fault> {
+    pub fn of_lost(context: &Context, cell: &Cell, lost: usize) -> Result<Self, CellFailure> {
         let id = context.next_site();
         let members = context.crew.alive();
-        let mut openings = context.approach().openings(cell, id, &members).map_err(Fault::Failed)?;
+        let mut openings = context.approach().openings(cell, id, &members).map_err(CellFailure::Failed)?;
         openings.truncate(1);
         if openings.is_empty() {
-            return Err(Fault::Failed("no host is left".to_owned()));
+            return Err(CellFailure::Failed("no host is left".to_owned()));
         }
         openings.iter_mut().for_each(|(_, opening)| opening.part.index = lost as u32);
         let answers = context.crew.open(openings);
@@ -191,7 +193,7 @@ impl Site {
     ///
     /// # Errors
     /// The first that could not be removed; it stays in its host's journal.
-    pub fn remove(&self, context: &Context) -> Result<(), Fault> {
+    pub fn remove(&self, context: &Context) -> Result<(), CellFailure> {
         let mut members = self.members(context);
         if self.shared {
             members.truncate(1);
@@ -208,7 +210,7 @@ impl Site {
     ///
     /// # Errors
     /// What is left behind, and on which host.
-    pub fn remove_of_lost(context: &Context, cell: &Cell) -> Result<(), Fault> {
+    pub fn remove_of_lost(context: &Context, cell: &Cell) -> Result<(), CellFailure> {
         let alive = context.crew.alive();
         let lost: Vec<usize> = (0..context.hosts.len()).filter(|member| !alive.contains(member)).collect();
         let Some(heir) = alive.first().copied().filter(|_| !lost.is_empty()) else { return Ok(()) };
@@ -217,7 +219,7 @@ impl Site {
         let reachable = here || targets::kind_of(&cell.target.url).is_some_and(|kind| kind.remote);
         if context.sharing() == Sharing::Own && !reachable {
             let hosts: Vec<&str> = lost.iter().map(|member| &*context.hosts[*member]).collect();
-            return Err(Fault::Failed(format!(
+            return Err(CellFailure::Failed(format!(
                 "{} may be left behind on {}, which cannot be reached; next: run `manometer cleanup` there",
                 cell.target.url,
                 hosts.join(", ")
@@ -228,7 +230,8 @@ impl Site {
         }
         for member in lost {
             let id = context.next_site();
-            let mut opening = context.approach().openings(cell, id, &[member]).map_err(Fault::Failed)?;
+            let mut opening =
+                context.approach().openings(cell, id, &[member]).map_err(CellFailure::Failed)?;
             opening.iter_mut().for_each(|(at, _)| *at = heir);
             let site = Self { id, facts: vec![(heir, SiteFacts::default())], shared: false };
             site.settle(context, context.crew.open(opening))?;

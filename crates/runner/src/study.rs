@@ -9,7 +9,7 @@ use store::StudyPoint;
 use units::OpRate;
 
 use super::cell_run::CellRun;
-use super::context::Fault;
+use super::context::CellFailure;
 use super::gates;
 use super::measure::Measured;
 
@@ -21,7 +21,7 @@ const STEPS: u32 = 10;
 const KEPT: f64 = 0.98;
 
 /// What a study found.
-pub struct Found {
+pub struct StudyOutcome {
     /// The measurements, in the order in which they were made.
     pub points: Vec<StudyPoint>,
     /// The highest rate that held, of a search.
@@ -40,7 +40,7 @@ pub struct Found {
 ///
 /// # Errors
 /// Nothing could be measured.
-pub fn carry_out(run: &mut CellRun<'_>, study: &Study) -> Result<Found, Fault> {
+pub fn carry_out(run: &mut CellRun<'_>, study: &Study) -> Result<StudyOutcome, CellFailure> {
     let seconds = match study {
         Study::Find { trial_s, .. } => *trial_s,
         Study::Sweep { point_s, .. } => *point_s,
@@ -58,13 +58,13 @@ pub fn carry_out(run: &mut CellRun<'_>, study: &Study) -> Result<Found, Fault> {
     };
     let (rate, summary, interrupted) = match outcome {
         Ok((rate, summary)) => (rate, summary, false),
-        Err(Fault::Interrupted) if trials.best.is_some() => {
+        Err(CellFailure::Interrupted) if trials.best.is_some() => {
             (None, "interrupted before it was over".to_owned(), true)
         }
         Err(fault) => return Err(fault),
     };
-    let Some((best, _)) = trials.best else { return Err(Fault::Interrupted) };
-    Ok(Found { points: trials.made, rate, best, failed: trials.failed, summary, interrupted })
+    let Some((best, _)) = trials.best else { return Err(CellFailure::Interrupted) };
+    Ok(StudyOutcome { points: trials.made, rate, best, failed: trials.failed, summary, interrupted })
 }
 
 /// The measurements of a study so far.
@@ -86,7 +86,7 @@ impl Trials<'_, '_> {
         from: f64,
         to: f64,
         tolerance: f64,
-    ) -> Result<(Option<f64>, String), Fault> {
+    ) -> Result<(Option<f64>, String), CellFailure> {
         let (mut low, mut high) = (from, to);
         if high <= 0.0 {
             high = self.at(Arrivals::Closed)?.ops_per_s;
@@ -113,7 +113,7 @@ impl Trials<'_, '_> {
     }
 
     /// One measurement at each rate.
-    fn sweep(&mut self, rates: &[f64]) -> Result<(Option<f64>, String), Fault> {
+    fn sweep(&mut self, rates: &[f64]) -> Result<(Option<f64>, String), CellFailure> {
         let rates = if rates.is_empty() {
             let ceiling = self.at(Arrivals::Closed)?.ops_per_s;
             (1..=STEPS).map(|step| ceiling * f64::from(step) / f64::from(STEPS)).collect()
@@ -131,7 +131,7 @@ impl Trials<'_, '_> {
         Ok((None, format!("{} rates, {kept}", rates.len())))
     }
 
-    fn rate(&mut self, ops_per_s: f64) -> Result<StudyPoint, Fault> {
+    fn rate(&mut self, ops_per_s: f64) -> Result<StudyPoint, CellFailure> {
         let arrivals = match self.run.cell.workload.arrivals {
             Arrivals::Poisson { .. } => Arrivals::Poisson { ops_per_s },
             _ => Arrivals::Constant { ops_per_s },
@@ -140,7 +140,7 @@ impl Trials<'_, '_> {
     }
 
     /// One measurement; a signal ends the study with what it has.
-    fn at(&mut self, arrivals: Arrivals) -> Result<StudyPoint, Fault> {
+    fn at(&mut self, arrivals: Arrivals) -> Result<StudyPoint, CellFailure> {
         let trial = self.made.len() as u32;
         let offered = match arrivals {
             Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
@@ -175,10 +175,10 @@ impl Trials<'_, '_> {
             self.best = Some((measured, holds));
         }
         if interrupted {
-            return Err(Fault::Interrupted);
+            return Err(CellFailure::Interrupted);
         }
         if ended_by_errors {
-            return Err(Fault::Failed(format!("errors ended the measurement at {}", OpRate(offered))));
+            return Err(CellFailure::Failed(format!("errors ended the measurement at {}", OpRate(offered))));
         }
         Ok(point)
     }

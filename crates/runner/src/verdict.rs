@@ -3,7 +3,7 @@
 use experiment::{CacheControl, Cell};
 use metrics::OpKind;
 use stats::SteadyOutcome;
-use stats::limit::{Bound, Confidence, Finding};
+use stats::limit::{Bottleneck, Bound, Confidence};
 use store::{OpenLoop, Validity, Verdict};
 use units::{Size, Span};
 
@@ -42,7 +42,7 @@ pub struct CellEvidence {
     /// Intervals that were not seen.
     pub unseen: u64,
     /// What held it back; `None` on a virtual clock.
-    pub limit: Option<Finding>,
+    pub limit: Option<Bottleneck>,
     /// Largest share of a core's time that the hypervisor gave to others.
     pub steal: f64,
     /// With a rate: how the schedule was kept.
@@ -181,7 +181,7 @@ fn schedule(open: &OpenLoop, measured_s: f64) -> Vec<String> {
 /// The client as the limit: what held it back is said beside.
 fn client(evidence: &CellEvidence) -> Vec<String> {
     let mut reasons = Vec::new();
-    let bound = |limit: &&Finding| limit.bound == Bound::Client && limit.confidence > Confidence::Low;
+    let bound = |limit: &&Bottleneck| limit.bound == Bound::Client && limit.confidence > Confidence::Low;
     if evidence.limit.as_ref().filter(bound).is_some() {
         reasons.push("the client was the limit: the target may do more than these figures say".to_owned());
     }

@@ -1,8 +1,8 @@
 //! Tests of the judgement.
 
-use experiment::{CacheControl, Cell, ErrorPolicy, Plan, Settings, Source, SteadyRule};
-use stats::limit::{Evidence as Limits, Finding, Host, Load, judge as judge_limit};
-use stats::{Shape, SteadyOutcome, Window};
+use experiment::{CacheControl, Cell, ErrorPolicy, Plan, Settings, SourceText, SteadyRule};
+use stats::limit::{Bottleneck, Evidence as Limits, Host, ObservedLoad, judge as judge_limit};
+use stats::{RunShape, SteadyOutcome, Window};
 use store::{OpenLoop, Validity};
 
 use super::verdict::{CellEvidence, judge};
@@ -10,8 +10,9 @@ use super::verdict::{CellEvidence, judge};
 fn cell() -> Cell {
     let text = "targets: {t: 'file:///mnt/data'}\n\
         workloads: {w: {ops: read, files: 4, file_size: 1GiB, jobs: 1}}\n";
-    let plan: Plan = experiment::parse(&Source { file: "test.yaml", text }, &Settings::of(targets::kinds()))
-        .unwrap_or_else(|faults| panic!("{faults}"));
+    let plan: Plan =
+        experiment::parse(&SourceText { file: "test.yaml", text }, &Settings::of(targets::kinds()))
+            .unwrap_or_else(|faults| panic!("{faults}"));
     Cell { cache: CacheControl::Keep, ..plan.cells[0].clone() }
 }
 
@@ -23,7 +24,7 @@ fn steady(rule: &str, reached: bool) -> SteadyOutcome {
         window: Window { first: 0, end: 100 },
         criteria: Vec::new(),
         series: Vec::new(),
-        shape: Shape::Flat,
+        shape: RunShape::Flat,
         regimes: Vec::new(),
         pts: Vec::new(),
         lost: None,
@@ -32,9 +33,9 @@ fn steady(rule: &str, reached: bool) -> SteadyOutcome {
 }
 
 /// A finding that a worker's core was full.
-fn client_bound() -> Finding {
+fn client_bound() -> Bottleneck {
     let host = Host { samples: 10, workers: 1, ran: 0.97, ..Host::default() };
-    let load = Load { ops_per_s: 1.0, ..Load::default() };
+    let load = ObservedLoad { ops_per_s: 1.0, ..ObservedLoad::default() };
     judge_limit(&Limits { load: load.clone(), hosts: vec![Host { load, ..host }] })
 }
 

@@ -8,12 +8,12 @@ use metrics::ErrorKind;
 use store::StageRecord;
 
 use super::cell_run::CellRun;
-use super::context::{CellStage, Fault};
-use super::data_sets::Content;
+use super::context::{CellFailure, CellStage};
+use super::data_sets::StoredContent;
 
 /// What verification found.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct VerifyOutcome {
     /// Wrong data, each kind in a line.
     pub wrong: Vec<String>,
     /// Why nothing, or not all, was verified.
@@ -26,17 +26,21 @@ pub struct Checked {
 ///
 /// # Errors
 /// It could not begin.
-pub fn verify(run: &CellRun<'_>, left: Left, stages: &mut Vec<StageRecord>) -> Result<Checked, Fault> {
+pub fn verify(
+    run: &CellRun<'_>,
+    left: Left,
+    stages: &mut Vec<StageRecord>,
+) -> Result<VerifyOutcome, CellFailure> {
     let CellRun { context, cell, site, ready, .. } = *run;
     // Without writes of its own the load left what was there.
     let content = match (&ready.content, load::writes(cell), left) {
-        (Content::Uniform(generation), false, _) => Some(*generation),
+        (StoredContent::Uniform(generation), false, _) => Some(*generation),
         (_, true, Left::Uniform(generation)) => Some(generation),
         _ => None,
     };
     if content.is_none() && left == Left::Unknown {
         let why = "what was written could not be followed: nothing was verified".to_owned();
-        return Ok(Checked { not_verified: Some(why), ..Checked::default() });
+        return Ok(VerifyOutcome { not_verified: Some(why), ..VerifyOutcome::default() });
     }
     // What a client's memory holds would say nothing of the storage.
     let caches = match site.uses_page_cache() {
@@ -49,9 +53,9 @@ pub fn verify(run: &CellRun<'_>, left: Left, stages: &mut Vec<StageRecord>) -> R
     };
     let result = match context.stage(stage, &mut |_, _| false) {
         Ok(result) => result.whole,
-        Err(Fault::Interrupted) => {
+        Err(CellFailure::Interrupted) => {
             let why = "interrupted before what was written was verified".to_owned();
-            return Ok(Checked { not_verified: Some(why), ..Checked::default() });
+            return Ok(VerifyOutcome { not_verified: Some(why), ..VerifyOutcome::default() });
         }
         Err(fault) => return Err(fault),
     };
@@ -67,7 +71,7 @@ pub fn verify(run: &CellRun<'_>, left: Left, stages: &mut Vec<StageRecord>) -> R
             counts.right, counts.wrong, counts.unread, counts.uncertain
         )),
     };
-    let mut checked = Checked { samples: result.error_samples.clone(), ..Checked::default() };
+    let mut checked = VerifyOutcome { samples: result.error_samples.clone(), ..VerifyOutcome::default() };
     if counts.wrong > 0 {
         let places = result.corrupt.iter().map(|range| {
             format!(

@@ -20,7 +20,7 @@ pub const SIGNIFICANCE: f64 = 0.05;
 
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample<'a> {
+pub struct ComparedSide<'a> {
     /// One estimate a repetition of the cell; at least one.
     pub repetitions: &'a [Estimate],
 }
@@ -77,7 +77,7 @@ struct Side {
 ///
 /// `threshold` (0.05 is 5 %) only decides about [`Difference::regression`]; `call` is by significance alone. A side
 /// without repetitions, or with one that has fewer than two effective samples, shows no difference.
-pub fn compare(a: &Sample<'_>, b: &Sample<'_>, better: Better, threshold: f64) -> Difference {
+pub fn compare(a: &ComparedSide<'_>, b: &ComparedSide<'_>, better: Better, threshold: f64) -> Difference {
     let test = test_name(a, b);
     let (one, two) = (side(a, b), side(b, a));
     let relative = share(two.mean - one.mean, one.mean);
@@ -119,7 +119,7 @@ fn bounded(value: f64) -> f64 {
 }
 
 /// A single run must have an interval at all.
-fn is_known(sample: &Sample<'_>) -> bool {
+fn is_known(sample: &ComparedSide<'_>) -> bool {
     match sample.repetitions {
         [] => false,
         [only] => only.effective_samples >= 2.0,
@@ -127,7 +127,7 @@ fn is_known(sample: &Sample<'_>) -> bool {
     }
 }
 
-fn side(sample: &Sample<'_>, other: &Sample<'_>) -> Side {
+fn side(sample: &ComparedSide<'_>, other: &ComparedSide<'_>) -> Side {
     let runs = sample.repetitions;
     let mean = mean_of(runs);
     if runs.len() > 1 {
@@ -183,9 +183,9 @@ fn welch_freedom(a: &Side, b: &Side) -> f64 {
     satterthwaite(a.variance, a.freedom, b.variance, b.freedom)
 }
 
-fn test_name(a: &Sample<'_>, b: &Sample<'_>) -> String {
+fn test_name(a: &ComparedSide<'_>, b: &ComparedSide<'_>) -> String {
     let (one, two) = (a.repetitions.len(), b.repetitions.len());
-    let worth = |s: &Sample<'_>| s.repetitions.first().map_or(0.0, |run| run.effective_samples);
+    let worth = |s: &ComparedSide<'_>| s.repetitions.first().map_or(0.0, |run| run.effective_samples);
     match (one > 1, two > 1) {
         _ if one == 0 || two == 0 => "none: one side has no result".to_owned(),
         _ if !is_known(a) || !is_known(b) => {

@@ -5,7 +5,7 @@ use metrics::Interval;
 
 use crate::history::{History, LONGEST};
 use crate::rule::{self, Look};
-use crate::{Criterion, Regime, Shape, SteadyOutcome, shape};
+use crate::{Criterion, Regime, RunShape, SteadyOutcome, shape};
 
 /// What must be reached before anything is called steady, and when to give up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub enum Decision {
 
 /// How far a measurement is, for the live view.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
+pub struct RuleProgress {
     /// Seconds measured.
     pub elapsed_s: f64,
     /// Bytes moved.
@@ -112,8 +112,8 @@ impl Monitor {
     }
 
     /// How far it is.
-    pub fn progress(&self) -> Progress {
-        Progress {
+    pub fn progress(&self) -> RuleProgress {
+        RuleProgress {
             elapsed_s: self.history.elapsed_s,
             bytes: self.history.bytes,
             next_look_s: self.next_look_s.min(self.floors.limit_seconds),
@@ -171,7 +171,7 @@ impl Monitor {
         }
     }
 
-    fn shape(&self) -> (Vec<Regime>, Shape) {
+    fn shape(&self) -> (Vec<Regime>, RunShape) {
         let series = self.history.headline();
         let regimes = shape::regimes(&series.values, series.grid);
         let shape = shape::classify(&regimes);

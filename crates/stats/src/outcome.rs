@@ -65,7 +65,7 @@ pub struct Window {
 /// What a [`Criterion`]'s two numbers count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum CriterionUnit {
     /// A share of the mean: 0.03 is 3 %.
     #[default]
     Share,
@@ -98,7 +98,7 @@ pub struct Criterion {
     pub met: bool,
     /// What `value` and `limit` count.
     #[serde(default)]
-    pub unit: Unit,
+    pub unit: CriterionUnit,
 }
 
 /// A stretch of time in which a series keeps its level.
@@ -113,7 +113,7 @@ pub struct Regime {
 /// The shape of the whole run (Barrett et al. 2017).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Shape {
+pub enum RunShape {
     /// One level throughout.
     Flat,
     /// It got faster and stayed.
@@ -183,7 +183,7 @@ pub struct SteadyOutcome {
     pub series: Vec<SeriesEstimate>,
     /// The shape of total throughput over the whole measurement: of bandwidth, or of operations a second when no bytes
     /// moved. So are the regimes and the loss.
-    pub shape: Shape,
+    pub shape: RunShape,
     /// Its stretches.
     pub regimes: Vec<Regime>,
     /// The statements that the PTS wants; only with rule `snia`.
@@ -205,18 +205,18 @@ impl std::fmt::Display for Criterion {
     }
 }
 
-impl Unit {
+impl CriterionUnit {
     /// A value in this unit, for people.
     pub fn print(self, value: f64) -> String {
         match self {
-            Unit::Share if value >= 1e6 => "unknown".to_owned(),
-            Unit::Share => format!("{} %", short(value * 100.0)),
-            Unit::Count => short(value),
-            Unit::Seconds => format!("{} s", short(value)),
-            Unit::Bytes => format!("{} B", short(value)),
-            Unit::BytesPerS => format!("{} B/s", short(value)),
-            Unit::OpsPerS => format!("{} ops/s", short(value)),
-            Unit::Nanoseconds => format!("{} ns", short(value)),
+            CriterionUnit::Share if value >= 1e6 => "unknown".to_owned(),
+            CriterionUnit::Share => format!("{} %", short(value * 100.0)),
+            CriterionUnit::Count => short(value),
+            CriterionUnit::Seconds => format!("{} s", short(value)),
+            CriterionUnit::Bytes => format!("{} B", short(value)),
+            CriterionUnit::BytesPerS => format!("{} B/s", short(value)),
+            CriterionUnit::OpsPerS => format!("{} ops/s", short(value)),
+            CriterionUnit::Nanoseconds => format!("{} ns", short(value)),
         }
     }
 }

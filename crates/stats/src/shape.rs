@@ -5,7 +5,7 @@
 
 use crate::history::Grid;
 use crate::numbers::share;
-use crate::{Loss, Regime, Shape, Window, change, estimate};
+use crate::{Loss, Regime, RunShape, Window, change, estimate};
 
 /// Levels that differ by less than this count as the same.
 const SAME: f64 = 0.05;
@@ -28,10 +28,10 @@ pub(crate) fn regimes(values: &[f64], grid: &Grid) -> Vec<Regime> {
 }
 
 /// The shape that stretches of throughput make.
-pub(crate) fn classify(regimes: &[Regime]) -> Shape {
+pub(crate) fn classify(regimes: &[Regime]) -> RunShape {
     let total: u64 = regimes.iter().map(|r| r.estimate.samples).sum();
     let (Some(last), true) = (regimes.last(), total >= 2 * change::SHORTEST as u64) else {
-        return Shape::Unsettled;
+        return RunShape::Unsettled;
     };
     // One step up or down for each change that matters; slow slopes appear as stairs of one direction.
     let mut levels = vec![regimes[0].estimate.mean];
@@ -42,7 +42,7 @@ pub(crate) fn classify(regimes: &[Regime]) -> Shape {
         }
     }
     if levels.len() == 1 {
-        return Shape::Flat;
+        return RunShape::Flat;
     }
     // "And stayed": the level at the end was held for a while.
     let held: u64 = regimes
@@ -52,16 +52,16 @@ pub(crate) fn classify(regimes: &[Regime]) -> Shape {
         .map(|r| r.estimate.samples)
         .sum();
     if held * 5 < total {
-        return Shape::Unsettled;
+        return RunShape::Unsettled;
     }
     let turns = levels.windows(3).filter(|w| (w[1] > w[0]) != (w[2] > w[1])).count();
     let returned = levels[..levels.len() - 2].iter().any(|l| !differ(*l, last.estimate.mean));
     if turns > 0 && (returned || turns > 1) {
-        return Shape::MultiModal;
+        return RunShape::MultiModal;
     }
     match last.estimate.mean > levels[levels.len() - 2] {
-        true => Shape::WarmUp,
-        false => Shape::Slowdown,
+        true => RunShape::WarmUp,
+        false => RunShape::Slowdown,
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::simulation::Noise;
 
-    fn of(level: impl Fn(u32) -> f64, n: u32) -> (Shape, Vec<Regime>) {
+    fn of(level: impl Fn(u32) -> f64, n: u32) -> (RunShape, Vec<Regime>) {
         let mut noise = Noise::new(17, 0.3);
         let values: Vec<f64> = (0..n).map(|i| level(i) * (1.0 + 0.02 * noise.next())).collect();
         let found = regimes(&values, &Grid::plain(n));
@@ -96,16 +96,16 @@ mod tests {
 
     #[test]
     fn each_shape_has_its_name() {
-        assert_eq!(of(|_| 100.0, 200).0, Shape::Flat);
-        assert_eq!(of(|i| if i < 50 { 60.0 } else { 100.0 }, 200).0, Shape::WarmUp);
-        assert_eq!(of(|i| if i < 90 { 100.0 } else { 60.0 }, 200).0, Shape::Slowdown);
-        assert_eq!(of(|i| if i / 40 % 2 == 0 { 100.0 } else { 60.0 }, 200).0, Shape::MultiModal);
-        assert_eq!(of(|i| if i < 185 { 100.0 } else { 60.0 }, 200).0, Shape::Unsettled);
-        assert_eq!(of(|_| 100.0, 6).0, Shape::Unsettled);
+        assert_eq!(of(|_| 100.0, 200).0, RunShape::Flat);
+        assert_eq!(of(|i| if i < 50 { 60.0 } else { 100.0 }, 200).0, RunShape::WarmUp);
+        assert_eq!(of(|i| if i < 90 { 100.0 } else { 60.0 }, 200).0, RunShape::Slowdown);
+        assert_eq!(of(|i| if i / 40 % 2 == 0 { 100.0 } else { 60.0 }, 200).0, RunShape::MultiModal);
+        assert_eq!(of(|i| if i < 185 { 100.0 } else { 60.0 }, 200).0, RunShape::Unsettled);
+        assert_eq!(of(|_| 100.0, 6).0, RunShape::Unsettled);
         // Up, then down below: what counts is where it ended.
-        assert_eq!(of(|i| [60.0, 100.0, 40.0][i as usize / 70], 210).0, Shape::Slowdown);
-        assert_eq!(of(|i| 100.0 - 50.0 * (-f64::from(i) / 20.0).exp(), 200).0, Shape::WarmUp);
-        assert_eq!(classify(&[]), Shape::Unsettled);
+        assert_eq!(of(|i| [60.0, 100.0, 40.0][i as usize / 70], 210).0, RunShape::Slowdown);
+        assert_eq!(of(|i| 100.0 - 50.0 * (-f64::from(i) / 20.0).exp(), 200).0, RunShape::WarmUp);
+        assert_eq!(classify(&[]), RunShape::Unsettled);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use stats::{Better, Call, Difference, Estimate, Sample, compare, estimate, holm};
+use stats::{Better, Call, ComparedSide, Difference, Estimate, compare, estimate, holm};
 
 /// A run with this mean and standard error, worth `effective` samples.
 fn run(mean: f64, error: f64, effective: f64) -> Estimate {
@@ -19,7 +19,7 @@ fn run(mean: f64, error: f64, effective: f64) -> Estimate {
 }
 
 fn of(a: &[Estimate], b: &[Estimate], better: Better) -> Difference {
-    compare(&Sample { repetitions: a }, &Sample { repetitions: b }, better, 0.05)
+    compare(&ComparedSide { repetitions: a }, &ComparedSide { repetitions: b }, better, 0.05)
 }
 
 #[test]

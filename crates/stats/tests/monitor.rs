@@ -4,7 +4,7 @@
 
 use experiment::SteadyRule;
 use metrics::{Interval, OpKind};
-use stats::{Decision, Floors, Measure, Monitor, Shape, SteadyOutcome};
+use stats::{Decision, Floors, Measure, Monitor, RunShape, SteadyOutcome};
 
 fn default_rule() -> SteadyRule {
     SteadyRule::Default { half_width: 0.03, drift: 0.05, latency_drift: 0.10, effective_samples: 30.0 }
@@ -67,7 +67,7 @@ fn a_deterministic_target_is_steady_at_the_first_look() {
     let outcome = monitor.outcome();
     assert!(outcome.reached, "{}", outcome.reason);
     assert_eq!((outcome.window.first, outcome.window.end), (30, 60));
-    assert_eq!(outcome.shape, Shape::Flat);
+    assert_eq!(outcome.shape, RunShape::Flat);
     let ops = &series(&outcome, None, Measure::OpsPerS).estimate;
     assert_eq!((ops.mean, ops.low, ops.high, ops.effective_samples), (500.0, 500.0, 500.0, 30.0));
     let p99 = series(&outcome, Some(OpKind::Read), Measure::P99Ns);
@@ -145,7 +145,7 @@ fn a_cliff_in_the_window_is_named_and_the_level_after_it_reported() {
     assert_eq!(until(&mut late, 200, cliff), (Decision::LimitReached, 200));
     let outcome = late.outcome();
     assert!(outcome.reason.contains("level change in the last half"), "{}", outcome.reason);
-    assert_eq!(outcome.shape, Shape::Slowdown);
+    assert_eq!(outcome.shape, RunShape::Slowdown);
     assert_eq!((outcome.window.first, outcome.window.end), (140, 200));
     let lost = outcome.lost.unwrap();
     assert_eq!(lost.interval, 140);

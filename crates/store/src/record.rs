@@ -122,7 +122,7 @@ pub struct CellResult {
     pub paths: Vec<PathFacts>,
     /// What held it back, on what evidence, and what to try next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Box<stats::limit::Finding>>,
+    pub limit: Option<Box<stats::limit::Bottleneck>>,
 }
 
 /// How a schedule was kept.

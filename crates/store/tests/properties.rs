@@ -13,7 +13,9 @@ use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
-use stats::{Criterion, Estimate, Measure, Regime, SeriesEstimate, Shape, SteadyOutcome, Unit, Window};
+use stats::{
+    Criterion, CriterionUnit, Estimate, Measure, Regime, RunShape, SeriesEstimate, SteadyOutcome, Window,
+};
 use store::{
     Baseline, CellRecord, CellResult, Environment, ErrorSample, Event, FleetFigures, GateResult, HostClock,
     HostRecord, HostResult, HostSpread, LatencySummary, LostHost, OpSummary, OpenLoop, RunRecord,
@@ -87,7 +89,7 @@ fn window() -> impl Strategy<Value = Window> {
 prop_compose! {
     fn criterion()(
         name in text(), value in number(), limit in number(), at_most: bool, met: bool,
-        unit in select(vec![Unit::Share, Unit::Count, Unit::Nanoseconds]),
+        unit in select(vec![CriterionUnit::Share, CriterionUnit::Count, CriterionUnit::Nanoseconds]),
     ) -> Criterion {
         Criterion { name, value, limit, at_most, met, unit }
     }
@@ -97,7 +99,7 @@ prop_compose! {
     fn steady()(
         rule in text(), reached: bool, reason in text(), window in window(), criteria in vec(criterion(), 0..3),
         series in vec((of(op()), estimate(), number(), number()), 0..3),
-        shape in select(vec![Shape::Flat, Shape::WarmUp, Shape::Slowdown, Shape::MultiModal, Shape::Unsettled]),
+        shape in select(vec![RunShape::Flat, RunShape::WarmUp, RunShape::Slowdown, RunShape::MultiModal, RunShape::Unsettled]),
         regimes in vec((window(), estimate()), 0..3), notes in vec(text(), 0..2),
     ) -> SteadyOutcome {
         let series = series.into_iter().map(|(op, estimate, drift, drift_bound)| {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use drivers::DriverError;
 use drivers::file::{Fallocate, FileConfig, FileDriver, Place as Where, drop_caches};
 use experiment::OptionKind::{Choice, Flag};
-use experiment::{CacheControl, Cell, Job, Kind, OptionHelp, Transport, UrlForm, Workload};
+use experiment::{CacheControl, Cell, Job, OptionHelp, TargetKind, Transport, UrlForm, Workload};
 use metrics::OpKind::{Commit, Create, List, Read as ReadOp, Remove, Stat, Trim, Write};
 use metrics::{ErrorKind, OpChange};
-use reactor::{Choice as Backend, Durable};
+use reactor::{BackendChoice as Backend, Durable};
 
 use serde_json::Value;
 
@@ -20,12 +20,12 @@ use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
 use super::place::{Entered, OwnPlace};
 use super::protocol::wrong;
 use super::{
-    ClearedFiles, LaidOut, Load, OpenContext, OpenRequest, OpenTarget, Protocol, RemovalContext,
-    RemoveLeftError, TargetError, file_job,
+    ClearedFiles, LaidOut, OpenContext, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError,
+    StageRunner, TargetError, file_job,
 };
 
 /// The protocol of `file:` or `block:`.
-pub(super) struct Files(&'static Kind);
+pub(super) struct Files(&'static TargetKind);
 
 /// The protocol of `file:`.
 pub(super) static DIRECTORIES: Files = Files(&FILE);
@@ -68,12 +68,12 @@ const BLOCK_OPTIONS: &[OptionHelp] = &[
     OptionHelp::new("trim", Flag, "false", "the space is discarded (BLKDISCARD) before it is filled"),
 ];
 
-static FILE: Kind = Kind {
+static FILE: TargetKind = TargetKind {
     ranges: true,
     page_cache: true,
     own_place: true,
     transport: Transport::Disk,
-    ..Kind::new(
+    ..TargetKind::new(
         "file",
         "file:///mnt/data",
         UrlForm::Path,
@@ -82,16 +82,22 @@ static FILE: Kind = Kind {
     )
 };
 
-static BLOCK: Kind = Kind {
+static BLOCK: TargetKind = TargetKind {
     ranges: true,
     device: true,
     page_cache: true,
     transport: Transport::Disk,
-    ..Kind::new("block", "block:///dev/nvme0n1", UrlForm::Path, &[ReadOp, Write, Commit, Trim], BLOCK_OPTIONS)
+    ..TargetKind::new(
+        "block",
+        "block:///dev/nvme0n1",
+        UrlForm::Path,
+        &[ReadOp, Write, Commit, Trim],
+        BLOCK_OPTIONS,
+    )
 };
 
 impl Protocol for Files {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         self.0
     }
 
@@ -111,7 +117,7 @@ impl Protocol for Files {
 
 /// A directory or a block device.
 pub(super) struct FileTarget {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'static TargetKind,
     pub(super) driver: FileDriver,
     pub(super) place: OwnPlace,
     pub(super) destroy: Option<PathBuf>,
@@ -251,11 +257,11 @@ fn reactor_of(request: &OpenRequest<'_>) -> Result<Option<Backend>, TargetError>
 }
 
 impl OpenTarget for FileTarget {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         self.kind
     }
 
-    fn driver(&self) -> &dyn Load {
+    fn driver(&self) -> &dyn StageRunner {
         &self.driver
     }
 

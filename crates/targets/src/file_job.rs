@@ -9,8 +9,8 @@ use drivers::DriverError;
 use drivers::file::{FileConfig, FileDriver, FileKind, Fill, Hint, Looked, NamedFiles, Place as Where};
 use engine::{JobFile, JobLoad};
 use experiment::{
-    Advice, Allocate, BlockSizes, Cell, Commits, Directions, FileService, Found, Job, JobFiles, SizeChoice,
-    WeightedOp, Workload,
+    Advice, Allocate, BlockSizes, Cell, Commits, Directions, FileService, FoundFile, Job, JobFiles,
+    SizeChoice, WeightedOp, Workload,
 };
 use metrics::OpKind;
 
@@ -108,7 +108,7 @@ impl FileTarget {
             }
             let one = &known[&object];
             let fixed = one.looked.kind == FileKind::Block;
-            let found = Found { bytes: one.bytes, fixed };
+            let found = FoundFile { bytes: one.bytes, fixed };
             if one.looked.kind != FileKind::Character
                 && let Ok(part) = job.part(number, file, found)
                 && let Some(one) = known.get_mut(&object)
@@ -159,7 +159,7 @@ impl FileTarget {
     /// A device, or a file used like one, of a `block:` target: the job's only file.
     fn as_device(&self, job: &Job, cell: &Cell) -> Result<Vec<Vec<JobFile>>, TargetError> {
         parts(job, cell.workload.jobs, |_, _| {
-            Ok(Found { bytes: self.device_bytes.unwrap_or(0), fixed: true })
+            Ok(FoundFile { bytes: self.device_bytes.unwrap_or(0), fixed: true })
         })
     }
 

@@ -2,7 +2,7 @@
 //! after it.
 
 use engine::{JobFile, JobLoad};
-use experiment::{Found, Job};
+use experiment::{FoundFile, Job};
 
 use super::{OpenTarget, TargetError};
 
@@ -29,14 +29,14 @@ pub struct LayOutStage {
 
 /// The files of each worker, in the sizes that the job asks for, where nothing was there before.
 pub(super) fn as_wanted(job: &Job, workers: u32) -> Result<Vec<Vec<JobFile>>, TargetError> {
-    parts(job, workers, |_, _| Ok(Found::default()))
+    parts(job, workers, |_, _| Ok(FoundFile::default()))
 }
 
 /// The files of each worker and the parts that it uses; `found` says what is there, by worker's number and file.
 pub(super) fn parts(
     job: &Job,
     workers: u32,
-    mut found: impl FnMut(u32, u32) -> Result<Found, TargetError>,
+    mut found: impl FnMut(u32, u32) -> Result<FoundFile, TargetError>,
 ) -> Result<Vec<Vec<JobFile>>, TargetError> {
     let numbers = job.first_number..job.first_number + workers;
     let mut file_of = |number: u32, file: u32| {

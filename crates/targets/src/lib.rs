@@ -37,7 +37,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use drivers::DriverError;
-use experiment::{Kind, Target, TargetOptions, TargetUrl, Workload};
+use experiment::{Target, TargetKind, TargetOptions, TargetUrl, Workload};
 use provision::{ProvisionError, Run, RunId};
 
 pub use cleared::ClearedFiles;
@@ -50,7 +50,7 @@ pub use journaled_place::{JournaledPlace, PlaceEntry};
 pub use local_place::LocalPlace;
 pub use nfs_place::NfsPlace;
 pub use place::{Entered, OwnPlace, make_recorded, never_made};
-pub use protocol::{Load, OpenRequest, OpenTarget, Protocol};
+pub use protocol::{OpenRequest, OpenTarget, Protocol, StageRunner};
 pub use removal::{Removal, RemovalContext, RemoveLeftError};
 pub use s3_place::{S3Place, no_keys};
 pub use secrets::{AccessKey, HeldSecrets, ProcessEnvironment, Secrets};
@@ -112,19 +112,19 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
 ];
 
 /// The kinds of targets, as the reader of experiment files is given them.
-pub fn kinds() -> &'static [&'static Kind] {
-    static KINDS: LazyLock<Vec<&'static Kind>> =
+pub fn kinds() -> &'static [&'static TargetKind] {
+    static KINDS: LazyLock<Vec<&'static TargetKind>> =
         LazyLock::new(|| PROTOCOLS.iter().map(|protocol| protocol.kind()).collect());
     &KINDS
 }
 
 /// The kind of target that a URL names.
-pub fn kind_of(url: &str) -> Option<&'static Kind> {
+pub fn kind_of(url: &str) -> Option<&'static TargetKind> {
     experiment::kind_of(kinds(), url)
 }
 
 /// The engines by which job files name protocols, each with the kind of target that it loads.
-pub fn job_engines() -> impl Iterator<Item = (&'static Kind, &'static JobEngine)> + Clone {
+pub fn job_engines() -> impl Iterator<Item = (&'static TargetKind, &'static JobEngine)> + Clone {
     PROTOCOLS
         .iter()
         .flat_map(|protocol| protocol.engines().engines.iter().map(|engine| (protocol.kind(), engine)))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use drivers::memcached::{MemcachedConfig, MemcachedDriver};
 use drivers::{Announce, DriverError};
-use experiment::{Kind, OptionHelp, Transport, UrlForm};
+use experiment::{OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::ErrorKind;
 use metrics::OpKind::{Delete, Get, Put};
 use serde_json::Value;
@@ -16,7 +16,9 @@ use super::memcached_place::{self, MemcachedPlace};
 use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
 use super::place::{Entered, OwnPlace, PATIENCE};
-use super::{Load, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, TargetError, paths};
+use super::{
+    OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, StageRunner, TargetError, paths,
+};
 
 /// The protocol of `memcached:`.
 pub(super) struct Memcached;
@@ -26,17 +28,17 @@ const PORT: u16 = 11211;
 
 const OPTIONS: &[OptionHelp] = &[DIRECTORY, SOURCE, ADDRESSES, USE_ADDRESSES, PAIRING];
 
-static KIND: Kind = Kind {
+static KIND: TargetKind = TargetKind {
     objects: true,
     remote: true,
     own_place: true,
     sink_discard: true,
     transport: Transport::Network,
-    ..Kind::new("memcached", "memcached://host", UrlForm::Host, &[Put, Get, Delete], OPTIONS)
+    ..TargetKind::new("memcached", "memcached://host", UrlForm::Host, &[Put, Get, Delete], OPTIONS)
 };
 
 impl Protocol for Memcached {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
@@ -86,11 +88,11 @@ fn open(request: &OpenRequest<'_>) -> Result<MemcachedTarget, TargetError> {
 }
 
 impl OpenTarget for MemcachedTarget {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
-    fn driver(&self) -> &dyn Load {
+    fn driver(&self) -> &dyn StageRunner {
         &self.driver
     }
 

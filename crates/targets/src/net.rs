@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use drivers::net::{NetConfig, NetDriver};
 use experiment::OptionKind::{Bytes, Count, Flag};
-use experiment::{CacheControl, Kind, OptionHelp, Transport, UrlForm};
+use experiment::{CacheControl, OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::OpKind;
 
 use super::engines::{self, JobEngines};
 use super::options::{ADDRESSES, AT_LEAST_ONE, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
 use super::protocol::wrong;
-use super::{Load, OpenRequest, OpenTarget, Protocol, TargetError, paths};
+use super::{OpenRequest, OpenTarget, Protocol, StageRunner, TargetError, paths};
 
 /// The protocol of `tcp:`.
 pub(super) struct Tcp;
@@ -64,17 +64,17 @@ const OPTIONS: &[OptionHelp] = &[
     OptionHelp::new("ipv6", Flag, "false", "a host name stands for its IPv6 address"),
 ];
 
-static KIND: Kind = Kind {
+static KIND: TargetKind = TargetKind {
     ranges: true,
     imaginary: true,
     sink_discard: true,
     calibrated: &[(OpKind::Write, "send"), (OpKind::Read, "receive")],
     transport: Transport::Network,
-    ..Kind::new("tcp", "tcp://host:port", UrlForm::HostAndPort, &[OpKind::Read, OpKind::Write], OPTIONS)
+    ..TargetKind::new("tcp", "tcp://host:port", UrlForm::HostAndPort, &[OpKind::Read, OpKind::Write], OPTIONS)
 };
 
 impl Protocol for Tcp {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
@@ -98,11 +98,11 @@ pub(super) struct NetTarget {
 }
 
 impl OpenTarget for NetTarget {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
-    fn driver(&self) -> &dyn Load {
+    fn driver(&self) -> &dyn StageRunner {
         &self.driver
     }
 

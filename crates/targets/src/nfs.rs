@@ -8,7 +8,7 @@ use std::time::Duration;
 use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Flag, Text};
-use experiment::{Cell, Job, Kind, OptionHelp, TargetUrl, Transport, UrlForm};
+use experiment::{Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm};
 use metrics::OpKind::{Commit, Create, List, Read, Remove, Stat, Write};
 
 use serde_json::Value;
@@ -23,8 +23,8 @@ use super::place::{Entered, OwnPlace, PATIENCE};
 
 use super::protocol::wrong;
 use super::{
-    LaidOut, Load, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, TargetError, kinds,
-    paths,
+    LaidOut, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, StageRunner, TargetError,
+    kinds, paths,
 };
 
 /// The protocol of `nfs:`.
@@ -67,7 +67,7 @@ const OPTIONS: &[OptionHelp] = &[
     OptionHelp::new("portmap_port", PORT, "111", "port of the portmapper"),
 ];
 
-static KIND: Kind = Kind {
+static KIND: TargetKind = TargetKind {
     ranges: true,
     remote: true,
     own_place: true,
@@ -75,7 +75,7 @@ static KIND: Kind = Kind {
     late_layout: true,
     calibrated: &[(Read, "read"), (Write, "write")],
     transport: Transport::Network,
-    ..Kind::new(
+    ..TargetKind::new(
         "nfs",
         "nfs://host/export",
         UrlForm::HostAndPath,
@@ -85,7 +85,7 @@ static KIND: Kind = Kind {
 };
 
 impl Protocol for Nfs {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
@@ -221,11 +221,11 @@ fn place_of(config: &NfsConfig) -> NfsPlace {
 }
 
 impl OpenTarget for NfsTarget {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
-    fn driver(&self) -> &dyn Load {
+    fn driver(&self) -> &dyn StageRunner {
         &self.driver
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drivers::nfs::{NamedPath, Seen};
+use drivers::nfs::{NamedPath, PathState};
 use engine::JobFile;
-use experiment::{Found, Job, Workload};
+use experiment::{FoundFile, Job, Workload};
 use metrics::OpKind;
 
 use super::TargetError;
@@ -44,18 +44,18 @@ impl NfsTarget {
         }
         let paths: Vec<NamedPath> = distinct.values().map(|path| (*path).clone()).collect();
         let seen = self.driver.look_at(&paths, PATIENCE)?;
-        let known: BTreeMap<(u64, u32), Seen> = distinct.keys().copied().zip(seen).collect();
+        let known: BTreeMap<(u64, u32), PathState> = distinct.keys().copied().zip(seen).collect();
         let sizes = |at: &(u64, u32)| match known.get(at) {
-            Some(Seen::File(bytes)) => *bytes,
+            Some(PathState::File(bytes)) => *bytes,
             _ => 0,
         };
         let files = parts(job, workload.jobs, |number, file| {
             let at = (job.files.names.object(number, file), (number - job.first_number) % addresses);
-            Ok(Found { bytes: sizes(&at), fixed: false })
+            Ok(FoundFile { bytes: sizes(&at), fixed: false })
         })?;
         let missing: Vec<NamedPath> = distinct
             .iter()
-            .filter(|(at, _)| known.get(at) == Some(&Seen::Missing))
+            .filter(|(at, _)| known.get(at) == Some(&PathState::Missing))
             .map(|(_, path)| (*path).clone())
             .collect();
         if let Some(first) = missing.first().filter(|_| !job.files.layout.create) {

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use drivers::null::NullDriver;
-use experiment::{Kind, UrlForm};
+use experiment::{TargetKind, UrlForm};
 use metrics::OpKind;
 
 use super::engines::{EngineTarget, JobEngine, JobEngines, OptionSupport};
-use super::{Load, OpenRequest, OpenTarget, Protocol, TargetError};
+use super::{OpenRequest, OpenTarget, Protocol, StageRunner, TargetError};
 
 /// The protocol of `null:`.
 pub(super) struct Null;
 
-static KIND: Kind = Kind {
+static KIND: TargetKind = TargetKind {
     imaginary: true,
     objects: true,
     ranges: true,
-    ..Kind::new("null", "null:", UrlForm::Bare, OpKind::ALL, &[])
+    ..TargetKind::new("null", "null:", UrlForm::Bare, OpKind::ALL, &[])
 };
 
 const ENGINES: JobEngines = JobEngines {
@@ -29,7 +29,7 @@ const ENGINES: JobEngines = JobEngines {
 };
 
 impl Protocol for Null {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
@@ -45,11 +45,11 @@ impl Protocol for Null {
 struct NullTarget;
 
 impl OpenTarget for NullTarget {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
-    fn driver(&self) -> &dyn Load {
+    fn driver(&self) -> &dyn StageRunner {
         &NullDriver
     }
 

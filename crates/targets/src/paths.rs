@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use drivers::interfaces;
-use drivers::paths::{self, DataAddress, Pairing, Paths, Source};
+use drivers::paths::{self, DataAddress, Pairing, Paths, SourceAddress};
 use experiment::Workload;
 
 use super::{OpenRequest, TargetError};
 
 /// What the options say.
-pub(super) struct Ways {
+pub(super) struct NetworkPaths {
     /// Addresses of the server; empty where the URL's host is the one.
     pub(super) addresses: Vec<DataAddress>,
     pub(super) paths: Paths,
@@ -21,7 +21,7 @@ pub(super) struct Ways {
 ///
 /// # Errors
 /// One line: which of them cannot be used, why, and what to do next.
-pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<Ways, TargetError> {
+pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<NetworkPaths, TargetError> {
     let mut addresses = request.read("addresses", paths::addresses)?.unwrap_or_default();
     let count: Option<usize> = request.options.number("use_addresses");
     if let Some(count) = count.filter(|count| *count > addresses.len()) {
@@ -37,7 +37,7 @@ pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<Ways, 
         "in-turn" => Ok(Pairing::InTurn),
         _ => Err("write every or in-turn".to_owned()),
     })?;
-    Ok(Ways { addresses, paths: Paths { sources, pairing: pairing.unwrap_or_default() } })
+    Ok(NetworkPaths { addresses, paths: Paths { sources, pairing: pairing.unwrap_or_default() } })
 }
 
 /// The network interface that connections to `remote` leave by: the first source's, or the one that the routes choose.
@@ -103,7 +103,7 @@ pub(super) fn facts(paths: &Paths, addresses: &[String], connections: u64) -> Ve
     facts
 }
 
-fn source(source: &Source) -> String {
+fn source(source: &SourceAddress) -> String {
     let address = source.address;
     match (&source.device, &source.unbound) {
         (Some(device), _) => format!("{address} ({device}, bound to it)"),
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::tests::with_request;
 
-    fn read_from(query: &str) -> Result<Ways, String> {
+    fn read_from(query: &str) -> Result<NetworkPaths, String> {
         let text = format!("nfs://127.0.0.1/export?{query}");
         with_request(&text, &[], |request| read(request, &["127.0.0.1".parse().unwrap()]))
             .map_err(|error| error.to_string())

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use drivers::{Driver, DriverError, Payload};
-use engine::{Control, DataSet, Shape, StageError, StagePlan, StageResult};
-use experiment::{CacheControl, Cell, Job, Kind, Target, TargetOptions, TargetUrl, Workload};
+use engine::{Control, DataSet, DataShape, StageError, StagePlan, StageResult};
+use experiment::{CacheControl, Cell, Job, Target, TargetKind, TargetOptions, TargetUrl, Workload};
 use metrics::Interval;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use super::{AccessKey, Entered, OpenContext, Secrets, TargetError, complete};
 /// Everything about a protocol except its load, once. One value of it stands in [`PROTOCOLS`](super::PROTOCOLS).
 pub trait Protocol: Sync {
     /// Scheme, operations, options and traits, as experiment files are checked by them.
-    fn kind(&self) -> &'static Kind;
+    fn kind(&self) -> &'static TargetKind;
 
     /// Makes a driver for a target. Names are resolved and key files read; nothing is made, and nothing contacted yet.
     ///
@@ -89,7 +89,7 @@ impl OpenRequest<'_> {
 }
 
 /// Any driver: one virtual call a stage, and inside the load loop as it was made for that driver at compile time.
-pub trait Load {
+pub trait StageRunner {
     /// Runs a stage on the driver's target.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ pub trait Load {
     ) -> Result<StageResult, StageError>;
 }
 
-impl<D: Driver> Load for D {
+impl<D: Driver> StageRunner for D {
     fn run_stage(
         &self,
         plan: &StagePlan,
@@ -116,24 +116,27 @@ impl<D: Driver> Load for D {
 /// A target that can be loaded.
 pub trait OpenTarget: Send + Sync {
     /// The kind of target.
-    fn kind(&self) -> &'static Kind;
+    fn kind(&self) -> &'static TargetKind;
 
     /// What loads it.
-    fn driver(&self) -> &dyn Load;
+    fn driver(&self) -> &dyn StageRunner;
 
     /// Protocol parameters, addresses, ways of access: what is needed to set it up again. Blocks for a moment.
     fn own_facts(&self) -> BTreeMap<String, String>;
 
     /// The files, objects or device that a workload uses.
-    fn shape(&self, workload: &Workload) -> Shape {
+    fn shape(&self, workload: &Workload) -> DataShape {
         if let Some(bytes) = self.device_bytes() {
-            return Shape::Device { bytes };
+            return DataShape::Device { bytes };
         }
         if self.kind().holds_objects(&workload.ops) {
-            return Shape::Objects { object_bytes: workload.file_bytes };
+            return DataShape::Objects { object_bytes: workload.file_bytes };
         }
         let largest = workload.block_sizes.iter().map(|size| size.bytes).max();
-        Shape::Files { file_bytes: workload.file_bytes, block_bytes: largest.unwrap_or(workload.file_bytes) }
+        DataShape::Files {
+            file_bytes: workload.file_bytes,
+            block_bytes: largest.unwrap_or(workload.file_bytes),
+        }
     }
 
     /// Bytes that are used of a device; `None` of anything else.
@@ -204,7 +207,7 @@ pub trait OpenTarget: Send + Sync {
     }
 
     /// The reactor that the target's options ask for, else the one that is `wanted`.
-    fn reactor(&self, wanted: reactor::Choice) -> reactor::Choice {
+    fn reactor(&self, wanted: reactor::BackendChoice) -> reactor::BackendChoice {
         wanted
     }
 

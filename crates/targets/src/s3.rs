@@ -11,7 +11,7 @@ use drivers::s3::{
 };
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
-use experiment::{Job, Kind, OptionHelp, Target, TargetOptions, Transport, UrlForm};
+use experiment::{Job, OptionHelp, Target, TargetKind, TargetOptions, Transport, UrlForm};
 use metrics::OpKind::{Delete, Get, List, Put, Read, Stat};
 
 use serde_json::Value;
@@ -24,7 +24,7 @@ use super::place::{Entered, OwnPlace, PATIENCE};
 use super::protocol::wrong;
 use super::s3_place::{self, S3Place};
 use super::{
-    AccessKey, Load, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, Secrets,
+    AccessKey, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, Secrets, StageRunner,
     TargetError, paths,
 };
 
@@ -73,14 +73,14 @@ const OPTIONS: &[OptionHelp] = &[
     OptionHelp::new("tls_insecure", Flag, "false", "the server's certificate is not verified"),
 ];
 
-static KIND: Kind = Kind {
+static KIND: TargetKind = TargetKind {
     objects: true,
     remote: true,
     own_place: true,
     sink_discard: true,
     calibrated: &[(Get, "get"), (Put, "put")],
     transport: Transport::Network,
-    ..Kind::new(
+    ..TargetKind::new(
         "s3",
         "s3://bucket?endpoint=https://host:port",
         UrlForm::Bucket,
@@ -90,7 +90,7 @@ static KIND: Kind = Kind {
 };
 
 impl Protocol for S3 {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
@@ -284,11 +284,11 @@ impl S3Target {
 }
 
 impl OpenTarget for S3Target {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
-    fn driver(&self) -> &dyn Load {
+    fn driver(&self) -> &dyn StageRunner {
         &self.driver
     }
 

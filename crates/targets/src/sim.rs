@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use drivers::sim::{Latency, Noise, Periodic, SimConfig, SimDriver};
+use drivers::sim::{Noise, Periodic, SimConfig, SimDriver, SimLatency};
 use experiment::OptionKind::{Count, Share};
-use experiment::{Kind, OptionHelp, UrlForm};
+use experiment::{OptionHelp, TargetKind, UrlForm};
 use metrics::{ErrorKind, OpKind};
 use units::{ByteRate, Span};
 
 use super::engines::{EngineOption, EngineTarget, JobEngine, JobEngines, OptionSupport, ValueKind};
 use super::paths::named;
-use super::{Load, OpenRequest, OpenTarget, Protocol, TargetError};
+use super::{OpenRequest, OpenTarget, Protocol, StageRunner, TargetError};
 
 /// The protocol of `sim:`.
 pub(super) struct Sim;
@@ -47,12 +47,12 @@ const OPTIONS: &[OptionHelp] = &[
     OptionHelp::new("seed", Count { least: 0, most: u64::MAX }, "the experiment's", "seed of what is random"),
 ];
 
-static KIND: Kind = Kind {
+static KIND: TargetKind = TargetKind {
     objects: true,
     ranges: true,
     imaginary: true,
     virtual_clock: true,
-    ..Kind::new("sim", "sim:?latency=1ms", UrlForm::Bare, OpKind::ALL, OPTIONS)
+    ..TargetKind::new("sim", "sim:?latency=1ms", UrlForm::Bare, OpKind::ALL, OPTIONS)
 };
 
 const ENGINES: JobEngines = JobEngines {
@@ -76,7 +76,7 @@ const ENGINES: JobEngines = JobEngines {
 };
 
 impl Protocol for Sim {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
@@ -101,11 +101,11 @@ struct SimTarget {
 const NOISE_CORRELATION: f64 = 0.5;
 
 impl OpenTarget for SimTarget {
-    fn kind(&self) -> &'static Kind {
+    fn kind(&self) -> &'static TargetKind {
         &KIND
     }
 
-    fn driver(&self) -> &dyn Load {
+    fn driver(&self) -> &dyn StageRunner {
         &self.driver
     }
 
@@ -139,16 +139,16 @@ fn open(request: &OpenRequest<'_>) -> Result<SimTarget, TargetError> {
 }
 
 /// `1ms`, `uniform 1ms 5ms` or `exponential 5ms`; in URLs with `:` between the words.
-fn latency(text: &str) -> Result<Latency, String> {
+fn latency(text: &str) -> Result<SimLatency, String> {
     let form = || "write 1ms, uniform:1ms:5ms or exponential:5ms".to_owned();
     let words: Vec<&str> = text.split([':', ' ']).filter(|word| !word.is_empty()).collect();
     match *words {
         ["uniform", least, most] => {
             let (least, most) = (nanoseconds(least)?, nanoseconds(most)?);
-            if least <= most { Ok(Latency::Uniform(least, most)) } else { Err(form()) }
+            if least <= most { Ok(SimLatency::Uniform(least, most)) } else { Err(form()) }
         }
-        ["exponential", mean] => Ok(Latency::Exponential(nanoseconds(mean)?)),
-        [fixed] => nanoseconds(fixed).map(Latency::Fixed).map_err(|_| form()),
+        ["exponential", mean] => Ok(SimLatency::Exponential(nanoseconds(mean)?)),
+        [fixed] => nanoseconds(fixed).map(SimLatency::Fixed).map_err(|_| form()),
         _ => Err(form()),
     }
 }
@@ -208,9 +208,9 @@ mod tests {
 
     #[test]
     fn scripts_are_read() {
-        assert_eq!(latency("1ms"), Ok(Latency::Fixed(1_000_000)));
-        assert_eq!(latency("exponential:5ms"), Ok(Latency::Exponential(5_000_000)));
-        assert_eq!(latency("uniform 1ms 5ms"), Ok(Latency::Uniform(1_000_000, 5_000_000)));
+        assert_eq!(latency("1ms"), Ok(SimLatency::Fixed(1_000_000)));
+        assert_eq!(latency("exponential:5ms"), Ok(SimLatency::Exponential(5_000_000)));
+        assert_eq!(latency("uniform 1ms 5ms"), Ok(SimLatency::Uniform(1_000_000, 5_000_000)));
         assert_eq!(bandwidth("1GB/s"), Ok(1_000_000_000));
         assert_eq!(stall("1s/10s"), Ok(Periodic::new(1_000_000_000, 10_000_000_000)));
         assert_eq!(errors("1/1000"), Ok((1000, ErrorKind::ServerFault)));

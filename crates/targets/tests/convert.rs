@@ -9,11 +9,11 @@ use metrics::OpKind;
 
 fn again(plan: &Plan) -> Plan {
     let text = convert(plan).unwrap();
-    let source = Source { file: "converted.yaml", text: &text };
+    let source = SourceText { file: "converted.yaml", text: &text };
     parse(&source, &Settings::of(targets::kinds())).unwrap_or_else(|faults| panic!("{faults}\n{text}"))
 }
 
-fn cell(index: u32, name: &str, job: Job, group: Group) -> Cell {
+fn cell(index: u32, name: &str, job: Job, group: ConcurrentCells) -> Cell {
     let ops =
         vec![WeightedOp { op: OpKind::Read, weight: 0.7 }, WeightedOp { op: OpKind::Write, weight: 0.3 }];
     let stages = Stages::of_job(&job, 1.5);
@@ -123,8 +123,14 @@ fn full() -> Job {
 
 #[test]
 fn a_plan_of_jobs_comes_back() {
-    let group = |number| Group { number, ends_group: false, ends_run: false, after_cell: None, report: None };
-    let later = Group { ends_group: true, after_cell: Some(0), report: Some(7), ..group(0) };
+    let group = |number| ConcurrentCells {
+        number,
+        ends_group: false,
+        ends_run: false,
+        after_cell: None,
+        report: None,
+    };
+    let later = ConcurrentCells { ends_group: true, after_cell: Some(0), report: Some(7), ..group(0) };
     let plan = Plan {
         name: "job.fio".into(),
         description: None,
@@ -177,7 +183,8 @@ fn a_fleet_comes_back_with_every_launcher() {
             start_timeout_ms: 90_000,
             ..Fleet::of(launcher)
         };
-        let group = Group { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
+        let group =
+            ConcurrentCells { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
         let mut one = cell(0, "one", full(), group);
         one.target.url = "file:///mnt/{nic}/{{x}}".into();
         let plan = Plan {
@@ -194,7 +201,8 @@ fn a_fleet_comes_back_with_every_launcher() {
 
 #[test]
 fn braces_of_a_plan_without_a_fleet_come_back() {
-    let group = Group { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
+    let group =
+        ConcurrentCells { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
     let mut one = cell(0, "one", full(), group);
     one.target.url = "file:///mnt/{host}/}{".into();
     let plan =
@@ -204,13 +212,14 @@ fn braces_of_a_plan_without_a_fleet_come_back() {
 
 #[test]
 fn names_become_such_as_a_file_may_have() {
-    let group = Group { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
+    let group =
+        ConcurrentCells { number: 0, ends_group: false, ends_run: false, after_cell: None, report: None };
     let long = "x".repeat(100);
     let names = ["a b", "a b", "", &long, &long, "é"];
     let cells = names.iter().zip(0..).map(|(name, index)| cell(index, name, full(), group)).collect();
     let plan = Plan { name: "p".into(), description: None, seed: 1, results: None, fleet: None, cells };
     let text = convert(&plan).unwrap();
-    let source = Source { file: "converted.yaml", text: &text };
+    let source = SourceText { file: "converted.yaml", text: &text };
     let read =
         parse(&source, &Settings::of(targets::kinds())).unwrap_or_else(|faults| panic!("{faults}\n{text}"));
     let made: Vec<&str> = read.cells.iter().map(|cell| &*cell.name).collect();
@@ -222,6 +231,6 @@ fn names_become_such_as_a_file_may_have() {
 #[test]
 fn a_plan_without_jobs_has_no_such_file() {
     let text = "targets: {t: 'null:'}\nworkloads: {a: {ops: read}}\n";
-    let plan = parse(&Source { file: "f", text }, &Settings::of(targets::kinds())).unwrap();
+    let plan = parse(&SourceText { file: "f", text }, &Settings::of(targets::kinds())).unwrap();
     assert_eq!(convert(&plan), None);
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use experiment::{Launcher, Plan, Settings, Sharing, Source, parse};
+use experiment::{Launcher, Plan, Settings, Sharing, SourceText, parse};
 
 /// The examples and what must be set for those that cannot guess it.
 const SET: &[(&str, &[(&str, &str)])] = &[
@@ -37,7 +37,7 @@ fn plan(name: &str) -> Plan {
     let twelve = Launcher::Local { count: 12 };
     let launcher = (name == "fleet-scale.yaml").then_some(&twelve);
     let settings = Settings { set: &set, launcher, ..Settings::of(targets::kinds()) };
-    match parse(&Source { file: name, text: &text }, &settings) {
+    match parse(&SourceText { file: name, text: &text }, &settings) {
         Ok(plan) => plan,
         Err(faults) => panic!("\n{faults}"),
     }
@@ -81,7 +81,7 @@ fn the_fleets_of_the_examples_are_as_they_say() {
     let text = std::fs::read_to_string(folder().join("disk-baseline.yaml")).unwrap();
     let set = [("target".to_owned(), "block:///dev/nvme1n1".to_owned())];
     let settings = Settings { set: &set, ..Settings::of(targets::kinds()) };
-    let baseline = parse(&Source { file: "disk-baseline.yaml", text: &text }, &settings);
+    let baseline = parse(&SourceText { file: "disk-baseline.yaml", text: &text }, &settings);
     assert_eq!(baseline.unwrap_or_else(|faults| panic!("{faults}")).cells.len(), 7);
 }
 
@@ -94,7 +94,7 @@ fn the_largest_matrix_is_read() {
         list(1000),
         list(100)
     );
-    let plan = parse(&Source { file: "f", text: &text }, &Settings::of(targets::kinds())).unwrap();
+    let plan = parse(&SourceText { file: "f", text: &text }, &Settings::of(targets::kinds())).unwrap();
     assert_eq!(plan.cells.len(), 100_000);
     assert_eq!(plan.data_sets(targets::kinds()).len(), 1);
     let mut points: Vec<_> = plan.cells.iter().map(|cell| &cell.name).collect();
@@ -120,7 +120,7 @@ fn the_files_of_the_guide_are_right() {
         (whole[2].to_string(), 2),
         (whole[3].to_string(), 5),
     ] {
-        match parse(&Source { file: "guide.yaml", text: &text }, &Settings::of(targets::kinds())) {
+        match parse(&SourceText { file: "guide.yaml", text: &text }, &Settings::of(targets::kinds())) {
             Ok(plan) => assert_eq!(plan.cells.len(), cells),
             Err(faults) => panic!("\n{faults}\n{text}"),
         }
@@ -129,14 +129,14 @@ fn the_files_of_the_guide_are_right() {
     let page = std::fs::read_to_string(folder().join("../../docs/fleet.md")).unwrap();
     let parts: Vec<&str> =
         page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let first = parse(&Source { file: "read.yaml", text: parts[0] }, &Settings::of(targets::kinds()));
+    let first = parse(&SourceText { file: "read.yaml", text: parts[0] }, &Settings::of(targets::kinds()));
     assert_eq!(first.unwrap_or_else(|faults| panic!("{faults}")).fleet.unwrap().count(), Some(12));
     let variables = format!("{}workloads: {{r: {{target: filer, ops: read}}}}\n", parts[1]);
-    let second = parse(&Source { file: "read.yaml", text: &variables }, &Settings::of(targets::kinds()));
+    let second = parse(&SourceText { file: "read.yaml", text: &variables }, &Settings::of(targets::kinds()));
     assert!(second.is_ok(), "{second:?}");
     for scale in parts[2].lines() {
         let text = format!("{}{scale}\n", parts[0]);
-        let third = parse(&Source { file: "read.yaml", text: &text }, &Settings::of(targets::kinds()));
+        let third = parse(&SourceText { file: "read.yaml", text: &text }, &Settings::of(targets::kinds()));
         assert!(third.is_ok(), "{third:?}");
     }
     // Every form of a rate that the guide shows.
@@ -144,7 +144,7 @@ fn the_files_of_the_guide_are_right() {
     for rate in rates.lines() {
         let text = format!("targets: {{t: 'null:'}}\nworkloads:\n  w:\n    ops: read\n    {rate}\n");
         assert!(
-            parse(&Source { file: "guide.yaml", text: &text }, &Settings::of(targets::kinds())).is_ok(),
+            parse(&SourceText { file: "guide.yaml", text: &text }, &Settings::of(targets::kinds())).is_ok(),
             "{rate}"
         );
     }

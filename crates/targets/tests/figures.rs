@@ -4,7 +4,7 @@
 use experiment::*;
 
 fn plan(text: &str) -> Plan {
-    match parse(&Source { file: "test.yaml", text }, &Settings::of(targets::kinds())) {
+    match parse(&SourceText { file: "test.yaml", text }, &Settings::of(targets::kinds())) {
         Ok(plan) => plan,
         Err(faults) => panic!("\n{faults}"),
     }

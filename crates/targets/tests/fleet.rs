@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use experiment::{
-    FailurePolicy, Fleet, Launcher, Plan, Pods, Settings, Sharing, Source, escape_braces, parse,
+    FailurePolicy, Fleet, Launcher, Plan, Pods, Settings, Sharing, SourceText, escape_braces, parse,
 };
 
 const REST: &str = "targets: {d: file:///mnt/data}\nworkloads: {r: {ops: read}}\n";
 
 fn with(file: &str, settings: &Settings<'_>) -> Plan {
-    parse(&Source { file: "f.yaml", text: file }, settings)
+    parse(&SourceText { file: "f.yaml", text: file }, settings)
         .unwrap_or_else(|faults| panic!("\n{faults}\n{file}"))
 }
 

@@ -8,7 +8,7 @@ mod random;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use experiment::{Plan, Settings, Source, decode, parse};
+use experiment::{Plan, Settings, SourceText, decode, parse};
 
 use random::Random;
 
@@ -222,7 +222,7 @@ fn anything_makes_a_plan_or_faults_with_a_place() {
                 Ok(text) => text,
                 Err(faults) => return Err(faults),
             };
-            let plan = parse(&Source { file: "fuzz.yaml", text }, &settings)?;
+            let plan = parse(&SourceText { file: "fuzz.yaml", text }, &settings)?;
             check_plan(&plan, text);
             Ok(text)
         }));

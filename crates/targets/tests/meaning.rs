@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use experiment::{
-    Access, Arrivals, CacheControl, Cell, Comparison, ErrorPolicy, GateMetric, Plan, Prepare, RateFrom,
-    Settings, Source, SteadyRule, Step, Study, WeightedOp, WeightedSize, parse,
+    Access, Arrivals, CacheControl, Cell, ErrorPolicy, GateMetric, GateOperator, Plan, Prepare, RateFrom,
+    RateStep, Settings, SourceText, SteadyRule, Study, WeightedOp, WeightedSize, parse,
 };
 use metrics::OpKind;
 
@@ -15,7 +15,7 @@ fn plan_with(text: &str, set: &[(&str, &str)], environment: &[(&str, &str)]) -> 
         environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let look_up = |name: &str| environment.get(name).cloned();
     let settings = Settings { set: &set, environment: &look_up, ..Settings::of(targets::kinds()) };
-    match parse(&Source { file: "/somewhere/nightly.yaml", text }, &settings) {
+    match parse(&SourceText { file: "/somewhere/nightly.yaml", text }, &settings) {
         Ok(plan) => plan,
         Err(faults) => panic!("\n{faults}\n{text}"),
     }
@@ -117,7 +117,7 @@ fn access_patterns() {
 
 #[test]
 fn rates_in_every_form() {
-    let steps = vec![Step { ops_per_s: 100.0, for_s: 30.0 }, Step { ops_per_s: 0.0, for_s: 5.0 }];
+    let steps = vec![RateStep { ops_per_s: 100.0, for_s: 30.0 }, RateStep { ops_per_s: 0.0, for_s: 5.0 }];
     let times = vec![RateFrom { at_s: 0.0, ops_per_s: 50.0 }, RateFrom { at_s: 10.0, ops_per_s: 2000.0 }];
     for (text, arrivals) in [
         ("none", Arrivals::Closed),
@@ -144,7 +144,7 @@ fn searches_and_sweeps() {
     };
     assert_eq!(
         (goal.metric, goal.comparison, goal.limit),
-        (GateMetric::Percentile(0.99), Comparison::AtMost, 2e6)
+        (GateMetric::Percentile(0.99), GateOperator::AtMost, 2e6)
     );
     assert_eq!((from_ops_per_s, to_ops_per_s, tolerance, trial_s), (10.0, 0.0, 0.02, 30.0));
     let found = cell("find: {goal: read.mean < 1ms, from: 1k/s, to: 9k/s, tolerance: 5%, trial: 10s}").study;
@@ -418,6 +418,6 @@ fn parameters_that_multiply_are_refused() {
         text.push_str(&format!("  p{level}: '{}'\n", format!("${{p{}}}", level + 1).repeat(10)));
     }
     text.push_str("  p14: ''\n");
-    let faults = parse(&Source { file: "f", text: &text }, &Settings::of(targets::kinds())).unwrap_err();
+    let faults = parse(&SourceText { file: "f", text: &text }, &Settings::of(targets::kinds())).unwrap_err();
     assert!(faults.to_string().contains("more than 10000 parameters"), "{faults}");
 }

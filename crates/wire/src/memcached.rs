@@ -9,7 +9,7 @@ pub const MAX_LINE_BYTES: usize = 2048;
 
 /// What a line of an answer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reply<'a> {
+pub enum MemcachedReply<'a> {
     /// A value of this many bytes follows, with a line end behind it.
     Value {
         /// Its key.
@@ -41,25 +41,25 @@ pub enum Reply<'a> {
 }
 
 /// Reads a line, without its line end; `None` when it is none of the protocol's.
-pub fn reply(line: &[u8]) -> Option<Reply<'_>> {
+pub fn reply(line: &[u8]) -> Option<MemcachedReply<'_>> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split(' ');
     Some(match words.next()? {
-        "STORED" => Reply::Stored,
-        "DELETED" => Reply::Deleted,
-        "NOT_FOUND" => Reply::NotFound,
-        "END" => Reply::End,
-        "BUSY" => Reply::Busy,
-        "ERROR" => Reply::Unknown,
-        "VERSION" => Reply::Version(line.get(8..)?),
-        "CLIENT_ERROR" | "SERVER_ERROR" | "NOT_STORED" => Reply::Refused(line),
+        "STORED" => MemcachedReply::Stored,
+        "DELETED" => MemcachedReply::Deleted,
+        "NOT_FOUND" => MemcachedReply::NotFound,
+        "END" => MemcachedReply::End,
+        "BUSY" => MemcachedReply::Busy,
+        "ERROR" => MemcachedReply::Unknown,
+        "VERSION" => MemcachedReply::Version(line.get(8..)?),
+        "CLIENT_ERROR" | "SERVER_ERROR" | "NOT_STORED" => MemcachedReply::Refused(line),
         "VALUE" => {
             let key = words.next()?;
             // Between them are the flags.
             let len = words.nth(1)?.parse().ok()?;
-            Reply::Value { key, len }
+            MemcachedReply::Value { key, len }
         }
-        word => Reply::Dumped { key: word.strip_prefix("key=")? },
+        word => MemcachedReply::Dumped { key: word.strip_prefix("key=")? },
     })
 }
 
@@ -121,13 +121,13 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        assert_eq!(reply(b"VALUE a:1 0 42"), Some(Reply::Value { key: "a:1", len: 42 }));
-        assert_eq!(reply(b"VALUE a:1 0 42 7"), Some(Reply::Value { key: "a:1", len: 42 }));
-        assert_eq!(reply(b"END"), Some(Reply::End));
-        assert_eq!(reply(b"VERSION 1.6.18"), Some(Reply::Version("1.6.18")));
-        assert_eq!(reply(b"key=a%3A1 exp=-1 la=1 cas=1"), Some(Reply::Dumped { key: "a%3A1" }));
+        assert_eq!(reply(b"VALUE a:1 0 42"), Some(MemcachedReply::Value { key: "a:1", len: 42 }));
+        assert_eq!(reply(b"VALUE a:1 0 42 7"), Some(MemcachedReply::Value { key: "a:1", len: 42 }));
+        assert_eq!(reply(b"END"), Some(MemcachedReply::End));
+        assert_eq!(reply(b"VERSION 1.6.18"), Some(MemcachedReply::Version("1.6.18")));
+        assert_eq!(reply(b"key=a%3A1 exp=-1 la=1 cas=1"), Some(MemcachedReply::Dumped { key: "a%3A1" }));
         let refusal = "SERVER_ERROR object too large for cache";
-        assert_eq!(reply(refusal.as_bytes()), Some(Reply::Refused(refusal)));
+        assert_eq!(reply(refusal.as_bytes()), Some(MemcachedReply::Refused(refusal)));
         for line in
             ["", "VALUE", "VALUE a", "VALUE a 0", "VALUE a 0 x", "VALUE a 0 -1", "STORE", "VERSION", "\u{e9}"]
         {

@@ -2,6 +2,7 @@
 
 mod documents;
 mod layers;
+mod names;
 mod profile;
 mod schemes;
 mod source;
@@ -63,6 +64,7 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
     for (path, text) in &texts {
         findings.extend(schemes::check(path, text, &named));
     }
+    findings.extend(names::check(texts.iter().map(|(path, text)| (&**path, &**text))));
     let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
     findings.extend(profile::check(&read("Cargo.toml"), crates.iter().map(layers::Uses::name)));
     findings.extend(documents::changelog(&read("CHANGELOG.md")));

@@ -42,7 +42,7 @@ pub fn check(path: &str, text: &str, schemes: &[String]) -> Vec<Finding> {
         .filter(|(_, line)| wrong(line))
         .map(|(index, _)| {
             let message =
-                "a scheme is compared as text: ask the traits of the target's kind (`experiment::Kind`)";
+                "a scheme is compared as text: ask the traits of the target's kind (`experiment::TargetKind`)";
             Finding::new(path, index + 1, message)
         })
         .collect()

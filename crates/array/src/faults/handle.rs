@@ -56,7 +56,7 @@ impl FaultHandle {
         Arc::clone(&self.0.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A number that changes whenever the plan does: servers keep a copy of [`Faults::path`] and read
+    /// A number that changes whenever the plan does: servers keep a copy of [`FaultHandle::path`] and read
     /// it anew only when this differs, so that the hot path costs one atomic load.
     pub fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Acquire)

@@ -2,7 +2,7 @@
 //!
 //! A [`FaultPlan`] says what is wrong; [`FaultHandle`] is the shared handle through which all servers of one
 //! array read the plan now in force. The same grammar serves the file (JSON, docs/simulated-array.md),
-//! the command line ([`Plan::add_flag`]) and tests (the types below).
+//! the command line ([`FaultPlan::add_flag`]) and tests (the types below).
 
 mod flag;
 mod handle;

@@ -45,14 +45,14 @@ pub struct NfsServerSettings {
     /// Server threads; more than there are addresses would have nothing to do.
     pub threads: usize,
     /// The reactor of each.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// Seed of the random draws of faults.
     pub seed: u64,
 }
 
 impl Default for NfsServerSettings {
     fn default() -> Self {
-        Self { threads: 1, reactor: reactor::Choice::Auto, seed: 1 }
+        Self { threads: 1, reactor: reactor::BackendChoice::Auto, seed: 1 }
     }
 }
 

@@ -39,11 +39,11 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    pub fn new(reactor: reactor::Choice) -> Self {
+    pub fn new(reactor: reactor::BackendChoice) -> Self {
         Self::with_faults(reactor, FaultHandle::default())
     }
 
-    pub fn with_faults(reactor: reactor::Choice, faults: FaultHandle) -> Self {
+    pub fn with_faults(reactor: reactor::BackendChoice, faults: FaultHandle) -> Self {
         let capacity = Capacity::new(1 << 30);
         let files = Files::new(Arc::clone(&capacity));
         files.create("fs", Options::default()).unwrap();
@@ -80,9 +80,9 @@ impl Fixture {
 
 /// Runs a test on both reactors; where io_uring is refused, on epoll alone.
 pub fn on_both_reactors(test: impl Fn(&Fixture)) {
-    test(&Fixture::new(reactor::Choice::Epoll));
-    if reactor::Reactor::open(reactor::Choice::Uring).is_ok() {
-        test(&Fixture::new(reactor::Choice::Uring));
+    test(&Fixture::new(reactor::BackendChoice::Epoll));
+    if reactor::Reactor::open(reactor::BackendChoice::Uring).is_ok() {
+        test(&Fixture::new(reactor::BackendChoice::Uring));
     }
 }
 

@@ -54,7 +54,7 @@ fn an_address_can_vanish_refuse_and_come_back() {
 #[test]
 fn an_address_that_drops_from_the_start_never_answers() {
     let rule = PathRule { unreachable: Some(Unreachable::Drop), ..PathRule::default() };
-    for choice in [reactor::Choice::Epoll, reactor::Choice::Auto] {
+    for choice in [reactor::BackendChoice::Epoll, reactor::BackendChoice::Auto] {
         let fixture = Fixture::with_faults(choice, array::FaultHandle::new(plan(rule.clone())));
         assert_eq!(connect(&fixture).unwrap_err().kind(), ErrorKind::TimedOut);
         fixture.faults.set(FaultPlan::default());
@@ -189,10 +189,10 @@ fn bandwidth_is_shared_by_all_connections_and_limits_each_direction() {
 #[test]
 fn stopping_the_server_ends_connections_and_frees_the_port() {
     on_both_reactors(|_| {});
-    let mut fixture = Fixture::new(reactor::Choice::Auto);
+    let mut fixture = Fixture::new(reactor::BackendChoice::Auto);
     let (mut client, _) = fixture.mounted();
     let endpoint = fixture.endpoint();
-    fixture.server = Fixture::new(reactor::Choice::Auto).server;
+    fixture.server = Fixture::new(reactor::BackendChoice::Auto).server;
     assert!(matches!(client.receive(), Ok(None) | Err(_)));
     let settings = array::nfs::NfsServerSettings::default();
     array::nfs::NfsServer::start(&fixture.files, &fixture.faults, &[endpoint], settings)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use array::faults::{FaultPlan, LatencyDistribution};
-use engine::{Order, Schedule, StageResult, Workload};
+use engine::{Schedule, StageResult, StageWorkload, VisitOrder};
 
 use crate::measure::{Target, WRITE_MAX, fill, measure, quantile, shaped};
 
@@ -50,7 +50,7 @@ impl<T: Target> Run<'_, T> {
         self.runs += 1;
         let shape = self.target.shape(self.write_bytes);
         let driver = self.target.driver(&format!("written-{}", self.runs));
-        measure(&driver, Workload::Write { shape, limit_bytes: 1 << 30 }, schedule, window)
+        measure(&driver, StageWorkload::Write { shape, limit_bytes: 1 << 30 }, schedule, window)
     }
 
     /// Puts faults in force, with something to read that was written without them; yields a way to read it.
@@ -63,7 +63,7 @@ impl<T: Target> Run<'_, T> {
             let data_set = data_set.clone();
             measure(
                 &driver,
-                Workload::Read { data_set, block_bytes, order: Order::Sequential },
+                StageWorkload::Read { data_set, block_bytes, order: VisitOrder::Sequential },
                 schedule,
                 window,
             )

@@ -6,7 +6,8 @@ use array::FaultHandle;
 use array::faults::{FaultPlan, LatencyDistribution, PathRule};
 use drivers::{Driver, Payload, Sink};
 use engine::{
-    Beside, Control, DataSet, Schedule, Shape, StagePlan, StageResult, StopRule, Workload, run_stage,
+    Control, DataSet, DataShape, Schedule, StageContext, StagePlan, StageResult, StageWorkload, StopRule,
+    run_stage,
 };
 use metrics::OpKind;
 
@@ -26,7 +27,7 @@ pub trait Target {
     /// The faults in force.
     fn faults(&self) -> &FaultHandle;
     /// Files or objects of so much a write; 16 writes fill a lane's share.
-    fn shape(&self, write_bytes: u64) -> Shape;
+    fn shape(&self, write_bytes: u64) -> DataShape;
     /// Bytes of a read: a block of a file, or whole objects.
     fn read_bytes(&self, write_bytes: u64) -> Option<u64>;
 }
@@ -41,7 +42,7 @@ pub fn shaped(latency: Option<LatencyDistribution>, bandwidth_bytes_per_s: Optio
 /// which takes a call more than the others to find its file, is over.
 pub fn measure(
     driver: &impl Driver,
-    workload: Workload,
+    workload: StageWorkload,
     schedule: Schedule,
     window: Duration,
 ) -> StageResult {
@@ -50,8 +51,8 @@ pub fn measure(
 }
 
 /// Writes each lane's share once.
-pub fn fill(driver: &impl Driver, shape: Shape) -> DataSet {
-    let workload = Workload::Write { shape, limit_bytes: 16 * u64::from(LANES) * WRITE_MAX };
+pub fn fill(driver: &impl Driver, shape: DataShape) -> DataSet {
+    let workload = StageWorkload::Write { shape, limit_bytes: 16 * u64::from(LANES) * WRITE_MAX };
     let patience = Duration::from_secs(60);
     run(driver, workload, Schedule::Closed, Duration::ZERO, StopRule::Exhausted, patience).data_set
 }
@@ -61,7 +62,7 @@ pub const WRITE_MAX: u64 = 128 << 10;
 
 fn run(
     driver: &impl Driver,
-    workload: Workload,
+    workload: StageWorkload,
     schedule: Schedule,
     ramp: Duration,
     stop: StopRule,
@@ -70,7 +71,7 @@ fn run(
     let plan = StagePlan {
         workers: 1,
         lanes_per_worker: LANES,
-        reactor: reactor::Choice::Auto,
+        reactor: reactor::BackendChoice::Auto,
         pin: false,
         ramp,
         window,
@@ -84,7 +85,7 @@ fn run(
         op_timeout: Duration::from_secs(30),
         connect_timeout: Duration::from_secs(10),
         error_limit: None,
-        beside: Beside::default(),
+        beside: StageContext::default(),
     };
     let result = run_stage(driver, &plan, &Control::new(), &mut |_| {}).unwrap();
     assert_eq!(result.total.failed(), 0, "{:?}", result.error_samples);

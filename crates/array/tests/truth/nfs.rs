@@ -8,7 +8,7 @@ use array::files::{Files, Options};
 use array::nfs::{NfsEndpoint, NfsServer, NfsServerSettings};
 use array::{Capacity, FaultHandle};
 use drivers::nfs::{NfsConfig, NfsDriver};
-use engine::Shape;
+use engine::DataShape;
 use metrics::OpKind;
 
 use crate::checks;
@@ -57,8 +57,8 @@ impl Target for Nfs {
         &self.faults
     }
 
-    fn shape(&self, write_bytes: u64) -> Shape {
-        Shape::Files { file_bytes: 16 * write_bytes, block_bytes: write_bytes }
+    fn shape(&self, write_bytes: u64) -> DataShape {
+        DataShape::Files { file_bytes: 16 * write_bytes, block_bytes: write_bytes }
     }
 
     fn read_bytes(&self, write_bytes: u64) -> Option<u64> {

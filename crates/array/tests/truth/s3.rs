@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use array::{Array, Config, FaultHandle, ManagementTls};
 use drivers::s3::{Credentials, S3Config, S3Driver};
-use engine::Shape;
+use engine::DataShape;
 use metrics::OpKind;
 use serde_json::{Value, json};
 
@@ -63,8 +63,8 @@ impl Target for S3 {
         self.array.faults()
     }
 
-    fn shape(&self, write_bytes: u64) -> Shape {
-        Shape::Objects { object_bytes: write_bytes }
+    fn shape(&self, write_bytes: u64) -> DataShape {
+        DataShape::Objects { object_bytes: write_bytes }
     }
 
     fn read_bytes(&self, _: u64) -> Option<u64> {

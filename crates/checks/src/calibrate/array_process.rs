@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use drivers::nfs::NfsConfig;
 use drivers::s3::{Endpoint, S3Config};
-use provision::{BucketAccess, Cancel, Journal, Management, RunId, Secret, Session, Trust, Want, Wanted};
+use provision::{
+    ApiSecret, ArraySession, BucketAccess, Cancel, Journal, Management, RunId, Trust, Want, Wanted,
+};
 use serde::Deserialize;
 
 use crate::check::array_credentials;
@@ -24,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct ArrayProcess {
     child: Child,
     /// It removes what it made when it goes.
-    session: Option<Session>,
+    session: Option<ArraySession>,
     directory: PathBuf,
     export: String,
     bucket: BucketAccess,
@@ -187,15 +189,18 @@ fn wait(path: &Path, child: &mut GuardedChild) -> Result<ArrayReady, CheckError>
 }
 
 /// Has the array make an export and a bucket.
-fn provision(directory: &Path, ready: &ArrayReady) -> Result<(Session, String, BucketAccess), CheckError> {
+fn provision(
+    directory: &Path,
+    ready: &ArrayReady,
+) -> Result<(ArraySession, String, BucketAccess), CheckError> {
     let management = Management {
         address: ready.management.clone(),
-        token: Secret::new(&ready.token),
+        token: ApiSecret::new(&ready.token),
         trust: Trust::Fingerprint(ready.fingerprint.parse().map_err(CheckError::failure)?),
         call_timeout: PATIENCE,
     };
     let run = Journal::open(&directory.join("journal"))?.begin(&RunId::random())?;
-    let mut session = Session::open(&management, &run, &Cancel::new())?;
+    let mut session = ArraySession::open(&management, &run, &Cancel::new())?;
     let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
     let made = session.create(&wanted)?;
     match (made.export, made.bucket) {

@@ -6,7 +6,10 @@ use drivers::nfs::NfsDriver;
 use drivers::null::NullDriver;
 use drivers::s3::S3Driver;
 use drivers::{Driver, Payload, Sink};
-use engine::{Beside, Control, DataSet, Order, Schedule, Shape, StagePlan, StageResult, StopRule, Workload};
+use engine::{
+    Control, DataSet, DataShape, Schedule, StageContext, StagePlan, StageResult, StageWorkload, StopRule,
+    VisitOrder,
+};
 use metrics::OpKind;
 
 use super::array_process::ArrayProcess;
@@ -31,14 +34,14 @@ pub struct BenchmarkRunner {
     /// Threads that make load, where a server shares the cores.
     pub clients: u32,
     /// How the kernel is asked for I/O.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// What a signal must reach.
     pub stop: StopToken,
 }
 
 impl BenchmarkRunner {
     /// A stage over a workload.
-    pub fn plan(&self, workers: u32, lanes: u32, workload: Workload) -> StagePlan {
+    pub fn plan(&self, workers: u32, lanes: u32, workload: StageWorkload) -> StagePlan {
         StagePlan {
             workers,
             lanes_per_worker: lanes,
@@ -56,7 +59,7 @@ impl BenchmarkRunner {
             op_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),
             error_limit: None,
-            beside: Beside::default(),
+            beside: StageContext::default(),
         }
     }
 
@@ -79,7 +82,7 @@ impl BenchmarkRunner {
 
     /// Operations that do nothing, on this many cores.
     pub fn null(&self, workers: u32) -> Result<RepetitionResult, CheckError> {
-        let workload = Workload::Repeat { kind: OpKind::Read, bytes: BlockSize::Small.bytes() };
+        let workload = StageWorkload::Repeat { kind: OpKind::Read, bytes: BlockSize::Small.bytes() };
         let plan = StagePlan { pin: true, ..self.plan(workers, 32, workload) };
         Ok(found(&self.run(&NullDriver, &plan)?, BlockSize::Small))
     }
@@ -102,13 +105,13 @@ impl FilledData {
         nfs.prepare(PATIENCE)?;
         let files = runner.filled(
             &nfs,
-            Shape::Files { file_bytes: FILE, block_bytes: 1 << 20 },
+            DataShape::Files { file_bytes: FILE, block_bytes: 1 << 20 },
             runner.files_bytes(),
         );
         let nfs = (nfs, files.during("filling over NFS")?);
         let s3 = |block: BlockSize, prefix| -> Result<(S3Driver, DataSet), CheckError> {
             let driver = S3Driver::new(server.s3(prefix)?)?;
-            let shape = Shape::Objects { object_bytes: block.bytes() };
+            let shape = DataShape::Objects { object_bytes: block.bytes() };
             let objects =
                 runner.filled(&driver, shape, runner.objects_bytes(block)).during("filling over S3")?;
             Ok((driver, objects))
@@ -119,8 +122,9 @@ impl FilledData {
     /// Reads over NFS, in order or, small blocks, at random.
     pub fn nfs(&self, runner: &BenchmarkRunner, block: BlockSize) -> Result<RepetitionResult, CheckError> {
         let (driver, data_set) = &self.nfs;
-        let order = if block == BlockSize::Small { Order::Random } else { Order::Sequential };
-        let workload = Workload::Read { data_set: data_set.clone(), block_bytes: Some(block.bytes()), order };
+        let order = if block == BlockSize::Small { VisitOrder::Random } else { VisitOrder::Sequential };
+        let workload =
+            StageWorkload::Read { data_set: data_set.clone(), block_bytes: Some(block.bytes()), order };
         let plan = runner.plan(runner.clients, BenchmarkRunner::lanes(block), workload);
         Ok(found(&runner.run(driver, &plan)?, block))
     }
@@ -128,8 +132,11 @@ impl FilledData {
     /// Gets whole objects.
     pub fn s3(&self, runner: &BenchmarkRunner, block: BlockSize) -> Result<RepetitionResult, CheckError> {
         let (driver, data_set) = &self.s3[usize::from(block == BlockSize::Small)];
-        let workload =
-            Workload::Read { data_set: data_set.clone(), block_bytes: None, order: Order::Sequential };
+        let workload = StageWorkload::Read {
+            data_set: data_set.clone(),
+            block_bytes: None,
+            order: VisitOrder::Sequential,
+        };
         let plan = runner.plan(runner.clients, BenchmarkRunner::lanes(block), workload);
         Ok(found(&runner.run(driver, &plan)?, block))
     }
@@ -148,12 +155,17 @@ impl BenchmarkRunner {
     }
 
     /// Writes a data set once.
-    fn filled<D: Driver>(&self, driver: &D, shape: Shape, limit_bytes: u64) -> Result<DataSet, CheckError> {
+    fn filled<D: Driver>(
+        &self,
+        driver: &D,
+        shape: DataShape,
+        limit_bytes: u64,
+    ) -> Result<DataSet, CheckError> {
         let plan = StagePlan {
             ramp: Duration::ZERO,
             window: PATIENCE,
             stop: StopRule::Exhausted,
-            ..self.plan(self.clients, LANES[1], Workload::Write { shape, limit_bytes })
+            ..self.plan(self.clients, LANES[1], StageWorkload::Write { shape, limit_bytes })
         };
         Ok(self.run(driver, &plan)?.data_set)
     }
@@ -163,8 +175,8 @@ impl BenchmarkRunner {
         let driver =
             NfsDriver::new(server.nfs(if block == BlockSize::Small { "write-4k" } else { "write-1m" })?)?;
         driver.prepare(PATIENCE)?;
-        let shape = Shape::Files { file_bytes: FILE, block_bytes: block.bytes() };
-        let workload = Workload::Write { shape, limit_bytes: self.files_bytes() };
+        let shape = DataShape::Files { file_bytes: FILE, block_bytes: block.bytes() };
+        let workload = StageWorkload::Write { shape, limit_bytes: self.files_bytes() };
         let ran = self.run(&driver, &self.plan(self.clients, Self::lanes(block), workload));
         driver.remove_all(PATIENCE)?;
         Ok(found(&ran?, block))
@@ -174,8 +186,8 @@ impl BenchmarkRunner {
     pub fn s3_write(&self, server: &ArrayProcess, block: BlockSize) -> Result<RepetitionResult, CheckError> {
         let driver =
             S3Driver::new(server.s3(if block == BlockSize::Small { "write-4k" } else { "write-1m" })?)?;
-        let shape = Shape::Objects { object_bytes: block.bytes() };
-        let workload = Workload::Write { shape, limit_bytes: self.objects_bytes(block) };
+        let shape = DataShape::Objects { object_bytes: block.bytes() };
+        let workload = StageWorkload::Write { shape, limit_bytes: self.objects_bytes(block) };
         Ok(found(&self.run(&driver, &self.plan(self.clients, Self::lanes(block), workload))?, block))
     }
 }

@@ -87,7 +87,7 @@ pub fn clock_cost(length: Duration) -> RepetitionResult {
 }
 
 /// By how much timers are late, in nanoseconds: the median of those that end in the given time.
-pub fn timer(choice: reactor::Choice, length: Duration) -> Result<RepetitionResult, CheckError> {
+pub fn timer(choice: reactor::BackendChoice, length: Duration) -> Result<RepetitionResult, CheckError> {
     let reactor = Reactor::open(choice)?;
     let count = (length.as_nanos() / TIMER.as_nanos()).clamp(10, 1000) as usize;
     let mut late: Vec<u64> = reactor.block_on(async {

@@ -36,7 +36,7 @@ pub struct CalibrateRequest {
     /// How often each step is measured, in turn with the others.
     pub repetitions: u32,
     /// How the kernel is asked for I/O.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// The program `manometer`, which is started as a simulated array in a process of its own.
     pub program: PathBuf,
     /// A directory for what that process needs; nothing stays in it.

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use drivers::net::{NetConfig, NetDriver};
-use engine::{StagePlan, StageResult, Workload};
+use engine::{StagePlan, StageResult, StageWorkload};
 use metrics::OpKind;
 
 use super::load::BenchmarkRunner;
@@ -27,7 +27,7 @@ pub fn streams(
     };
     let receiver = driver(NetConfig { listen: true, ..config.clone() })?;
     let sender = driver(config)?;
-    let plan = |kind| runner.plan(workers, streams / workers, Workload::Repeat { kind, bytes: BLOCK });
+    let plan = |kind| runner.plan(workers, streams / workers, StageWorkload::Repeat { kind, bytes: BLOCK });
     // It ends when the sender has gone.
     let receiving = StagePlan { window: runner.window * 2 + Duration::from_secs(10), ..plan(OpKind::Read) };
     let (sent, received) = std::thread::scope(|scope| {

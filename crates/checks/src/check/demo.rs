@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use array::{AddressConfig, Array, Config};
-use provision::{Management, Secret, Trust};
+use provision::{ApiSecret, Management, Trust};
 
 use super::request::{ArrayRequest, CheckRequest, CheckSource};
 use super::row_targets::DataPorts;
@@ -50,7 +50,7 @@ impl DemoArray {
         request.source = CheckSource::Array(ArrayRequest {
             management: Management {
                 address: array.management_address().to_string(),
-                token: Secret::new(array.token().reveal()),
+                token: ApiSecret::new(array.token().reveal()),
                 trust: Trust::Fingerprint(fingerprint),
                 call_timeout: Duration::from_secs(10),
             },

@@ -2,10 +2,10 @@
 
 use engine::StageResult;
 use fleet::probe::{self, HostSample};
-use stats::limit::{Cause, Evidence, Finding, Host, Kind, judge};
+use stats::limit::{Bottleneck, Cause, Evidence, Host, TargetMedium, judge};
 
 use super::request::CheckLoad;
-use runner::bottleneck::{self, Alone, Asked, Work};
+use runner::bottleneck::{self, Alone, RequestedLoad, Work};
 
 /// Judges a phase by what came of it and by what this host did meanwhile; `loopback`: its target is this machine.
 pub fn find(
@@ -15,9 +15,9 @@ pub fn find(
     work: &Work<'_>,
     samples: &[HostSample],
     loopback: bool,
-) -> Finding {
-    let asked = Asked {
-        kind: Kind::Network,
+) -> Bottleneck {
+    let asked = RequestedLoad {
+        kind: TargetMedium::Network,
         lanes: f64::from(load.workers) * f64::from(load.lanes),
         open: false,
         paced: false,
@@ -30,14 +30,14 @@ pub fn find(
 }
 
 /// Judges by the evidence alone, with this many lanes a worker, and says what to try in the words of this command's flags.
-fn of_host(lanes: u32, host: Host) -> Finding {
+fn of_host(lanes: u32, host: Host) -> Bottleneck {
     let finding = judge(&Evidence { load: host.load.clone(), hosts: vec![host] });
     let next = match finding.cause {
         Cause::Depth => format!("more in flight: --lanes {} and more", lanes.saturating_mul(4).max(8)),
         Cause::Nothing => "measure longer: --duration 10s and more".to_owned(),
         _ => return finding,
     };
-    Finding { next, ..finding }
+    Bottleneck { next, ..finding }
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
 
     /// Writes of 1 MiB on 32 lanes that wait for a target, with room everywhere else.
     fn quiet() -> Host {
-        let load = stats::limit::Load {
+        let load = stats::limit::ObservedLoad {
             seconds: 10.0,
             lanes: 32.0,
             ops_per_s: 320.0,
@@ -56,7 +56,7 @@ mod tests {
             latency_s: 0.1,
             median_s: 0.1,
             p99_s: 0.12,
-            ..stats::limit::Load::default()
+            ..stats::limit::ObservedLoad::default()
         };
         let path = Path {
             name: "192.168.170.11".into(),
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    fn of(change: impl Fn(&mut Host)) -> Finding {
+    fn of(change: impl Fn(&mut Host)) -> Bottleneck {
         let mut host = quiet();
         change(&mut host);
         of_host(16, host)

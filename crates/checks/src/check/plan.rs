@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use engine::Shape;
-use experiment::{Cell, Plan, Prepare, Settings, Source, SteadyRule, Target, WeightedSize};
+use engine::DataShape;
+use experiment::{Cell, Plan, Prepare, Settings, SourceText, SteadyRule, Target, WeightedSize};
 
 use super::request::CheckLoad;
 use super::row::CheckPhase;
@@ -33,7 +33,7 @@ workloads:
 /// # Errors
 /// The template is not understood, which is a defect.
 pub fn of_check(load: &CheckLoad, targets: &[RowTarget]) -> Result<Plan, CheckError> {
-    let source = Source { file: NAME, text: TEMPLATE };
+    let source = SourceText { file: NAME, text: TEMPLATE };
     let mut plan = experiment::parse(&source, &Settings::of(targets::kinds()))
         .map_err(|faults| CheckError::failure(format!("{faults}").replace('\n', " ")))?;
     let templates = std::mem::take(&mut plan.cells);
@@ -62,9 +62,9 @@ fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, name
         TargetAccess::S3(_) => load.objects(),
     };
     let (item, block) = match shape {
-        Shape::Files { file_bytes, block_bytes } => (file_bytes, block_bytes),
-        Shape::Objects { object_bytes } => (object_bytes, object_bytes),
-        Shape::Device { .. } => (load.block_size, load.block_size),
+        DataShape::Files { file_bytes, block_bytes } => (file_bytes, block_bytes),
+        DataShape::Objects { object_bytes } => (object_bytes, object_bytes),
+        DataShape::Device { .. } => (load.block_size, load.block_size),
     };
     let mut cell = cell;
     cell.target = described(row, load);
@@ -141,7 +141,7 @@ mod tests {
             dataset: 1 << 30,
             sink: Sink::Verify,
             stable: false,
-            reactor: reactor::Choice::Auto,
+            reactor: reactor::BackendChoice::Auto,
             connect_timeout: Duration::from_secs(1),
             op_timeout: Duration::from_secs(30),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use drivers::s3::Credentials;
-use provision::{BucketAccess, Run, Session, Targets, Want, Wanted};
+use provision::{ArraySession, BucketAccess, Run, Targets, Want, Wanted};
 use runner::{Events, StopToken};
 use targets::Secrets;
 
@@ -20,7 +20,7 @@ pub struct Provisioned {
     pub targets: Vec<RowTarget>,
     /// The array, if one was asked.
     pub array: Option<CheckedArray>,
-    session: Option<Session>,
+    session: Option<ArraySession>,
 }
 
 impl Provisioned {
@@ -64,7 +64,7 @@ impl Provisioned {
     }
 }
 
-fn take_down(session: &mut Session, events: &dyn Events) {
+fn take_down(session: &mut ArraySession, events: &dyn Events) {
     if let Err(error) = session.remove() {
         events.error(&error.to_string());
     }
@@ -82,7 +82,7 @@ fn provision(
     ports: &BTreeMap<IpAddr, DataPorts>,
 ) -> Result<Provisioned, CheckError> {
     let address = &array.management.address;
-    let mut session = Session::open(&array.management, run, stop.cancel())?;
+    let mut session = ArraySession::open(&array.management, run, stop.cancel())?;
     let api_version = session.version().to_string();
     events.note(&format!("logged in to {address} (API {api_version}); run {}", run.id()));
     match build(request, array, &mut session, run, events, ports) {
@@ -101,7 +101,7 @@ fn provision(
 fn build(
     request: &CheckRequest,
     array: &ArrayRequest,
-    session: &mut Session,
+    session: &mut ArraySession,
     run: &Run,
     events: &dyn Events,
     ports: &BTreeMap<IpAddr, DataPorts>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use drivers::Sink;
 use drivers::s3::PayloadSigning;
-use engine::Shape;
+use engine::DataShape;
 use provision::Management;
 
 use super::report::CheckSettings;
@@ -68,7 +68,7 @@ pub struct CheckLoad {
     /// Durable writes at once.
     pub stable: bool,
     /// io_uring or epoll.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// Longest wait for a connection.
     pub connect_timeout: Duration,
     /// Longest wait for an operation.
@@ -140,16 +140,16 @@ pub struct CheckRequest {
 
 impl CheckLoad {
     /// The files that an NFS write phase makes: one after the other in each lane.
-    pub(super) fn files(&self) -> Shape {
+    pub(super) fn files(&self) -> DataShape {
         let block = self.block_size;
         let lanes = u64::from(self.workers) * u64::from(self.lanes);
         let blocks = (self.dataset / lanes).min(MAX_FILE) / block;
-        Shape::Files { file_bytes: blocks.max(1) * block, block_bytes: block }
+        DataShape::Files { file_bytes: blocks.max(1) * block, block_bytes: block }
     }
 
     /// The objects that an S3 write phase puts.
-    pub(super) fn objects(&self) -> Shape {
-        Shape::Objects { object_bytes: self.object_size }
+    pub(super) fn objects(&self) -> DataShape {
+        DataShape::Objects { object_bytes: self.object_size }
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use drivers::ReconnectReason;
 use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{ErrorKind, Interval, OpStats, SeriesPoint};
-use stats::limit::Finding;
+use stats::limit::Bottleneck;
 
 /// The two protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -139,7 +139,7 @@ pub struct PhaseFigures {
     /// What the client's cores and network card did in the window.
     pub client: ClientLoad,
     /// What held it back.
-    pub limit: Option<Finding>,
+    pub limit: Option<Bottleneck>,
 }
 
 /// What the client's hardware did while one phase was measured.

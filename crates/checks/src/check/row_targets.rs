@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use drivers::nfs::NfsConfig;
 use drivers::s3::{Credentials, Endpoint, S3Config, Secret, TlsConfig};
-use provision::{DataAddress, RunId};
+use provision::{DataInterface, RunId};
 use targets::{AccessKey, Secrets};
 
 use super::request::{CheckRequest, S3_KEY};
@@ -99,7 +99,7 @@ impl DataPorts {
 /// The rows of an array: for each address NFS, then S3. `ports` has those of addresses with their own.
 pub fn on_array(
     request: &CheckRequest,
-    addresses: &[DataAddress],
+    addresses: &[DataInterface],
     made: &ArrayTargets,
     run: &RunId,
     ports: &BTreeMap<IpAddr, DataPorts>,

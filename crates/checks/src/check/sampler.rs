@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fleet::probe::{HostSample, Prober};
 
-use runner::bottleneck::Witness;
+use runner::bottleneck::HostEvidence;
 
 /// Between two samples.
 const EVERY: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub struct HostSampler {
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
-    witness: Witness,
+    witness: HostEvidence,
 }
 
 impl HostSampler {

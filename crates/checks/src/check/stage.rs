@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use drivers::{Driver, Payload, SessionFacts, Sink};
 use engine::{
-    Beside, Control, DataSet, Schedule, Shape, StageError, StagePlan, StageResult, StopRule, Workload,
+    Control, DataSet, DataShape, Schedule, StageContext, StageError, StagePlan, StageResult, StageWorkload,
+    StopRule,
 };
 use experiment::SteadyRule;
 use fleet::probe::{card_of, core_loads};
 use metrics::{Interval, OpKind, OpStats, SeriesPoint};
 use reactor::clock;
-use stats::limit::{Bound, Finding};
+use stats::limit::{Bottleneck, Bound};
 use stats::{Floors, Monitor, WindowSums};
 
 use super::limit;
@@ -62,7 +63,7 @@ impl PhaseRunner<'_> {
         &mut self,
         driver: &D,
         label: &str,
-        shape: Shape,
+        shape: DataShape,
     ) -> Result<PhaseRun, StageError> {
         let limit_bytes = self.load.dataset;
         let work = self.work(&shape, (OpKind::Write, OpKind::Put));
@@ -70,7 +71,7 @@ impl PhaseRunner<'_> {
             driver,
             &format!("{label} write"),
             CheckPhase::Write,
-            Workload::Write { shape, limit_bytes },
+            StageWorkload::Write { shape, limit_bytes },
             work,
         )
     }
@@ -86,25 +87,25 @@ impl PhaseRunner<'_> {
         data_set: DataSet,
     ) -> Result<PhaseRun, StageError> {
         let block_bytes = match data_set.shape() {
-            Shape::Files { block_bytes, .. } => Some(block_bytes),
-            Shape::Objects { .. } | Shape::Device { .. } => None,
+            DataShape::Files { block_bytes, .. } => Some(block_bytes),
+            DataShape::Objects { .. } | DataShape::Device { .. } => None,
         };
-        let order = engine::Order::Sequential;
+        let order = engine::VisitOrder::Sequential;
         let work = self.work(&data_set.shape(), (OpKind::Read, OpKind::Get));
         self.measure(
             driver,
             &format!("{label} read"),
             CheckPhase::Read,
-            Workload::Read { data_set, block_bytes, order },
+            StageWorkload::Read { data_set, block_bytes, order },
             work,
         )
     }
 
     /// What the operations are that a phase is made of: of files the first kind, of objects the second.
-    fn work(&self, shape: &Shape, (files, objects): (OpKind, OpKind)) -> Work<'static> {
+    fn work(&self, shape: &DataShape, (files, objects): (OpKind, OpKind)) -> Work<'static> {
         match shape {
-            Shape::Objects { object_bytes } => Work { scheme: "s3", op: objects, bytes: *object_bytes },
-            Shape::Files { .. } | Shape::Device { .. } => {
+            DataShape::Objects { object_bytes } => Work { scheme: "s3", op: objects, bytes: *object_bytes },
+            DataShape::Files { .. } | DataShape::Device { .. } => {
                 Work { scheme: "nfs", op: files, bytes: self.load.block_size }
             }
         }
@@ -115,7 +116,7 @@ impl PhaseRunner<'_> {
         driver: &D,
         label: &str,
         phase: CheckPhase,
-        workload: Workload,
+        workload: StageWorkload,
         work: Work<'_>,
     ) -> Result<PhaseRun, StageError> {
         let plan = self.plan(workload);
@@ -168,7 +169,7 @@ impl PhaseRunner<'_> {
         self.events.note(&format!("{label}: {outcome}"));
     }
 
-    fn plan(&self, workload: Workload) -> StagePlan {
+    fn plan(&self, workload: StageWorkload) -> StagePlan {
         let load = &self.load;
         StagePlan {
             workers: load.workers,
@@ -187,7 +188,7 @@ impl PhaseRunner<'_> {
             op_timeout: load.op_timeout,
             connect_timeout: load.connect_timeout,
             error_limit: None,
-            beside: Beside::default(),
+            beside: StageContext::default(),
         }
     }
 }
@@ -219,7 +220,7 @@ fn figures(
     result: &StageResult,
     seconds: Vec<SeriesPoint>,
     client: ClientLoad,
-    limit: Finding,
+    limit: Bottleneck,
 ) -> PhaseFigures {
     let facts = &result.facts;
     let connections = &facts.connections;

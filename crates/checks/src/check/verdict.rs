@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use stats::limit::{Bound, Finding};
+use stats::limit::{Bottleneck, Bound};
 use units::ByteRate;
 
 use super::paths::{self, SlowPath};
@@ -42,7 +42,7 @@ pub struct BestFigure {
     /// How much it moved.
     pub rate: ByteRate,
     /// What held it back.
-    pub finding: Finding,
+    pub finding: Bottleneck,
 }
 
 impl BestFigure {

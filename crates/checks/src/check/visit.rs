@@ -3,7 +3,7 @@
 use drivers::Driver;
 use drivers::nfs::NfsDriver;
 use drivers::s3::S3Driver;
-use engine::{Shape, StageError};
+use engine::{DataShape, StageError};
 use metrics::ErrorKind;
 use provision::Run;
 use targets::{NfsPlace, PlaceEntry, S3Place};
@@ -58,7 +58,7 @@ fn use_place<D: Driver + TestPlace>(
     driver: &D,
     run: &Run,
     entry: Option<&PlaceEntry>,
-    shape: Shape,
+    shape: DataShape,
 ) -> CheckRow {
     let label = row.label();
     let patience = PlaceTimeouts { connect: phases.load.connect_timeout, operation: phases.load.op_timeout };
@@ -85,7 +85,12 @@ fn use_place<D: Driver + TestPlace>(
 }
 
 /// The two phases.
-fn load<D: Driver>(phases: &mut PhaseRunner<'_>, mut row: CheckRow, driver: &D, shape: Shape) -> CheckRow {
+fn load<D: Driver>(
+    phases: &mut PhaseRunner<'_>,
+    mut row: CheckRow,
+    driver: &D,
+    shape: DataShape,
+) -> CheckRow {
     let label = row.label();
     let wrote = match phases.write(driver, &label, shape) {
         Ok(ran) => ran,

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::{Beside, Control};
-use experiment::{Cell, Settings, Source};
-use fleet::{Act, Crew, Opening, Part, Seen, StageRequest, StageTask, Trouble};
+use engine::{Control, StageContext};
+use experiment::{Cell, Settings, SourceText};
+use fleet::{Act, HostGroup, HostShare, OpenOrder, StageRequest, StageTask, StageUpdate, Trouble};
 use provision::RunId;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu};
 
@@ -29,7 +29,7 @@ pub struct LinkLoad {
     /// First port to listen on.
     pub port: u16,
     /// How the kernel is asked for I/O.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
 }
 
 /// What measures links.
@@ -43,7 +43,7 @@ pub trait MeasureLinks: Sync {
 
 /// The members of a crew.
 pub struct CrewLinks<'a> {
-    pub(super) crew: &'a Crew,
+    pub(super) crew: &'a HostGroup,
     addresses: Vec<IpAddr>,
     /// An id for each member's journal: they may lie in one directory.
     runs: Vec<String>,
@@ -62,7 +62,7 @@ pub(super) struct LinkFlow {
 
 impl<'a> CrewLinks<'a> {
     /// Of a crew whose members have these addresses, in the order of their numbers.
-    pub fn new(crew: &'a Crew, addresses: Vec<IpAddr>, load: LinkLoad, stop: StopToken) -> Self {
+    pub fn new(crew: &'a HostGroup, addresses: Vec<IpAddr>, load: LinkLoad, stop: StopToken) -> Self {
         let runs = addresses.iter().map(|_| RunId::random().to_string()).collect();
         Self { crew, addresses, runs, load, stop, next_site: AtomicU32::new(1) }
     }
@@ -136,10 +136,10 @@ impl<'a> CrewLinks<'a> {
     fn open(&self, flow: &LinkFlow, streams: u32) -> Result<(), String> {
         let [receiver, sender] = cells(flow.listen, streams, &self.load)?;
         let run = |member: usize| self.runs.get(member).cloned().unwrap_or_default();
-        let opening = |member: usize, cell: Cell| Opening {
+        let opening = |member: usize, cell: Cell| OpenOrder {
             site: flow.site,
             cell: Box::new(cell),
-            part: Part::WHOLE,
+            part: HostShare::WHOLE,
             run: run(member),
             place: run(member),
             key: None,
@@ -184,10 +184,10 @@ impl<'a> CrewLinks<'a> {
             .crew
             .run_stage(
                 vec![(flow.to, request.clone()), (flow.from, request)],
-                Beside::default(),
+                StageContext::default(),
                 &control,
                 &mut |seen| {
-                    if let Seen::Part { member, interval } = seen
+                    if let StageUpdate::Part { member, interval } = seen
                         && member == flow.to
                         && interval.length_ns > 0
                     {
@@ -246,8 +246,9 @@ fn cells(listen: SocketAddr, streams: u32, load: &LinkLoad) -> Result<[Cell; 2],
            send: {{target: sender, ops: write, block_size: {block}, queue_depth: {lanes}, jobs: {jobs}}}\n",
         seconds = load.seconds.ceil().max(1.0),
     );
-    let plan = experiment::parse(&Source { file: "network", text: &text }, &Settings::of(targets::kinds()))
-        .map_err(|faults| format!("{faults}").replace('\n', " "))?;
+    let plan =
+        experiment::parse(&SourceText { file: "network", text: &text }, &Settings::of(targets::kinds()))
+            .map_err(|faults| format!("{faults}").replace('\n', " "))?;
     let cell = |workload: &str| {
         let found = plan.cells.iter().find(|cell| cell.workload_name == workload);
         found.cloned().ok_or_else(|| "the link's plan has no cells; this is a defect".to_owned())
@@ -266,7 +267,7 @@ mod tests {
             ramp_s: 0.1,
             block_bytes: 256 << 10,
             port: 18_700,
-            reactor: reactor::Choice::Auto,
+            reactor: reactor::BackendChoice::Auto,
         };
         for (streams, jobs, lanes) in [(1, 1, 1), (8, 8, 1), (12, 6, 2), (17, 1, 17), (1024, 8, 128)] {
             for listen in ["10.0.0.1:18700", "[fe80::1]:18701"] {

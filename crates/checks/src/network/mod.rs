@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use experiment::{Fleet, Launcher};
-use fleet::Event;
+use fleet::FleetEvent;
 use host::ADDRESS;
-use provision::Secret;
+use provision::ApiSecret;
 use runner::{Events, RunEvent, StopToken, start_fleet, timestamp};
 use stats::{NetworkJudgement, NetworkLink, NetworkMatrix, judge_network};
 use units::ByteRate;
@@ -43,7 +43,7 @@ pub struct NetworkRequest {
     /// Which hosts, and how agents are started there.
     pub launcher: Launcher,
     /// The password of the hosts.
-    pub password: Option<Secret>,
+    pub password: Option<ApiSecret>,
     /// Which links.
     pub links: LinkChoice,
     /// Both directions of each pair at the same time as well.
@@ -63,7 +63,7 @@ pub struct NetworkRequest {
     /// First port on which the hosts listen for each other.
     pub port: u16,
     /// How the kernel is asked for I/O.
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
 }
 
 /// What the network between hosts gives.
@@ -95,9 +95,9 @@ pub fn network(
 ) -> Result<NetworkReport, CheckError> {
     let taken = timestamp::now();
     let told = Arc::clone(events);
-    let of_hosts = move |event: Event| match event {
-        Event::Lost { name, why, .. } => told.warn(&format!("{name}: lost: {why}")),
-        Event::Said { name, text, .. } => told.note(&format!("{name}: {text}")),
+    let of_hosts = move |event: FleetEvent| match event {
+        FleetEvent::Lost { name, why, .. } => told.warn(&format!("{name}: lost: {why}")),
+        FleetEvent::Said { name, text, .. } => told.note(&format!("{name}: {text}")),
     };
     let fleet = Fleet::of(request.launcher.clone());
     let crew = start_fleet(&fleet, request.password.as_ref(), events, stop, Arc::new(of_hosts))?;

@@ -21,7 +21,7 @@ fn request() -> NetworkRequest {
         block_bytes: 256 << 10,
         addresses: Vec::new(),
         port: 18_700,
-        reactor: reactor::Choice::Auto,
+        reactor: reactor::BackendChoice::Auto,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::results::{Format, ResultsFile};
+use crate::results::{ResultsFile, ResultsFormat};
 
 /// Measures what this client could drive at most, whatever the storage: its processors, its memory, its kernel.
 ///
@@ -21,10 +21,10 @@ pub struct CalibrateArguments {
     pub repetitions: u32,
     /// How the kernel is asked for I/O
     #[arg(long, value_name = "KIND", default_value = "auto")]
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// How the result is shown
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub output: Format,
+    pub output: ResultsFormat,
     #[command(flatten)]
     pub file: ResultsFile,
 }

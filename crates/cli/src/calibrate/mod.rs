@@ -13,7 +13,7 @@ use crate::exit::of_check_error;
 use crate::interrupt::whole_or_nothing;
 use crate::messages::Messages;
 use crate::progress::ProgressView;
-use crate::results::Format;
+use crate::results::ResultsFormat;
 use arguments::CalibrateArguments;
 
 /// Calibrates this host; the process's exit code.
@@ -34,8 +34,8 @@ fn calibrate(arguments: &CalibrateArguments, stop: &StopToken, messages: &Messag
         checks::calibrate(&request, &ProgressView::new(messages), stop).map_err(of_check_error)?;
     let kept = store::save_calibration(&results, &calibration)?;
     let text = match arguments.output {
-        Format::Text => output::text(&calibration),
-        Format::Json => serde_json::to_string_pretty(&calibration)? + "\n",
+        ResultsFormat::Text => output::text(&calibration),
+        ResultsFormat::Json => serde_json::to_string_pretty(&calibration)? + "\n",
     };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;

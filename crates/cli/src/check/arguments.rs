@@ -150,7 +150,7 @@ pub struct CheckArguments {
 
     /// Format of the report on standard output
     #[arg(long, short, value_name = "FORMAT", default_value = "table", help_heading = "Output")]
-    pub output: Format,
+    pub output: CheckFormat,
     /// Write the report to this file; a table goes to standard output as well
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub output_file: Option<PathBuf>,
@@ -181,7 +181,7 @@ fn bare_seconds(text: &str) -> Result<Span, units::ParseError> {
 
 /// Formats of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum CheckFormat {
     /// For people.
     Table,
     /// dataVip,protocol,result,write_tput,read_tput

@@ -17,7 +17,7 @@ use crate::interrupt::{self, Manner};
 use crate::messages::Messages;
 use crate::progress::ProgressView;
 use arguments::CheckArguments;
-use report::Destination;
+use report::ReportDestination;
 
 /// Makes a check from beginning to end; the process's exit code.
 pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
@@ -25,7 +25,7 @@ pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
         Ok(request) => request,
         Err(error) => return exit::usage(messages, &error.to_string()),
     };
-    let destination = match Destination::open(arguments.output, arguments.output_file.as_deref()) {
+    let destination = match ReportDestination::open(arguments.output, arguments.output_file.as_deref()) {
         Ok(destination) => destination,
         Err(error) => {
             return exit::usage(
@@ -54,7 +54,7 @@ pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
 }
 
 /// Writes the report; the exit code.
-fn show(report: &CheckReport, destination: Destination, stop: &StopToken, messages: &Messages) -> u8 {
+fn show(report: &CheckReport, destination: ReportDestination, stop: &StopToken, messages: &Messages) -> u8 {
     let written = destination.write(report, &mut std::io::stdout().lock());
     // Once the terminal is gone nobody is left to be shown anything.
     if stop.reason() != Some(StopReason::HangUp)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use checks::{ArrayRequest, CheckLoad, CheckRequest, CheckSource, NfsAccess, NfsUrl, S3Access, S3Url};
 use drivers::Sink;
 use drivers::s3::{Endpoint, PayloadSigning};
-use provision::{Management, Secret, Trust};
+use provision::{ApiSecret, Management, Trust};
 use units::Size;
 
 use super::arguments::{CheckArguments, PayloadChoice, ReactorChoice, SinkChoice};
@@ -144,11 +144,11 @@ fn s3_port(arguments: &CheckArguments) -> u16 {
 fn token(
     arguments: &CheckArguments,
     variable: &impl Fn(&str) -> Option<String>,
-) -> Result<Secret, UsageError> {
+) -> Result<ApiSecret, UsageError> {
     if let Some(path) = &arguments.token_file {
-        return Secret::from_file(path).map_err(|error| UsageError(format!("--token-file: {error}")));
+        return ApiSecret::from_file(path).map_err(|error| UsageError(format!("--token-file: {error}")));
     }
-    let token = variable("FB_TOKEN").map(|text| Secret::new(&text));
+    let token = variable("FB_TOKEN").map(|text| ApiSecret::new(&text));
     token.filter(|token| !token.is_empty()).ok_or_else(|| {
         UsageError(
             "no API token: set FB_TOKEN or give --token-file FILE (on the array, `pureadmin create \
@@ -237,9 +237,9 @@ fn load(arguments: &CheckArguments) -> Result<CheckLoad, UsageError> {
         },
         stable: arguments.stable,
         reactor: match arguments.reactor {
-            ReactorChoice::Auto => reactor::Choice::Auto,
-            ReactorChoice::Uring => reactor::Choice::Uring,
-            ReactorChoice::Epoll => reactor::Choice::Epoll,
+            ReactorChoice::Auto => reactor::BackendChoice::Auto,
+            ReactorChoice::Uring => reactor::BackendChoice::Uring,
+            ReactorChoice::Epoll => reactor::BackendChoice::Epoll,
         },
         connect_timeout: positive("--connect-timeout", arguments.connect_timeout.0)?,
         op_timeout: positive("--op-timeout", arguments.op_timeout.0)?,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fio::output::{Formats, TerseVersion};
 
-use crate::exit::Refusal;
+use crate::exit::CommandError;
 
 /// Runs fio's job files, unchanged, with fio's command line.
 ///
@@ -71,7 +71,7 @@ Examples:
 
 /// What the options of the program ask for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct FioInvocation {
     /// The command line, taken apart.
     pub line: fio::Arguments,
     /// fio's shapes; `None`: manometer's table.
@@ -79,12 +79,12 @@ pub struct Asked {
     /// Where the output goes; `None`: standard output.
     pub output: Option<PathBuf>,
     /// The progress line.
-    pub progress: Progress,
+    pub progress: ProgressDisplay,
 }
 
 /// When the progress line is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum ProgressDisplay {
     /// Unless standard error is of no interest to a person: always, on a terminal kept up to date.
     Shown {
         /// A line that stays after each such time, in nanoseconds.
@@ -94,12 +94,12 @@ pub enum Progress {
     Never,
 }
 
-impl Asked {
+impl FioInvocation {
     /// What the command line asks for.
     ///
     /// # Errors
     /// A value that an option cannot have: one line.
-    pub fn of(line: fio::Arguments) -> Result<Self, Refusal> {
+    pub fn of(line: fio::Arguments) -> Result<Self, CommandError> {
         let formats = formats(&line)?;
         let progress = progress(&line)?;
         let output = line.value("output").map(PathBuf::from);
@@ -107,8 +107,8 @@ impl Asked {
     }
 }
 
-fn formats(line: &fio::Arguments) -> Result<Option<Formats>, Refusal> {
-    let wrong = |text: String| Refusal::Usage(text);
+fn formats(line: &fio::Arguments) -> Result<Option<Formats>, CommandError> {
+    let wrong = |text: String| CommandError::Usage(text);
     let version = match line.value("terse-version") {
         None => TerseVersion::default(),
         Some(text) => text
@@ -135,20 +135,20 @@ fn formats(line: &fio::Arguments) -> Result<Option<Formats>, Refusal> {
     Ok(formats)
 }
 
-fn progress(line: &fio::Arguments) -> Result<Progress, Refusal> {
+fn progress(line: &fio::Arguments) -> Result<ProgressDisplay, CommandError> {
     let newline_ns = match line.value("eta-newline") {
         None => None,
         Some(text) => {
             let micros = fio::values::time(text, 1_000_000).map_err(|error| {
-                Refusal::Usage(format!("--eta-newline={text}: {error}; write it as --eta-newline=10s"))
+                CommandError::Usage(format!("--eta-newline={text}: {error}; write it as --eta-newline=10s"))
             })?;
             Some(micros.max(100_000).saturating_mul(1000))
         }
     };
     match line.value("eta") {
-        None | Some("auto" | "always") => Ok(Progress::Shown { newline_ns }),
-        Some("never") => Ok(Progress::Never),
-        Some(other) => Err(Refusal::Usage(format!("--eta={other}: it is always, auto or never"))),
+        None | Some("auto" | "always") => Ok(ProgressDisplay::Shown { newline_ns }),
+        Some("never") => Ok(ProgressDisplay::Never),
+        Some(other) => Err(CommandError::Usage(format!("--eta={other}: it is always, auto or never"))),
     }
 }
 
@@ -156,9 +156,9 @@ fn progress(line: &fio::Arguments) -> Result<Progress, Refusal> {
 mod tests {
     use super::*;
 
-    fn asked(arguments: &[&str]) -> Result<Asked, Refusal> {
+    fn asked(arguments: &[&str]) -> Result<FioInvocation, CommandError> {
         let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
-        Asked::of(fio::split_arguments(&arguments).unwrap().0)
+        FioInvocation::of(fio::split_arguments(&arguments).unwrap().0)
     }
 
     #[test]
@@ -172,8 +172,8 @@ mod tests {
         assert!(formats.terse && formats.normal);
         assert!(asked(&["--output-format=xml"]).is_err());
         assert!(asked(&["--eta=sometimes"]).is_err());
-        assert_eq!(asked(&["--eta=never"]).unwrap().progress, Progress::Never);
-        let shown = Progress::Shown { newline_ns: Some(2_000_000_000) };
+        assert_eq!(asked(&["--eta=never"]).unwrap().progress, ProgressDisplay::Never);
+        let shown = ProgressDisplay::Shown { newline_ns: Some(2_000_000_000) };
         assert_eq!(asked(&["--eta-newline=2s"]).unwrap().progress, shown);
     }
 }

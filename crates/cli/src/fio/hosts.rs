@@ -5,14 +5,14 @@ use std::path::Path;
 use experiment::{Fleet, Launcher, Plan, escape_braces, host_list};
 use runner::check_for_several;
 
-use crate::exit::Refusal;
+use crate::exit::CommandError;
 use crate::fleet::read_hosts;
 
 /// The plan, for the hosts that the command line names; as it is when it names none.
 ///
 /// # Errors
 /// What is named is no list of hosts, or a job cannot be run so: one line.
-pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, Refusal> {
+pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, CommandError> {
     if !line.has("client") {
         return Ok(plan);
     }
@@ -20,12 +20,13 @@ pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, Refusal> {
     for name in line.values("client") {
         // As in fio, a name that is a file's is a file of hosts.
         match name.strip_prefix('@').or_else(|| Path::new(name).is_file().then_some(name)) {
-            Some(file) => lists.push(read_hosts(file).map_err(Refusal::Usage)?),
+            Some(file) => lists.push(read_hosts(file).map_err(CommandError::Usage)?),
             None => lists.push(name.to_owned()),
         }
     }
-    let hosts = host_list(&lists.join("\n")).map_err(|error| Refusal::Usage(format!("--client: {error}")))?;
-    check_for_several(&plan).map_err(|line| Refusal::Usage(format!("--client: {line}")))?;
+    let hosts =
+        host_list(&lists.join("\n")).map_err(|error| CommandError::Usage(format!("--client: {error}")))?;
+    check_for_several(&plan).map_err(|line| CommandError::Usage(format!("--client: {line}")))?;
     let launcher = Launcher::Ssh { hosts, options: Vec::new(), binary: None };
     for cell in &mut plan.cells {
         // Job files know no variables of hosts: a brace in a name is a brace.
@@ -42,7 +43,7 @@ pub fn spread(mut plan: Plan, line: &fio::Arguments) -> Result<Plan, Refusal> {
 mod tests {
     use super::*;
 
-    fn spread_of(arguments: &[&str]) -> Result<Plan, Refusal> {
+    fn spread_of(arguments: &[&str]) -> Result<Plan, CommandError> {
         let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
         let line = fio::split_arguments(&arguments).unwrap().0;
         let jobs = super::super::input::read(&line)?;
@@ -60,11 +61,14 @@ mod tests {
         let plan = spread_of(&[&["--client=me@a:22", named.as_str()], &job[..]].concat()).unwrap();
         assert_eq!(plan.fleet.unwrap().host_names().unwrap(), ["me@a:22", "node1", "node2"]);
         let refused = spread_of(&[&["--client=a", "--write_lat_log=x"], &job[..]].concat()).unwrap_err();
-        assert!(matches!(&refused, Refusal::Usage(line) if line.contains("writes a log")), "{refused:?}");
+        assert!(
+            matches!(&refused, CommandError::Usage(line) if line.contains("writes a log")),
+            "{refused:?}"
+        );
         for wrong in [&["--client=a", "--client=a"][..], &["--client=a;b"], &["--client"]] {
             let refused = spread_of(&[wrong, &job[..]].concat()).unwrap_err();
             assert!(
-                matches!(&refused, Refusal::Usage(line) if line.starts_with("--client: ")),
+                matches!(&refused, CommandError::Usage(line) if line.starts_with("--client: ")),
                 "{refused:?}"
             );
         }

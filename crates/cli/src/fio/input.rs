@@ -9,7 +9,7 @@ use fio::{Input, Reading, Surroundings, Warning};
 use metrics::OpKind;
 use targets::AccessKey;
 
-use crate::exit::Refusal;
+use crate::exit::CommandError;
 
 /// The largest job file that is read, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -28,20 +28,20 @@ pub struct Jobs {
 ///
 /// # Errors
 /// What cannot be read, and every fault of the jobs.
-pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
-    let faults = |faults: fio::ScriptFaults| Refusal::Faults(faults.to_string());
+pub fn read(line: &fio::Arguments) -> Result<Jobs, CommandError> {
+    let faults = |faults: fio::ScriptFaults| CommandError::Faults(faults.to_string());
     let mut files = Vec::new();
     for name in &line.files {
         let shown = if name == "-" { "standard input" } else { name.as_str() };
         let bytes = bytes_of(name).map_err(|error| {
-            Refusal::Usage(format!(
+            CommandError::Usage(format!(
                 "{shown}: {error}; next: name a job file, or write the job as --name=JOB …"
             ))
         })?;
         files.push((shown, bytes));
     }
     if line.jobs.is_empty() && files.is_empty() {
-        return Err(Refusal::Usage(
+        return Err(CommandError::Usage(
             "there is no job: name a job file, or write one as --name=JOB --rw=read …; \
              `manometer fio --help` says more"
                 .to_owned(),
@@ -62,9 +62,9 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
     };
     let (script, mut warnings) = fio::read(&inputs, &reading).map_err(faults)?;
     let directory = std::env::current_dir()
-        .map_err(|error| Refusal::Failure(format!("the current directory cannot be found: {error}")))?;
+        .map_err(|error| CommandError::Failure(format!("the current directory cannot be found: {error}")))?;
     let directory = directory.to_str().ok_or_else(|| {
-        Refusal::Usage("the current directory's name is no text: change to another".to_owned())
+        CommandError::Usage("the current directory's name is no text: change to another".to_owned())
     })?;
     let around = Surroundings {
         directory,
@@ -75,17 +75,17 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, Refusal> {
     };
     let (plan, more) = fio::plan(&script, &around).map_err(faults)?;
     warnings.extend(more);
-    host::replay::look(&plan).map_err(Refusal::Usage)?;
+    host::replay::look(&plan).map_err(CommandError::Usage)?;
     if line.has("warnings-fatal")
         && let Some(faults) =
             fio::ScriptFaults::of(warnings.iter().map(|warning| warning.0.clone()).collect())
     {
-        return Err(Refusal::Faults(faults.to_string()));
+        return Err(CommandError::Faults(faults.to_string()));
     }
     if line.has("readonly")
         && let Some(cell) = plan.cells.iter().find(|cell| changes(cell))
     {
-        return Err(Refusal::Usage(format!(
+        return Err(CommandError::Usage(format!(
             "--readonly: job {} writes or trims; next: take --readonly away, or choose another job with --section",
             cell.name
         )));

@@ -9,14 +9,14 @@ use clap::CommandFactory;
 use experiment::Plan;
 use fio::output::{self, FioReport, Formats};
 use jiff::tz::TimeZone;
-use runner::{Outcome, RunOptions, RunOutcome, nothing, timestamp};
+use runner::{JobsOutcome, RunOptions, RunOutcome, nothing, timestamp};
 use targets::{HeldSecrets, ProcessEnvironment};
 
-use super::arguments::{Asked, FioArguments, Progress};
+use super::arguments::{FioArguments, FioInvocation, ProgressDisplay};
 use super::eta;
 use super::hosts;
 use super::input::{self, Jobs};
-use crate::exit::{self, Refusal};
+use crate::exit::{self, CommandError};
 use crate::interrupt::{self, Manner};
 use crate::live::{RunView, Show, line};
 use crate::messages::{Messages, terminal_width};
@@ -27,16 +27,16 @@ pub fn run(arguments: FioArguments, messages: &Messages) -> u8 {
     attempt(&arguments.arguments, messages).unwrap_or_else(|refusal| refusal.tell(messages))
 }
 
-fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, Refusal> {
+fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, CommandError> {
     let (line, warnings) =
-        fio::split_arguments(arguments).map_err(|faults| Refusal::Faults(faults.to_string()))?;
+        fio::split_arguments(arguments).map_err(|faults| CommandError::Faults(faults.to_string()))?;
     if line.has("help") {
         return Ok(print(&help()));
     }
     if line.has("version") {
         return Ok(print(&format!("manometer-{}\n", env!("CARGO_PKG_VERSION"))));
     }
-    let asked = Asked::of(line)?;
+    let asked = FioInvocation::of(line)?;
     let mut jobs = input::read(&asked.line)?;
     jobs.plan = hosts::spread(jobs.plan, &asked.line)?;
     jobs.warnings.splice(0..0, warnings);
@@ -48,31 +48,32 @@ fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, Refusal> {
     }
     let mut destination = Destination::open(&asked)?;
     if asked.line.has("convert") {
-        let text = experiment::convert(&jobs.plan)
-            .ok_or_else(|| Refusal::Failure("the jobs cannot be written as an experiment file".to_owned()))?;
+        let text = experiment::convert(&jobs.plan).ok_or_else(|| {
+            CommandError::Failure("the jobs cannot be written as an experiment file".to_owned())
+        })?;
         return destination.write(text.as_bytes(), messages);
     }
     carry_out(&asked, jobs, destination, messages)
 }
 
 fn carry_out(
-    asked: &Asked,
+    asked: &FioInvocation,
     jobs: Jobs,
     mut destination: Destination,
     messages: &Messages,
-) -> Result<u8, Refusal> {
+) -> Result<u8, CommandError> {
     let secrets = Arc::new(jobs.keys.into_iter().collect::<HeldSecrets>().over(Arc::new(ProcessEnvironment)));
     let plan = jobs.plan;
     let options = run_options(asked)?;
     let show = match asked.progress {
         _ if asked.line.has("live") => Show::Full,
-        Progress::Shown { newline_ns } if asked.formats.is_none() => {
+        ProgressDisplay::Shown { newline_ns } if asked.formats.is_none() => {
             Show::Line { newline_ns, line: line::line }
         }
-        Progress::Shown { newline_ns } => Show::Line { newline_ns, line: eta::line },
-        Progress::Never => Show::Nothing,
+        ProgressDisplay::Shown { newline_ns } => Show::Line { newline_ns, line: eta::line },
+        ProgressDisplay::Never => Show::Nothing,
     };
-    let view = Arc::new(RunView::new(messages, show).map_err(Refusal::Usage)?);
+    let view = Arc::new(RunView::new(messages, show).map_err(CommandError::Usage)?);
     let stop = interrupt::listen(messages, Manner::Run)?;
     let started = timestamp::now();
     let carried = runner::run(plan.clone(), &options, view, &stop, secrets)?;
@@ -95,7 +96,12 @@ fn carry_out(
 }
 
 /// What was found, in the order of the plan.
-fn outcome(plan: Plan, carried: &RunOutcome, started: jiff::Timestamp, finished: jiff::Timestamp) -> Outcome {
+fn outcome(
+    plan: Plan,
+    carried: &RunOutcome,
+    started: jiff::Timestamp,
+    finished: jiff::Timestamp,
+) -> JobsOutcome {
     let of = |cell: &experiment::Cell| {
         let found = carried.found.iter().find(|found| found.cell.index == cell.index);
         found.cloned().unwrap_or_else(|| nothing(cell))
@@ -103,25 +109,27 @@ fn outcome(plan: Plan, carried: &RunOutcome, started: jiff::Timestamp, finished:
     let cells = plan.cells.iter().map(of).collect();
     // Those of this host say nothing of jobs that ran elsewhere.
     let disks = if plan.fleet.is_some() { Vec::new() } else { carried.disks.clone() };
-    Outcome { run: carried.record.id.clone(), started, finished, cells, disks, plan }
+    JobsOutcome { run: carried.record.id.clone(), started, finished, cells, disks, plan }
 }
 
-fn shaped(outcome: &Outcome, formats: &Formats) -> Result<Vec<u8>, Refusal> {
+fn shaped(outcome: &JobsOutcome, formats: &Formats) -> Result<Vec<u8>, CommandError> {
     let mut text = Vec::new();
     if formats.normal && !formats.json {
         text.extend_from_slice(output::prelude(&outcome.plan).as_bytes());
     }
     output::write(&FioReport::of(outcome, false, TimeZone::system()), formats, &mut text)
-        .map_err(|error| Refusal::Failure(format!("the output cannot be made: {error}")))?;
+        .map_err(|error| CommandError::Failure(format!("the output cannot be made: {error}")))?;
     Ok(text)
 }
 
 /// What the command line says beside the jobs.
-fn run_options(asked: &Asked) -> Result<RunOptions, Refusal> {
+fn run_options(asked: &FioInvocation) -> Result<RunOptions, CommandError> {
     let line = &asked.line;
     let reactor = match line.value("reactor") {
-        None => reactor::Choice::Auto,
-        Some(text) => text.parse().map_err(|error| Refusal::Usage(format!("--reactor={text}: {error}")))?,
+        None => reactor::BackendChoice::Auto,
+        Some(text) => {
+            text.parse().map_err(|error| CommandError::Usage(format!("--reactor={text}: {error}")))?
+        }
     };
     Ok(RunOptions {
         reactor,
@@ -140,16 +148,16 @@ struct Destination(Option<File>);
 
 impl Destination {
     /// Made before anything runs, so that a name that cannot be written is said at once.
-    fn open(asked: &Asked) -> Result<Self, Refusal> {
+    fn open(asked: &FioInvocation) -> Result<Self, CommandError> {
         let file = asked.output.as_ref().map(File::create).transpose().map_err(|error| {
             let name = asked.output.as_deref().unwrap_or(std::path::Path::new("")).display();
-            Refusal::Usage(format!("--output={name}: {error}; next: name a file that can be written"))
+            CommandError::Usage(format!("--output={name}: {error}; next: name a file that can be written"))
         })?;
         Ok(Self(file))
     }
 
     /// Writes it all; the exit code.
-    fn write(&mut self, bytes: &[u8], messages: &Messages) -> Result<u8, Refusal> {
+    fn write(&mut self, bytes: &[u8], messages: &Messages) -> Result<u8, CommandError> {
         let Some(file) = &mut self.0 else {
             let mut out = std::io::stdout().lock();
             // A reader that closed the pipe early is no error.

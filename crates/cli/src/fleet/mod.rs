@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use experiment::{FailurePolicy, Fleet, Launcher, Sharing, host_list};
-use provision::Secret;
+use provision::ApiSecret;
 
 /// The fleet's flags. What is given here wins over the experiment file.
 #[derive(Args, Clone, Debug, Default)]
@@ -174,7 +174,7 @@ impl FleetArguments {
     ///
     /// # Errors
     /// One line: why there is none.
-    pub fn password(&self) -> Result<Option<Secret>, String> {
+    pub fn password(&self) -> Result<Option<ApiSecret>, String> {
         if let Some(path) = &self.ssh_password_file {
             return password::from_file(path).map(Some);
         }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use provision::Secret;
+use provision::ApiSecret;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 /// No password is longer.
@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 4096;
 ///
 /// # Errors
 /// One line.
-pub(super) fn from_file(path: &Path) -> Result<Secret, String> {
+pub(super) fn from_file(path: &Path) -> Result<ApiSecret, String> {
     let shown = path.display();
     let cannot =
         |error: std::io::Error| format!("the password file {shown} cannot be read: {error}; check its path");
@@ -33,7 +33,7 @@ pub(super) fn from_file(path: &Path) -> Result<Secret, String> {
 ///
 /// # Errors
 /// One line.
-pub(super) fn from_descriptor(number: u32) -> Result<Secret, String> {
+pub(super) fn from_descriptor(number: u32) -> Result<ApiSecret, String> {
     let wrong = |text: String| {
         format!("--ssh-password-fd {number}: {text}; write such as --ssh-password-fd 3 3<FILE")
     };
@@ -43,17 +43,17 @@ pub(super) fn from_descriptor(number: u32) -> Result<Secret, String> {
         .ok_or_else(|| wrong("nothing comes from it".to_owned()))
 }
 
-fn first_line(file: File) -> std::io::Result<Option<Secret>> {
+fn first_line(file: File) -> std::io::Result<Option<ApiSecret>> {
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text)?;
-    Ok(text.lines().next().map(Secret::new).filter(|secret| !secret.is_empty()))
+    Ok(text.lines().next().map(ApiSecret::new).filter(|secret| !secret.is_empty()))
 }
 
 /// What is typed on the terminal, unseen.
 ///
 /// # Errors
 /// One line: there is no terminal, or the user wants no more.
-pub(super) fn ask(prompt: &str) -> Result<Secret, String> {
+pub(super) fn ask(prompt: &str) -> Result<ApiSecret, String> {
     let no_terminal = |error: std::io::Error| {
         format!("there is no terminal to ask for the password on ({error}); give --ssh-password-file FILE")
     };
@@ -85,7 +85,7 @@ pub(super) fn ask(prompt: &str) -> Result<Secret, String> {
     if text.is_empty() {
         Err("no password was given; nothing was started".to_owned())
     } else {
-        Ok(Secret::new(&text))
+        Ok(ApiSecret::new(&text))
     }
 }
 

@@ -111,7 +111,7 @@ mod tests {
             limit: 2.0,
             at_most: true,
             met: true,
-            unit: stats::Unit::Count,
+            unit: stats::CriterionUnit::Count,
         };
         let missing = Criterion { met: false, ..criterion.clone() };
         model.steady =

@@ -13,7 +13,7 @@ use runner::test_support::{cell, interval};
 const SECOND: u64 = 1_000_000_000;
 
 fn criterion(name: &str, value: f64, limit: f64, met: bool) -> Criterion {
-    Criterion { name: name.into(), value, limit, at_most: true, met, unit: stats::Unit::Share }
+    Criterion { name: name.into(), value, limit, at_most: true, met, unit: stats::CriterionUnit::Share }
 }
 
 /// A run of twelve cells in the midst of its third.

@@ -7,7 +7,7 @@ use clap::Args;
 use units::{Size, Span};
 
 use crate::fleet::FleetArguments;
-use crate::results::{Format, ResultsFile};
+use crate::results::{ResultsFile, ResultsFormat};
 
 /// Measures the network between the hosts of a fleet, without storage, and names the link that is worse than the others.
 ///
@@ -53,11 +53,11 @@ pub struct NetworkArguments {
     pub port: u16,
     /// How the kernel is asked for I/O
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Links")]
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
 
     /// How the result is shown
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
-    pub output: Format,
+    pub output: ResultsFormat,
     /// Write a picture of the matrix to this file (SVG)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub picture: Option<PathBuf>,

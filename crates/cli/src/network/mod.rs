@@ -17,7 +17,7 @@ use crate::exit::of_check_error;
 use crate::interrupt::whole_or_nothing;
 use crate::messages::Messages;
 use crate::progress::ProgressView;
-use crate::results::{Format, WrongInput};
+use crate::results::{ResultsFormat, WrongInput};
 use arguments::NetworkArguments;
 
 /// What `--output json` writes, after `schemas/network.schema.json`.
@@ -78,8 +78,8 @@ fn request(arguments: &NetworkArguments) -> Result<NetworkRequest, String> {
 fn show(arguments: &NetworkArguments, report: &NetworkReport) -> Result<()> {
     let NetworkReport { taken, matrix, judgement } = report;
     let text = match arguments.output {
-        Format::Text => output::text(matrix, judgement),
-        Format::Json => {
+        ResultsFormat::Text => output::text(matrix, judgement),
+        ResultsFormat::Json => {
             let document = Document {
                 schema: "manometer.network",
                 schema_version: NETWORK_VERSION,

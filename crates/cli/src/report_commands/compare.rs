@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use report::{Choice, Comparison, Document, Metric};
+use report::{CompareOptions, Document, Metric, RunComparison};
 use store::{BaselineContent, Store};
 use units::Share;
 
@@ -83,7 +83,7 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
             load(b.as_deref().unwrap_or("last"), &arguments.file, whole)?,
         ),
     };
-    let mut comparison = Comparison::of(&a, &b, &Choice { metrics, threshold });
+    let mut comparison = RunComparison::of(&a, &b, &CompareOptions { metrics, threshold });
     if let Some(name) = &arguments.baseline {
         comparison = comparison.with_baseline(name);
     }

@@ -9,12 +9,12 @@ use anyhow::Result;
 use super::WrongInput;
 
 /// Writes through a buffer, whatever is behind it.
-pub struct Destination {
+pub struct BufferedOutput {
     out: BufWriter<Box<dyn Write>>,
     file: Option<File>,
 }
 
-impl Destination {
+impl BufferedOutput {
     /// A file, or standard output. `keep` is a file that must not be written over: the one that is read.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ pub fn begins_like_sqlite(path: &Path) -> bool {
         && &head == b"SQLite format 3"
 }
 
-impl Write for Destination {
+impl Write for BufferedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.write(bytes)
     }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use store::{BaselineContent, RunSummary, Store};
 use units::Size;
 
-use super::destination::Destination;
-use super::{Format, ResultsFile, ended, words};
+use super::destination::BufferedOutput;
+use super::{ResultsFile, ResultsFormat, ended, words};
 use crate::messages::Messages;
 
 /// Version of `schemas/list.schema.json`. Adding a field does not raise it; removing or redefining one does.
@@ -28,7 +28,7 @@ pub struct ListArguments {
     baselines: bool,
     /// How the list is shown
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    output: Format,
+    output: ResultsFormat,
 }
 
 #[derive(Serialize)]
@@ -53,11 +53,11 @@ fn list(arguments: &ListArguments) -> Result<()> {
         return baselines(&store, arguments.output);
     }
     let runs = store.summaries()?;
-    let mut out = Destination::open(None, store.path())?;
+    let mut out = BufferedOutput::open(None, store.path())?;
     out.write_all(
         match arguments.output {
-            Format::Text => text(&store, &runs),
-            Format::Json => json(&store, &runs)?,
+            ResultsFormat::Text => text(&store, &runs),
+            ResultsFormat::Json => json(&store, &runs)?,
         }
         .as_bytes(),
     )?;
@@ -65,15 +65,15 @@ fn list(arguments: &ListArguments) -> Result<()> {
 }
 
 /// The baselines; as JSON they are an array.
-fn baselines(store: &Store, format: Format) -> Result<()> {
+fn baselines(store: &Store, format: ResultsFormat) -> Result<()> {
     let kept = store.baselines()?;
-    let mut out = Destination::open(None, store.path())?;
+    let mut out = BufferedOutput::open(None, store.path())?;
     let text = match format {
-        Format::Json => serde_json::to_string_pretty(&kept)? + "\n",
-        Format::Text if kept.is_empty() => {
+        ResultsFormat::Json => serde_json::to_string_pretty(&kept)? + "\n",
+        ResultsFormat::Text if kept.is_empty() => {
             "no baselines yet; next: keep one with `manometer run FILE --save-baseline NAME`\n".to_owned()
         }
-        Format::Text => {
+        ResultsFormat::Text => {
             let rows = kept.iter().map(|baseline| {
                 let (kind, of) = match &baseline.content {
                     BaselineContent::Run { run, cells, .. } => {

@@ -27,7 +27,7 @@ pub struct ResultsFile {
 
 /// Text for people or JSON for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum ResultsFormat {
     /// For people.
     #[default]
     Text,

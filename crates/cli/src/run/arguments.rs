@@ -47,7 +47,7 @@ pub struct RunArguments {
     pub baseline: Option<String>,
     /// What is shown on standard output at the end
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Results")]
-    pub output: Format,
+    pub output: SummaryFormat,
     /// Also write the output to this file; standard output then has the text
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub output_file: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub struct RunArguments {
     /// How the kernel is asked for I/O where the target does not say: auto, uring, epoll (threads for files),
     /// uring+iopoll, uring+sqpoll, uring+iopoll+sqpoll, or uring+batch (fewer wake-ups, latencies up to 250 µs too long)
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Load")]
-    pub reactor: reactor::Choice,
+    pub reactor: reactor::BackendChoice,
     /// Where journals of what must be removed are kept [default: $XDG_STATE_HOME/manometer/journal]
     #[arg(long, value_name = "DIRECTORY", help_heading = "Load")]
     pub journal_dir: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub struct RunArguments {
 
 /// What comes out at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum SummaryFormat {
     /// A table for people.
     Text,
     /// One JSON document: the run, its cells and their results (schemas/run.schema.json).

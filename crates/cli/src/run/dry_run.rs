@@ -202,12 +202,12 @@ fn rounded(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use experiment::{Settings, Source, parse};
+    use experiment::{Settings, SourceText, parse};
 
     use super::*;
 
     fn plan(text: &str) -> Plan {
-        parse(&Source { file: "nightly.yaml", text }, &Settings::of(targets::kinds()))
+        parse(&SourceText { file: "nightly.yaml", text }, &Settings::of(targets::kinds()))
             .unwrap_or_else(|faults| panic!("\n{faults}"))
     }
 

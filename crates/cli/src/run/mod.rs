@@ -14,8 +14,8 @@ use std::sync::Arc;
 use runner::{RunOptions, RunOutcome, StopReason};
 use targets::ProcessEnvironment;
 
-use self::arguments::{Format, RunArguments};
-use crate::exit::{self, Refusal};
+use self::arguments::{RunArguments, SummaryFormat};
+use crate::exit::{self, CommandError};
 use crate::interrupt::{self, Manner};
 use crate::live::line::line;
 use crate::live::{RunView, Show};
@@ -26,32 +26,34 @@ pub fn run(arguments: RunArguments, messages: &Messages) -> u8 {
     attempt(arguments, messages).unwrap_or_else(|refusal| refusal.tell(messages))
 }
 
-fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> {
+fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, CommandError> {
     let given = arguments.file.as_deref().map(|file| read::plan(file, &arguments)).transpose()?;
     if let Some(plan) = given.as_ref().filter(|_| arguments.dry_run) {
         return show_plan(plan, &arguments).map(|()| 0);
     }
     if arguments.resume.is_some() && given.is_none() && !arguments.set.is_empty() {
         let text = "--set: a run that is resumed keeps its stored plan; take --set away";
-        return Err(Refusal::Usage(text.to_owned()));
+        return Err(CommandError::Usage(text.to_owned()));
     }
     let options = options(&arguments)?;
     let begun = match (&arguments.resume, given) {
         (Some(wanted), given) => runner::resume(wanted, given, &options, messages)?,
         (None, Some(plan)) => runner::new_run(plan, &options)?,
-        (None, None) => return Err(Refusal::Usage("name an experiment file, or --resume RUN".to_owned())),
+        (None, None) => {
+            return Err(CommandError::Usage("name an experiment file, or --resume RUN".to_owned()));
+        }
     };
     let destination = arguments.output_file.as_deref().map(File::create).transpose().map_err(|error| {
-        Refusal::Usage(format!("--output-file: {error}: name a file that can be written"))
+        CommandError::Usage(format!("--output-file: {error}: name a file that can be written"))
     })?;
     let show = if arguments.live { Show::Full } else { Show::Line { newline_ns: None, line } };
-    let view = RunView::new(messages, show).map_err(Refusal::Usage)?;
+    let view = RunView::new(messages, show).map_err(CommandError::Usage)?;
     let stop = interrupt::listen(messages, Manner::Run)?;
     let secrets = Arc::new(ProcessEnvironment);
     let outcome = runner::execute(begun, &options, Arc::new(view), &stop, secrets)?;
     let mut json = Vec::new();
     crate::results::export::json::write(&outcome.store, &outcome.record, None, None, &mut json)
-        .map_err(|error| Refusal::Failure(format!("{error:#}")))?;
+        .map_err(|error| CommandError::Failure(format!("{error:#}")))?;
     let flags = output::Flags::of(&outcome, arguments.results.as_deref(), arguments.journal_dir.as_deref());
     let shown = Shown { json: String::from_utf8_lossy(&json).into_owned(), outcome: &outcome, flags };
     let written = shown.write(&arguments, destination, messages);
@@ -64,7 +66,7 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, Refusal> 
 }
 
 /// The options of the command line; the password is asked for, if it is to be.
-fn options(arguments: &RunArguments) -> Result<RunOptions, Refusal> {
+fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
     Ok(RunOptions {
         reactor: arguments.reactor,
         destroy: arguments.destroy.clone(),
@@ -72,33 +74,33 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, Refusal> {
         journal: arguments.journal_dir.clone(),
         baseline: arguments.baseline.clone(),
         save_baseline: arguments.save_baseline.clone(),
-        password: arguments.fleet.password().map_err(Refusal::Usage)?,
+        password: arguments.fleet.password().map_err(CommandError::Usage)?,
         ..of_this_process()?
     })
 }
 
 /// Options of a run that this process was started for: its directory and its command line, and otherwise the defaults.
-pub fn of_this_process() -> Result<RunOptions, Refusal> {
+pub fn of_this_process() -> Result<RunOptions, CommandError> {
     let directory = std::env::current_dir()
-        .map_err(|error| Refusal::Failure(format!("the current directory cannot be found: {error}")))?;
+        .map_err(|error| CommandError::Failure(format!("the current directory cannot be found: {error}")))?;
     Ok(RunOptions {
         command: host::environment::command_line(std::env::args()),
         ..RunOptions::new(directory)
     })
 }
 
-fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> Result<(), Refusal> {
+fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> Result<(), CommandError> {
     print(&match arguments.output {
-        Format::Json => dry_run::json(plan),
-        Format::Text => dry_run::text(plan),
+        SummaryFormat::Json => dry_run::json(plan),
+        SummaryFormat::Text => dry_run::text(plan),
     })
 }
 
 /// Writes to standard output. A reader that closed the pipe early is no error.
-fn print(text: &str) -> Result<(), Refusal> {
+fn print(text: &str) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Refusal::Failure(format!(
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CommandError::Failure(format!(
             "standard output: {error}; next: `manometer show` prints what the results file has"
         ))),
         _ => Ok(()),
@@ -118,22 +120,22 @@ impl Shown<'_> {
         arguments: &RunArguments,
         destination: Option<File>,
         messages: &Messages,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CommandError> {
         let text = |width| output::of_run(self.outcome, width, &self.flags);
         let mut shown = arguments.output;
         if let Some(mut file) = destination {
             let content = match arguments.output {
-                Format::Json => self.json.clone(),
-                Format::Text => text(None),
+                SummaryFormat::Json => self.json.clone(),
+                SummaryFormat::Text => text(None),
             };
             if let Err(error) = file.write_all(content.as_bytes()).and_then(|()| file.sync_all()) {
                 messages.error(&format!("--output-file: {error}; the results file has everything"));
             }
-            shown = Format::Text;
+            shown = SummaryFormat::Text;
         }
         match shown {
-            Format::Json => print(&self.json),
-            Format::Text => print(&text(messages::terminal_width())),
+            SummaryFormat::Json => print(&self.json),
+            SummaryFormat::Text => print(&text(messages::terminal_width())),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is shown when a run is over.
 
-use experiment::{Plan, Settings, Source};
+use experiment::{Plan, Settings, SourceText};
 use jiff::Timestamp;
-use stats::{Estimate, Shape, SteadyOutcome, Window};
+use stats::{Estimate, RunShape, SteadyOutcome, Window};
 use store::{
     CellRecord, CellResult, Environment, GateResult, LatencySummary, OpSummary, RunRecord, State, Validity,
     Verdict,
@@ -15,7 +15,7 @@ use super::output::{Flags, text};
 fn plan() -> Plan {
     let text = "name: night\ntargets: {t: 'null:'}\nworkloads: {w: {ops: read}}\n\
         matrix: {queue_depth: [1, 2, 4, 8]}\ngates: [read.p99 <= 5 ms, read.rate >= 1k/s]\n";
-    experiment::parse(&Source { file: "night.yaml", text }, &Settings::of(targets::kinds()))
+    experiment::parse(&SourceText { file: "night.yaml", text }, &Settings::of(targets::kinds()))
         .unwrap_or_else(|faults| panic!("{faults}"))
 }
 
@@ -71,7 +71,7 @@ fn result(validity: Validity, passed: bool) -> CellResult {
             window: Window { first: 0, end: 100 },
             criteria: Vec::new(),
             series: Vec::new(),
-            shape: Shape::Flat,
+            shape: RunShape::Flat,
             regimes: Vec::new(),
             pts: Vec::new(),
             lost: None,

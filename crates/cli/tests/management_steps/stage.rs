@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use array::faults::{FaultPlan, Match, SessionFault, StepAction, StepRule};
 use array::{AddressConfig, Array, Config};
-use provision::{Cancel, Journal, Management, RunId, Secret, Session, Step, Trust, Want, Wanted};
+use provision::{
+    ApiSecret, ArraySession, Cancel, Journal, Management, ManagementStep, RunId, Trust, Want, Wanted,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -47,7 +49,7 @@ pub struct Stage {
     directory: TempDir,
     before: serde_json::Value,
     /// Lives as long as the stage: what it has made must still be there at the end.
-    _neighbour: Session,
+    _neighbour: ArraySession,
 }
 
 impl Stage {
@@ -66,11 +68,11 @@ impl Stage {
         let run = journal.begin(&RunId::random()).unwrap();
         let management = Management {
             address: array.management_address().to_string(),
-            token: Secret::new(array.token().reveal()),
+            token: ApiSecret::new(array.token().reveal()),
             trust: Trust::Fingerprint(array.fingerprint().unwrap().parse().unwrap()),
             call_timeout: GUARD,
         };
-        let mut neighbour = Session::open(&management, &run, &Cancel::new()).unwrap();
+        let mut neighbour = ArraySession::open(&management, &run, &Cancel::new()).unwrap();
         let both = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
         neighbour.create(&both).unwrap();
         let before = array.state();
@@ -80,16 +82,16 @@ impl Stage {
     }
 
     /// The call that is this step in an undisturbed run is struck.
-    pub fn strike(&self, step: Step, then: StepAction) {
+    pub fn strike(&self, step: ManagementStep, then: StepAction) {
         self.plan(Some(step.occurrence()), step, then);
     }
 
     /// Every call with this step's method and path is struck.
-    pub fn strike_always(&self, step: Step, then: StepAction) {
+    pub fn strike_always(&self, step: ManagementStep, then: StepAction) {
         self.plan(None, step, then);
     }
 
-    fn plan(&self, at: Option<u64>, step: Step, then: StepAction) {
+    fn plan(&self, at: Option<u64>, step: ManagementStep, then: StepAction) {
         let calls = Match { method: Some(step.method()), path: Some(step.path().into()) };
         let rule = StepRule { calls, at, then, status: None };
         self.array.faults().set(FaultPlan { management: vec![rule], ..FaultPlan::default() });

@@ -98,7 +98,7 @@ impl Cache {
 mod tests {
     use std::os::fd::OwnedFd;
 
-    use reactor::{Choice, FileOptions, Reactor};
+    use reactor::{BackendChoice, FileOptions, Reactor};
 
     use super::*;
 
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn holds_no_more_than_it_may_and_forgets_the_oldest() {
-        let reactor = Reactor::open(Choice::Epoll).unwrap();
+        let reactor = Reactor::open(BackendChoice::Epoll).unwrap();
         for room in [1, 4, 5, 64, 1000] {
             let cache = Cache::new(room);
             for object in 0..10_000 {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn one_set_gives_up_what_was_not_used_for_longest() {
-        let reactor = Reactor::open(Choice::Epoll).unwrap();
+        let reactor = Reactor::open(BackendChoice::Epoll).unwrap();
         let cache = Cache::new(4);
         for object in 0..4 {
             cache.keep(object, &file(&reactor, false));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_descriptor_for_reading_is_replaced_by_one_for_writing() {
-        let reactor = Reactor::open(Choice::Epoll).unwrap();
+        let reactor = Reactor::open(BackendChoice::Epoll).unwrap();
         let cache = Cache::new(4);
         cache.keep(7, &file(&reactor, false));
         assert!(cache.find(7, true).is_none());

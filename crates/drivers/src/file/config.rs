@@ -68,7 +68,7 @@ impl std::fmt::Display for Fallocate {
 
 /// A directory, block device or file, and how to use it.
 ///
-/// Which system interface moves the bytes is not said here but by [`reactor::Choice`]: io_uring, io_uring that polls,
+/// Which system interface moves the bytes is not said here but by [`reactor::BackendChoice`]: io_uring, io_uring that polls,
 /// or threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileConfig {

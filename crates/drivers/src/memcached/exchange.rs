@@ -4,7 +4,7 @@ use std::io;
 
 use metrics::{ErrorKind, OpKind};
 use reactor::{Buffer, Reactor};
-use wire::memcached::{CommandLine, MAX_LINE_BYTES, Reply, reply};
+use wire::memcached::{CommandLine, MAX_LINE_BYTES, MemcachedReply, reply};
 
 use crate::link::{Inbox, Link};
 use crate::{Op, Payload, Sink};
@@ -60,26 +60,28 @@ impl Failure {
 
     /// What the server's answer means where another was expected.
     #[cold]
-    pub(super) fn unexpected(answer: &Reply<'_>) -> Self {
+    pub(super) fn unexpected(answer: &MemcachedReply<'_>) -> Self {
         match answer {
-            Reply::NotFound | Reply::End => Self::answered(
+            MemcachedReply::NotFound | MemcachedReply::End => Self::answered(
                 ErrorKind::NotFound,
                 "there is no such key: it was never set, was removed, or the server dropped it for want of memory",
             ),
-            Reply::Refused(text) if text.contains("out of memory") => {
+            MemcachedReply::Refused(text) if text.contains("out of memory") => {
                 Self::answered(ErrorKind::NoSpace, *text)
             }
-            Reply::Refused(text) if text.contains("too large") => {
+            MemcachedReply::Refused(text) if text.contains("too large") => {
                 let next = "the server's largest item (memcached -I) is smaller than object_size";
                 Self::answered(ErrorKind::Rejected, format!("{text}: {next}"))
             }
-            Reply::Refused(text) if text.contains("unauthenticated") => {
+            MemcachedReply::Refused(text) if text.contains("unauthenticated") => {
                 Self::broken(ErrorKind::AccessDenied, *text)
             }
             // It is not known whether data that was sent was taken for commands.
-            Reply::Refused(text) => Self::broken(ErrorKind::Rejected, *text),
-            Reply::Busy => Self::answered(ErrorKind::Busy, "the server is busy with another dump"),
-            Reply::Unknown => Self::broken(ErrorKind::Protocol, "the server does not know the command"),
+            MemcachedReply::Refused(text) => Self::broken(ErrorKind::Rejected, *text),
+            MemcachedReply::Busy => Self::answered(ErrorKind::Busy, "the server is busy with another dump"),
+            MemcachedReply::Unknown => {
+                Self::broken(ErrorKind::Protocol, "the server does not know the command")
+            }
             _ => Self::broken(ErrorKind::Protocol, format!("it does not answer the command: {answer:?}")),
         }
     }
@@ -148,7 +150,7 @@ impl Lane {
         &mut self,
         link: &mut Link,
         most: usize,
-        read: impl FnOnce(&Reply<'_>) -> Result<T, Failure>,
+        read: impl FnOnce(&MemcachedReply<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let mut looked_at = 0;
         loop {
@@ -200,14 +202,14 @@ impl Lane {
         let most = if discards { FIRST_LOOK_BYTES } else { usize::MAX };
         let len = op.len;
         self.line(link, most, |answer| match answer {
-            Reply::Value { key: other, .. } if other.as_bytes() != key => {
+            MemcachedReply::Value { key: other, .. } if other.as_bytes() != key => {
                 Err(Failure::broken(ErrorKind::Protocol, format!("the value of another key came: {other}")))
             }
-            Reply::Value { len: came, .. } if *came != len => {
+            MemcachedReply::Value { len: came, .. } if *came != len => {
                 let detail = format!("the value is {came} bytes long where {len} were asked for");
                 Err(Failure::broken(ErrorKind::Length, detail))
             }
-            Reply::Value { .. } => Ok(()),
+            MemcachedReply::Value { .. } => Ok(()),
             other => Err(Failure::unexpected(other)),
         })
         .await?;
@@ -220,7 +222,7 @@ impl Lane {
         }
         self.inbox.consume(LINE_END.len());
         self.line(link, usize::MAX, |answer| match answer {
-            Reply::End => Ok(()),
+            MemcachedReply::End => Ok(()),
             other => Err(Failure::broken(ErrorKind::Protocol, format!("END is missing: {other:?}"))),
         })
         .await?;
@@ -235,7 +237,7 @@ impl Lane {
     /// Receives the answer to a get whatever its length: the first `most` bytes of it. The connection is not used again.
     pub(super) async fn read_value(&mut self, link: &mut Link, most: usize) -> Result<Vec<u8>, Failure> {
         let len = self.line(link, usize::MAX, |answer| match answer {
-            Reply::Value { len, .. } => Ok(*len),
+            MemcachedReply::Value { len, .. } => Ok(*len),
             other => Err(Failure::unexpected(other)),
         });
         let wanted = usize::try_from(len.await?).unwrap_or(usize::MAX).min(most);

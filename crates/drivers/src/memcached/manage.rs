@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use metrics::ErrorKind;
-use reactor::{Choice, Reactor};
-use wire::memcached::{CommandLine, Reply};
+use reactor::{BackendChoice, Reactor};
+use wire::memcached::{CommandLine, MemcachedReply};
 
 use super::MemcachedDriver;
 use super::exchange::{Failure, Lane};
@@ -31,7 +31,7 @@ impl MemcachedDriver {
             session
                 .command(limit, b"version\r\n", async |lane: &mut Lane, link: &mut Link| {
                     lane.line(link, usize::MAX, |answer| match answer {
-                        Reply::Version(text) => Ok((*text).to_owned()),
+                        MemcachedReply::Version(text) => Ok((*text).to_owned()),
                         other => Err(Failure::unexpected(other)),
                     })
                     .await
@@ -49,11 +49,13 @@ impl MemcachedDriver {
             let mut removed = 0;
             loop {
                 let keys = session.keys(limit).await?;
-                if keys.is_empty() {
-                    return Ok(removed);
-                }
+                let before = removed;
                 for batch in keys.chunks(BATCH_KEYS) {
                     removed += session.remove(batch).await?;
+                }
+                // Keys that are listed and then not found are gone: expired, evicted, or about to leave the list.
+                if removed == before {
+                    return Ok(removed);
                 }
             }
         })
@@ -93,7 +95,7 @@ impl MemcachedDriver {
         limit: Duration,
         work: impl AsyncFnOnce(&Control) -> Result<T, Failure>,
     ) -> Result<T, DriverError> {
-        let reactor = Reactor::open(Choice::Auto).map_err(|error| {
+        let reactor = Reactor::open(BackendChoice::Auto).map_err(|error| {
             DriverError::new(ErrorKind::Local, format!("no reactor can be opened: {error}"))
         })?;
         let context = WorkerContext {
@@ -159,14 +161,14 @@ impl Control {
             let mut numbers = Vec::new();
             loop {
                 let more = lane.line(link, usize::MAX, |answer| match answer {
-                    Reply::Dumped { key } => {
+                    MemcachedReply::Dumped { key } => {
                         if numbers.len() < PASS_KEYS {
                             numbers.extend(config.number(key));
                         }
                         Ok(true)
                     }
-                    Reply::End => Ok(false),
-                    Reply::Unknown | Reply::Refused(_) => Err(Failure::broken(
+                    MemcachedReply::End => Ok(false),
+                    MemcachedReply::Unknown | MemcachedReply::Refused(_) => Err(Failure::broken(
                         ErrorKind::Rejected,
                         "the server cannot list its keys (lru_crawler metadump), so that what is left cannot be removed",
                     )),
@@ -192,8 +194,8 @@ impl Control {
             for _ in numbers {
                 removed += lane
                     .line(link, usize::MAX, |answer| match answer {
-                        Reply::Deleted => Ok(1),
-                        Reply::NotFound => Ok(0),
+                        MemcachedReply::Deleted => Ok(1),
+                        MemcachedReply::NotFound => Ok(0),
                         other => Err(Failure::unexpected(other)),
                     })
                     .await?;

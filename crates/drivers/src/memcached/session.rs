@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use metrics::{ErrorKind, OpKind, PathFacts};
 use reactor::{Reactor, SocketOptions, Stream};
-use wire::memcached::{CommandLine, Reply};
+use wire::memcached::{CommandLine, MemcachedReply};
 
 use super::config::MemcachedConfig;
 use super::exchange::{Failure, Lane, Manner};
@@ -161,7 +161,7 @@ impl MemcachedSession {
             let done = Done { rpcs: 1, ..Done::default() };
             match op.kind {
                 OpKind::Put => {
-                    lane.line(link, usize::MAX, |answer| expect(Reply::Stored, answer)).await?;
+                    lane.line(link, usize::MAX, |answer| expect(MemcachedReply::Stored, answer)).await?;
                     Ok(Done { bytes: op.len, ..done })
                 }
                 OpKind::Get => {
@@ -169,7 +169,7 @@ impl MemcachedSession {
                     Ok(Done { bytes: op.len, first_byte_ns: fetched.first_byte_ns, ..done })
                 }
                 _ => {
-                    lane.line(link, usize::MAX, |answer| expect(Reply::Deleted, answer)).await?;
+                    lane.line(link, usize::MAX, |answer| expect(MemcachedReply::Deleted, answer)).await?;
                     Ok(done)
                 }
             }
@@ -185,7 +185,7 @@ impl MemcachedSession {
     }
 }
 
-fn expect(wanted: Reply<'_>, answer: &Reply<'_>) -> Result<(), Failure> {
+fn expect(wanted: MemcachedReply<'_>, answer: &MemcachedReply<'_>) -> Result<(), Failure> {
     if *answer == wanted { Ok(()) } else { Err(Failure::unexpected(answer)) }
 }
 

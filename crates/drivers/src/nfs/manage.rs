@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 use wire::nfs3::{
     Attributes, CreateOk, DirArgs, FileHandle, MkdirArgs, Name, Procedure, ProcedureResult, ReadArgs, ReadOk,
     ReaddirArgs, ReaddirOk, ReaddirplusArgs, ReaddirplusOk, SetAttributes, Status, Verifier, WccData,
@@ -26,7 +26,7 @@ const REMOVERS: u32 = 32;
 
 /// What a server allows, and what of it is used; in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServerLimits {
     /// The address that was connected to.
     pub remote: SocketAddr,
     /// The largest READ that the server takes (FSINFO's `rtmax`).
@@ -82,10 +82,10 @@ impl NfsDriver {
     ///
     /// # Errors
     /// When the export cannot be opened.
-    pub fn limits(&self, limit: Duration) -> Result<Limits, DriverError> {
+    pub fn limits(&self, limit: Duration) -> Result<ServerLimits, DriverError> {
         let reactor = open_reactor()?;
         let opened = reactor.block_on(dial::open(&reactor, self.config(), 0, after(&reactor, limit)))?;
-        Ok(Limits {
+        Ok(ServerLimits {
             remote: opened.way.remote,
             read_max: opened.server_read_max,
             write_max: opened.server_write_max,
@@ -124,7 +124,7 @@ impl NfsDriver {
 }
 
 pub(super) fn open_reactor() -> Result<Reactor, DriverError> {
-    Reactor::open(Choice::Auto)
+    Reactor::open(BackendChoice::Auto)
         .map_err(|e| DriverError::new(ErrorKind::Local, format!("no reactor can be opened: {e}")))
 }
 

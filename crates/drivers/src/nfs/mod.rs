@@ -40,9 +40,9 @@ mod transfer;
 mod transmit;
 
 pub use config::{NfsAddress, NfsConfig};
-pub use manage::Limits;
+pub use manage::ServerLimits;
 pub use named::ExportFiles;
-pub use named_files::{NamedPath, Seen};
+pub use named_files::{NamedPath, PathState};
 pub use session::NfsSession;
 
 use reactor::Reactor;

@@ -30,7 +30,7 @@ pub struct NamedPath {
 
 /// What was found at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum PathState {
     /// Nothing; its directory may be missing too.
     Missing,
     /// A file of this many bytes.
@@ -42,14 +42,14 @@ impl NfsDriver {
     ///
     /// # Errors
     /// When an export cannot be opened, or something that is no file has the name.
-    pub fn look_at(&self, files: &[NamedPath], limit: Duration) -> Result<Vec<Seen>, DriverError> {
+    pub fn look_at(&self, files: &[NamedPath], limit: Duration) -> Result<Vec<PathState>, DriverError> {
         self.each(files, limit, async |walk, path| {
             let (parent, name) = split(path);
-            let Some(directory) = walk.directory(parent, false).await? else { return Ok(Seen::Missing) };
+            let Some(directory) = walk.directory(parent, false).await? else { return Ok(PathState::Missing) };
             match walk.find(directory, name).await? {
-                None => Ok(Seen::Missing),
-                Some((_, Some(FileType::Regular), size)) => Ok(Seen::File(size)),
-                Some((_, None, size)) => Ok(Seen::File(size)),
+                None => Ok(PathState::Missing),
+                Some((_, Some(FileType::Regular), size)) => Ok(PathState::File(size)),
+                Some((_, None, size)) => Ok(PathState::File(size)),
                 Some(_) => {
                     let text = format!(
                         "{path} in export {} is no file: choose another name, or remove it",

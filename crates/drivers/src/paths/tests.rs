@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-fn some(count: u8) -> Vec<Source> {
-    let source = |last| Source { address: IpAddr::from([127, 0, 0, last]), device: None, unbound: None };
+fn some(count: u8) -> Vec<SourceAddress> {
+    let source =
+        |last| SourceAddress { address: IpAddr::from([127, 0, 0, last]), device: None, unbound: None };
     (1..=count).map(source).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use metrics::ErrorKind;
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 use wire::s3::{create_bucket_configuration, parse_list_v2};
 use wire::sigv4::canonical_query;
 
@@ -52,7 +52,7 @@ impl S3Driver {
         run: impl AsyncFnOnce(&mut Control) -> Result<T, Failure>,
     ) -> Result<T, DriverError> {
         let config = &self.shared.config;
-        let reactor = Reactor::open(Choice::Auto)
+        let reactor = Reactor::open(BackendChoice::Auto)
             .map_err(|error| DriverError::new(ErrorKind::Local, error.to_string()))?;
         let context = WorkerContext {
             worker: 0,

@@ -19,7 +19,7 @@ use super::lane::Lane;
 use super::request::{Addressing, Body, Request};
 use crate::deadlines::TimeLimits;
 use crate::link::Link;
-use crate::paths::{Paths, Source};
+use crate::paths::{Paths, SourceAddress};
 use crate::tls_link::TlsLink;
 use crate::{
     ConnectionFacts, Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, Sink,
@@ -162,7 +162,7 @@ impl S3Session {
     }
 
     /// The local end of a lane's connection, and the number of the server's address.
-    fn way(&self, index: usize) -> (Option<&Source>, usize) {
+    fn way(&self, index: usize) -> (Option<&SourceAddress>, usize) {
         let number = u64::from(self.context.worker) * self.lanes.len() as u64 + index as u64;
         self.shared.config.paths.of(number, self.shared.addresses.len())
     }

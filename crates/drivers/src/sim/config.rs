@@ -8,7 +8,7 @@ use crate::DriverError;
 
 /// How long the target takes for an operation, in nanoseconds. Nothing takes less than one.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Latency {
+pub enum SimLatency {
     /// Always the same.
     Fixed(u64),
     /// One after the other, in the order in which a worker's operations start; then again from the front.
@@ -90,9 +90,9 @@ pub struct SimConfig {
     /// Seed of everything random; worker `n` uses `seed + n`.
     pub seed: u64,
     /// How long an operation takes, unless `latency_of` says otherwise.
-    pub latency: Latency,
+    pub latency: SimLatency,
     /// How long operations of a kind take.
-    pub latency_of: BTreeMap<OpKind, Latency>,
+    pub latency_of: BTreeMap<OpKind, SimLatency>,
     /// Payload passes one operation after the other through a pipe of this many bytes a second, before the latency.
     pub bytes_per_s: Option<u64>,
     /// Spans without an answer.
@@ -124,7 +124,7 @@ impl Default for SimConfig {
     fn default() -> Self {
         Self {
             seed: 0,
-            latency: Latency::Fixed(1_000_000),
+            latency: SimLatency::Fixed(1_000_000),
             latency_of: BTreeMap::new(),
             bytes_per_s: None,
             stalls: Vec::new(),

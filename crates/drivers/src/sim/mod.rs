@@ -9,7 +9,7 @@ mod config;
 mod tests;
 mod wear;
 
-pub use config::{Cliff, Latency, Noise, Periodic, SimConfig, Stall, WarmUp};
+pub use config::{Cliff, Noise, Periodic, SimConfig, SimLatency, Stall, WarmUp};
 
 use std::cell::{Cell, RefCell};
 
@@ -130,14 +130,14 @@ impl SimSession {
         through
     }
 
-    fn draw(&self, latency: &Latency, number: u64) -> u64 {
+    fn draw(&self, latency: &SimLatency, number: u64) -> u64 {
         let mut random = self.random.borrow_mut();
         match latency {
-            Latency::Fixed(ns) => *ns,
-            Latency::List(list) if list.is_empty() => 0,
-            Latency::List(list) => list[(number % list.len() as u64) as usize],
-            Latency::Uniform(least, most) => random.u64(*least..=*most.max(least)),
-            Latency::Exponential(mean) => {
+            SimLatency::Fixed(ns) => *ns,
+            SimLatency::List(list) if list.is_empty() => 0,
+            SimLatency::List(list) => list[(number % list.len() as u64) as usize],
+            SimLatency::Uniform(least, most) => random.u64(*least..=*most.max(least)),
+            SimLatency::Exponential(mean) => {
                 // 1 - u lies above 0, so that the logarithm is finite.
                 (-(1.0 - random.f64()).ln() * *mean as f64).round() as u64
             }

@@ -33,7 +33,7 @@ fn ends(config: SimConfig, count: usize) -> Vec<(u64, Result<u64, ErrorKind>)> {
 
 #[test]
 fn a_list_is_repeated_and_nothing_takes_no_time() {
-    let config = SimConfig { latency: Latency::List(vec![5, 0, 10]), ..SimConfig::default() };
+    let config = SimConfig { latency: SimLatency::List(vec![5, 0, 10]), ..SimConfig::default() };
     let at: Vec<u64> = ends(config, 4).into_iter().map(|(at, _)| at).collect();
     assert_eq!(at, [5, 6, 16, 21]);
 }
@@ -41,7 +41,7 @@ fn a_list_is_repeated_and_nothing_takes_no_time() {
 #[test]
 fn what_falls_into_a_stall_is_answered_at_its_end() {
     let stalls = vec![Stall { from_ns: 15, until_ns: 100 }];
-    let config = SimConfig { latency: Latency::Fixed(10), stalls, ..SimConfig::default() };
+    let config = SimConfig { latency: SimLatency::Fixed(10), stalls, ..SimConfig::default() };
     let at: Vec<u64> = ends(config, 3).into_iter().map(|(at, _)| at).collect();
     assert_eq!(at, [10, 100, 110]);
 }
@@ -50,13 +50,13 @@ fn what_falls_into_a_stall_is_answered_at_its_end() {
 fn bandwidth_comes_before_latency() {
     // 100 bytes at 10 bytes a nanosecond.
     let bytes_per_s = Some(10_000_000_000);
-    let config = SimConfig { latency: Latency::Fixed(3), bytes_per_s, ..SimConfig::default() };
+    let config = SimConfig { latency: SimLatency::Fixed(3), bytes_per_s, ..SimConfig::default() };
     assert_eq!(ends(config, 2), [(13, Ok(100)), (26, Ok(100))]);
 }
 
 #[test]
 fn errors_come_in_turn_and_deadlines_hold() {
-    let list = Latency::List(vec![1, 1, 1, 5000]);
+    let list = SimLatency::List(vec![1, 1, 1, 5000]);
     let config = SimConfig { latency: list, errors: vec![(3, ErrorKind::NoSpace)], ..SimConfig::default() };
     let expected =
         [(1, Ok(100)), (2, Ok(100)), (3, Err(ErrorKind::NoSpace)), (1003, Err(ErrorKind::TimedOut))];
@@ -65,7 +65,7 @@ fn errors_come_in_turn_and_deadlines_hold() {
 
 #[test]
 fn random_latencies_stay_in_their_range_and_follow_the_seed() {
-    let config = |seed| SimConfig { seed, latency: Latency::Uniform(10, 20), ..SimConfig::default() };
+    let config = |seed| SimConfig { seed, latency: SimLatency::Uniform(10, 20), ..SimConfig::default() };
     let ends_of = |seed| ends(config(seed), 200);
     let mut last = 0;
     for (at, _) in ends_of(1) {
@@ -96,7 +96,8 @@ fn latencies(config: SimConfig, count: usize) -> Vec<u64> {
 fn stalls_come_again() {
     // At 15 to 20, 45 to 50, 75 to 80 and so on.
     let stalls = Periodic { first_ns: 15, every_ns: 30, for_ns: 5 };
-    let config = SimConfig { latency: Latency::Fixed(8), stall_every: Some(stalls), ..SimConfig::default() };
+    let config =
+        SimConfig { latency: SimLatency::Fixed(8), stall_every: Some(stalls), ..SimConfig::default() };
     let at: Vec<u64> = ends(config, 9).into_iter().map(|(at, _)| at).collect();
     assert_eq!(at, [8, 20, 28, 36, 44, 52, 60, 68, 80]);
     assert_eq!(Periodic::new(10, 100), Periodic { first_ns: 50, every_ns: 100, for_ns: 10 });
@@ -106,7 +107,7 @@ fn stalls_come_again() {
 
 /// Reads of 100 ns that may take for ever.
 fn patient(config: SimConfig, count: usize) -> Vec<u64> {
-    latencies(SimConfig { latency: Latency::Fixed(100), ..config }, count)
+    latencies(SimConfig { latency: SimLatency::Fixed(100), ..config }, count)
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn noise_follows_the_seed() {
 
 #[test]
 fn one_operation_in_so_many_takes_long() {
-    let config = SimConfig { latency: Latency::Fixed(10), slow: Some((3, 700)), ..SimConfig::default() };
+    let config = SimConfig { latency: SimLatency::Fixed(10), slow: Some((3, 700)), ..SimConfig::default() };
     let at: Vec<u64> = ends(config, 4).into_iter().map(|(at, _)| at).collect();
     assert_eq!(at, [10, 20, 720, 730]);
 }

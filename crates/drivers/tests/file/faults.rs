@@ -97,7 +97,7 @@ fn a_lane_that_does_not_exist_is_refused() {
     let place = place();
     let driver = driver(Place::Directory(directory(place.path())), |_| {});
     driver.prepare().unwrap();
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let session = connect(&reactor, &driver, Sink::Buffer).unwrap();
     let wrong = perform(&reactor, &session, &Op { lane: 8, ..op(OpKind::Stat, 1, 0, 0) }).unwrap_err();
     assert_eq!(wrong.kind, ErrorKind::Local);

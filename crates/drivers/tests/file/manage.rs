@@ -5,7 +5,7 @@ use std::fs;
 use drivers::Sink;
 use drivers::file::{FileConfig, FileDriver, Place};
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 
 use crate::support::{connect, directory, driver, image, op, perform, place};
 
@@ -16,7 +16,7 @@ fn our_directory_comes_and_goes() {
     let driver = driver(Place::Directory(path.clone()), |_| {});
     assert_eq!(driver.remove_all().unwrap(), 0, "not there yet");
     assert_eq!(driver.adopt().unwrap_err().kind, ErrorKind::NotFound);
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let early = connect(&reactor, &driver, Sink::Buffer).err().unwrap();
     assert!(early.detail.contains("must be prepared first"), "{early}");
     driver.prepare().unwrap();
@@ -91,7 +91,7 @@ fn the_page_cache_forgets_what_is_invalidated() {
     let place = place();
     let driver = driver(Place::Directory(directory(place.path())), |_| {});
     driver.prepare().unwrap();
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let session = connect(&reactor, &driver, Sink::Buffer).unwrap();
     perform(&reactor, &session, &op(OpKind::Create, 1, 0, 0)).unwrap();
     perform(&reactor, &session, &op(OpKind::Write, 1, 0, 4 << 20)).unwrap();

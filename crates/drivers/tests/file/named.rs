@@ -7,7 +7,7 @@ use content::FileNames;
 use drivers::file::{FileDriver, FileKind, Fill, Hint, NamedFiles, Place};
 use drivers::{CommitKind, Op, Sink};
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Durable, Reactor};
+use reactor::{BackendChoice, Durable, Reactor};
 
 use super::support::{backends, connect, driver, op, perform, place};
 
@@ -79,7 +79,7 @@ fn a_missing_file_is_named_in_the_error_and_not_made_by_reading() {
     let place = place();
     let names = listed(&["there/is/none", &"n".repeat(3000)]);
     let driver = driver(Place::Named(NamedFiles { write: false, ..named(place.path(), names) }), |_| {});
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let session = connect(&reactor, &driver, Sink::Buffer).unwrap();
     let error = perform(&reactor, &session, &op(OpKind::Read, 0, 0, 4096)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
@@ -142,7 +142,7 @@ fn writes_can_be_durable_and_commits_are_what_the_engine_says() {
 #[test]
 fn character_devices_are_read_and_written() {
     let names = listed(&["/dev/zero", "/dev/null"]);
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let place = place();
     let driver = driver(Place::Named(named(place.path(), names)), |_| {});
     let session = connect(&reactor, &driver, Sink::Buffer).unwrap();
@@ -162,7 +162,7 @@ fn many_files_go_through_few_descriptors() {
     let place = place();
     let driver =
         driver(Place::Named(named(place.path(), FileNames::default())), |config| config.open_files = 4);
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let session = connect(&reactor, &driver, Sink::Verify).unwrap();
     for file in 0..FILES {
         perform(&reactor, &session, &op(OpKind::Write, file, 0, 512)).unwrap();

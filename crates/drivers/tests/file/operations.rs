@@ -5,7 +5,7 @@ use std::cell::Cell;
 use drivers::file::{Fallocate, Place};
 use drivers::{Op, Payload, Session, Sink};
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 
 use crate::support::{backends, connect, directory, driver, image, op, perform, place, with_directories};
 
@@ -229,7 +229,7 @@ fn polling_through_the_page_cache_is_refused() {
     let place = place();
     let driver = driver(Place::Directory(directory(place.path())), |_| {});
     driver.prepare().unwrap();
-    let reactor = Reactor::open(Choice::polling(true, false)).unwrap();
+    let reactor = Reactor::open(BackendChoice::polling(true, false)).unwrap();
     let refused = connect(&reactor, &driver, Sink::Buffer).err().unwrap();
     assert!(
         refused.detail.contains("(iopoll) works past the page cache only: set direct to true"),

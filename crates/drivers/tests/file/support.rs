@@ -6,18 +6,18 @@ use std::time::Duration;
 use drivers::file::{FileConfig, FileDriver, FileSession, Place};
 use drivers::{Done, Driver, DriverError, Op, OpError, Payload, Session, Sink, WorkerContext};
 use metrics::OpKind;
-use reactor::{Choice, Polling, Reactor};
+use reactor::{BackendChoice, Polling, Reactor};
 
 /// Every backend; those that poll the device take only what goes past the page cache.
-pub fn backends(direct: bool) -> Vec<Choice> {
+pub fn backends(direct: bool) -> Vec<BackendChoice> {
     let mut backends = vec![
-        Choice::Uring,
-        Choice::Epoll,
-        Choice::Polling(Polling { completions: false, submissions: true }),
+        BackendChoice::Uring,
+        BackendChoice::Epoll,
+        BackendChoice::Polling(Polling { completions: false, submissions: true }),
     ];
     if direct {
-        backends.push(Choice::Polling(Polling { completions: true, submissions: false }));
-        backends.push(Choice::Polling(Polling { completions: true, submissions: true }));
+        backends.push(BackendChoice::Polling(Polling { completions: true, submissions: false }));
+        backends.push(BackendChoice::Polling(Polling { completions: true, submissions: true }));
     }
     backends
 }

@@ -61,7 +61,7 @@ fn files_are_made_written_read_and_removed() {
 
 #[test]
 fn over_ipv6() {
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     whole_cycle(&reactor, &Server::start_on("[::1]:0", obedient), 2);
 }
 
@@ -108,7 +108,7 @@ fn every_sink_gets_every_byte() {
 
 #[test]
 fn writes_are_unstable_or_stable_as_asked() {
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let server = Server::start(obedient);
     for (stable, expected) in [(false, Stability::Unstable), (true, Stability::FileSync)] {
         let config = NfsConfig { stable, ..config(&server) };
@@ -122,7 +122,7 @@ fn writes_are_unstable_or_stable_as_asked() {
 
 #[test]
 fn another_object_costs_a_lookup() {
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let server = Server::start(obedient);
     add_file(&server, 1, 10);
     add_file(&server, 2, 10);

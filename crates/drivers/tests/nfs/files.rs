@@ -23,7 +23,7 @@ fn random_access_over_many_files_looks_each_up_once() {
     for object in 0..300 {
         add_file(&server, object, 8192);
     }
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let session = open(&reactor, &server, &context(4));
     let visit = |turn: u64| {
         reactor.block_on(async {
@@ -52,7 +52,7 @@ fn random_access_over_many_files_looks_each_up_once() {
 fn a_file_that_was_made_again_is_found_again() {
     let server = Server::start(obedient);
     add_file(&server, 3, 4096);
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let session = open(&reactor, &server, &context(1));
     let all = [OpKind::Read, OpKind::Write, OpKind::Stat];
     for kind in all {
@@ -78,7 +78,7 @@ fn a_handle_that_is_stale_again_is_an_error() {
         _ => Action::Answer,
     });
     add_file(&server, 3, 4096);
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let session = open(&reactor, &server, &context(1));
     perform(&reactor, &session, op(OpKind::Read, 0, 3, 0, 4096)).unwrap();
     let error = perform(&reactor, &session, op(OpKind::Read, 0, 3, 0, 4096)).unwrap_err();
@@ -90,7 +90,7 @@ fn a_handle_that_is_stale_again_is_an_error() {
 fn a_commit_covers_what_every_lane_wrote() {
     let server = Server::start(obedient);
     add_file(&server, 3, 8192);
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let session = open(&reactor, &server, &context(2));
     perform(&reactor, &session, op(OpKind::Write, 0, 3, 0, 4096)).unwrap();
     *server.state.write_verifier.lock().unwrap() = [8; 8];
@@ -104,7 +104,7 @@ fn verdict(lie: impl FnOnce(&mut Vec<u8>)) -> String {
     let server = Server::start(obedient);
     server.state.transfer_max.store(16 << 10, SeqCst);
     add_file(&server, 3, 0);
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let session = open(&reactor, &server, &context(1));
     let write = generation(2, op(OpKind::Write, 0, 3, 0, 65536));
     perform(&reactor, &session, write).unwrap();

@@ -102,7 +102,7 @@ fn a_server_that_asks_to_be_called_later_is_called_later() {
 #[test]
 fn opening_a_session_waits_for_a_busy_server_and_counts_that() {
     let server = Server::start(busy_at_first);
-    let reactor = reactor::Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = reactor::Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let session = open(&reactor, &server, &context(1));
     assert_eq!(drivers::Session::facts(&session).retries, 2, "FSINFO and LOOKUP");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use drivers::nfs::{NfsConfig, NfsDriver};
 use drivers::{Driver, DriverError, WorkerContext};
 use metrics::ErrorKind;
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 use wire::mount::MountStatus;
 use wire::nfs3::{Procedure, Status};
 use wire::portmap::UniversalAddress;
@@ -17,7 +17,7 @@ use crate::server::{Action, Server};
 use crate::support::*;
 
 fn try_open(config: &NfsConfig, limit: Duration) -> Result<(), DriverError> {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let context = WorkerContext { connect_timeout: limit, ..context(1) };
     let driver = NfsDriver::new(config.clone())?;
     let started = reactor.now();

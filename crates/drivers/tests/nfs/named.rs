@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use content::FileNames;
-use drivers::nfs::{ExportFiles, NamedPath, NfsAddress, NfsConfig, NfsDriver, NfsSession, Seen};
+use drivers::nfs::{ExportFiles, NamedPath, NfsAddress, NfsConfig, NfsDriver, NfsSession, PathState};
 use drivers::{Done, Driver, OpError, Session, WorkerContext};
 use metrics::{ErrorKind, OpKind};
 use reactor::Reactor;
@@ -36,10 +36,10 @@ fn files_are_made_where_they_are_named_and_found_again() {
     let server = Server::start(obedient);
     let driver = NfsDriver::new(named(&server, "a/b")).unwrap();
     let files = [path(0, "a/b/myfiles..0.0"), path(0, "a/b/myfiles..0.1")];
-    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::Missing, Seen::Missing]);
+    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [PathState::Missing, PathState::Missing]);
     driver.make(&files, LIMIT).unwrap();
     driver.make(&files, LIMIT).unwrap();
-    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::File(0), Seen::File(0)]);
+    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [PathState::File(0), PathState::File(0)]);
 
     on_both(|choice| {
         let reactor = Reactor::open(choice).unwrap();
@@ -53,18 +53,18 @@ fn files_are_made_where_they_are_named_and_found_again() {
         let trim = perform(&reactor, &session, op(OpKind::Trim, 0, 1, 0, 4096)).unwrap_err();
         assert!(trim.detail.contains("NFS has no operation \"trim\""), "{trim}");
     });
-    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::File(0), Seen::File(8192)]);
+    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [PathState::File(0), PathState::File(8192)]);
 
     driver.remove_files(&files, LIMIT).unwrap();
     driver.remove_files(&files, LIMIT).unwrap();
-    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [Seen::Missing, Seen::Missing]);
+    assert_eq!(driver.look_at(&files, LIMIT).unwrap(), [PathState::Missing, PathState::Missing]);
 }
 
 #[test]
 fn a_file_that_is_written_and_is_not_there_is_made() {
     let server = Server::start(obedient);
     let driver = NfsDriver::new(named(&server, "")).unwrap();
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     let session = reactor.block_on(driver.connect(&reactor, &context(4))).unwrap();
     for _ in 0..2 {
         for result in on_all_lanes_of(&reactor, &session, 4, OpKind::Write) {
@@ -125,7 +125,7 @@ fn workers_use_the_addresses_in_turn() {
         nodes.values().filter(|node| !node.directory).map(|node| node.name.clone()).collect()
     };
     assert_eq!([files(&servers[0]), files(&servers[1])], [vec!["g".to_owned()], vec!["f".to_owned()]]);
-    let reactor = Reactor::open(reactor::Choice::Auto).unwrap();
+    let reactor = Reactor::open(reactor::BackendChoice::Auto).unwrap();
     for worker in 0..2 {
         let context = WorkerContext { worker, ..context(1) };
         let before = servers.each_ref().map(|server| server.count(Procedure::Fsinfo));

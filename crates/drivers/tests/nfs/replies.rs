@@ -7,7 +7,7 @@ use std::time::Duration;
 use drivers::nfs::NfsConfig;
 use drivers::{OpError, Session, Sink, WorkerContext};
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 use wire::nfs3::{Procedure, Status};
 
 use crate::server::{Action, Call, Server};
@@ -20,7 +20,7 @@ fn at(procedure: Procedure, action: fn(&Call) -> Action) -> impl Fn(&Call) -> Ac
 
 /// Reads a file of 10 000 bytes, of which a READ's answer is altered.
 fn altered_read(sink: Sink, len: u64, change: fn(&mut Vec<u8>)) -> Result<u64, OpError> {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let script = move |call: &Call| match call.procedure {
         Procedure::Read => Action::Alter(Box::new(change)),
         _ => Action::Answer,
@@ -103,7 +103,7 @@ fn statuses_have_kinds() {
         (Status::INVAL, ErrorKind::Rejected),
         (Status(4711), ErrorKind::Rejected),
     ] {
-        let reactor = Reactor::open(Choice::Auto).unwrap();
+        let reactor = Reactor::open(BackendChoice::Auto).unwrap();
         let server = Server::start(move |call| match call.procedure {
             Procedure::Write => Action::Status(status),
             _ => Action::Answer,
@@ -120,7 +120,7 @@ fn statuses_have_kinds() {
 
 #[test]
 fn a_missing_file_is_not_found() {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let server = Server::start(obedient);
     let session = open(&reactor, &server, &context(1));
     for kind in [OpKind::Read, OpKind::Write, OpKind::Stat, OpKind::Remove, OpKind::Commit] {
@@ -150,7 +150,7 @@ fn later_means_later() {
 
 #[test]
 fn later_for_ever_is_busy() {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let server = Server::start(at(Procedure::Write, |_| Action::Status(Status::JUKEBOX)));
     add_file(&server, 0, 10);
     let context = WorkerContext { op_timeout: Duration::from_millis(1500), ..context(1) };
@@ -188,7 +188,7 @@ fn a_changed_verifier_is_reported_at_the_commit() {
 
 #[test]
 fn a_server_that_promises_less_than_asked_is_caught() {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let server = Server::start(at(Procedure::Write, |_| {
         // Status, two absent attributes, count, committed.
         Action::Alter(Box::new(|results| put(results, 16, 0)))
@@ -203,7 +203,7 @@ fn a_server_that_promises_less_than_asked_is_caught() {
 
 #[test]
 fn a_lost_answer_to_create_or_remove_does_no_harm() {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let server = Server::start(|call| match (call.procedure, call.number) {
         (Procedure::Create | Procedure::Remove, 0) => Action::CutAndReset(0),
         _ => Action::Answer,
@@ -224,7 +224,7 @@ fn a_lost_answer_to_create_or_remove_does_no_harm() {
 
 #[test]
 fn a_stale_handle_is_looked_up_again() {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let stale = Arc::new(AtomicBool::new(true));
     let server = Server::start(move |call| match call.procedure {
         Procedure::Read if stale.swap(false, SeqCst) => Action::Status(Status::STALE),

@@ -6,7 +6,7 @@ use content::{Check, CheckMethod, Content};
 use drivers::nfs::{NfsConfig, NfsDriver};
 use drivers::{Driver, Op, Payload, Session, Sink, WorkerContext};
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 use wire::nfs3::{Procedure, Stability};
 
 use crate::alloc::allocated;
@@ -98,7 +98,7 @@ fn blocks_with_sums_are_put_together() {
 #[test]
 fn answers_that_move_nothing_or_too_much_are_wrong_lengths() {
     for sink in [Sink::Buffer, Sink::Verify, Sink::Discard] {
-        let reactor = Reactor::open(Choice::Auto).unwrap();
+        let reactor = Reactor::open(BackendChoice::Auto).unwrap();
         let server = Server::start(|call| match (call.procedure, call.number) {
             (Procedure::Read | Procedure::Write, 0) => Action::Short(4),
             (Procedure::Read | Procedure::Write, _) => Action::Short(0),
@@ -116,7 +116,7 @@ fn answers_that_move_nothing_or_too_much_are_wrong_lengths() {
     }
     // Status, two absent attributes, count.
     let more = |results: &mut Vec<u8>| results[12..16].copy_from_slice(&11_u32.to_be_bytes());
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let server = Server::start(move |call| match call.procedure {
         Procedure::Write => Action::Alter(Box::new(more)),
         _ => Action::Answer,
@@ -130,7 +130,7 @@ fn answers_that_move_nothing_or_too_much_are_wrong_lengths() {
 
 #[test]
 fn short_writes_stay_as_stable_as_asked_and_a_lost_one_is_found() {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let server = Server::start(|call| match call.procedure {
         Procedure::Write => Action::Short(4),
         _ => Action::Answer,

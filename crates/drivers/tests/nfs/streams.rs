@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drivers::{Done, OpError, Session, SessionFacts, Sink, WorkerContext};
 use metrics::{ErrorKind, OpKind};
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 use wire::nfs3::Procedure;
 
 use crate::alloc::allocated;
@@ -16,7 +16,7 @@ const LARGEST_BLOCK: usize = 1 << 20;
 
 /// A READ of 100 000 bytes whose answers follow a script; nothing may take long or much memory.
 fn scripted_read(
-    choice: Choice,
+    choice: BackendChoice,
     sink: Sink,
     op_timeout: Duration,
     script: impl Fn(&Call) -> Action + Send + Sync + 'static,
@@ -185,7 +185,7 @@ fn replies_in_fragments_are_put_together() {
 
 #[test]
 fn small_replies_in_fragments_are_put_together() {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let server = Server::start(|call| match call.procedure {
         Procedure::Fsinfo => Action::Answer,
         _ => Action::Fragments(5),
@@ -270,8 +270,9 @@ fn refusals_by_rpc_have_names() {
         (&[1, 0, 0, 0, 2, 4, 4], ErrorKind::Rejected, "versions 4 to 4"),
     ];
     for (words, kind, expected) in cases {
-        let (result, facts) =
-            scripted_read(Choice::Auto, Sink::Buffer, PATIENT, move |call| Action::Raw(reply(call, words)));
+        let (result, facts) = scripted_read(BackendChoice::Auto, Sink::Buffer, PATIENT, move |call| {
+            Action::Raw(reply(call, words))
+        });
         let error = result.unwrap_err();
         assert_eq!(error.kind, kind);
         assert!(error.detail.contains(expected), "{error}");
@@ -301,7 +302,7 @@ fn other_calls_survive_one_calls_malformed_reply() {
 
 #[test]
 fn a_server_that_goes_away_is_a_lost_connection_in_time() {
-    let reactor = Reactor::open(Choice::Auto).unwrap();
+    let reactor = Reactor::open(BackendChoice::Auto).unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = listener.local_addr().unwrap();
     drop(listener);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use drivers::nfs::{NfsConfig, NfsDriver, NfsSession};
 use drivers::{Done, Driver, DriverError, Op, OpError, Payload, Session, Sink, WorkerContext};
 use metrics::OpKind;
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 
 use crate::server::{Action, Call, Server};
 
@@ -18,8 +18,8 @@ pub fn obedient(_: &Call) -> Action {
 }
 
 /// Both kernels' interfaces.
-pub fn on_both(test: impl Fn(Choice)) {
-    for choice in [Choice::Uring, Choice::Epoll] {
+pub fn on_both(test: impl Fn(BackendChoice)) {
+    for choice in [BackendChoice::Uring, BackendChoice::Epoll] {
         test(choice);
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use drivers::s3::{Credentials, S3Config, S3Driver, S3Session};
 use drivers::{Done, Driver, Op, OpError, Payload, Session, Sink, WorkerContext};
 use metrics::OpKind;
-use reactor::{Choice, Reactor};
+use reactor::{BackendChoice, Reactor};
 
 /// Bytes over a socket, plain or through TLS.
 pub trait Pipe: Read + Write + Send {}
@@ -190,17 +190,17 @@ pub fn op(kind: OpKind, object: u64, len: u64) -> Op {
 }
 
 /// The backends that this machine has; epoll is always there.
-pub fn backends() -> Vec<Choice> {
-    let mut all = vec![Choice::Epoll];
-    if Reactor::open(Choice::Uring).is_ok() {
-        all.push(Choice::Uring);
+pub fn backends() -> Vec<BackendChoice> {
+    let mut all = vec![BackendChoice::Epoll];
+    if Reactor::open(BackendChoice::Uring).is_ok() {
+        all.push(BackendChoice::Uring);
     }
     all
 }
 
 /// Runs a test with a session on one backend.
 pub fn with_session<T>(
-    choice: Choice,
+    choice: BackendChoice,
     config: S3Config,
     context: &WorkerContext,
     test: impl AsyncFnOnce(&S3Session) -> T,
@@ -218,7 +218,7 @@ pub const LONG: Duration = Duration::from_secs(30);
 
 /// Does one operation against a script, with a short deadline where the script stalls.
 pub fn perform(
-    choice: reactor::Choice,
+    choice: reactor::BackendChoice,
     server: &Server,
     sink: Sink,
     op: Op,

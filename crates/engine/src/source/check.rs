@@ -6,16 +6,16 @@ use std::rc::Rc;
 use drivers::Op;
 use metrics::{ErrorKind, OpKind};
 
-use super::Notes;
+use super::LaneRecord;
 use crate::data_set::{Index, Place};
-use crate::{Checked, Shape, Written};
+use crate::{CheckedBlocks, ContentSummary, DataShape};
 
 /// Goes through a contiguous run of blocks or objects; none is held up by another that is wrong.
 #[derive(Debug)]
 pub(crate) struct Checker<'a> {
     index: Rc<Index>,
-    written: Rc<Written>,
-    notes: &'a Notes,
+    written: Rc<ContentSummary>,
+    notes: &'a LaneRecord,
     kind: OpKind,
     lane: u32,
     next: u64,
@@ -25,15 +25,15 @@ pub(crate) struct Checker<'a> {
 impl<'a> Checker<'a> {
     pub(super) fn new(
         index: Rc<Index>,
-        shape: Shape,
+        shape: DataShape,
         lane: u32,
         share: Range<u64>,
-        written: Rc<Written>,
-        notes: &'a Notes,
+        written: Rc<ContentSummary>,
+        notes: &'a LaneRecord,
     ) -> Self {
         let kind = match shape {
-            Shape::Objects { .. } => OpKind::Get,
-            Shape::Files { .. } | Shape::Device { .. } => OpKind::Read,
+            DataShape::Objects { .. } => OpKind::Get,
+            DataShape::Files { .. } | DataShape::Device { .. } => OpKind::Read,
         };
         Checker { index, written, notes, kind, lane, next: share.start, end: share.end }
     }
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
         });
     }
 
-    fn note(&mut self, change: impl FnOnce(&mut Checked)) {
+    fn note(&mut self, change: impl FnOnce(&mut CheckedBlocks)) {
         self.next += 1;
         let mut checked = self.notes.checked.get();
         change(&mut checked);

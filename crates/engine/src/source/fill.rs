@@ -6,14 +6,14 @@ use std::rc::Rc;
 use drivers::Op;
 use metrics::{ErrorKind, OpKind};
 
-use crate::Shape;
+use crate::DataShape;
 use crate::data_set::{Index, Place};
 
 /// Fills a contiguous run of blocks or objects; what fails is done again, so that nothing is left out.
 #[derive(Debug)]
 pub(crate) struct Filler {
     index: Rc<Index>,
-    shape: Shape,
+    shape: DataShape,
     lane: u32,
     generation: u32,
     next: u64,
@@ -25,7 +25,13 @@ pub(crate) struct Filler {
 }
 
 impl Filler {
-    pub(super) fn new(index: Rc<Index>, shape: Shape, lane: u32, share: Range<u64>, generation: u32) -> Self {
+    pub(super) fn new(
+        index: Rc<Index>,
+        shape: DataShape,
+        lane: u32,
+        share: Range<u64>,
+        generation: u32,
+    ) -> Self {
         let (next, end) = (share.start, share.end);
         Filler { index, shape, lane, generation, next, end, uncommitted: next, commit: false }
     }
@@ -36,8 +42,8 @@ impl Filler {
             return Some(self.op(OpKind::Commit, Place { object, offset: 0, len: self.shape.item_bytes() }));
         }
         let kind = match self.shape {
-            Shape::Objects { .. } => OpKind::Put,
-            Shape::Files { .. } | Shape::Device { .. } => OpKind::Write,
+            DataShape::Objects { .. } => OpKind::Put,
+            DataShape::Files { .. } | DataShape::Device { .. } => OpKind::Write,
         };
         (self.next < self.end).then(|| self.op(kind, self.index.place(self.next)))
     }

@@ -9,7 +9,7 @@ use drivers::Op;
 use experiment::Access;
 use metrics::{ErrorKind, OpKind};
 
-use super::{Churn, Notes};
+use super::{Churn, LaneRecord};
 use crate::access::{Picker, spread};
 use crate::data_set::Place;
 pub(super) use plan::MixDraws;
@@ -23,7 +23,7 @@ const TRIES: u32 = 8;
 #[derive(Debug)]
 pub(crate) struct Mixer<'a> {
     plan: Rc<MixDraws>,
-    notes: &'a Notes,
+    notes: &'a LaneRecord,
     lane: u32,
     random: fastrand::Rng,
     /// How each of the plan's operations finds its place.
@@ -56,7 +56,7 @@ enum Aim {
 }
 
 impl<'a> Mixer<'a> {
-    pub(super) fn new(plan: Rc<MixDraws>, lane: u32, number: u64, lanes: u64, notes: &'a Notes) -> Self {
+    pub(super) fn new(plan: Rc<MixDraws>, lane: u32, number: u64, lanes: u64, notes: &'a LaneRecord) -> Self {
         let aim = |role: &Role, salt: u64| {
             let picker = |total, place_bytes| {
                 Picker::new(&plan.mix.access, &field_of(&plan, total, place_bytes, number, lanes, salt))

@@ -18,8 +18,8 @@ use reactor::Reactor;
 
 use crate::data_set::{Extent, Index, MAX_ITEMS, first_object};
 use crate::share::Shares;
-use crate::written::Book;
-use crate::{Checked, Order, Shape, StagePlan, StopRule, Workload};
+use crate::written::WriteLedger;
+use crate::{CheckedBlocks, DataShape, StagePlan, StageWorkload, StopRule, VisitOrder};
 use check::Checker;
 pub(crate) use churn::{Churn, MAX_LANES as MAX_CHURNING_LANES};
 use fill::Filler;
@@ -43,18 +43,18 @@ pub(crate) enum Source<'a> {
 
 /// What a lane did to the data set: it outlives the lane, which may be dropped in the middle of an operation.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
+pub(crate) struct LaneRecord {
     /// What a writing lane wrote.
     pub extent: Cell<Extent>,
     /// What a mix created and has not removed.
     pub churn: Cell<Churn>,
     /// What a verified mix wrote.
-    pub book: RefCell<Option<Book>>,
+    pub book: RefCell<Option<WriteLedger>>,
     /// What a check found.
-    pub checked: Cell<Checked>,
+    pub checked: Cell<CheckedBlocks>,
 }
 
-impl Notes {
+impl LaneRecord {
     /// What a unit of the book must hold; `None` when that is in doubt.
     fn expected(&self, unit: u64) -> Option<u32> {
         self.book.borrow().as_ref().and_then(|book| book.expected(unit))
@@ -73,26 +73,26 @@ impl<'p> Sources<'p> {
     pub(crate) fn new(plan: &'p StagePlan) -> Self {
         let mut mix = None;
         let index = match &plan.workload {
-            Workload::Read { data_set, block_bytes, .. } => {
+            StageWorkload::Read { data_set, block_bytes, .. } => {
                 Some(data_set.blocks(block_bytes.unwrap_or(data_set.shape().item_bytes())))
             }
-            Workload::Visit { data_set, .. } => Some(data_set.items()),
-            Workload::Fill { data_set, block_bytes, .. } => Some(data_set.units(*block_bytes)),
-            Workload::Check { data_set, block_bytes, written } => {
+            StageWorkload::Visit { data_set, .. } => Some(data_set.items()),
+            StageWorkload::Fill { data_set, block_bytes, .. } => Some(data_set.units(*block_bytes)),
+            StageWorkload::Check { data_set, block_bytes, written } => {
                 Some(data_set.units(written.block_bytes().unwrap_or(*block_bytes)))
             }
-            Workload::Mix(load) => {
+            StageWorkload::Mix(load) => {
                 mix = Some(Rc::new(MixDraws::new(load)));
                 None
             }
-            Workload::Write { .. } | Workload::Repeat { .. } | Workload::Job(_) => None,
+            StageWorkload::Write { .. } | StageWorkload::Repeat { .. } | StageWorkload::Job(_) => None,
         };
         Sources { plan, index: index.map(Rc::new), mix }
     }
 
     /// The empty notes of a lane.
-    pub(crate) fn notes_of(&self, worker: u32, lane: u32) -> Notes {
-        let notes = Notes::default();
+    pub(crate) fn notes_of(&self, worker: u32, lane: u32) -> LaneRecord {
+        let notes = LaneRecord::default();
         notes.extent.set(Extent { first: first_object(worker, lane), ..Extent::default() });
         let number = self.number(worker, lane);
         notes.churn.set(Churn::of_lane(number));
@@ -107,45 +107,45 @@ impl<'p> Sources<'p> {
         &self,
         worker: u32,
         lane: u32,
-        notes: &'a Notes,
+        notes: &'a LaneRecord,
         job: Option<&'a JobState>,
     ) -> Source<'a> {
         let repeat = self.plan.stop != StopRule::Exhausted;
         let number = self.number(worker, lane);
         match &self.plan.workload {
-            Workload::Write { shape, limit_bytes } => {
+            StageWorkload::Write { shape, limit_bytes } => {
                 let items = (limit_bytes / self.plan.lanes() / shape.item_bytes()).clamp(1, MAX_ITEMS);
                 let extent = &notes.extent;
                 Source::Write(Writer { shape: *shape, lane, items, repeat, extent, at: WriteAt::default() })
             }
-            Workload::Read { data_set, order, .. } => {
+            StageWorkload::Read { data_set, order, .. } => {
                 let kind = match data_set.shape() {
-                    Shape::Files { .. } | Shape::Device { .. } => OpKind::Read,
-                    Shape::Objects { .. } => OpKind::Get,
+                    DataShape::Files { .. } | DataShape::Device { .. } => OpKind::Read,
+                    DataShape::Objects { .. } => OpKind::Get,
                 };
                 Source::Visit(self.visitor(number, lane, kind, *order, repeat))
             }
-            Workload::Repeat { kind, bytes } => {
+            StageWorkload::Repeat { kind, bytes } => {
                 let object = first_object(worker, lane);
                 Source::Repeat(Op::new(*kind, lane, object).range(0, *bytes))
             }
-            Workload::Visit { kind, .. } => {
-                Source::Visit(self.visitor(number, lane, *kind, Order::Sequential, false))
+            StageWorkload::Visit { kind, .. } => {
+                Source::Visit(self.visitor(number, lane, *kind, VisitOrder::Sequential, false))
             }
-            Workload::Fill { data_set, generation, .. } => {
+            StageWorkload::Fill { data_set, generation, .. } => {
                 let share = self.shares().of(number);
                 Source::Fill(Filler::new(self.index(), data_set.shape(), lane, share, *generation))
             }
-            Workload::Check { data_set, written, .. } => {
+            StageWorkload::Check { data_set, written, .. } => {
                 let share = self.shares().of(number);
                 let written = Rc::new(written.clone());
                 Source::Check(Checker::new(self.index(), data_set.shape(), lane, share, written, notes))
             }
-            Workload::Mix(_) => {
+            StageWorkload::Mix(_) => {
                 let plan = Rc::clone(self.mix.as_ref().expect("made for every mix"));
                 Source::Mix(Box::new(Mixer::new(plan, lane, number, self.plan.lanes(), notes)))
             }
-            Workload::Job(_) => Source::Job(JobLane::new(job.expect("made for every job"), lane)),
+            StageWorkload::Job(_) => Source::Job(JobLane::new(job.expect("made for every job"), lane)),
         }
     }
 
@@ -162,14 +162,14 @@ impl<'p> Sources<'p> {
         Shares { total: self.index().total(), parts: self.plan.lanes() }
     }
 
-    fn visitor(&self, number: u64, lane: u32, kind: OpKind, order: Order, repeat: bool) -> Visitor {
+    fn visitor(&self, number: u64, lane: u32, kind: OpKind, order: VisitOrder, repeat: bool) -> Visitor {
         let index = self.index();
         let share = self.shares().of(number);
         let (first, count) = (share.start, share.end - share.start);
         let seed = self.plan.payload.seed() ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // With more lanes than units some lanes have no share; they draw from everything.
         let range = if count == 0 { 0..index.total() } else { share };
-        let random = (order == Order::Random).then(|| (fastrand::Rng::with_seed(seed), range));
+        let random = (order == VisitOrder::Random).then(|| (fastrand::Rng::with_seed(seed), range));
         let left = if repeat { u64::MAX } else { count };
         Visitor { next: first, left, kind, lane, random, index }
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use drivers::Op;
 use metrics::{ErrorKind, OpKind};
 
-use crate::Shape;
+use crate::DataShape;
 use crate::data_set::{Again, Extent};
 
 /// Writes files or objects of its own, in order, and then again from the first: each pass another content, the number of
@@ -14,7 +14,7 @@ use crate::data_set::{Again, Extent};
 /// What failed is done again, so that what counts as written has no holes.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
-    pub(super) shape: Shape,
+    pub(super) shape: DataShape,
     pub(super) lane: u32,
     pub(super) items: u64,
     pub(super) repeat: bool,
@@ -42,13 +42,13 @@ impl Writer<'_> {
             Some(Op::new(kind, self.lane, object).range(offset, len).generation(generation))
         };
         match self.shape {
-            Shape::Objects { object_bytes } => op(OpKind::Put, 0, object_bytes),
-            Shape::Files { .. } if !self.at.created => op(OpKind::Create, 0, 0),
-            Shape::Files { file_bytes, .. } if self.at.offset == file_bytes => {
+            DataShape::Objects { object_bytes } => op(OpKind::Put, 0, object_bytes),
+            DataShape::Files { .. } if !self.at.created => op(OpKind::Create, 0, 0),
+            DataShape::Files { file_bytes, .. } if self.at.offset == file_bytes => {
                 op(OpKind::Commit, 0, file_bytes)
             }
-            Shape::Device { .. } => None,
-            Shape::Files { file_bytes, block_bytes } => {
+            DataShape::Device { .. } => None,
+            DataShape::Files { file_bytes, block_bytes } => {
                 op(OpKind::Write, self.at.offset, block_bytes.min(file_bytes - self.at.offset))
             }
         }
@@ -132,7 +132,7 @@ impl Writer<'_> {
 
     pub(super) fn closing(&self) -> Option<Op> {
         let object = self.extent.get().first + self.at.item;
-        let unfinished = matches!(self.shape, Shape::Files { .. }) && self.at.offset > 0;
+        let unfinished = matches!(self.shape, DataShape::Files { .. }) && self.at.offset > 0;
         let commit = Op::new(OpKind::Commit, self.lane, object).range(0, self.at.offset);
         unfinished.then_some(commit)
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use experiment::Access;
 
-use super::doubts::Doubts;
+use super::doubts::UncertainRanges;
 use crate::access::{Turn, turn_of};
 
 /// How a share is gone through: all that lanes have in common.
@@ -22,7 +22,7 @@ pub(crate) struct Rules {
 /// What one lane wrote of its share: each block once a pass. Pass `p` (from 0) writes generation `base + p + 1`, so what a
 /// block holds follows from its position in the order of the pass.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Book {
+pub(crate) struct WriteLedger {
     rules: Rules,
     share: Range<u64>,
     pass: u64,
@@ -33,14 +33,14 @@ pub(crate) struct Book {
     uncommitted: u64,
     turn: Turn,
     turn_before: Turn,
-    doubts: Doubts,
-    doubts_before: Doubts,
+    doubts: UncertainRanges,
+    doubts_before: UncertainRanges,
 }
 
-impl Book {
+impl WriteLedger {
     /// A book for a share in which nothing has been written yet.
     pub(crate) fn new(rules: Rules, share: Range<u64>) -> Self {
-        let mut book = Book {
+        let mut book = WriteLedger {
             rules,
             share,
             pass: 0,
@@ -49,8 +49,8 @@ impl Book {
             uncommitted: 0,
             turn: Turn::Straight,
             turn_before: Turn::Straight,
-            doubts: Doubts::default(),
-            doubts_before: Doubts::default(),
+            doubts: UncertainRanges::default(),
+            doubts_before: UncertainRanges::default(),
         };
         book.turn = book.turn_of(0);
         book
@@ -175,7 +175,7 @@ mod tests {
             dies in any::<bool>(),
         ) {
             let access = [Access::Sequential, Access::Random, Access::Strided { stride_bytes: 30 }][pattern];
-            let mut book = Book::new(rules(access), first..first + total);
+            let mut book = WriteLedger::new(rules(access), first..first + total);
             // The content of each block, `None` when in doubt.
             let mut content = vec![Some(7); total as usize];
             let mut since_commit = Vec::new();
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn each_block_is_written_once_a_pass_with_the_generation_of_the_pass() {
-        let mut book = Book::new(rules(Access::Zipf { theta: 1.0 }), 10..20);
+        let mut book = WriteLedger::new(rules(Access::Zipf { theta: 1.0 }), 10..20);
         for generation in [8, 9, 10] {
             let mut seen = Vec::new();
             for _ in 0..10 {

@@ -7,11 +7,11 @@ const MOST: usize = 64;
 
 /// Ranges in order, apart from each other.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Doubts {
+pub(crate) struct UncertainRanges {
     ranges: Vec<Range<u64>>,
 }
 
-impl Doubts {
+impl UncertainRanges {
     /// Adds a range that begins or ends no earlier than all that were added.
     #[cold]
     pub(crate) fn add(&mut self, mut range: Range<u64>) {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn neighbours_and_overlaps_become_one() {
-        let mut doubts = Doubts::default();
+        let mut doubts = UncertainRanges::default();
         for range in [3..4, 4..5, 9..10, 8..12, 20..20] {
             doubts.add(range);
         }
@@ -91,7 +91,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_comes_in_no_order_is_kept_too(positions in prop::collection::vec(0u64..2000, 1..300)) {
-            let mut doubts = Doubts::default();
+            let mut doubts = UncertainRanges::default();
             positions.iter().for_each(|position| doubts.insert(*position));
             prop_assert!(doubts.ranges.len() <= MOST);
             prop_assert!(positions.iter().all(|position| doubts.contains(*position)));
@@ -100,7 +100,7 @@ mod tests {
 
         #[test]
         fn nothing_that_was_added_is_ever_forgotten(gaps in prop::collection::vec(1u64..50, 1..400)) {
-            let mut doubts = Doubts::default();
+            let mut doubts = UncertainRanges::default();
             let mut added = Vec::new();
             let mut at = 0;
             for gap in gaps {

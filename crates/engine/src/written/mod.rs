@@ -6,14 +6,14 @@
 mod book;
 mod doubts;
 
-pub(crate) use book::{Book, Rules};
-pub(crate) use doubts::Doubts;
+pub(crate) use book::{Rules, WriteLedger};
+pub(crate) use doubts::UncertainRanges;
 
 use crate::share::Shares;
 
 /// What is known of a data set's content after a stage.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Written {
+pub struct ContentSummary {
     content: Content,
 }
 
@@ -30,7 +30,7 @@ enum Content {
 struct Passes {
     rules: Rules,
     total: u64,
-    books: Vec<Book>,
+    books: Vec<WriteLedger>,
 }
 
 /// What a stage left in its data set, in short.
@@ -45,7 +45,7 @@ pub enum Left {
     Known,
 }
 
-impl Written {
+impl ContentSummary {
     /// In short.
     pub fn left(&self) -> Left {
         match &self.content {
@@ -57,16 +57,16 @@ impl Written {
 
     /// All of it is of one generation.
     pub fn uniform(generation: u32) -> Self {
-        Written { content: Content::Uniform(generation) }
+        ContentSummary { content: Content::Uniform(generation) }
     }
 
     /// Nothing is known of it: nothing can be compared.
     pub fn unknown() -> Self {
-        Written::default()
+        ContentSummary::default()
     }
 
-    pub(crate) fn by_lanes(rules: Rules, total: u64, books: Vec<Book>) -> Self {
-        Written { content: Content::Passes(Passes { rules, total, books }) }
+    pub(crate) fn by_lanes(rules: Rules, total: u64, books: Vec<WriteLedger>) -> Self {
+        ContentSummary { content: Content::Passes(Passes { rules, total, books }) }
     }
 
     /// True when all of it is of this generation, so that a stage may begin from there.

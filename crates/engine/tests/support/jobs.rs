@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drivers::Op;
-use engine::{JobFile, JobLoad, Schedule, StagePlan, StageResult, StopRule, Workload};
+use engine::{JobFile, JobLoad, Schedule, StagePlan, StageResult, StageWorkload, StopRule};
 use experiment::{BlockSizes, Directions, Job, SizeChoice, WeightedOp};
 use metrics::OpKind;
 
@@ -42,7 +42,7 @@ pub fn job_plan(load: JobLoad, lanes: u32) -> StagePlan {
         window: ms(1_000_000_000),
         stop: StopRule::Exhausted,
         schedule: Schedule::of_job(&load.job),
-        workload: Workload::Job(load),
+        workload: StageWorkload::Job(load),
         ..plan()
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use drivers::sim::{SimConfig, SimDriver};
 use drivers::{Done, Driver, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
-use engine::{Beside, Control, Schedule, StagePlan, StageResult, StopRule, Workload, run_stage};
+use engine::{Control, Schedule, StageContext, StagePlan, StageResult, StageWorkload, StopRule, run_stage};
 use metrics::{ErrorKind, Interval, OpKind};
 use reactor::Reactor;
 
@@ -25,7 +25,7 @@ pub fn plan() -> StagePlan {
     StagePlan {
         workers: 1,
         lanes_per_worker: 1,
-        reactor: reactor::Choice::Auto,
+        reactor: reactor::BackendChoice::Auto,
         pin: false,
         ramp: Duration::ZERO,
         window: ms(10_000),
@@ -33,13 +33,13 @@ pub fn plan() -> StagePlan {
         interval: ms(1000),
         schedule: Schedule::Closed,
         stop: StopRule::Window,
-        workload: Workload::Repeat { kind: OpKind::Read, bytes: 4096 },
+        workload: StageWorkload::Repeat { kind: OpKind::Read, bytes: 4096 },
         payload: Payload::new(1),
         sink: Sink::Buffer,
         op_timeout: ms(5000),
         connect_timeout: ms(2000),
         error_limit: None,
-        beside: Beside::default(),
+        beside: StageContext::default(),
     }
 }
 

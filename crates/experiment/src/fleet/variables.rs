@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Fleet, bare_host};
-use crate::kind::{Kind, kind_of};
+use crate::kind::{TargetKind, kind_of};
 use crate::nearest::hint;
 use crate::plan::{Cell, Target};
 
@@ -21,7 +21,7 @@ impl Fleet {
     /// One line: which name this host has no value for, or what became of an option that it does not know.
     pub fn cell_for(
         &self,
-        kinds: &[&'static Kind],
+        kinds: &[&'static TargetKind],
         cell: &Cell,
         host: &str,
         index: u32,
@@ -46,7 +46,7 @@ impl Fleet {
     /// A target as a host is to open it.
     pub(crate) fn target_for(
         &self,
-        kinds: &[&'static Kind],
+        kinds: &[&'static TargetKind],
         target: &Target,
         host: &str,
         index: u32,

@@ -4,7 +4,7 @@ use super::{Amount, Job, SizeChoice};
 
 /// A file as it was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFile {
     /// Its size in bytes; 0 when it is missing.
     pub bytes: u64,
     /// It cannot grow: a device.
@@ -13,7 +13,7 @@ pub struct Found {
 
 /// The part of a file that a worker uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct FilePart {
     /// Where it begins, in bytes.
     pub start: u64,
     /// How long it is, in bytes. Blocks are whole: a shorter rest at the end is not used.
@@ -32,7 +32,7 @@ impl Job {
     ///
     /// # Errors
     /// The beginning lies behind the end: one line without the file's name.
-    pub fn part(&self, number: u32, file: u32, found: Found) -> Result<Part, String> {
+    pub fn part(&self, number: u32, file: u32, found: FoundFile) -> Result<FilePart, String> {
         let (files, region) = (&self.files, &self.region);
         let start = self.start(number, found);
         let behind =
@@ -71,7 +71,7 @@ impl Job {
             length = length.min(after(found.bytes)?);
         }
         let end = start.saturating_add(length);
-        Ok(Part {
+        Ok(FilePart {
             start,
             length,
             bytes: if length == UNTIL_FULL { found.bytes } else { found.bytes.max(end) },
@@ -79,7 +79,7 @@ impl Job {
     }
 
     /// Where the part begins.
-    fn start(&self, number: u32, found: Found) -> u64 {
+    fn start(&self, number: u32, found: FoundFile) -> u64 {
         let region = &self.region;
         if self.files.layout.append && !found.fixed {
             return found.bytes;

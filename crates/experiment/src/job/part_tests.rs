@@ -9,14 +9,14 @@ fn job(change: impl FnOnce(&mut Job)) -> Job {
     job
 }
 
-const MISSING: Found = Found { bytes: 0, fixed: false };
+const MISSING: FoundFile = FoundFile { bytes: 0, fixed: false };
 
-fn found(bytes: u64) -> Found {
-    Found { bytes, fixed: false }
+fn found(bytes: u64) -> FoundFile {
+    FoundFile { bytes, fixed: false }
 }
 
-fn part(start: u64, length: u64, bytes: u64) -> Result<Part, String> {
-    Ok(Part { start, length, bytes })
+fn part(start: u64, length: u64, bytes: u64) -> Result<FilePart, String> {
+    Ok(FilePart { start, length, bytes })
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn what_is_appended_lies_behind_what_is_there() {
 
 #[test]
 fn devices_do_not_grow() {
-    let device = |bytes| Found { bytes, fixed: true };
+    let device = |bytes| FoundFile { bytes, fixed: true };
     let large = job(|job| job.region.size = Amount::Bytes(1 << 30));
     assert_eq!(large.part(0, 0, device(1 << 20)), part(0, 1 << 20, 1 << 20));
     let late = job(|job| {

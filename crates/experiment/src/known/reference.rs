@@ -1,7 +1,7 @@
 //! The reference tables of docs/experiments.md, from the tables that the reader uses.
 
 use super::*;
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::option::OptionKind;
 
 fn form(form: Form) -> String {
@@ -32,7 +32,7 @@ fn table(title: &str, about: &str, keys: &[Key]) -> String {
     out
 }
 
-fn options(kinds: &[&'static Kind]) -> String {
+fn options(kinds: &[&'static TargetKind]) -> String {
     let mut out = String::from("### Options of targets\n\nBesides `url`.\n\n");
     out.push_str("| kind | option | value | default | what |\n|---|---|---|---|---|\n");
     for kind in kinds {
@@ -54,7 +54,7 @@ fn options(kinds: &[&'static Kind]) -> String {
     out
 }
 
-fn ops(kinds: &[&'static Kind]) -> String {
+fn ops(kinds: &[&'static TargetKind]) -> String {
     let mut out = String::from("### Operations of targets\n\n| kind | URL | operations |\n|---|---|---|\n");
     for kind in kinds {
         let ops: Vec<_> = kind.ops.iter().map(|op| op.name()).collect();
@@ -65,7 +65,7 @@ fn ops(kinds: &[&'static Kind]) -> String {
 }
 
 /// The reference of experiment files with these kinds of targets, in Markdown.
-pub fn reference(kinds: &[&'static Kind]) -> String {
+pub fn reference(kinds: &[&'static TargetKind]) -> String {
     [
         table("The file", "Keys at the top.", FILE),
         table("`fleet`", "[fleet.md](fleet.md) explains them.", FLEET),

@@ -4,7 +4,7 @@ use metrics::OpKind;
 use units::{ByteRate, OpRate, ParseError, Span};
 
 use crate::nearest::{hint, nearest};
-use crate::plan::{Comparison, Gate, GateMetric};
+use crate::plan::{Gate, GateMetric, GateOperator};
 use crate::reader::Reader;
 use crate::tree::Node;
 
@@ -14,12 +14,12 @@ const EXAMPLES: &str = "write such as read.bandwidth >= 3 GB/s, write.p99 <= 5 m
 const METRICS: [&str; 8] = ["bandwidth", "bw", "rate", "iops", "mean", "max", "errors", "p99"];
 
 /// Longest first: `<=` before `<`.
-const COMPARISONS: [(&str, Comparison); 5] = [
-    (">=", Comparison::AtLeast),
-    ("<=", Comparison::AtMost),
-    ("==", Comparison::Equal),
-    (">", Comparison::Above),
-    ("<", Comparison::Below),
+const COMPARISONS: [(&str, GateOperator); 5] = [
+    (">=", GateOperator::AtLeast),
+    ("<=", GateOperator::AtMost),
+    ("==", GateOperator::Equal),
+    (">", GateOperator::Above),
+    ("<", GateOperator::Below),
 ];
 
 /// Reads a condition.
@@ -131,16 +131,28 @@ mod tests {
     #[test]
     fn gates_are_read_as_people_write_them() {
         for (text, op, metric, comparison, limit) in [
-            ("read.bandwidth >= 3 GB/s", Some(OpKind::Read), GateMetric::Bandwidth, Comparison::AtLeast, 3e9),
-            ("total.bw>1GiB/s", None, GateMetric::Bandwidth, Comparison::Above, 1_073_741_824.0),
-            ("write.p99 <= 5 ms", Some(OpKind::Write), GateMetric::Percentile(0.99), Comparison::AtMost, 5e6),
-            ("p99.9 < 10ms", None, GateMetric::Percentile(0.999), Comparison::Below, 1e7),
-            ("put.p99.99<1s", Some(OpKind::Put), GateMetric::Percentile(0.9999), Comparison::Below, 1e9),
-            ("errors == 0", None, GateMetric::Errors, Comparison::Equal, 0.0),
-            ("read.iops >= 100k/s", Some(OpKind::Read), GateMetric::Rate, Comparison::AtLeast, 1e5),
-            ("rate >= 250", None, GateMetric::Rate, Comparison::AtLeast, 250.0),
-            ("get.max <= 1m30s", Some(OpKind::Get), GateMetric::Max, Comparison::AtMost, 9e10),
-            ("put.mean < 20us", Some(OpKind::Put), GateMetric::Mean, Comparison::Below, 2e4),
+            (
+                "read.bandwidth >= 3 GB/s",
+                Some(OpKind::Read),
+                GateMetric::Bandwidth,
+                GateOperator::AtLeast,
+                3e9,
+            ),
+            ("total.bw>1GiB/s", None, GateMetric::Bandwidth, GateOperator::Above, 1_073_741_824.0),
+            (
+                "write.p99 <= 5 ms",
+                Some(OpKind::Write),
+                GateMetric::Percentile(0.99),
+                GateOperator::AtMost,
+                5e6,
+            ),
+            ("p99.9 < 10ms", None, GateMetric::Percentile(0.999), GateOperator::Below, 1e7),
+            ("put.p99.99<1s", Some(OpKind::Put), GateMetric::Percentile(0.9999), GateOperator::Below, 1e9),
+            ("errors == 0", None, GateMetric::Errors, GateOperator::Equal, 0.0),
+            ("read.iops >= 100k/s", Some(OpKind::Read), GateMetric::Rate, GateOperator::AtLeast, 1e5),
+            ("rate >= 250", None, GateMetric::Rate, GateOperator::AtLeast, 250.0),
+            ("get.max <= 1m30s", Some(OpKind::Get), GateMetric::Max, GateOperator::AtMost, 9e10),
+            ("put.mean < 20us", Some(OpKind::Put), GateMetric::Mean, GateOperator::Below, 2e4),
         ] {
             let expected = Gate { text: text.into(), op, metric, comparison, limit };
             assert_eq!(read(text), Ok(expected), "{text}");

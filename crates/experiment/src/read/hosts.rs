@@ -9,7 +9,7 @@ use metrics::OpKind;
 use super::target::option;
 use super::url::check_url;
 use crate::fleet::{BRACES, Fleet, Piece, Sharing, escape_braces, fill_in, pieces};
-use crate::kind::{Kind, kind_of};
+use crate::kind::{TargetKind, kind_of};
 use crate::nearest::hint;
 use crate::option::OptionHelp;
 use crate::plan::Cell;
@@ -52,7 +52,7 @@ impl<'f> Hosts<'f> {
     }
 
     /// A target's URL as the plan has it, and its kind: whole without a fleet; with one it keeps its variables.
-    pub fn url(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<(String, &'static Kind)> {
+    pub fn url(&self, reader: &Reader<'_>, node: &Node, text: &str) -> Option<(String, &'static TargetKind)> {
         let kinds = reader.parameters.kinds();
         let check = |url: &str| match check_url(kinds, url) {
             Ok(kind) => Some(kind),
@@ -193,7 +193,7 @@ impl<'f> Hosts<'f> {
     }
 
     /// What a fleet cannot do with a workload.
-    pub fn check(&self, fields: &Fields<'_>, kind: &Kind, cell: &Cell) {
+    pub fn check(&self, fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
         let Some(fleet) = self.fleet.filter(|fleet| fleet.sharing != Sharing::Own) else { return };
         let word = fleet.sharing.word();
         if kind.device {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rules;
 use crate::job::Job;
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::plan::{CacheControl, Cell, Stages, SteadyRule, Target, WeightedOp, Workload};
 use crate::reader::Fields;
 use crate::{checks, from_node};
@@ -34,7 +34,7 @@ const SAID_BY_THE_JOB: &[(&str, &str)] = &[
 pub(super) fn cell(
     fields: &Fields<'_>,
     name: &str,
-    target: Option<(Target, &'static Kind)>,
+    target: Option<(Target, &'static TargetKind)>,
     ops: Option<Vec<WeightedOp>>,
     (queue_depth, jobs, agents): (u32, u32, Option<u32>),
 ) -> Option<Cell> {

@@ -1,7 +1,7 @@
 //! When operations are meant to start.
 
 use crate::known::{Key, RAMP, RATE, STEP, TIME};
-use crate::plan::{Arrivals, RateFrom, Step};
+use crate::plan::{Arrivals, RateFrom, RateStep};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Entry, Value};
 
@@ -76,7 +76,7 @@ fn steps(reader: &Reader<'_>, entry: &Entry) -> Option<Arrivals> {
             fields.fault("for", "a step needs time", "write a duration such as 30s");
             return None;
         }
-        steps.push(Step { ops_per_s, for_s });
+        steps.push(RateStep { ops_per_s, for_s });
     }
     if steps.iter().all(|step| step.ops_per_s <= 0.0) {
         reader.fault(&entry.node, "no step starts anything", "write [{rate: 100/s, for: 30s}, …]");

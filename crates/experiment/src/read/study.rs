@@ -1,7 +1,7 @@
 //! Several measurements at different rates: `find` and `sweep`.
 
 use crate::known::{FIND, SWEEP};
-use crate::plan::{Arrivals, Comparison, GateMetric, Study};
+use crate::plan::{Arrivals, GateMetric, GateOperator, Study};
 use crate::reader::Fields;
 use crate::tree::Value;
 
@@ -51,7 +51,7 @@ fn find_study(fields: &Fields<'_>) -> Option<Study> {
     };
     let goal = super::gate(reader, &goal_node)?;
     let latency = matches!(goal.metric, GateMetric::Mean | GateMetric::Percentile(_) | GateMetric::Max);
-    let bound = matches!(goal.comparison, Comparison::AtMost | Comparison::Below);
+    let bound = matches!(goal.comparison, GateOperator::AtMost | GateOperator::Below);
     if !latency || !bound {
         reader.fault(
             &goal_node,

@@ -6,7 +6,7 @@ use units::{Share, Size, Span};
 
 use super::hosts::Hosts;
 use super::workload::Scene;
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::known::{Form, Key};
 use crate::nearest::hint;
 use crate::option::{OptionHelp, OptionKind};
@@ -26,7 +26,7 @@ pub(super) fn target(
     reader: &Reader<'_>,
     hosts: &Hosts<'_>,
     entry: &Entry,
-) -> Option<(Target, &'static Kind)> {
+) -> Option<(Target, &'static TargetKind)> {
     let before = reader.log.count();
     let node = reader.resolve(&entry.node)?;
     // A URL alone is a target without options.
@@ -65,7 +65,7 @@ pub(super) fn target(
 }
 
 /// The keys of a target: its URL and its options.
-fn check_options(fields: &Fields<'_>, kind: &Kind) {
+fn check_options(fields: &Fields<'_>, kind: &TargetKind) {
     const URL: Key = Key { name: "url", form: Form::Text, default: "", about: "" };
     let known: Vec<Key> =
         std::iter::once(URL).chain(kind.options.iter().map(|help| Key { name: help.name, ..URL })).collect();

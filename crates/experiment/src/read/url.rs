@@ -1,6 +1,6 @@
 //! A target's URL, checked as far as it can be without asking anybody, with the options in it.
 
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::url::TargetUrl;
 
 /// What is wrong with a URL, and what to write instead.
@@ -10,7 +10,7 @@ type Wrong = (String, String);
 ///
 /// # Errors
 /// What is wrong with it or with the value of an option in it, and what to write instead.
-pub(super) fn check_url(kinds: &[&'static Kind], url: &str) -> Result<&'static Kind, Wrong> {
+pub(super) fn check_url(kinds: &[&'static TargetKind], url: &str) -> Result<&'static TargetKind, Wrong> {
     let url = TargetUrl::parse(kinds, url).map_err(|fault| (fault.text, fault.hint))?;
     let kind = url.kind();
     for (name, value) in url.query() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::hosts::Hosts;
 use super::{access, placement, rate, rules, stages, study, target, weights};
 use crate::checks;
-use crate::kind::Kind;
+use crate::kind::TargetKind;
 use crate::known::{SHARED, SINK, WORKLOAD};
 use crate::nearest::hint;
 use crate::plan::{CacheControl, Cell, Gate, Target, Workload};
@@ -120,7 +120,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
 }
 
 /// The target that a workload names, or the only one.
-fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static Kind)> {
+fn target_of(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<(Target, &'static TargetKind)> {
     let reader = fields.reader;
     let names = || scene.targets.iter().map(|entry| &*entry.key);
     let entry = match fields.get("target") {
@@ -161,7 +161,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(fields: &Fields<'_>, kind: &Kind, ops: Option<&[crate::plan::WeightedOp]>) -> Self {
+    fn of(fields: &Fields<'_>, kind: &TargetKind, ops: Option<&[crate::plan::WeightedOp]>) -> Self {
         let objects = kind.holds_objects(ops.unwrap_or_default());
         let (count_key, size_key, other_count, other_size) = if objects {
             ("objects", "object_size", "files", "file_size")

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::section::Origin;
-use experiment::{Fault, MAX_FAULTS, hide_passwords, shown_line};
+use experiment::{Diagnostic, MAX_FAULTS, hide_passwords, shown_line};
 
 /// One fault of a job file or of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl ScriptFault {
         Self { origin: origin.clone(), text: text.into(), hint: hint.into() }
     }
 
-    fn shown(&self) -> Fault {
-        Fault {
+    fn shown(&self) -> Diagnostic {
+        Diagnostic {
             line: self.origin.line,
             column: self.origin.column,
             length: self.origin.length,
@@ -73,7 +73,7 @@ impl fmt::Display for ScriptFault {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let warned = Fault { text: format!("warning: {}", self.0.shown().text), ..self.0.shown() };
+        let warned = Diagnostic { text: format!("warning: {}", self.0.shown().text), ..self.0.shown() };
         warned.write(f, &self.0.origin.file)
     }
 }

@@ -7,7 +7,7 @@ use super::engines;
 use super::{
     check, content, ending, files, logs, order, pace, placement, region, report, seed, sizes, steady,
 };
-use experiment::{BlockSizes, Job, Kind, Region, SizeChoice, WITHOUT_LIMIT_S};
+use experiment::{BlockSizes, Job, Region, SizeChoice, TargetKind, WITHOUT_LIMIT_S};
 use experiment::{Stages, SteadyRule, Target, WeightedOp, Workload};
 
 /// Blocks past the page cache are multiples of this, in bytes.
@@ -116,7 +116,7 @@ fn nothing_to_do(region: &Region, file_bytes: u64) -> bool {
 }
 
 /// Past the page cache blocks are whole sectors.
-fn check_blocks(asked: &Asked<'_>, kind: &Kind, sizes: &BlockSizes, region: &Region, used: &[OpKind]) {
+fn check_blocks(asked: &Asked<'_>, kind: &TargetKind, sizes: &BlockSizes, region: &Region, used: &[OpKind]) {
     if !kind.page_cache || !engines::is_direct(asked) {
         return;
     }

@@ -1,6 +1,6 @@
 //! Engines: the protocol that a job's `ioengine` names makes its target.
 
-use experiment::{FileNames, Kind, Target, hint};
+use experiment::{FileNames, Target, TargetKind, hint};
 use targets::{EngineJob, JobEngine, JobOperations};
 
 use super::asked::Asked;
@@ -9,7 +9,7 @@ use crate::language::settings::USUAL_ENGINE;
 use crate::{every_engine, find_engine};
 
 /// The engine of a job, and the kind of target that it loads.
-pub(crate) fn engine(asked: &Asked<'_>) -> (&'static Kind, &'static JobEngine) {
+pub(crate) fn engine(asked: &Asked<'_>) -> (&'static TargetKind, &'static JobEngine) {
     let loads = |name: &str| find_engine(name).and_then(|engine| engine.loads);
     let name = asked.text("ioengine").unwrap_or(USUAL_ENGINE);
     loads(name).unwrap_or_else(|| {

@@ -1,13 +1,13 @@
 //! Which jobs run at the same time, and which are shown together.
 
 use super::asked::Asked;
-use experiment::Group;
+use experiment::ConcurrentCells;
 
 /// Where a section stands among the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The group of its first cell; without `group_reporting` each further one has the next number of `report`.
-    pub group: Group,
+    pub group: ConcurrentCells,
     /// Its clones are workers of one cell.
     pub one_cell: bool,
     /// Number of the summary in which it counts, where that is not the group's.
@@ -46,7 +46,7 @@ pub(crate) fn groups(sections: &[Asked<'_>]) -> Vec<Place> {
             }
         };
         places.push(Place {
-            group: Group { number: running, ends_group, ends_run, after_cell: None, report },
+            group: ConcurrentCells { number: running, ends_group, ends_run, after_cell: None, report },
             one_cell: together,
             summary: (summary != running).then_some(summary),
             after: waits_for(asked, &sections[..index]),

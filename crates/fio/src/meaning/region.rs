@@ -1,7 +1,7 @@
 //! Which part of the files is used, and how much is moved.
 
 use super::asked::Asked;
-use experiment::{Amount, Found, Job, JobFiles, Region, Zones};
+use experiment::{Amount, FoundFile, Job, JobFiles, Region, Zones};
 
 /// The region. `least_block`: the smallest block that is used, in bytes.
 pub(crate) fn region(asked: &Asked<'_>, files: &JobFiles, least_block: u64) -> Region {
@@ -74,7 +74,7 @@ pub(crate) fn within_files(asked: &Asked<'_>, job: &mut Job, clones: u32) {
         return;
     }
     let held = |number: u32| -> u64 {
-        let parts = (0..job.files.per_worker()).map(|file| job.part(number, file, Found::default()));
+        let parts = (0..job.files.per_worker()).map(|file| job.part(number, file, FoundFile::default()));
         parts.map(|part| part.map_or(0, |part| part.length)).sum()
     };
     if (0..clones).all(|number| bytes >= held(number)) {

@@ -1,10 +1,10 @@
 //! The entries of a run: of all hosts together, of one of them, and all jobs as one.
 
 use super::entry::{FioEntry, reporting};
-use runner::{CellOutcome, Outcome};
+use runner::{CellOutcome, JobsOutcome};
 
 /// The entries of a run, in the order of its cells.
-pub fn entries(outcome: &Outcome) -> Vec<FioEntry> {
+pub fn entries(outcome: &JobsOutcome) -> Vec<FioEntry> {
     let mut entries: Vec<(Option<u32>, FioEntry)> = Vec::new();
     for cell in outcome.cells.iter().filter(|cell| !reporting(&cell.cell).hide) {
         let key = cell.cell.group.and_then(|group| group.report);
@@ -18,7 +18,7 @@ pub fn entries(outcome: &Outcome) -> Vec<FioEntry> {
 }
 
 /// The same of one host of a fleet alone.
-pub fn of_host(outcome: &Outcome, host: &str) -> Vec<FioEntry> {
+pub fn of_host(outcome: &JobsOutcome, host: &str) -> Vec<FioEntry> {
     let of_cell = |cell: &CellOutcome| {
         let part = cell.hosts.iter().find(|part| part.name == host);
         CellOutcome {
@@ -33,7 +33,7 @@ pub fn of_host(outcome: &Outcome, host: &str) -> Vec<FioEntry> {
             cell: cell.cell.clone(),
         }
     };
-    entries(&Outcome { cells: outcome.cells.iter().map(of_cell).collect(), ..outcome.clone() })
+    entries(&JobsOutcome { cells: outcome.cells.iter().map(of_cell).collect(), ..outcome.clone() })
 }
 
 /// All entries as one, with a name of its own; `None` without any.

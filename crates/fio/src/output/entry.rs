@@ -6,7 +6,7 @@ use metrics::{Histogram, OpKind, OpStats};
 use stats::{Measure, SteadyOutcome};
 
 use super::direction::DirectionFigures;
-use super::latency::{Latency, Shares, USUAL_PERCENTILES};
+use super::latency::{LatencyOutput, Shares, USUAL_PERCENTILES};
 use runner::op_logs::direction;
 use runner::{CellOutcome, JobFailure};
 
@@ -59,7 +59,7 @@ pub struct Own {
     /// The worst verdict, in a word.
     pub verdict: Option<store::Verdict>,
     /// What held it back; of several jobs the first's.
-    pub limit: Option<stats::limit::Finding>,
+    pub limit: Option<stats::limit::Bottleneck>,
     /// Why a job ended badly.
     pub failure: Option<String>,
     /// Failed operations by kind.
@@ -160,24 +160,24 @@ impl FioEntry {
     }
 
     /// Figures of the service time, fio's `clat`.
-    pub fn service(&self, direction: &DirectionFigures) -> Latency {
+    pub fn service(&self, direction: &DirectionFigures) -> LatencyOutput {
         match self.report.hide_service {
-            true => Latency::default(),
-            false => Latency::of(&direction.service, self.percentiles(!self.report.without_service)),
+            true => LatencyOutput::default(),
+            false => LatencyOutput::of(&direction.service, self.percentiles(!self.report.without_service)),
         }
     }
 
     /// Figures of the response time, fio's `lat`.
-    pub fn response(&self, direction: &DirectionFigures) -> Latency {
+    pub fn response(&self, direction: &DirectionFigures) -> LatencyOutput {
         match self.report.hide_response {
-            true => Latency::default(),
-            false => Latency::of(&direction.response, self.percentiles(self.report.response)),
+            true => LatencyOutput::default(),
+            false => LatencyOutput::of(&direction.response, self.percentiles(self.report.response)),
         }
     }
 
     /// Figures of the commits.
-    pub fn commits(&self) -> Latency {
-        Latency::of(&self.sync, self.percentiles(true))
+    pub fn commits(&self) -> LatencyOutput {
+        LatencyOutput::of(&self.sync, self.percentiles(true))
     }
 
     /// The list of percentiles, if they are wanted.
@@ -270,7 +270,8 @@ impl SteadyFigures {
             let total = of.clone().find(|series| series.op.is_none()).map(|series| series.estimate.mean);
             total.unwrap_or_else(|| of.map(|series| series.estimate.mean).sum())
         };
-        let criterion = outcome.criteria.iter().find(|criterion| criterion.unit == stats::Unit::Share);
+        let criterion =
+            outcome.criteria.iter().find(|criterion| criterion.unit == stats::CriterionUnit::Share);
         let name = if *slope { format!("{metric}_slope") } else { metric.clone() };
         Some(SteadyFigures {
             rule: format!("{name}:{:.6}%", limit * 100.0),

@@ -8,7 +8,7 @@ pub const USUAL_PERCENTILES: [f64; 17] =
 
 /// Figures of one latency, in nanoseconds; all 0 without operations.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Latency {
+pub struct LatencyOutput {
     /// The shortest.
     pub min: u64,
     /// The longest.
@@ -25,15 +25,15 @@ pub struct Latency {
     pub bins: Vec<(u64, u64)>,
 }
 
-impl Latency {
+impl LatencyOutput {
     /// The figures of a histogram, with these percentiles (0 to 100) if any.
-    pub fn of(histogram: &Histogram, percentiles: Option<&[f64]>) -> Latency {
+    pub fn of(histogram: &Histogram, percentiles: Option<&[f64]>) -> LatencyOutput {
         let count = histogram.count();
         if count == 0 {
-            return Latency::default();
+            return LatencyOutput::default();
         }
         let mean = histogram.mean_ns();
-        Latency {
+        LatencyOutput {
             min: histogram.min_ns(),
             max: histogram.max_ns(),
             mean,
@@ -118,13 +118,13 @@ mod tests {
     fn figures_are_those_of_the_operations() {
         let mut histogram = Histogram::new();
         [2, 4, 4, 4, 5, 5, 7, 9].into_iter().for_each(|ns| histogram.record(ns));
-        let latency = Latency::of(&histogram, Some(&[50.0, 100.0]));
+        let latency = LatencyOutput::of(&histogram, Some(&[50.0, 100.0]));
         assert_eq!((latency.min, latency.max, latency.count), (2, 9, 8));
         assert!((latency.mean - 5.0).abs() < 1e-9);
         assert!((latency.deviation - (32.0f64 / 7.0).sqrt()).abs() < 1e-9);
         assert_eq!(latency.percentiles, Some(vec![(50.0, 4), (100.0, 9)]));
         assert_eq!(latency.bins, [(2, 1), (4, 3), (5, 2), (7, 1), (9, 1)]);
-        assert_eq!(Latency::of(&Histogram::new(), Some(&[50.0])), Latency::default());
+        assert_eq!(LatencyOutput::of(&Histogram::new(), Some(&[50.0])), LatencyOutput::default());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum NumberUnit {
     /// Nothing in particular: operations.
     None,
     /// Bytes.
@@ -20,7 +20,7 @@ const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
 /// A whole number with at most `digits` digits before and behind the point together, the prefix being of powers of 1024
 /// (`binary`) or of 1000: `9999`, `10.0k`, `11.3MiB`.
-pub fn short(value: u64, digits: u32, binary: bool, unit: Unit) -> String {
+pub fn short(value: u64, digits: u32, binary: bool, unit: NumberUnit) -> String {
     let (step, prefixes) = if binary { (1024, BINARY) } else { (1000, DECIMAL) };
     let digits = digits.clamp(1, 18);
     let most = 10u64.pow(digits) - 1;
@@ -31,10 +31,10 @@ pub fn short(value: u64, digits: u32, binary: bool, unit: Unit) -> String {
         power += 1;
     }
     let end = match unit {
-        Unit::None => "",
-        Unit::Bytes => "B",
-        Unit::BytesPerS => "B/s",
-        Unit::BitsPerS => "bit/s",
+        NumberUnit::None => "",
+        NumberUnit::Bytes => "B",
+        NumberUnit::BytesPerS => "B/s",
+        NumberUnit::BitsPerS => "bit/s",
     };
     let end = format!("{}{end}", prefixes[power]);
     let Some(rest) = rest else {
@@ -65,23 +65,23 @@ impl Style {
 
     /// Operations, or operations a second.
     pub fn count(self, value: u64) -> String {
-        short(value, self.digits, false, Unit::None)
+        short(value, self.digits, false, NumberUnit::None)
     }
 
     /// Bytes: in the first kind of prefix, and in the second.
     pub fn bytes(self, value: u64) -> [String; 2] {
-        self.both(value, Unit::Bytes)
+        self.both(value, NumberUnit::Bytes)
     }
 
     /// Bytes a second, likewise.
     pub fn rate(self, bytes_per_s: u64) -> [String; 2] {
         match self.bits {
-            true => self.both(bytes_per_s.saturating_mul(8), Unit::BitsPerS),
-            false => self.both(bytes_per_s, Unit::BytesPerS),
+            true => self.both(bytes_per_s.saturating_mul(8), NumberUnit::BitsPerS),
+            false => self.both(bytes_per_s, NumberUnit::BytesPerS),
         }
     }
 
-    fn both(self, value: u64, unit: Unit) -> [String; 2] {
+    fn both(self, value: u64, unit: NumberUnit) -> [String; 2] {
         [!self.thousands, self.thousands].map(|binary| short(value, self.digits, binary, unit))
     }
 }

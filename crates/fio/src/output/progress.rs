@@ -1,6 +1,6 @@
 //! The line that says how far a run is (`--eta`), after "Interpreting the output" of fio's HOWTO.
 
-use super::numbers::{Style, Unit, short};
+use super::numbers::{NumberUnit, Style, short};
 
 /// What a run is doing now.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +38,7 @@ pub fn line(progress: &FioProgress, style: Style) -> String {
             parts.join(",")
         };
         let bytes = each(&|n| style.rate(progress.bytes_per_s[n] as u64)[0].clone());
-        let ops = each(&|n| short(progress.ops_per_s[n] as u64, 4, false, Unit::None));
+        let ops = each(&|n| short(progress.ops_per_s[n] as u64, 4, false, NumberUnit::None));
         text.push_str(&format!("[{bytes}][{ops} IOPS]"));
     }
     text + &format!("[eta {}]", progress.left_s.map_or_else(|| "--".to_owned(), duration))

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::entries;
 use super::entry::FioEntry;
-use runner::{DiskUse, Outcome};
+use runner::{DiskUse, JobsOutcome};
 
 /// fio's name for all jobs of all hosts.
 const ALL_CLIENTS: &str = "All clients";
@@ -52,7 +52,7 @@ pub struct FioClient {
 
 impl FioReport {
     /// Of a run, as it ended or (`still_running`) as it is now; times for people are those of `zone`.
-    pub fn of(outcome: &Outcome, still_running: bool, zone: TimeZone) -> FioReport {
+    pub fn of(outcome: &JobsOutcome, still_running: bool, zone: TimeZone) -> FioReport {
         let milliseconds = outcome.finished.as_millisecond() - outcome.started.as_millisecond();
         let entries = entries::entries(outcome);
         let mut clients = clients(outcome);
@@ -91,7 +91,7 @@ impl FioReport {
 }
 
 /// The hosts of a fleet, in its order.
-fn clients(outcome: &Outcome) -> Vec<FioClient> {
+fn clients(outcome: &JobsOutcome) -> Vec<FioClient> {
     let mut names: Vec<&str> = Vec::new();
     for host in outcome.cells.iter().flat_map(|cell| &cell.hosts) {
         if !names.contains(&host.name.as_str()) {

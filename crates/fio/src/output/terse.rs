@@ -7,7 +7,7 @@ use super::direction::{DirectionFigures, RateSamples};
 use super::entry::FioEntry;
 use super::groups::{self, EntryGroup, Summary};
 use super::json::FIO_VERSION;
-use super::latency::{Latency, at_percent};
+use super::latency::{LatencyOutput, at_percent};
 use super::report::FioReport;
 
 /// Percentiles of a line, whatever the list holds.
@@ -141,7 +141,7 @@ fn direction(
         direction.runtime_ms().to_string(),
     ];
     let (service, response) = (entry.service(direction), entry.response(direction));
-    fields.extend(latency(&Latency::default()));
+    fields.extend(latency(&LatencyOutput::default()));
     fields.extend(latency(&service));
     fields.extend(percentiles(entry, direction));
     fields.extend(latency(&response));
@@ -161,7 +161,7 @@ fn direction(
 }
 
 /// Least, most, mean, deviation.
-fn latency(latency: &Latency) -> [String; 4] {
+fn latency(latency: &LatencyOutput) -> [String; 4] {
     [
         (latency.min / 1000).to_string(),
         (latency.max / 1000).to_string(),

@@ -4,12 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use engine::{Beside, Control, Gate, Rendezvous, StageResult};
+use engine::{Control, Rendezvous, StageContext, StageResult, StartGate};
 use metrics::Interval;
 
 use super::{Agent, MAX_AT_ONCE};
 use crate::message::{FromAgent, Shown, encode};
-use crate::order::{Act, Opening, Refusal, Reply, SiteId, StageRequest};
+use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteId, StageRequest};
 use crate::outlet::{Need, Sent};
 use crate::sampling::Sampling;
 
@@ -83,7 +83,7 @@ struct Door {
     id: u64,
 }
 
-impl Gate for Door {
+impl StartGate for Door {
     fn meet(&self, stopped: &dyn Fn() -> bool) -> Option<u64> {
         self.agent.send(&FromAgent::Ready { id: self.id }, Need::Must);
         self.running.wait_for(stopped, |told| told.start_ns)
@@ -95,7 +95,7 @@ impl Gate for Door {
 
 impl Agent {
     /// Opens a target, and answers.
-    pub(super) fn open(self: &Arc<Self>, id: u64, opening: Box<Opening>) {
+    pub(super) fn open(self: &Arc<Self>, id: u64, opening: Box<OpenOrder>) {
         self.answer(id, move |agent| {
             let facts = agent.hand.open(&opening)?;
             agent.state().virtual_sites.insert(opening.site, facts.virtual_clock);
@@ -117,7 +117,7 @@ impl Agent {
     fn answer(
         self: &Arc<Self>,
         id: u64,
-        work: impl FnOnce(&Agent) -> Result<Reply, Refusal> + Send + 'static,
+        work: impl FnOnce(&Agent) -> Result<Reply, HostRefusal> + Send + 'static,
     ) {
         let answered = self.on_a_thread("question", move |agent| {
             let outcome = guarded(|| work(agent));
@@ -153,10 +153,11 @@ impl Agent {
         id: u64,
         request: &StageRequest,
         running: &Arc<Running>,
-    ) -> Result<StageResult, Refusal> {
+    ) -> Result<StageResult, HostRefusal> {
         let lockstep = self.state().virtual_sites.get(&request.site).copied().unwrap_or(false);
         let door = Door { agent: Arc::clone(self), running: Arc::clone(running), id };
-        let beside = Beside { rendezvous: Some(Rendezvous::at_gate(Arc::new(door))), ..Beside::default() };
+        let beside =
+            StageContext { rendezvous: Some(Rendezvous::at_gate(Arc::new(door))), ..StageContext::default() };
         let mut sampling = Sampling::begin(lockstep, self.hand.scope());
         let mut left_out = 0;
         let mut show = |interval: &Interval| {
@@ -183,10 +184,10 @@ impl Agent {
         self: &Arc<Self>,
         name: &str,
         work: impl FnOnce(&Arc<Agent>) + Send + 'static,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), HostRefusal> {
         let mut state = self.state();
         if state.under_way >= MAX_AT_ONCE {
-            return Err(Refusal::failed(format!(
+            return Err(HostRefusal::failed(format!(
                 "more than {MAX_AT_ONCE} things at once are asked of this host"
             )));
         }
@@ -200,16 +201,16 @@ impl Agent {
         };
         std::thread::Builder::new().name(name.to_owned()).spawn(run).map(|_| ()).map_err(|error| {
             self.state().under_way -= 1;
-            Refusal::failed(format!("no thread can be started: {error}"))
+            HostRefusal::failed(format!("no thread can be started: {error}"))
         })
     }
 }
 
 /// A panic is a refusal too.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, HostRefusal>) -> Result<T, HostRefusal> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        Err(Refusal::failed(format!("the agent panicked: {text}; this is a defect of manometer")))
+        Err(HostRefusal::failed(format!("the agent panicked: {text}; this is a defect of manometer")))
     })
 }

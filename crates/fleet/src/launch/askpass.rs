@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use provision::Secret;
+use provision::ApiSecret;
 
 /// Says where the socket is. Not a secret: only this user's processes of the right parent get an answer there.
 const SOCKET_VARIABLE: &str = "MANOMETER_ASKPASS_SOCKET";
@@ -44,7 +44,7 @@ impl Askpass {
     ///
     /// # Errors
     /// There is no place for the socket: one line.
-    pub(super) fn begin(password: Secret, program: &Path) -> Result<Askpass, String> {
+    pub(super) fn begin(password: ApiSecret, program: &Path) -> Result<Askpass, String> {
         let directory = private_directory()?;
         let cannot = |error: std::io::Error| {
             let _gone = std::fs::remove_dir_all(&directory);
@@ -121,7 +121,7 @@ fn private_directory() -> Result<PathBuf, String> {
 }
 
 /// Answers one question, if the one who asks may.
-fn answer(mut stream: UnixStream, password: &Secret, allowed: &Mutex<HashSet<u32>>) {
+fn answer(mut stream: UnixStream, password: &ApiSecret, allowed: &Mutex<HashSet<u32>>) {
     let patient = stream.set_nonblocking(false).is_ok()
         && stream.set_read_timeout(Some(PATIENCE)).is_ok()
         && stream.set_write_timeout(Some(PATIENCE)).is_ok();
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_password_is_told_to_children_of_the_right_process_only() {
-        let askpass = Askpass::begin(Secret::new("s3cret"), Path::new("/x")).unwrap();
+        let askpass = Askpass::begin(ApiSecret::new("s3cret"), Path::new("/x")).unwrap();
         let mode = std::fs::metadata(&askpass.directory).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         let socket = socket_in(&askpass.directory);

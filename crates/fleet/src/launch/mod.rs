@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use experiment::Launcher;
-use provision::Secret;
+use provision::ApiSecret;
 
 pub use askpass::askpass;
 pub use deadline::Deadline;
@@ -41,7 +41,7 @@ pub struct LaunchSettings<'a> {
     /// The program's version: part of the path on hosts that it is copied to.
     pub version: String,
     /// The password for ssh, when a password is to be used.
-    pub password: Option<Secret>,
+    pub password: Option<ApiSecret>,
     /// The longest that starting all agents may take.
     pub start_timeout: Duration,
     /// A directory in which ssh, srun and the like are looked for; `None`: those on the PATH.

@@ -11,7 +11,7 @@ use crate::check;
 use crate::clock::Exchange;
 use crate::frame::Tally;
 use crate::message::{FromAgent, decode};
-use crate::seen::Event;
+use crate::seen::FleetEvent;
 
 /// An interval may claim to have ended so long after now, in nanoseconds: clocks and pipes are not exact.
 const SLACK_NS: u64 = 5_000_000_000;
@@ -167,7 +167,7 @@ impl Wire {
                 body.len()
             ));
         }
-        check::tame(body);
+        check::sanitize(body);
         // An agent cannot be heard while it waits for others.
         self.holding.store(true, Ordering::Relaxed);
         let turn = (body.len() > LARGE).then(|| TURNS.take());
@@ -276,7 +276,7 @@ impl Wire {
         drop(state);
         if let Some(events) = self.events.get() {
             let (name, text) = (self.name.clone(), check::one_line(text));
-            events(Event::Said { member: self.number(), name, text, at_ns });
+            events(FleetEvent::Said { member: self.number(), name, text, at_ns });
         }
         Ok(())
     }

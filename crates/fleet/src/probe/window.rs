@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Serialize;
-use stats::limit::{Card, Core, Disk, Host, Load, Path};
+use stats::limit::{Card, Core, Disk, Host, ObservedLoad, Path};
 
 use super::sample::{CoreSample, HostSample, PathSample};
 
 /// A host over the window that these samples are of, with its part of the load.
-pub fn host<'a>(name: &str, samples: impl IntoIterator<Item = &'a HostSample>, load: Load) -> Host {
+pub fn host<'a>(name: &str, samples: impl IntoIterator<Item = &'a HostSample>, load: ObservedLoad) -> Host {
     let samples: Vec<&HostSample> = samples.into_iter().filter(|sample| sample.length_ns > 0).collect();
     let means = Means { length: samples.iter().map(|sample| sample.length_ns as f64).sum() };
     let of = |value: &dyn Fn(&HostSample) -> f64| means.of(&samples, value);
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn means_are_weighted_by_time() {
         let samples = [sample(1, 0.2, 0.4, Some(1000)), sample(3, 0.6, 0.8, None)];
-        let host = host("one", &samples, Load::default());
+        let host = host("one", &samples, ObservedLoad::default());
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} and {b}");
         assert_eq!((host.samples, host.workers, host.busiest_core.number), (2, 1, 3));
         near(host.busy, 0.5);
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn without_samples_nothing_is_known() {
-        let host = host("one", &[], Load::default());
+        let host = host("one", &[], ObservedLoad::default());
         assert_eq!((host.samples, host.busy, host.paths.len()), (0, 0.0, 0));
     }
 }

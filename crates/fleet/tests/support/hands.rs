@@ -7,8 +7,10 @@ use std::time::Duration;
 use drivers::null::NullDriver;
 use drivers::sim::{SimConfig, SimDriver};
 use drivers::{Payload, Sink};
-use engine::{Beside, Control, Schedule, StageError, StagePlan, StageResult, StopRule, Workload, run_stage};
-use fleet::{Act, HostExecutor, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest, StageTask};
+use engine::{
+    Control, Schedule, StageContext, StageError, StagePlan, StageResult, StageWorkload, StopRule, run_stage,
+};
+use fleet::{Act, HostExecutor, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest, StageTask};
 use metrics::{Interval, OpKind};
 
 /// What an engine hand loads.
@@ -35,7 +37,7 @@ impl EngineHand {
         EngineHand { load, interval, abandoned: AtomicU32::new(0), refusal: None, seen: Mutex::default() }
     }
 
-    fn plan(&self, limit_s: f64, beside: Beside) -> StagePlan {
+    fn plan(&self, limit_s: f64, beside: StageContext) -> StagePlan {
         let (workers, schedule) = match &self.load {
             Load::Null(rate) => (1, Schedule::rate(*rate)),
             Load::Sim(_) => (2, Schedule::Closed),
@@ -43,7 +45,7 @@ impl EngineHand {
         StagePlan {
             workers,
             lanes_per_worker: 2,
-            reactor: reactor::Choice::Epoll,
+            reactor: reactor::BackendChoice::Epoll,
             pin: false,
             ramp: Duration::ZERO,
             window: Duration::from_secs_f64(limit_s),
@@ -51,7 +53,7 @@ impl EngineHand {
             interval: self.interval,
             schedule,
             stop: StopRule::Window,
-            workload: Workload::Repeat { kind: OpKind::Read, bytes: 4096 },
+            workload: StageWorkload::Repeat { kind: OpKind::Read, bytes: 4096 },
             payload: Payload::new(1),
             sink: Sink::Buffer,
             op_timeout: Duration::from_secs(5),
@@ -63,15 +65,15 @@ impl EngineHand {
 }
 
 impl HostExecutor for EngineHand {
-    fn open(&self, _opening: &Opening) -> Result<SiteFacts, Refusal> {
+    fn open(&self, _opening: &OpenOrder) -> Result<SiteFacts, HostRefusal> {
         let virtual_clock = matches!(self.load, Load::Sim(_));
         Ok(SiteFacts { virtual_clock, connect_timeout_ns: 1_000_000_000, ..SiteFacts::default() })
     }
 
-    fn act(&self, _site: SiteId, act: &Act) -> Result<Reply, Refusal> {
+    fn act(&self, _site: SiteId, act: &Act) -> Result<Reply, HostRefusal> {
         match act {
             Act::Prepare => Ok(Reply::Entered { new: true }),
-            Act::Adopt => Err(Refusal::failed("the place is not there; prepare it first")),
+            Act::Adopt => Err(HostRefusal::failed("the place is not there; prepare it first")),
             Act::RemoveAll => panic!("nothing to remove"),
             _ => Ok(Reply::Done),
         }
@@ -80,15 +82,15 @@ impl HostExecutor for EngineHand {
     fn run_stage(
         &self,
         request: &StageRequest,
-        beside: Beside,
+        beside: StageContext,
         control: &Control,
         observer: &mut dyn FnMut(&Interval),
-    ) -> Result<StageResult, Refusal> {
+    ) -> Result<StageResult, HostRefusal> {
         if let Some(text) = &self.refusal {
-            return Err(Refusal::failed(text.clone()));
+            return Err(HostRefusal::failed(text.clone()));
         }
         if !matches!(request.task, StageTask::Measure { .. }) {
-            return Err(Refusal::failed("only measurements"));
+            return Err(HostRefusal::failed("only measurements"));
         }
         let plan = self.plan(request.limit_s, beside);
         let mut show = |interval: &Interval| {
@@ -99,9 +101,9 @@ impl HostExecutor for EngineHand {
             Load::Null(_) => run_stage(&NullDriver, &plan, control, &mut show),
             Load::Sim(config) => run_stage(&SimDriver::new((**config).clone()), &plan, control, &mut show),
         };
-        result.map_err(|error| Refusal {
+        result.map_err(|error| HostRefusal {
             stopped: matches!(error, StageError::Stopped),
-            ..Refusal::failed(error.to_string())
+            ..HostRefusal::failed(error.to_string())
         })
     }
 

@@ -11,21 +11,21 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::Beside;
+use engine::StageContext;
 use fleet::frame::{FrameReader, Tally};
 use fleet::{
-    Crew, CrewSettings, Ended, Ends, Event, Hello, HostExecutor, Leaving, Link, Member, Opening, Part,
-    SiteFacts, StageRequest, StageTask, Trouble, greet, serve,
+    AgentEnd, Ends, FleetEvent, Hello, HostExecutor, HostGroup, HostGroupSettings, HostShare, Leaving, Link,
+    Member, OpenOrder, SiteFacts, StageRequest, StageTask, Trouble, greet, serve,
 };
 
 pub const SITE: u32 = 7;
 
 /// A leader that loses its patience soon.
-pub fn settings() -> CrewSettings {
-    CrewSettings {
+pub fn settings() -> HostGroupSettings {
+    HostGroupSettings {
         heartbeat: Duration::from_millis(100),
         farewell: Duration::from_secs(5),
-        ..CrewSettings::with_silence(Duration::from_secs(20))
+        ..HostGroupSettings::with_silence(Duration::from_secs(20))
     }
 }
 
@@ -43,7 +43,7 @@ pub fn ends(name: &str, side: Side) -> Ends {
 }
 
 /// An agent in a thread of this process.
-pub fn agent(name: &str, hand: Arc<dyn HostExecutor>) -> (Ends, JoinHandle<Ended>, Leaving) {
+pub fn agent(name: &str, hand: Arc<dyn HostExecutor>) -> (Ends, JoinHandle<AgentEnd>, Leaving) {
     let (ours, theirs) = pipe();
     let leaving = Leaving::default();
     let leave = leaving.clone();
@@ -53,14 +53,14 @@ pub fn agent(name: &str, hand: Arc<dyn HostExecutor>) -> (Ends, JoinHandle<Ended
 
 /// What happened, in order.
 #[derive(Clone, Default)]
-pub struct Events(Arc<Mutex<Vec<Event>>>);
+pub struct Events(Arc<Mutex<Vec<FleetEvent>>>);
 
 impl Events {
     pub fn lost(&self) -> Vec<(usize, String)> {
         let events = self.0.lock().unwrap();
         let lost = events.iter().filter_map(|event| match event {
-            Event::Lost { member, why, .. } => Some((*member, why.clone())),
-            Event::Said { .. } => None,
+            FleetEvent::Lost { member, why, .. } => Some((*member, why.clone())),
+            FleetEvent::Said { .. } => None,
         });
         lost.collect()
     }
@@ -68,13 +68,13 @@ impl Events {
     pub fn said(&self) -> Vec<String> {
         let events = self.0.lock().unwrap();
         let said = events.iter().filter_map(|event| match event {
-            Event::Said { text, .. } => Some(text.clone()),
-            Event::Lost { .. } => None,
+            FleetEvent::Said { text, .. } => Some(text.clone()),
+            FleetEvent::Lost { .. } => None,
         });
         said.collect()
     }
 
-    pub fn hear(&self) -> Arc<dyn Fn(Event) + Send + Sync> {
+    pub fn hear(&self) -> Arc<dyn Fn(FleetEvent) + Send + Sync> {
         let events = Arc::clone(&self.0);
         Arc::new(move |event| events.lock().unwrap().push(event))
     }
@@ -85,13 +85,13 @@ pub fn links(ends: Vec<Ends>) -> Vec<Link> {
     greeted.into_iter().map(|link| link.unwrap_or_else(|fault| panic!("{fault:?}"))).collect()
 }
 
-pub fn crew(ends: Vec<Ends>, settings: CrewSettings, events: &Events) -> Crew {
+pub fn crew(ends: Vec<Ends>, settings: HostGroupSettings, events: &Events) -> HostGroup {
     let members = links(ends).into_iter().map(Member::Link).collect();
-    Crew::new(members, settings, events.hear())
+    HostGroup::new(members, settings, events.hear())
 }
 
 /// A crew of agents in threads, one for each hand.
-pub fn crew_of(hands: &[Arc<dyn HostExecutor>], events: &Events) -> (Crew, Vec<JoinHandle<Ended>>) {
+pub fn crew_of(hands: &[Arc<dyn HostExecutor>], events: &Events) -> (HostGroup, Vec<JoinHandle<AgentEnd>>) {
     let (ends, threads): (Vec<_>, Vec<_>) = hands
         .iter()
         .enumerate()
@@ -103,16 +103,16 @@ pub fn crew_of(hands: &[Arc<dyn HostExecutor>], events: &Events) -> (Crew, Vec<J
     (crew(ends, settings(), events), threads)
 }
 
-pub fn opening() -> Opening {
+pub fn opening() -> OpenOrder {
     let text = "targets: {nothing: \"null:\"}\nworkloads:\n  w: {ops: read}\n";
-    let source = experiment::Source { file: "test.yaml", text };
+    let source = experiment::SourceText { file: "test.yaml", text };
     let settings = experiment::Settings::of(targets::kinds());
     let plan = experiment::parse(&source, &settings).unwrap_or_else(|faults| panic!("{faults}"));
     let cell = Box::new(plan.cells[0].clone());
-    Opening {
+    OpenOrder {
         site: SITE,
         cell,
-        part: Part::WHOLE,
+        part: HostShare::WHOLE,
         run: "test".to_owned(),
         place: "test".to_owned(),
         key: None,
@@ -125,7 +125,7 @@ pub fn opening() -> Opening {
     }
 }
 
-pub fn open_all(crew: &Crew) -> Vec<(usize, Result<SiteFacts, Trouble>)> {
+pub fn open_all(crew: &HostGroup) -> Vec<(usize, Result<SiteFacts, Trouble>)> {
     crew.open(crew.alive().into_iter().map(|at| (at, opening())).collect())
 }
 
@@ -133,12 +133,12 @@ pub fn measure(limit_s: f64) -> StageRequest {
     StageRequest { limit_s, ..StageRequest::to_the_end(SITE, StageTask::Measure { generation: 1 }) }
 }
 
-pub fn orders(crew: &Crew, request: &StageRequest) -> Vec<(usize, StageRequest)> {
+pub fn orders(crew: &HostGroup, request: &StageRequest) -> Vec<(usize, StageRequest)> {
     crew.alive().into_iter().map(|at| (at, request.clone())).collect()
 }
 
-pub fn nothing_beside() -> Beside {
-    Beside::default()
+pub fn nothing_beside() -> StageContext {
+    StageContext::default()
 }
 
 /// An agent that says what it likes, frame by frame.

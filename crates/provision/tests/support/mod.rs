@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use provision::{Cancel, Journal, Management, ProvisionError, Run, RunId, Secret, Session, Trust};
+use provision::{ApiSecret, ArraySession, Cancel, Journal, Management, ProvisionError, Run, RunId, Trust};
 use serde_json::{Value, json};
 
 pub mod places;
@@ -125,7 +125,7 @@ impl Fake {
     pub fn management(&self) -> Management {
         Management {
             address: format!("http://{}", self.address),
-            token: Secret::new(TOKEN),
+            token: ApiSecret::new(TOKEN),
             trust: Trust::System,
             call_timeout: Duration::from_secs(30),
         }
@@ -203,8 +203,8 @@ impl Scene {
         Self { directory, journal, run }
     }
 
-    pub fn open(&self, management: &Management) -> Result<Session, ProvisionError> {
-        Session::open(management, &self.run, &Cancel::new())
+    pub fn open(&self, management: &Management) -> Result<ArraySession, ProvisionError> {
+        ArraySession::open(management, &self.run, &Cancel::new())
     }
 
     /// The journal file's text.

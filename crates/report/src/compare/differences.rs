@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use store::{State, Validity};
 
-use super::matching::{Group, Key};
+use super::matching::{Key, RepeatedPoint};
 use crate::Document;
 
 /// Parts of a planned cell that do not change what is measured, or that make it the same cell.
@@ -22,8 +22,8 @@ const LONGEST: usize = 60;
 pub fn warnings(
     a: &Document,
     b: &Document,
-    groups_a: &BTreeMap<Key, Group<'_>>,
-    groups_b: &BTreeMap<Key, Group<'_>>,
+    groups_a: &BTreeMap<Key, RepeatedPoint<'_>>,
+    groups_b: &BTreeMap<Key, RepeatedPoint<'_>>,
 ) -> Vec<String> {
     let mut out = Vec::new();
     for (letter, document) in [("A", a), ("B", b)] {
@@ -100,11 +100,14 @@ fn different_facts(of_a: &BTreeMap<String, String>, of_b: &BTreeMap<String, Stri
     different
 }
 
-fn plans(groups_a: &BTreeMap<Key, Group<'_>>, groups_b: &BTreeMap<Key, Group<'_>>) -> Vec<String> {
+fn plans(
+    groups_a: &BTreeMap<Key, RepeatedPoint<'_>>,
+    groups_b: &BTreeMap<Key, RepeatedPoint<'_>>,
+) -> Vec<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for (key, a) in groups_a {
         let Some(b) = groups_b.get(key) else { continue };
-        let of = |group: &Group<'_>| -> BTreeMap<String, String> {
+        let of = |group: &RepeatedPoint<'_>| -> BTreeMap<String, String> {
             let mut leaves = BTreeMap::new();
             if let Ok(Value::Object(mut cell)) = serde_json::to_value(group.planned) {
                 cell.retain(|name, _| !ASIDE.contains(&name.as_str()));
@@ -177,7 +180,7 @@ fn flatten(path: &str, value: &Value, out: &mut BTreeMap<String, String>) {
     }
 }
 
-fn doubtful(letter: &str, groups: &BTreeMap<Key, Group<'_>>) -> Vec<String> {
+fn doubtful(letter: &str, groups: &BTreeMap<Key, RepeatedPoint<'_>>) -> Vec<String> {
     let mut out = Vec::new();
     let mut ordered: Vec<_> = groups.iter().collect();
     ordered.sort_by_key(|(_, group)| group.first);

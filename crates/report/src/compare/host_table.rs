@@ -4,7 +4,7 @@ use stats::Estimate;
 
 use super::hosts::HostComparison;
 use super::{CellComparison, text};
-use crate::figures::Unit;
+use crate::figures::FigureUnit;
 use crate::html::escape;
 
 /// The table of the `n`-th comparison; nothing where hosts were not compared.
@@ -27,7 +27,7 @@ pub fn table(n: usize, cell: &CellComparison) -> String {
     out
 }
 
-fn row(path: &str, host: &HostComparison, unit: Unit) -> String {
+fn row(path: &str, host: &HostComparison, unit: FigureUnit) -> String {
     let data = |value: f64, field: &str, text: &str| {
         format!("<data value=\"{value}\" data-path=\"{path}/{field}\">{}</data>", escape(text))
     };

@@ -5,10 +5,10 @@
 //! p-values is its own (Berger 1982, the intersection-union test), and Holm's procedure goes over all hosts of all cells.
 
 use serde::Serialize;
-use stats::{Call, Difference, Estimate, Sample};
+use stats::{Call, ComparedSide, Difference, Estimate};
 use store::{CellResult, HostResult};
 
-use super::matching::Group;
+use super::matching::RepeatedPoint;
 use super::{CellComparison, Metric, text};
 
 /// The most hosts that a line names.
@@ -34,7 +34,12 @@ pub struct HostComparison {
 }
 
 /// The hosts of a point, when both runs have the same and more than one. Hosts that were lost are left out.
-pub fn of(metric: Metric, a: &Group<'_>, b: &Group<'_>, threshold: f64) -> Vec<HostComparison> {
+pub fn of(
+    metric: Metric,
+    a: &RepeatedPoint<'_>,
+    b: &RepeatedPoint<'_>,
+    threshold: f64,
+) -> Vec<HostComparison> {
     let Some(names) = names(a).filter(|names| Some(names) == self::names(b).as_ref()) else {
         return Vec::new();
     };
@@ -49,7 +54,12 @@ pub fn of(metric: Metric, a: &Group<'_>, b: &Group<'_>, threshold: f64) -> Vec<H
     let Some(each) = each.filter(|each| each.len() > 1) else { return Vec::new() };
     let changes: Vec<f64> = each.iter().map(|(_, a, b)| super::mean(b) / super::mean(a)).collect();
     let compare = |a: &[Estimate], b: &[Estimate]| {
-        stats::compare(&Sample { repetitions: a }, &Sample { repetitions: b }, metric.better(), threshold)
+        stats::compare(
+            &ComparedSide { repetitions: a },
+            &ComparedSide { repetitions: b },
+            metric.better(),
+            threshold,
+        )
     };
     let of_host = |(n, (name, a, b)): (usize, (String, Vec<Estimate>, Vec<Estimate>))| {
         let others = middle(changes.iter().enumerate().filter(|(m, _)| *m != n).map(|(_, change)| *change));
@@ -125,7 +135,7 @@ fn range(values: &[f64], text: impl Fn(f64) -> String) -> String {
 }
 
 /// The hosts of a point's results, which must all have the same.
-fn names(group: &Group<'_>) -> Option<Vec<String>> {
+fn names(group: &RepeatedPoint<'_>) -> Option<Vec<String>> {
     let of = |result: &&CellResult| -> Vec<String> {
         let mut names: Vec<String> = result.hosts.iter().map(|host| host.name.clone()).collect();
         names.sort();
@@ -143,7 +153,7 @@ fn is_lost(result: &CellResult, name: &str) -> bool {
     host(result, name).is_none_or(|host| host.lost.is_some())
 }
 
-fn estimates(metric: Metric, group: &Group<'_>, name: &str) -> Option<Vec<Estimate>> {
+fn estimates(metric: Metric, group: &RepeatedPoint<'_>, name: &str) -> Option<Vec<Estimate>> {
     let of = |result: &&CellResult| host(result, name).and_then(|host| metric.of(&host.total, &host.ops));
     group.results.iter().map(of).collect()
 }

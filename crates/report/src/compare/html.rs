@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use stats::Call;
 
-use super::matching::{Group, Key, groups};
-use super::{CellComparison, Comparison, call_text, text};
-use crate::figures::Unit;
+use super::matching::{Key, RepeatedPoint, groups};
+use super::{CellComparison, RunComparison, call_text, text};
+use crate::figures::FigureUnit;
 use crate::html::{Page, escape, page};
 use crate::svg::{Axis, Chart, Frame};
 use crate::{CurvePoint, Document};
 
 /// The page.
-pub fn html(comparison: &Comparison, a: &Document, b: &Document) -> String {
+pub fn html(comparison: &RunComparison, a: &Document, b: &Document) -> String {
     let mut body = header(comparison);
     body.push_str("<main><section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>");
     let worse = comparison.cells.iter().any(|cell| cell.difference.call == Call::Worse);
@@ -61,7 +61,7 @@ fn list(lines: &[String]) -> String {
     format!("<ul class=\"reasons warn\">{items}</ul>")
 }
 
-fn header(comparison: &Comparison) -> String {
+fn header(comparison: &RunComparison) -> String {
     let side = |letter: &str, class: &str, side: &super::Side| {
         format!(
             "<p class=\"meta\"><span class=\"key\"><i class=\"{class}\"></i></span><strong>{letter}</strong> {} · {} · {} · manometer {}</p>",
@@ -80,7 +80,7 @@ fn header(comparison: &Comparison) -> String {
     )
 }
 
-fn table(comparison: &Comparison) -> String {
+fn table(comparison: &RunComparison) -> String {
     if comparison.cells.is_empty() {
         return String::new();
     }
@@ -136,7 +136,7 @@ fn row(n: usize, cell: &CellComparison) -> String {
 }
 
 /// The pictures of a point: of the first repetition of each run.
-fn overlay(position: usize, key: &Key, a: &Group<'_>, b: &Group<'_>, hosts: &str) -> String {
+fn overlay(position: usize, key: &Key, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>, hosts: &str) -> String {
     let name = key.text();
     let pictures: String = [rates(&name, a, b), curves(&name, a, b)]
         .into_iter()
@@ -155,8 +155,8 @@ fn overlay(position: usize, key: &Key, a: &Group<'_>, b: &Group<'_>, hosts: &str
     )
 }
 
-fn curves(name: &str, a: &Group<'_>, b: &Group<'_>) -> Option<(&'static str, String)> {
-    let points = |group: &Group<'_>| -> Vec<CurvePoint> {
+fn curves(name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Option<(&'static str, String)> {
+    let points = |group: &RepeatedPoint<'_>| -> Vec<CurvePoint> {
         group.view.curves.first().map(|curve| curve.points.clone()).unwrap_or_default()
     };
     let (of_a, of_b) = (points(a), points(b));
@@ -167,7 +167,7 @@ fn curves(name: &str, a: &Group<'_>, b: &Group<'_>) -> Option<(&'static str, Str
     let mut chart = Chart::new(
         Frame::new(480.0, 300.0),
         Axis::percentiles(far),
-        Axis::log(least, most, Unit::Ns, ""),
+        Axis::log(least, most, FigureUnit::Ns, ""),
         &format!("Latency by percentile of both runs, {name}"),
         "Two lines, one a run; the higher one waits longer.",
     );
@@ -177,7 +177,7 @@ fn curves(name: &str, a: &Group<'_>, b: &Group<'_>) -> Option<(&'static str, Str
     Some(("Latency by percentile", chart.finish()))
 }
 
-fn rates(name: &str, a: &Group<'_>, b: &Group<'_>) -> Option<(&'static str, String)> {
+fn rates(name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Option<(&'static str, String)> {
     let (of_a, of_b) = (a.view.total()?, b.view.total()?);
     let all = || of_a.points.iter().chain(&of_b.points);
     let most = all().map(|point| point.ops_per_s.mean).fold(0.0, f64::max);
@@ -189,7 +189,7 @@ fn rates(name: &str, a: &Group<'_>, b: &Group<'_>) -> Option<(&'static str, Stri
     let mut chart = Chart::new(
         Frame::new(720.0, 300.0),
         Axis::time(first, last, "time since the measurement began"),
-        Axis::from_zero(most, Unit::OpsPerS, ""),
+        Axis::from_zero(most, FigureUnit::OpsPerS, ""),
         &format!("Operations a second over time of both runs, {name}"),
         "Two lines, one a run.",
     );

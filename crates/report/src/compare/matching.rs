@@ -20,7 +20,7 @@ pub struct Key {
 
 /// The repetitions of a point.
 #[derive(Clone, Debug)]
-pub struct Group<'a> {
+pub struct RepeatedPoint<'a> {
     /// Where the first of them stands in the plan.
     pub first: usize,
     /// What the plan says of the first.
@@ -57,11 +57,11 @@ impl Key {
 }
 
 /// The points of a run that have results.
-pub fn groups(document: &Document) -> BTreeMap<Key, Group<'_>> {
-    let mut groups: BTreeMap<Key, Group<'_>> = BTreeMap::new();
+pub fn groups(document: &Document) -> BTreeMap<Key, RepeatedPoint<'_>> {
+    let mut groups: BTreeMap<Key, RepeatedPoint<'_>> = BTreeMap::new();
     for (first, (planned, view, result)) in document.measured().enumerate() {
         let key = Key::of(planned);
-        let new = Group { first, planned, view, results: Vec::new() };
+        let new = RepeatedPoint { first, planned, view, results: Vec::new() };
         groups.entry(key).or_insert(new).results.push(result);
     }
     groups

@@ -8,8 +8,8 @@ use stats::{Better, Estimate, Measure};
 use store::{CellResult, OpSummary};
 use thiserror::Error;
 
-use super::matching::Group;
-use crate::figures::Unit;
+use super::matching::RepeatedPoint;
+use crate::figures::FigureUnit;
 
 /// A figure of an operation, or of all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct MetricError(String);
 impl Metric {
     /// What a point is about: of a search or sweep the rate it reached; where a rate was given, the latency at it; else
     /// how much it does.
-    pub(super) fn usual(group: &Group<'_>) -> Self {
+    pub(super) fn usual(group: &RepeatedPoint<'_>) -> Self {
         let open = group.results.iter().any(|result| result.open_loop.is_some());
         let bytes = group.results.iter().any(|result| result.total.bytes > 0);
         let measure = match (group.planned.study.is_some(), open, bytes) {
@@ -76,11 +76,11 @@ impl Metric {
     }
 
     /// What its figures count.
-    pub(crate) fn unit(self) -> Unit {
+    pub(crate) fn unit(self) -> FigureUnit {
         match self.measure {
-            Measure::BytesPerS => Unit::BytesPerS,
-            Measure::OpsPerS => Unit::OpsPerS,
-            Measure::P50Ns | Measure::P99Ns | Measure::MeanNs => Unit::Ns,
+            Measure::BytesPerS => FigureUnit::BytesPerS,
+            Measure::OpsPerS => FigureUnit::OpsPerS,
+            Measure::P50Ns | Measure::P99Ns | Measure::MeanNs => FigureUnit::Ns,
         }
     }
 }

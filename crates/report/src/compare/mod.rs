@@ -16,14 +16,14 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use stats::{Call, Difference, Estimate, Sample};
+use stats::{Call, ComparedSide, Difference, Estimate};
 
 use crate::Document;
-use matching::{Group, Key};
+use matching::{Key, RepeatedPoint};
 
 /// What is compared, and when it is a regression.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Choice {
+pub struct CompareOptions {
     /// The metrics; none means what a cell is about: the 99th percentile where a rate was given, else the throughput.
     pub metrics: Vec<Metric>,
     /// What is worse by more than this share is a regression; 0 means: whatever is worse.
@@ -48,7 +48,7 @@ pub struct Side {
 
 /// Two runs side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct RunComparison {
     /// The run that is compared with.
     pub a: Side,
     /// The run that is judged.
@@ -126,9 +126,9 @@ fn mean(estimates: &[Estimate]) -> f64 {
     estimates.iter().map(|estimate| estimate.mean).sum::<f64>() / estimates.len().max(1) as f64
 }
 
-impl Comparison {
+impl RunComparison {
     /// Compares `b` with `a`.
-    pub fn of(a: &Document, b: &Document, choice: &Choice) -> Self {
+    pub fn of(a: &Document, b: &Document, choice: &CompareOptions) -> Self {
         let (groups_a, groups_b) = (matching::groups(a), matching::groups(b));
         let mut cells = Vec::new();
         let mut warnings = differences::warnings(a, b, &groups_a, &groups_b);
@@ -144,7 +144,7 @@ impl Comparison {
         cells.iter_mut().for_each(|cell| cell.host_change = hosts::line(&cell.hosts));
         let summary = text::summary(&cells, choice.threshold);
         let regressions = cells.iter().filter(|cell| cell.difference.regression).count() as u64;
-        let missing = |of: &BTreeMap<Key, Group<'_>>, other: &BTreeMap<Key, Group<'_>>| {
+        let missing = |of: &BTreeMap<Key, RepeatedPoint<'_>>, other: &BTreeMap<Key, RepeatedPoint<'_>>| {
             let mut names: Vec<_> = of
                 .iter()
                 .filter(|(key, _)| !other.contains_key(*key))
@@ -211,16 +211,16 @@ fn side(document: &Document) -> Side {
 /// A point's metrics, each with the place of the point in the plan.
 fn cell(
     key: &Key,
-    a: &Group<'_>,
-    b: &Group<'_>,
-    choice: &Choice,
+    a: &RepeatedPoint<'_>,
+    b: &RepeatedPoint<'_>,
+    choice: &CompareOptions,
     warnings: &mut Vec<String>,
 ) -> Vec<(usize, CellComparison)> {
     let usual = [Metric::usual(a)];
     let metrics = if choice.metrics.is_empty() { &usual[..] } else { &choice.metrics };
     let mut out = Vec::new();
     for metric in metrics {
-        let estimates = |group: &Group<'_>| -> Vec<Estimate> {
+        let estimates = |group: &RepeatedPoint<'_>| -> Vec<Estimate> {
             group.results.iter().filter_map(|result| metric.estimate(result)).collect()
         };
         let (of_a, of_b) = (estimates(a), estimates(b));
@@ -229,8 +229,8 @@ fn cell(
             continue;
         }
         let difference = stats::compare(
-            &Sample { repetitions: &of_a },
-            &Sample { repetitions: &of_b },
+            &ComparedSide { repetitions: &of_a },
+            &ComparedSide { repetitions: &of_b },
             metric.better(),
             choice.threshold,
         );

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use stats::Call;
 
-use super::{CellComparison, Comparison, call_text};
+use super::{CellComparison, RunComparison, call_text};
 use crate::figures::digits;
 
 const HEADS: [&str; 7] = ["cell", "metric", "A", "B", "difference", "p", "call"];
@@ -109,7 +109,7 @@ fn row(cell: &CellComparison) -> [String; 7] {
 }
 
 /// What the table needs to be understood: the tests, and why the p-values are what they are.
-fn legend(comparison: &Comparison) -> String {
+fn legend(comparison: &RunComparison) -> String {
     let mut tests: Vec<&str> = comparison.cells.iter().map(|cell| cell.difference.test.as_str()).collect();
     tests.sort_unstable();
     tests.dedup();
@@ -133,7 +133,7 @@ fn legend(comparison: &Comparison) -> String {
 }
 
 /// A line for each cell in which hosts changed when others did not.
-pub fn host_changes(comparison: &Comparison) -> impl Iterator<Item = String> {
+pub fn host_changes(comparison: &RunComparison) -> impl Iterator<Item = String> {
     let several = comparison.cells.windows(2).any(|pair| pair[0].metric != pair[1].metric);
     comparison.cells.iter().filter_map(move |cell| {
         let metric = if several { format!(" {}", cell.metric) } else { String::new() };
@@ -142,7 +142,7 @@ pub fn host_changes(comparison: &Comparison) -> impl Iterator<Item = String> {
 }
 
 /// For a terminal.
-pub fn text(comparison: &Comparison, width: Option<u16>) -> String {
+pub fn text(comparison: &RunComparison, width: Option<u16>) -> String {
     let mut out = String::new();
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         let _ = writeln!(
@@ -212,7 +212,7 @@ fn cell_text(text: &str) -> String {
 }
 
 /// For a merge request.
-pub fn markdown(comparison: &Comparison) -> String {
+pub fn markdown(comparison: &RunComparison) -> String {
     let mut out = format!("**{}**\n\n", cell_text(&comparison.summary));
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         let kept = side.baseline.as_ref().map(|name| format!("baseline {}, run ", cell_text(name)));

@@ -5,7 +5,7 @@ use store::CellRecord;
 
 use super::heat::{HeatBuilder, HeatColumn};
 use super::timeline::{Thinning, TimelinePoint};
-use super::{CellView, Curve, HeatMap, Limits, Timeline};
+use super::{CellView, Curve, HeatMap, PointLimits, Timeline};
 
 /// Collects the intervals of a cell; its memory does not depend on their number.
 #[derive(Debug)]
@@ -25,9 +25,9 @@ struct Part {
 
 impl CellBuilder {
     /// Nothing yet.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: PointLimits) -> Self {
         // A warm-up is seldom longer than the measurement: a quarter of the room is enough for it.
-        let few = Limits { points: limits.points / 4, columns: limits.columns / 4 };
+        let few = PointLimits { points: limits.points / 4, columns: limits.columns / 4 };
         Self { warm_up: Part::new(few), measured: Part::new(limits), window: Interval::default() }
     }
 
@@ -92,7 +92,7 @@ fn curves(window: &Interval) -> Vec<Curve> {
 }
 
 impl Part {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: PointLimits) -> Self {
         let lines = vec![(None, Thinning::new(limits.points))];
         Self { lines, heat: HeatBuilder::new(limits.columns), end_s: 0.0 }
     }

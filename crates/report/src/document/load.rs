@@ -2,7 +2,7 @@
 
 use store::{CellRecord, CellResult, RunRecord, Store, StoreError};
 
-use super::{CellBuilder, CellView, Document, HostLine, HostLineBuilder, HostSamples, Limits};
+use super::{CellBuilder, CellView, Document, HostLine, HostLineBuilder, HostSamples, PointLimits};
 
 /// Stages as they are named in the results file.
 const WARM_UP: &str = "warm-up";
@@ -14,7 +14,7 @@ impl Document {
     /// # Errors
     /// When the file cannot be read.
     pub fn load(store: &Store, run: RunRecord) -> Result<Self, StoreError> {
-        let limits = Limits::for_cells(run.plan.cells.len());
+        let limits = PointLimits::for_cells(run.plan.cells.len());
         let mut document = Self::load_records(store, run)?;
         for view in &mut document.cells {
             *view = cell(store, &document.run, view.record.clone(), limits)?;
@@ -50,7 +50,12 @@ impl Document {
     }
 }
 
-fn cell(store: &Store, run: &RunRecord, record: CellRecord, limits: Limits) -> Result<CellView, StoreError> {
+fn cell(
+    store: &Store,
+    run: &RunRecord,
+    record: CellRecord,
+    limits: PointLimits,
+) -> Result<CellView, StoreError> {
     let index = record.index;
     let trial = match &record.result {
         Some(result) => shown_trial(result),
@@ -83,7 +88,7 @@ fn hosts(
     run: &RunRecord,
     index: u32,
     trial: u32,
-    limits: Limits,
+    limits: PointLimits,
 ) -> Result<Vec<HostLine>, StoreError> {
     let mut names = store.host_series(&run.id, index)?;
     in_order(run, &mut names);
@@ -104,7 +109,7 @@ fn samples(
     store: &Store,
     run: &RunRecord,
     index: u32,
-    limits: Limits,
+    limits: PointLimits,
 ) -> Result<Vec<HostSamples>, StoreError> {
     let mut names = store.sampled_hosts(&run.id, index)?;
     in_order(run, &mut names);
@@ -119,7 +124,7 @@ fn in_order(run: &RunRecord, names: &mut [String]) {
 }
 
 /// How many points each of this many hosts gets: together a few times the room of the whole.
-fn room(limits: Limits, hosts: usize) -> usize {
+fn room(limits: PointLimits, hosts: usize) -> usize {
     (limits.points * 4 / hosts.max(1)).clamp(60, limits.points)
 }
 

@@ -15,7 +15,7 @@ pub(crate) use heat::row_edge_ns;
 pub use heat::{HeatColumn, HeatMap};
 pub use hosts::{HostLine, HostLineBuilder};
 pub use samples::{HostSamples, SamplePoint};
-pub use timeline::{Spread, Timeline, TimelinePoint};
+pub use timeline::{Timeline, TimelinePoint, ValueSpread};
 
 use metrics::OpKind;
 use serde::Serialize;
@@ -92,14 +92,14 @@ impl CellView {
 
 /// How many points a picture gets, so that a report of many cells stays a file that a browser opens at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PointLimits {
     /// Points of a time line.
     pub points: usize,
     /// Columns of a heat map.
     pub columns: usize,
 }
 
-impl Limits {
+impl PointLimits {
     /// The limits for a run of this many cells: 1000 points for a few, fewer for many.
     pub fn for_cells(cells: usize) -> Self {
         let points = (16_000 / cells.max(1)).clamp(120, 1000);

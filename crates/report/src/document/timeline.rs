@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Mean, least and most of what a point covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spread {
+pub struct ValueSpread {
     /// The mean over the intervals.
     pub mean: f64,
     /// The least of an interval.
@@ -15,7 +15,7 @@ pub struct Spread {
     pub high: f64,
 }
 
-impl Spread {
+impl ValueSpread {
     /// One interval's value.
     pub fn of(value: f64) -> Self {
         Self { mean: value, low: value, high: value }
@@ -41,15 +41,15 @@ pub struct TimelinePoint {
     /// Intervals in which an operation ended well; only they have latencies.
     pub busy: u32,
     /// Payload bytes a second.
-    pub bytes_per_s: Spread,
+    pub bytes_per_s: ValueSpread,
     /// Successful operations a second.
-    pub ops_per_s: Spread,
+    pub ops_per_s: ValueSpread,
     /// Median response time of the intervals, in nanoseconds.
-    pub p50_ns: Spread,
+    pub p50_ns: ValueSpread,
     /// 99th percentile of the intervals' response times, in nanoseconds.
-    pub p99_ns: Spread,
+    pub p99_ns: ValueSpread,
     /// 99th percentile of the intervals' service times, in nanoseconds.
-    pub service_p99_ns: Spread,
+    pub service_p99_ns: ValueSpread,
     /// The longest response time, in nanoseconds.
     pub max_ns: u64,
     /// Operations that failed.
@@ -65,11 +65,11 @@ impl TimelinePoint {
             intervals: 1,
             // A latency is never 0: without one nothing ended.
             busy: u32::from(point.max_ns > 0),
-            bytes_per_s: Spread::of(point.bytes_per_s()),
-            ops_per_s: Spread::of(point.ops_per_s()),
-            p50_ns: Spread::of(point.p50_ns as f64),
-            p99_ns: Spread::of(point.p99_ns as f64),
-            service_p99_ns: Spread::of(service_p99_ns as f64),
+            bytes_per_s: ValueSpread::of(point.bytes_per_s()),
+            ops_per_s: ValueSpread::of(point.ops_per_s()),
+            p50_ns: ValueSpread::of(point.p50_ns as f64),
+            p99_ns: ValueSpread::of(point.p99_ns as f64),
+            service_p99_ns: ValueSpread::of(service_p99_ns as f64),
             max_ns: point.max_ns,
             failed: point.failed,
         }
@@ -77,9 +77,9 @@ impl TimelinePoint {
 
     /// This point and the next one as one.
     fn joined(self, next: Self) -> Self {
-        let all = |a: Spread, b: Spread| a.joined(self.intervals, b, next.intervals);
+        let all = |a: ValueSpread, b: ValueSpread| a.joined(self.intervals, b, next.intervals);
         // An interval in which nothing ended has no latency: it must not pull a mean towards 0.
-        let latency = |a: Spread, b: Spread| match (self.busy, next.busy) {
+        let latency = |a: ValueSpread, b: ValueSpread| match (self.busy, next.busy) {
             (0, _) => b,
             (_, 0) => a,
             (mine, theirs) => a.joined(mine, b, theirs),
@@ -186,8 +186,8 @@ mod tests {
             end_s: f64::from(index) + 1.0,
             intervals: 1,
             busy: u32::from(latency > 0.0),
-            bytes_per_s: Spread::of(rate),
-            p99_ns: Spread::of(latency),
+            bytes_per_s: ValueSpread::of(rate),
+            p99_ns: ValueSpread::of(latency),
             max_ns: latency as u64,
             ..TimelinePoint::default()
         }
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn an_interval_without_an_answer_has_no_latency() {
         let joined = point(0, 10.0, 500.0).joined(point(1, 0.0, 0.0));
-        assert_eq!(joined.p99_ns, Spread::of(500.0));
-        assert_eq!(joined.bytes_per_s, Spread { mean: 5.0, low: 0.0, high: 10.0 });
+        assert_eq!(joined.p99_ns, ValueSpread::of(500.0));
+        assert_eq!(joined.bytes_per_s, ValueSpread { mean: 5.0, low: 0.0, high: 10.0 });
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use store::{CellResult, State, Validity};
 use super::charts::{self, Picture};
 use super::figure::Figures;
 use super::{details, escape, hosts, limit, words};
-use crate::figures::Unit;
+use crate::figures::FigureUnit;
 use crate::{CellView, Document};
 
 /// The section of a cell.
@@ -136,16 +136,16 @@ fn reasons(result: &CellResult) -> String {
 
 fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let total = format!("{path}/total");
-    let estimate = |name: &str, unit: Unit| {
+    let estimate = |name: &str, unit: FigureUnit| {
         let at = format!("{total}/{name}");
         let value = figures.get(&format!("{at}/mean"), unit);
         (value, figures.uncertainty(&at, unit).unwrap_or_default())
     };
     let mut cards = Vec::new();
     if result.total.bytes > 0 {
-        cards.push(("throughput", estimate("bytes_per_s", Unit::BytesPerS)));
+        cards.push(("throughput", estimate("bytes_per_s", FigureUnit::BytesPerS)));
     }
-    cards.push(("operations", estimate("ops_per_s", Unit::OpsPerS)));
+    cards.push(("operations", estimate("ops_per_s", FigureUnit::OpsPerS)));
     let response = format!("{total}/response");
     cards.push(("median", (figures.latency(&response, "p50_ns"), String::new())));
     cards.push((
@@ -156,9 +156,9 @@ fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
         },
     ));
     cards.push(("p99.9", (figures.latency(&response, "p999_ns"), String::new())));
-    cards.push(("failed", (figures.get(&format!("{total}/failed"), Unit::Count), String::new())));
+    cards.push(("failed", (figures.get(&format!("{total}/failed"), FigureUnit::Count), String::new())));
     if result.found_ops_per_s.is_some() {
-        let found = figures.get(&format!("{path}/found_ops_per_s"), Unit::OpsPerS);
+        let found = figures.get(&format!("{path}/found_ops_per_s"), FigureUnit::OpsPerS);
         cards.insert(0, ("highest rate found", (found, String::new())));
     }
     let mut out = String::from("<dl class=\"headline\">");
@@ -169,9 +169,9 @@ fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let _ = write!(
         out,
         "<div class=\"wide\"><dt>reported window</dt><dd>{} – {}<small>of {}</small></dd></div></dl>",
-        figures.get(&format!("{path}/window_start_s"), Unit::Seconds),
-        figures.get(&format!("{path}/window_end_s"), Unit::Seconds),
-        figures.get(&format!("{path}/measured_s"), Unit::Seconds),
+        figures.get(&format!("{path}/window_start_s"), FigureUnit::Seconds),
+        figures.get(&format!("{path}/window_end_s"), FigureUnit::Seconds),
+        figures.get(&format!("{path}/measured_s"), FigureUnit::Seconds),
     );
     out
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use store::{CellResult, StudyPoint};
 
 use crate::document::{CellView, Curve, HeatColumn, HeatMap, Timeline};
-use crate::figures::Unit;
+use crate::figures::FigureUnit;
 use crate::op_name;
 use crate::svg::{Axis, Chart, Frame};
 
@@ -44,7 +44,7 @@ fn time_axis(total: &Timeline) -> Axis {
 pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellResult>) -> Option<Picture> {
     let total = view.total().filter(|total| !total.points.is_empty())?;
     let ops = counts_operations(view);
-    let unit = if ops { Unit::OpsPerS } else { Unit::BytesPerS };
+    let unit = if ops { FigureUnit::OpsPerS } else { FigureUnit::BytesPerS };
     let of = |point: &crate::TimelinePoint| if ops { point.ops_per_s } else { point.bytes_per_s };
     let most = total.points.iter().map(|point| of(point).high).fold(0.0, f64::max);
     let what = if ops { "Operations a second" } else { "Throughput" };
@@ -88,7 +88,9 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
     }
     let failed = total.points.iter().filter(|point| point.failed > 0);
     let marks: Vec<_> = failed
-        .map(|p| (middle(p), format!("{} failed at {:.0} s", Unit::Count.text(p.failed as f64), p.start_s)))
+        .map(|p| {
+            (middle(p), format!("{} failed at {:.0} s", FigureUnit::Count.text(p.failed as f64), p.start_s))
+        })
         .collect();
     if !marks.is_empty() {
         legend.push(("mark".into(), "operations failed".into()));
@@ -111,9 +113,13 @@ pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&Cel
     let mut chart = Chart::new(
         OVER_TIME,
         time_axis(total),
-        Axis::log(least, most, Unit::Ns, ""),
+        Axis::log(least, most, FigureUnit::Ns, ""),
         &format!("Latency over time, {name}"),
-        &format!("Medians from {}; the longest took {}.", Unit::Ns.text(least), Unit::Ns.text(most)),
+        &format!(
+            "Medians from {}; the longest took {}.",
+            FigureUnit::Ns.text(least),
+            FigureUnit::Ns.text(most)
+        ),
     );
     chart.attribute("data-series", &format!("latency-{position}"));
     chart.attribute("tabindex", "0");
@@ -143,7 +149,7 @@ pub fn heat(name: &str, view: &CellView) -> Option<Picture> {
     let rows = || columns.iter().flat_map(|column| column.rows.keys().copied());
     let (first, last) = (rows().min()?, rows().max()?);
     let edge = crate::document::row_edge_ns;
-    let axis = Axis::log(edge(first), edge(last + 1), Unit::Ns, "");
+    let axis = Axis::log(edge(first), edge(last + 1), FigureUnit::Ns, "");
     let mut chart = Chart::new(
         OVER_TIME,
         time_axis(total),
@@ -154,7 +160,8 @@ pub fn heat(name: &str, view: &CellView) -> Option<Picture> {
     let most = columns.iter().flat_map(|column| column.rows.values()).copied().max()?;
     let boxes = runs(columns, most);
     chart.boxes(&boxes);
-    let legend = vec![("scale".to_owned(), format!("1 to {} operations", Unit::Count.text(most as f64)))];
+    let legend =
+        vec![("scale".to_owned(), format!("1 to {} operations", FigureUnit::Count.text(most as f64)))];
     Some(Picture { svg: chart.finish(), title: "Spread of latencies over time".into(), legend })
 }
 
@@ -196,9 +203,9 @@ pub fn curve(position: usize, name: &str, curves: &[Curve], open: bool) -> Optio
     let mut chart = Chart::new(
         SQUARE,
         Axis::percentiles(most_counted),
-        Axis::log(least, most, Unit::Ns, ""),
+        Axis::log(least, most, FigureUnit::Ns, ""),
         &format!("Latency by percentile, {name}"),
-        &format!("From {} to {}.", Unit::Ns.text(least), Unit::Ns.text(most)),
+        &format!("From {} to {}.", FigureUnit::Ns.text(least), FigureUnit::Ns.text(most)),
     );
     chart.attribute("data-series", &format!("curve-{position}"));
     chart.attribute("tabindex", "0");
@@ -230,14 +237,14 @@ pub fn study(name: &str, points: &[StudyPoint]) -> Option<Picture> {
     if measured.is_empty() || most <= 0.0 {
         return None;
     }
-    let mut x = Axis::from_zero(most_rate, Unit::OpsPerS, "operations a second that were done");
+    let mut x = Axis::from_zero(most_rate, FigureUnit::OpsPerS, "operations a second that were done");
     x.high = x.high.max(most_rate * 1.05);
     let mut chart = Chart::new(
         SQUARE,
         x,
-        Axis::log(least, most, Unit::Ns, ""),
+        Axis::log(least, most, FigureUnit::Ns, ""),
         &format!("Latency by throughput, {name}"),
-        &format!("{} rates up to {}.", measured.len(), Unit::OpsPerS.text(most_rate)),
+        &format!("{} rates up to {}.", measured.len(), FigureUnit::OpsPerS.text(most_rate)),
     );
     // A closed loop's point tells what the target reaches, but belongs to no rate.
     let mut in_order: Vec<&StudyPoint> =
@@ -248,7 +255,11 @@ pub fn study(name: &str, points: &[StudyPoint]) -> Option<Picture> {
     {
         chart.line(class, in_order.iter().map(|p| (p.ops_per_s, Some(of(p) as f64))));
         let text = |p: &StudyPoint| {
-            format!("{class} {} at {}", Unit::Ns.text(of(p) as f64), Unit::OpsPerS.text(p.ops_per_s))
+            format!(
+                "{class} {} at {}",
+                FigureUnit::Ns.text(of(p) as f64),
+                FigureUnit::OpsPerS.text(p.ops_per_s)
+            )
         };
         let (held, missed): (Vec<&StudyPoint>, Vec<&StudyPoint>) =
             in_order.iter().copied().partition(|p| p.held);
@@ -289,7 +300,7 @@ pub(super) fn middle(point: &crate::TimelinePoint) -> f64 {
     (point.start_s + point.end_s) / 2.0
 }
 
-fn lowest(total: &Timeline, of: impl Fn(&crate::TimelinePoint) -> crate::Spread) -> f64 {
+fn lowest(total: &Timeline, of: impl Fn(&crate::TimelinePoint) -> crate::ValueSpread) -> f64 {
     total.points.iter().map(|point| of(point).low).fold(f64::MAX, f64::min)
 }
 

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use experiment::{Cell, Comparison, GateMetric};
+use experiment::{Cell, GateMetric, GateOperator};
 use metrics::ErrorKind;
 use stats::Measure;
 use store::{CellResult, OpSummary};
 
 use super::escape;
 use super::figure::Figures;
-use crate::figures::Unit;
+use crate::figures::FigureUnit;
 use crate::op_name;
 
 /// Heads of columns of words.
@@ -124,13 +124,13 @@ pub fn operations(path: &str, result: &CellResult, figures: &Figures<'_>) -> Str
             let count = |name: &str, unit| figures.get(&format!("{at}/{name}"), unit);
             vec![
                 name.into(),
-                figures.estimate(&format!("{at}/bytes_per_s"), Unit::BytesPerS),
-                figures.estimate(&format!("{at}/ops_per_s"), Unit::OpsPerS),
-                count("ok", Unit::Count),
-                count("failed", Unit::Count),
-                count("bytes", Unit::Bytes),
-                count("rpcs", Unit::Count),
-                count("retries", Unit::Count),
+                figures.estimate(&format!("{at}/bytes_per_s"), FigureUnit::BytesPerS),
+                figures.estimate(&format!("{at}/ops_per_s"), FigureUnit::OpsPerS),
+                count("ok", FigureUnit::Count),
+                count("failed", FigureUnit::Count),
+                count("bytes", FigureUnit::Bytes),
+                count("rpcs", FigureUnit::Count),
+                count("retries", FigureUnit::Count),
             ]
         })
         .collect();
@@ -146,11 +146,11 @@ pub fn open_loop(path: &str, result: &CellResult, figures: &Figures<'_>) -> Stri
     }
     let get = |name: &str, unit| figures.get(&format!("{path}/open_loop/{name}"), unit);
     let rows = [
-        vec!["offered".to_owned(), get("offered_ops_per_s", Unit::OpsPerS)],
-        vec!["begun more than 1 ms late".to_owned(), get("late_starts", Unit::Count)],
-        vec!["deepest backlog".to_owned(), get("deepest_backlog", Unit::Count)],
-        vec!["given up, backlog full".to_owned(), get("shed", Unit::Count)],
-        vec!["not begun at the end".to_owned(), get("missed_starts", Unit::Count)],
+        vec!["offered".to_owned(), get("offered_ops_per_s", FigureUnit::OpsPerS)],
+        vec!["begun more than 1 ms late".to_owned(), get("late_starts", FigureUnit::Count)],
+        vec!["deepest backlog".to_owned(), get("deepest_backlog", FigureUnit::Count)],
+        vec!["given up, backlog full".to_owned(), get("shed", FigureUnit::Count)],
+        vec!["not begun at the end".to_owned(), get("missed_starts", FigureUnit::Count)],
     ];
     table("Schedule of the open loop", &["", ""], &rows)
 }
@@ -180,25 +180,25 @@ pub fn criteria(path: &str, result: &CellResult, figures: &Figures<'_>) -> Strin
     table(&caption, &["condition", "found", "demanded", ""], &rows)
 }
 
-fn of_criterion(unit: stats::Unit) -> Unit {
+fn of_criterion(unit: stats::CriterionUnit) -> FigureUnit {
     match unit {
-        stats::Unit::Share => Unit::Percent,
-        stats::Unit::Count => Unit::Plain,
-        stats::Unit::Seconds => Unit::Seconds,
-        stats::Unit::Bytes => Unit::Bytes,
-        stats::Unit::BytesPerS => Unit::BytesPerS,
-        stats::Unit::OpsPerS => Unit::OpsPerS,
-        stats::Unit::Nanoseconds => Unit::Ns,
+        stats::CriterionUnit::Share => FigureUnit::Percent,
+        stats::CriterionUnit::Count => FigureUnit::Plain,
+        stats::CriterionUnit::Seconds => FigureUnit::Seconds,
+        stats::CriterionUnit::Bytes => FigureUnit::Bytes,
+        stats::CriterionUnit::BytesPerS => FigureUnit::BytesPerS,
+        stats::CriterionUnit::OpsPerS => FigureUnit::OpsPerS,
+        stats::CriterionUnit::Nanoseconds => FigureUnit::Ns,
     }
 }
 
-fn of_measure(measure: Measure) -> (&'static str, Unit) {
+fn of_measure(measure: Measure) -> (&'static str, FigureUnit) {
     match measure {
-        Measure::BytesPerS => ("throughput", Unit::BytesPerS),
-        Measure::OpsPerS => ("operations", Unit::OpsPerS),
-        Measure::P50Ns => ("p50 of intervals", Unit::Ns),
-        Measure::P99Ns => ("p99 of intervals", Unit::Ns),
-        Measure::MeanNs => ("mean latency", Unit::Ns),
+        Measure::BytesPerS => ("throughput", FigureUnit::BytesPerS),
+        Measure::OpsPerS => ("operations", FigureUnit::OpsPerS),
+        Measure::P50Ns => ("p50 of intervals", FigureUnit::Ns),
+        Measure::P99Ns => ("p99 of intervals", FigureUnit::Ns),
+        Measure::MeanNs => ("mean latency", FigureUnit::Ns),
     }
 }
 
@@ -217,8 +217,8 @@ pub fn pts(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
                 format!("{}, {name}", op_name(statement.op)),
                 format!(
                     "{} – {}",
-                    figures.get(&format!("{at}/first_round"), Unit::Count),
-                    figures.get(&format!("{at}/last_round"), Unit::Count)
+                    figures.get(&format!("{at}/first_round"), FigureUnit::Count),
+                    figures.get(&format!("{at}/last_round"), FigureUnit::Count)
                 ),
                 get("average"),
                 format!("{} of {}", get("measured_data_excursion"), get("allowed_data_excursion")),
@@ -255,10 +255,10 @@ pub fn series(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
             vec![
                 format!("{op}, {name}"),
                 figures.estimate(&format!("{at}/estimate"), unit),
-                figures.get(&format!("{at}/estimate/samples"), Unit::Count),
-                figures.get(&format!("{at}/estimate/effective_samples"), Unit::Plain),
-                figures.get(&format!("{at}/drift"), Unit::Percent),
-                figures.get(&format!("{at}/drift_bound"), Unit::Percent),
+                figures.get(&format!("{at}/estimate/samples"), FigureUnit::Count),
+                figures.get(&format!("{at}/estimate/effective_samples"), FigureUnit::Plain),
+                figures.get(&format!("{at}/drift"), FigureUnit::Percent),
+                figures.get(&format!("{at}/drift_bound"), FigureUnit::Percent),
             ]
         })
         .collect();
@@ -285,7 +285,7 @@ pub fn errors(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
             rows.push(vec![
                 text(ErrorKind::name(*kind)),
                 text(name),
-                figures.get(&format!("{at}/errors/{}", kind.name()), Unit::Count),
+                figures.get(&format!("{at}/errors/{}", kind.name()), FigureUnit::Count),
                 format!("<span class=\"text\">{}</span>", samples.join("<br>")),
             ]);
         }
@@ -309,7 +309,7 @@ pub fn gates(path: &str, result: &CellResult, figures: &Figures<'_>, planned: Op
         .enumerate()
         .map(|(n, gate)| {
             let spec = planned.and_then(|cell| cell.gates.iter().find(|spec| spec.text == gate.text));
-            let unit = spec.map_or(Unit::Plain, |spec| gate_unit(spec.metric));
+            let unit = spec.map_or(FigureUnit::Plain, |spec| gate_unit(spec.metric));
             vec![
                 text(&gate.text),
                 figures.get(&format!("{path}/gates/{n}/measured"), unit),
@@ -326,22 +326,22 @@ pub fn gates(path: &str, result: &CellResult, figures: &Figures<'_>, planned: Op
 }
 
 /// The unit of a gate's limit.
-pub fn gate_unit(metric: GateMetric) -> Unit {
+pub fn gate_unit(metric: GateMetric) -> FigureUnit {
     match metric {
-        GateMetric::Bandwidth => Unit::BytesPerS,
-        GateMetric::Rate => Unit::OpsPerS,
-        GateMetric::Mean | GateMetric::Percentile(_) | GateMetric::Max => Unit::Ns,
-        GateMetric::Errors => Unit::Count,
+        GateMetric::Bandwidth => FigureUnit::BytesPerS,
+        GateMetric::Rate => FigureUnit::OpsPerS,
+        GateMetric::Mean | GateMetric::Percentile(_) | GateMetric::Max => FigureUnit::Ns,
+        GateMetric::Errors => FigureUnit::Count,
     }
 }
 
-fn sign(comparison: Comparison) -> &'static str {
+fn sign(comparison: GateOperator) -> &'static str {
     match comparison {
-        Comparison::AtLeast => "≥",
-        Comparison::AtMost => "≤",
-        Comparison::Above => "&gt;",
-        Comparison::Below => "&lt;",
-        Comparison::Equal => "=",
+        GateOperator::AtLeast => "≥",
+        GateOperator::AtMost => "≤",
+        GateOperator::Above => "&gt;",
+        GateOperator::Below => "&lt;",
+        GateOperator::Equal => "=",
     }
 }
 
@@ -355,10 +355,10 @@ pub fn stages(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
             let get = |name: &str, unit| figures.get(&format!("{path}/stages/{n}/{name}"), unit);
             vec![
                 text(&stage.name),
-                get("seconds", Unit::Seconds),
-                get("ok", Unit::Count),
-                get("failed", Unit::Count),
-                get("bytes", Unit::Bytes),
+                get("seconds", FigureUnit::Seconds),
+                get("ok", FigureUnit::Count),
+                get("failed", FigureUnit::Count),
+                get("bytes", FigureUnit::Bytes),
                 text(stage.note.as_deref().unwrap_or("")),
             ]
         })
@@ -376,17 +376,17 @@ pub fn study(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
             let at = format!("{path}/points/{n}");
             let response = format!("{at}/response");
             let offered = match point.offered_ops_per_s > 0.0 {
-                true => figures.get(&format!("{at}/offered_ops_per_s"), Unit::OpsPerS),
+                true => figures.get(&format!("{at}/offered_ops_per_s"), FigureUnit::OpsPerS),
                 false => "closed loop".into(),
             };
             vec![
                 offered,
-                figures.get(&format!("{at}/ops_per_s"), Unit::OpsPerS),
-                figures.get(&format!("{at}/bytes_per_s"), Unit::BytesPerS),
+                figures.get(&format!("{at}/ops_per_s"), FigureUnit::OpsPerS),
+                figures.get(&format!("{at}/bytes_per_s"), FigureUnit::BytesPerS),
                 figures.latency(&response, "p50_ns"),
                 figures.latency(&response, "p99_ns"),
                 figures.latency(&response, "p999_ns"),
-                figures.get(&format!("{at}/deepest_backlog"), Unit::Count),
+                figures.get(&format!("{at}/deepest_backlog"), FigureUnit::Count),
                 met(point.held),
             ]
         })
@@ -402,7 +402,10 @@ pub fn surroundings(path: &str, result: &CellResult, figures: &Figures<'_>) -> S
     for (name, value) in &result.client {
         let pointer = format!("{path}/client/{}", name.replace('~', "~0").replace('/', "~1"));
         let share = name.starts_with("cpu.") && (0.0..=1.0).contains(value);
-        rows.push(vec![text(name), figures.get(&pointer, if share { Unit::Percent } else { Unit::Plain })]);
+        rows.push(vec![
+            text(name),
+            figures.get(&pointer, if share { FigureUnit::Percent } else { FigureUnit::Plain }),
+        ]);
     }
     table("Target and client", &["", ""], &rows)
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::escape;
-use crate::figures::{Unit, plus_minus};
+use crate::figures::{FigureUnit, plus_minus};
 
 /// Looks figures up.
 #[derive(Clone, Copy, Debug)]
@@ -29,20 +29,20 @@ impl<'a> Figures<'a> {
     }
 
     /// The figure at a path.
-    pub fn get(&self, path: &str, unit: Unit) -> String {
+    pub fn get(&self, path: &str, unit: FigureUnit) -> String {
         element(path, self.number(path), unit)
     }
 
     /// A latency: without an operation that ended well there is none, though the stored figure is 0.
     pub fn latency(&self, latency: &str, percentile: &str) -> String {
         match self.number(&format!("{latency}/count")) {
-            count if count > 0.0 => self.get(&format!("{latency}/{percentile}"), Unit::Ns),
+            count if count > 0.0 => self.get(&format!("{latency}/{percentile}"), FigureUnit::Ns),
             _ => "–".into(),
         }
     }
 
     /// The mean of an estimate with the half-width of its interval.
-    pub fn estimate(&self, path: &str, unit: Unit) -> String {
+    pub fn estimate(&self, path: &str, unit: FigureUnit) -> String {
         let value = self.get(&format!("{path}/mean"), unit);
         match self.uncertainty(path, unit) {
             Some(uncertainty) => format!("{value} {uncertainty}"),
@@ -51,7 +51,7 @@ impl<'a> Figures<'a> {
     }
 
     /// The half-width of an estimate's interval.
-    pub fn uncertainty(&self, path: &str, unit: Unit) -> Option<String> {
+    pub fn uncertainty(&self, path: &str, unit: FigureUnit) -> Option<String> {
         let estimate: stats::Estimate = serde_json::from_value(self.data.pointer(path)?.clone()).ok()?;
         let text = plus_minus(&estimate)?;
         Some(format!(
@@ -67,17 +67,17 @@ impl<'a> Figures<'a> {
     pub fn p99_uncertainty(&self, op: &str) -> Option<String> {
         let at = |field: &str| self.number(&format!("{op}/{field}"));
         let of_all = at("response/p99_ns");
-        let text = self.uncertainty(&format!("{op}/p99_ns"), Unit::Ns)?;
+        let text = self.uncertainty(&format!("{op}/p99_ns"), FigureUnit::Ns)?;
         let near = (at("p99_ns/mean") / of_all - 1.0).abs() < 0.1;
         if near || (at("p99_ns/low")..=at("p99_ns/high")).contains(&of_all) && at("p99_ns/low") > 0.0 {
             return Some(text);
         }
-        let mean = self.get(&format!("{op}/p99_ns/mean"), Unit::Ns);
+        let mean = self.get(&format!("{op}/p99_ns/mean"), FigureUnit::Ns);
         Some(format!("<span class=\"pm\">of intervals {mean}</span> {text}"))
     }
 
     /// The mean of several figures: repetitions of one point.
-    pub fn mean(&self, paths: &[String], unit: Unit) -> (f64, String) {
+    pub fn mean(&self, paths: &[String], unit: FigureUnit) -> (f64, String) {
         let values: Vec<f64> = paths.iter().map(|path| self.number(path)).filter(|v| v.is_finite()).collect();
         if values.is_empty() {
             return (f64::NAN, "–".into());
@@ -87,7 +87,7 @@ impl<'a> Figures<'a> {
     }
 }
 
-fn element(path: &str, value: f64, unit: Unit) -> String {
+fn element(path: &str, value: f64, unit: FigureUnit) -> String {
     if !value.is_finite() {
         return "–".into();
     }

@@ -12,7 +12,7 @@ use super::details::{table, text};
 use super::escape;
 use super::figure::Figures;
 use crate::document::{CellView, HostLine};
-use crate::figures::Unit;
+use crate::figures::FigureUnit;
 use crate::svg::{Axis, Chart};
 
 /// Beyond this many hosts their lines cannot be told apart: least, middle and most are drawn instead.
@@ -53,15 +53,15 @@ fn evenness(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
         let _ = write!(
             out,
             " started within {} (± {})",
-            figures.get(&format!("{path}/fleet/start_skew_ns"), Unit::Ns),
-            figures.get(&format!("{path}/fleet/skew_uncertainty_ns"), Unit::Ns)
+            figures.get(&format!("{path}/fleet/start_skew_ns"), FigureUnit::Ns),
+            figures.get(&format!("{path}/fleet/skew_uncertainty_ns"), FigureUnit::Ns)
         );
         out.push_str("</li>");
         for (n, spread) in fleet.spread.iter().enumerate() {
             let (what, unit, worst) = match spread.measure {
-                Measure::BytesPerS => ("Throughput", Unit::BytesPerS, "slowest"),
-                Measure::OpsPerS => ("Operations", Unit::OpsPerS, "slowest"),
-                Measure::P50Ns | Measure::P99Ns | Measure::MeanNs => ("p99", Unit::Ns, "longest"),
+                Measure::BytesPerS => ("Throughput", FigureUnit::BytesPerS, "slowest"),
+                Measure::OpsPerS => ("Operations", FigureUnit::OpsPerS, "slowest"),
+                Measure::P50Ns | Measure::P99Ns | Measure::MeanNs => ("p99", FigureUnit::Ns, "longest"),
             };
             let at = |field: &str, unit| figures.get(&format!("{path}/fleet/spread/{n}/{field}"), unit);
             let _ = write!(
@@ -69,7 +69,7 @@ fn evenness(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
                 "<li>{what} of a host from {} to {}, varies by {}; {worst}: <strong>{}</strong></li>",
                 at("least", unit),
                 at("greatest", unit),
-                at("variation", Unit::Percent),
+                at("variation", FigureUnit::Percent),
                 escape(&spread.slowest)
             );
         }
@@ -82,7 +82,7 @@ fn evenness(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
                 out,
                 "<li><strong>✕ {} was lost</strong> at {} of the measurement: {}. Its figures end there; it is no part of the spread.</li>",
                 escape(&host.name),
-                figures.get(&format!("{path}/hosts/{}/lost/at_s", place(result, host)), Unit::Seconds),
+                figures.get(&format!("{path}/hosts/{}/lost/at_s", place(result, host)), FigureUnit::Seconds),
                 escape(loss.why.trim_end_matches('.'))
             );
         }
@@ -131,7 +131,7 @@ fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) 
     let longest = view.hosts.iter().max_by_key(|host| host.points.len())?;
     let ops = charts::counts_operations(view);
     let of = |point: &crate::TimelinePoint| if ops { point.ops_per_s } else { point.bytes_per_s };
-    let unit = if ops { Unit::OpsPerS } else { Unit::BytesPerS };
+    let unit = if ops { FigureUnit::OpsPerS } else { FigureUnit::BytesPerS };
     let points = || view.hosts.iter().flat_map(|host| &host.points);
     let most = points().map(|point| of(point).mean).fold(0.0, f64::max);
     let (first, last) = (longest.points.first()?.start_s, longest.points.last()?.end_s);
@@ -201,7 +201,7 @@ fn class(index: usize, slowest: bool) -> String {
 #[allow(clippy::type_complexity, reason = "two lists of points")]
 fn spread(
     view: &CellView,
-    of: impl Fn(&crate::TimelinePoint) -> crate::Spread,
+    of: impl Fn(&crate::TimelinePoint) -> crate::ValueSpread,
 ) -> (Vec<(f64, f64, f64)>, Vec<(f64, Option<f64>)>) {
     let mut moments: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
     for point in view.hosts.iter().flat_map(|host| &host.points) {
@@ -250,19 +250,21 @@ fn side_by_side(path: &str, result: &CellResult, figures: &Figures<'_>) -> Strin
             let mut row = vec![format!("<span class=\"text\">{}</span>{note}", escape(&host.name))];
             let total = format!("{at}/total");
             if moved {
-                row.push(figures.estimate(&format!("{total}/bytes_per_s"), Unit::BytesPerS));
+                row.push(figures.estimate(&format!("{total}/bytes_per_s"), FigureUnit::BytesPerS));
             }
-            row.push(figures.estimate(&format!("{total}/ops_per_s"), Unit::OpsPerS));
+            row.push(figures.estimate(&format!("{total}/ops_per_s"), FigureUnit::OpsPerS));
             let response = format!("{total}/response");
             row.extend(["p50_ns", "p99_ns", "p999_ns"].map(|field| figures.latency(&response, field)));
-            row.push(figures.get(&format!("{total}/failed"), Unit::Count));
-            row.push(figures.get(&format!("{at}/started_ns"), Unit::Ns));
+            row.push(figures.get(&format!("{total}/failed"), FigureUnit::Count));
+            row.push(figures.get(&format!("{at}/started_ns"), FigureUnit::Ns));
             if clocks {
                 row.push(match host.clock {
                     None => "leads".into(),
-                    Some(_) => format!("± {}", figures.get(&format!("{at}/clock/uncertainty_ns"), Unit::Ns)),
+                    Some(_) => {
+                        format!("± {}", figures.get(&format!("{at}/clock/uncertainty_ns"), FigureUnit::Ns))
+                    }
                 });
-                row.push(figures.get(&format!("{at}/clock/drift_ppm"), Unit::Plain));
+                row.push(figures.get(&format!("{at}/clock/drift_ppm"), FigureUnit::Plain));
             }
             if !finding.is_empty() {
                 row.push(text(finding.get(host.name.as_str()).copied().unwrap_or("")));
@@ -297,12 +299,12 @@ pub fn paths(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
             let share = facts.bytes() as f64 / whole.max(1) as f64;
             vec![
                 text(&format!("{host}{interface}{} → {}", facts.local, facts.remote)),
-                get("connections", Unit::Count),
-                get("bytes_sent", Unit::Bytes),
-                get("bytes_received", Unit::Bytes),
-                Unit::Percent.text(share),
-                get("retransmits", Unit::Count),
-                format!("{} µs", get("rtt_us", Unit::Count)),
+                get("connections", FigureUnit::Count),
+                get("bytes_sent", FigureUnit::Bytes),
+                get("bytes_received", FigureUnit::Bytes),
+                FigureUnit::Percent.text(share),
+                get("retransmits", FigureUnit::Count),
+                format!("{} µs", get("rtt_us", FigureUnit::Count)),
             ]
         })
         .collect();

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use stats::limit::{Confidence, Finding};
+use stats::limit::{Bottleneck, Confidence};
 use store::CellResult;
 
 use super::details::{table, text};
 use super::escape;
 use super::figure::Figures;
-use crate::figures::Unit;
+use crate::figures::FigureUnit;
 
 /// The verdict on the limit, in words.
 pub fn limit(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
@@ -19,7 +19,7 @@ pub fn limit(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
         sure(limit)
     );
     if limit.share.is_some() {
-        let share = figures.get(&format!("{path}/limit/share"), Unit::Percent);
+        let share = figures.get(&format!("{path}/limit/share"), FigureUnit::Percent);
         let _ = match limit.place.as_str() {
             "" => write!(out, "; {share} used"),
             place => write!(out, "; {}: {share} used", escape(place)),
@@ -34,7 +34,7 @@ pub fn limit(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
 }
 
 /// How sure a finding is, in words.
-pub fn sure(limit: &Finding) -> &'static str {
+pub fn sure(limit: &Bottleneck) -> &'static str {
     match limit.confidence {
         Confidence::High => "several signs agree",
         Confidence::Medium => "one sign says so",

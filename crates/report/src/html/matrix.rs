@@ -8,14 +8,14 @@ use units::{OpRate, Size, Span};
 use super::escape;
 use super::figure::Figures;
 use crate::Document;
-use crate::figures::Unit;
+use crate::figures::FigureUnit;
 
 /// A metric that gets a table: its name, its place in a result, its unit.
-const METRICS: [(&str, &str, Unit); 4] = [
-    ("Throughput", "total/bytes_per_s/mean", Unit::BytesPerS),
-    ("Operations a second", "total/ops_per_s/mean", Unit::OpsPerS),
-    ("Median response time", "total/response/p50_ns", Unit::Ns),
-    ("99th percentile of the response time", "total/response/p99_ns", Unit::Ns),
+const METRICS: [(&str, &str, FigureUnit); 4] = [
+    ("Throughput", "total/bytes_per_s/mean", FigureUnit::BytesPerS),
+    ("Operations a second", "total/ops_per_s/mean", FigureUnit::OpsPerS),
+    ("Median response time", "total/response/p50_ns", FigureUnit::Ns),
+    ("99th percentile of the response time", "total/response/p99_ns", FigureUnit::Ns),
 ];
 
 /// Parameters that people expect down and across.
@@ -131,7 +131,7 @@ fn split<'a, 'p>(places: &'p [Place<'a>], rest: &[(&str, Vec<&str>)]) -> Vec<(St
 fn cross(
     title: &str,
     field: &str,
-    unit: Unit,
+    unit: FigureUnit,
     down: Option<&(&str, Vec<&str>)>,
     across: &(&str, Vec<&str>),
     places: &[&Place<'_>],
@@ -150,7 +150,7 @@ fn cross(
             .collect();
         // Where nothing succeeded the stored latency is 0, which is none.
         let counted = |position: usize| {
-            unit != Unit::Ns
+            unit != FigureUnit::Ns
                 || figures.number(&format!("/cells/{position}/result/total/response/count")) > 0.0
         };
         let paths: Vec<String> = matching

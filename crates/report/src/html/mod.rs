@@ -86,8 +86,8 @@ mod tests {
     fn a_figure_that_is_not_in_the_document_is_not_made_up() {
         let data = serde_json::json!({"a": [{"b": 3}], "n": null});
         let figures = Figures::new(&data);
-        assert!(figures.get("/a/0/b", crate::figures::Unit::Count).contains("value=\"3\""));
-        assert!(figures.get("/n", crate::figures::Unit::Count).contains("–"));
-        assert!(figures.get("/a/1/b", crate::figures::Unit::Count).contains("–"));
+        assert!(figures.get("/a/0/b", crate::figures::FigureUnit::Count).contains("value=\"3\""));
+        assert!(figures.get("/n", crate::figures::FigureUnit::Count).contains("–"));
+        assert!(figures.get("/a/1/b", crate::figures::FigureUnit::Count).contains("–"));
     }
 }

@@ -11,7 +11,7 @@ use super::details::{table, text};
 use super::escape;
 use super::figure::Figures;
 use crate::Document;
-use crate::figures::{Unit, digits};
+use crate::figures::{FigureUnit, digits};
 use crate::svg::{Axis, Chart};
 
 /// Parameters along which a study grows, with what one of them is called.
@@ -126,8 +126,8 @@ fn rows(
     figures: &Figures<'_>,
 ) -> Vec<Vec<String>> {
     let (field, unit) = match bytes {
-        true => ("bytes_per_s", Unit::BytesPerS),
-        false => ("ops_per_s", Unit::OpsPerS),
+        true => ("bytes_per_s", FigureUnit::BytesPerS),
+        false => ("ops_per_s", FigureUnit::OpsPerS),
     };
     let row = |step: &stats::ScaleStep| {
         let of_count: Vec<usize> = results
@@ -159,7 +159,7 @@ fn rows(
             mean(&format!("{field}/mean"), unit),
             ratio(&step.efficiency),
             step.marginal.as_ref().map_or_else(|| "–".into(), ratio),
-            if step.point.p99_ns.is_some() { mean("response/p99_ns", Unit::Ns) } else { "–".into() },
+            if step.point.p99_ns.is_some() { mean("response/p99_ns", FigureUnit::Ns) } else { "–".into() },
             text(step.point.limit.as_deref().unwrap_or("–")),
             verdict,
         ]
@@ -192,7 +192,7 @@ fn knee(chart: &mut Chart, scaling: &Scaling) {
 }
 
 fn throughput(study: &Study, scaling: &Scaling, bytes: bool) -> Option<Picture> {
-    let unit = if bytes { Unit::BytesPerS } else { Unit::OpsPerS };
+    let unit = if bytes { FigureUnit::BytesPerS } else { FigureUnit::OpsPerS };
     let (first, last) = (scaling.steps.first()?, scaling.steps.last()?);
     let each = first.point.throughput.mean / f64::from(first.point.count);
     let linear = each * f64::from(last.point.count);
@@ -251,16 +251,16 @@ fn latency(study: &Study, scaling: &Scaling) -> Option<Picture> {
     let mut chart = Chart::new(
         charts::SQUARE,
         counts(study, scaling),
-        Axis::log(least, most, Unit::Ns, ""),
+        Axis::log(least, most, FigureUnit::Ns, ""),
         &format!("99th percentile of the latency by number of {}, {}", study.what, study.name),
-        &format!("From {} to {}.", Unit::Ns.text(least), Unit::Ns.text(most)),
+        &format!("From {} to {}.", FigureUnit::Ns.text(least), FigureUnit::Ns.text(most)),
     );
     knee(&mut chart, scaling);
     chart.line("p99", points.iter().map(|(count, ns)| (*count, Some(*ns))));
     chart.dots(
         "p99",
         points.iter().map(|(count, ns)| {
-            (*count, *ns, format!("p99 {} with {count} {}", Unit::Ns.text(*ns), study.what))
+            (*count, *ns, format!("p99 {} with {count} {}", FigureUnit::Ns.text(*ns), study.what))
         }),
     );
     let title = format!("99th percentile by number of {}", study.what);

@@ -7,7 +7,7 @@ use store::{State, Validity};
 
 use super::figure::Figures;
 use super::{charts, details, escape, words};
-use crate::figures::Unit;
+use crate::figures::FigureUnit;
 use crate::{CellView, Document};
 
 /// Title and ways to the sections.
@@ -18,7 +18,10 @@ pub fn header(document: &Document) -> String {
     let took = run
         .finished
         .map(|end| {
-            format!(" · took {}", Unit::Seconds.text(end.duration_since(run.started).as_secs_f64().round()))
+            format!(
+                " · took {}",
+                FigureUnit::Seconds.text(end.duration_since(run.started).as_secs_f64().round())
+            )
         })
         .unwrap_or_default();
     let options: String = document
@@ -147,14 +150,14 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
     }
     out.push_str(&tile(
         "operations failed",
-        Unit::Count.text(totals.failed_ops as f64),
+        FigureUnit::Count.text(totals.failed_ops as f64),
         "in the reported windows".into(),
         totals.failed_ops > 0,
     ));
     if totals.bytes > 0 {
         out.push_str(&tile(
             "payload moved",
-            Unit::Bytes.text(totals.bytes as f64),
+            FigureUnit::Bytes.text(totals.bytes as f64),
             "all stages".into(),
             false,
         ));
@@ -210,7 +213,7 @@ fn failed_gates(document: &Document, figures: &Figures<'_>) -> String {
         let planned = document.planned(view.record.index);
         for (n, gate) in result.gates.iter().enumerate().filter(|(_, gate)| !gate.passed) {
             let spec = planned.and_then(|cell| cell.gates.iter().find(|spec| spec.text == gate.text));
-            let unit = spec.map_or(Unit::Plain, |spec| details::gate_unit(spec.metric));
+            let unit = spec.map_or(FigureUnit::Plain, |spec| details::gate_unit(spec.metric));
             let _ = write!(
                 out,
                 "<li><strong>Gate failed:</strong> {} measured {} in <a href=\"#cell-{}\">{}</a></li>",
@@ -258,7 +261,7 @@ fn cells(document: &Document, figures: &Figures<'_>) -> String {
         let total = format!("/cells/{position}/result/total");
         let throughput = match result.total.bytes {
             0 => "–".into(),
-            _ => figures.estimate(&format!("{total}/bytes_per_s"), Unit::BytesPerS),
+            _ => figures.estimate(&format!("{total}/bytes_per_s"), FigureUnit::BytesPerS),
         };
         let response = format!("{total}/response");
         let p99 = match figures.p99_uncertainty(&total) {
@@ -272,10 +275,10 @@ fn cells(document: &Document, figures: &Figures<'_>) -> String {
             out,
             "<td class=\"n\">{throughput}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{p99}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td>{}</td><td data-sort=\"{}\">{}{steady}</td></tr>",
-            figures.estimate(&format!("{total}/ops_per_s"), Unit::OpsPerS),
+            figures.estimate(&format!("{total}/ops_per_s"), FigureUnit::OpsPerS),
             figures.latency(&response, "p50_ns"),
             figures.latency(&response, "p999_ns"),
-            figures.get(&format!("{total}/failed"), Unit::Count),
+            figures.get(&format!("{total}/failed"), FigureUnit::Count),
             charts::spark(view),
             result.verdict.validity as u8,
             words::badge(result.verdict.validity),

@@ -4,7 +4,7 @@ use experiment::{Access, Arrivals, Cell, Prepare, SteadyRule, Study};
 use store::{CellResult, State, Validity};
 use units::Size;
 
-use crate::figures::{Unit, digits};
+use crate::figures::{FigureUnit, digits};
 
 /// A share as a percentage.
 fn percent(share: f64) -> String {
@@ -89,7 +89,7 @@ fn data_set(cell: &Cell) -> String {
     let size = match (load.files, load.file_bytes) {
         (_, 0) => "the whole device".to_owned(),
         (1, bytes) => Size(bytes).to_string(),
-        (files, bytes) => format!("{} × {}", Unit::Count.text(files as f64), Size(bytes)),
+        (files, bytes) => format!("{} × {}", FigureUnit::Count.text(files as f64), Size(bytes)),
     };
     format!("{size}, {prepare}")
 }
@@ -109,7 +109,7 @@ fn access(access: &Access) -> String {
 }
 
 fn arrivals(arrivals: &Arrivals) -> String {
-    let rate = |ops: f64| Unit::OpsPerS.text(ops);
+    let rate = |ops: f64| FigureUnit::OpsPerS.text(ops);
     match arrivals {
         Arrivals::Closed => "closed loop: the next as soon as one ends".into(),
         Arrivals::Constant { ops_per_s } => format!("open loop, {} evenly", rate(*ops_per_s)),

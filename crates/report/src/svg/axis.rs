@@ -1,6 +1,6 @@
 //! Axes: which values they span, where their ticks are and what these are called.
 
-use crate::figures::{Unit, digits};
+use crate::figures::{FigureUnit, digits};
 
 /// How values are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Axis {
 
 impl Axis {
     /// From 0 to a round number above `most`.
-    pub fn from_zero(most: f64, unit: Unit, title: &str) -> Self {
+    pub fn from_zero(most: f64, unit: FigureUnit, title: &str) -> Self {
         let most = if most.is_finite() && most > 0.0 { most } else { 1.0 };
         // Times have their own unit, which the step must be round in; the others are decimal anyway.
         let step = nice_step(most / 5.0);
@@ -55,7 +55,7 @@ impl Axis {
     }
 
     /// Equal factors, from the decade (or its 2nd or 5th) below `least` to the one above `most`.
-    pub fn log(least: f64, most: f64, unit: Unit, title: &str) -> Self {
+    pub fn log(least: f64, most: f64, unit: FigureUnit, title: &str) -> Self {
         let least = if least.is_finite() && least > 0.0 { least } else { 1.0 };
         let most = if most.is_finite() && most > least { most } else { least * 10.0 };
         let stops = |decade: i32| [1.0, 2.0, 5.0].map(|stop| stop * 10f64.powi(decade));
@@ -128,13 +128,13 @@ fn time_label(tick: f64, step: f64) -> String {
     }
 }
 
-fn steps(low: f64, high: f64, step: f64, unit: Unit) -> Vec<(f64, String)> {
+fn steps(low: f64, high: f64, step: f64, unit: FigureUnit) -> Vec<(f64, String)> {
     let count = ((high - low) / step).round() as u32;
     (0..=count).map(|n| low + f64::from(n) * step).map(|tick| (tick, short(unit, tick))).collect()
 }
 
-/// A round number without the zeros that [`Unit::text`] keeps: `2 GB/s` for `2.000 GB/s`.
-fn short(unit: Unit, value: f64) -> String {
+/// A round number without the zeros that [`FigureUnit::text`] keeps: `2 GB/s` for `2.000 GB/s`.
+fn short(unit: FigureUnit, value: f64) -> String {
     let text = unit.text(value);
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
     let (number, rest) = text.split_at(end);
@@ -164,11 +164,11 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        let axis = Axis::from_zero(3.3e9, Unit::BytesPerS, "");
+        let axis = Axis::from_zero(3.3e9, FigureUnit::BytesPerS, "");
         assert_eq!(labels(&axis), ["0 B/s", "1 GB/s", "2 GB/s", "3 GB/s", "4 GB/s"]);
         let axis = Axis::time(-10.0, 300.0, "");
         assert_eq!(labels(&axis), ["0 min", "1 min", "2 min", "3 min", "4 min", "5 min"]);
-        let axis = Axis::log(80e3, 30e6, Unit::Ns, "");
+        let axis = Axis::log(80e3, 30e6, FigureUnit::Ns, "");
         assert_eq!(axis.low, 50e3);
         assert_eq!(labels(&axis).first(), Some(&"50 µs"));
         assert_eq!(labels(&axis).last(), Some(&"50 ms"));
@@ -191,8 +191,8 @@ mod tests {
         fn every_axis_holds_its_values_and_few_ticks(least in 1e-3f64..1e12, factor in 1.0f64..1e9) {
             let most = least * factor;
             for axis in [
-                Axis::from_zero(most, Unit::OpsPerS, ""),
-                Axis::log(least, most, Unit::Ns, ""),
+                Axis::from_zero(most, FigureUnit::OpsPerS, ""),
+                Axis::log(least, most, FigureUnit::Ns, ""),
                 Axis::time(0.0, most, ""),
             ] {
                 prop_assert!(axis.high >= most * 0.999, "{:?}", axis);

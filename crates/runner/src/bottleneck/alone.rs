@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fleet::Crew;
+use fleet::HostGroup;
 use metrics::Interval;
 use stats::Calibration;
 use stats::limit::NetworkBaseline;
@@ -30,7 +30,7 @@ impl Alone {
     }
 
     /// Of each member of a crew, in the order of their numbers.
-    pub fn of_crew(store: &Store, crew: &Crew) -> Vec<Self> {
+    pub fn of_crew(store: &Store, crew: &HostGroup) -> Vec<Self> {
         let kept = network_baseline::newest_first(store);
         let find = |(member, name): (usize, String)| match crew.is_local() {
             true => Self::find(store.path(), &kept, None, Some(own_host())),

@@ -3,19 +3,19 @@
 use engine::StageResult;
 use experiment::{Cell, Transport};
 use fleet::probe;
-use stats::limit::{Evidence, Finding, Host, Kind, judge};
+use stats::limit::{Bottleneck, Evidence, Host, TargetMedium, judge};
 
-use super::{Asked, Work, load};
+use super::{RequestedLoad, Work, load};
 use crate::context::Context;
 use crate::measure::Measured;
 use crate::site::Site;
 
 /// The finding; `None` where no time passed, as on a virtual clock.
-pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) -> Option<Finding> {
+pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) -> Option<Bottleneck> {
     if site.virtual_clock() || measured.result.window_ns == 0 {
         return None;
     }
-    let asked = Asked {
+    let asked = RequestedLoad {
         kind: kind(&cell.target.url),
         lanes: f64::from(cell.workload.jobs) * f64::from(cell.workload.queue_depth),
         open: measured.result.open_loop,
@@ -50,17 +50,17 @@ fn work(cell: &Cell) -> Option<Work<'_>> {
 }
 
 /// What stands behind a URL.
-pub fn kind(url: &str) -> Kind {
+pub fn kind(url: &str) -> TargetMedium {
     match targets::kind_of(url).map(|kind| kind.transport) {
-        Some(Transport::None) => Kind::Nothing,
-        Some(Transport::Disk) => Kind::Local,
-        Some(Transport::Network) | None => Kind::Network,
+        Some(Transport::None) => TargetMedium::Nothing,
+        Some(Transport::Disk) => TargetMedium::Local,
+        Some(Transport::Network) | None => TargetMedium::Network,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use experiment::{Settings, Source};
+    use experiment::{Settings, SourceText};
     use metrics::OpKind;
 
     use super::*;
@@ -68,7 +68,7 @@ mod tests {
     fn cell(target: &str, text: &str) -> Cell {
         let text = format!("targets: {{t: '{target}'}}\nworkloads: {{w: {{{text}}}}}\n");
         let plan =
-            experiment::parse(&Source { file: "t.yaml", text: &text }, &Settings::of(targets::kinds()))
+            experiment::parse(&SourceText { file: "t.yaml", text: &text }, &Settings::of(targets::kinds()))
                 .unwrap();
         plan.cells[0].clone()
     }

@@ -1,13 +1,13 @@
 //! What a stage did, as the judge of its limit wants it.
 
 use engine::StageResult;
-use stats::limit::{Kind, Load};
+use stats::limit::{ObservedLoad, TargetMedium};
 
 /// What was asked of a load.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct RequestedLoad {
     /// What stands behind the target.
-    pub kind: Kind,
+    pub kind: TargetMedium,
     /// Operations that can be in flight at once.
     pub lanes: f64,
     /// Operations start by a schedule, not when a lane is free.
@@ -17,14 +17,14 @@ pub struct Asked {
 }
 
 /// What came of it, over the measured window.
-pub fn load(result: &StageResult, asked: &Asked) -> Load {
+pub fn load(result: &StageResult, asked: &RequestedLoad) -> ObservedLoad {
     let seconds = result.window_ns as f64 / 1e9;
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let all = result.total.all_ops();
     let ended = (all.ok + all.failed()).max(1) as f64;
     let time = |nanos: u64| nanos as f64 / 1e9;
     let missed = (result.shed + result.missed_starts) as f64;
-    Load {
+    ObservedLoad {
         kind: asked.kind,
         seconds,
         lanes: asked.lanes,

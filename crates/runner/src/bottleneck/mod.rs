@@ -10,5 +10,5 @@ pub mod words;
 pub use alone::{Alone, own_host};
 pub use ceiling::Work;
 pub(crate) use find::find;
-pub use load::{Asked, load};
-pub use witness::Witness;
+pub use load::{RequestedLoad, load};
+pub use witness::HostEvidence;

@@ -10,7 +10,7 @@ const MOST: usize = 900;
 
 /// Samples of every host, by its number.
 #[derive(Debug, Default)]
-pub struct Witness {
+pub struct HostEvidence {
     hosts: Mutex<BTreeMap<usize, Seen>>,
 }
 
@@ -29,7 +29,7 @@ impl Seen {
     }
 }
 
-impl Witness {
+impl HostEvidence {
     /// Keeps a sample.
     pub fn add(&self, member: usize, sample: &HostSample) {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_the_beginning_is_left_out() {
-        let witness = Witness::default();
+        let witness = HostEvidence::default();
         for at_ns in 0..10_000 {
             witness.add(1, &HostSample { at_ns, ..HostSample::default() });
         }
@@ -108,7 +108,7 @@ mod tests {
     fn a_sample_that_came_too_late_is_left_out() {
         let worker = WorkerSample { worker: 0, ran: 0.5, waited: 0.0 };
         let kept = |workers: &[usize]| {
-            let witness = Witness::default();
+            let witness = HostEvidence::default();
             for (at_ns, many) in (1..).zip(workers) {
                 witness.add(
                     0,
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn samples_are_those_of_a_span() {
-        let witness = Witness::default();
+        let witness = HostEvidence::default();
         for at_ns in [100, 200, 300, 400] {
             witness.add(0, &HostSample { at_ns, length_ns: 100, ..HostSample::default() });
         }

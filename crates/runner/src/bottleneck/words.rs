@@ -1,9 +1,9 @@
 //! A finding as people read it: what was the limit, what to try next, and on what evidence.
 
-use stats::limit::Finding;
+use stats::limit::Bottleneck;
 
 /// The finding in a line, what to try next in another, and the evidence in a table if a width is given for it.
-pub fn lines(finding: &Finding, evidence: Option<usize>) -> Vec<String> {
+pub fn lines(finding: &Bottleneck, evidence: Option<usize>) -> Vec<String> {
     let mut lines = vec![format!("limit: {}", finding.sentence), format!("next: {}", finding.next)];
     if let Some(width) = evidence {
         lines.extend(table(finding, "", width));
@@ -13,14 +13,14 @@ pub fn lines(finding: &Finding, evidence: Option<usize>) -> Vec<String> {
 
 /// The evidence, in columns, indented, with some words at the head of the first. From where on something is a limit, and then what it says, is left out where that is
 /// wider than `width`.
-pub fn table(finding: &Finding, head: &str, width: usize) -> Vec<String> {
+pub fn table(finding: &Bottleneck, head: &str, width: usize) -> Vec<String> {
     let shown = [&[0, 1, 2, 3][..], &[0, 1, 3], &[0, 1]];
     let mut tables = shown.iter().map(|columns| of_columns(finding, head, columns));
     let fits = |table: &Vec<String>| table.iter().all(|line| line.chars().count() <= width);
     tables.find(fits).unwrap_or_else(|| of_columns(finding, head, &[0, 1]))
 }
 
-fn of_columns(finding: &Finding, head: &str, columns: &[usize]) -> Vec<String> {
+fn of_columns(finding: &Bottleneck, head: &str, columns: &[usize]) -> Vec<String> {
     let header = [head, "seen", "limit from", "says"].map(str::to_owned);
     let rows = finding
         .evidence
@@ -50,7 +50,7 @@ mod tests {
             limit: "90 %".into(),
             says: "has room".into(),
         };
-        let finding = Finding {
+        let finding = Bottleneck {
             bound: Bound::Target,
             cause: Cause::Service,
             confidence: Confidence::High,

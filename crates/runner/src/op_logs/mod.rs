@@ -26,7 +26,7 @@ use self::writer::Writer;
 
 /// The logs of one cell, while its load runs.
 #[derive(Debug)]
-pub struct Running {
+pub struct CellLogs {
     trace: Trace,
     thread: JoinHandle<io::Result<Vec<PathBuf>>>,
 }
@@ -35,16 +35,16 @@ pub struct Running {
 ///
 /// # Errors
 /// When a file cannot be made.
-pub fn begin(plan: LogPlan) -> io::Result<Option<Running>> {
+pub fn begin(plan: LogPlan) -> io::Result<Option<CellLogs>> {
     let Some(writer) = Writer::open(plan)? else { return Ok(None) };
     let (trace, reader) = engine::trace();
     let thread =
         std::thread::Builder::new().name("fio-logs".to_owned()).spawn(move || write_all(writer, &reader))?;
-    Ok(Some(Running { trace, thread }))
+    Ok(Some(CellLogs { trace, thread }))
 }
 
-impl Running {
-    /// What the stage is given ([`engine::Beside::trace`]). All of its copies must be gone before [`Running::finish`].
+impl CellLogs {
+    /// What the stage is given ([`engine::StageContext::trace`]). All of its copies must be gone before [`CellLogs::finish`].
     pub fn trace(&self) -> Trace {
         self.trace.clone()
     }

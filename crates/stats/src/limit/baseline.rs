@@ -80,7 +80,7 @@ pub(super) fn row(host: &Host) -> Option<EvidenceRow> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::{Load, Path};
+    use super::super::evidence::{ObservedLoad, Path};
     use super::*;
 
     fn host(load: f64, own: &[&str]) -> Host {
@@ -93,7 +93,7 @@ mod tests {
             address: "10.0.0.1".into(),
         };
         Host {
-            load: Load { bytes_per_s: load, ..Load::default() },
+            load: ObservedLoad { bytes_per_s: load, ..ObservedLoad::default() },
             paths: own.iter().map(path).collect(),
             baseline: Some(baseline),
             ..Host::default()

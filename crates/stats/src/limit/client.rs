@@ -1,6 +1,6 @@
 //! Is the host that makes the load the limit? Each rule with its source.
 
-use super::evidence::{Host, Kind};
+use super::evidence::{Host, TargetMedium};
 use super::finding::{Bound, Cause, Confidence, Found};
 use super::words::percent;
 
@@ -31,7 +31,7 @@ pub(super) fn wants_cores(host: &Host) -> bool {
         return false;
     }
     // Packets are this load's only where it has some.
-    let network = host.load.kind == Kind::Network;
+    let network = host.load.kind == TargetMedium::Network;
     host.ran.max(host.ran_while_waiting + host.waited) >= WANTED
         || network && host.softirq_core.softirq >= PACKETS
 }

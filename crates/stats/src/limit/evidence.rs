@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Evidence {
     /// What the load was and did, all hosts together.
-    pub load: Load,
+    pub load: ObservedLoad,
     /// Every host.
     pub hosts: Vec<Host>,
 }
@@ -15,7 +15,7 @@ pub struct Evidence {
 /// What stands behind the target's URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum TargetMedium {
     /// Something behind a network.
     #[default]
     Network,
@@ -28,9 +28,9 @@ pub enum Kind {
 /// The load, on one host or all together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Load {
+pub struct ObservedLoad {
     /// What the target is.
-    pub kind: Kind,
+    pub kind: TargetMedium,
     /// Length of the window, in seconds.
     pub seconds: f64,
     /// Operations that can be in flight at once.
@@ -64,7 +64,7 @@ pub struct Host {
     /// Its name.
     pub name: String,
     /// Its part of the load.
-    pub load: Load,
+    pub load: ObservedLoad,
     /// Samples that were taken; without any nothing is known of the host.
     pub samples: u32,
     /// Cores that the program may run on.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What held a result back, why it is thought so, and what to try next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct Bottleneck {
     /// Which part of the whole.
     pub bound: Bound,
     /// What of it.

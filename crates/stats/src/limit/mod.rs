@@ -1,6 +1,6 @@
 //! What held a result back: client, network, target, the load itself, or nothing.
 //!
-//! Pure: [`judge`] takes means over the measured window and says one [`Finding`]. The rules are few, asked in one order, and the first
+//! Pure: [`judge`] takes means over the measured window and says one [`Bottleneck`]. The rules are few, asked in one order, and the first
 //! that holds is said; `docs/verdict.md` explains them. "Unclear" is an answer.
 
 mod baseline;
@@ -14,8 +14,8 @@ mod target;
 mod tests;
 mod words;
 
-pub use evidence::{Card, Core, Disk, Evidence, Host, Kind, Load, NetworkBaseline, Path};
-pub use finding::{Bound, Cause, Confidence, EvidenceRow, Finding, HostFinding};
+pub use evidence::{Card, Core, Disk, Evidence, Host, NetworkBaseline, ObservedLoad, Path, TargetMedium};
+pub use finding::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding};
 
 pub use network::LOSSY;
 
@@ -25,7 +25,7 @@ use finding::Found;
 const ENOUGH_SAMPLES: u32 = 3;
 
 /// Says what held a measurement back.
-pub fn judge(evidence: &Evidence) -> Finding {
+pub fn judge(evidence: &Evidence) -> Bottleneck {
     let each: Vec<(&Host, Found)> = evidence.hosts.iter().map(|host| (host, of_host(host))).collect();
     let whole = target::first(&evidence.load);
     let Some((host, most)) = commonest(&each) else {
@@ -63,7 +63,7 @@ fn of_host(host: &Host) -> Found {
             "measure for some seconds at least",
         );
     }
-    let network = host.load.kind == Kind::Network;
+    let network = host.load.kind == TargetMedium::Network;
     let found = (if network { network::card(host) } else { None })
         .or_else(|| if network { network::small_packets(host) } else { None })
         .or_else(|| if network { network::closed_window(host) } else { None })
@@ -85,13 +85,13 @@ fn commonest<'a>(each: &'a [(&'a Host, Found)]) -> Option<(&'a Host, &'a Found)>
     each.iter().find(|(_, found)| alike(found) == most).map(|(host, found)| (*host, found))
 }
 
-fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Finding {
+fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Bottleneck {
     let sure = match found.confidence {
         Confidence::High => "",
         Confidence::Medium => " (likely)",
         Confidence::Low => " (a guess)",
     };
-    Finding {
+    Bottleneck {
         bound: found.bound,
         cause: found.cause,
         confidence: found.confidence,
@@ -105,7 +105,7 @@ fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Finding {
 }
 
 /// With several hosts: whether they are alike, and which are not.
-fn name_hosts(finding: &mut Finding, each: &[(&Host, Found)], most: &Found) {
+fn name_hosts(finding: &mut Bottleneck, each: &[(&Host, Found)], most: &Found) {
     let differ: Vec<&(&Host, Found)> =
         each.iter().filter(|(_, found)| (found.bound, found.cause) != (most.bound, most.cause)).collect();
     match differ.as_slice() {

@@ -2,7 +2,7 @@
 
 use super::baseline;
 use super::client::{ALL_FULL, FULL, THROTTLED, WAITED};
-use super::evidence::{Host, Kind};
+use super::evidence::{Host, TargetMedium};
 use super::finding::EvidenceRow;
 use super::network::{self, CARD_FULL};
 use super::target::{LANES_USED, in_use, round_trip_s};
@@ -38,10 +38,10 @@ pub(super) fn rows(host: &Host) -> Vec<EvidenceRow> {
         let says = if host.throttled_periods >= THROTTLED { "held back" } else { "not reached" };
         row("processor quota", value, percent(THROTTLED), says);
     }
-    if host.load.kind == Kind::Network {
+    if host.load.kind == TargetMedium::Network {
         network_rows(host, &mut row);
     }
-    if host.load.kind == Kind::Local {
+    if host.load.kind == TargetMedium::Local {
         for disk in host.disks.iter().take(4) {
             let value = format!(
                 "{} busy, {:.1} requests, {}",

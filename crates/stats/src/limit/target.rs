@@ -1,7 +1,7 @@
 //! Is it the target, or were there too few operations in flight to tell?
 
 use super::client::FULL;
-use super::evidence::{Disk, Host, Kind, Load, Path};
+use super::evidence::{Disk, Host, ObservedLoad, Path, TargetMedium};
 use super::finding::{Bound, Cause, Confidence, Found};
 use super::network;
 use super::words::{percent, time};
@@ -18,7 +18,7 @@ pub(super) const RATE_KEPT: f64 = 0.98;
 const FAILED: f64 = 0.01;
 
 /// Nothing can be said, or there is nothing to say: before all other rules.
-pub(super) fn first(load: &Load) -> Option<Found> {
+pub(super) fn first(load: &ObservedLoad) -> Option<Found> {
     let found = |bound, cause, why: String, next| Some(Found::new(bound, cause, Confidence::High, why, next));
     if load.failed > FAILED {
         let why = format!("{} of the operations failed", percent(load.failed));
@@ -48,11 +48,11 @@ pub(super) fn limit(host: &Host) -> Found {
 }
 
 /// Mean number of operations in flight (Little's law).
-pub(super) fn in_use(load: &Load) -> f64 {
+pub(super) fn in_use(load: &ObservedLoad) -> f64 {
     load.ops_per_s * load.latency_s
 }
 
-fn paced(load: &Load) -> Option<Found> {
+fn paced(load: &ObservedLoad) -> Option<Found> {
     if load.offered_ops_per_s.is_some() || load.lanes <= 0.0 {
         return None;
     }
@@ -81,7 +81,7 @@ fn paced(load: &Load) -> Option<Found> {
 
 /// A disk of this host that carries this load.
 fn disk(host: &Host) -> Option<Found> {
-    if host.load.kind != Kind::Local {
+    if host.load.kind != TargetMedium::Local {
         return None;
     }
     let carries = |disk: &&Disk| {
@@ -175,7 +175,7 @@ fn depth(host: &Host) -> Option<Found> {
 fn service(host: &Host) -> Found {
     let load = &host.load;
     let path = main_path(host);
-    if let Some(path) = path.filter(|path| load.kind == Kind::Network && network::hidden(path)) {
+    if let Some(path) = path.filter(|path| load.kind == TargetMedium::Network && network::hidden(path)) {
         let why = format!(
             "operations take {}; their acknowledgements {}, and {} at best: whether packets wait on the way or the target \
              answers late cannot be told without echoes",
@@ -189,14 +189,14 @@ fn service(host: &Host) -> Found {
     }
     let trip = path.map(round_trip_s).filter(|trip| *trip > 0.0);
     let why = match (load.kind, trip) {
-        (Kind::Network, Some(trip)) => format!(
+        (TargetMedium::Network, Some(trip)) => format!(
             "operations take {}, of that {} on the way; client and network have time left",
             time(load.latency_s),
             time(trip)
         ),
         _ => format!("operations take {} while the client has time left", time(load.latency_s)),
     };
-    let known = load.kind == Kind::Local || path.is_some_and(network::free);
+    let known = load.kind == TargetMedium::Local || path.is_some_and(network::free);
     let confidence = match (known, host.busy < 0.8) {
         (true, true) => Confidence::High,
         (true, false) | (false, true) => Confidence::Medium,

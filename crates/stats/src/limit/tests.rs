@@ -4,8 +4,8 @@ use super::*;
 
 /// A host whose load waits for a target behind a network with room: four jobs of eight lanes, 1 MiB writes.
 fn quiet() -> Host {
-    let load = Load {
-        kind: Kind::Network,
+    let load = ObservedLoad {
+        kind: TargetMedium::Network,
         seconds: 10.0,
         lanes: 32.0,
         ops_per_s: 320.0,
@@ -13,7 +13,7 @@ fn quiet() -> Host {
         latency_s: 0.1,
         median_s: 0.1,
         p99_s: 0.12,
-        ..Load::default()
+        ..ObservedLoad::default()
     };
     let path = Path {
         name: "10.0.0.2".into(),
@@ -49,14 +49,14 @@ fn quiet() -> Host {
     }
 }
 
-fn of(change: impl Fn(&mut Host)) -> Finding {
+fn of(change: impl Fn(&mut Host)) -> Bottleneck {
     let mut host = quiet();
     change(&mut host);
     judge(&Evidence { load: host.load.clone(), hosts: vec![host] })
 }
 
 #[track_caller]
-fn says(bound: Bound, cause: Cause, change: impl Fn(&mut Host)) -> Finding {
+fn says(bound: Bound, cause: Cause, change: impl Fn(&mut Host)) -> Bottleneck {
     let finding = of(change);
     assert_eq!((finding.bound, finding.cause), (bound, cause), "{}", finding.sentence);
     assert!(finding.sentence.starts_with(bound.words()), "{}", finding.sentence);
@@ -99,7 +99,7 @@ fn a_full_worker_is_the_client() {
     });
     assert!(finding.next.contains("more hosts"), "{finding:?}");
     says(Bound::Client, Cause::WorkerFull, |host| {
-        host.load.kind = Kind::Nothing;
+        host.load.kind = TargetMedium::Nothing;
         (host.ran, host.paths) = (0.99, Vec::new());
     });
 }
@@ -314,7 +314,7 @@ fn figures_of_other_tests_are_compared() {
 #[test]
 fn disks_of_the_host_are_the_target() {
     let local = |host: &mut Host| {
-        host.load.kind = Kind::Local;
+        host.load.kind = TargetMedium::Local;
         (host.paths, host.cards) = (Vec::new(), Vec::new());
         let disk =
             |name: &str, bytes_per_s, busy| Disk { name: name.into(), bytes_per_s, busy, ..Disk::default() };
@@ -410,5 +410,5 @@ fn a_finding_survives_a_file() {
     let finding = of(|host| host.ran = 0.99);
     let text = serde_json::to_string(&finding).unwrap();
     assert!(text.contains(r#""bound":"client","cause":"worker-full","confidence":"high""#), "{text}");
-    assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), finding);
+    assert_eq!(serde_json::from_str::<Bottleneck>(&text).unwrap(), finding);
 }

@@ -7,7 +7,7 @@ use super::{Look, floor_criteria, measure};
 use crate::history::History;
 use crate::numbers::share;
 use crate::series::{FEWEST_FOR_P99, Series, name};
-use crate::{Criterion, Floors, SeriesEstimate, Unit, Window, change, mser};
+use crate::{Criterion, CriterionUnit, Floors, SeriesEstimate, Window, change, mser};
 
 /// The rule's limits.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
         limit: LATEST_CUT,
         at_most: true,
         met: cut_share <= LATEST_CUT,
-        unit: Unit::Share,
+        unit: CriterionUnit::Share,
     });
     criteria.extend(conditions(limits, &judged));
     // Nothing at all is perfectly steady, and no measurement.
@@ -74,7 +74,7 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
             limit: 1.0,
             at_most: false,
             met: false,
-            unit: Unit::Count,
+            unit: CriterionUnit::Count,
         });
     }
     let reached = criteria.iter().all(|c| c.met);
@@ -135,7 +135,14 @@ fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
     if let Some(worst) = judged.iter().min_by(|a, b| worth(a).total_cmp(&worth(b))) {
         let name = format!("effective samples in the window, fewest: {}", worst.series.name());
         let (value, limit) = (worth(worst), limits.effective_samples);
-        out.push(Criterion { name, value, limit, at_most: false, met: value >= limit, unit: Unit::Count });
+        out.push(Criterion {
+            name,
+            value,
+            limit,
+            at_most: false,
+            met: value >= limit,
+            unit: CriterionUnit::Count,
+        });
     }
     // p99 varies more than throughput; its interval may be wider in the ratio in which its drift may be larger.
     let wider = if limits.drift > 0.0 { (limits.latency_drift / limits.drift).max(1.0) } else { 1.0 };
@@ -148,7 +155,7 @@ fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
         let mut condition = |what: &str, limit: f64, value: &dyn Fn(&Judged<'_>) -> f64| {
             if let Some(worst) = series.iter().max_by(|a, b| value(a).total_cmp(&value(b))) {
                 let name = format!("{of}: {what}: {}", worst.series.name());
-                let (value, unit) = (value(worst), Unit::Share);
+                let (value, unit) = (value(worst), CriterionUnit::Share);
                 out.push(Criterion { name, value, limit, at_most: true, met: value <= limit, unit });
             }
         };

@@ -6,7 +6,7 @@
 use super::{Look, floor_criteria};
 use crate::history::{Counts, History};
 use crate::numbers::{Line, mean, share};
-use crate::{Criterion, Floors, Unit, Window};
+use crate::{Criterion, CriterionUnit, Floors, Window};
 
 /// What the rule was told.
 pub(crate) struct Demand<'a> {
@@ -43,7 +43,7 @@ pub(crate) fn look(demand: &Demand<'_>, floors: &Floors, history: &History) -> L
         limit: demand.window_s,
         at_most: false,
         met: full,
-        unit: Unit::Seconds,
+        unit: CriterionUnit::Seconds,
     });
     let values = values(demand.metric, history, from);
     let (value, what) = match demand.slope {
@@ -56,7 +56,7 @@ pub(crate) fn look(demand: &Demand<'_>, floors: &Floors, history: &History) -> L
         limit: demand.limit,
         at_most: true,
         met: value < demand.limit,
-        unit: Unit::Share,
+        unit: CriterionUnit::Share,
     });
     let reached = criteria.iter().all(|c| c.met);
     let window =

@@ -12,7 +12,7 @@ use crate::drift;
 use crate::estimate::estimate_with;
 use crate::history::History;
 use crate::series::Series;
-use crate::{Criterion, Floors, PtsStatement, SeriesEstimate, Unit, Window};
+use crate::{Criterion, CriterionUnit, Floors, PtsStatement, SeriesEstimate, Window};
 
 /// What a rule found at one look.
 #[derive(Clone, Debug, Default)]
@@ -97,12 +97,19 @@ pub(crate) fn floor_criteria(floors: &Floors, history: &History) -> Vec<Criterio
         let met = history.elapsed_s * 1.001 + 0.01 >= floors.seconds;
         let name = "measured at least".to_owned();
         let (value, limit) = (history.elapsed_s, floors.seconds);
-        out.push(Criterion { name, value, limit, at_most: false, met, unit: Unit::Seconds });
+        out.push(Criterion { name, value, limit, at_most: false, met, unit: CriterionUnit::Seconds });
     }
     if floors.bytes > 0 {
         let (value, limit) = (history.bytes as f64, floors.bytes as f64);
         let name = "bytes moved at least".to_owned();
-        out.push(Criterion { name, value, limit, at_most: false, met: value >= limit, unit: Unit::Bytes });
+        out.push(Criterion {
+            name,
+            value,
+            limit,
+            at_most: false,
+            met: value >= limit,
+            unit: CriterionUnit::Bytes,
+        });
     }
     out
 }

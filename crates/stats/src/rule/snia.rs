@@ -9,7 +9,7 @@ use super::{Look, floor_criteria};
 use crate::history::History;
 use crate::numbers::{Line, mean, range, share};
 use crate::series::{Series, name};
-use crate::{Criterion, Floors, PtsStatement, Unit, Window};
+use crate::{Criterion, CriterionUnit, Floors, PtsStatement, Window};
 
 /// Rounds in the measurement window.
 const WINDOW: usize = 5;
@@ -60,7 +60,7 @@ pub(crate) fn look(round_s: f64, floors: &Floors, history: &History) -> Look {
         limit,
         at_most: false,
         met,
-        unit: Unit::Count,
+        unit: CriterionUnit::Count,
     });
     let mut tracked = history.throughput();
     tracked.extend(history.mean_latencies());
@@ -78,7 +78,7 @@ pub(crate) fn look(round_s: f64, floors: &Floors, history: &History) -> Look {
             let value = of(worst);
             // A limit is met when it is reached exactly, whatever the last digit of a division says.
             let met = value <= limit * (1.0 + 1e-12);
-            criteria.push(Criterion { name, value, limit, at_most: true, met, unit: Unit::Share });
+            criteria.push(Criterion { name, value, limit, at_most: true, met, unit: CriterionUnit::Share });
         }
     }
     let reached = criteria.iter().all(|c| c.met);

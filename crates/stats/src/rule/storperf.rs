@@ -9,7 +9,7 @@ use crate::history::History;
 use crate::numbers::share;
 use crate::series::Series;
 use crate::storperf::{RANGE_LIMIT, SLOPE_LIMIT, average, is_steady, range, slope};
-use crate::{Criterion, Floors, Unit, Window};
+use crate::{Criterion, CriterionUnit, Floors, Window};
 
 pub(crate) fn look(sample_s: f64, samples: u32, floors: &Floors, history: &History) -> Look {
     let rounds = history.rounds(sample_s);
@@ -17,7 +17,14 @@ pub(crate) fn look(sample_s: f64, samples: u32, floors: &Floors, history: &Histo
     let mut criteria = floor_criteria(floors, history);
     let (value, limit) = (rounds.len() as f64, f64::from(samples));
     let name = "samples".to_owned();
-    criteria.push(Criterion { name, value, limit, at_most: false, met: value >= limit, unit: Unit::Count });
+    criteria.push(Criterion {
+        name,
+        value,
+        limit,
+        at_most: false,
+        met: value >= limit,
+        unit: CriterionUnit::Count,
+    });
     let from = rounds.len().saturating_sub(count);
     let mut steady = true;
     let mut worst_range: Option<(f64, String)> = None;
@@ -42,7 +49,7 @@ pub(crate) fn look(sample_s: f64, samples: u32, floors: &Floors, history: &Histo
         if let Some((value, series)) = worst {
             let name = format!("{what}: {series}");
             let met = value <= limit * (1.0 + 1e-12);
-            criteria.push(Criterion { name, value, limit, at_most: true, met, unit: Unit::Share });
+            criteria.push(Criterion { name, value, limit, at_most: true, met, unit: CriterionUnit::Share });
         }
     }
     let reached = steady && criteria.iter().all(|c| c.met);

@@ -2,7 +2,7 @@
 
 use experiment::SteadyRule;
 use metrics::Interval;
-use stats::{Better, Call, Decision, Estimate, Floors, Measure, Monitor, Sample, compare};
+use stats::{Better, Call, ComparedSide, Decision, Estimate, Floors, Measure, Monitor, compare};
 
 use crate::rules::default_rule;
 use crate::series::{Noise, fill, fill_latency};
@@ -68,7 +68,8 @@ fn share_called(pair: &Pair, factor: f64, pairs: u64) -> (f64, f64) {
         };
         let (a, b) = (side(1.0, 0), side(factor, 1));
         let better = if pair.latency { Better::Lower } else { Better::Higher };
-        let difference = compare(&Sample { repetitions: &a }, &Sample { repetitions: &b }, better, 0.05);
+        let difference =
+            compare(&ComparedSide { repetitions: &a }, &ComparedSide { repetitions: &b }, better, 0.05);
         worse += u32::from(difference.call == Call::Worse);
         called += u32::from(difference.call != Call::NoDifference);
     }

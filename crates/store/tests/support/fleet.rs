@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use metrics::{OpKind, PathFacts};
-use stats::limit::{Bound, Cause, Confidence, EvidenceRow, Finding, HostFinding};
+use stats::limit::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding};
 use stats::{LinkFacts, NetworkLink, NetworkMatrix};
 use store::{
     Baseline, BaselineContent, CellRecord, CellResult, Environment, FleetFigures, HostClock, HostRecord,
@@ -77,9 +77,9 @@ pub fn matrix() -> NetworkMatrix {
 }
 
 /// What held it back.
-fn limit() -> Finding {
+fn limit() -> Bottleneck {
     let sentence = "network-bound: db2's card is full".to_owned();
-    Finding {
+    Bottleneck {
         bound: Bound::Network,
         cause: Cause::LineRate,
         confidence: Confidence::High,

@@ -7,14 +7,14 @@ mod fleet;
 use std::collections::BTreeMap;
 
 use experiment::{
-    Access, Arrivals, CacheControl, Cell, Comparison, ErrorPolicy, Gate, GateMetric, Plan, Prepare, RateFrom,
-    Stages, SteadyRule, Step, Study, Target, WeightedOp, WeightedSize, Workload,
+    Access, Arrivals, CacheControl, Cell, ErrorPolicy, Gate, GateMetric, GateOperator, Plan, Prepare,
+    RateFrom, RateStep, Stages, SteadyRule, Study, Target, WeightedOp, WeightedSize, Workload,
 };
 use jiff::Timestamp;
 use metrics::{ErrorKind, Histogram, Interval, OpKind};
 use stats::{
-    Criterion, Estimate, Loss, Measure, PtsStatement, Regime, SeriesEstimate, Shape, SteadyOutcome, Unit,
-    Window,
+    Criterion, CriterionUnit, Estimate, Loss, Measure, PtsStatement, Regime, RunShape, SeriesEstimate,
+    SteadyOutcome, Window,
 };
 use store::{
     CellRecord, CellResult, Environment, ErrorSample, Event, GateResult, LatencySummary, OpSummary, OpenLoop,
@@ -57,7 +57,7 @@ pub fn run(id: &str, name: &str) -> RunRecord {
     }
 }
 
-fn gate(text: &str, op: Option<OpKind>, metric: GateMetric, comparison: Comparison, limit: f64) -> Gate {
+fn gate(text: &str, op: Option<OpKind>, metric: GateMetric, comparison: GateOperator, limit: f64) -> Gate {
     Gate { text: text.into(), op, metric, comparison, limit }
 }
 
@@ -79,7 +79,7 @@ fn cell(index: u32) -> Cell {
         Arrivals::Poisson { ops_per_s: 0.1 },
         Arrivals::Ramp { from_ops_per_s: 1.0, to_ops_per_s: 1e6, over_s: 60.0 },
         Arrivals::Steps {
-            steps: vec![Step { ops_per_s: 5.0, for_s: 1.5 }, Step { ops_per_s: 0.0, for_s: 2.0 }],
+            steps: vec![RateStep { ops_per_s: 5.0, for_s: 1.5 }, RateStep { ops_per_s: 0.0, for_s: 2.0 }],
         },
         Arrivals::Times { times: vec![RateFrom { at_s: 3.0, ops_per_s: 7.0 }] },
     ];
@@ -93,7 +93,7 @@ fn cell(index: u32) -> Cell {
     let studies = [
         None,
         Some(Study::Find {
-            goal: gate("p99 <= 2 ms", None, GateMetric::Percentile(0.99), Comparison::AtMost, 2e6),
+            goal: gate("p99 <= 2 ms", None, GateMetric::Percentile(0.99), GateOperator::AtMost, 2e6),
             from_ops_per_s: 1.0,
             to_ops_per_s: 0.0,
             tolerance: 0.02,
@@ -102,18 +102,24 @@ fn cell(index: u32) -> Cell {
         Some(Study::Sweep { rates_ops_per_s: vec![100.0, 200.0], point_s: 5.0 }),
     ];
     let gates = [
-        gate("read.bandwidth >= 3 GB/s", Some(OpKind::Read), GateMetric::Bandwidth, Comparison::AtLeast, 3e9),
+        gate(
+            "read.bandwidth >= 3 GB/s",
+            Some(OpKind::Read),
+            GateMetric::Bandwidth,
+            GateOperator::AtLeast,
+            3e9,
+        ),
         gate(
             "write.p99.9 <= 5 ms",
             Some(OpKind::Write),
             GateMetric::Percentile(0.999),
-            Comparison::AtMost,
+            GateOperator::AtMost,
             5e6,
         ),
-        gate("total.rate > 1000", None, GateMetric::Rate, Comparison::Above, 1e3),
-        gate("read.mean < 1 ms", Some(OpKind::Read), GateMetric::Mean, Comparison::Below, 1e6),
-        gate("max < 1 s", None, GateMetric::Max, Comparison::Below, 1e9),
-        gate("errors == 0", None, GateMetric::Errors, Comparison::Equal, 0.0),
+        gate("total.rate > 1000", None, GateMetric::Rate, GateOperator::Above, 1e3),
+        gate("read.mean < 1 ms", Some(OpKind::Read), GateMetric::Mean, GateOperator::Below, 1e6),
+        gate("max < 1 s", None, GateMetric::Max, GateOperator::Below, 1e9),
+        gate("errors == 0", None, GateMetric::Errors, GateOperator::Equal, 0.0),
     ];
     Cell {
         index,
@@ -224,13 +230,13 @@ pub fn result(validity: Validity) -> CellResult {
             reason: "30 effective samples, interval ± 2.0 %, drift below 5 %".into(),
             window: Window { first: 15, end: 75 },
             criteria: [
-                Unit::Share,
-                Unit::Count,
-                Unit::Seconds,
-                Unit::Bytes,
-                Unit::BytesPerS,
-                Unit::OpsPerS,
-                Unit::Nanoseconds,
+                CriterionUnit::Share,
+                CriterionUnit::Count,
+                CriterionUnit::Seconds,
+                CriterionUnit::Bytes,
+                CriterionUnit::BytesPerS,
+                CriterionUnit::OpsPerS,
+                CriterionUnit::Nanoseconds,
             ]
             .map(|unit| Criterion {
                 name: "read ops/s: half-width of the 95 % interval".into(),
@@ -250,7 +256,7 @@ pub fn result(validity: Validity) -> CellResult {
                     drift_bound: 0.03,
                 })
                 .into(),
-            shape: Shape::WarmUp,
+            shape: RunShape::WarmUp,
             regimes: vec![Regime { window: Window { first: 0, end: 15 }, estimate: estimate(500.0) }],
             pts: vec![PtsStatement {
                 op: Some(OpKind::Write),

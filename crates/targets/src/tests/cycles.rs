@@ -47,7 +47,7 @@ fn injected_damage_is_found_and_named() {
     write(4, 16384, &content(5, 2, 4096, 4096));
     write(6, 32768, &[0; 4096]);
     write(7, 100, b"somebody else was here");
-    let checked = check(&opened, &workload, Written::uniform(2));
+    let checked = check(&opened, &workload, ContentSummary::uniform(2));
     // Blocks of 16 KiB, of which file 3 has four.
     assert_eq!((checked.checked.wrong, checked.checked.right), (9, 8 * 4 - 9), "{:?}", checked.corrupt);
     let said = |object: u64, text: &str| {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use provision::{
-    BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, RecordedPlace, Run, RunId, Secret, cleanup,
+    ApiSecret, BucketAccess, CleanupOptions, CleanupReport, Helper, Journal, RecordedPlace, Run, RunId,
+    cleanup,
 };
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ use crate::{HeldSecrets, JournaledPlace, LocalPlace, NfsPlace, PlaceEntry, Remov
 struct Protocols(Removal);
 
 impl Helper for Protocols {
-    fn token_for(&mut self, address: &str) -> Result<Secret, String> {
+    fn token_for(&mut self, address: &str) -> Result<ApiSecret, String> {
         panic!("there is no array: {address}")
     }
 

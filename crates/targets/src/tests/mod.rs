@@ -7,11 +7,14 @@ use std::time::Duration;
 use array::{AddressConfig, Array, Config};
 use drivers::Payload;
 use drivers::Sink;
-use engine::Shape;
-use engine::{Beside, Control, Mix, Schedule, StagePlan, StageResult, StopRule, Workload as Load, Written};
+use engine::DataShape;
+use engine::{
+    ContentSummary, Control, Mix, Schedule, StageContext, StagePlan, StageResult, StageWorkload as Load,
+    StopRule,
+};
 use experiment::{Access, Arrivals, CacheControl, Target, WeightedOp, WeightedSize, Workload};
 use metrics::{ErrorKind, OpKind};
-use provision::{Cancel, Journal, Management, RunId, Secret, Trust, Want, Wanted};
+use provision::{ApiSecret, Cancel, Journal, Management, RunId, Trust, Want, Wanted};
 
 use super::*;
 
@@ -91,7 +94,7 @@ fn stage(opened: &Opened, workload: &Workload, load: Load, stop: StopRule, sink:
     let plan = StagePlan {
         workers: workload.jobs,
         lanes_per_worker: workload.queue_depth,
-        reactor: opened.reactor(reactor::Choice::Auto),
+        reactor: opened.reactor(reactor::BackendChoice::Auto),
         pin: false,
         ramp: Duration::ZERO,
         window: Duration::from_secs(60),
@@ -105,14 +108,14 @@ fn stage(opened: &Opened, workload: &Workload, load: Load, stop: StopRule, sink:
         op_timeout: Duration::from_secs(20),
         connect_timeout: Duration::from_secs(20),
         error_limit: None,
-        beside: Beside::default(),
+        beside: StageContext::default(),
     };
     opened.driver().run_stage(&plan, &Control::new(), &mut |_| {}).unwrap()
 }
 
 fn fill(opened: &Opened, workload: &Workload, generation: u32) {
     let data_set = opened.data_set(workload);
-    if let Shape::Files { .. } = data_set.shape() {
+    if let DataShape::Files { .. } = data_set.shape() {
         let load = Load::Visit { data_set: data_set.clone(), kind: OpKind::Create };
         stage(opened, workload, load, StopRule::Exhausted, Sink::Buffer);
     }
@@ -122,7 +125,7 @@ fn fill(opened: &Opened, workload: &Workload, generation: u32) {
     opened.check_complete(&data_set).unwrap();
 }
 
-fn check(opened: &Opened, workload: &Workload, written: Written) -> StageResult {
+fn check(opened: &Opened, workload: &Workload, written: ContentSummary) -> StageResult {
     let load = Load::Check { data_set: opened.data_set(workload), block_bytes: 16 << 10, written };
     stage(opened, workload, load, StopRule::Exhausted, Sink::Verify)
 }
@@ -132,11 +135,11 @@ fn cycle(opened: &Opened, workload: &Workload) {
     assert_eq!(opened.prepare().unwrap(), Entered::New);
     fill(opened, workload, 1);
     let data_set = opened.data_set(workload);
-    let checked = check(opened, workload, Written::uniform(1));
+    let checked = check(opened, workload, ContentSummary::uniform(1));
     assert_eq!((checked.checked.wrong, checked.checked.unread), (0, 0), "{:?}", checked.error_samples);
     assert!(checked.checked.right > 0);
     // What lies there is not of another generation.
-    let stale = check(opened, workload, Written::uniform(2));
+    let stale = check(opened, workload, ContentSummary::uniform(2));
     assert_eq!(stale.checked.right, 0);
     let detail = &stale.corrupt.first().expect("what is wrong is named").detail;
     assert!(detail.contains("generation 1 of this place instead of 2"), "{detail}");
@@ -181,11 +184,11 @@ impl Provisioned {
         let array = Array::start(Config { data, ..Config::loopback() }).unwrap();
         let management = Management {
             address: array.management_address().to_string(),
-            token: Secret::new(array.token().reveal()),
+            token: ApiSecret::new(array.token().reveal()),
             trust: Trust::Fingerprint(array.fingerprint().unwrap().parse().unwrap()),
             call_timeout: Duration::from_secs(20),
         };
-        let mut session = provision::Session::open(&management, &run, &Cancel::new()).unwrap();
+        let mut session = provision::ArraySession::open(&management, &run, &Cancel::new()).unwrap();
         let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
         let made = session.create(&wanted).unwrap();
         let access = made.bucket.unwrap();

@@ -12,12 +12,12 @@ fn devices_are_used_as_a_whole() {
     let workload = Workload { files: 1, file_bytes: 0, ..workload(&HALF_AND_HALF) };
     let context = options(&run);
     let opened = open(&device, &workload, &context).unwrap();
-    assert_eq!(opened.shape(&workload), Shape::Device { bytes: 1 << 20 }, "whole blocks");
+    assert_eq!(opened.shape(&workload), DataShape::Device { bytes: 1 << 20 }, "whole blocks");
     assert!(opened.directory().is_none() && opened.stays());
     for generation in [1, 2] {
         assert_eq!(opened.prepare().unwrap(), Entered::Existing);
         fill(&opened, &workload, generation);
-        let checked = check(&opened, &workload, Written::uniform(generation));
+        let checked = check(&opened, &workload, ContentSummary::uniform(generation));
         assert_eq!((checked.checked.right, checked.checked.wrong), (64, 0), "{:?}", checked.corrupt);
         // The next cell opens it anew.
         open(&device, &workload, &context).unwrap().prepare().unwrap();
@@ -71,7 +71,7 @@ fn a_resumed_run_enters_the_same_place() {
     for (target, ops) in &cases {
         let opened = with(&run, target, ops);
         assert_eq!(opened.prepare().unwrap(), Entered::Existing, "{}", target.url);
-        let checked = check(&opened, &workload(ops), Written::uniform(3));
+        let checked = check(&opened, &workload(ops), ContentSummary::uniform(3));
         assert!(checked.checked.right > 0 && checked.checked.wrong == 0, "{}", target.url);
         opened.remove_all().unwrap();
     }

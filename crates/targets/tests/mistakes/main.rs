@@ -1,7 +1,7 @@
 //! Every mistake that docs/experiments.md lists, with the whole message that users see (snapshots).
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use experiment::{Settings, Source, parse};
+use experiment::{Settings, SourceText, parse};
 
 /// A workload on files, and more keys of it.
 macro_rules! disk {
@@ -71,7 +71,7 @@ fn all() -> impl Iterator<Item = &'static Mistake> {
     .flatten()
 }
 
-fn faults(mistake: &Mistake) -> experiment::Faults {
+fn faults(mistake: &Mistake) -> experiment::Diagnostics {
     let set: Vec<_> =
         mistake.set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let environment = |name: &str| match name {
@@ -88,7 +88,7 @@ fn faults(mistake: &Mistake) -> experiment::Faults {
         read_hosts: &read_hosts,
         ..Settings::of(::targets::kinds())
     };
-    let parsed = parse(&Source { file: "nightly.yaml", text: mistake.file }, &settings);
+    let parsed = parse(&SourceText { file: "nightly.yaml", text: mistake.file }, &settings);
     parsed
         .err()
         .unwrap_or_else(|| panic!("{} ({}) is accepted:\n{}", mistake.title, mistake.name, mistake.file))
@@ -156,7 +156,7 @@ fn bytes_that_are_no_text_are_refused_with_their_place() {
 fn at_most_twenty_faults_are_told() {
     let keys: Vec<String> = (0..50).map(|n| format!("    key{n}: 1\n")).collect();
     let file = format!("targets: {{d: 'null:'}}\nworkloads:\n  w:\n    ops: read\n{}", keys.concat());
-    let error = parse(&Source { file: "f", text: &file }, &Settings::of(::targets::kinds())).unwrap_err();
+    let error = parse(&SourceText { file: "f", text: &file }, &Settings::of(::targets::kinds())).unwrap_err();
     assert_eq!((error.faults.len(), error.more), (experiment::MAX_FAULTS, 30));
     assert!(error.to_string().ends_with("… and 30 more\n"));
     // In the order of the file.

@@ -7,47 +7,47 @@ xdr_enum! {
     Procedure {
         /// Nothing to nothing.
         Null = 0,
-        /// `FileHandle` to `Outcome<Attributes, ()>`.
+        /// `FileHandle` to `ProcedureResult<Attributes, ()>`.
         Getattr = 1,
-        /// `SetattrArgs` to `Outcome<WccData, WccData>`.
+        /// `SetattrArgs` to `ProcedureResult<WccData, WccData>`.
         Setattr = 2,
-        /// `DirArgs` to `Outcome<LookupOk, Option<Attributes>>` (of the directory).
+        /// `DirArgs` to `ProcedureResult<LookupOk, Option<Attributes>>` (of the directory).
         Lookup = 3,
-        /// `AccessArgs` to `Outcome<AccessOk, Option<Attributes>>`.
+        /// `AccessArgs` to `ProcedureResult<AccessOk, Option<Attributes>>`.
         Access = 4,
-        /// `FileHandle` to `Outcome<ReadlinkOk, Option<Attributes>>`.
+        /// `FileHandle` to `ProcedureResult<ReadlinkOk, Option<Attributes>>`.
         Readlink = 5,
-        /// `ReadArgs` to `Outcome<ReadOk, Option<Attributes>>`.
+        /// `ReadArgs` to `ProcedureResult<ReadOk, Option<Attributes>>`.
         Read = 6,
-        /// `WriteArgs` to `Outcome<WriteOk, WccData>`.
+        /// `WriteArgs` to `ProcedureResult<WriteOk, WccData>`.
         Write = 7,
-        /// `CreateArgs` to `Outcome<CreateOk, WccData>`.
+        /// `CreateArgs` to `ProcedureResult<CreateOk, WccData>`.
         Create = 8,
-        /// `MkdirArgs` to `Outcome<CreateOk, WccData>`.
+        /// `MkdirArgs` to `ProcedureResult<CreateOk, WccData>`.
         Mkdir = 9,
-        /// `SymlinkArgs` to `Outcome<CreateOk, WccData>`.
+        /// `SymlinkArgs` to `ProcedureResult<CreateOk, WccData>`.
         Symlink = 10,
-        /// `MknodArgs` to `Outcome<CreateOk, WccData>`.
+        /// `MknodArgs` to `ProcedureResult<CreateOk, WccData>`.
         Mknod = 11,
-        /// `DirArgs` to `Outcome<WccData, WccData>`.
+        /// `DirArgs` to `ProcedureResult<WccData, WccData>`.
         Remove = 12,
-        /// `DirArgs` to `Outcome<WccData, WccData>`.
+        /// `DirArgs` to `ProcedureResult<WccData, WccData>`.
         Rmdir = 13,
-        /// `RenameArgs` to `Outcome<RenameWcc, RenameWcc>`.
+        /// `RenameArgs` to `ProcedureResult<RenameWcc, RenameWcc>`.
         Rename = 14,
-        /// `LinkArgs` to `Outcome<LinkWcc, LinkWcc>`.
+        /// `LinkArgs` to `ProcedureResult<LinkWcc, LinkWcc>`.
         Link = 15,
-        /// `ReaddirArgs` to `Outcome<ReaddirOk, Option<Attributes>>`.
+        /// `ReaddirArgs` to `ProcedureResult<ReaddirOk, Option<Attributes>>`.
         Readdir = 16,
-        /// `ReaddirplusArgs` to `Outcome<ReaddirplusOk, Option<Attributes>>`.
+        /// `ReaddirplusArgs` to `ProcedureResult<ReaddirplusOk, Option<Attributes>>`.
         Readdirplus = 17,
-        /// `FileHandle` to `Outcome<FsstatOk, Option<Attributes>>`.
+        /// `FileHandle` to `ProcedureResult<FsstatOk, Option<Attributes>>`.
         Fsstat = 18,
-        /// `FileHandle` to `Outcome<FsinfoOk, Option<Attributes>>`.
+        /// `FileHandle` to `ProcedureResult<FsinfoOk, Option<Attributes>>`.
         Fsinfo = 19,
-        /// `FileHandle` to `Outcome<PathconfOk, Option<Attributes>>`.
+        /// `FileHandle` to `ProcedureResult<PathconfOk, Option<Attributes>>`.
         Pathconf = 20,
-        /// `CommitArgs` to `Outcome<CommitOk, WccData>`.
+        /// `CommitArgs` to `ProcedureResult<CommitOk, WccData>`.
         Commit = 21,
     }
 }

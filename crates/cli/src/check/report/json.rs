@@ -8,7 +8,7 @@ use checks::{
 };
 use fleet::probe::{CardFacts, CoreLoad};
 use serde::Serialize;
-use stats::limit::{Bound, Finding};
+use stats::limit::{Bottleneck, Bound};
 
 /// Version of the schema. Adding a field does not raise it; removing or redefining one does.
 const VERSION: u32 = 1;
@@ -60,7 +60,7 @@ struct JsonPhase<'a> {
     unanswered: u64,
     tcp: JsonTcp,
     client: JsonClient<'a>,
-    limit: &'a Option<Finding>,
+    limit: &'a Option<Bottleneck>,
     seconds: Vec<JsonSecond>,
 }
 
@@ -123,7 +123,7 @@ struct JsonBest<'a> {
     phase: &'static str,
     data_vip: String,
     bytes_per_s: f64,
-    limit: &'a Finding,
+    limit: &'a Bottleneck,
 }
 
 #[derive(Serialize)]

@@ -11,31 +11,31 @@ use std::io::{self, Write};
 
 use checks::CheckReport;
 
-use crate::check::arguments::Format;
+use crate::check::arguments::CheckFormat;
 
 /// The report as text that ends in a line end.
-pub fn render(report: &CheckReport, format: Format, width: Option<u16>) -> String {
+pub fn render(report: &CheckReport, format: CheckFormat, width: Option<u16>) -> String {
     match format {
-        Format::Table => table::render(report, width),
-        Format::Csv => csv::render(report),
-        Format::CsvFull => csv::render_full(report),
-        Format::Json => json::render(report),
+        CheckFormat::Table => table::render(report, width),
+        CheckFormat::Csv => csv::render(report),
+        CheckFormat::CsvFull => csv::render_full(report),
+        CheckFormat::Json => json::render(report),
     }
 }
 
 /// Where the report goes. A file is made before the run, so that a wrong path costs no time.
 #[derive(Debug)]
-pub struct Destination {
-    format: Format,
+pub struct ReportDestination {
+    format: CheckFormat,
     file: Option<File>,
 }
 
-impl Destination {
+impl ReportDestination {
     /// Opens the file, if one is named.
     ///
     /// # Errors
     /// What the system says when the file cannot be made.
-    pub fn open(format: Format, path: Option<&std::path::Path>) -> io::Result<Self> {
+    pub fn open(format: CheckFormat, path: Option<&std::path::Path>) -> io::Result<Self> {
         let file = path.map(File::create).transpose()?;
         Ok(Self { format, file })
     }
@@ -50,7 +50,7 @@ impl Destination {
             Some(mut file) => {
                 file.write_all(render(report, self.format, None).as_bytes())?;
                 file.sync_all()?;
-                Format::Table
+                CheckFormat::Table
             }
         };
         let text = render(report, shown, crate::messages::terminal_width());

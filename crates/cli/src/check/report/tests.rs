@@ -58,7 +58,7 @@ fn report() -> CheckReport {
 #[test]
 fn csv_has_the_five_columns_that_other_tools_read() {
     assert_eq!(
-        render(&report(), Format::Csv, None),
+        render(&report(), CheckFormat::Csv, None),
         "dataVip,protocol,result,write_tput,read_tput\n\
          192.168.170.11,nfs,SUCCESS,3.1 GB/s,4.0 GB/s\n\
          192.168.170.12,nfs,MOUNT FAILED,-,-\n\
@@ -69,7 +69,7 @@ fn csv_has_the_five_columns_that_other_tools_read() {
 
 #[test]
 fn full_csv_begins_with_the_same_columns_and_every_row_is_as_long() {
-    let text = render(&report(), Format::CsvFull, None);
+    let text = render(&report(), CheckFormat::CsvFull, None);
     let mut lines = text.lines();
     let header = lines.next().unwrap();
     assert!(header.starts_with("dataVip,protocol,result,write_tput,read_tput,write_bytes,"));
@@ -95,7 +95,7 @@ fn json_follows_the_schema() {
     let schema = include_str!("../../../../../schemas/check.schema.json");
     let schema = serde_json::from_str(schema).unwrap();
     let validator = jsonschema::draft202012::options().build(&schema).unwrap();
-    let text = render(&report(), Format::Json, None);
+    let text = render(&report(), CheckFormat::Json, None);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let errors: Vec<String> =
         validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path)).collect();
@@ -136,7 +136,7 @@ fn findings_are_as_in_a_run() {
 
 #[test]
 fn the_table_shows_figures_causes_and_the_verdict() {
-    let text = render(&report(), Format::Table, None);
+    let text = render(&report(), CheckFormat::Table, None);
     for expected in [
         "192.168.170.11  nfs",
         "3.1 GB/s",
@@ -154,13 +154,13 @@ fn the_table_shows_figures_causes_and_the_verdict() {
     ] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
     }
-    let narrow = without_colours(&render(&report(), Format::Table, Some(80)));
+    let narrow = without_colours(&render(&report(), CheckFormat::Table, Some(80)));
     assert!(narrow.contains("p99") && !narrow.contains("p50"));
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     assert!(narrow.contains("has time left") && narrow.contains("limit from"), "{narrow}");
-    let narrower = without_colours(&render(&report(), Format::Table, Some(70)));
+    let narrower = without_colours(&render(&report(), CheckFormat::Table, Some(70)));
     assert!(narrower.contains("has time left") && !narrower.contains("limit from"), "{narrower}");
-    for line in render(&report(), Format::Table, None).lines() {
+    for line in render(&report(), CheckFormat::Table, None).lines() {
         assert!(!line.ends_with(' '));
         assert!(line.chars().count() <= 118, "{line}");
     }
@@ -193,10 +193,10 @@ fn success_needs_every_row_and_nothing_left() {
 fn a_file_is_made_before_the_run() {
     let directory = tempfile::tempdir().unwrap();
     let wrong = directory.path().join("no/such/report.json");
-    assert!(Destination::open(Format::Json, Some(&wrong)).is_err());
+    assert!(ReportDestination::open(CheckFormat::Json, Some(&wrong)).is_err());
     let path = directory.path().join("report.json");
     let mut shown = Vec::new();
-    Destination::open(Format::Json, Some(&path)).unwrap().write(&report(), &mut shown).unwrap();
+    ReportDestination::open(CheckFormat::Json, Some(&path)).unwrap().write(&report(), &mut shown).unwrap();
     assert!(String::from_utf8(shown).unwrap().contains("Verdict: "), "people see a table meanwhile");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
@@ -207,7 +207,8 @@ fn documents_of_before_findings_still_follow_the_schema() {
     let schema: serde_json::Value =
         serde_json::from_str(include_str!("../../../../../schemas/check.schema.json")).unwrap();
     let validator = jsonschema::draft202012::options().build(&schema).unwrap();
-    let mut value: serde_json::Value = serde_json::from_str(&render(&report(), Format::Json, None)).unwrap();
+    let mut value: serde_json::Value =
+        serde_json::from_str(&render(&report(), CheckFormat::Json, None)).unwrap();
     for key in ["best", "slow_paths"] {
         assert!(value["verdict"].as_object_mut().unwrap().remove(key).is_some());
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use experiment::Cell;
 use store::{RunRecord, SeriesPoint, StageKey, Store};
 
-use super::Series;
+use super::SeriesChoice;
 use super::csv::row;
 
 const COLUMNS: [&str; 24] = [
@@ -40,7 +40,7 @@ const COLUMNS: [&str; 24] = [
 ///
 /// # Errors
 /// When the file cannot be read, or the output cannot be written.
-pub fn write(store: &Store, run: &RunRecord, series: Series, out: &mut dyn Write) -> Result<()> {
+pub fn write(store: &Store, run: &RunRecord, series: SeriesChoice, out: &mut dyn Write) -> Result<()> {
     let mut header = COLUMNS.to_vec();
     header.extend(series.hosts.then_some("host"));
     row(out, &header)?;

@@ -10,7 +10,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use store::{CellRecord, Event, RunRecord, Store};
 
-use super::Series;
+use super::SeriesChoice;
 
 /// Version of the schema. Adding a field does not raise it; removing or redefining one does.
 pub const VERSION: u32 = 1;
@@ -24,20 +24,20 @@ struct Document<'a> {
     schema_version: u32,
     manometer_version: &'static str,
     run: &'a RunRecord,
-    cells: Vec<Cell<'a>>,
+    cells: Vec<NamedCell<'a>>,
     events: Vec<Event>,
 }
 
 /// A cell with its name.
 #[derive(Serialize)]
-pub struct Cell<'a> {
+pub struct NamedCell<'a> {
     /// The name in the plan; the plan has everything else.
     name: &'a str,
     #[serde(flatten)]
     record: CellRecord,
 }
 
-impl Cell<'_> {
+impl NamedCell<'_> {
     /// The name in the plan.
     pub fn name(&self) -> &str {
         self.name
@@ -75,7 +75,7 @@ pub fn write(
     store: &Store,
     run: &RunRecord,
     only: Option<u32>,
-    intervals: Option<Series>,
+    intervals: Option<SeriesChoice>,
     out: &mut dyn Write,
 ) -> Result<()> {
     let cells = cells(store, run, only)?;
@@ -113,10 +113,12 @@ pub fn write(
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn cells<'a>(store: &Store, run: &'a RunRecord, only: Option<u32>) -> Result<Vec<Cell<'a>>> {
+pub fn cells<'a>(store: &Store, run: &'a RunRecord, only: Option<u32>) -> Result<Vec<NamedCell<'a>>> {
     let cells = store.cells(&run.id)?.into_iter();
     let wanted = cells.filter(|cell| only.is_none_or(|only| only == cell.index));
-    Ok(wanted.map(|record| Cell { name: super::super::show::name_of(run, record.index), record }).collect())
+    Ok(wanted
+        .map(|record| NamedCell { name: super::super::show::name_of(run, record.index), record })
+        .collect())
 }
 
 /// Hands over every interval of every stage, in order of cells and stages.
@@ -127,7 +129,7 @@ pub fn each_interval(
     store: &Store,
     run: &RunRecord,
     only: Option<u32>,
-    series: Series,
+    series: SeriesChoice,
     each: &mut dyn FnMut(&JsonInterval<'_>) -> Result<()>,
 ) -> Result<()> {
     let wanted = run.plan.cells.iter().filter(|cell| only.is_none_or(|only| only == cell.index));

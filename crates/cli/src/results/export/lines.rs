@@ -7,8 +7,8 @@ use serde::Serialize;
 use stats::limit::HostFinding;
 use store::{CellRecord, HostResult, RunRecord, Store};
 
-use super::Series;
-use super::json::{self, Cell, JsonInterval, SCHEMA, VERSION};
+use super::SeriesChoice;
+use super::json::{self, JsonInterval, NamedCell, SCHEMA, VERSION};
 
 /// What every line begins with, so that lines of several runs may lie in one file.
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ struct CellLine<'a> {
     #[serde(flatten)]
     head: Head<'a>,
     #[serde(flatten)]
-    cell: Cell<'a>,
+    cell: NamedCell<'a>,
 }
 
 /// What one host of a fleet did in a cell.
@@ -81,7 +81,7 @@ fn of_hosts(run: &RunRecord, name: &str, record: &CellRecord, out: &mut dyn Writ
 ///
 /// # Errors
 /// When the file cannot be read, or the output cannot be written.
-pub fn intervals(store: &Store, run: &RunRecord, series: Series, out: &mut dyn Write) -> Result<()> {
+pub fn intervals(store: &Store, run: &RunRecord, series: SeriesChoice, out: &mut dyn Write) -> Result<()> {
     json::each_interval(store, run, None, series, &mut |interval| {
         line(out, &IntervalLine { head: head(run), interval })
     })

@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use store::{RunRecord, StageKey, Store};
 
-use super::destination::Destination;
+use super::destination::BufferedOutput;
 use super::{ResultsFile, ended};
 use crate::messages::Messages;
 
@@ -63,9 +63,9 @@ pub fn run(arguments: &ExportArguments, messages: &Messages) -> u8 {
 fn export(arguments: &ExportArguments) -> Result<()> {
     let store = arguments.file.open()?;
     let run = store.run(&arguments.run)?;
-    let mut out = Destination::open(arguments.output_file.as_deref(), store.path())?;
+    let mut out = BufferedOutput::open(arguments.output_file.as_deref(), store.path())?;
     let hosts = arguments.hosts;
-    let intervals = arguments.intervals.then_some(Series { hosts });
+    let intervals = arguments.intervals.then_some(SeriesChoice { hosts });
     match (arguments.format, intervals) {
         (Format::Json, intervals) => json::write(&store, &run, None, intervals, &mut out)?,
         (Format::Jsonl, None) => lines::cells(&store, &run, hosts, &mut out)?,
@@ -78,12 +78,12 @@ fn export(arguments: &ExportArguments) -> Result<()> {
 
 /// Whose intervals are written: those of all hosts together, and of each host after them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Series {
+pub struct SeriesChoice {
     /// Of each host too.
     pub hosts: bool,
 }
 
-impl Series {
+impl SeriesChoice {
     /// Calls `each` for every series of a cell, stage by stage: `None` is all hosts together.
     ///
     /// # Errors

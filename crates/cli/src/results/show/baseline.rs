@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use report::{CellComparison, Choice, Comparison, Document};
+use report::{CellComparison, CompareOptions, Document, RunComparison};
 use stats::NetworkMatrix;
 use store::{Baseline, BaselineContent, CellRecord, CellResult, RunRecord};
 
@@ -60,7 +60,7 @@ pub fn document(baseline: &Baseline) -> Option<Document> {
 fn differences(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Vec<CellComparison> {
     let Some(before) = document(baseline) else { return Vec::new() };
     let now = Document::of_records(run.clone(), cells.to_vec());
-    Comparison::of(&before, &now, &Choice::default()).cells
+    RunComparison::of(&before, &now, &CompareOptions::default()).cells
 }
 
 /// `; difference −1.7 % [−2.6 % to −0.8 %], worse`, or nothing.

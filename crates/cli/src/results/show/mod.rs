@@ -11,9 +11,9 @@ use anyhow::Result;
 use clap::Args;
 use store::RunRecord;
 
-use super::destination::Destination;
+use super::destination::BufferedOutput;
 use super::export::json;
-use super::{Format, ResultsFile, WrongInput, ended};
+use super::{ResultsFile, ResultsFormat, WrongInput, ended};
 use crate::messages::Messages;
 
 pub use hosts::evenness;
@@ -38,7 +38,7 @@ pub struct ShowArguments {
     baseline: Option<String>,
     /// How the run is shown; json follows schemas/run.schema.json
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    output: Format,
+    output: ResultsFormat,
 }
 
 /// Shows the run; the process's exit code.
@@ -58,10 +58,10 @@ fn show(arguments: &ShowArguments) -> Result<()> {
         })
         .into());
     }
-    let mut out = Destination::open(None, store.path())?;
+    let mut out = BufferedOutput::open(None, store.path())?;
     match arguments.output {
-        Format::Json => json::write(&store, &run, only, None, &mut out)?,
-        Format::Text => {
+        ResultsFormat::Json => json::write(&store, &run, only, None, &mut out)?,
+        ResultsFormat::Text => {
             let baseline = arguments.baseline.as_ref().map(|name| store.baseline(name)).transpose()?;
             out.write_all(text(&store, &run, only)?.as_bytes())?;
             if let Some(baseline) = baseline {

@@ -10,7 +10,7 @@ const TRIES: u32 = 16;
 
 /// A distribution over a number of places.
 #[derive(Clone, Debug)]
-pub(super) enum Chance {
+pub(super) enum RandomPlace {
     Even,
     /// By rank: scattered, or side by side from a place on.
     Ranked {
@@ -26,23 +26,23 @@ pub(super) enum Chance {
     Zoned(Vec<(f64, u64, u64)>),
 }
 
-impl Chance {
+impl RandomPlace {
     /// Over `places` places of `unit` bytes in a region of `length` bytes.
     pub(super) fn new(distribution: &Distribution, places: u64, unit: u64, length: u64, seed: u64) -> Self {
         let ranked = |popularity, centre: Option<f64>| {
             let scatter = centre.is_none().then(|| Permutation::new(places.max(1), seed));
             let first = centre.map_or(0, |centre| (centre.clamp(0.0, 1.0) * places as f64) as u64);
-            Chance::Ranked { popularity, scatter, first }
+            RandomPlace::Ranked { popularity, scatter, first }
         };
         match distribution {
-            Distribution::Even => Chance::Even,
+            Distribution::Even => RandomPlace::Even,
             Distribution::Zipf { theta, centre } => {
                 ranked(Popularity::Zipf(Zipf::new(places, *theta)), *centre)
             }
             Distribution::Pareto { h, centre } => {
                 ranked(Popularity::Pareto(Pareto::new(places, *h)), *centre)
             }
-            Distribution::Normal { deviation, centre } => Chance::Normal {
+            Distribution::Normal { deviation, centre } => RandomPlace::Normal {
                 middle: centre.unwrap_or(0.5) * places as f64,
                 deviation: deviation / 100.0 * places as f64,
             },
@@ -68,7 +68,7 @@ impl Chance {
                     }
                     from = until;
                 }
-                Chance::Zoned(list)
+                RandomPlace::Zoned(list)
             }
         }
     }
@@ -77,8 +77,8 @@ impl Chance {
     #[inline]
     pub(super) fn draw(&self, random: &mut fastrand::Rng, places: u64) -> u64 {
         match self {
-            Chance::Even => random.u64(..places),
-            Chance::Ranked { popularity, scatter, first } => {
+            RandomPlace::Even => random.u64(..places),
+            RandomPlace::Ranked { popularity, scatter, first } => {
                 let rank = popularity.draw(random);
                 let place = match scatter {
                     Some(scatter) => scatter.at(rank),
@@ -86,7 +86,7 @@ impl Chance {
                 };
                 place % places
             }
-            Chance::Normal { middle, deviation } => {
+            RandomPlace::Normal { middle, deviation } => {
                 let mut place = *middle;
                 for _ in 0..TRIES {
                     place = middle + deviation * normal(random);
@@ -96,7 +96,7 @@ impl Chance {
                 }
                 (place.max(0.0) as u64).min(places - 1)
             }
-            Chance::Zoned(zones) => {
+            RandomPlace::Zoned(zones) => {
                 let drawn = random.f64();
                 let Some((_, first, count)) =
                     zones.iter().find(|(below, ..)| drawn < *below).or_else(|| zones.last())
@@ -127,7 +127,7 @@ mod tests {
 
     fn counts(distribution: &Distribution) -> Vec<u64> {
         let mut random = fastrand::Rng::with_seed(5);
-        let chance = Chance::new(distribution, PLACES, 10, PLACES * 10, 3);
+        let chance = RandomPlace::new(distribution, PLACES, 10, PLACES * 10, 3);
         let mut counts = vec![0; PLACES as usize];
         for _ in 0..DRAWS {
             counts[chance.draw(&mut random, PLACES) as usize] += 1;

@@ -9,7 +9,7 @@ use super::errors::Follows;
 use super::state::{Phase, State, Under};
 use super::stream::{KINDS, direction_of};
 use super::target::Found;
-use crate::{JobFailure, Reason};
+use crate::{Reason, WorkerFailure};
 
 impl State {
     /// An operation of a lane has ended.
@@ -124,7 +124,7 @@ impl State {
 
     pub(super) fn fail(&mut self, reason: Reason, detail: String) {
         if self.facts.failures.is_empty() {
-            self.facts.failures.push(JobFailure { worker: self.worker, reason, detail });
+            self.facts.failures.push(WorkerFailure { worker: self.worker, reason, detail });
         }
         self.end();
     }

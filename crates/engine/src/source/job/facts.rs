@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{JobFacts, Span};
+use crate::{JobFacts, JobSpan};
 
 impl JobFacts {
     /// An operation was begun, this many being in flight with it.
@@ -24,7 +24,7 @@ impl JobFacts {
         let until_ns = span.end.saturating_sub(window_ns);
         match of {
             Some(of) => (of.from_ns, of.until_ns) = (of.from_ns.min(from_ns), of.until_ns.max(until_ns)),
-            None => *of = Some(Span { from_ns, until_ns }),
+            None => *of = Some(JobSpan { from_ns, until_ns }),
         }
     }
 }

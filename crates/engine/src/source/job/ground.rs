@@ -2,19 +2,19 @@
 
 use experiment::{Distribution, Pattern};
 
-use super::chance::Chance;
+use super::chance::RandomPlace;
 use super::pieces::Pieces;
 use super::sizes::Sizes;
 use crate::access::spread;
 
 /// How operations at random find their places in a file, for one length of the part that is used.
 #[derive(Debug)]
-pub(super) struct Ground {
+pub(super) struct FileRegion {
     pub length: u64,
     /// Each block once: of one size, or in pieces of several.
     pub once: Option<Once>,
     /// Otherwise at random, for each direction.
-    pub chances: [Chance; 3],
+    pub chances: [RandomPlace; 3],
 }
 
 /// Blocks of which each comes once a pass.
@@ -76,7 +76,7 @@ impl Grain {
     }
 }
 
-impl Ground {
+impl FileRegion {
     pub(super) fn new(grain: &Grain, pattern: &Pattern, length: u64, seed: u64) -> Self {
         let distributions =
             [&pattern.distribution.read, &pattern.distribution.write, &pattern.distribution.trim];
@@ -84,10 +84,10 @@ impl Ground {
             let unit = grain.units[direction];
             let least = grain.by_chance(direction).least();
             let places = length.checked_sub(least).map_or(0, |room| room / unit + 1);
-            Chance::new(distributions[direction], places, unit, length, spread(seed, direction as u64))
+            RandomPlace::new(distributions[direction], places, unit, length, spread(seed, direction as u64))
         };
         let once = grain.once(pattern).then(|| Self::once(grain, length, seed));
-        Ground { length, once, chances: [chance(0), chance(1), chance(2)] }
+        FileRegion { length, once, chances: [chance(0), chance(1), chance(2)] }
     }
 
     fn once(grain: &Grain, length: u64, seed: u64) -> Once {

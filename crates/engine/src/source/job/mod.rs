@@ -37,7 +37,7 @@ use reactor::{Backend, Reactor};
 
 use crate::access::spread;
 use crate::pacer::ScheduleStats;
-use crate::{Checked, JobFacts, StagePlan, Workload};
+use crate::{CheckedBlocks, JobFacts, StagePlan, StageWorkload};
 use state::State;
 
 /// What a lane is to do.
@@ -71,15 +71,15 @@ impl JobState {
         reactor: &Reactor,
         (start_ns, window_ns): (u64, u64),
     ) -> Option<JobState> {
-        let Workload::Job(load) = &plan.workload else { return None };
+        let StageWorkload::Job(load) = &plan.workload else { return None };
         let state =
             State::new((load, &plan.schedule), worker, plan.lanes_per_worker, reactor, (start_ns, window_ns));
         Some(JobState { state: RefCell::new(state), spins: reactor.backend() != Backend::Simulated })
     }
 
     /// By how much later than the stage this worker begins.
-    pub(crate) fn own_delay_ns(workload: &Workload, worker: u32) -> u64 {
-        let Workload::Job(load) = workload else { return 0 };
+    pub(crate) fn own_delay_ns(workload: &StageWorkload, worker: u32) -> u64 {
+        let StageWorkload::Job(load) = workload else { return 0 };
         let spread_s = load.job.ending.start_delay_spread_s;
         if spread_s <= 0.0 {
             return 0;
@@ -90,7 +90,7 @@ impl JobState {
     }
 
     /// What the job did, and what became of the starts that were intended before `end_ns`.
-    pub(crate) fn settle(self, end_ns: u64) -> (JobFacts, Checked, ScheduleStats) {
+    pub(crate) fn settle(self, end_ns: u64) -> (JobFacts, CheckedBlocks, ScheduleStats) {
         self.state.into_inner().settle(end_ns)
     }
 }

@@ -2,7 +2,7 @@
 
 use experiment::Zones;
 
-use super::ground::{Grain, Ground, Once};
+use super::ground::{FileRegion, Grain, Once};
 use super::sizes::Sizes;
 use crate::access::permutation::Permutation;
 use crate::access::spread;
@@ -94,7 +94,7 @@ impl FileState {
     pub(super) fn in_order(
         &mut self,
         rules: &Rules,
-        ground: &Ground,
+        ground: &FileRegion,
         direction: usize,
         sizes: &Sizes,
         random: &mut fastrand::Rng,
@@ -131,7 +131,7 @@ impl FileState {
     pub(super) fn by_chance(
         &mut self,
         rules: &Rules,
-        ground: &Ground,
+        ground: &FileRegion,
         direction: usize,
         random: &mut fastrand::Rng,
     ) -> Option<Spot> {
@@ -171,7 +171,7 @@ impl FileState {
     fn with_repeats(
         &mut self,
         rules: &Rules,
-        ground: &Ground,
+        ground: &FileRegion,
         direction: usize,
         random: &mut fastrand::Rng,
     ) -> Option<Spot> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use experiment::FileService;
 
-use super::chance::Chance;
+use super::chance::RandomPlace;
 
 /// Draws of a file that is done before any that is not is taken.
 const TRIES: u32 = 64;
@@ -30,18 +30,19 @@ pub(super) struct FileQueue {
 enum Service {
     InTurn,
     OneByOne,
-    AtRandom(Chance),
+    AtRandom(RandomPlace),
 }
 
 impl FileQueue {
     pub(super) fn new(service: FileService, count: u32, open: u32, seed: u64) -> Self {
-        let ranked =
-            |distribution| Service::AtRandom(Chance::new(&distribution, count.into(), 1, count.into(), seed));
+        let ranked = |distribution| {
+            Service::AtRandom(RandomPlace::new(&distribution, count.into(), 1, count.into(), seed))
+        };
         use experiment::Distribution::{Normal, Pareto, Zipf};
         let (service, each) = match service {
             FileService::RoundRobin(each) => (Service::InTurn, each),
             FileService::Sequential => (Service::OneByOne, u32::MAX),
-            FileService::Random(each) => (Service::AtRandom(Chance::Even), each),
+            FileService::Random(each) => (Service::AtRandom(RandomPlace::Even), each),
             FileService::Zipf(theta, each) => (ranked(Zipf { theta, centre: Some(0.0) }), each),
             FileService::Pareto(h, each) => (ranked(Pareto { h, centre: Some(0.0) }), each),
             FileService::Normal(deviation, each) => (ranked(Normal { deviation, centre: None }), each),
@@ -114,7 +115,7 @@ impl FileQueue {
             return;
         }
         let mut at = None;
-        if !matches!(chance, Chance::Even) {
+        if !matches!(chance, RandomPlace::Even) {
             for _ in 0..TRIES {
                 let file = chance.draw(&mut self.random, self.count.into()) as u32;
                 at = self.active.iter().position(|active| *active == file);

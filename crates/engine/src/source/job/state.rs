@@ -20,7 +20,7 @@ use super::think::Thinker;
 use super::verify::Follower;
 use crate::access::spread;
 use crate::pacer::ScheduleStats;
-use crate::{Checked, JobFacts, JobLoad, Schedule};
+use crate::{CheckedBlocks, JobFacts, JobLoad, Schedule};
 
 /// A range of a file that an operation in flight is about.
 pub(super) type InFlight = (u64, Range<u64>);
@@ -67,7 +67,7 @@ pub(super) struct State {
     /// Files that were written since their last commit at an end.
     pub(super) dirty: Vec<bool>,
     pub(super) facts: JobFacts,
-    pub(super) checked: Checked,
+    pub(super) checked: CheckedBlocks,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -188,7 +188,7 @@ impl State {
             range_from: u64::MAX,
             dirty: vec![false; files.len()],
             facts: JobFacts::default(),
-            checked: Checked::default(),
+            checked: CheckedBlocks::default(),
             script,
             stream,
             replay,
@@ -241,7 +241,7 @@ impl State {
     }
 
     /// What the job did, and what became of the starts that were intended before `end_ns`.
-    pub(super) fn settle(mut self, end_ns: u64) -> (JobFacts, Checked, ScheduleStats) {
+    pub(super) fn settle(mut self, end_ns: u64) -> (JobFacts, CheckedBlocks, ScheduleStats) {
         self.facts.found_depth = self.search.map(|search| search.depth());
         let held = self.held.map(|(drawn, intended)| (direction_of(drawn.kind).unwrap_or(0), intended));
         let kept = match (self.pace, self.replay) {

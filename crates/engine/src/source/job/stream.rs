@@ -6,7 +6,7 @@ use std::rc::Rc;
 use experiment::Pattern;
 use metrics::OpKind;
 
-use super::ground::{Grain, Ground};
+use super::ground::{FileRegion, Grain};
 use super::place::{FileState, Rules, Spot};
 use super::queue::FileQueue;
 use super::sizes::Sizes;
@@ -68,7 +68,7 @@ pub(super) struct Stream {
 /// What does not change.
 #[derive(Debug)]
 pub(super) struct StreamPlan {
-    grounds: Vec<Ground>,
+    grounds: Vec<FileRegion>,
     pub rules: Rules,
     /// Directions, and the sums of their weights up to 1.
     mix: Vec<(f64, usize)>,
@@ -88,11 +88,11 @@ impl StreamPlan {
         let job = &*load.job;
         let pattern = &job.pattern;
         let grain = grain(load);
-        let mut grounds: Vec<Ground> = Vec::new();
+        let mut grounds: Vec<FileRegion> = Vec::new();
         let states = files.iter().map(|file| {
             let known = grounds.iter().position(|ground| ground.length == file.length);
             let ground = known.unwrap_or_else(|| {
-                grounds.push(Ground::new(&grain, pattern, file.length, job.seed));
+                grounds.push(FileRegion::new(&grain, pattern, file.length, job.seed));
                 grounds.len() - 1
             });
             FileState::new(file.object, file.start, ground)

@@ -2,7 +2,7 @@
 
 use super::seen::Seen;
 use super::stream::{Drawn, Stream};
-use crate::written::Doubts;
+use crate::written::UncertainRanges;
 use metrics::OpKind;
 
 /// What a pass wrote, and how much of it was read back. All writes of a pass have one generation.
@@ -14,14 +14,14 @@ pub(super) struct Follower {
     pub written: u64,
     pub read: u64,
     /// Numbers of writes that failed, so that their blocks are not judged.
-    doubts: Doubts,
+    doubts: UncertainRanges,
     /// Blocks that were read back, where one may be written several times.
     seen: Option<Seen>,
 }
 
 impl Follower {
     pub(super) fn new(stream: &Stream, seen: Option<Seen>) -> Self {
-        Follower { stream: stream.clone(), written: 0, read: 0, doubts: Doubts::default(), seen }
+        Follower { stream: stream.clone(), written: 0, read: 0, doubts: UncertainRanges::default(), seen }
     }
 
     /// Another pass begins.

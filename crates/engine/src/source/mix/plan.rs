@@ -6,8 +6,8 @@ use metrics::{OpChange, OpKind, OpSubject};
 use crate::access::Field;
 use crate::data_set::{Index, Place};
 use crate::share::Shares;
-use crate::written::{Book, Rules};
-use crate::{Mix, Shape};
+use crate::written::{Rules, WriteLedger};
+use crate::{DataShape, Mix};
 
 /// A mix with what is drawn from prepared.
 #[derive(Debug)]
@@ -107,9 +107,9 @@ impl MixDraws {
     }
 
     /// The book of a lane.
-    pub(crate) fn book(&self, number: u64, lanes: u64) -> Option<Book> {
+    pub(crate) fn book(&self, number: u64, lanes: u64) -> Option<WriteLedger> {
         let share = Shares { total: self.units(), parts: lanes }.of(number);
-        self.rules.clone().map(|rules| Book::new(rules, share))
+        self.rules.clone().map(|rules| WriteLedger::new(rules, share))
     }
 
     /// The unit that a block of a size belongs to.
@@ -131,8 +131,8 @@ impl MixDraws {
     /// What makes a new file or object, and of what size.
     pub(super) fn makes(&self) -> (OpKind, u64) {
         match self.mix.data_set.shape() {
-            Shape::Objects { object_bytes } => (OpKind::Put, object_bytes),
-            Shape::Files { .. } | Shape::Device { .. } => (OpKind::Create, 0),
+            DataShape::Objects { object_bytes } => (OpKind::Put, object_bytes),
+            DataShape::Files { .. } | DataShape::Device { .. } => (OpKind::Create, 0),
         }
     }
 }

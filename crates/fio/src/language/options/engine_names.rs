@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use experiment::Kind;
+use experiment::TargetKind;
 use targets::{JobEngine, job_engines};
 
 use super::OptionSupport;
@@ -15,7 +15,7 @@ pub struct FioEngine {
     /// How it compares with fio's.
     pub support: OptionSupport,
     /// The kind of target that it loads, and how; none of an engine that is not there.
-    pub loads: Option<(&'static Kind, &'static JobEngine)>,
+    pub loads: Option<(&'static TargetKind, &'static JobEngine)>,
 }
 
 impl FioEngine {

@@ -144,7 +144,7 @@ struct OwnJobPart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<&'a store::Verdict>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<&'a stats::limit::Finding>,
+    limit: Option<&'a stats::limit::Bottleneck>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a str>,
     errors: &'a BTreeMap<ErrorKind, u64>,

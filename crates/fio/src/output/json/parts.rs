@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::super::direction::{DirectionFigures, RateSamples};
 use super::super::groups::Summary;
-use super::super::latency::{LIMITS, Latency, Shares};
+use super::super::latency::{LIMITS, LatencyOutput, Shares};
 
 /// An object with these keys, in this order.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct LatencyPart {
 
 impl LatencyPart {
     /// With its buckets where its percentiles are shown, if `bins`.
-    pub fn of(latency: &Latency, bins: bool) -> Self {
+    pub fn of(latency: &LatencyOutput, bins: bool) -> Self {
         let percentile = latency
             .percentiles
             .as_ref()
@@ -89,8 +89,8 @@ impl DirectionPart {
     pub fn of(
         direction: &DirectionFigures,
         group: &Summary,
-        service: &Latency,
-        response: &Latency,
+        service: &LatencyOutput,
+        response: &LatencyOutput,
         bins: bool,
         hide_samples: bool,
     ) -> Self {
@@ -108,7 +108,7 @@ impl DirectionPart {
             total_ios: direction.ops,
             short_ios: direction.short,
             drop_ios: 0,
-            slat_ns: LatencyPart::of(&Latency::default(), bins),
+            slat_ns: LatencyPart::of(&LatencyOutput::default(), bins),
             clat_ns: LatencyPart::of(service, bins),
             lat_ns: LatencyPart::of(response, bins),
             bw_min: (bandwidth.min / 1024.0) as u64,
@@ -135,7 +135,7 @@ pub struct SyncPart {
 
 impl SyncPart {
     /// This many between writes, and the latencies of all.
-    pub fn of(total_ios: u64, commits: &Latency, bins: bool) -> Self {
+    pub fn of(total_ios: u64, commits: &LatencyOutput, bins: bool) -> Self {
         SyncPart { total_ios, lat_ns: LatencyPart::of(commits, bins) }
     }
 }

@@ -1,7 +1,7 @@
 //! Lines of one latency, its percentiles, the samples over time and the distribution.
 
 use super::super::direction::DirectionFigures;
-use super::super::latency::{LIMITS, Latency, Shares};
+use super::super::latency::{LIMITS, LatencyOutput, Shares};
 
 /// The unit in which numbers stay short, by the smallest and the largest, in nanoseconds.
 fn unit(least: u64, most: u64) -> (&'static str, u64) {
@@ -14,7 +14,7 @@ fn unit(least: u64, most: u64) -> (&'static str, u64) {
 }
 
 /// `    clat (usec): min=15, max=5224, avg=42.07, stdev=230.89`
-pub(super) fn latency_line(label: &str, latency: &Latency) -> String {
+pub(super) fn latency_line(label: &str, latency: &LatencyOutput) -> String {
     // Where all are much alike the smaller unit shows how they differ.
     let scale = |name, scale: u64| (name, scale, latency.deviation / scale as f64);
     let (name, divisor, deviation) = match unit(latency.min, latency.max) {
@@ -31,7 +31,7 @@ pub(super) fn latency_line(label: &str, latency: &Latency) -> String {
 }
 
 /// The table of percentiles with its heading; nothing when they are not shown.
-pub(super) fn percentile_lines(name: &str, latency: &Latency) -> Vec<String> {
+pub(super) fn percentile_lines(name: &str, latency: &LatencyOutput) -> Vec<String> {
     let Some(list) = latency.percentiles.as_ref().filter(|list| !list.is_empty()) else {
         return Vec::new();
     };
@@ -116,10 +116,10 @@ mod tests {
 
     use super::*;
 
-    fn latency(values: &[u64], list: &[f64]) -> Latency {
+    fn latency(values: &[u64], list: &[f64]) -> LatencyOutput {
         let mut histogram = Histogram::new();
         values.iter().for_each(|ns| histogram.record(*ns));
-        Latency::of(&histogram, Some(list))
+        LatencyOutput::of(&histogram, Some(list))
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
             percentile_lines("lat", &latency(&[1], &[1.0, 100.0]))[1],
             "     |   1th=[    1], 100th=[    1]"
         );
-        assert!(percentile_lines("lat", &Latency::default()).is_empty());
+        assert!(percentile_lines("lat", &LatencyOutput::default()).is_empty());
     }
 
     #[test]

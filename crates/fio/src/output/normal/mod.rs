@@ -13,7 +13,7 @@ pub use self::prelude::prelude;
 use super::direction::DirectionFigures;
 use super::entry::{FioEntry, SteadyFigures};
 use super::groups::{self, EntryGroup, Summary};
-use super::latency::Latency;
+use super::latency::LatencyOutput;
 use super::numbers::Style;
 use super::report::{FioReport, target_numbers};
 
@@ -121,7 +121,7 @@ fn direction_lines(
         direction.runtime_ms(),
         if name == NAMES[1] { "; 0 zone resets" } else { "" },
     )];
-    let both: [(&str, &str, Latency); 2] =
+    let both: [(&str, &str, LatencyOutput); 2] =
         [("    clat", "clat", entry.service(direction)), ("     lat", "lat", entry.response(direction))];
     let counted = both.iter().filter(|(_, _, latency)| latency.count > 0);
     lines.extend(counted.clone().map(|(label, _, latency)| latency_line(label, latency)));

@@ -4,7 +4,7 @@ use experiment::{Cell, Directions, Job, Plan, SizeChoice, bare_host};
 use metrics::OpDirection;
 
 use super::super::json::FIO_VERSION;
-use super::super::numbers::{Unit, short};
+use super::super::numbers::{NumberUnit, short};
 
 /// The lines; clones after the first are three dots, as in fio.
 pub fn prelude(plan: &Plan) -> String {
@@ -61,7 +61,7 @@ fn line(cell: &Cell, job: &Job) -> String {
 }
 
 fn sizes(choice: &SizeChoice) -> String {
-    let bytes = |bytes: u64| short(bytes, 4, true, Unit::Bytes);
+    let bytes = |bytes: u64| short(bytes, 4, true, NumberUnit::Bytes);
     format!("{}-{}", bytes(choice.least()), bytes(choice.most()))
 }
 

@@ -9,7 +9,7 @@ use experiment::{Reporting, ShownDirections, SteadyRule};
 use metrics::OpKind;
 use metrics::OpStats;
 use runner::{DiskUse, JobFailure, SampleSeries, SampleSummary};
-use stats::{Criterion, Shape, SteadyOutcome, Unit, Window};
+use stats::{Criterion, CriterionUnit, RunShape, SteadyOutcome, Window};
 
 use super::direction::DirectionFigures;
 use super::entries;
@@ -126,7 +126,7 @@ fn steady() -> SteadyOutcome {
         limit: 0.5,
         at_most: true,
         met: true,
-        unit: Unit::Share,
+        unit: CriterionUnit::Share,
     };
     SteadyOutcome {
         rule: "fio".to_owned(),
@@ -135,7 +135,7 @@ fn steady() -> SteadyOutcome {
         window: Window { first: 0, end: 2 },
         criteria: vec![criterion],
         series: Vec::new(),
-        shape: Shape::Flat,
+        shape: RunShape::Flat,
         regimes: Vec::new(),
         pts: Vec::new(),
         lost: None,

@@ -6,7 +6,7 @@ use engine::StageResult;
 use metrics::Interval;
 
 use super::many::{Many, Site};
-use crate::order::Refusal;
+use crate::order::HostRefusal;
 use crate::seen::{CrewResult, PartResult};
 
 /// Starts that lie further from the common one are not believed, in nanoseconds.
@@ -29,7 +29,7 @@ pub(super) struct Part {
     /// Nothing more comes.
     pub(super) ended: bool,
     pub(super) result: Option<Box<StageResult>>,
-    pub(super) refusal: Option<Refusal>,
+    pub(super) refusal: Option<HostRefusal>,
     pub(super) lost: Option<String>,
     /// What its intervals say so far.
     sum: Interval,
@@ -70,12 +70,16 @@ impl Part {
 }
 
 /// Adds up what the members found.
-pub(super) fn sum_up(many: &Many, parts: Vec<Part>, start_ns: Option<u64>) -> Result<CrewResult, Refusal> {
+pub(super) fn sum_up(
+    many: &Many,
+    parts: Vec<Part>,
+    start_ns: Option<u64>,
+) -> Result<CrewResult, HostRefusal> {
     if let Some(refusal) = refused(&parts) {
         return Err(refusal);
     }
     let Some(first) = parts.iter().position(|part| part.result.is_some()) else {
-        return Err(Refusal::failed(all_lost(&parts)));
+        return Err(HostRefusal::failed(all_lost(&parts)));
     };
     let now_ns = reactor::clock::now_ns();
     let believed =
@@ -132,12 +136,12 @@ fn add(whole: &mut Option<StageResult>, result: StageResult) {
 }
 
 /// The first that said no, by name; one that was only stopped comes after one that has a reason.
-fn refused(parts: &[Part]) -> Option<Refusal> {
+fn refused(parts: &[Part]) -> Option<HostRefusal> {
     let refusals = || parts.iter().filter_map(|part| Some((part, part.refusal.as_ref()?)));
     let (part, refusal) = refusals().find(|(_, refusal)| !refusal.stopped).or_else(|| refusals().next())?;
     let mut text = format!("{}: {}", part.name, refusal.text);
     crate::check::shorten(&mut text);
-    Some(Refusal { text, ..*refusal })
+    Some(HostRefusal { text, ..*refusal })
 }
 
 fn all_lost(parts: &[Part]) -> String {

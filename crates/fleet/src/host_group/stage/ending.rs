@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Stage;
 use crate::message::ToAgent;
-use crate::seen::Seen;
+use crate::seen::StageUpdate;
 
 /// A stage that is stopped has so long to hand its result in.
 const STOPPING: Duration = Duration::from_secs(30);
@@ -64,7 +64,7 @@ impl Stage<'_> {
     }
 
     /// Those that are gone hand in nothing more.
-    pub(super) fn note_lost(&mut self, observer: &mut dyn FnMut(Seen<'_>)) {
+    pub(super) fn note_lost(&mut self, observer: &mut dyn FnMut(StageUpdate<'_>)) {
         for place in self.going().collect::<Vec<_>>() {
             if let Some(why) = self.wire(place).lost().map(str::to_owned) {
                 self.parts[place].lost = Some(why);

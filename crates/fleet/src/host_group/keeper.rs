@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::CrewSettings;
+use super::HostGroupSettings;
 use crate::link::Wire;
 
 /// Between two looks while something waits to be sent.
@@ -18,7 +18,7 @@ pub(super) struct Keeper {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-pub(super) fn start(wires: Vec<Arc<Wire>>, settings: CrewSettings) -> Keeper {
+pub(super) fn start(wires: Vec<Arc<Wire>>, settings: HostGroupSettings) -> Keeper {
     let over = Arc::new(AtomicBool::new(false));
     let ending = Arc::clone(&over);
     let keep = move || {
@@ -53,7 +53,7 @@ pub(super) fn start(wires: Vec<Arc<Wire>>, settings: CrewSettings) -> Keeper {
 }
 
 /// What carried a lost agent's pipe may go on to remove what it made; then it is ended.
-fn end_lost(wire: &Arc<Wire>, settings: CrewSettings) {
+fn end_lost(wire: &Arc<Wire>, settings: HostGroupSettings) {
     let wire = Arc::clone(wire);
     // Without a thread it is ended with the crew.
     aside(move || wire.end_process(settings.farewell));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use experiment::{Fleet, Plan};
-use fleet::{Crew, Event};
+use fleet::{FleetEvent, HostGroup};
 use host::LocalExecutor;
 use provision::Run;
 use targets::{ClearedFiles, Secrets};
@@ -59,12 +59,12 @@ pub fn assemble(
     stop: &StopToken,
     secrets: &Arc<dyn Secrets>,
     crew_events: &Arc<CrewEvents>,
-) -> Result<Crew, RunError> {
+) -> Result<HostGroup, RunError> {
     match &plan.fleet {
         None => {
             let cleared = ClearedFiles::default();
             preflight::here(plan, run, options, secrets, &cleared)?;
-            Ok(Crew::here(Arc::new(LocalExecutor::of_run(
+            Ok(HostGroup::here(Arc::new(LocalExecutor::of_run(
                 run,
                 Arc::clone(secrets),
                 cleared,
@@ -74,7 +74,7 @@ pub fn assemble(
         Some(fleet) => {
             let crew_events = Arc::clone(crew_events);
             let warn = Arc::clone(events);
-            let tell = move |event: Event| {
+            let tell = move |event: FleetEvent| {
                 let told = told(&event);
                 warn.warn(&told.text);
                 crew_events.add(told);
@@ -98,7 +98,7 @@ pub fn assemble(
 }
 
 /// Whether every host that came has its variables: some launchers tell names only now.
-fn fits(plan: &Plan, fleet: &Fleet, crew: &Crew) -> Result<(), String> {
+fn fits(plan: &Plan, fleet: &Fleet, crew: &HostGroup) -> Result<(), String> {
     let targets = preflight::targets(plan);
     let names = crew.names();
     let hosts = names.iter().zip(0..);
@@ -107,9 +107,11 @@ fn fits(plan: &Plan, fleet: &Fleet, crew: &Crew) -> Result<(), String> {
         .try_for_each(|((name, index), cell)| fleet.cell_for(targets::kinds(), cell, name, index).map(drop))
 }
 
-fn told(event: &Event) -> Told {
+fn told(event: &FleetEvent) -> Told {
     match event {
-        Event::Lost { name, why, .. } => Told { kind: "host-lost", text: format!("{name}: lost: {why}") },
-        Event::Said { name, text, .. } => Told { kind: "host", text: format!("{name}: {text}") },
+        FleetEvent::Lost { name, why, .. } => {
+            Told { kind: "host-lost", text: format!("{name}: lost: {why}") }
+        }
+        FleetEvent::Said { name, text, .. } => Told { kind: "host", text: format!("{name}: {text}") },
     }
 }

@@ -10,19 +10,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Beside, Control};
+use engine::{Control, StageContext};
 
 use crate::clock::ClockFacts;
 use crate::host_executor::HostExecutor;
 use crate::link::Link;
-use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest};
-use crate::seen::{CrewResult, Event, Seen, Trouble};
+use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest};
+use crate::seen::{CrewResult, FleetEvent, StageUpdate, Trouble};
 use here::Here;
 pub(crate) use here::host_name;
 use many::Many;
 
 /// All agents of a run. A run on this host alone has a crew of one, which is called directly.
-pub struct Crew {
+pub struct HostGroup {
     kind: Kind,
 }
 
@@ -41,7 +41,7 @@ pub enum Member {
 
 /// How a crew deals with its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CrewSettings {
+pub struct HostGroupSettings {
     /// How often each agent is asked whether it is there; its clock is compared each time.
     pub heartbeat: Duration,
     /// An agent that was not heard of for so long is lost; the other way round, nobody leads it any more.
@@ -57,9 +57,9 @@ pub struct CrewSettings {
     pub farewell: Duration,
 }
 
-impl Default for CrewSettings {
+impl Default for HostGroupSettings {
     fn default() -> Self {
-        CrewSettings {
+        HostGroupSettings {
             heartbeat: Duration::from_secs(1),
             silence: Duration::from_secs(15),
             act_limit: Duration::from_secs(6 * 3600),
@@ -71,30 +71,30 @@ impl Default for CrewSettings {
     }
 }
 
-impl CrewSettings {
+impl HostGroupSettings {
     /// The usual ones, with another limit of silence; the heartbeat is a tenth of it at most.
     pub fn with_silence(silence: Duration) -> Self {
-        let usual = CrewSettings::default();
-        CrewSettings { silence, heartbeat: usual.heartbeat.min(silence / 10), ..usual }
+        let usual = HostGroupSettings::default();
+        HostGroupSettings { silence, heartbeat: usual.heartbeat.min(silence / 10), ..usual }
     }
 }
 
 /// What came of a question, by member number.
 pub type Answers<T> = Vec<(usize, Result<T, Trouble>)>;
 
-impl Crew {
+impl HostGroup {
     /// A crew of one in this process: nothing is put into words, and a stage's `beside` is passed on as it is.
-    pub fn here(hand: Arc<dyn HostExecutor>) -> Crew {
-        Crew { kind: Kind::Here(Here::new(hand)) }
+    pub fn here(hand: Arc<dyn HostExecutor>) -> HostGroup {
+        HostGroup { kind: Kind::Here(Here::new(hand)) }
     }
 
     /// A crew of these members, whose numbers are their places. `events` is called from several threads.
     pub fn new(
         members: Vec<Member>,
-        settings: CrewSettings,
-        events: Arc<dyn Fn(Event) + Send + Sync>,
-    ) -> Crew {
-        Crew { kind: Kind::Many(Many::new(members, settings, events)) }
+        settings: HostGroupSettings,
+        events: Arc<dyn Fn(FleetEvent) + Send + Sync>,
+    ) -> HostGroup {
+        HostGroup { kind: Kind::Many(Many::new(members, settings, events)) }
     }
 
     /// There is one member, in this process.
@@ -143,8 +143,8 @@ impl Crew {
     }
 
     /// Opens targets: each member its own. Members that are not named are not asked. One that fails, rather than refuses, is lost
-    /// from then on ([`crate::Event::Lost`]).
-    pub fn open(&self, openings: Vec<(usize, Opening)>) -> Answers<SiteFacts> {
+    /// from then on ([`crate::FleetEvent::Lost`]).
+    pub fn open(&self, openings: Vec<(usize, OpenOrder)>) -> Answers<SiteFacts> {
         match &self.kind {
             Kind::Here(here) => openings.into_iter().map(|(at, opening)| (at, here.open(&opening))).collect(),
             Kind::Many(many) => many.open(openings),
@@ -169,10 +169,10 @@ impl Crew {
     pub fn run_stage(
         &self,
         requests: Vec<(usize, StageRequest)>,
-        beside: Beside,
+        beside: StageContext,
         control: &Control,
-        observer: &mut dyn FnMut(Seen<'_>),
-    ) -> Result<CrewResult, Refusal> {
+        observer: &mut dyn FnMut(StageUpdate<'_>),
+    ) -> Result<CrewResult, HostRefusal> {
         match &self.kind {
             Kind::Here(here) => here.run_stage(&requests, beside, control, observer),
             Kind::Many(many) => many.run_stage(requests, beside, control, observer),

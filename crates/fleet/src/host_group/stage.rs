@@ -6,15 +6,15 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use engine::{Beside, Control, Merger, Rendezvous};
+use engine::{Control, Merger, Rendezvous, StageContext};
 use metrics::Interval;
 
 use super::many::{Many, Site};
 use super::outcome::{Part, sum_up};
 use crate::link::{Guard, News, Wire};
 use crate::message::{ToAgent, encode};
-use crate::order::{Refusal, StageRequest, StageTask};
-use crate::seen::{CrewResult, Seen};
+use crate::order::{HostRefusal, StageRequest, StageTask};
+use crate::seen::{CrewResult, StageUpdate};
 
 /// How often it is looked whether to stop, and who is lost.
 const LOOK: Duration = Duration::from_millis(20);
@@ -68,16 +68,19 @@ impl Many {
     pub(super) fn run_stage(
         &self,
         requests: Vec<(usize, StageRequest)>,
-        beside: Beside,
+        beside: StageContext,
         control: &Control,
-        observer: &mut dyn FnMut(Seen<'_>),
-    ) -> Result<CrewResult, Refusal> {
+        observer: &mut dyn FnMut(StageUpdate<'_>),
+    ) -> Result<CrewResult, HostRefusal> {
         let mut seat = Seat(beside.rendezvous);
         if control.is_stopped() {
-            return Err(Refusal { stopped: true, ..Refusal::failed("stopped before the stage began") });
+            return Err(HostRefusal {
+                stopped: true,
+                ..HostRefusal::failed("stopped before the stage began")
+            });
         }
         if requests.iter().any(|(at, _)| *at >= self.wires.len()) {
-            return Err(Refusal::failed("a stage was ordered of a member that there is not"));
+            return Err(HostRefusal::failed("a stage was ordered of a member that there is not"));
         }
         control.begin();
         let (mut stage, news) = Stage::begin(self, requests, control);
@@ -146,7 +149,12 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn lead(&mut self, news: &Receiver<(usize, News)>, seat: &mut Seat, observer: &mut dyn FnMut(Seen<'_>)) {
+    fn lead(
+        &mut self,
+        news: &Receiver<(usize, News)>,
+        seat: &mut Seat,
+        observer: &mut dyn FnMut(StageUpdate<'_>),
+    ) {
         let mut looked_ns = 0;
         while self.going().next().is_some() {
             match news.recv_timeout(LOOK) {
@@ -202,15 +210,15 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn take(&mut self, member: usize, news: News, observer: &mut dyn FnMut(Seen<'_>)) {
+    fn take(&mut self, member: usize, news: News, observer: &mut dyn FnMut(StageUpdate<'_>)) {
         let Some(place) = self.places.get(&member).copied().filter(|place| !self.parts[*place].ended) else {
             return;
         };
         match news {
             News::Ready => self.parts[place].ready = true,
-            News::Sample(sample) => observer(Seen::Sample { member, sample: &sample }),
+            News::Sample(sample) => observer(StageUpdate::Sample { member, sample: &sample }),
             News::Interval(interval) => {
-                observer(Seen::Part { member, interval: &interval });
+                observer(StageUpdate::Part { member, interval: &interval });
                 self.interval_ns = self.interval_ns.max(interval.length_ns);
                 self.parts[place].add(&interval);
                 // One that was shown without this part already is not shown again.
@@ -235,21 +243,21 @@ impl<'a> Stage<'a> {
     }
 
     /// A member hands in nothing more.
-    fn end(&mut self, place: usize, observer: &mut dyn FnMut(Seen<'_>)) {
+    fn end(&mut self, place: usize, observer: &mut dyn FnMut(StageUpdate<'_>)) {
         self.parts[place].ended = true;
         self.merge(observer, |merger, show| merger.finish(place as u32, show));
     }
 
     fn merge(
         &mut self,
-        observer: &mut dyn FnMut(Seen<'_>),
+        observer: &mut dyn FnMut(StageUpdate<'_>),
         change: impl FnOnce(&mut Merger, &mut dyn FnMut(&Interval)),
     ) {
         let before = self.shown;
         let shown = &mut self.shown;
         change(&mut self.merger, &mut |whole| {
             *shown = whole.index.saturating_add(1);
-            observer(Seen::Whole(whole));
+            observer(StageUpdate::Whole(whole));
         });
         if self.shown > before {
             self.interval_seen(self.shown - 1);

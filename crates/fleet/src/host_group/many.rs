@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Answers, CrewSettings, Member, keeper};
+use super::{Answers, HostGroupSettings, Member, keeper};
 use crate::agent::{Leaving, serve};
 use crate::check;
 use crate::clock::ClockFacts;
 use crate::host_executor::HostExecutor;
 use crate::link::{Answer, Ends, Events, Wire, greet};
 use crate::message::{Hello, ToAgent, Welcome, encode};
-use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId};
-use crate::seen::{Event, Trouble};
+use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId};
+use crate::seen::{FleetEvent, Trouble};
 
 /// An agent of this process says hello within so long.
 const GREETING: Duration = Duration::from_secs(10);
@@ -23,7 +23,7 @@ const GREETING: Duration = Duration::from_secs(10);
 /// All of them, and the thread that looks after their pipes.
 pub(super) struct Many {
     pub(super) wires: Vec<Arc<Wire>>,
-    pub(super) settings: CrewSettings,
+    pub(super) settings: HostGroupSettings,
     next_id: AtomicU64,
     sites: Mutex<HashMap<(usize, SiteId), Site>>,
     keeper: keeper::Keeper,
@@ -39,7 +39,7 @@ pub(super) struct Site {
 }
 
 impl Many {
-    pub(super) fn new(members: Vec<Member>, settings: CrewSettings, events: Events) -> Self {
+    pub(super) fn new(members: Vec<Member>, settings: HostGroupSettings, events: Events) -> Self {
         give_histograms_back();
         let wires: Vec<Arc<Wire>> = members
             .into_iter()
@@ -52,7 +52,12 @@ impl Many {
                 link.map_or_else(
                     |(name, why)| {
                         let (event_name, at_ns) = (name.clone(), reactor::clock::now_ns());
-                        events(Event::Lost { member: number, name: event_name, why: why.clone(), at_ns });
+                        events(FleetEvent::Lost {
+                            member: number,
+                            name: event_name,
+                            why: why.clone(),
+                            at_ns,
+                        });
                         Wire::gone(name, &why)
                     },
                     |link| {
@@ -118,7 +123,7 @@ impl Many {
         sites.get(&(member, site)).copied().unwrap_or_default()
     }
 
-    pub(super) fn open(&self, openings: Vec<(usize, Opening)>) -> Answers<SiteFacts> {
+    pub(super) fn open(&self, openings: Vec<(usize, OpenOrder)>) -> Answers<SiteFacts> {
         let mut waits = HashMap::new();
         let questions = openings.into_iter().map(|(at, opening)| {
             waits.insert(
@@ -169,7 +174,7 @@ impl Many {
                 _ => {
                     came.insert(
                         at,
-                        Err(Trouble::Refused(Refusal::failed(format!("there is no member {at}")))),
+                        Err(Trouble::Refused(HostRefusal::failed(format!("there is no member {at}")))),
                     );
                 }
             }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Beside, Control};
+use engine::{Control, StageContext};
 use metrics::Interval;
 
 use crate::host_executor::HostExecutor;
-use crate::order::{Act, Opening, Refusal, Reply, SiteFacts, SiteId, StageRequest};
+use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest};
 use crate::sampling::Sampling;
-use crate::seen::{CrewResult, PartResult, Seen, Trouble};
+use crate::seen::{CrewResult, PartResult, StageUpdate, Trouble};
 
 /// A hand that is called directly.
 pub(super) struct Here {
@@ -28,7 +28,7 @@ impl Here {
         &self.name
     }
 
-    pub(super) fn open(&self, opening: &Opening) -> Result<SiteFacts, Trouble> {
+    pub(super) fn open(&self, opening: &OpenOrder) -> Result<SiteFacts, Trouble> {
         let facts = self.hand.open(opening).map_err(Trouble::Refused)?;
         let mut sites = self.virtual_sites.lock().unwrap_or_else(PoisonError::into_inner);
         if facts.virtual_clock {
@@ -46,12 +46,12 @@ impl Here {
     pub(super) fn run_stage(
         &self,
         requests: &[(usize, StageRequest)],
-        beside: Beside,
+        beside: StageContext,
         control: &Control,
-        observer: &mut dyn FnMut(Seen<'_>),
-    ) -> Result<CrewResult, Refusal> {
+        observer: &mut dyn FnMut(StageUpdate<'_>),
+    ) -> Result<CrewResult, HostRefusal> {
         let [(0, request)] = requests else {
-            return Err(Refusal::failed("a stage of a crew of one has one request, for member 0"));
+            return Err(HostRefusal::failed("a stage of a crew of one has one request, for member 0"));
         };
         let sites = self.virtual_sites.lock().unwrap_or_else(PoisonError::into_inner);
         let virtual_clock = sites.contains(&request.site);
@@ -59,10 +59,10 @@ impl Here {
         let mut sampling = Sampling::begin(virtual_clock, self.hand.scope());
         let mut show = |interval: &Interval| {
             if let Some(sample) = sampling.look() {
-                observer(Seen::Sample { member: 0, sample: &sample });
+                observer(StageUpdate::Sample { member: 0, sample: &sample });
             }
-            observer(Seen::Part { member: 0, interval });
-            observer(Seen::Whole(interval));
+            observer(StageUpdate::Part { member: 0, interval });
+            observer(StageUpdate::Whole(interval));
         };
         let whole = self.hand.run_stage(request, beside, control, &mut show)?;
         let part = PartResult {
