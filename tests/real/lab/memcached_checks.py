@@ -17,6 +17,10 @@ from .report import Report, Scenario
 THEIRS = ["manometer", "manometer-aaaaaaab:0000000000000000", "theirs"]
 
 
+class Refused(Exception):
+    """The server's one line in place of an answer."""
+
+
 class Cache:
     """A running server that holds three values of somebody else's."""
 
@@ -30,7 +34,7 @@ class Cache:
             self.ask(f"set {key} 0 0 5\r\nvalue", "STORED")
 
     def ask(self, command: str, last: str) -> list[str]:
-        """The lines that it answers, without the last one."""
+        """The lines that it answers, without the last one; a refusal is an error."""
         lines: list[str] = []
         with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
             connection.sendall(f"{command}\r\n".encode())
@@ -38,12 +42,25 @@ class Cache:
                 while (line := answer.readline().strip()) != last:
                     if not line:
                         raise OSError(f"memcached closed the connection after {lines}")
+                    if line.startswith(("BUSY", "ERROR", "SERVER_ERROR", "CLIENT_ERROR")):
+                        raise Refused(line)
                     lines.append(line)
         return lines
 
     def keys(self) -> list[str]:
-        """Every key that is there."""
-        lines = self.ask("lru_crawler metadump all", "END")
+        """Every key that is there. While the server's own crawler is at work it refuses to list them, and is asked again."""
+        lines: list[str] = []
+
+        def listed() -> bool:
+            try:
+                lines[:] = self.ask("lru_crawler metadump all", "END")
+            except Refused as refusal:
+                if not str(refusal).startswith("BUSY"):
+                    raise
+                return False
+            return True
+
+        wait_until("a list of keys", listed, 30, self.child)
         return sorted(line.split()[0].removeprefix("key=").replace("%3A", ":") for line in lines)
 
 
