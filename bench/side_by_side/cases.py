@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import jobs, peers
@@ -31,9 +31,9 @@ class Case:
     per_clock: bool = False
 
 
-def bound_goal(size: int) -> float:
-    """The share of the bound that is to be reached with blocks of a size."""
-    return BOUND_LARGE if size >= MIB else BOUND_SMALL
+def bounded(case: Case, size: int, bare: Side) -> Case:
+    """The same case with a bare loop beside it; its goal is the share of the bound that is to be reached with blocks of a size."""
+    return replace(case, peer=BARE, goal=BOUND_LARGE if size >= MIB else BOUND_SMALL, theirs=bare)
 
 
 def all_cases(ours: Ours, manometer: Path, servers: Servers) -> list[Case]:
@@ -88,14 +88,8 @@ def file_cases(ours: Ours) -> list[Case]:
 
     def bound(name: str, op: str, size: int, direct: bool) -> Case:
         unit, depth = ("bytes", 8) if size >= MIB else ("ops", 32)
-        return Case(
-            name,
-            unit,
-            BARE,
-            bound_goal(size),
-            lambda seconds: ours.file(op, size, depth, direct, "auto", seconds, unit),
-            lambda seconds: peers.bare_file(op, size, depth, direct, seconds, unit),
-        )
+        beside = case(name, op, size, direct, "default", None)
+        return bounded(beside, size, lambda seconds: peers.bare_file(op, size, depth, direct, seconds, unit))
 
     small, large = "file random read 4 KiB", "file read 1 MiB"
     return [
@@ -117,7 +111,7 @@ def file_cases(ours: Ours) -> list[Case]:
 def nfs_cases(ours: Ours, servers: Servers) -> list[Case]:
     """One connection; large blocks 8 in flight, small ops 32."""
 
-    def case(name: str, unit: str, op: str, size: int, depth: int, goal: float, sink: str = "buffer") -> Case:
+    def case(name: str, unit: str, op: str, size: int, depth: int, goal: float | None, sink: str = "buffer") -> Case:
         return Case(
             name,
             unit,
@@ -128,14 +122,8 @@ def nfs_cases(ours: Ours, servers: Servers) -> list[Case]:
         )
 
     def bound(name: str, unit: str, op: str, size: int, depth: int) -> Case:
-        return Case(
-            name,
-            unit,
-            BARE,
-            bound_goal(size),
-            lambda seconds: ours.nfs(servers.nfs, op, size, depth, "buffer", seconds, unit),
-            lambda seconds: peers.bare_nfs(servers.nfs, op, size, depth, seconds, unit),
-        )
+        beside = case(name, unit, op, size, depth, None)
+        return bounded(beside, size, lambda seconds: peers.bare_nfs(servers.nfs, op, size, depth, seconds, unit))
 
     return [
         case("NFS write 1 MiB", "bytes", "write", MIB, 8, 1.5),
@@ -166,14 +154,8 @@ def s3_cases(ours: Ours, servers: Servers) -> list[Case]:
 
     def bound(op: str, size: int) -> Case:
         unit, concurrency = ("bytes", 4) if size >= MIB else ("ops", 16)
-        return Case(
-            f"S3 {op.upper()} {'8 MiB' if size >= MIB else '4 KiB'}",
-            unit,
-            BARE,
-            bound_goal(size),
-            lambda seconds: ours.s3(servers.s3, op, size, concurrency, "buffer", seconds, unit),
-            lambda seconds: peers.bare_s3(servers.s3, op, size, concurrency, seconds, unit),
-        )
+        beside = case(f"S3 {op.upper()} {'8 MiB' if size >= MIB else '4 KiB'}", op, size, None)
+        return bounded(beside, size, lambda seconds: peers.bare_s3(servers.s3, op, size, concurrency, seconds, unit))
 
     return [
         case("S3 PUT 8 MiB", "put", 8 * MIB, 1.4),
