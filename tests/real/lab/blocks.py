@@ -49,6 +49,13 @@ def small_disk(directory: Path, mib: int) -> Iterator[Path]:
             yield path
 
 
+def fill(directory: Path, leave_mib: int) -> None:
+    """Takes all space of a file system but this much, so that it is full after a few writes, however slow they are."""
+    space = os.statvfs(directory)
+    with (directory / "filler").open("wb") as filler:
+        os.posix_fallocate(filler.fileno(), 0, space.f_bavail * space.f_frsize - leave_mib * MIB)
+
+
 def truncate_behind(backing: Path, mib: int) -> None:
     """Cuts a loop device's file short: what lies beyond can no longer be read."""
     os.truncate(backing, mib * MIB)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .blocks import image, loop, mounted, small_disk, truncate_behind
+from .blocks import fill, image, loop, mounted, small_disk, truncate_behind
 from .lab import Lab
 from .manometer import Manometer, Outcome, Run
 from .place import Place
@@ -147,6 +147,7 @@ def full_disk(lab: Lab, report: Report) -> None:
         left = [path.name for path in disk.iterdir() if path.name != "lost+found"]
         report.equal("nothing is left", left, [])
         thin = image(disk / "thin.img", 64)
+        fill(disk, leave_mib=2)
         outcome = start(manometer, f"block://{thin}?direct=false", load, stages=", prepare: keep").finish()
         report.equal("the run goes on", outcome.code, 0)
         check_errors(report, outcome, "no-space", rf"write of 65536 bytes at \d+, {thin}: ")
