@@ -18,7 +18,11 @@ DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
 
 
 class Child:
-    """A process in its own process group, with its output in a file."""
+    """A process in its own process group, with its output in a file.
+
+    Not in its own session: the kernel divides each core between sessions first (`sched_autogroup_enabled`), and a worker that is
+    pinned to the core that another session keeps busy may then wait for seconds.
+    """
 
     def __init__(
         self,
@@ -37,7 +41,7 @@ class Child:
                 stdout=out,
                 stderr=err,
                 env=None if env is None else dict(env),
-                start_new_session=True,
+                process_group=0,
             )
 
     @property

@@ -63,7 +63,7 @@ class Tally:
 
 
 class Running:
-    """A scenario under way: a process with its output in a file."""
+    """A scenario under way: a process group with its output in a file; in the harness's session, for the reason told at `Child`."""
 
     def __init__(self, entry: Entry, command: list[str], directory: Path, slot: int) -> None:
         self.entry = entry
@@ -77,7 +77,7 @@ class Running:
             stdout=self._log,
             stderr=subprocess.STDOUT,
             env=os.environ | {SLOT: str(slot)},
-            start_new_session=True,
+            process_group=0,
         )
 
     def ended(self, seconds: float) -> bool:
