@@ -25,15 +25,15 @@ pub(crate) fn cell(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
 pub(crate) fn job(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     ops_of_kind(fields, kind, cell);
     own_gates(fields, cell);
-    for size in &cell.workload.block_sizes {
+    for size in cell.workload.block_sizes().iter() {
         if size.bytes == 0 {
             fields.fault("job", "a block of no bytes moves nothing", "write block sizes above zero");
         }
     }
     let sizes = cell
         .workload
-        .job
-        .iter()
+        .stream()
+        .into_iter()
         .flat_map(|job| cell.workload.ops.iter().filter_map(|weighted| job.choice_of(weighted.op)));
     for choice in sizes {
         let (least, most) = (choice.least(), choice.most());
@@ -42,7 +42,7 @@ pub(crate) fn job(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             fields.fault("job", text, "write the least first, above zero");
         }
     }
-    let ending = cell.workload.job.as_ref().map(|job| &job.ending);
+    let ending = cell.workload.stream().map(|job| &job.ending);
     if ending.is_some_and(|ending| ending.time_based && ending.runtime_s <= 0.0) {
         fields.fault("job", "a job that goes by time needs a runtime", "add ending: {runtime_s: 60}");
     }
@@ -137,7 +137,7 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             };
             fields.fault("block_size", format!("no operation of {} has a block size", fields.what), hint);
         }
-        if matches!(workload.access, Access::Strided { .. }) {
+        if matches!(workload.access(), Access::Strided { .. }) {
             fields.fault(
                 "access",
                 "strides go through blocks, and nothing is read or written",
@@ -146,9 +146,9 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
         }
         return;
     }
-    for size in &workload.block_sizes {
-        if workload.file_bytes > 0 && size.bytes > workload.file_bytes {
-            let (block, file) = (Size(size.bytes), Size(workload.file_bytes));
+    for size in workload.block_sizes().iter() {
+        if workload.file_bytes() > 0 && size.bytes > workload.file_bytes() {
+            let (block, file) = (Size(size.bytes), Size(workload.file_bytes()));
             let what = if kind.ranges { "file" } else { "object" };
             fields.fault(
                 if fields.has("block_size") { "block_size" } else { "file_size" },
@@ -156,7 +156,7 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
                 format!("use blocks of at most {file}, or larger {what}s"),
             );
         }
-        if let Access::Strided { stride_bytes } = workload.access
+        if let Access::Strided { stride_bytes } = workload.access()
             && !stride_bytes.is_multiple_of(size.bytes)
         {
             fields.fault(
@@ -171,7 +171,7 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
         }
     }
     if kind.page_cache && cell.target.flag(kind, "direct") {
-        for size in &workload.block_sizes {
+        for size in workload.block_sizes().iter() {
             if !size.bytes.is_multiple_of(512) {
                 fields.fault(
                     "block_size",
@@ -180,10 +180,10 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
                 );
             }
         }
-        if !workload.file_bytes.is_multiple_of(512) {
+        if !workload.file_bytes().is_multiple_of(512) {
             fields.fault(
                 "file_size",
-                format!("direct I/O moves multiples of 512 bytes, not {}", Size(workload.file_bytes)),
+                format!("direct I/O moves multiples of 512 bytes, not {}", Size(workload.file_bytes())),
                 "use a multiple of 512, or direct: false",
             );
         }
@@ -192,7 +192,7 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
 
 /// Commits need writes, and a target that has them.
 fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
-    if cell.workload.fsync_every == 0 || !fields.own("fsync_every") {
+    if cell.workload.commit_every() == 0 || !fields.own("fsync_every") {
         return;
     }
     if !kind.ops.contains(&Commit) {
@@ -212,7 +212,7 @@ fn commits(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
 
 /// What is read must be there.
 fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
-    let verified = cell.workload.verify || cell.stages.verify;
+    let verified = cell.workload.verifies() || cell.stages.verify;
     if cell.stages.prepare == Prepare::None && !kind.imaginary {
         let op = cell.workload.ops.iter().map(|weighted| weighted.op).find(|op| op.needs_data());
         if let Some(op) = op {
@@ -262,7 +262,7 @@ fn stage_fault(fields: &Fields<'_>, key: &str, text: String, hint: &str) {
 fn verification(fields: &Fields<'_>, cell: &Cell) {
     // Puts beside deletes make objects of their own and leave the data set alone.
     let writes = has(cell, &[Write]) || has(cell, &[Put]) && !has(cell, &[Delete]);
-    let (verify, stage) = (cell.workload.verify, cell.stages.verify);
+    let (verify, stage) = (cell.workload.verifies(), cell.stages.verify);
     if stage && writes && !verify {
         stage_fault(
             fields,
@@ -313,7 +313,7 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
 /// every block is known without remembering every write.
 fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
     let workload = &cell.workload;
-    match workload.access {
+    match workload.access() {
         Access::Sequential | Access::Shuffled | Access::Random | Access::Strided { .. } => {}
         Access::Zipf { .. } | Access::Pareto { .. } | Access::Hotspot { .. } => {
             fields.fault(
@@ -323,7 +323,7 @@ fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
             );
         }
     }
-    if workload.block_sizes.len() > 1 {
+    if workload.block_sizes().len() > 1 {
         fields.fault(
             "block_size",
             "verified writes need one block size: what lies where would not be known",
@@ -331,12 +331,12 @@ fn verified_writes(fields: &Fields<'_>, cell: &Cell) {
         );
         return;
     }
-    let block = workload.block_sizes.first().map_or(0, |size| size.bytes);
+    let block = workload.block_sizes().first().map_or(0, |size| size.bytes);
     let by_ranges = workload.ops.iter().any(|weighted| weighted.op == Write);
     let blocks = match by_ranges {
-        true if workload.file_bytes == 0 => return,
-        true => workload.files.saturating_mul(workload.file_bytes.div_ceil(block.max(1))),
-        false => workload.files,
+        true if workload.file_bytes() == 0 => return,
+        true => workload.files().saturating_mul(workload.file_bytes().div_ceil(block.max(1))),
+        false => workload.files(),
     };
     let lanes = u64::from(workload.queue_depth) * u64::from(workload.jobs);
     if blocks < lanes {
@@ -367,5 +367,5 @@ fn own_gates(fields: &Fields<'_>, cell: &Cell) {
 
 /// Whether a gate on an operation says anything about a cell.
 pub(crate) fn gate_op_occurs(cell: &Cell, op: OpKind) -> bool {
-    has(cell, &[op]) || (op == Commit && cell.workload.fsync_every > 0)
+    has(cell, &[op]) || (op == Commit && cell.workload.commit_every() > 0)
 }

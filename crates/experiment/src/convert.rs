@@ -18,7 +18,7 @@ const LONGEST_NAME: usize = 64;
 /// `None` when a cell has no job.
 pub fn convert(plan: &Plan) -> Option<String> {
     let cells: Option<Vec<(&Cell, &Job)>> =
-        plan.cells.iter().map(|cell| cell.workload.job.as_ref().map(|job| (cell, job))).collect();
+        plan.cells.iter().map(|cell| cell.workload.stream().map(|job| (cell, job))).collect();
     // With a fleet, targets hold its variables already as files write them.
     let mut targets = Targets { plain: plan.fleet.is_none(), ..Targets::default() };
     let mut names = BTreeSet::new();

@@ -105,7 +105,7 @@ impl Plan {
         let mut bytes = BytesToWrite::default();
         for (cell, figures) in self.cells.iter().zip(self.cell_figures(kinds)) {
             bytes.fill = bytes.fill.saturating_add(figures.prepared_bytes);
-            if figures.fills && cell.workload.file_bytes == 0 {
+            if figures.fills && cell.workload.file_bytes() == 0 {
                 let all = self.fleet.as_ref().map_or(Some(1), Fleet::count);
                 bytes.whole_devices = bytes.whole_devices.saturating_add(all.unwrap_or(1));
             }
@@ -149,7 +149,7 @@ impl Plan {
             let layout = Layout::of(cell, kinds);
             let held = places.entry(cell.target.place()).or_default();
             let usable = held.as_ref().is_some_and(|held| {
-                held.layout == layout && !(held.dirty && (cell.workload.verify || cell.stages.verify))
+                held.layout == layout && !(held.dirty && (cell.workload.verifies() || cell.stages.verify))
             });
             let fills = match cell.stages.prepare {
                 Prepare::Fill => !usable,
@@ -182,7 +182,7 @@ impl Plan {
                 name: cell.name.clone(),
                 target: cell.target.name.clone(),
                 fills,
-                prepared_bytes: match &cell.workload.job {
+                prepared_bytes: match cell.workload.stream() {
                     Some(job) => jobs::laid_out(cell, job).saturating_mul(all_hosts.unwrap_or(1).into()),
                     None if fills => set.bytes(),
                     None => 0,
@@ -221,10 +221,10 @@ impl Layout {
         Self {
             place: cell.target.place(),
             url: cell.target.url.clone(),
-            items: workload.files,
-            item_bytes: workload.file_bytes,
+            items: workload.files(),
+            item_bytes: workload.file_bytes(),
             objects: kind_of(kinds, &cell.target.url).is_some_and(|kind| kind.holds_objects(&workload.ops)),
-            payload: (workload.compressible.to_bits(), workload.dedupe.to_bits()),
+            payload: (workload.compressible().to_bits(), workload.dedupe().to_bits()),
         }
     }
 
@@ -252,7 +252,7 @@ fn group_of(cell: &Cell) -> Option<u32> {
 
 /// Warm-up and measurement of a cell at least and at most, in seconds.
 fn cell_seconds(cell: &Cell) -> (f64, f64) {
-    if let Some(job) = &cell.workload.job {
+    if let Some(job) = cell.workload.stream() {
         return jobs::seconds(cell, job);
     }
     let stages = &cell.stages;
@@ -308,7 +308,7 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
     if per_op == 0.0 {
         return Some((0, 0));
     }
-    if let Some(job) = &cell.workload.job {
+    if let Some(job) = cell.workload.stream() {
         // What a job moves is each host's; a rate is that of all together.
         let bytes = jobs::written(cell, job, write_bytes_share(cell))?;
         let bytes = bytes.saturating_mul(figures.hosts.unwrap_or(1).into());
@@ -335,10 +335,10 @@ fn write_bytes_per_op(cell: &Cell) -> f64 {
 
 fn bytes_per_op(cell: &Cell, counts: fn(OpKind) -> bool) -> f64 {
     let workload = &cell.workload;
-    let block: f64 = workload.block_sizes.iter().map(|size| size.bytes as f64 * size.weight).sum();
+    let block: f64 = workload.block_sizes().iter().map(|size| size.bytes as f64 * size.weight).sum();
     let ops = workload.ops.iter().filter(|weighted| counts(weighted.op));
     ops.map(|weighted| {
-        weighted.weight * if weighted.op.is_whole() { workload.file_bytes as f64 } else { block }
+        weighted.weight * if weighted.op.is_whole() { workload.file_bytes() as f64 } else { block }
     })
     .sum()
 }

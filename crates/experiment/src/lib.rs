@@ -13,6 +13,7 @@ mod from_node;
 mod job;
 mod kind;
 mod known;
+mod load;
 mod matrix;
 mod nearest;
 mod option;
@@ -25,6 +26,7 @@ mod reader;
 mod schema;
 mod set;
 mod source;
+mod stored_workload;
 mod tree;
 mod url;
 
@@ -37,6 +39,7 @@ pub use fleet::{
 pub use job::*;
 pub use kind::{TargetKind, Transport, UrlForm, kind_of};
 pub use known::reference;
+pub use load::{Load, MixLoad, Workload};
 pub use nearest::{hint, nearest};
 pub use option::{OptionCheck, OptionHelp, OptionKind, OptionValue, TargetOptions};
 pub use parse::{decode, parse};

@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fleet::Fleet;
-use crate::job::{Job, Placement, is_default};
+use crate::job::is_default;
 use crate::kind::TargetKind;
+use crate::load::Workload;
 use crate::option::OptionValue;
 
 /// A whole experiment: cells in the order in which they run.
@@ -129,57 +130,6 @@ impl Target {
             Some(directory) => format!("{} directory {directory}", self.url),
             None => self.url.clone(),
         }
-    }
-}
-
-/// What is done to a target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Workload {
-    /// Operations and how often each is drawn; the weights add up to 1. `read` and `write` are ranges of files,
-    /// block devices and (`read` only) objects; `put` and `get` are whole objects.
-    pub ops: Vec<WeightedOp>,
-    /// Which block or object comes next.
-    pub access: Access,
-    /// Sizes of reads and writes and how often each is drawn; the weights add up to 1.
-    pub block_sizes: Vec<WeightedSize>,
-    /// Operations that each job keeps in flight.
-    pub queue_depth: u32,
-    /// Workers: threads with their own connections.
-    pub jobs: u32,
-    /// When operations are meant to start.
-    pub arrivals: Arrivals,
-    /// With a rate: operations that may wait for a free lane; what is beyond is shed and counted.
-    pub backlog_limit: u64,
-    /// After this many writes of a lane, one commit (fsync); 0 never.
-    pub fsync_every: u32,
-    /// The commit is an fdatasync where the target knows the difference.
-    pub fdatasync: bool,
-    /// Files or objects in the data set. 1 for block devices.
-    pub files: u64,
-    /// Size of each, in bytes; of a block device the part that is used, 0 meaning all of it.
-    pub file_bytes: u64,
-    /// Share of each 4 KiB that compresses to nothing, 0 to 1.
-    pub compressible: f64,
-    /// Share of 4 KiB chunks that occur elsewhere too, 0 to 1.
-    pub dedupe: f64,
-    /// Everything that is read is compared with what was written.
-    pub verify: bool,
-    /// Where the payload of reads goes, when it is not verified: `buffer` or `discard`.
-    pub sink: String,
-    /// The longest that an operation may take, in seconds.
-    pub op_timeout_s: f64,
-    /// Cores of the workers; without it each gets one of those that the process may use. A job has its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placement: Option<Placement>,
-    /// One stream a worker over named files, instead of places of their own for the lanes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job: Option<Job>,
-}
-
-impl Workload {
-    /// Some operation of it is so.
-    pub fn does(&self, is: impl Fn(OpKind) -> bool) -> bool {
-        self.ops.iter().any(|weighted| is(weighted.op))
     }
 }
 

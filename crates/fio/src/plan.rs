@@ -82,7 +82,7 @@ pub fn plan(script: &JobScript, around: &Surroundings<'_>) -> Result<(Plan, Vec<
         last_cells.push(cells.len().saturating_sub(1) as u32);
     }
     leave_out_single_reports(&mut cells);
-    let seed = cells.first().and_then(|cell| cell.workload.job.as_ref()).map_or(0, |job| job.seed);
+    let seed = cells.first().and_then(|cell| cell.workload.stream()).map_or(0, |job| job.seed);
     let mut faults: Vec<ScriptFault> = Vec::new();
     let mut warnings = Vec::new();
     for asked in sections {

@@ -44,7 +44,7 @@ impl HostTarget {
         let opened = targets::open(&cell.target, &cell.workload, context).map_err(|error| refusal(&error))?;
         let HostShare { index, of, sharing } = opening.part;
         let churns = load::makes_or_removes(&cell) && sharing != Sharing::Own;
-        if churns && cell.workload.job.is_none() {
+        if churns && !cell.workload.lays_out_files() {
             return Err(HostRefusal {
                 input: true,
                 stopped: false,

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use drivers::{Payload, Sink};
-use engine::{DataSet, Mix, Schedule, StageContext, StagePlan, StageWorkload, StopRule};
+use engine::{Schedule, StageContext, StagePlan, StageWorkload, StopRule};
 use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, RateStep, SteadyRule};
-use fleet::StageRequest;
 use metrics::OpKind;
 
 /// How long operations in flight are waited for once a measurement is over.
@@ -39,8 +38,8 @@ pub fn interval_s(measured_s: f64) -> f64 {
 /// Seconds that a measurement lasts at most.
 pub fn limit_s(cell: &Cell) -> f64 {
     match cell.steady {
-        // A job ends when it has done its amount, its runtime being the longest that it may take.
-        SteadyRule::None if cell.workload.job.is_none() => cell.stages.measure_at_least_s,
+        // What ends by itself does so when it has done its amount; its time is the longest that it may take.
+        SteadyRule::None if !cell.workload.ends_by_itself() => cell.stages.measure_at_least_s,
         _ => cell.stages.measure_at_most_s.max(cell.stages.measure_at_least_s),
     }
 }
@@ -62,12 +61,12 @@ pub fn makes_or_removes(cell: &Cell) -> bool {
 
 /// Whether anything is compared with what was written.
 pub fn verifies(cell: &Cell) -> bool {
-    cell.workload.verify || cell.stages.verify
+    cell.workload.verifies() || cell.stages.verify
 }
 
 /// The payload of a cell: the same in each run of the same experiment, so that data that was kept can be verified.
 pub fn payload(cell: &Cell, seed: u64) -> Payload {
-    Payload::new(seed).with(cell.workload.compressible, cell.workload.dedupe)
+    Payload::new(seed).with(cell.workload.compressible(), cell.workload.dedupe())
 }
 
 /// Errors that end a cell's measurement.
@@ -76,57 +75,6 @@ pub fn error_limit(policy: ErrorPolicy) -> Option<u64> {
         ErrorPolicy::Continue => None,
         ErrorPolicy::Stop => Some(1),
         ErrorPolicy::StopCellAfter(count) => Some(count.max(1)),
-    }
-}
-
-/// The measurement of a cell, from data of a generation on; one seed is the payload's, the other that of all draws.
-pub fn measure(
-    cell: &Cell,
-    (data_set, generation): (DataSet, u32),
-    request: &StageRequest,
-    reactor: reactor::BackendChoice,
-    (seed, draws): (u64, u64),
-) -> StagePlan {
-    let workload = &cell.workload;
-    let op_timeout = duration(workload.op_timeout_s);
-    let schedule = match &request.arrivals {
-        Arrivals::Closed => Schedule::Closed,
-        arrivals => {
-            Schedule::Open { arrivals: arrivals.clone(), backlog_limit: workload.backlog_limit, seed: draws }
-        }
-    };
-    let sink = match (workload.verify, workload.sink.as_str()) {
-        (true, _) => Sink::Verify,
-        (false, "discard") => Sink::Discard,
-        (false, _) => Sink::Buffer,
-    };
-    StagePlan {
-        workers: workload.jobs,
-        lanes_per_worker: workload.queue_depth,
-        reactor,
-        pin: true,
-        ramp: duration(request.warm_up_s),
-        window: duration(request.limit_s),
-        drain: DRAIN.min(op_timeout),
-        interval: duration(interval_s(request.limit_s)),
-        schedule,
-        stop: StopRule::Window,
-        workload: StageWorkload::Mix(Mix {
-            data_set,
-            ops: workload.ops.clone(),
-            access: workload.access,
-            block_sizes: workload.block_sizes.clone(),
-            fsync_every: workload.fsync_every,
-            verify: verifies(cell),
-            generation,
-            seed: draws,
-        }),
-        payload: payload(cell, seed),
-        sink,
-        op_timeout,
-        connect_timeout: CONNECT,
-        error_limit: error_limit(cell.errors),
-        beside: StageContext::default(),
     }
 }
 
@@ -166,7 +114,7 @@ pub fn full_pass(
 /// Bytes of one operation that verifies what a cell left: small enough to say where something is wrong, large enough
 /// to get through.
 pub fn verify_block(cell: &Cell, item_bytes: u64) -> u64 {
-    let largest = cell.workload.block_sizes.iter().map(|size| size.bytes).max().unwrap_or(0);
+    let largest = cell.workload.block_sizes().iter().map(|size| size.bytes).max().unwrap_or(0);
     largest.clamp(MIN_BLOCK, LARGE_BLOCK).min(item_bytes).max(1)
 }
 

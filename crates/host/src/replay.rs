@@ -14,7 +14,7 @@ const LARGEST: u64 = 4 << 30;
 /// As [`named`].
 pub fn look(plan: &Plan) -> Result<(), String> {
     let is_there = |cell: &&Cell| {
-        let replay = cell.workload.job.as_ref().and_then(|job| job.replay.as_ref());
+        let replay = cell.workload.stream().and_then(|job| job.replay.as_ref());
         replay.is_some_and(|replay| replay.files.iter().all(|file| std::path::Path::new(file).exists()))
     };
     // The first job has nothing before it that could write the file.
@@ -24,7 +24,7 @@ pub fn look(plan: &Plan) -> Result<(), String> {
 
 /// Whether a cell's operations are given by a file.
 pub fn replays(cell: &Cell) -> bool {
-    cell.workload.job.as_ref().is_some_and(|job| job.replay.is_some())
+    cell.workload.stream().is_some_and(|job| job.replay.is_some())
 }
 
 /// The cell with the files that are named in what it replays, and with its mix of operations.
@@ -33,7 +33,7 @@ pub fn replays(cell: &Cell) -> bool {
 /// A file that cannot be read, or a line in it that is none: one line.
 pub fn named(cell: &Cell) -> Result<Cell, String> {
     let mut cell = cell.clone();
-    if let Some(job) = &mut cell.workload.job
+    if let Some(job) = cell.workload.stream_mut()
         && let Some(replay) = &job.replay
     {
         let mut names: Vec<String> = Vec::new();
@@ -70,8 +70,6 @@ pub fn named(cell: &Cell) -> Result<Cell, String> {
         let weighted = kinds.into_iter().zip(counts).filter(|(_, count)| *count > 0);
         cell.workload.ops =
             weighted.map(|(op, count)| WeightedOp { op, weight: count as f64 / all as f64 }).collect();
-        cell.workload.files = job.files.names.listed.len() as u64;
-        cell.workload.file_bytes = end;
     }
     Ok(cell)
 }

@@ -1,11 +1,12 @@
 //! From what a stage is to do to what the engine is asked for.
 
-use engine::{ContentSummary, StageContext, StagePlan, StageWorkload};
+use drivers::{Payload, Sink};
+use engine::{ContentSummary, Schedule, StageContext, StagePlan, StageWorkload};
 use fleet::{HostRefusal, StageRequest, StageTask};
 use metrics::OpKind;
 
 use super::host_target::HostTarget;
-use crate::{job, load};
+use crate::load;
 
 impl HostTarget {
     /// What the engine is asked for; `beside` goes into it.
@@ -49,46 +50,22 @@ impl HostTarget {
         Ok(plan)
     }
 
+    /// A step of making the files of a job.
     fn lay_out_plan(&self, step: u32, reactor: reactor::BackendChoice) -> Result<StagePlan, HostRefusal> {
         let laid_out = self.laid_out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let stage = laid_out.stages.get(step as usize);
-        let (Some(stage), Some(job)) = (stage, &self.cell.workload.job) else {
+        let (Some(stage), Some(job)) = (stage, self.cell.workload.stream()) else {
             return Err(HostRefusal::failed("there is no such step in laying out the job's files"));
         };
         let reactor = stage.opened.as_ref().map_or(reactor, |opened| opened.reactor(self.reactor));
-        Ok(job::lay_out_plan(&self.cell, job, stage, reactor, self.seed))
-    }
-
-    fn measurement(
-        &self,
-        request: &StageRequest,
-        generation: u32,
-        reactor: reactor::BackendChoice,
-    ) -> Result<StagePlan, HostRefusal> {
-        let mut plan = match &self.cell.workload.job {
-            Some(job) => {
-                let laid_out = self.laid_out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                job::plan(&self.cell, job, &laid_out, request, reactor, &self.directory)
-                    .map_err(HostRefusal::failed)?
-            }
-            None => {
-                let seeds = (self.seed, self.draws);
-                load::measure(&self.cell, (self.loaded.clone(), generation), request, reactor, seeds)
-            }
-        };
-        if self.cell.workload.job.is_none() {
-            plan.beside.placement.clone_from(&self.cell.workload.placement);
-        }
-        if let Some(placement) = plan.beside.placement.as_mut().filter(|placement| placement.near_card) {
-            let node = self.opened.interface().and_then(|name| drivers::interfaces::numa_node(&name));
-            let node = node.map_err(|problem| {
-                let next = "name cores or numa_nodes instead";
-                HostRefusal::failed(format!("placement: numa: nic: {problem}; {next}"))
-            })?;
-            placement.numa_nodes = vec![node];
-        }
-        // Each cell would begin to count cores at the first one.
-        plan.pin &= request.alone;
-        Ok(plan)
+        let workload = StageWorkload::Job(stage.load.clone());
+        let reading = stage.load.ops.iter().all(|op| op.op == OpKind::Read);
+        Ok(StagePlan {
+            workers: stage.load.files.len().max(1) as u32,
+            schedule: Schedule::of_job(&stage.load.job),
+            payload: Payload::of_content(job.seed, &job.content, None),
+            sink: if reading { Sink::Discard } else { Sink::Buffer },
+            ..load::full_pass(&self.cell, workload, reactor, self.seed)
+        })
     }
 }

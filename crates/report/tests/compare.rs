@@ -36,7 +36,7 @@ fn a_comparison_reads_well() {
     let a = run("aaaaaaaa", &[1e9, 2e9, 3e9]);
     let mut b = run("bbbbbbbb", &[0.9e9, 2.001e9, 3.3e9]);
     b.run.environment.facts.insert("kernel".into(), "6.18.1".into());
-    b.run.plan.cells.iter_mut().for_each(|cell| cell.workload.file_bytes = 1 << 30);
+    b.run.plan.cells.iter_mut().for_each(|cell| cell.workload.mix_mut().unwrap().file_bytes = 1 << 30);
     b.cells[1].record.result.as_mut().unwrap().steady.reached = false;
     let comparison = RunComparison::of(&a, &b, &choice(0.05, &[]));
     insta::assert_snapshot!("text", comparison.text(None));

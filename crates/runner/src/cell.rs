@@ -82,7 +82,7 @@ pub fn open(context: &Context, data_sets: &mut DataSets, cell: &Cell) -> Result<
     data_sets.enter(context, cell, &site)?;
     let mut stages = Vec::new();
     let ready = data_sets.make_ready(context, cell, &site, &mut stages)?;
-    let devices = match cell.workload.job.is_some() && !site.lays_out_late() {
+    let devices = match cell.workload.lays_out_files() && !site.lays_out_late() {
         true => job::lay_out(context, cell, &site, &mut stages)?,
         false => BTreeSet::new(),
     };
@@ -128,7 +128,7 @@ impl CellRun<'_> {
         stages: &mut Vec<StageRecord>,
     ) -> Result<EndedCell, CellFailure> {
         let CellRun { context, cell, site, ready, .. } = *self;
-        if cell.workload.job.is_some() && site.lays_out_late() {
+        if cell.workload.lays_out_files() && site.lays_out_late() {
             job::lay_out(context, cell, site, stages)?;
         }
         let cache = match job::gives_up_pages(cell, site) {
@@ -138,7 +138,7 @@ impl CellRun<'_> {
         if load::writes(cell) {
             data_sets::lock(data_sets).about_to_change(context, cell);
         }
-        if cell.workload.job.is_some() {
+        if cell.workload.lays_out_files() {
             site.act(context, &Act::BeginJob)?;
         }
         let mut load = self.load()?;
@@ -160,9 +160,8 @@ impl CellRun<'_> {
         let CellRun { cell, group, .. } = *self;
         let failed = load.measured.result.job.failures.first();
         let ends = |cell: &Cell| cell.group.is_some_and(|group| group.ends_group || group.ends_run);
-        let errors_end =
-            |cell: &Cell| cell.workload.job.as_ref().is_some_and(|job| job.ending.errors.ends_group);
-        if failed.is_some() && errors_end(cell) {
+        let errors_end = cell.workload.stream().is_some_and(|job| job.ending.errors.ends_group);
+        if failed.is_some() && errors_end {
             group.close(cell.index);
         }
         let over = load.interrupted || failed.is_some() || group.closed_by(cell.index).is_some();
@@ -304,9 +303,8 @@ impl CellRun<'_> {
                 ));
             }
         }
-        // What a job compares, it compares itself.
-        let followed = cell.workload.verify && cell.workload.job.is_none();
-        if followed && load::writes(cell) && !load.interrupted && result.left == Left::Unknown {
+        let followed = cell.workload.keeps_track() && load::writes(cell);
+        if followed && !load.interrupted && result.left == Left::Unknown {
             doubts.push("what was written could not be followed: reads were not all compared".to_owned());
         }
         CellEvidence {

@@ -141,7 +141,7 @@ impl CellGroup {
 /// The cells of the group that this one waits for: all clones of the job that it names.
 fn awaited(cell: &Cell, cells: &[&Cell]) -> Vec<u32> {
     let Some(named) = cell.group.and_then(|group| group.after_cell) else { return Vec::new() };
-    let job = |cell: &Cell| cell.workload.job.as_ref().map(|job| job.name.clone());
+    let job = |cell: &Cell| cell.workload.stream().map(|job| job.name.clone());
     let Some(named) = cells.iter().find(|other| other.index == named) else { return Vec::new() };
     let same =
         |other: &&&Cell| other.index == named.index || (job(other).is_some() && job(other) == job(named));

@@ -96,8 +96,8 @@ fn layout(cell: &Cell, site: &Site) -> String {
         site.objects(),
         site.kind(),
         site.item_bytes(),
-        workload.compressible,
-        workload.dedupe
+        workload.compressible(),
+        workload.dedupe()
     )
 }
 

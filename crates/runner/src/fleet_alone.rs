@@ -9,7 +9,7 @@ use experiment::{Logs, Plan};
 /// Which cell asks for what, and what to do about it: one line.
 pub fn check_for_several(plan: &Plan) -> Result<(), String> {
     for cell in &plan.cells {
-        let Some(job) = &cell.workload.job else { continue };
+        let Some(job) = cell.workload.stream() else { continue };
         let only_here = [
             (job.logs != Logs::default(), "writes a log of its operations or figures"),
             (job.replay.is_some(), "plays a log of operations back"),

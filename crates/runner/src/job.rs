@@ -65,7 +65,7 @@ pub fn lay_out(
 
 /// Whether pages of a job's files that this machine's memory holds are given up before the load.
 pub fn gives_up_pages(cell: &Cell, site: &Site) -> bool {
-    site.uses_page_cache() && cell.workload.job.as_ref().is_some_and(|job| job.files.layout.invalidate)
+    site.uses_page_cache() && cell.workload.gives_up_pages()
 }
 
 /// Opens the logs that a job asks for, and begins to write them.
@@ -84,7 +84,7 @@ pub fn logs(context: &Context, cell: &Cell) -> Result<Option<CellLogs>, CellFail
 
 /// What is done to the files when the job is over.
 pub fn end(context: &Context, cell: &Cell, site: &Site) {
-    if cell.workload.job.is_some()
+    if cell.workload.lays_out_files()
         && let Err(CellFailure::Failed(error)) = site.act(context, &Act::FinishJob)
     {
         context.remark(cell, "warning", &format!("not removed: {error}"));

@@ -109,7 +109,7 @@ fn lay_out(
     laid_out: &mut Openings,
 ) -> Result<(), MatrixOutcome> {
     // What is replayed names its files itself, and an earlier job may write it.
-    let early = |cell: &&&Cell| cell.workload.job.is_some() && !replay::replays(cell);
+    let early = |cell: &&&Cell| cell.workload.lays_out_files() && !replay::replays(cell);
     for cell in groups.iter().flatten().filter(early) {
         if context.stop.is_requested() {
             return Err(interrupted(context));
@@ -366,7 +366,7 @@ fn letter(cell: &Cell) -> char {
         (false, true) => 'W',
         (false, false) => 'D',
     };
-    let in_order = matches!(cell.workload.access, Access::Sequential | Access::Strided { .. });
+    let in_order = matches!(cell.workload.access(), Access::Sequential | Access::Strided { .. });
     if in_order { letter } else { letter.to_ascii_lowercase() }
 }
 

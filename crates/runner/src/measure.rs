@@ -68,9 +68,9 @@ impl CellRun<'_> {
         let cell = self.cell;
         let limit_s = load::limit_s(cell);
         let floors = Floors {
-            // Without a rule nothing ends a job but its amount and its time.
-            seconds: match (&cell.steady, &cell.workload.job) {
-                (SteadyRule::None, Some(_)) => limit_s,
+            // Without a rule nothing ends such a load but itself and its time.
+            seconds: match cell.steady {
+                SteadyRule::None if cell.workload.ends_by_itself() => limit_s,
                 _ => cell.stages.measure_at_least_s,
             },
             bytes: cell.stages.measure_at_least_bytes,
@@ -114,7 +114,7 @@ impl CellRun<'_> {
         let trace = logs.as_ref().map(CellLogs::trace);
         let beside = StageContext { rendezvous: self.start.take(), trace, ..StageContext::default() };
         let lanes = u64::from(cell.workload.jobs) * u64::from(cell.workload.queue_depth);
-        let report = cell.workload.job.as_ref().map(|job| &job.report);
+        let report = cell.workload.stream().map(|job| &job.report);
         let usual = Reporting::default();
         let mut sampler = Sampler::new(report.unwrap_or(&usual));
         // Only those who ask for outcomes see them.
@@ -163,7 +163,7 @@ impl CellRun<'_> {
             return Err(CellFailure::Interrupted);
         }
         let mut steady = monitor.outcome();
-        if result.exhausted && cell.workload.job.is_some() && *monitor.rule() == SteadyRule::None {
+        if result.exhausted && cell.workload.ends_by_itself() && *monitor.rule() == SteadyRule::None {
             // That is its time: nothing is missing.
             steady.reached = true;
             steady.reason = "the job was over when it had moved its amount".to_owned();

@@ -90,8 +90,7 @@ fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec<
     if evidence.error_limit_reached || share > TOLERATED_ERRORS {
         reasons.push(evidence.errors_line());
     }
-    let only_lays_out = cell.workload.job.as_ref().is_some_and(|job| job.files.layout.create_only);
-    if evidence.ok == 0 && !only_lays_out {
+    if evidence.ok == 0 && !cell.workload.only_lays_out() {
         reasons.push("no operation ended well: there is nothing to report".to_owned());
         return reasons;
     }
@@ -113,9 +112,8 @@ fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec<
 /// What the measurement had to reach and did not.
 fn floors(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     let stages = &cell.stages;
-    // A job ends when it has done its amount.
-    let job = cell.workload.job.is_some();
-    if job || cell.study.is_some() || evidence.interrupted || evidence.error_limit_reached {
+    let ended_otherwise = evidence.interrupted || evidence.error_limit_reached;
+    if cell.workload.ends_by_itself() || cell.study.is_some() || ended_otherwise {
         return None;
     }
     if evidence.bytes < stages.measure_at_least_bytes {
@@ -197,11 +195,10 @@ fn client(evidence: &CellEvidence) -> Vec<String> {
 /// Reads that the client's memory may have answered.
 fn cache(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     let reads = cell.workload.does(OpKind::reads);
-    let bytes = cell.workload.files.saturating_mul(cell.workload.file_bytes);
+    let bytes = cell.workload.files().saturating_mul(cell.workload.file_bytes());
     let memory = evidence.cache_bytes?;
     // Emptied caches stay empty only as long as nothing is read a second time.
-    let invalidated = cell.workload.job.as_ref().is_some_and(|job| job.files.layout.invalidate);
-    let emptied = cell.cache != CacheControl::Keep || invalidated;
+    let emptied = cell.cache != CacheControl::Keep || cell.workload.gives_up_pages();
     let once = emptied && evidence.moved <= bytes;
     (evidence.cacheable && reads && bytes < memory && !once).then(|| {
         let how = if emptied { "was read more than once" } else { "caches were kept" };

@@ -218,3 +218,20 @@ fn forgetting_a_run_leaves_the_others_and_gives_the_room_back() {
     assert_eq!(all(&store, "aaaabbb2", 1, "measure", 0), (0..5).map(interval).collect::<Vec<_>>());
     assert!(matches!(store.forget("zzzz2222"), Err(StoreError::Unknown { .. })));
 }
+
+/// As an earlier version stored them: what both kinds of load have lies beside what only one has.
+#[test]
+fn plans_of_earlier_versions_hold_both_kinds_of_load() {
+    let text = include_str!("../../../tests/data/results/jobs.plan.json");
+    let plan: experiment::Plan = serde_json::from_str(text).unwrap();
+    let [mixed, plain] = plan.cells.as_slice() else { panic!("{} cells", plan.cells.len()) };
+    let job = mixed.workload.stream().unwrap();
+    assert_eq!((&*job.name, job.commits.fdatasync_every, job.files.per_worker()), ("mixed", 8, 2));
+    assert_eq!((mixed.workload.files(), mixed.workload.file_bytes()), (4, 65536));
+    assert_eq!(mixed.workload.block_sizes().len(), 3);
+    let mix = plain.workload.mix().unwrap();
+    assert_eq!((mix.file_bytes, mix.placement.as_ref().map(|p| p.cores.len())), (1 << 30, Some(1)));
+    // And as this one stores them, for those who read with an earlier one.
+    let before: serde_json::Value = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_value(&plan).unwrap(), before);
+}

@@ -137,7 +137,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
     let kind = request.url.kind();
     let path = PathBuf::from(request.url.path());
     let device = kind.device;
-    let (place, config_place) = if let (false, Some(job)) = (device, &workload.job) {
+    let (place, config_place) = if let (false, Some(job)) = (device, workload.stream()) {
         (OwnPlace::stays(&context.run), file_job::place(request, path, job)?)
     } else if device {
         (OwnPlace::stays(&context.run), Where::Device(path))
@@ -148,27 +148,26 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
     let config = FileConfig {
         direct: given.flag("direct").unwrap_or(device),
         registered: given.flag("registered").unwrap_or(usual.registered),
-        fdatasync: workload.fdatasync,
+        fdatasync: workload.fdatasync(),
         fallocate: request.read("fallocate", fallocate)?.unwrap_or(usual.fallocate),
-        file_bytes: workload.file_bytes,
+        file_bytes: workload.file_bytes(),
         trim: given.flag("trim").unwrap_or(usual.trim),
         durable: request.read("sync", durable)?.unwrap_or(usual.durable),
         open_files: workload
-            .job
-            .as_ref()
+            .stream()
             .map_or(usual.open_files, |job| file_job::open_files(job, workload.jobs)),
         ..usual
     };
     let sizes: Vec<u64> = workload
-        .block_sizes
+        .block_sizes()
         .iter()
         .map(|size| size.bytes)
-        .chain([workload.file_bytes])
+        .chain([workload.file_bytes()])
         .filter(|size| *size > 0)
         .collect();
     let driver = FileDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
-    let device_bytes = match (device, workload.file_bytes) {
+    let device_bytes = match (device, workload.file_bytes()) {
         (false, _) => None,
         (true, asked) => {
             let size = driver.device_size()?;
@@ -217,7 +216,7 @@ fn directory(request: &OpenRequest<'_>, parent: &Path) -> Result<(OwnPlace, Wher
 
 /// As much of a device as has only whole blocks of every size.
 fn whole_blocks(size: u64, workload: &Workload) -> u64 {
-    let largest = workload.block_sizes.iter().map(|size| size.bytes).max().unwrap_or(1).max(1);
+    let largest = workload.block_sizes().iter().map(|size| size.bytes).max().unwrap_or(1).max(1);
     if size < largest { size } else { size / largest * largest }
 }
 

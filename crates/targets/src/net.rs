@@ -157,7 +157,7 @@ fn open(request: &OpenRequest<'_>) -> Result<NetTarget, TargetError> {
         listen: given.flag("listen").unwrap_or(usual.listen),
         connections_per_worker: given.number("connections").unwrap_or(usual.connections_per_worker),
         port_per_worker: given.flag("port_per_job").unwrap_or(usual.port_per_worker),
-        first_number: workload.job.as_ref().map_or(0, |job| job.first_number),
+        first_number: workload.stream().map_or(0, |job| job.first_number),
         ping_pong: given.flag("pingpong").unwrap_or(usual.ping_pong),
         repeat: given.flag("repeat").unwrap_or(usual.repeat),
         nodelay: given.flag("nodelay").unwrap_or(usual.nodelay),

@@ -114,7 +114,7 @@ pub(super) struct NfsTarget {
 
 pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> {
     let OpenRequest { target, url, options: given, workload, context } = *request;
-    let job = workload.job.as_ref();
+    let job = workload.stream();
     let first = place_in(&target.url, url)?;
     let kept = given.text("directory").map(str::to_owned);
     let directory = kept.clone().unwrap_or_else(|| context.place.object_name());

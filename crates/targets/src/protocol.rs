@@ -130,12 +130,12 @@ pub trait OpenTarget: Send + Sync {
             return DataShape::Device { bytes };
         }
         if self.kind().holds_objects(&workload.ops) {
-            return DataShape::Objects { object_bytes: workload.file_bytes };
+            return DataShape::Objects { object_bytes: workload.file_bytes() };
         }
-        let largest = workload.block_sizes.iter().map(|size| size.bytes).max();
+        let largest = workload.block_sizes().iter().map(|size| size.bytes).max();
         DataShape::Files {
-            file_bytes: workload.file_bytes,
-            block_bytes: largest.unwrap_or(workload.file_bytes),
+            file_bytes: workload.file_bytes(),
+            block_bytes: largest.unwrap_or(workload.file_bytes()),
         }
     }
 
@@ -283,7 +283,7 @@ impl dyn OpenTarget {
     /// # Errors
     /// The first file that could not be opened; one line.
     pub fn begin_job(&self, cell: &Cell, laid_out: &LaidOut) -> Result<(), TargetError> {
-        cell.workload.job.as_ref().map_or(Ok(()), |job| self.begin_files(job, laid_out))
+        cell.workload.stream().map_or(Ok(()), |job| self.begin_files(job, laid_out))
     }
 
     /// Does what is to be done with a job's files when it is over. Blocks.
@@ -291,18 +291,18 @@ impl dyn OpenTarget {
     /// # Errors
     /// The first file that could not be removed; the others are removed.
     pub fn finish_job(&self, cell: &Cell, laid_out: &LaidOut) -> Result<(), TargetError> {
-        cell.workload.job.as_ref().map_or(Ok(()), |job| self.finish_files(job, laid_out))
+        cell.workload.stream().map_or(Ok(()), |job| self.finish_files(job, laid_out))
     }
 
     /// All that a workload uses, complete.
     pub fn data_set(&self, workload: &Workload) -> DataSet {
-        DataSet::laid_out(self.shape(workload), workload.files)
+        DataSet::laid_out(self.shape(workload), workload.files())
     }
 
     /// The part of an agent that shares a place with others: the n-th this many files or objects, for each of `parts`.
     pub fn data_set_of(&self, workload: &Workload, first_part: u32, parts: u32) -> DataSet {
         let (first, parts) = (u64::from(first_part), u64::from(parts));
-        DataSet::laid_out_from(self.shape(workload), first * workload.files, parts * workload.files)
+        DataSet::laid_out_from(self.shape(workload), first * workload.files(), parts * workload.files())
     }
 
     /// Takes the place over from an agent that is lost: it is in our journal from now on.
@@ -352,7 +352,7 @@ impl dyn OpenTarget {
     /// # Errors
     /// One line: which file, what was tried, what came back, what to do next.
     pub fn lay_out(&self, cell: &Cell) -> Result<LaidOut, TargetError> {
-        let Some(job) = &cell.workload.job else { return Ok(LaidOut::default()) };
+        let Some(job) = cell.workload.stream() else { return Ok(LaidOut::default()) };
         let mut laid_out = self.lay_out_job(job, cell)?;
         if job.files.layout.create_only {
             // With nothing to use, the load is over before it begins.

@@ -173,7 +173,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
         .iter()
         .map(|address| SocketAddr::new(address.ip, address.port.unwrap_or(port)))
         .collect();
-    if workload.sink == "discard" && !workload.verify && usual.endpoint.tls {
+    if workload.sink == "discard" && !workload.verifies() && usual.endpoint.tls {
         return Err(wrong(
             &target.url,
             "sink: discard does not work over TLS, which must see the bytes to decrypt them; remove it, or use http",
@@ -193,15 +193,15 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
         payload_signing: request.read("signing", str::parse::<PayloadSigning>)?.unwrap_or_default(),
         tls: TlsConfig { trust },
         part_size,
-        may_put_parts: workload.file_bytes > part_size,
+        may_put_parts: workload.file_bytes() > part_size,
         control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s).unwrap_or(PATIENCE).max(PATIENCE),
         retry_seed: context.seed,
-        blocks: workload.job.as_ref().map(|job| names(job, workload.jobs)),
+        blocks: workload.stream().map(|job| names(job, workload.jobs)),
         ..usual
     };
     let place = match kept {
         // The objects of a job lie where the user named them.
-        _ if workload.job.is_some() => OwnPlace::stays(&context.run),
+        _ if workload.lays_out_files() => OwnPlace::stays(&context.run),
         Some(_) => OwnPlace::stays(&context.run),
         None => {
             let entry = S3Place {

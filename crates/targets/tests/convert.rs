@@ -225,7 +225,7 @@ fn names_become_such_as_a_file_may_have() {
     let made: Vec<&str> = read.cells.iter().map(|cell| &*cell.name).collect();
     let x = "x".repeat(58);
     assert_eq!(made, ["a-b", "a-b-2", "job", &x, &format!("{x}-2"), "-"]);
-    assert!(read.cells.iter().all(|cell| cell.workload.job == plan.cells[0].workload.job));
+    assert!(read.cells.iter().all(|cell| cell.workload.load == plan.cells[0].workload.load));
 }
 
 #[test]

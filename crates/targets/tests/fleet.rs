@@ -191,8 +191,13 @@ fn names_of_a_jobs_files_may_have_the_host_in_them() {
         let fleet = plan.fleet.as_ref().unwrap();
         let hosts = fleet.host_names().unwrap();
         let of = |(host, index): (&String, u32)| {
-            let job =
-                fleet.cell_for(targets::kinds(), &plan.cells[0], host, index).unwrap().workload.job.unwrap();
+            let job = fleet
+                .cell_for(targets::kinds(), &plan.cells[0], host, index)
+                .unwrap()
+                .workload
+                .stream()
+                .unwrap()
+                .clone();
             job.files.names.path(&job.name, 0, 0)
         };
         hosts.iter().zip(0..).map(of).collect()

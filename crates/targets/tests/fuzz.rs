@@ -171,10 +171,10 @@ fn check_plan(plan: &Plan, text: &str) {
         assert_eq!(cell.index as usize, index);
         assert!((workload.ops.iter().map(|op| op.weight).sum::<f64>() - 1.0).abs() < 1e-9, "{text}");
         assert!(
-            (workload.block_sizes.iter().map(|size| size.weight).sum::<f64>() - 1.0).abs() < 1e-9,
+            (workload.block_sizes().iter().map(|size| size.weight).sum::<f64>() - 1.0).abs() < 1e-9,
             "{text}"
         );
-        assert!(workload.queue_depth > 0 && workload.jobs > 0 && workload.files > 0, "{text}");
+        assert!(workload.queue_depth > 0 && workload.jobs > 0 && workload.files() > 0, "{text}");
         assert!(cell.stages.measure_at_least_s <= cell.stages.measure_at_most_s, "{text}");
     }
     if let Some(fleet) = &plan.fleet {

@@ -45,14 +45,14 @@ fn the_smallest_file_has_sensible_defaults() {
     assert_eq!((cell.name.as_str(), cell.repetition, cell.point.len()), ("first", 1, 0));
     let workload = &cell.workload;
     assert_eq!(workload.ops, [WeightedOp { op: OpKind::Read, weight: 1.0 }]);
-    assert_eq!(workload.block_sizes, [WeightedSize { bytes: 4096, weight: 1.0 }]);
+    assert_eq!(*workload.block_sizes(), [WeightedSize { bytes: 4096, weight: 1.0 }]);
     assert_eq!(
-        (workload.queue_depth, workload.jobs, workload.files, workload.file_bytes),
+        (workload.queue_depth, workload.jobs, workload.files(), workload.file_bytes()),
         (1, 1, 1, 1 << 30)
     );
-    assert_eq!((workload.access, &workload.arrivals), (Access::Random, &Arrivals::Closed));
-    assert_eq!((workload.backlog_limit, workload.fsync_every, workload.op_timeout_s), (100_000, 0, 60.0));
-    assert!(!workload.verify && !workload.fdatasync && workload.sink == "buffer");
+    assert_eq!((workload.access(), &workload.arrivals), (Access::Random, &Arrivals::Closed));
+    assert_eq!((workload.backlog_limit, workload.commit_every(), workload.op_timeout_s), (100_000, 0, 60.0));
+    assert!(!workload.verifies() && !workload.fdatasync() && workload.sink == "buffer");
     let stages = &cell.stages;
     assert_eq!((stages.prepare, stages.verify, stages.clean_up), (Prepare::Fill, false, true));
     assert_eq!((stages.warm_up_s, stages.measure_at_least_s, stages.measure_at_most_s), (10.0, 60.0, 1800.0));
@@ -71,13 +71,13 @@ fn every_key_of_a_workload_has_its_meaning() {
     );
     let workload = &cell.workload;
     let sizes = [WeightedSize { bytes: 4096, weight: 0.6 }, WeightedSize { bytes: 65536, weight: 0.4 }];
-    assert_eq!(workload.block_sizes, sizes);
+    assert_eq!(*workload.block_sizes(), sizes);
     assert_eq!(
-        (workload.queue_depth, workload.jobs, workload.files, workload.file_bytes),
+        (workload.queue_depth, workload.jobs, workload.files(), workload.file_bytes()),
         (32, 2, 8, 1 << 30)
     );
-    assert_eq!((workload.backlog_limit, workload.compressible, workload.dedupe), (500, 0.5, 0.2));
-    assert!(workload.verify && cell.stages.verify, "verify: true also runs the verify stage");
+    assert_eq!((workload.backlog_limit, workload.compressible(), workload.dedupe()), (500, 0.5, 0.2));
+    assert!(workload.verifies() && cell.stages.verify, "verify: true also runs the verify stage");
     assert_eq!(workload.op_timeout_s, 150.0);
     let thirds =
         plan("targets: {d: file:///x}\nworkloads: {w: {ops: {read: 33.3%, write: 33.3%, stat: 33.3%}}}\n");
@@ -92,11 +92,11 @@ fn placements_in_every_form() {
         ("{cores: \"8,2-3\"}", vec![2, 3, 8], vec![], false),
         ("{numa: nic}", vec![], vec![], true),
     ] {
-        let placement = cell(&format!("placement: {text}")).workload.placement.unwrap();
+        let placement = cell(&format!("placement: {text}")).workload.placement().unwrap().clone();
         assert_eq!((placement.cores, placement.numa_nodes), (cores, nodes), "{text}");
         assert_eq!((placement.near_card, placement.split_cores), (near_card, true), "{text}");
     }
-    assert_eq!(cell("jobs: 2").workload.placement, None);
+    assert_eq!(cell("jobs: 2").workload.placement(), None);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn access_patterns() {
         ("hotspot", Access::Hotspot { ops: 0.8, space: 0.2 }),
         ("{strided: 1MiB}", Access::Strided { stride_bytes: 1 << 20 }),
     ] {
-        assert_eq!(cell(&format!("access: {text}")).workload.access, access, "{text}");
+        assert_eq!(cell(&format!("access: {text}")).workload.access(), access, "{text}");
     }
 }
 
@@ -213,14 +213,14 @@ fn objects_have_sizes_and_no_blocks() {
     let plan = plan(text);
     let (put, get) = (&plan.cells[0], &plan.cells[1]);
     assert_eq!(
-        (put.workload.files, put.workload.file_bytes, put.stages.prepare),
+        (put.workload.files(), put.workload.file_bytes(), put.stages.prepare),
         (64, 1 << 20, Prepare::None)
     );
     assert_eq!(
-        (get.workload.files, get.workload.file_bytes, get.stages.prepare),
+        (get.workload.files(), get.workload.file_bytes(), get.stages.prepare),
         (9, 8 << 20, Prepare::Fill)
     );
-    assert_eq!(get.workload.block_sizes[0].bytes, 8 << 20);
+    assert_eq!(get.workload.block_sizes()[0].bytes, 8 << 20);
 }
 
 #[test]
@@ -243,7 +243,7 @@ matrix: {block_size: [4KiB, 64KiB], queue_depth: [1, 8], repetitions: 2}
     let cell = &plan.cells[13];
     assert_eq!(cell.name, "w block_size=4KiB queue_depth=8 repetition=2");
     assert_eq!(
-        (cell.workload.block_sizes[0].bytes, cell.workload.queue_depth, cell.repetition),
+        (cell.workload.block_sizes()[0].bytes, cell.workload.queue_depth, cell.repetition),
         (4096, 8, 2)
     );
     let point = [("block_size", "4KiB"), ("queue_depth", "8")];
@@ -297,10 +297,10 @@ matrix:
     let last = plan.cells.last().unwrap();
     assert_eq!((last.target.url.as_str(), last.target.options["direct"].as_str()), ("file:///b", "false"));
     assert_eq!(
-        (last.workload.file_bytes, last.stages.measure_at_least_s, last.stages.warm_up_s),
+        (last.workload.file_bytes(), last.stages.measure_at_least_s, last.stages.warm_up_s),
         (2 << 20, 2.0, 3.0)
     );
-    assert_eq!((last.workload.ops.len(), last.workload.access), (2, Access::Zipf { theta: 1.1 }));
+    assert_eq!((last.workload.ops.len(), last.workload.access()), (2, Access::Zipf { theta: 1.1 }));
     assert_eq!((&last.steady, last.cache), (&SteadyRule::None, CacheControl::Drop));
     assert_eq!(last.point["ops"], "{read: 50%, write: 50%}");
     assert!(last.name.contains("size=2MiB"), "{}", last.name);
@@ -336,7 +336,7 @@ targets: {d: 'file:///mnt/${kind}'}
 workloads: {w: {ops: read, file_size: '${twice}'}}
 matrix: {queue_depth: '${depths}'}
 ";
-    let size = |plan: &Plan| plan.cells[0].workload.file_bytes;
+    let size = |plan: &Plan| plan.cells[0].workload.file_bytes();
     let file = plan(text);
     assert_eq!((file.name.as_str(), size(&file), file.cells.len()), ("nightly-here", 1 << 30, 2));
     assert_eq!(file.cells[0].target.url, "file:///mnt/nightly");
@@ -365,7 +365,10 @@ fn set_reaches_any_path_of_the_file() {
     let plan = plan_with(text, &set, &[]);
     assert_eq!((plan.seed, plan.cells.len()), (9, 2));
     let cell = &plan.cells[1];
-    assert_eq!((cell.workload.queue_depth, cell.workload.jobs, cell.workload.block_sizes.len()), (64, 2, 2));
+    assert_eq!(
+        (cell.workload.queue_depth, cell.workload.jobs, cell.workload.block_sizes().len()),
+        (64, 2, 2)
+    );
     assert_eq!((cell.target.url.as_str(), cell.target.options["direct"].as_str()), ("file:///x", "true"));
     assert_eq!((cell.stages.measure_at_least_s, cell.stages.measure_at_most_s), (5.0, 7.0));
     assert_eq!(cell.gates[0].limit, 6e6, "the last one counts");
@@ -404,9 +407,12 @@ workloads:
 ",
     );
     let sizes: Vec<_> =
-        plan.cells.iter().map(|cell| (cell.workload.files, cell.workload.file_bytes)).collect();
+        plan.cells.iter().map(|cell| (cell.workload.files(), cell.workload.file_bytes())).collect();
     assert_eq!(sizes, [(4, 1 << 20), (4, 1 << 20), (4, 1 << 20), (5, 2 << 20)]);
-    assert_eq!((plan.cells[1].workload.fsync_every, plan.cells[1].workload.block_sizes[0].bytes), (8, 65536));
+    assert_eq!(
+        (plan.cells[1].workload.commit_every(), plan.cells[1].workload.block_sizes()[0].bytes),
+        (8, 65536)
+    );
 }
 
 /// Parameters within parameters within parameters, each ten times, come to an end.

@@ -83,10 +83,12 @@ fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, name
     let workload = &mut cell.workload;
     workload.jobs = load.workers;
     workload.queue_depth = load.lanes;
-    workload.files = (load.dataset / item.max(1)).max(1);
-    workload.file_bytes = item;
-    workload.block_sizes = vec![WeightedSize { bytes: block, weight: 1.0 }];
-    workload.verify = load.sink == drivers::Sink::Verify;
+    if let Some(mix) = workload.mix_mut() {
+        mix.files = (load.dataset / item.max(1)).max(1);
+        mix.file_bytes = item;
+        mix.block_sizes = vec![WeightedSize { bytes: block, weight: 1.0 }];
+        mix.verify = load.sink == drivers::Sink::Verify;
+    }
     super::stage::sink_name(load.sink).clone_into(&mut workload.sink);
     workload.op_timeout_s = load.op_timeout.as_secs_f64();
     cell
@@ -174,7 +176,7 @@ mod tests {
         assert_eq!((&*read.workload_name, &*read.point["address"]), ("nfs read", "192.168.170.11"));
         assert_eq!(read.target.url, "nfs://192.168.170.11/a");
         assert_eq!((read.workload.jobs, read.workload.queue_depth), (3, 5));
-        assert_eq!(read.workload.block_sizes[0].bytes, 1000);
-        assert!(read.workload.verify && read.workload.ops[0].op == metrics::OpKind::Read);
+        assert_eq!(read.workload.block_sizes()[0].bytes, 1000);
+        assert!(read.workload.verifies() && read.workload.ops[0].op == metrics::OpKind::Read);
     }
 }

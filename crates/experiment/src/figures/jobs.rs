@@ -36,7 +36,7 @@ pub(super) fn laid_out(cell: &Cell, job: &Job) -> u64 {
     let reads = cell.workload.ops.iter().any(|weighted| weighted.op == OpKind::Read);
     let real = ["file:", "nfs:"].iter().any(|scheme| cell.target.url.starts_with(scheme));
     if real && job.files.layout.create && (reads || job.files.layout.overwrite) {
-        cell.workload.files.saturating_mul(cell.workload.file_bytes)
+        cell.workload.files().saturating_mul(cell.workload.file_bytes())
     } else {
         0
     }
@@ -45,7 +45,7 @@ pub(super) fn laid_out(cell: &Cell, job: &Job) -> u64 {
 impl Plan {
     /// Jobs that end when they have moved their amount, however long that takes.
     pub fn jobs_without_limit(&self) -> usize {
-        self.cells.iter().filter(|cell| cell.workload.job.is_some() && has_no_limit(cell)).count()
+        self.cells.iter().filter(|cell| cell.workload.ends_by_itself() && has_no_limit(cell)).count()
     }
 }
 

@@ -27,7 +27,7 @@ impl Fleet {
         index: u32,
     ) -> Result<Cell, String> {
         let mut own = Cell { target: self.target_for(kinds, &cell.target, host, index)?, ..cell.clone() };
-        if let Some(job) = &mut own.workload.job {
+        if let Some(job) = own.workload.stream_mut() {
             let format = &mut job.files.names.format;
             *format = format.replace("$clientuid", &self.client_uid(host, index));
         }

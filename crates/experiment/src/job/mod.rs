@@ -33,8 +33,8 @@ pub use pattern::*;
 pub use report::*;
 pub use summary::WITHOUT_LIMIT_S;
 
-/// One stream of operations for each worker. Directions, weights, queue depth, workers (`jobs`) and the first block size
-/// stand in the [`Workload`](crate::Workload) too, for those who only read.
+/// One stream of operations for each worker. Operations with their weights, queue depth and workers (`jobs`) stand in the
+/// [`Workload`](crate::Workload).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {

@@ -1,40 +1,12 @@
-//! What a workload's own fields say when a job says it better: the same facts for those who only read plans.
+//! What a job means in the words that every load has, for those who only read plans.
 
 use metrics::{OpDirection, OpKind};
 
 use super::{Amount, Directions, Distribution, Job, SizeChoice};
-use crate::plan::{Access, Arrivals, Prepare, Stages, WeightedOp, WeightedSize, Workload};
+use crate::plan::{Access, Prepare, Stages, WeightedOp, WeightedSize};
 
 /// The longest that a job without a runtime may take, in seconds: ten years, which stands for no limit.
 pub const WITHOUT_LIMIT_S: f64 = 10.0 * 365.0 * 86_400.0;
-
-impl Workload {
-    /// The workload of a job: `queue_depth` lanes a worker, `jobs` workers, `ops` drawn by weight.
-    pub fn of_job(job: Job, ops: Vec<WeightedOp>, queue_depth: u32, jobs: u32, op_timeout_s: f64) -> Self {
-        let files = u64::from(job.files.per_worker());
-        let commits = job.commits;
-        Workload {
-            access: job.access(),
-            block_sizes: job.weighted_sizes(&ops),
-            ops,
-            queue_depth,
-            jobs,
-            arrivals: Arrivals::Closed,
-            backlog_limit: u64::from(queue_depth),
-            fsync_every: commits.fsync_every.max(commits.fdatasync_every),
-            fdatasync: commits.fdatasync_every > 0,
-            files: files * if job.files.names.are_shared() { 1 } else { u64::from(jobs.max(1)) },
-            file_bytes: job.known_file_bytes(),
-            compressible: (job.content.compress_percent / 100.0).clamp(0.0, 1.0),
-            dedupe: (job.content.dedupe_percent / 100.0).clamp(0.0, 1.0),
-            verify: job.check.is_some(),
-            sink: "buffer".to_owned(),
-            op_timeout_s,
-            placement: None,
-            job: Some(job),
-        }
-    }
-}
 
 impl Stages {
     /// The stages around a job that is measured from `ramp_s` seconds after its start on: its files are its own affair.
@@ -53,7 +25,7 @@ impl Stages {
 }
 
 impl Job {
-    fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> Access {
         if !self.pattern.random {
             return match (self.pattern.skip, self.block_sizes.sizes.read.least()) {
                 (skip, block) if skip > 0 => Access::Strided { stride_bytes: block + skip.unsigned_abs() },
@@ -71,7 +43,7 @@ impl Job {
     }
 
     /// The sizes of all directions; of a range its ends.
-    fn weighted_sizes(&self, ops: &[WeightedOp]) -> Vec<WeightedSize> {
+    pub(crate) fn weighted_sizes(&self, ops: &[WeightedOp]) -> Vec<WeightedSize> {
         let mut all: Vec<WeightedSize> = Vec::new();
         let mut add = |bytes: u64, weight: f64| match all.iter_mut().find(|size| size.bytes == bytes) {
             Some(size) => size.weight += weight,
@@ -107,8 +79,14 @@ impl Job {
         }
     }
 
+    /// Files of this many workers, which may share theirs.
+    pub(crate) fn all_files(&self, workers: u32) -> u64 {
+        let sets = if self.files.names.are_shared() { 1 } else { workers.max(1) };
+        u64::from(self.files.per_worker()) * u64::from(sets)
+    }
+
     /// Size of each file where the plan knows it; else 0.
-    fn known_file_bytes(&self) -> u64 {
+    pub(crate) fn known_file_bytes(&self) -> u64 {
         match (self.files.bytes, self.region.size) {
             (0, Amount::Bytes(bytes)) => bytes / u64::from(self.files.per_worker().max(1)),
             (bytes, _) => bytes,

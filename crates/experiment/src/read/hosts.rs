@@ -210,7 +210,7 @@ impl<'f> Hosts<'f> {
             );
         } else if fleet.sharing == Sharing::Common
             && cell.workload.does(OpKind::changes_data)
-            && (cell.workload.verify || cell.stages.verify)
+            && (cell.workload.verifies() || cell.stages.verify)
         {
             fields.fault(
                 "verify",

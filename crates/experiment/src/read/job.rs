@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::rules;
 use crate::job::Job;
 use crate::kind::TargetKind;
-use crate::plan::{CacheControl, Cell, Stages, SteadyRule, Target, WeightedOp, Workload};
+use crate::load::Workload;
+use crate::plan::{CacheControl, Cell, Stages, SteadyRule, Target, WeightedOp};
 use crate::reader::Fields;
 use crate::{checks, from_node};
 

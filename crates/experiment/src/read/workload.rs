@@ -7,8 +7,9 @@ use super::{access, placement, rate, rules, stages, study, target, weights};
 use crate::checks;
 use crate::kind::TargetKind;
 use crate::known::{SHARED, SINK, WORKLOAD};
+use crate::load::{Load, MixLoad, Workload};
 use crate::nearest::hint;
-use crate::plan::{CacheControl, Cell, Gate, Target, Workload};
+use crate::plan::{CacheControl, Cell, Gate, Target};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Entry, Node, Value};
 
@@ -77,14 +78,9 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
     }
     let (target, kind) = target?;
     let shape = shape?;
-    let workload_value = Workload {
-        ops: ops?,
+    let mix = MixLoad {
         access: access?,
         block_sizes: block_sizes?,
-        queue_depth,
-        jobs,
-        arrivals: arrivals?,
-        backlog_limit,
         fsync_every,
         fdatasync,
         files: shape.files,
@@ -92,10 +88,17 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         compressible,
         dedupe,
         verify,
+        placement,
+    };
+    let workload_value = Workload {
+        ops: ops?,
+        queue_depth,
+        jobs,
+        arrivals: arrivals?,
+        backlog_limit,
         sink: sink.to_owned(),
         op_timeout_s,
-        placement,
-        job: None,
+        load: Load::Mix(mix),
     };
     let cell = Cell {
         index: 0,

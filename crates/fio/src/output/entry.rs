@@ -72,7 +72,7 @@ pub struct Own {
 
 /// How a job wants to be shown.
 pub fn reporting(cell: &Cell) -> Reporting {
-    cell.workload.job.as_ref().map(|job| job.report.clone()).unwrap_or_default()
+    cell.workload.stream().map(|job| job.report.clone()).unwrap_or_default()
 }
 
 impl FioEntry {
@@ -80,7 +80,7 @@ impl FioEntry {
     pub fn of(outcome: &CellOutcome) -> FioEntry {
         let cell = &outcome.cell;
         let report = reporting(cell);
-        let job = cell.workload.job.clone().unwrap_or_default();
+        let job = cell.workload.stream().cloned().unwrap_or_default();
         let errors = &job.ending.errors;
         let mut entry = FioEntry {
             name: if job.name.is_empty() { cell.workload_name.clone() } else { job.name.clone() },

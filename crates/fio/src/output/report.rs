@@ -63,7 +63,7 @@ impl FioReport {
             // One job on one host is the whole.
             *only = FioEntry { steady: whole.steady.clone(), own: whole.own.clone(), ..only.clone() };
         }
-        let jobs = outcome.plan.cells.iter().filter_map(|cell| cell.workload.job.as_ref());
+        let jobs = outcome.plan.cells.iter().filter_map(|cell| cell.workload.stream());
         let global_options = jobs.map(|job| &job.report.global_options).find(|options| !options.is_empty());
         let hidden = !entries.is_empty() && entries.iter().all(|entry| entry.report.hide_disks);
         FioReport {

@@ -52,7 +52,7 @@ fn cell_of(text: &str) -> Cell {
 
 /// The job of a cell.
 fn job(cell: &Cell) -> &Job {
-    cell.workload.job.as_ref().unwrap()
+    cell.workload.stream().unwrap()
 }
 
 /// The only cell of a job with these options, as JSON.

@@ -48,28 +48,29 @@ pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
     let load = &cell.workload;
     let list = |parts: Vec<String>| parts.join(", ");
     let ops = list(load.ops.iter().map(|w| format!("{} {}", percent(w.weight), w.op)).collect());
-    let sizes = match load.block_sizes.as_slice() {
+    let sizes = match &*load.block_sizes() {
         [one] => Size(one.bytes).to_string(),
         several => list(several.iter().map(|w| format!("{} {}", percent(w.weight), Size(w.bytes))).collect()),
     };
     let mut pairs = vec![
         ("operations", ops),
-        ("access", access(&load.access)),
+        ("access", access(&load.access())),
         ("block size", sizes),
         ("in flight", format!("{} jobs × queue depth {}", load.jobs, load.queue_depth)),
         ("arrivals", arrivals(&load.arrivals)),
         ("data set", data_set(cell)),
     ];
-    if load.fsync_every > 0 {
-        let name = if load.fdatasync { "fdatasync" } else { "fsync" };
-        pairs.push(("durability", format!("{name} after {} writes of a lane", load.fsync_every)));
+    if load.commit_every() > 0 {
+        let name = if load.fdatasync() { "fdatasync" } else { "fsync" };
+        pairs.push(("durability", format!("{name} after {} writes of a lane", load.commit_every())));
     }
-    if load.compressible > 0.0 || load.dedupe > 0.0 {
+    if load.compressible() > 0.0 || load.dedupe() > 0.0 {
         let text =
-            format!("{} compressible, {} duplicates", percent(load.compressible), percent(load.dedupe));
+            format!("{} compressible, {} duplicates", percent(load.compressible()), percent(load.dedupe()));
         pairs.push(("payload", text));
     }
-    let checked = if load.verify { "every read is compared with what was written" } else { "not verified" };
+    let checked =
+        if load.verifies() { "every read is compared with what was written" } else { "not verified" };
     pairs.push(("verification", checked.into()));
     pairs.push(("stop rule", rule(&cell.steady)));
     if let Some(study) = &cell.study {
@@ -86,7 +87,7 @@ fn data_set(cell: &Cell) -> String {
         Prepare::Keep => "used as found",
         Prepare::None => "not prepared",
     };
-    let size = match (load.files, load.file_bytes) {
+    let size = match (load.files(), load.file_bytes()) {
         (_, 0) => "the whole device".to_owned(),
         (1, bytes) => Size(bytes).to_string(),
         (files, bytes) => format!("{} × {}", FigureUnit::Count.text(files as f64), Size(bytes)),

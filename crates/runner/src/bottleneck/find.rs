@@ -19,8 +19,7 @@ pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) ->
         kind: kind(&cell.target.url),
         lanes: f64::from(cell.workload.jobs) * f64::from(cell.workload.queue_depth),
         open: measured.result.open_loop,
-        // A job may have rates, pauses and batches of its own, and ends each file with calls that are no lanes' work.
-        paced: cell.workload.job.is_some(),
+        paced: cell.workload.holds_lanes_back(),
     };
     let work = work(cell);
     let part = |result: &StageResult| load(result, &asked);
@@ -44,8 +43,8 @@ pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) ->
 /// The work of a cell that does one operation on blocks of one size.
 fn work(cell: &Cell) -> Option<Work<'_>> {
     let scheme = targets::kind_of(&cell.target.url)?.scheme;
-    let ([one], [block]) = (&*cell.workload.ops, &*cell.workload.block_sizes) else { return None };
-    let bytes = if one.op.is_whole() { cell.workload.file_bytes } else { block.bytes };
+    let ([one], [block]) = (&*cell.workload.ops, &*cell.workload.block_sizes()) else { return None };
+    let bytes = if one.op.is_whole() { cell.workload.file_bytes() } else { block.bytes };
     Some(Work { scheme, op: one.op, bytes })
 }
 

@@ -25,8 +25,8 @@ impl LogPlan {
     /// Of one of the plan's cells, by its place; `None`: it is not a job. `started_ms` is now, in milliseconds since 1970.
     pub fn of(plan: &Plan, place: usize, directory: &Path, started_ms: u64) -> Option<LogPlan> {
         let cell = plan.cells.get(place)?;
-        let job = cell.workload.job.clone()?;
-        let before = plan.cells[..place].iter().filter(|cell| cell.workload.job.is_some());
+        let job = cell.workload.stream()?.clone();
+        let before = plan.cells[..place].iter().filter(|cell| cell.workload.stream().is_some());
         let ramp_ns = (cell.stages.warm_up_s * 1e9) as u64;
         Some(LogPlan {
             workers: cell.workload.jobs,

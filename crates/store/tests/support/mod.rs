@@ -7,8 +7,8 @@ mod fleet;
 use std::collections::BTreeMap;
 
 use experiment::{
-    Access, Arrivals, CacheControl, Cell, ErrorPolicy, Gate, GateMetric, GateOperator, Plan, Prepare,
-    RateFrom, RateStep, Stages, SteadyRule, Study, Target, WeightedOp, WeightedSize, Workload,
+    Access, Arrivals, CacheControl, Cell, ErrorPolicy, Gate, GateMetric, GateOperator, Load, MixLoad, Plan,
+    Prepare, RateFrom, RateStep, Stages, SteadyRule, Study, Target, WeightedOp, WeightedSize, Workload,
 };
 use jiff::Timestamp;
 use metrics::{ErrorKind, Histogram, Interval, OpKind};
@@ -137,23 +137,24 @@ fn cell(index: u32) -> Cell {
                 WeightedOp { op: OpKind::Read, weight: 0.7 },
                 WeightedOp { op: OpKind::Write, weight: 0.3 },
             ],
-            access: accesses[pick(accesses.len())],
-            block_sizes: vec![WeightedSize { bytes: 4096 << at, weight: 1.0 }],
             queue_depth: 32,
             jobs: 2,
             arrivals: arrivals[pick(arrivals.len())].clone(),
             backlog_limit: 10_000,
-            fsync_every: 16,
-            fdatasync: true,
-            files: 4,
-            file_bytes: 1 << 30,
-            compressible: 0.1,
-            dedupe: 1.0 / 3.0,
-            verify: true,
             sink: "buffer".into(),
             op_timeout_s: 30.0,
-            placement: None,
-            job: None,
+            load: Load::Mix(MixLoad {
+                access: accesses[pick(accesses.len())],
+                block_sizes: vec![WeightedSize { bytes: 4096 << at, weight: 1.0 }],
+                fsync_every: 16,
+                fdatasync: true,
+                files: 4,
+                file_bytes: 1 << 30,
+                compressible: 0.1,
+                dedupe: 1.0 / 3.0,
+                verify: true,
+                placement: None,
+            }),
         },
         stages: Stages {
             prepare: [Prepare::Fill, Prepare::FillAlways, Prepare::Keep, Prepare::None][pick(4)],

@@ -25,7 +25,7 @@ fn injected_damage_is_found_and_named() {
     use std::os::unix::fs::FileExt;
     let (directory, _, run) = run();
     let url = format!("file://{}", directory.path().display());
-    let workload = Workload { compressible: 0.0, dedupe: 0.0, ..workload(&HALF_AND_HALF) };
+    let workload = changed(workload(&HALF_AND_HALF), |mix| (mix.compressible, mix.dedupe) = (0.0, 0.0));
     let opened = open(&target(&url, &[]), &workload, &options(&run)).unwrap();
     opened.prepare().unwrap();
     fill(&opened, &workload, 2);
@@ -76,7 +76,7 @@ fn injected_damage_is_found_and_named() {
 fn nfs_goes_through_a_whole_cycle() {
     let (directory, _, run) = run();
     let array = Provisioned::start(directory.path());
-    let workload = Workload { fsync_every: 10, ..workload(&HALF_AND_HALF) };
+    let workload = changed(workload(&HALF_AND_HALF), |mix| mix.fsync_every = 10);
     let opened = open(&array.nfs(), &workload, &options(&run)).unwrap();
     cycle(&opened, &workload);
     let facts = opened.facts();

@@ -12,7 +12,7 @@ use engine::{
     ContentSummary, Control, Mix, Schedule, StageContext, StagePlan, StageResult, StageWorkload as Load,
     StopRule,
 };
-use experiment::{Access, Arrivals, CacheControl, Target, WeightedOp, WeightedSize, Workload};
+use experiment::{Access, Arrivals, CacheControl, MixLoad, Target, WeightedOp, WeightedSize, Workload};
 use metrics::{ErrorKind, OpKind};
 use provision::{ApiSecret, Cancel, Journal, Management, RunId, Trust, Want, Wanted};
 
@@ -34,24 +34,31 @@ fn target(url: &str, options: &[(&str, &str)]) -> Target {
 fn workload(ops: &[(OpKind, f64)]) -> Workload {
     Workload {
         ops: ops.iter().map(|(op, weight)| WeightedOp { op: *op, weight: *weight }).collect(),
-        access: Access::Random,
-        block_sizes: vec![WeightedSize { bytes: 4096, weight: 1.0 }],
         queue_depth: 4,
         jobs: 2,
         arrivals: Arrivals::Closed,
         backlog_limit: 0,
-        fsync_every: 0,
-        fdatasync: false,
-        files: 8,
-        file_bytes: 64 << 10,
-        compressible: 0.5,
-        dedupe: 0.2,
-        verify: true,
         sink: "buffer".into(),
         op_timeout_s: 20.0,
-        placement: None,
-        job: None,
+        load: experiment::Load::Mix(MixLoad {
+            access: Access::Random,
+            block_sizes: vec![WeightedSize { bytes: 4096, weight: 1.0 }],
+            fsync_every: 0,
+            fdatasync: false,
+            files: 8,
+            file_bytes: 64 << 10,
+            compressible: 0.5,
+            dedupe: 0.2,
+            verify: true,
+            placement: None,
+        }),
     }
+}
+
+/// The same with another data set, or other data in it.
+fn changed(mut workload: Workload, change: impl FnOnce(&mut MixLoad)) -> Workload {
+    change(workload.mix_mut().unwrap());
+    workload
 }
 
 fn options(run: &Run) -> OpenContext {
@@ -103,7 +110,7 @@ fn stage(opened: &Opened, workload: &Workload, load: Load, stop: StopRule, sink:
         schedule: Schedule::Closed,
         stop,
         workload: load,
-        payload: Payload::new(7).with(workload.compressible, workload.dedupe),
+        payload: Payload::new(7).with(workload.compressible(), workload.dedupe()),
         sink,
         op_timeout: Duration::from_secs(20),
         connect_timeout: Duration::from_secs(20),
@@ -146,9 +153,9 @@ fn cycle(opened: &Opened, workload: &Workload) {
     let mix = Mix {
         data_set: data_set.clone(),
         ops: workload.ops.clone(),
-        access: workload.access,
-        block_sizes: workload.block_sizes.clone(),
-        fsync_every: workload.fsync_every,
+        access: workload.access(),
+        block_sizes: workload.block_sizes().into_owned(),
+        fsync_every: workload.commit_every(),
         verify: true,
         generation: 1,
         seed: 3,

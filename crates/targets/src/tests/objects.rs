@@ -10,7 +10,8 @@ fn keys_of_job_files_open_targets_and_are_nowhere_else() {
     let names = FileNames { listed: vec!["/one".into(), "dir/two".into()], ..FileNames::default() };
     let files = JobFiles { names, ..JobFiles::default() };
     let job = Job { name: "puts".into(), files, ..Job::default() };
-    let workload = Workload { job: Some(job), ..workload(&[(OpKind::Write, 1.0)]) };
+    let workload =
+        Workload { load: experiment::Load::Stream(job.into()), ..workload(&[(OpKind::Write, 1.0)]) };
     let target =
         Target { name: "s3-of-a-test".into(), ..target("s3://bucket?endpoint=http://127.0.0.1:9", &[]) };
     let key = AccessKey { id: "ID".into(), secret: "hush".into(), token: None };

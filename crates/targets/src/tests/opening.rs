@@ -92,8 +92,8 @@ fn simulated_targets_follow_their_script() {
     let load = Load::Mix(Mix {
         data_set: opened.data_set(&workload),
         ops: workload.ops.clone(),
-        access: workload.access,
-        block_sizes: workload.block_sizes.clone(),
+        access: workload.access(),
+        block_sizes: workload.block_sizes().into_owned(),
         fsync_every: 0,
         verify: false,
         generation: 0,

@@ -9,7 +9,7 @@ fn devices_are_used_as_a_whole() {
     let path = directory.path().join("device");
     std::fs::File::create(&path).unwrap().set_len((1 << 20) + 100).unwrap();
     let device = target(&format!("block://{}?direct=false", path.display()), &[]);
-    let workload = Workload { files: 1, file_bytes: 0, ..workload(&HALF_AND_HALF) };
+    let workload = changed(workload(&HALF_AND_HALF), |mix| (mix.files, mix.file_bytes) = (1, 0));
     let context = options(&run);
     let opened = open(&device, &workload, &context).unwrap();
     assert_eq!(opened.shape(&workload), DataShape::Device { bytes: 1 << 20 }, "whole blocks");
@@ -39,7 +39,7 @@ fn devices_are_used_as_a_whole() {
     assert_eq!(std::fs::read(&precious).unwrap(), [1; 8192]);
     let named = OpenContext { destroy: Some(precious.clone()), ..options(&run) };
     open(&target(&url, &[]), &workload, &named).unwrap().prepare().unwrap();
-    let large = Workload { file_bytes: 1 << 30, ..workload };
+    let large = changed(workload, |mix| mix.file_bytes = 1 << 30);
     let Err(error) = open(&target(&url, &[]), &large, &named) else { panic!("it is not so large") };
     assert!(error.to_string().contains("1073741824 bytes are to be used"), "{error}");
 }

@@ -57,7 +57,7 @@ fn lay_out(opened: &Opened, cell: &Cell) -> (LaidOut, u64) {
 }
 
 fn load(opened: &Opened, cell: &Cell, laid_out: &LaidOut) -> StageResult {
-    let job = cell.workload.job.clone().unwrap();
+    let job = cell.workload.stream().unwrap().clone();
     let load = JobLoad::new(Arc::new(job), cell.workload.ops.clone(), laid_out.files.clone());
     stage(opened, &cell.workload, Load::Job(load), StopRule::Exhausted, Sink::Buffer)
 }

@@ -12,7 +12,7 @@ pub fn prelude(plan: &Plan) -> String {
     let mut last: Option<(String, bool)> = None;
     let mut jobs = 0;
     for cell in &plan.cells {
-        let Some(job) = &cell.workload.job else { continue };
+        let Some(job) = cell.workload.stream() else { continue };
         jobs += cell.workload.jobs;
         let line = line(cell, job);
         let clone = matches!(&last, Some((before, _)) if *before == line && job.first_number > 0);

@@ -1,0 +1,91 @@
+//! A workload as results files and agents have it: the fields of both kinds of load side by side.
+
+use serde::{Deserialize, Serialize};
+
+use crate::job::{Job, Placement};
+use crate::load::{Load, MixLoad, Workload};
+use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
+
+/// Every file that was ever written has these fields. Of a job those that are a mix's say the same as the job, for those
+/// who only read; when a job is read back they are made from it again.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredWorkload {
+    ops: Vec<WeightedOp>,
+    access: Access,
+    block_sizes: Vec<WeightedSize>,
+    queue_depth: u32,
+    jobs: u32,
+    arrivals: Arrivals,
+    backlog_limit: u64,
+    fsync_every: u32,
+    fdatasync: bool,
+    files: u64,
+    file_bytes: u64,
+    compressible: f64,
+    dedupe: f64,
+    verify: bool,
+    sink: String,
+    op_timeout_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    placement: Option<Placement>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    job: Option<Box<Job>>,
+}
+
+impl From<StoredWorkload> for Workload {
+    fn from(stored: StoredWorkload) -> Self {
+        let load = match stored.job {
+            Some(job) => Load::Stream(job),
+            None => Load::Mix(MixLoad {
+                access: stored.access,
+                block_sizes: stored.block_sizes,
+                fsync_every: stored.fsync_every,
+                fdatasync: stored.fdatasync,
+                files: stored.files,
+                file_bytes: stored.file_bytes,
+                compressible: stored.compressible,
+                dedupe: stored.dedupe,
+                verify: stored.verify,
+                placement: stored.placement,
+            }),
+        };
+        Workload {
+            ops: stored.ops,
+            queue_depth: stored.queue_depth,
+            jobs: stored.jobs,
+            arrivals: stored.arrivals,
+            backlog_limit: stored.backlog_limit,
+            sink: stored.sink,
+            op_timeout_s: stored.op_timeout_s,
+            load,
+        }
+    }
+}
+
+impl From<Workload> for StoredWorkload {
+    fn from(workload: Workload) -> Self {
+        StoredWorkload {
+            access: workload.access(),
+            block_sizes: workload.block_sizes().into_owned(),
+            fsync_every: workload.commit_every(),
+            fdatasync: workload.fdatasync(),
+            files: workload.files(),
+            file_bytes: workload.file_bytes(),
+            compressible: workload.compressible(),
+            dedupe: workload.dedupe(),
+            verify: workload.verifies(),
+            placement: workload.mix().and_then(|mix| mix.placement.clone()),
+            job: match workload.load {
+                Load::Mix(_) => None,
+                Load::Stream(job) => Some(job),
+            },
+            ops: workload.ops,
+            queue_depth: workload.queue_depth,
+            jobs: workload.jobs,
+            arrivals: workload.arrivals,
+            backlog_limit: workload.backlog_limit,
+            sink: workload.sink,
+            op_timeout_s: workload.op_timeout_s,
+        }
+    }
+}
