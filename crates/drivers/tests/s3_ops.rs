@@ -11,7 +11,7 @@ const PREFIX: &str = "manometer-test/";
 
 #[test]
 fn objects_go_there_and_back_in_every_way_of_signing() {
-    let sizes = [0u64, 1, 4096, 128 * 1024, 128 * 1024 + 1, 1_000_003];
+    let sizes = [0u64, 1, 4096, 128 * 1024, 256 * 1024, 256 * 1024 + 1, 1_000_003];
     for choice in backends() {
         for signing in [
             PayloadSigning::Unsigned,

@@ -14,8 +14,9 @@ use super::config::{PayloadSigning, S3Config};
 use super::failure::Failure;
 use crate::{Op, Payload};
 
-/// Payload that is generated and sent at once, in bytes: small enough to stay in the processor's cache.
-pub(super) const PIECE_BYTES: usize = 128 * 1024;
+/// Payload that is generated and sent at once, in bytes: small enough to stay in the processor's cache, large enough that the
+/// server is not woken for every little.
+pub(super) const PIECE_BYTES: usize = 256 * 1024;
 /// Room for the head before the first piece.
 pub(super) const LEAD_BYTES: usize = 16 * 1024;
 /// Room behind a piece for the end of a chunk, the last chunk and the trailer.
@@ -414,19 +415,19 @@ mod tests {
         let mut config = config(true);
         let plain = head(&config, &request);
         assert!(
-            plain.contains("\r\ncontent-length: 262151\r\n") && plain.contains(": UNSIGNED-PAYLOAD\r\n"),
+            plain.contains("\r\ncontent-length: 524295\r\n") && plain.contains(": UNSIGNED-PAYLOAD\r\n"),
             "{plain}"
         );
 
         config.payload_signing = PayloadSigning::CrcTrailer;
         config.credentials.session_token = Some(Secret::new("tok"));
         let chunked = head(&config, &request);
-        // 20000 CRLF data CRLF twice, 7 CRLF data CRLF, 0 CRLF, the trailer and two line ends.
-        let wire = 262_151 + 2 * 9 + 5 + 3 + "x-amz-checksum-crc64nvme:".len() + 12 + 4;
+        // 40000 CRLF data CRLF twice, 7 CRLF data CRLF, 0 CRLF, the trailer and two line ends.
+        let wire = 524_295 + 2 * 9 + 5 + 3 + "x-amz-checksum-crc64nvme:".len() + 12 + 4;
         for line in [
             format!("content-length: {wire}"),
             "content-encoding: aws-chunked".to_owned(),
-            "x-amz-decoded-content-length: 262151".to_owned(),
+            "x-amz-decoded-content-length: 524295".to_owned(),
             "x-amz-trailer: x-amz-checksum-crc64nvme".to_owned(),
             "x-amz-security-token: tok".to_owned(),
             "x-amz-content-sha256: STREAMING-UNSIGNED-PAYLOAD-TRAILER".to_owned(),
