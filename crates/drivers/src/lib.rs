@@ -8,6 +8,7 @@ mod deadlines;
 pub mod file;
 pub mod interfaces;
 mod join;
+mod lane_connections;
 mod link;
 pub mod memcached;
 pub mod net;

@@ -6,6 +6,7 @@ use metrics::{ErrorKind, OpKind};
 use reactor::{Buffer, Reactor};
 use wire::memcached::{CommandLine, MAX_LINE_BYTES, MemcachedReply, reply};
 
+use crate::lane_connections::KeptLane;
 use crate::link::{Inbox, Link};
 use crate::{Op, Payload, Sink};
 
@@ -30,6 +31,12 @@ pub(super) struct Lane {
     whole: Vec<u8>,
     /// Why the last connection was given up.
     pub(super) lost: Option<String>,
+}
+
+impl KeptLane for Lane {
+    fn link(&mut self) -> &mut Option<Link> {
+        &mut self.link
+    }
 }
 
 /// Why a command failed.

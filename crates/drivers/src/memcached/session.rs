@@ -1,40 +1,26 @@
 //! One worker's connections, one a lane, and the operations on them.
 
-use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::sync::Arc;
 
-use metrics::{ErrorKind, OpKind, PathFacts};
-use reactor::{Reactor, SocketOptions, Stream};
+use metrics::{ErrorKind, OpKind};
+use reactor::{Reactor, SocketOptions};
 use wire::memcached::{CommandLine, MemcachedReply};
 
 use super::config::MemcachedConfig;
 use super::exchange::{Failure, Lane, Manner};
 use crate::deadlines::TimeLimits;
+use crate::lane_connections::{LaneConnections, TIMED_OUT};
 use crate::link::Link;
 use crate::paths::Paths;
-use crate::{
-    ConnectionFacts, Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, WorkerContext,
-    connections,
-};
-
-/// Why a connection was given up of which the lane knows nothing: it went with its operation.
-const TIMED_OUT: &str = "an operation on it timed out";
+use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext};
 
 /// One worker's side of a memcached server.
 pub struct MemcachedSession {
     pub(super) reactor: Reactor,
     pub(super) config: Arc<MemcachedConfig>,
     context: WorkerContext,
-    /// A lane is taken out while it works; what is lost with a dropped operation is made anew.
-    lanes: Box<[Cell<Option<Box<Lane>>>]>,
-    /// The lanes' connections once more, for [`Session::facts`].
-    streams: RefCell<Vec<Option<Stream>>>,
-    opened: Box<[Cell<bool>]>,
-    reconnects: Cell<u64>,
-    reconnect_reasons: RefCell<Vec<ReconnectReason>>,
-    /// What earlier connections carried.
-    closed: RefCell<Vec<PathFacts>>,
+    lanes: LaneConnections<Lane>,
     limits: TimeLimits,
 }
 
@@ -45,44 +31,22 @@ impl MemcachedSession {
         config: Arc<MemcachedConfig>,
         context: &WorkerContext,
     ) -> Result<Self, DriverError> {
-        let lanes = context.lanes.max(1) as usize;
+        let lanes = LaneConnections::new(context.lanes);
         let session = Self {
             reactor: reactor.clone(),
             config,
-            lanes: (0..lanes).map(|_| Cell::new(None)).collect(),
-            streams: RefCell::new(vec![None; lanes]),
-            opened: (0..lanes).map(|_| Cell::new(false)).collect(),
-            reconnects: Cell::new(0),
-            reconnect_reasons: RefCell::default(),
-            closed: RefCell::default(),
-            limits: TimeLimits::start(reactor, lanes, context.op_timeout),
+            limits: TimeLimits::start(reactor, lanes.len(), context.op_timeout),
+            lanes,
             context: context.clone(),
         };
-        // One first, so that a server that is not there is asked once; the others all at once.
-        session.open_lane(0).await?;
-        let rest = (1..lanes).map(|lane| session.open_lane(lane)).collect();
-        for opened in crate::join::all(rest).await {
-            opened?;
-        }
+        let refused = |failure: Failure| DriverError::new(failure.kind, failure.detail);
+        session.lanes.open(async |lane| session.connect(lane, None).await.map_err(refused)).await?;
         Ok(session)
-    }
-
-    async fn open_lane(&self, index: usize) -> Result<(), DriverError> {
-        let mut lane = Box::new(Lane::default());
-        let link = self.connect(index, None).await;
-        lane.link = Some(link.map_err(|failure| DriverError::new(failure.kind, failure.detail))?);
-        self.lanes[index].set(Some(lane));
-        Ok(())
     }
 
     /// Makes a lane's connection, within the time for connecting; `lost` says why the one broke that it replaces.
     async fn connect(&self, index: usize, lost: Option<&str>) -> Result<Link, Failure> {
-        self.note_closed(index);
-        if self.opened[index].replace(true) {
-            self.reconnects.set(self.reconnects.get() + 1);
-            let why = lost.unwrap_or(TIMED_OUT);
-            ReconnectReason::count(&mut self.reconnect_reasons.borrow_mut(), why, 1);
-        }
+        self.lanes.connecting(index, lost);
         let number = u64::from(self.context.worker) * self.lanes.len() as u64 + index as u64;
         let (source, at) = self.config.paths.of(number, self.config.addresses.len());
         let address = self.config.address(at);
@@ -94,16 +58,8 @@ impl MemcachedSession {
             Ok(Err(error)) => return Err(unreachable(&format!("{address}: no connection: {error}"))),
             Err(_) => return Err(unreachable(&format!("{address}: no connection within {span:?}"))),
         };
-        connections::show(&stream, "memcached", self.context.worker, index);
-        self.streams.borrow_mut()[index] = Some(stream.clone());
+        self.lanes.connected(index, &stream, "memcached", self.context.worker);
         Ok(Link::Plain(stream))
-    }
-
-    /// Notes what is to be known of a connection that is given up.
-    fn note_closed(&self, index: usize) {
-        if let Some(stream) = self.streams.borrow_mut()[index].take() {
-            connections::note_closed(&mut self.closed.borrow_mut(), &stream);
-        }
     }
 
     /// Lets `exchange` use a lane's connection, which is made anew where it is not there. The connection stays when the answer
@@ -113,13 +69,13 @@ impl MemcachedSession {
         index: usize,
         exchange: impl AsyncFnOnce(&mut Lane, &mut Link) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let mut lane = self.lanes[index].take().unwrap_or_default();
+        let mut lane = self.lanes.take(index);
         let link = match lane.link.take() {
             Some(link) => Ok(link),
             None => {
                 lane.inbox.clear();
                 let lost = lane.lost.take();
-                self.connect(index, lost.as_deref()).await
+                self.connect(index, Some(lost.as_deref().unwrap_or(TIMED_OUT))).await
             }
         };
         let outcome = match link {
@@ -136,10 +92,7 @@ impl MemcachedSession {
                 outcome
             }
         };
-        if lane.link.is_none() {
-            self.note_closed(index);
-        }
-        self.lanes[index].set(Some(lane));
+        self.lanes.give_back(index, lane);
         outcome
     }
 
@@ -202,8 +155,7 @@ impl Session for MemcachedSession {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(failure)) => Err(self.describe(op, failure.kind, &failure.detail)),
             Err(_) => {
-                // The lane and its connection went with the operation: a late answer cannot be taken for another's.
-                self.note_closed(index);
+                self.lanes.gave_up(index);
                 let detail = format!("not done within {:?}", self.context.op_timeout);
                 Err(self.describe(op, ErrorKind::TimedOut, &detail))
             }
@@ -211,14 +163,6 @@ impl Session for MemcachedSession {
     }
 
     fn facts(&self) -> SessionFacts {
-        let closed = self.closed.borrow();
-        SessionFacts {
-            connections: self.streams.borrow().iter().flatten().map(ConnectionFacts::of).collect(),
-            reconnects: self.reconnects.get(),
-            reconnect_reasons: self.reconnect_reasons.borrow().clone(),
-            closed_retransmits: closed.iter().map(|path| path.retransmits).sum(),
-            closed_paths: closed.clone(),
-            ..SessionFacts::default()
-        }
+        self.lanes.facts()
     }
 }

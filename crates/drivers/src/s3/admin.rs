@@ -64,7 +64,7 @@ impl S3Driver {
         };
         reactor.block_on(async {
             let session = S3Session::open(&reactor, Arc::clone(&self.shared), &context).await?;
-            let lane = session.take_lane(0);
+            let lane = session.lanes.take(0);
             run(&mut Control { session, lane }).await.map_err(|failure| {
                 let detail = format!(
                     "{doing} bucket \"{}\" at {}: {}",

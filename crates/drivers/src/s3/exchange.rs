@@ -15,14 +15,12 @@ use super::redirect::{MAX_REDIRECTS, Redirect};
 use super::request::{Request, Subject};
 use super::retry::{Next, Tries};
 use super::session::S3Session;
+use crate::lane_connections::TIMED_OUT;
 use crate::link::Link;
 use crate::{Op, Sink};
 
 /// A document may be this long: a thousand keys of a thousand characters each, escaped, and then some.
 const MAX_DOCUMENT_BYTES: usize = 16 << 20;
-
-/// Why a connection was given up of which the lane knows nothing: it went with its operation.
-const TIMED_OUT: &str = "an operation on it timed out";
 
 /// What an operation has cost so far, and what it is at; survives the operation's being dropped at its deadline.
 #[derive(Debug)]

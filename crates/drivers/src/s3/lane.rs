@@ -3,6 +3,7 @@
 use reactor::Buffer;
 
 use super::request::HeadBuffers;
+use crate::lane_connections::KeptLane;
 use crate::link::{Inbox, Link};
 
 /// A lane's connection and its buffers, all of them used again.
@@ -22,4 +23,10 @@ pub(super) struct Lane {
     pub(super) lost: Option<String>,
     /// The last document that was received.
     pub(super) document: Vec<u8>,
+}
+
+impl KeptLane for Lane {
+    fn link(&mut self) -> &mut Option<Link> {
+        &mut self.link
+    }
 }

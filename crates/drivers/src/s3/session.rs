@@ -6,8 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use metrics::{ErrorKind, OpKind, PathFacts};
-use reactor::{Reactor, SocketOptions, Stream, clock};
+use metrics::{ErrorKind, OpKind};
+use reactor::{Reactor, SocketOptions, clock};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use wire::sigv4::Signer;
@@ -18,13 +18,11 @@ use super::failure::{Again, Failure};
 use super::lane::Lane;
 use super::request::{Addressing, Body, Request};
 use crate::deadlines::TimeLimits;
+use crate::lane_connections::LaneConnections;
 use crate::link::Link;
 use crate::paths::{Paths, SourceAddress};
 use crate::tls_link::TlsLink;
-use crate::{
-    ConnectionFacts, Done, DriverError, Op, OpError, ReconnectReason, Session, SessionFacts, Sink,
-    WorkerContext, connections,
-};
+use crate::{Done, DriverError, Op, OpError, Session, SessionFacts, Sink, WorkerContext};
 
 /// What all sessions of a driver share.
 #[derive(Clone)]
@@ -58,16 +56,8 @@ pub struct S3Session {
     pub(super) shared: Arc<Shared>,
     pub(super) context: WorkerContext,
     pub(super) signer: RefCell<Signer>,
-    /// A lane is taken out while it works; what is lost with a dropped operation is made anew.
-    lanes: Box<[Cell<Option<Box<Lane>>>]>,
-    /// The lanes' connections once more, for [`Session::facts`].
-    streams: RefCell<Vec<Option<Stream>>>,
-    opened: Box<[Cell<bool>]>,
+    pub(super) lanes: LaneConnections<Lane>,
     pub(super) retries: Cell<u64>,
-    reconnects: Cell<u64>,
-    reconnect_reasons: RefCell<Vec<ReconnectReason>>,
-    /// What earlier connections carried.
-    closed: RefCell<Vec<PathFacts>>,
     random: Cell<u64>,
     limits: TimeLimits,
 }
@@ -89,41 +79,29 @@ impl S3Session {
             ));
         }
         let session = Self::new(reactor, shared, context);
-        let lanes = session.lanes.len();
-        // One first, so that a server that is not there is asked once; the others all at once.
-        session.open_lane(0).await?;
-        let rest = (1..lanes).map(|lane| session.open_lane(lane)).collect();
-        for opened in crate::join::all(rest).await {
-            opened?;
-        }
+        session.lanes.open(async |lane| session.first_connection(lane).await).await?;
         Ok(session)
     }
 
     /// A session without connections.
     fn new(reactor: &Reactor, shared: Arc<Shared>, context: &WorkerContext) -> Self {
-        let lanes = context.lanes.max(1) as usize;
+        let lanes = LaneConnections::new(context.lanes);
         let config = &shared.config;
         let secret = config.credentials.secret_key.reveal();
         Self {
             reactor: reactor.clone(),
             signer: RefCell::new(Signer::new(&config.credentials.access_key, secret, &config.region, "s3")),
-            lanes: (0..lanes).map(|_| Cell::new(None)).collect(),
-            streams: RefCell::new(vec![None; lanes]),
-            opened: (0..lanes).map(|_| Cell::new(false)).collect(),
             retries: Cell::new(0),
-            reconnects: Cell::new(0),
-            reconnect_reasons: RefCell::default(),
-            closed: RefCell::default(),
             random: Cell::new(config.retry_seed ^ u64::from(context.worker) << 32),
-            limits: TimeLimits::start(reactor, lanes, context.op_timeout),
+            limits: TimeLimits::start(reactor, lanes.len(), context.op_timeout),
+            lanes,
             context: context.clone(),
             shared,
         }
     }
 
-    async fn open_lane(&self, index: usize) -> Result<(), DriverError> {
-        let mut lane = Box::new(Lane::default());
-        let link = self.connect(index, None).await.map_err(|failure| {
+    async fn first_connection(&self, index: usize) -> Result<Link, DriverError> {
+        self.connect(index, None).await.map_err(|failure| {
             let (source, at) = self.way(index);
             let address = self.shared.addresses[at];
             let from = source.map(|source| format!(" from {}", source.address)).unwrap_or_default();
@@ -131,26 +109,18 @@ impl S3Session {
                 failure.kind,
                 format!("S3 endpoint {} at {address}{from}: {}", self.shared.config.endpoint, failure.detail),
             )
-        })?;
-        lane.link = Some(link);
-        self.lanes[index].set(Some(lane));
-        Ok(())
+        })
     }
 
     /// Makes a lane's connection, within the time for connecting. `lost` says why the one broke that it
     /// replaces, if one did.
     pub(super) async fn connect(&self, index: usize, lost: Option<&str>) -> Result<Link, Failure> {
-        self.note_closed(index);
-        if let (true, Some(why)) = (self.opened[index].replace(true), lost) {
-            self.reconnects.set(self.reconnects.get() + 1);
-            ReconnectReason::count(&mut self.reconnect_reasons.borrow_mut(), why, 1);
-        }
+        self.lanes.connecting(index, lost);
         let span = self.context.connect_timeout;
         let deadline = self.reactor.now().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
         match self.reactor.timeout_at(deadline, self.connect_somewhere(index)).await {
             Ok(Ok(link)) => {
-                connections::show(link.stream(), "s3", self.context.worker, index);
-                self.streams.borrow_mut()[index] = Some(link.stream().clone());
+                self.lanes.connected(index, link.stream(), "s3", self.context.worker);
                 Ok(link)
             }
             Ok(Err(failure)) => Err(failure),
@@ -191,13 +161,6 @@ impl S3Session {
         Err(failure.expect("there is at least one address"))
     }
 
-    /// Notes what is to be known of a connection that is given up.
-    fn note_closed(&self, index: usize) {
-        if let Some(stream) = self.streams.borrow_mut()[index].take() {
-            connections::note_closed(&mut self.closed.borrow_mut(), &stream);
-        }
-    }
-
     /// The signer, set to the present second.
     pub(super) fn sign_now<T>(&self, sign: impl FnOnce(&mut Signer) -> T) -> T {
         let now = clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -214,27 +177,8 @@ impl S3Session {
         number
     }
 
-    /// Takes a lane for an operation; makes one where an earlier operation was dropped.
-    pub(super) fn take_lane(&self, index: usize) -> Box<Lane> {
-        match self.lanes[index].take() {
-            Some(lane) => lane,
-            None => {
-                self.note_closed(index);
-                Box::default()
-            }
-        }
-    }
-
-    /// Gives a lane back.
-    pub(super) fn return_lane(&self, index: usize, lane: Box<Lane>) {
-        if lane.link.is_none() {
-            self.note_closed(index);
-        }
-        self.lanes[index].set(Some(lane));
-    }
-
     async fn run(&self, op: &Op, index: usize, counts: &Counts) -> Result<Done, Failure> {
-        let mut lane = self.take_lane(index);
+        let mut lane = self.lanes.take(index);
         let object = self.shared.addressing.subject(op);
         let done = match op.kind {
             _ if self.shared.addressing.by_blocks() => self.block(&mut lane, index, op, counts).await,
@@ -272,7 +216,7 @@ impl S3Session {
                 Err(Failure::new(ErrorKind::Rejected, format!("S3 has no operation {}", op.kind)))
             }
         };
-        self.return_lane(index, lane);
+        self.lanes.give_back(index, lane);
         done
     }
 
@@ -337,8 +281,7 @@ impl Session for S3Session {
             Ok(Ok(done)) => Ok(Done { rpcs: counts.rpcs.get(), retries: counts.retries.get(), ..done }),
             Ok(Err(failure)) => Err(self.describe(op, &failure, &counts)),
             Err(_) => {
-                // The lane and its connection went with the operation: a late answer cannot be taken for another's.
-                self.note_closed(index);
+                self.lanes.gave_up(index);
                 let detail = format!("not done within {:?}: {}", self.context.op_timeout, counts.state());
                 Err(self.describe(op, &Failure::new(ErrorKind::TimedOut, detail), &counts))
             }
@@ -346,16 +289,7 @@ impl Session for S3Session {
     }
 
     fn facts(&self) -> SessionFacts {
-        let closed = self.closed.borrow();
-        SessionFacts {
-            connections: self.streams.borrow().iter().flatten().map(ConnectionFacts::of).collect(),
-            reconnects: self.reconnects.get(),
-            reconnect_reasons: self.reconnect_reasons.borrow().clone(),
-            retries: self.retries.get(),
-            closed_retransmits: closed.iter().map(|path| path.retransmits).sum(),
-            closed_paths: closed.clone(),
-            ..SessionFacts::default()
-        }
+        SessionFacts { retries: self.retries.get(), ..self.lanes.facts() }
     }
 }
 
