@@ -163,6 +163,67 @@ stages: {warm_up: 0s}
 }
 
 #[test]
+fn searches_sweeps_and_rates_go_with_jobs() {
+    let lab = Lab::new();
+    let ended = lab.run(
+        "
+targets: {t: 'sim:?latency=1ms'}
+defaults: {queue_depth: 2}
+workloads:
+  found: {ops: read, find: {goal: p99 <= 2 ms, from: 100/s, trial: 20s}, job: {region: {size: {bytes: 1MiB}}}}
+  swept: {ops: {read: 70%, write: 30%}, sweep: {rates: [500/s, 4000/s], point: 10s}, job: {region: {size: {bytes: 1MiB}}}}
+  ended: {ops: write, rate: 100/s, job: {region: {size: {bytes: 1MiB}}}}
+  timed: {ops: read, rate: 4000/s, job: {region: {size: {bytes: 1MiB}}, ending: {runtime_s: 10, time_based: true}}}
+stages: {warm_up: 0s}
+",
+    );
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let results = lab.results();
+    let [found, swept, ended, timed] = results.as_slice() else { panic!("{}", results.len()) };
+    assert!(
+        found.found_ops_per_s.is_some_and(|found| (1900.0..=2010.0).contains(&found)),
+        "{:#?}",
+        found.points
+    );
+    let held: Vec<_> = swept.points.iter().map(|point| (point.offered_ops_per_s, point.held)).collect();
+    assert_eq!(held, [(500.0, true), (4000.0, false)]);
+    // 256 blocks at 100 a second.
+    assert_eq!(ended.total.ok, 256);
+    assert!(near(ended.measured_s, 2.56), "{}", ended.measured_s);
+    assert_eq!(ended.open_loop.as_ref().map(|open| (open.late_starts, open.missed_starts)), Some((0, 0)));
+    // What is not kept is told in the same words as of a mix.
+    let open = timed.open_loop.as_ref().unwrap();
+    assert!(near(open.offered_ops_per_s, 4000.0) && open.missed_starts > 0, "{open:?}");
+    assert_eq!(timed.verdict.validity, Validity::Warn, "{:?}", timed.verdict);
+}
+
+#[test]
+fn pauses_go_with_mixes_and_errors_end_jobs() {
+    let lab = Lab::new();
+    lab.run(
+        "
+targets: {t: 'sim:?latency=1ms'}
+workloads: {w: {ops: read, queue_depth: 2, think: 4ms, file_size: 1MiB}}
+stages: {warm_up: 0s, measure: 10s}
+steady: none
+",
+    );
+    assert!(near(lab.results()[0].total.ops_per_s.mean, 400.0), "{:?}", lab.results()[0].total);
+    let ended = lab.run(
+        "
+targets: {t: 'sim:?latency=1ms&errors=1/10'}
+workloads:
+  w:
+    ops: read
+    errors: {stop_cell_after: 20}
+    job: {region: {size: {bytes: 1MiB}}, ending: {runtime_s: 60, time_based: true, errors: {go_on_read: true}}}
+",
+    );
+    assert_eq!(lab.cells()[0].state, State::Failed, "{ended:#?}");
+    assert_eq!(lab.results()[0].total.failed, 20);
+}
+
+#[test]
 fn a_goal_that_never_holds_is_said_to() {
     let lab = Lab::new();
     lab.run(

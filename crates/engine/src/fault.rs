@@ -66,8 +66,12 @@ impl StagePlan {
         if load.files.len() != self.workers as usize {
             return Some("a job needs a list of files for each of its workers");
         }
-        if self.schedule != Schedule::of_job(&load.job) {
-            return Some("the schedule of a job is what its rates say");
+        let own = Schedule::of_job(&load.job);
+        let has_own = own != Schedule::Closed || load.has_times();
+        if self.schedule != own && (has_own || !matches!(self.schedule, Schedule::Open { .. })) {
+            return Some(
+                "the schedule of a job is what its rates or times say, or one rate for all its operations",
+            );
         }
         let compares = load.job.check.as_ref().is_some_and(|check| check.after_writes || check.only);
         if compares && self.sink != Sink::Verify {

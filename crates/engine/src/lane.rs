@@ -127,6 +127,7 @@ pub(crate) async fn run<S: Session>(
             now = wait_for(shared, intended).await;
             if now >= shared.end_ns.get() {
                 shared.pacer.given_back(intended, shared.end_ns.get());
+                source.not_begun(&op);
                 break;
             }
         }

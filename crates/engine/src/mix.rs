@@ -1,6 +1,6 @@
 //! The load of an experiment: which operations, on what, in which order.
 
-use experiment::{Access, WeightedOp, WeightedSize};
+use experiment::{Access, Think, WeightedOp, WeightedSize};
 use metrics::{OpChange, OpKind, OpShapes, OpSubject};
 
 use crate::written::Rules;
@@ -20,6 +20,8 @@ pub struct Mix {
     pub block_sizes: Vec<WeightedSize>,
     /// After this many writes of a lane, one commit; 0 never.
     pub fsync_every: u32,
+    /// Each lane pauses now and then.
+    pub think: Option<Think>,
     /// The content is kept track of, so that reads are compared with what was written: use it with
     /// [`drivers::Sink::Verify`]. Each lane then keeps to an even share of the blocks, and writes go through that share
     /// so that each block is written once before any is written again.

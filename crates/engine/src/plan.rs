@@ -175,7 +175,8 @@ pub enum StageWorkload {
     },
     /// The load of an experiment.
     Mix(Mix),
-    /// A job: one stream of operations for each worker, which its lanes share. Goes with [`StopRule::Exhausted`], the window
+    /// A job: one stream of operations for each worker, which its lanes share. Its schedule is [`Schedule::of_job`], or open:
+    /// then commits and comparing reads are operations of the rate, too. Goes with [`StopRule::Exhausted`], the window
     /// being the job's runtime, or with [`StopRule::Window`] when it is to go on until then.
     Job(JobLoad),
     /// Reads everything once and compares it with what was acknowledged, whatever the stop rule. The plan's sink must

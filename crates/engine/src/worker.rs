@@ -16,7 +16,7 @@ use crate::source::{JobState, LaneRecord, Sources};
 use crate::start::{self, Started};
 use crate::supervisor::{Stop, supervise};
 use crate::trace::Tracer;
-use crate::{CheckedBlocks, JobFacts, StageError, StagePlan, StopRule, Usage, pin, placement};
+use crate::{JobFacts, Schedule, StageError, StagePlan, StopRule, Usage, pin, placement};
 
 /// A driver keeps its own deadlines; one that overruns them by this much is cut off.
 const CONNECT_GRACE: Duration = Duration::from_millis(500);
@@ -148,7 +148,7 @@ impl<D: Driver> Connected<D> {
             exhausted: Cell::new(0),
         };
 
-        let sources = Sources::new(plan);
+        let sources = Sources::new(plan, start_ns, !simulated);
         let job = JobState::of(plan, worker, reactor, (start_ns, window_start));
         let notes: Vec<LaneRecord> =
             (0..plan.lanes_per_worker).map(|lane| sources.notes_of(worker, lane)).collect();
@@ -169,9 +169,10 @@ impl<D: Driver> Connected<D> {
         recorder.truncate(end);
         // A workload that ran out has missed nothing.
         let end_ns = if exhausted { 0 } else { shared.end_ns.get() };
-        let (mut facts, checked, schedule) = match job {
-            Some(job) => job.settle(end_ns),
-            None => (JobFacts::default(), CheckedBlocks::default(), shared.pacer.settle(end_ns)),
+        let (mut facts, checked, of_job) = job.map_or_else(Default::default, |job| job.settle(end_ns));
+        let schedule = match plan.schedule {
+            Schedule::Open { .. } => shared.pacer.settle(end_ns),
+            Schedule::Directions { .. } | Schedule::Closed => of_job,
         };
         if let Some(note) = notes.first().filter(|_| checked.blocks() > 0) {
             note.checked.set(checked);

@@ -48,6 +48,50 @@ fn what_is_done_in_the_ramp_counts_to_the_amount() {
 }
 
 #[test]
+fn one_rate_for_all_operations_is_that_of_any_load() {
+    let open = |ops_per_s| StagePlan { schedule: Schedule::rate(ops_per_s), ..timed(random(), MIX, 2, 1000) };
+    let kept = simulate(fixed(1), &open(100.0));
+    let told = |result: &engine::StageResult| (result.offered, result.late_starts, result.missed_starts);
+    assert!(kept.open_loop);
+    assert_eq!((kept.total.ok(), told(&kept)), (100, (100, 0, 0)));
+    // Two lanes of 10 ms begin 200 in the second, of which the last of each is in flight at its end or ends with it.
+    let late = simulate(fixed(10), &open(400.0));
+    assert_eq!((late.total.ok(), late.offered, late.missed_starts), (198, 400, 200));
+    // Latencies count from the intended start: the last one was meant to start at 497.5 ms and ended at 992.5 ms.
+    let longest = late.total.op(OpKind::Read).unwrap().response().quantile_ns(1.0);
+    assert!(longest.abs_diff(495 * MS) < 10 * MS, "{longest}");
+}
+
+#[test]
+fn a_job_with_a_rate_ends_with_its_amount_and_reads_back_what_it_wrote() {
+    let mut checked = job();
+    checked.check = Some(experiment::Check::default());
+    let plan = StagePlan {
+        schedule: Schedule::rate(100.0),
+        sink: drivers::Sink::Verify,
+        ..job_plan(load(checked.clone(), WRITES, &[400 * KIB]), 4)
+    };
+    let result = simulate(fixed(1), &plan);
+    // 100 writes in the first second, and as many reads in the next.
+    assert_eq!((ok(&result, OpKind::Write), ok(&result, OpKind::Read)), (100, 100));
+    assert!(result.exhausted && result.job.failures.is_empty());
+    assert_eq!((result.window_ns, result.missed_starts), (1991 * MS, 0));
+    // The window ends while a lane holds a write that it never began.
+    let result = simulate(fixed(1), &StagePlan { window: ms(995), ..plan });
+    assert_eq!((ok(&result, OpKind::Write), result.missed_starts, result.checked.wrong), (100, 0, 0));
+}
+
+#[test]
+fn a_job_has_one_schedule() {
+    let mut paced = job();
+    paced.pace.rates.read = Some(Rate::OpsPerS(100.0));
+    let two = StagePlan { schedule: Schedule::rate(50.0), ..timed(paced, READS, 1, 1000) };
+    let driver = LogDriver::new(|_, _| None);
+    let refusal = engine::run_stage(&driver, &two, &engine::Control::new(), &mut |_| {}).unwrap_err();
+    assert!(refusal.to_string().contains("one rate for all its operations"), "{refusal}");
+}
+
+#[test]
 fn rates_space_the_starts_of_each_direction() {
     let mut paced = job();
     paced.pace.rates.read = Some(Rate::OpsPerS(100.0));

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use drivers::Op;
 use engine::{DataSet, DataShape, Mix, StagePlan, StageResult, StageWorkload, StopRule, run_stage};
-use experiment::{Access, WeightedOp, WeightedSize};
+use experiment::{Access, Think, WeightedOp, WeightedSize};
 use metrics::{ErrorKind, OpKind};
 use proptest::prelude::*;
 use support::{LogDriver, ms, plan, run};
@@ -31,6 +31,7 @@ fn mix(data_set: DataSet, ops: &[(OpKind, f64)], access: Access, sizes: &[(u64, 
             .map(|(bytes, weight)| WeightedSize { bytes: *bytes, weight: *weight })
             .collect(),
         fsync_every: 0,
+        think: None,
         verify: false,
         generation: 5,
         seed: 3,
@@ -327,6 +328,25 @@ fn a_load_may_begin_with_nothing() {
     let (asked, _) =
         ask(StageWorkload::Mix(mix(objects(0), &ops, Access::Random, &[])), 1, 2, StopRule::Ops(300));
     assert_eq!(asked.len(), 300);
+}
+
+/// Operations of a millisecond, and what a second of them comes to with pauses.
+#[test]
+fn lanes_pause_each_for_itself() {
+    let done = |think: Think, lanes: u32| {
+        let load = mix(files(100, 4), &[(OpKind::Read, 1.0)], Access::Random, &[(10, 1.0)]);
+        let load = StageWorkload::Mix(Mix { think: Some(think), ..load });
+        let driver = LogDriver::new(|_, _| None);
+        let plan = StagePlan { workload: load, lanes_per_worker: lanes, window: ms(1000), ..plan() };
+        run(&driver, &plan).total.ok()
+    };
+    let pause = |after, ms: f64| Think { pause_s: ms / 1e3, after, ..Think::default() };
+    // One operation, 4 ms of pause: 200 rounds; two operations, 6 ms: 125 rounds of two.
+    assert_eq!(done(pause(0, 4.0), 1), 200);
+    assert_eq!(done(pause(2, 6.0), 1), 250);
+    assert_eq!(done(pause(0, 4.0), 3), 600);
+    // 15 ms of load, 5 ms of pause.
+    assert_eq!(done(Think { after_s: 0.015, ..pause(0, 5.0) }, 1), 750);
 }
 
 #[test]

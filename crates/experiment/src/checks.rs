@@ -17,6 +17,7 @@ pub(crate) fn cell(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     blocks(fields, kind, cell);
     commits(fields, kind, cell);
     reads(fields, kind, cell);
+    sink(fields, kind, cell);
     verification(fields, cell);
     own_gates(fields, cell);
 }
@@ -25,6 +26,8 @@ pub(crate) fn cell(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
 pub(crate) fn job(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
     ops_of_kind(fields, kind, cell);
     own_gates(fields, cell);
+    commits(fields, kind, cell);
+    sink(fields, kind, cell);
     for size in cell.workload.block_sizes().iter() {
         if size.bytes == 0 {
             fields.fault("job", "a block of no bytes moves nothing", "write block sizes above zero");
@@ -240,11 +243,25 @@ fn reads(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             "name a directory that stays, targets: {name: {url: …, directory: bench}}, or write prepare: fill",
         );
     }
-    if cell.workload.sink == "discard" && fields.own("sink") && !kind.sink_discard {
+}
+
+/// What is dropped in the kernel comes through a socket, and nobody sees it.
+fn sink(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
+    if cell.workload.sink != "discard" {
+        return;
+    }
+    if fields.own("sink") && !kind.sink_discard {
         fields.fault(
             "sink",
             format!("data of {} targets comes through no socket that could drop it", kind.scheme),
             "remove sink: discard",
+        );
+    }
+    if cell.workload.verifies() {
+        fields.fault(
+            "sink",
+            "what is dropped in the kernel cannot be verified",
+            "remove sink: discard, or verify: true",
         );
     }
 }
@@ -280,13 +297,6 @@ fn verification(fields: &Fields<'_>, cell: &Cell) {
             "prepare",
             format!("{} would change data that is kept, and the next run could not verify it", fields.what),
             "write prepare: fill, or verify: false",
-        );
-    }
-    if verify && cell.workload.sink == "discard" {
-        fields.fault(
-            "sink",
-            "what is dropped in the kernel cannot be verified",
-            "remove sink: discard, or verify: true",
         );
     }
     if verify && !stage && !cell.workload.does(OpKind::reads) {

@@ -252,9 +252,6 @@ fn group_of(cell: &Cell) -> Option<u32> {
 
 /// Warm-up and measurement of a cell at least and at most, in seconds.
 fn cell_seconds(cell: &Cell) -> (f64, f64) {
-    if let Some(job) = cell.workload.stream() {
-        return jobs::seconds(cell, job);
-    }
     let stages = &cell.stages;
     let trial = |seconds: f64| trial_seconds(cell, seconds);
     match &cell.study {
@@ -269,6 +266,7 @@ fn cell_seconds(cell: &Cell) -> (f64, f64) {
             let most = closed + 2 + most_steps(*from_ops_per_s, to, *tolerance);
             (trial(*trial_s) * f64::from(closed + 1), trial(*trial_s) * f64::from(most.min(MAX_TRIALS)))
         }
+        None if let Some(job) = cell.workload.stream() => jobs::seconds(cell, job),
         None if cell.steady == SteadyRule::None => {
             let seconds = stages.warm_up_s + stages.measure_at_least_s;
             (seconds, seconds)
@@ -308,12 +306,6 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
     if per_op == 0.0 {
         return Some((0, 0));
     }
-    if let Some(job) = cell.workload.stream() {
-        // What a job moves is each host's; a rate is that of all together.
-        let bytes = jobs::written(cell, job, write_bytes_share(cell))?;
-        let bytes = bytes.saturating_mul(figures.hosts.unwrap_or(1).into());
-        return Some((bytes, bytes));
-    }
     if let Some(Study::Sweep { rates_ops_per_s, point_s }) = &cell.study
         && !rates_ops_per_s.is_empty()
     {
@@ -322,6 +314,12 @@ fn written(cell: &Cell, figures: &CellFigures) -> Option<(u64, u64)> {
     }
     if cell.study.is_some() {
         return None;
+    }
+    if let Some(job) = cell.workload.stream() {
+        // What a job moves is each host's; a rate is that of all together.
+        let bytes = jobs::written(cell, job, write_bytes_share(cell))?;
+        let bytes = bytes.saturating_mul(figures.hosts.unwrap_or(1).into());
+        return Some((bytes, bytes));
     }
     let low = ops_started(&cell.workload.arrivals, figures.low_s)?;
     let high = ops_started(&cell.workload.arrivals, figures.high_s)?;

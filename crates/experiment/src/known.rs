@@ -117,7 +117,18 @@ pub(crate) const WORKLOAD: &[Key] = &[
         "100000",
         "operations of a rate that may wait for a free lane; more are shed and counted",
     ),
-    key("fsync_every", Count(0), "0", "a lane commits (fsync) after this many writes; 0: never"),
+    key(
+        "think",
+        Named("think"),
+        "none",
+        "pauses of each lane, or with job of the whole worker; 1ms alone is short for pause",
+    ),
+    key(
+        "fsync_every",
+        Count(0),
+        "0",
+        "a lane, or with job the worker, commits (fsync) after this many writes; 0: never",
+    ),
     key("fdatasync", Flag, "false", "the commit is an fdatasync where the target knows the difference"),
     key("compressible", Share, "0%", "share of each 4 KiB that compresses to nothing"),
     key("dedupe", Share, "0%", "share of the 4 KiB chunks that occur elsewhere too"),
@@ -223,6 +234,13 @@ pub(crate) const PLACEMENT: &[Key] = &[
         "any",
         "nic: the cores of the NUMA node on which the network card is that the target is reached by",
     ),
+];
+
+pub(crate) const THINK: &[Key] = &[
+    key("pause", Span, "", "how long a pause is; 0s makes none"),
+    key("spin", Span, "0", "of that, spent computing instead of sleeping"),
+    key("after", Count(1), "1", "a pause comes after this many operations"),
+    key("after_time", Span, "0", "or after this much time of load; 0: after operations"),
 ];
 
 pub(crate) const SWEEP: &[Key] = &[

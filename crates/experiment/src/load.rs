@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use metrics::OpKind;
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Job, Placement};
+use crate::job::{Job, Placement, Think};
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
 use crate::stored_workload::StoredWorkload;
 
@@ -54,6 +54,8 @@ pub struct MixLoad {
     pub fsync_every: u32,
     /// The commit is an fdatasync where the target knows the difference.
     pub fdatasync: bool,
+    /// Each lane pauses now and then.
+    pub think: Option<Think>,
     /// Files or objects in the data set. 1 for block devices.
     pub files: u64,
     /// Size of each, in bytes; of a block device the part that is used, 0 meaning all of it.
@@ -229,6 +231,9 @@ impl Workload {
     /// Lanes may stand still for other reasons than that the target is slow: pauses and batches, and calls that are no
     /// lane's work where files end.
     pub fn holds_lanes_back(&self) -> bool {
-        matches!(self.load, Load::Stream(_))
+        match &self.load {
+            Load::Mix(mix) => mix.think.is_some(),
+            Load::Stream(_) => true,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! From the tree to values: one module for each part of a cell.
 
 mod access;
+mod beside_job;
 mod fleet;
 mod gate;
 mod hosts;
@@ -13,6 +14,7 @@ mod scale;
 mod stages;
 mod study;
 mod target;
+mod think;
 mod url;
 mod weights;
 mod workload;

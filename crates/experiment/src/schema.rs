@@ -155,6 +155,7 @@ fn definitions(kinds: &[&'static TargetKind]) -> Value {
             reference("parameter"),
             object(known::PLACEMENT, &[]),
         ]},
+        "think": {"anyOf": [reference("span"), object(known::THINK, &["pause"])]},
         "find": {"anyOf": [reference("gate"), object(known::FIND, &["goal"])]},
         "sweep": {"anyOf": [reference("rates"), object(known::SWEEP, &[])]},
         "stages": or_nothing(object(known::STAGES, &[])),

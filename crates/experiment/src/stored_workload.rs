@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Job, Placement};
+use crate::job::{Job, Placement, Think};
 use crate::load::{Load, MixLoad, Workload};
 use crate::plan::{Access, Arrivals, WeightedOp, WeightedSize};
 
@@ -29,6 +29,8 @@ pub(crate) struct StoredWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     placement: Option<Placement>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    think: Option<Think>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     job: Option<Box<Job>>,
 }
 
@@ -47,6 +49,7 @@ impl From<StoredWorkload> for Workload {
                 dedupe: stored.dedupe,
                 verify: stored.verify,
                 placement: stored.placement,
+                think: stored.think,
             }),
         };
         Workload {
@@ -75,6 +78,7 @@ impl From<Workload> for StoredWorkload {
             dedupe: workload.dedupe(),
             verify: workload.verifies(),
             placement: workload.mix().and_then(|mix| mix.placement.clone()),
+            think: workload.mix().and_then(|mix| mix.think),
             job: match workload.load {
                 Load::Mix(_) => None,
                 Load::Stream(job) => Some(job),

@@ -78,14 +78,7 @@ impl HostTarget {
     fn mix(&self, mix: &MixLoad, request: &StageRequest, generation: u32) -> OfKind {
         let workload = &self.cell.workload;
         OfKind {
-            schedule: match &request.arrivals {
-                Arrivals::Closed => Schedule::Closed,
-                arrivals => Schedule::Open {
-                    arrivals: arrivals.clone(),
-                    backlog_limit: workload.backlog_limit,
-                    seed: self.draws,
-                },
-            },
+            schedule: self.schedule(request, Schedule::Closed),
             stop: StopRule::Window,
             payload: load::payload(&self.cell, self.seed),
             sink: self.sink(),
@@ -97,6 +90,7 @@ impl HostTarget {
                 access: mix.access,
                 block_sizes: mix.block_sizes.clone(),
                 fsync_every: mix.fsync_every,
+                think: mix.think,
                 verify: load::verifies(&self.cell),
                 generation,
                 seed: self.draws,
@@ -114,7 +108,7 @@ impl HostTarget {
         };
         let short = request.limit_s < SHORT_JOB_S;
         Ok(OfKind {
-            schedule: Schedule::of_job(job),
+            schedule: self.schedule(request, Schedule::of_job(job)),
             stop: if job.ending.time_based { StopRule::Window } else { StopRule::Exhausted },
             payload: verify_dump::payload(job, &self.directory),
             sink: self.sink(),
@@ -122,6 +116,18 @@ impl HostTarget {
             start_delay: duration(job.ending.start_delay_s),
             workload: StageWorkload::Job(load),
         })
+    }
+
+    /// One rate for all operations, or else what the load itself says.
+    fn schedule(&self, request: &StageRequest, otherwise: Schedule) -> Schedule {
+        match &request.arrivals {
+            Arrivals::Closed => otherwise,
+            arrivals => Schedule::Open {
+                arrivals: arrivals.clone(),
+                backlog_limit: self.cell.workload.backlog_limit,
+                seed: self.draws,
+            },
+        }
     }
 
     fn sink(&self) -> Sink {

@@ -373,11 +373,9 @@ fn letter(cell: &Cell) -> char {
 /// How long a cell is expected to take, without its preparation, in seconds.
 fn expected_s(cell: &Cell) -> f64 {
     let stages = &cell.stages;
-    // How long a job without a runtime takes is not known.
-    if load::limit_s(cell) >= WITHOUT_LIMIT_S {
-        return 0.0;
-    }
     match &cell.study {
+        // How long a job without a runtime takes is not known.
+        None if load::limit_s(cell) >= WITHOUT_LIMIT_S => 0.0,
         None => stages.warm_up_s + f64::midpoint(stages.measure_at_least_s, load::limit_s(cell)),
         Some(Study::Find { trial_s, .. }) => EXPECTED_TRIALS * trial_s * 1.25,
         Some(Study::Sweep { rates_ops_per_s, point_s }) => {

@@ -427,3 +427,64 @@ fn parameters_that_multiply_are_refused() {
     let faults = parse(&SourceText { file: "f", text: &text }, &Settings::of(targets::kinds())).unwrap_err();
     assert!(faults.to_string().contains("more than 10000 parameters"), "{faults}");
 }
+
+/// What a key says of a mix it says of a job, where the job does not say it itself.
+#[test]
+fn keys_beside_a_job_say_its_parts() {
+    let cell = |keys: &str| {
+        let text = format!("targets: {{disk: file:///mnt/data}}\nworkloads:\n  w: {{ops: write, {keys}}}\n");
+        plan(&text).cells.remove(0)
+    };
+    let beside = cell(
+        "block_size: {4KiB: 50%, 64KiB: 50%}, access: {zipf: 1.1}, files: 3, file_size: 1MiB, fsync_every: 8, \
+         fdatasync: true, compressible: 50%, dedupe: 20%, verify: true, placement: 0-1, \
+         think: {pause: 1ms, after: 10}, cache: keep, job: {name: w}",
+    );
+    let split = "{split: [{bytes: 4096, weight: 0.5}, {bytes: 65536, weight: 0.5}]}";
+    let zipf = "{zipf: {theta: 1.1}}";
+    let inside = cell(&format!(
+        "job: {{name: w, block_sizes: {{sizes: {{read: {split}, write: {split}, trim: {split}}}}}, \
+         pattern: {{random: true, distribution: {{read: {zipf}, write: {zipf}, trim: {zipf}}}}}, \
+         files: {{count: 3, bytes: 1MiB, layout: {{invalidate: false}}}}, commits: {{fdatasync_every: 8}}, \
+         content: {{compress_percent: 50, dedupe_percent: 20}}, check: {{method: fresh}}, \
+         placement: {{cores: [0, 1], split_cores: true}}, pace: {{think: {{pause_s: 0.001, after: 10}}}}}}"
+    ));
+    assert_eq!(beside.workload.load, inside.workload.load);
+    let rated = cell("queue_depth: 4, rate: {poisson: 100/s}, backlog: 7, job: {name: w}").workload;
+    assert_eq!((rated.arrivals, rated.backlog_limit), (Arrivals::Poisson { ops_per_s: 100.0 }, 7));
+    // Defaults are for those who do not say it themselves.
+    let text = "targets: {d: file:///x}\ndefaults: {block_size: 64KiB, access: sequential, file_size: 1MiB}\nworkloads:\n  \
+                own: {ops: read, job: {block_sizes: {sizes: {read: {fixed: 512}}}, region: {size: {bytes: 2MiB}}}}\n  \
+                other: {ops: read, job: {name: o}}\n";
+    let plan = plan(text);
+    let sizes: Vec<_> = plan
+        .cells
+        .iter()
+        .map(|cell| (cell.workload.block_sizes()[0].bytes, cell.workload.file_bytes()))
+        .collect();
+    assert_eq!(sizes, [(512, 2 << 20), (65536, 1 << 20)]);
+}
+
+#[test]
+fn a_matrix_crosses_what_stands_beside_a_job() {
+    let plan = plan(
+        "targets: {d: file:///x}
+workloads:
+  mix: {ops: read}
+  job: {ops: read, job: {region: {size: {bytes: 1MiB}}, ending: {runtime_s: 10, time_based: true}}}
+matrix: {block_size: [4KiB, 64KiB], rate: [100/s, 200/s], queue_depth: [1, 8], think: [0s, 1ms]}
+",
+    );
+    assert_eq!(plan.cells.len(), 32);
+    let (mix, job) = (&plan.cells[15].workload, &plan.cells[31].workload);
+    assert!(mix.mix().is_some() && job.stream().is_some());
+    for workload in [mix, job] {
+        assert_eq!(workload.block_sizes()[0].bytes, 65536);
+        assert_eq!((workload.queue_depth, &workload.arrivals), (8, &Arrivals::Constant { ops_per_s: 200.0 }));
+    }
+    let pause = |think: Option<experiment::Think>| think.map(|think| think.pause_s);
+    assert_eq!(
+        (pause(mix.mix().unwrap().think), pause(job.stream().unwrap().pace.think)),
+        (Some(0.001), Some(0.001))
+    );
+}

@@ -1,5 +1,6 @@
 //! The load of an experiment: draws an operation by weight, then its place by the access pattern.
 
+mod pause;
 mod plan;
 mod stream;
 
@@ -12,6 +13,7 @@ use metrics::{ErrorKind, OpKind};
 use super::{Churn, LaneRecord};
 use crate::access::{Picker, spread};
 use crate::data_set::Place;
+pub(super) use pause::PausingMixer;
 pub(super) use plan::MixDraws;
 use plan::{Role, field_of};
 use stream::Stream;

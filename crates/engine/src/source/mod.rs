@@ -5,6 +5,7 @@ mod churn;
 mod fill;
 mod job;
 mod mix;
+mod think;
 mod visit;
 mod write;
 
@@ -25,7 +26,8 @@ pub(crate) use churn::{Churn, MAX_LANES as MAX_CHURNING_LANES};
 use fill::Filler;
 use job::JobLane;
 pub(crate) use job::{JobState, Next};
-use mix::{MixDraws, Mixer};
+use mix::{MixDraws, Mixer, PausingMixer};
+use think::Thinker;
 use visit::Visitor;
 use write::{WriteAt, Writer};
 
@@ -38,6 +40,7 @@ pub(crate) enum Source<'a> {
     Fill(Filler),
     Check(Checker<'a>),
     Mix(Box<Mixer<'a>>),
+    Pausing(Box<PausingMixer<'a>>),
     Job(JobLane<'a>),
 }
 
@@ -67,10 +70,13 @@ pub(crate) struct Sources<'p> {
     plan: &'p StagePlan,
     index: Option<Rc<Index>>,
     mix: Option<Rc<MixDraws>>,
+    /// When the lanes begin, and whether time passes while they compute.
+    clock: (u64, bool),
 }
 
 impl<'p> Sources<'p> {
-    pub(crate) fn new(plan: &'p StagePlan) -> Self {
+    /// Of a stage that begins at `start_ns`; on a real clock computing takes time.
+    pub(crate) fn new(plan: &'p StagePlan, start_ns: u64, real_clock: bool) -> Self {
         let mut mix = None;
         let index = match &plan.workload {
             StageWorkload::Read { data_set, block_bytes, .. } => {
@@ -87,7 +93,7 @@ impl<'p> Sources<'p> {
             }
             StageWorkload::Write { .. } | StageWorkload::Repeat { .. } | StageWorkload::Job(_) => None,
         };
-        Sources { plan, index: index.map(Rc::new), mix }
+        Sources { plan, index: index.map(Rc::new), mix, clock: (start_ns, real_clock) }
     }
 
     /// The empty notes of a lane.
@@ -141,9 +147,14 @@ impl<'p> Sources<'p> {
                 let written = Rc::new(written.clone());
                 Source::Check(Checker::new(self.index(), data_set.shape(), lane, share, written, notes))
             }
-            StageWorkload::Mix(_) => {
+            StageWorkload::Mix(load) => {
                 let plan = Rc::clone(self.mix.as_ref().expect("made for every mix"));
-                Source::Mix(Box::new(Mixer::new(plan, lane, number, self.plan.lanes(), notes)))
+                let mixer = Mixer::new(plan, lane, number, self.plan.lanes(), notes);
+                let (start_ns, real_clock) = self.clock;
+                match load.think.as_ref().and_then(|think| Thinker::new(think, start_ns)) {
+                    Some(thinker) => Source::Pausing(Box::new(PausingMixer::new(mixer, thinker, real_clock))),
+                    None => Source::Mix(Box::new(mixer)),
+                }
             }
             StageWorkload::Job(_) => Source::Job(JobLane::new(job.expect("made for every job"), lane)),
         }
@@ -187,6 +198,7 @@ impl Source<'_> {
             Source::Fill(filler) => filler.peek(),
             Source::Check(checker) => checker.peek(),
             Source::Job(lane) => return lane.next(now),
+            Source::Pausing(mixer) => return mixer.next(now),
         };
         op.map_or(Next::Done, Next::Op)
     }
@@ -205,8 +217,17 @@ impl Source<'_> {
     pub(crate) fn begin(&mut self, op: &Op) {
         match self {
             Source::Mix(mixer) => mixer.begin(op),
+            Source::Pausing(mixer) => mixer.begin(op),
             Source::Write(writer) => writer.begin(op),
             _ => {}
+        }
+    }
+
+    /// The window ended before the operation's time came.
+    #[cold]
+    pub(crate) fn not_begun(&mut self, op: &Op) {
+        if let Source::Job(lane) = self {
+            lane.not_begun(op);
         }
     }
 
@@ -234,6 +255,7 @@ impl Source<'_> {
             Source::Repeat(_) => {}
             Source::Visit(visitor) => visitor.finished(),
             Source::Mix(mixer) => mixer.finished(op, error),
+            Source::Pausing(mixer) => mixer.finished(op, error),
             Source::Write(writer) => writer.finished(op, error),
             Source::Fill(filler) => filler.finished(op, error),
             Source::Check(checker) => checker.finished(error),
@@ -252,6 +274,7 @@ impl Source<'_> {
         match self {
             Source::Write(writer) => writer.closing(),
             Source::Mix(mixer) => mixer.closing(),
+            Source::Pausing(mixer) => mixer.closing(),
             Source::Job(lane) => lane.closing(),
             Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => None,
         }
@@ -267,6 +290,7 @@ impl Source<'_> {
         match self {
             Source::Write(writer) => writer.closed(error),
             Source::Mix(mixer) => mixer.closed(error),
+            Source::Pausing(mixer) => mixer.closed(error),
             Source::Job(_) | Source::Visit(_) | Source::Repeat(_) | Source::Fill(_) | Source::Check(_) => {}
         }
     }

@@ -82,6 +82,11 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
         options(kinds),
         table("Workloads", "Keys of each workload, and of `defaults`.", WORKLOAD),
         table("`placement`", "Cores alone, `placement: 0-7`, are short for `cores`.", PLACEMENT),
+        table(
+            "`think`",
+            "A duration alone, `think: 1ms`, is short for `pause`. A rate goes on meanwhile: what was due in a pause starts late.",
+            THINK,
+        ),
         table("`find`", "A goal alone, `find: p99 <= 2 ms`, is short for `find: {goal: p99 <= 2 ms}`.", FIND),
         table("`sweep`", "A list of rates alone is short for `rates`; `auto` takes all defaults.", SWEEP),
         table("`rate: {ramp: …}`", "The rate changes evenly, then stays.", RAMP),

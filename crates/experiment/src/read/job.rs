@@ -2,51 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use super::rules;
-use crate::job::Job;
-use crate::kind::TargetKind;
+use super::workload::SharedKeys;
+use super::{beside_job, rules};
+use crate::job::{Ending, Job, Logs};
 use crate::load::Workload;
-use crate::plan::{CacheControl, Cell, Stages, SteadyRule, Target, WeightedOp};
+use crate::plan::{Arrivals, CacheControl, Cell, Stages, SteadyRule, Study};
 use crate::reader::Fields;
 use crate::{checks, from_node};
 
-/// Keys of a workload that a job says itself, and where.
-const SAID_BY_THE_JOB: &[(&str, &str)] = &[
-    ("access", "job: {pattern: …}"),
-    ("block_size", "job: {block_sizes: …}"),
-    ("files", "job: {files: {count: …}}"),
-    ("file_size", "job: {files: {bytes: …}} or job: {region: {size: …}}"),
-    ("objects", "job: {files: {count: …}}"),
-    ("object_size", "job: {block_sizes: …}"),
-    ("rate", "job: {pace: {rates: …}}"),
-    ("backlog", "nothing: operations of a job wait for its lanes"),
-    ("fsync_every", "job: {commits: {fsync_every: …}}"),
-    ("fdatasync", "job: {commits: {fdatasync_every: …}}"),
-    ("compressible", "job: {content: {compress_percent: …}}"),
-    ("dedupe", "job: {content: {dedupe_percent: …}}"),
-    ("verify", "job: {check: …}"),
-    ("placement", "job: {placement: …}"),
-    ("find", "nothing: a job has no searches"),
-    ("sweep", "nothing: a job has no sweeps"),
+/// Keys of a workload that no part of a job is, and what is written instead.
+const WITHOUT_JOB: &[(&str, &str)] = &[
+    ("objects", "files, or job: {files: {count: …}}"),
+    ("object_size", "block_size, or job: {block_sizes: …}"),
 ];
 
-/// A cell whose workload is a job; its index, name and point are filled in by the caller. `None` when anything is wrong
-/// with it.
-pub(super) fn cell(
-    fields: &Fields<'_>,
-    name: &str,
-    target: Option<(Target, &'static TargetKind)>,
-    ops: Option<Vec<WeightedOp>>,
-    (queue_depth, jobs, agents): (u32, u32, Option<u32>),
-) -> Option<Cell> {
+/// A cell whose workload is a job; its index, name and point are filled in by the caller. `None` when it cannot be read.
+pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Option<Cell> {
     let reader = fields.reader;
-    let before = reader.log.count();
     let job: Option<Job> = fields.get("job").and_then(|node| from_node::read(reader, &node));
     let group = fields.get("group").map(|node| from_node::read(reader, &node));
-    for (key, instead) in SAID_BY_THE_JOB {
+    for (key, instead) in WITHOUT_JOB {
         if fields.own(key) {
-            let text = format!("{key} does not go with a job, which says it itself");
-            fields.fault(key, text, format!("write {instead}"));
+            fields.fault(key, format!("{key} does not go with a job"), format!("write {instead}"));
         }
     }
     let stages = fields.below("stages", "stages", None);
@@ -59,14 +36,33 @@ pub(super) fn cell(
         }
     }
     let ramp_s = stages.seconds("warm_up", 0.0);
-    let op_timeout_s = fields.seconds("op_timeout", 60.0);
     // Measured from beginning to end unless a rule is asked for.
     let steady = if fields.has("steady") { rules::steady(fields) } else { Some(SteadyRule::None) };
-    let errors = rules::errors(fields);
     let cache = rules::cache(fields, CacheControl::Keep);
-    let gates = super::workload::own_gates(fields);
-    let (target, kind) = target?;
-    let job = job?;
+    let (target, kind) = shared.target?;
+    let (mut job, arrivals) = (job?, shared.arrivals?);
+    beside_job::put_in(fields, &mut job, cache.filter(|_| fields.has("cache")))?;
+    if let Some(study) = &shared.study {
+        measure_trials(fields, &mut job, study);
+    }
+    if arrivals != Arrivals::Closed {
+        one_schedule(fields, &job);
+    }
+    let mut workload =
+        Workload::of_job(job, shared.ops?, shared.queue_depth, shared.jobs, shared.op_timeout_s);
+    shared.sink.clone_into(&mut workload.sink);
+    if arrivals != Arrivals::Closed || shared.study.is_some() {
+        workload.backlog_limit = shared.backlog_limit;
+    } else if fields.own("backlog") {
+        let text = "backlog says how many operations of a rate may wait, and there is no rate here";
+        fields.fault(
+            "backlog",
+            text,
+            "add rate, or remove backlog: what a job's own rates ask for waits without limit",
+        );
+    }
+    workload.arrivals = arrivals;
+    let job = workload.stream()?;
     let cell = Cell {
         index: 0,
         name: name.to_owned(),
@@ -74,16 +70,58 @@ pub(super) fn cell(
         point: BTreeMap::new(),
         repetition: 1,
         target,
-        stages: Stages::of_job(&job, ramp_s),
-        workload: Workload::of_job(job, ops?, queue_depth, jobs, op_timeout_s),
+        stages: Stages::of_job(job, ramp_s),
+        workload,
         steady: steady?,
-        gates: gates?,
+        gates: shared.gates?,
         cache: cache?,
-        errors: errors?,
-        study: None,
+        errors: shared.errors?,
+        study: shared.study,
         group: group.flatten(),
-        agents,
+        agents: shared.agents,
     };
-    checks::job(fields, kind, &cell);
-    (reader.log.count() == before).then_some(cell)
+    if reader.log.count() == shared.faults_before {
+        checks::job(fields, kind, &cell);
+    }
+    Some(cell)
+}
+
+/// A job whose operations all have one rate has no other that says when they start.
+fn one_schedule(fields: &Fields<'_>, job: &Job) {
+    if job.replay.is_some() {
+        let text = "what is replayed starts when its file says";
+        fields.fault("rate", text, "remove rate, or job: {replay: …}");
+    }
+    if job.ending.latency_target.is_some() {
+        let text = "a latency target looks for the depth of a closed loop";
+        fields.fault("rate", text, "remove rate, or the latency target; find looks for a rate");
+    }
+}
+
+/// Each measurement of a study ends by time, and the job goes on until then.
+fn measure_trials(fields: &Fields<'_>, job: &mut Job, study: &Study) {
+    let (name, seconds) = match study {
+        Study::Find { trial_s, .. } => ("find", *trial_s),
+        Study::Sweep { point_s, .. } => ("sweep", *point_s),
+    };
+    let Ending { runtime_s, time_based, loops, latency_target, .. } = &job.ending;
+    let others = [
+        (*runtime_s > 0.0 || *time_based || *loops > 0, "ending by time or loops"),
+        (latency_target.is_some(), "a latency target, which is a search of its own"),
+        (job.replay.is_some(), "a replay, which has its own times"),
+        (job.files.layout.create_only, "files that are only laid out"),
+        (job.logs != Logs::default(), "logs, which would be of all measurements at once"),
+        (job.pace.rates != crate::job::Directions::default(), "rates of its own"),
+        (fields.has("group"), "a group: its rates would be others' noise"),
+    ];
+    for (given, what) in others {
+        if given {
+            let text = format!(
+                "{name} measures a job several times, each for its own time; it does not go with {what}"
+            );
+            fields.fault(name, text, format!("remove that, or {name}"));
+        }
+    }
+    job.ending.time_based = true;
+    job.ending.runtime_s = seconds;
 }

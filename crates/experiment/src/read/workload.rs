@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::hosts::Hosts;
-use super::{access, placement, rate, rules, stages, study, target, weights};
+use super::{access, placement, rate, rules, stages, study, target, think, weights};
 use crate::checks;
 use crate::kind::TargetKind;
 use crate::known::{SHARED, SINK, WORKLOAD};
 use crate::load::{Load, MixLoad, Workload};
 use crate::nearest::hint;
-use crate::plan::{CacheControl, Cell, Gate, Target};
+use crate::plan::{Arrivals, CacheControl, Cell, ErrorPolicy, Gate, Study, Target, WeightedOp};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Entry, Node, Value};
 
@@ -38,44 +38,78 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         u32::try_from(fields.integer(key, least, most.into(), least.max(1))).unwrap_or(most)
     };
     let (queue_depth, jobs) = (count("queue_depth", 1, 65_536), count("jobs", 1, 4096));
-    let agents = scene.hosts.agents(&fields);
-    if fields.has("job") {
-        return super::job::cell(&fields, &workload.key, target, ops, (queue_depth, jobs, agents));
-    }
-    if fields.own("group") {
-        fields.fault("group", "only jobs run at the same time", "add job: {…}, or remove group");
-    }
-    let shape = target.as_ref().map(|(_, kind)| Shape::of(&fields, kind, ops.as_deref()));
-    let default_block = shape.as_ref().map_or(4096, |shape| shape.default_block);
-    let block_sizes = weights::block_sizes(&fields, default_block);
-    let access = access::access(&fields);
     let arrivals = rate::arrivals(&fields);
     let study = study::study(&fields, arrivals.as_ref());
-    let (compressible, dedupe) = (fields.share("compressible", 0.0), fields.share("dedupe", 0.0));
-    let verify = fields.flag("verify", false);
-    let fsync_every = u32::try_from(fields.integer("fsync_every", 0, u32::MAX.into(), 0)).unwrap_or(u32::MAX);
-    let backlog_limit = fields.integer("backlog", 1, 100_000_000, 100_000);
-    let sink = fields.choice("sink", SINK, "buffer");
     let op_timeout_s = fields.seconds("op_timeout", 60.0);
     if op_timeout_s <= 0.0 {
         fields.fault("op_timeout", "an operation needs time", "write a duration such as 60s");
     }
+    let shared = SharedKeys {
+        target,
+        ops,
+        queue_depth,
+        jobs,
+        agents: scene.hosts.agents(&fields),
+        backlog_limit: fields.integer("backlog", 1, 100_000_000, 100_000),
+        sink: fields.choice("sink", SINK, "buffer"),
+        op_timeout_s,
+        arrivals,
+        study,
+        errors: rules::errors(&fields),
+        gates: own_gates(&fields),
+        faults_before: before,
+    };
+    let cell = match fields.has("job") {
+        true => super::job::cell(&fields, &workload.key, shared),
+        false => mix_cell(&fields, scene, workload, shared),
+    };
+    cell.filter(|_| reader.log.count() == before)
+}
+
+/// What every load has, as read; `None` where something is wrong.
+pub(super) struct SharedKeys {
+    pub target: Option<(Target, &'static TargetKind)>,
+    pub ops: Option<Vec<WeightedOp>>,
+    pub queue_depth: u32,
+    pub jobs: u32,
+    pub agents: Option<u32>,
+    pub arrivals: Option<Arrivals>,
+    pub study: Option<Study>,
+    pub backlog_limit: u64,
+    pub sink: &'static str,
+    pub op_timeout_s: f64,
+    pub errors: Option<ErrorPolicy>,
+    pub gates: Option<Vec<Gate>>,
+    /// Faults before anything of the workload was read.
+    pub faults_before: usize,
+}
+
+/// A cell whose lanes draw their operations each for itself.
+fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: SharedKeys) -> Option<Cell> {
+    let reader = fields.reader;
+    let SharedKeys { target, ops, faults_before, .. } = shared;
+    if fields.own("group") {
+        fields.fault("group", "only jobs run at the same time", "add job: {…}, or remove group");
+    }
+    let shape = target.as_ref().map(|(_, kind)| Shape::of(fields, kind, ops.as_deref()));
+    let default_block = shape.as_ref().map_or(4096, |shape| shape.default_block);
+    let block_sizes = weights::block_sizes(fields, default_block);
+    let access = access::access(fields);
+    let (compressible, dedupe) = (fields.share("compressible", 0.0), fields.share("dedupe", 0.0));
+    let verify = fields.flag("verify", false);
+    let fsync_every = u32::try_from(fields.integer("fsync_every", 0, u32::MAX.into(), 0)).unwrap_or(u32::MAX);
     let fdatasync = fields.flag("fdatasync", false);
-    let placement = placement::placement(&fields);
-    let steady = rules::steady(&fields);
-    let errors = rules::errors(&fields);
+    let placement = placement::placement(fields);
+    let think = think::think(fields);
+    let steady = rules::steady(fields);
     let kind_cache = match &target {
         Some((_, kind)) if kind.page_cache => CacheControl::Invalidate,
         _ => CacheControl::Keep,
     };
-    let cache = rules::cache(&fields, kind_cache);
-    let gates = own_gates(&fields);
+    let cache = rules::cache(fields, kind_cache);
     let stages = steady
         .as_ref()
-        .and_then(|rule| stages::stages(&fields, ops.as_deref().unwrap_or_default(), verify, rule));
-    if reader.log.count() > before {
-        return None;
-    }
+        .and_then(|rule| stages::stages(fields, ops.as_deref().unwrap_or_default(), verify, rule));
     let (target, kind) = target?;
     let shape = shape?;
     let mix = MixLoad {
@@ -89,15 +123,16 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         dedupe,
         verify,
         placement,
+        think,
     };
     let workload_value = Workload {
         ops: ops?,
-        queue_depth,
-        jobs,
-        arrivals: arrivals?,
-        backlog_limit,
-        sink: sink.to_owned(),
-        op_timeout_s,
+        queue_depth: shared.queue_depth,
+        jobs: shared.jobs,
+        arrivals: shared.arrivals?,
+        backlog_limit: shared.backlog_limit,
+        sink: shared.sink.to_owned(),
+        op_timeout_s: shared.op_timeout_s,
         load: Load::Mix(mix),
     };
     let cell = Cell {
@@ -110,16 +145,19 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         workload: workload_value,
         stages: stages?,
         steady: steady?,
-        gates: gates?,
+        gates: shared.gates?,
         cache: cache?,
-        errors: errors?,
-        study,
+        errors: shared.errors?,
+        study: shared.study,
         group: None,
-        agents,
+        agents: shared.agents,
     };
-    checks::cell(&fields, kind, &cell);
-    scene.hosts.check(&fields, kind, &cell);
-    (reader.log.count() == before).then_some(cell)
+    // What is wrong in itself would only be told a second time.
+    if reader.log.count() == faults_before {
+        checks::cell(fields, kind, &cell);
+        scene.hosts.check(fields, kind, &cell);
+    }
+    Some(cell)
 }
 
 /// The target that a workload names, or the only one.

@@ -154,6 +154,7 @@ fn cell(index: u32) -> Cell {
                 dedupe: 1.0 / 3.0,
                 verify: true,
                 placement: None,
+                think: None,
             }),
         },
         stages: Stages {

@@ -51,6 +51,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
             dedupe: 0.2,
             verify: true,
             placement: None,
+            think: None,
         }),
     }
 }
@@ -156,6 +157,7 @@ fn cycle(opened: &Opened, workload: &Workload) {
         access: workload.access(),
         block_sizes: workload.block_sizes().into_owned(),
         fsync_every: workload.commit_every(),
+        think: None,
         verify: true,
         generation: 1,
         seed: 3,

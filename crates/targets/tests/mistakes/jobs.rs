@@ -40,6 +40,51 @@ pub const ALL: &[Mistake] = &[
         "an access beside a job",
         job!("    access: random\n    job: {pattern: {random: true}}\n"),
     ),
+    Mistake::new("job-objects", "objects beside a job", job!("    objects: 8\n    job: {name: a}\n")),
+    Mistake::new(
+        "job-rates",
+        "two rates of a job",
+        job!("    rate: 100/s\n    job: {pace: {rates: {read: {ops-per-s: 500}}}}\n"),
+    ),
+    Mistake::new(
+        "job-replay-rate",
+        "a rate of what is replayed",
+        job!("    rate: 100/s\n    job: {replay: {files: [a.log]}}\n"),
+    ),
+    Mistake::new(
+        "job-target-rate",
+        "a rate beside a search for a depth",
+        job!(
+            "    rate: 100/s\n    job: {ending: {latency_target: {target_s: 1ms, window_s: 1s, percentile: 99}}}\n"
+        ),
+    ),
+    Mistake::new("job-backlog", "a backlog without a rate", job!("    backlog: 5\n    job: {name: a}\n")),
+    Mistake::new(
+        "job-find-time",
+        "a search over a job with a time of its own",
+        job!("    find: p99 <= 2 ms\n    job: {ending: {runtime_s: 60}}\n"),
+    ),
+    Mistake::new(
+        "job-sink",
+        "a job's data that comes through no socket",
+        job!("    sink: discard\n    job: {name: a}\n"),
+    ),
+    Mistake::new(
+        "job-stride",
+        "a stride between blocks of several sizes",
+        job!("    access: {strided: 64KiB}\n    block_size: {4KiB: 50%, 8KiB: 50%}\n    job: {name: a}\n"),
+    ),
+    Mistake::new("think-pause", "a pause without a length", job!("    think: {after: 5}\n")),
+    Mistake::new(
+        "think-spin",
+        "computing for longer than a pause",
+        job!("    think: {pause: 1ms, spin: 2ms}\n"),
+    ),
+    Mistake::new(
+        "think-after",
+        "a pause that comes after two things",
+        job!("    think: {pause: 1ms, after: 2, after_time: 1s}\n"),
+    ),
     Mistake::new(
         "job-prepare",
         "filling beside a job",

@@ -8,8 +8,8 @@ use super::pace::Turn;
 use super::script::Comparing;
 use super::state::{Phase, State, Then, Under};
 use super::stream::{Drawn, direction_of};
-use super::think::Thought;
 use crate::access::spread;
+use crate::source::think::Thought;
 
 /// The low bits of a generation that a job uses.
 const GENERATIONS: u64 = 0x7fff;

@@ -59,6 +59,15 @@ impl State {
         }
     }
 
+    /// A lane did not come to begin what it was given.
+    pub(super) fn not_begun(&mut self, lane: u32, op: &Op) {
+        self.in_flight -= 1;
+        let under = std::mem::replace(&mut self.under[lane as usize], Under::Nothing);
+        if let (Under::Load(number), OpKind::Write, Some(follower)) = (under, op.kind, &mut self.follower) {
+            follower.doubt(number);
+        }
+    }
+
     pub(super) fn guarded_end(
         &mut self,
         lane: u32,

@@ -26,7 +26,6 @@ mod sizes;
 mod state;
 mod stream;
 mod target;
-mod think;
 mod verify;
 
 use std::cell::RefCell;
@@ -37,7 +36,8 @@ use reactor::{Backend, Reactor};
 
 use crate::access::spread;
 use crate::pacer::ScheduleStats;
-use crate::{CheckedBlocks, JobFacts, StagePlan, StageWorkload};
+use crate::source::think::compute;
+use crate::{CheckedBlocks, JobFacts, Schedule, StagePlan, StageWorkload};
 use state::State;
 
 /// What a lane is to do.
@@ -61,6 +61,8 @@ pub(crate) struct JobState {
     state: RefCell<State>,
     /// Computing, in pauses, takes time only on a real clock.
     spins: bool,
+    /// The worker's schedule, not the job, says when operations are meant to start.
+    paced: bool,
 }
 
 impl JobState {
@@ -74,7 +76,11 @@ impl JobState {
         let StageWorkload::Job(load) = &plan.workload else { return None };
         let state =
             State::new((load, &plan.schedule), worker, plan.lanes_per_worker, reactor, (start_ns, window_ns));
-        Some(JobState { state: RefCell::new(state), spins: reactor.backend() != Backend::Simulated })
+        Some(JobState {
+            state: RefCell::new(state),
+            spins: reactor.backend() != Backend::Simulated,
+            paced: matches!(plan.schedule, Schedule::Open { .. }),
+        })
     }
 
     /// By how much later than the stage this worker begins.
@@ -113,12 +119,18 @@ impl<'a> JobLane<'a> {
         let next = state.next(self.lane, now);
         let spin_ns = state.take_spin();
         if spin_ns > 0 && self.job.spins {
-            let until = reactor::clock::now_ns() + spin_ns;
-            while reactor::clock::now_ns() < until {
-                std::hint::spin_loop();
-            }
+            compute(spin_ns);
         }
-        next
+        match next {
+            Next::Late(op, _) if self.job.paced => Next::Op(op),
+            next => next,
+        }
+    }
+
+    /// The window ended before the operation's time came.
+    #[cold]
+    pub(crate) fn not_begun(&mut self, op: &Op) {
+        self.job.state.borrow_mut().not_begun(self.lane, op);
     }
 
     #[inline]

@@ -16,10 +16,10 @@ use super::script::Script;
 use super::seen::Seen;
 use super::stream::{Drawn, Overwriting, Stream, direction_of};
 use super::target::Search;
-use super::think::Thinker;
 use super::verify::Follower;
 use crate::access::spread;
 use crate::pacer::ScheduleStats;
+use crate::source::think::Thinker;
 use crate::{CheckedBlocks, JobFacts, JobLoad, Schedule};
 
 /// A range of a file that an operation in flight is about.

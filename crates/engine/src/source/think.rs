@@ -1,10 +1,18 @@
-//! Pauses of the whole worker.
+//! Pauses: of a lane of a mix, or of a job's whole worker.
 
 use experiment::Think;
 
+/// Spends time computing.
+pub(crate) fn compute(for_ns: u64) {
+    let until = reactor::clock::now_ns() + for_ns;
+    while reactor::clock::now_ns() < until {
+        std::hint::spin_loop();
+    }
+}
+
 /// Counts what is done between pauses.
 #[derive(Debug)]
-pub(super) struct Thinker {
+pub(crate) struct Thinker {
     pause_ns: u64,
     spin_ns: u64,
     after: u64,
@@ -20,7 +28,7 @@ pub(super) struct Thinker {
 
 /// What is to be done now.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Thought {
+pub(crate) enum Thought {
     Go,
     /// Nothing is begun until nothing is in flight.
     Settle,
@@ -34,7 +42,7 @@ pub(super) enum Thought {
 }
 
 impl Thinker {
-    pub(super) fn new(think: &Think, start_ns: u64) -> Option<Thinker> {
+    pub(crate) fn new(think: &Think, start_ns: u64) -> Option<Thinker> {
         let ns = |seconds: f64| (seconds * 1e9).round() as u64;
         (think.pause_s > 0.0).then(|| Thinker {
             pause_ns: ns(think.pause_s),
@@ -49,17 +57,17 @@ impl Thinker {
         })
     }
 
-    pub(super) fn pause_ns(&self) -> u64 {
+    pub(crate) fn pause_ns(&self) -> u64 {
         self.pause_ns
     }
 
-    pub(super) fn begun(&mut self) {
+    pub(crate) fn begun(&mut self) {
         if self.count_begun {
             self.count();
         }
     }
 
-    pub(super) fn ended(&mut self) {
+    pub(crate) fn ended(&mut self) {
         if !self.count_begun {
             self.count();
         }
@@ -72,7 +80,7 @@ impl Thinker {
         }
     }
 
-    pub(super) fn look(&mut self, now: u64, in_flight: u32) -> Thought {
+    pub(crate) fn look(&mut self, now: u64, in_flight: u32) -> Thought {
         if self.after_ns > 0 && now >= self.until_ns && now.saturating_sub(self.since_ns) >= self.after_ns {
             self.due = true;
         }
