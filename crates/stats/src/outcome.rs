@@ -197,6 +197,18 @@ pub struct SteadyOutcome {
     pub notes: Vec<String>,
 }
 
+impl Criterion {
+    /// The value must reach the limit.
+    pub(crate) fn at_least(name: impl Into<String>, value: f64, limit: f64, unit: CriterionUnit) -> Self {
+        Self { name: name.into(), value, limit, at_most: false, met: value >= limit, unit }
+    }
+
+    /// The value must not exceed the limit.
+    pub(crate) fn at_most(name: impl Into<String>, value: f64, limit: f64, unit: CriterionUnit) -> Self {
+        Self { name: name.into(), value, limit, at_most: true, met: value <= limit, unit }
+    }
+}
+
 impl std::fmt::Display for Criterion {
     /// `read p99: half-width …: 4.1 % (at most 3 %)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

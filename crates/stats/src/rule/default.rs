@@ -56,26 +56,13 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
         .collect();
 
     let mut criteria = floor_criteria(floors, history);
-    criteria.push(Criterion {
-        name: "warm-up cut (MSER-5), share of the measurement".to_owned(),
-        value: cut_share,
-        limit: LATEST_CUT,
-        at_most: true,
-        met: cut_share <= LATEST_CUT,
-        unit: CriterionUnit::Share,
-    });
+    let name = "warm-up cut (MSER-5), share of the measurement";
+    criteria.push(Criterion::at_most(name, cut_share, LATEST_CUT, CriterionUnit::Share));
     criteria.extend(conditions(limits, &judged));
     // Nothing at all is perfectly steady, and no measurement.
     if history.counts.iter().all(|counts| counts.ok[half..].iter().all(|ok| *ok == 0.0)) {
-        let name = "operations that ended well in the window".to_owned();
-        criteria.push(Criterion {
-            name,
-            value: 0.0,
-            limit: 1.0,
-            at_most: false,
-            met: false,
-            unit: CriterionUnit::Count,
-        });
+        let name = "operations that ended well in the window";
+        criteria.push(Criterion::at_least(name, 0.0, 1.0, CriterionUnit::Count));
     }
     let reached = criteria.iter().all(|c| c.met);
     let notes = left_out(history);
@@ -135,14 +122,7 @@ fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
     if let Some(worst) = judged.iter().min_by(|a, b| worth(a).total_cmp(&worth(b))) {
         let name = format!("effective samples in the window, fewest: {}", worst.series.name());
         let (value, limit) = (worth(worst), limits.effective_samples);
-        out.push(Criterion {
-            name,
-            value,
-            limit,
-            at_most: false,
-            met: value >= limit,
-            unit: CriterionUnit::Count,
-        });
+        out.push(Criterion::at_least(name, value, limit, CriterionUnit::Count));
     }
     // p99 varies more than throughput; its interval may be wider in the ratio in which its drift may be larger.
     let wider = if limits.drift > 0.0 { (limits.latency_drift / limits.drift).max(1.0) } else { 1.0 };
@@ -156,7 +136,7 @@ fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
             if let Some(worst) = series.iter().max_by(|a, b| value(a).total_cmp(&value(b))) {
                 let name = format!("{of}: {what}: {}", worst.series.name());
                 let (value, unit) = (value(worst), CriterionUnit::Share);
-                out.push(Criterion { name, value, limit, at_most: true, met: value <= limit, unit });
+                out.push(Criterion::at_most(name, value, limit, unit));
             }
         };
         let found =

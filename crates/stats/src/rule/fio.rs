@@ -37,14 +37,8 @@ pub(crate) fn look(demand: &Demand<'_>, floors: &Floors, history: &History) -> L
         covered += history.seconds[from];
     }
     let full = covered >= demand.window_s * 0.999 && n - from >= 2;
-    criteria.push(Criterion {
-        name: "the window is full".to_owned(),
-        value: covered,
-        limit: demand.window_s,
-        at_most: false,
-        met: full,
-        unit: CriterionUnit::Seconds,
-    });
+    let (name, unit) = ("the window is full", CriterionUnit::Seconds);
+    criteria.push(Criterion { met: full, ..Criterion::at_least(name, covered, demand.window_s, unit) });
     let values = values(demand.metric, history, from);
     let (value, what) = match demand.slope {
         true => (slope(&values), "slope an interval"),

@@ -95,21 +95,13 @@ pub(crate) fn floor_criteria(floors: &Floors, history: &History) -> Vec<Criterio
     if floors.seconds > 0.0 {
         // The last interval may end a little early by the clock.
         let met = history.elapsed_s * 1.001 + 0.01 >= floors.seconds;
-        let name = "measured at least".to_owned();
         let (value, limit) = (history.elapsed_s, floors.seconds);
-        out.push(Criterion { name, value, limit, at_most: false, met, unit: CriterionUnit::Seconds });
+        let seconds = Criterion::at_least("measured at least", value, limit, CriterionUnit::Seconds);
+        out.push(Criterion { met, ..seconds });
     }
     if floors.bytes > 0 {
         let (value, limit) = (history.bytes as f64, floors.bytes as f64);
-        let name = "bytes moved at least".to_owned();
-        out.push(Criterion {
-            name,
-            value,
-            limit,
-            at_most: false,
-            met: value >= limit,
-            unit: CriterionUnit::Bytes,
-        });
+        out.push(Criterion::at_least("bytes moved at least", value, limit, CriterionUnit::Bytes));
     }
     out
 }

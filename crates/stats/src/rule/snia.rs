@@ -52,16 +52,8 @@ impl PtsStatement {
 pub(crate) fn look(round_s: f64, floors: &Floors, history: &History) -> Look {
     let rounds = history.rounds(round_s);
     let mut criteria = floor_criteria(floors, history);
-    let met = rounds.len() >= WINDOW;
     let (value, limit) = (rounds.len() as f64, WINDOW as f64);
-    criteria.push(Criterion {
-        name: "rounds".to_owned(),
-        value,
-        limit,
-        at_most: false,
-        met,
-        unit: CriterionUnit::Count,
-    });
+    criteria.push(Criterion::at_least("rounds", value, limit, CriterionUnit::Count));
     let mut tracked = history.throughput();
     tracked.extend(history.mean_latencies());
     let pts: Vec<PtsStatement> = tracked

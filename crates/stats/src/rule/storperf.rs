@@ -16,15 +16,7 @@ pub(crate) fn look(sample_s: f64, samples: u32, floors: &Floors, history: &Histo
     let count = samples as usize;
     let mut criteria = floor_criteria(floors, history);
     let (value, limit) = (rounds.len() as f64, f64::from(samples));
-    let name = "samples".to_owned();
-    criteria.push(Criterion {
-        name,
-        value,
-        limit,
-        at_most: false,
-        met: value >= limit,
-        unit: CriterionUnit::Count,
-    });
+    criteria.push(Criterion::at_least("samples", value, limit, CriterionUnit::Count));
     let from = rounds.len().saturating_sub(count);
     let mut steady = true;
     let mut worst_range: Option<(f64, String)> = None;
