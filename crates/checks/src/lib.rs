@@ -17,9 +17,9 @@ pub mod test_support;
 pub use calibrate::{BlockSize, Microbenchmark, RepetitionResult, TransferDirection, gather};
 pub use calibrate::{CalibrateRequest, calibrate};
 pub use check::{
-    ArrayRequest, BestFigure, CheckLoad, CheckReport, CheckRequest, CheckRow, CheckSettings, CheckSource,
-    CheckVerdict, CheckedArray, CheckedProtocol, DataAddressFacts, NfsAccess, NfsUrl, PhaseFigures,
-    RowOutcome, S3_KEY, S3Access, S3Url, SlowPath, WrittenData, check, judge_check,
+    ArrayRequest, BestFigure, CheckAccess, CheckLoad, CheckReport, CheckRequest, CheckRow, CheckSettings,
+    CheckSource, CheckVerdict, CheckedArray, DataAddressFacts, ExistingTarget, PhaseFigures, RowOutcome,
+    SlowPath, WrittenData, check, judge_check,
 };
 pub use error::CheckError;
 pub use network::{LinkChoice, NetworkReport, NetworkRequest, network};

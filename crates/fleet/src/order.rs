@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use experiment::{Arrivals, CacheControl, Cell, Sharing, WITHOUT_LIMIT_S};
+use metrics::ErrorKind;
 use serde::{Deserialize, Serialize};
-use targets::AccessKey;
+use targets::{AccessKey, Patience};
 
 /// Number of an opened target, chosen by the side that leads; the same with every agent.
 pub type SiteId = u32;
@@ -34,6 +35,8 @@ pub struct OpenOrder {
     pub own_cores: bool,
     /// How the kernel is asked for I/O where the target does not say.
     pub reactor: String,
+    /// How long the target may keep one waiting outside of the load.
+    pub patience: Patience,
     /// The block device that may be overwritten although it holds something.
     pub destroy: Option<PathBuf>,
     /// Runs whose journals on this host list only what other hosts have removed since: they are deleted.
@@ -167,6 +170,8 @@ pub struct HostRefusal {
     pub input: bool,
     /// The stage was stopped before it began: no failure.
     pub stopped: bool,
+    /// Which kind of error it was, where the target refused or could not be reached.
+    pub error: Option<ErrorKind>,
     /// The line.
     pub text: String,
 }
@@ -174,7 +179,7 @@ pub struct HostRefusal {
 impl HostRefusal {
     /// Something failed.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { input: false, stopped: false, text: text.into() }
+        Self { input: false, stopped: false, error: None, text: text.into() }
     }
 }
 
@@ -222,9 +227,24 @@ pub enum StageTask {
         /// The generation of the content that it begins with.
         generation: u32,
     },
+    /// Write the cell's data anew: files or objects that are not there yet, each lane its own.
+    Write {
+        /// Only once, however long it takes; else for the length of the stage, over again when all is there.
+        once: bool,
+    },
+    /// Read what the last [`StageTask::Write`] on this target wrote, over and over for the length of the stage, in the cell's
+    /// blocks and order.
+    Read,
     /// Read this agent's part once and compare it with what was acknowledged.
     Verify {
         /// All of this generation; `None`: what the last measurement on this target wrote.
         content: Option<u32>,
     },
+}
+
+impl StageTask {
+    /// It ends when its time is over, however much is done by then.
+    pub fn ends_by_time(&self) -> bool {
+        matches!(self, StageTask::Measure { .. } | StageTask::Write { once: false } | StageTask::Read)
+    }
 }

@@ -12,7 +12,6 @@ use reactor::live::Scope;
 use targets::{ClearedFiles, HeldSecrets, OpenContext, ProcessEnvironment, Secrets, TargetError};
 
 use super::host_target::HostTarget;
-use crate::CONTACT;
 
 /// The most targets that are open at once.
 const MAX_SITES: usize = 100_000;
@@ -91,7 +90,15 @@ impl LocalExecutor {
 
 /// What a target refuses, for who leads.
 pub(super) fn refusal(error: &TargetError) -> HostRefusal {
-    HostRefusal { input: matches!(error, TargetError::Input(_)), stopped: false, text: error.to_string() }
+    let kind = match error {
+        TargetError::Driver(error) => Some(error.kind),
+        TargetError::Input(_) | TargetError::Journal(_) => None,
+    };
+    HostRefusal {
+        input: matches!(error, TargetError::Input(_)),
+        error: kind,
+        ..HostRefusal::failed(error.to_string())
+    }
 }
 
 impl HostExecutor for LocalExecutor {
@@ -118,7 +125,7 @@ impl HostExecutor for LocalExecutor {
             cleared: self.cleared.clone(),
             secrets,
             seed: opening.draws,
-            connect_timeout: CONTACT,
+            patience: opening.patience,
         };
         let site = HostTarget::open(opening, &context, &self.directory)?;
         let facts = site.facts();
@@ -156,9 +163,12 @@ impl HostExecutor for LocalExecutor {
         })?;
         drop(beside);
         site.run(&request.task, plan, control, observer).map_err(|error| HostRefusal {
-            input: false,
             stopped: matches!(error, StageError::Stopped),
-            text: error.to_string(),
+            error: match &error {
+                StageError::Connect { error, .. } => Some(error.kind),
+                _ => None,
+            },
+            ..HostRefusal::failed(error.to_string())
         })
     }
 

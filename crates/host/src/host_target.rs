@@ -11,7 +11,7 @@ use engine::{ContentSummary, Control, DataSet, DataShape, StageError, StagePlan,
 use experiment::{Cell, Sharing};
 use fleet::{Act, HostRefusal, HostShare, LayOutStep, OpenOrder, Reply, SiteFacts, StageTask};
 use metrics::Interval;
-use targets::{Entered, LaidOut, LayOutStage, OpenContext, OpenTarget};
+use targets::{Entered, LaidOut, LayOutStage, OpenContext, OpenTarget, Patience};
 
 use super::executor::refusal;
 use crate::{environment, load, sparse_check};
@@ -25,6 +25,7 @@ pub struct HostTarget {
     /// Where dumps of damaged blocks are written.
     pub(super) directory: PathBuf,
     pub(super) reactor: reactor::BackendChoice,
+    pub(super) patience: Patience,
     pub(super) opened: Box<dyn OpenTarget>,
     /// What this host fills and verifies.
     pub(super) own: DataSet,
@@ -34,6 +35,8 @@ pub struct HostTarget {
     /// Answers probes of the path's MTU, once that was asked for.
     responder: Mutex<Option<MtuResponder>>,
     written: Mutex<ContentSummary>,
+    /// The files or objects that the last stage wrote anew.
+    new_data: Mutex<Option<DataSet>>,
 }
 
 impl HostTarget {
@@ -45,14 +48,11 @@ impl HostTarget {
         let HostShare { index, of, sharing } = opening.part;
         let churns = load::makes_or_removes(&cell) && sharing != Sharing::Own;
         if churns && !cell.workload.lays_out_files() {
-            return Err(HostRefusal {
-                input: true,
-                stopped: false,
-                text: format!(
-                    "workload {}: hosts that create or remove need places of their own; write `sharing: own`",
-                    cell.workload_name
-                ),
-            });
+            let text = format!(
+                "workload {}: hosts that create or remove need places of their own; write `sharing: own`",
+                cell.workload_name
+            );
+            return Err(HostRefusal { input: true, ..HostRefusal::failed(text) });
         }
         let workload = &cell.workload;
         let own = match sharing {
@@ -73,12 +73,14 @@ impl HostTarget {
             own_cores: opening.own_cores,
             directory: directory.to_owned(),
             reactor,
+            patience: opening.patience,
             opened,
             own,
             loaded,
             laid_out: Mutex::default(),
             responder: Mutex::default(),
             written: Mutex::default(),
+            new_data: Mutex::default(),
             cell,
         })
     }
@@ -111,6 +113,11 @@ impl HostTarget {
     /// What the last measurement wrote.
     pub(super) fn written(&self) -> ContentSummary {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What the last stage wrote anew, if one did.
+    pub(super) fn new_data(&self) -> Option<DataSet> {
+        self.new_data.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Does something that takes no part in a measurement.
@@ -196,8 +203,14 @@ impl HostTarget {
             }
             _ => self.opened.driver().run_stage(&plan, control, observer)?,
         };
-        if let StageTask::Measure { .. } = task {
-            *self.written.lock().unwrap_or_else(PoisonError::into_inner) = result.written.clone();
+        match task {
+            StageTask::Measure { .. } => {
+                *self.written.lock().unwrap_or_else(PoisonError::into_inner) = result.written.clone();
+            }
+            StageTask::Write { .. } => {
+                *self.new_data.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.data_set.clone());
+            }
+            _ => {}
         }
         Ok(result)
     }

@@ -8,6 +8,7 @@ mod executor;
 mod host_target;
 pub mod load;
 mod measurement;
+mod phase;
 pub mod replay;
 mod sparse_check;
 mod stage;
@@ -15,6 +16,3 @@ mod verify_dump;
 
 pub use address::{ADDRESS, is_of_a_host, own as own_address};
 pub use executor::LocalExecutor;
-
-/// How long the first contact with a target may take.
-pub const CONTACT: std::time::Duration = std::time::Duration::from_secs(10);

@@ -130,7 +130,7 @@ impl HostTarget {
         }
     }
 
-    fn sink(&self) -> Sink {
+    pub(super) fn sink(&self) -> Sink {
         let workload = &self.cell.workload;
         match &*workload.sink {
             _ if workload.verifies() => Sink::Verify,

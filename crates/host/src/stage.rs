@@ -27,6 +27,8 @@ impl HostTarget {
                 mass(StageWorkload::Fill { data_set: self.own.clone(), block_bytes, generation: *generation })
             }
             StageTask::Measure { generation } => self.measurement(request, *generation, reactor)?,
+            StageTask::Write { once } => self.writing(request, *once, reactor),
+            StageTask::Read => self.reading(request, reactor)?,
             StageTask::Verify { content } => {
                 let written = content.map_or_else(|| self.written(), ContentSummary::uniform);
                 if !written.is_known() {
@@ -40,7 +42,7 @@ impl HostTarget {
         };
         // Each agent would begin to count cores at the first one.
         plan.pin &= self.own_cores;
-        plan.connect_timeout = self.opened.connect_timeout(plan.connect_timeout);
+        plan.connect_timeout = self.opened.connect_timeout(self.patience.connect);
         plan.beside = StageContext {
             rendezvous: beside.rendezvous,
             trace: beside.trace,

@@ -5,7 +5,7 @@ use std::path::Path;
 use experiment::{Cell, Plan, Sharing, Target};
 use fleet::{HostGroup, HostShare, OpenOrder, SiteId};
 use provision::Run;
-use targets::Secrets;
+use targets::{Patience, Secrets};
 
 /// What an opening takes besides the cell.
 pub struct OpenRequests<'a> {
@@ -78,6 +78,7 @@ impl OpenRequests<'_> {
                 draws: self.draws(&cell).wrapping_add(u64::from(index).wrapping_mul(0xD1B5_4A32_D192_ED03)),
                 own_cores: !self.crew.shares_machine(*member),
                 reactor: self.reactor.to_string(),
+                patience: Patience::default(),
                 destroy: self.destroy.map(Path::to_owned),
                 settled: Vec::new(),
                 cell: Box::new(cell),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use experiment::{Cell, Plan};
 use fleet::{Act, HostRefusal as Refused, SiteId, Trouble};
-use host::{CONTACT, load};
+use host::load;
 use provision::{Run, settled_on, settled_told};
-use targets::{ClearedFiles, OpenContext, Secrets, TargetError};
+use targets::{ClearedFiles, OpenContext, Patience, Secrets, TargetError};
 
 use super::open_requests::OpenRequests;
 use crate::begin::RunError;
@@ -49,7 +49,7 @@ pub fn here(
             cleared: cleared.clone(),
             secrets: Arc::clone(secrets),
             seed: plan.seed,
-            connect_timeout: CONTACT,
+            patience: Patience::default(),
         };
         let opened = targets::open(&cell.target, &cell.workload, &context);
         if let Err(TargetError::Input(line)) = opened {

@@ -4,6 +4,7 @@
 //! before it is made, so that `manometer cleanup` removes what a killed run left; or in one that the user names
 //! by the option `directory`, which stays. Block devices are used as a whole.
 
+mod check;
 mod cleared;
 mod complete;
 mod engines;
@@ -17,6 +18,7 @@ mod memcached;
 mod memcached_place;
 mod net;
 mod nfs;
+mod nfs_check;
 mod nfs_job;
 mod nfs_place;
 mod null;
@@ -26,6 +28,7 @@ mod place;
 mod protocol;
 mod removal;
 mod s3;
+mod s3_check;
 mod s3_place;
 mod secrets;
 mod sim;
@@ -39,7 +42,9 @@ use std::time::Duration;
 use drivers::DriverError;
 use experiment::{Target, TargetKind, TargetOptions, TargetUrl, Workload};
 use provision::{ProvisionError, Run, RunId};
+use serde::{Deserialize, Serialize};
 
+pub use check::{ArrayPlace, CheckTarget, CheckTraits, checked};
 pub use cleared::ClearedFiles;
 pub use engines::{
     EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, JobOperations, KeyOptions, OptionSupport,
@@ -70,8 +75,23 @@ pub struct OpenContext {
     pub secrets: Arc<dyn Secrets>,
     /// Seed of what is random in a simulated target, unless its options say otherwise.
     pub seed: u64,
-    /// The longest that first contact may take.
-    pub connect_timeout: Duration,
+    /// How long the target may keep one waiting outside of the load.
+    pub patience: Patience,
+}
+
+/// How long a target may keep one waiting where no load is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patience {
+    /// For the first contact, and for the session of a worker.
+    pub connect: Duration,
+    /// For one answer while what was made is removed.
+    pub answer: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), answer: place::PATIENCE }
+    }
 }
 
 impl OpenContext {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use drivers::memcached::{MemcachedConfig, MemcachedDriver};
 use drivers::{Announce, DriverError};
@@ -17,7 +16,8 @@ use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
 use super::place::{Entered, OwnPlace, PATIENCE};
 use super::{
-    OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, StageRunner, TargetError, paths,
+    OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError, StageRunner, TargetError,
+    paths,
 };
 
 /// The protocol of `memcached:`.
@@ -55,8 +55,7 @@ impl Protocol for Memcached {
 struct MemcachedTarget {
     driver: MemcachedDriver,
     place: OwnPlace,
-    /// The longest wait for an answer to the first questions.
-    contact: Duration,
+    patience: Patience,
     /// Connections of all jobs.
     connections: u64,
 }
@@ -84,7 +83,7 @@ fn open(request: &OpenRequest<'_>) -> Result<MemcachedTarget, TargetError> {
     let driver = MemcachedDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     let connections = paths::connections(workload, workload.queue_depth);
-    Ok(MemcachedTarget { driver, place, contact: context.connect_timeout, connections })
+    Ok(MemcachedTarget { driver, place, patience: context.patience, connections })
 }
 
 impl OpenTarget for MemcachedTarget {
@@ -122,21 +121,22 @@ impl OpenTarget for MemcachedTarget {
     fn prepare(&self) -> Result<Entered, TargetError> {
         // A prefix needs no making. That its keys can be listed, by which they are removed, is seen before there is one.
         let make = |announce: Announce<'_>| {
-            match self.driver.adopt(self.contact) {
+            match self.driver.adopt(self.patience.connect) {
                 Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
             announce()
         };
-        self.place.enter(make, || self.driver.adopt(self.contact))
+        self.place.enter(make, || self.driver.adopt(self.patience.connect))
     }
 
     fn adopt(&self) -> Result<(), TargetError> {
-        Ok(self.driver.adopt(self.contact)?)
+        Ok(self.driver.adopt(self.patience.connect)?)
     }
 
     fn remove_all(&self) -> Result<(), TargetError> {
-        self.place.leave(|| -> Result<(), DriverError> { self.driver.remove_all(PATIENCE).map(drop) })
+        self.place
+            .leave(|| -> Result<(), DriverError> { self.driver.remove_all(self.patience.answer).map(drop) })
     }
 
     fn first_bytes(&self, object: u64, len: u32) -> Option<Vec<u8>> {

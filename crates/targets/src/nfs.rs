@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver};
 use drivers::{Announce, DriverError};
@@ -16,6 +15,7 @@ use serde_json::Value;
 use super::complete::item_number;
 use super::engines::{self, JobEngines};
 use super::hosts::{address, host_and_port};
+use super::nfs_check;
 use super::nfs_place::{self, NfsPlace};
 use super::options::{ADDRESSES, AT_LEAST_ONE, DIRECTORY, NUMBER, PAIRING, PORT, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
@@ -23,8 +23,8 @@ use super::place::{Entered, OwnPlace, PATIENCE};
 
 use super::protocol::wrong;
 use super::{
-    LaidOut, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, StageRunner, TargetError,
-    kinds, paths,
+    CheckTraits, LaidOut, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
+    StageRunner, TargetError, kinds, paths,
 };
 
 /// The protocol of `nfs:`.
@@ -67,7 +67,7 @@ const OPTIONS: &[OptionHelp] = &[
     OptionHelp::new("portmap_port", PORT, "111", "port of the portmapper"),
 ];
 
-static KIND: TargetKind = TargetKind {
+pub(super) static KIND: TargetKind = TargetKind {
     ranges: true,
     remote: true,
     own_place: true,
@@ -97,6 +97,10 @@ impl Protocol for Nfs {
         Ok(Box::new(open(request)?))
     }
 
+    fn check(&self) -> Option<&'static CheckTraits> {
+        Some(&nfs_check::CHECK)
+    }
+
     fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
         nfs_place::remove_left(place, cx)
     }
@@ -106,8 +110,7 @@ impl Protocol for Nfs {
 pub(super) struct NfsTarget {
     pub(super) driver: NfsDriver,
     pub(super) place: OwnPlace,
-    /// The longest wait for an answer to the first questions.
-    contact: Duration,
+    patience: Patience,
     /// Connections of all jobs.
     pub(super) connections: u64,
 }
@@ -157,7 +160,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
     let connections = paths::connections(workload, config.connections_per_worker);
     let driver = NfsDriver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
-    Ok(NfsTarget { driver, place, contact: context.connect_timeout, connections })
+    Ok(NfsTarget { driver, place, patience: context.patience, connections })
 }
 
 /// The user of the calls when none is given: of jobs that of this process, as libnfs has it; else root.
@@ -277,19 +280,19 @@ impl OpenTarget for NfsTarget {
         if self.driver.config().named.is_some() {
             return Ok(Entered::Existing);
         }
-        let make = |announce: Announce<'_>| self.driver.prepare_announced(self.contact, announce);
-        self.place.enter(make, || self.driver.adopt(self.contact))
+        let make = |announce: Announce<'_>| self.driver.prepare_announced(self.patience.connect, announce);
+        self.place.enter(make, || self.driver.adopt(self.patience.connect))
     }
 
     fn adopt(&self) -> Result<(), TargetError> {
         if self.driver.config().named.is_some() {
             return Ok(());
         }
-        Ok(self.driver.adopt(self.contact)?)
+        Ok(self.driver.adopt(self.patience.connect)?)
     }
 
     fn remove_all(&self) -> Result<(), TargetError> {
-        self.place.leave(|| self.driver.remove_all(PATIENCE).map(drop))
+        self.place.leave(|| self.driver.remove_all(self.patience.answer).map(drop))
     }
 
     fn items(&self, each: &mut dyn FnMut(u64, u64)) -> Result<bool, DriverError> {

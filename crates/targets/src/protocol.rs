@@ -11,6 +11,7 @@ use experiment::{CacheControl, Cell, Job, Target, TargetKind, TargetOptions, Tar
 use metrics::Interval;
 use serde_json::Value;
 
+use super::check::CheckTraits;
 use super::engines::JobEngines;
 use super::job::{LaidOut, as_wanted};
 use super::place::OwnPlace;
@@ -31,6 +32,11 @@ pub trait Protocol: Sync {
     /// The engines by which job files name it; none unless it says so.
     fn engines(&self) -> JobEngines {
         JobEngines::NONE
+    }
+
+    /// What `manometer check` does with it; `None`: it is not tried.
+    fn check(&self) -> Option<&'static CheckTraits> {
+        None
     }
 
     /// Removes a place of this protocol that a dead run left, and all that is in it, nothing else; not finding it is success.

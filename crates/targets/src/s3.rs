@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drivers::s3::{
-    Credentials, CredentialsError, Endpoint, PayloadSigning, S3Config, S3Driver, Secret, TlsConfig, Trust,
-    region_in,
+    Credentials, CredentialsError, Endpoint, Fingerprint, PayloadSigning, S3Config, S3Driver, Secret,
+    TlsConfig, Trust, region_in,
 };
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
@@ -22,10 +22,11 @@ use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::named;
 use super::place::{Entered, OwnPlace, PATIENCE};
 use super::protocol::wrong;
+use super::s3_check;
 use super::s3_place::{self, S3Place};
 use super::{
-    AccessKey, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, Secrets, StageRunner,
-    TargetError, paths,
+    AccessKey, CheckTraits, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, Secrets,
+    StageRunner, TargetError, paths,
 };
 
 /// The protocol of `s3:`.
@@ -70,10 +71,16 @@ const OPTIONS: &[OptionHelp] = &[
         "the system's",
         "file with the authority that signed the server's certificate",
     ),
+    OptionHelp::new(
+        "tls_fingerprint",
+        Text,
+        "none",
+        "SHA-256 fingerprint of the server's certificate, which is trusted whoever signed it",
+    ),
     OptionHelp::new("tls_insecure", Flag, "false", "the server's certificate is not verified"),
 ];
 
-static KIND: TargetKind = TargetKind {
+pub(super) static KIND: TargetKind = TargetKind {
     objects: true,
     remote: true,
     own_place: true,
@@ -100,6 +107,10 @@ impl Protocol for S3 {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError> {
         Ok(Box::new(open(request)?))
+    }
+
+    fn check(&self) -> Option<&'static CheckTraits> {
+        Some(&s3_check::CHECK)
     }
 
     fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
@@ -147,10 +158,12 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
     };
     let insecure = given.flag("tls_insecure").unwrap_or(false);
     let ca_file = given.text("tls_ca").map(PathBuf::from);
-    let trust = match &ca_file {
-        Some(path) => Trust::CaFile(path.clone()),
-        None if insecure => Trust::Insecure,
-        None => Trust::System,
+    let pinned: Option<Fingerprint> = request.read("tls_fingerprint", str::parse)?;
+    let trust = match (pinned, &ca_file) {
+        (Some(pinned), _) => Trust::Fingerprint(pinned),
+        (None, Some(path)) => Trust::CaFile(path.clone()),
+        (None, None) if insecure => Trust::Insecure,
+        (None, None) => Trust::System,
     };
     let kept = given.text("directory").map(|prefix| prefix.trim_end_matches('/').to_owned());
     let prefix = kept.clone().unwrap_or_else(|| context.place.object_name());
@@ -194,7 +207,9 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
         tls: TlsConfig { trust },
         part_size,
         may_put_parts: workload.file_bytes() > part_size,
-        control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s).unwrap_or(PATIENCE).max(PATIENCE),
+        control_timeout: Duration::try_from_secs_f64(workload.op_timeout_s)
+            .unwrap_or(PATIENCE)
+            .max(context.patience.answer),
         retry_seed: context.seed,
         blocks: workload.stream().map(|job| names(job, workload.jobs)),
         ..usual
@@ -213,6 +228,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
                 path_style: config.path_style,
                 ca_file,
                 insecure,
+                fingerprint: pinned,
                 credentials_file,
                 profile,
                 may_have_parts: config.may_put_parts,
@@ -223,7 +239,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
     let driver = S3Driver::new(config)
         .map_err(|error| TargetError::Input(format!("target {}: {}", target.name, error.detail)))?;
     let connections = paths::connections(workload, workload.queue_depth);
-    Ok(S3Target { driver, place, contact: context.connect_timeout, connections })
+    Ok(S3Target { driver, place, contact: context.patience.connect, connections })
 }
 
 /// The names of a job's files, below the bucket, by their numbers.

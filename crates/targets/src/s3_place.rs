@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use drivers::s3::{
-    Credentials, CredentialsError, Endpoint, EndpointError, S3Config, S3Driver, TlsConfig, Trust,
+    Credentials, CredentialsError, Endpoint, EndpointError, Fingerprint, S3Config, S3Driver, TlsConfig, Trust,
 };
 use provision::Container;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub struct S3Place {
     pub ca_file: Option<PathBuf>,
     /// Whether the endpoint's certificate goes unverified.
     pub insecure: bool,
+    /// The fingerprint of the certificate that is trusted, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
     /// Shared credentials file that the keys came from, if they did.
     pub credentials_file: Option<PathBuf>,
     /// Profile in that file.
@@ -81,7 +84,7 @@ pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<
     let keys = keys(&place, cx).map_err(|error| RemoveLeftError::Input(no_keys(&error)))?;
     let endpoint: Endpoint =
         place.endpoint.parse().map_err(|error: EndpointError| RemoveLeftError::Input(error.to_string()))?;
-    let trust = match (cx.pinned(), place.ca_file, place.insecure) {
+    let trust = match (cx.pinned().or(place.fingerprint), place.ca_file, place.insecure) {
         (Some(pinned), _, _) => Trust::Fingerprint(pinned),
         (None, Some(path), _) => Trust::CaFile(path),
         (None, None, true) => Trust::Insecure,

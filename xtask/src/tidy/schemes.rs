@@ -9,9 +9,6 @@ const PROTOCOLS: &str = "crates/targets/src/";
 const MAY_COMPARE: [&str; 7] =
     [PROTOCOLS, "crates/drivers/", "crates/wire/", "crates/array/", "interop/", "bench/", "xtask/"];
 
-/// Readers of URLs that are not targets': what `check` is given.
-const OTHER_URLS: [&str; 1] = ["check/url.rs"];
-
 /// The schemes that the protocols' modules name, each as the first argument of its `Kind::new`.
 pub fn known<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<String> {
     let protocols = files.filter(|(path, _)| path.starts_with(PROTOCOLS));
@@ -22,7 +19,6 @@ pub fn known<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<String>
 /// Every line of a file that compares a scheme as text.
 pub fn check(path: &str, text: &str, schemes: &[String]) -> Vec<Finding> {
     let elsewhere = MAY_COMPARE.iter().any(|start| path.starts_with(start))
-        || OTHER_URLS.iter().any(|end| path.ends_with(end))
         || path.contains("/tests/")
         || path.ends_with("tests.rs");
     if elsewhere || !path.ends_with(".rs") {

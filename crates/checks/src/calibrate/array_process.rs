@@ -8,13 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use drivers::nfs::NfsConfig;
-use drivers::s3::{Endpoint, S3Config};
+use drivers::s3::{Credentials, Endpoint, S3Config};
 use provision::{
     ApiSecret, ArraySession, BucketAccess, Cancel, Journal, Management, RunId, Trust, Want, Wanted,
 };
 use serde::Deserialize;
 
-use crate::check::array_credentials;
 use crate::error::{CheckError, While};
 
 /// The longest that it may take to start, and to end.
@@ -113,7 +112,7 @@ impl ArrayProcess {
     pub fn s3(&self, prefix: &str) -> Result<S3Config, CheckError> {
         let address = self.address()?;
         let endpoint = Endpoint { tls: false, host: address.ip.to_string(), port: address.s3_port };
-        let credentials = array_credentials(&self.bucket);
+        let credentials = Credentials::new(self.bucket.access_key.clone(), self.bucket.secret_key.reveal());
         Ok(S3Config::new(endpoint, &self.bucket.bucket, prefix, credentials))
     }
 }

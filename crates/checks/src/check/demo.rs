@@ -1,15 +1,16 @@
 //! `--demo`: a simulated array in this process, on free loopback addresses, as the thing to check.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use array::{AddressConfig, Array, Config};
 use provision::{ApiSecret, Management, Trust};
+use targets::ArrayPlace;
 
 use super::request::{ArrayRequest, CheckRequest, CheckSource};
-use super::row_targets::DataPorts;
+use super::row_targets::AddressPorts;
 use crate::error::{CheckError, While};
 
 /// Space of the array, in bytes: what a demonstration writes must fit into this machine's memory.
@@ -22,7 +23,7 @@ pub struct DemoArray {
     _array: Array,
     journal: Option<PathBuf>,
     /// Where each address really listens.
-    pub ports: BTreeMap<IpAddr, DataPorts>,
+    pub ports: AddressPorts,
 }
 
 impl DemoArray {
@@ -65,14 +66,13 @@ impl DemoArray {
             journal = Some(directory.clone());
             request.journal_dir = Some(directory);
         }
-        let ports = array.data().iter().map(|data| {
-            let ports = DataPorts {
-                nfs: Some(data.nfs_port),
-                mount: Some(data.mount_port),
-                portmap: data.portmap_port,
-                s3: data.s3_port,
-            };
-            (data.ip, ports)
+        let ports = array.data().iter().flat_map(|data| {
+            let beside = [("mount_port", data.mount_port), ("portmap_port", data.portmap_port)];
+            let beside = beside.map(|(name, port)| (name.to_owned(), port.to_string()));
+            [
+                ((data.ip, ArrayPlace::Export), (data.nfs_port, BTreeMap::from(beside))),
+                ((data.ip, ArrayPlace::Bucket), (data.s3_port, BTreeMap::new())),
+            ]
         });
         Ok(Self { ports: ports.collect(), _array: array, journal })
     }

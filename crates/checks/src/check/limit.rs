@@ -1,37 +1,24 @@
 //! What held one phase back: the same evidence and the same judge as `manometer run`'s.
 
 use engine::StageResult;
-use fleet::probe::{self, HostSample};
-use stats::limit::{Bottleneck, Cause, Evidence, Host, TargetMedium, judge};
+use experiment::Cell;
+use fleet::probe::HostSample;
+use runner::bottleneck::{Alone, HostPart, of_cell, own_host};
+use stats::limit::{Bottleneck, Cause};
 
-use super::request::CheckLoad;
-use runner::bottleneck::{self, Alone, RequestedLoad, Work};
-
-/// Judges a phase by what came of it and by what this host did meanwhile; `loopback`: its target is this machine.
+/// Judges a phase by what came of it and by what this host did meanwhile.
 pub fn find(
-    load: &CheckLoad,
+    cell: &Cell,
     alone: &Alone,
     result: &StageResult,
-    work: &Work<'_>,
-    samples: &[HostSample],
-    loopback: bool,
-) -> Bottleneck {
-    let asked = RequestedLoad {
-        kind: TargetMedium::Network,
-        lanes: f64::from(load.workers) * f64::from(load.lanes),
-        open: false,
-        paced: false,
-    };
-    let host = probe::host(&bottleneck::own_host(), samples, bottleneck::load(result, &asked));
-    let ceiling_bytes_per_s = alone.ceiling(work);
-    // What a network carried says nothing of a load that does not use it.
-    let baseline = if loopback { None } else { alone.baseline(&result.total) };
-    of_host(load.lanes, Host { ceiling_bytes_per_s, baseline, ..host })
+    samples: Vec<HostSample>,
+) -> Option<Bottleneck> {
+    let part = HostPart { name: &own_host(), alone: Some(alone), samples, result };
+    Some(in_flags(cell.workload.queue_depth, of_cell(cell, result, &[part])?))
 }
 
-/// Judges by the evidence alone, with this many lanes a worker, and says what to try in the words of this command's flags.
-fn of_host(lanes: u32, host: Host) -> Bottleneck {
-    let finding = judge(&Evidence { load: host.load.clone(), hosts: vec![host] });
+/// Says what to try in the words of this command's flags; a worker has this many lanes.
+fn in_flags(lanes: u32, finding: Bottleneck) -> Bottleneck {
     let next = match finding.cause {
         Cause::Depth => format!("more in flight: --lanes {} and more", lanes.saturating_mul(4).max(8)),
         Cause::Nothing => "measure longer: --duration 10s and more".to_owned(),
@@ -42,7 +29,7 @@ fn of_host(lanes: u32, host: Host) -> Bottleneck {
 
 #[cfg(test)]
 mod tests {
-    use stats::limit::{Bound, Card, Path};
+    use stats::limit::{Bound, Card, Evidence, Host, Path, judge};
 
     use super::*;
 
@@ -88,7 +75,7 @@ mod tests {
     fn of(change: impl Fn(&mut Host)) -> Bottleneck {
         let mut host = quiet();
         change(&mut host);
-        of_host(16, host)
+        in_flags(16, judge(&Evidence { load: host.load.clone(), hosts: vec![host] }))
     }
 
     #[test]

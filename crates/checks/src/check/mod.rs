@@ -5,48 +5,48 @@
 mod demo;
 mod limit;
 mod paths;
-mod place;
 mod plan;
 mod provisioned;
 mod report;
 mod request;
 mod row;
+mod row_site;
 mod row_targets;
-mod sampler;
 mod stage;
 mod stored;
-mod url;
 mod verdict;
 mod visit;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use drivers::Payload;
+use experiment::Cell;
+use fleet::HostGroup;
+use host::LocalExecutor;
 use provision::{Journal, Run, RunId};
+use runner::bottleneck::Alone;
 use runner::{Events, StopReason, StopToken, timestamp};
 use store::{RunRecord, State, Store};
-use targets::Secrets;
+use targets::{ClearedFiles, HeldSecrets, Secrets};
 
 pub use paths::SlowPath;
-pub(crate) use provisioned::array_credentials;
 pub use report::{CheckReport, CheckSettings, CheckedArray};
-pub use request::{ArrayRequest, CheckLoad, CheckRequest, CheckSource, NfsAccess, S3_KEY, S3Access};
-pub use row::{
-    CheckRow, CheckedProtocol, ClientLoad, DataAddressFacts, PhaseFigures, RowOutcome, WrittenData,
-};
-pub use url::{NfsUrl, S3Url};
+pub use request::{ArrayRequest, CheckAccess, CheckLoad, CheckRequest, CheckSource, ExistingTarget};
+pub use row::{CheckRow, ClientLoad, DataAddressFacts, PhaseFigures, RowOutcome, WrittenData};
 pub use verdict::{BestFigure, CheckVerdict, judge_check};
 
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
 use demo::DemoArray;
 use provisioned::Provisioned;
+use row::CheckPhase;
+use row_site::RowOpening;
+use row_targets::RowTarget;
 use stage::PhaseRunner;
 use stored::StoredCheck;
 
 /// Checks the paths to a storage: makes the targets or takes those that exist, writes and reads each through each address,
-/// and removes what it made. `secrets` has the keys of buckets that exist, as [`S3_KEY`].
+/// and removes what it made. `secrets` has the keys of targets that exist, by the schemes of their protocols.
 ///
 /// # Errors
 /// There is nothing to report: no target could be had, or a stop came before. What was made is removed or in the journal.
@@ -63,7 +63,7 @@ pub fn check(
         CheckSource::Demo => Some(DemoArray::start(&mut request)?),
         _ => None,
     };
-    let ports = demo.as_ref().map_or_else(BTreeMap::new, |demo| demo.ports.clone());
+    let ports = demo.as_ref().map(|demo| demo.ports.clone()).unwrap_or_default();
     let reactor = ReactorFacts::of(request.load.reactor)?;
     if let Some(reason) = &reactor.refusal {
         events.note(&format!("io_uring is refused, epoll is used: {reason}"));
@@ -82,10 +82,12 @@ pub fn check(
     };
     let array = provisioned.array.clone();
     let begun = plan::of_check(&request.load, &provisioned.targets).and_then(|plan| {
+        let cells = plan.cells.clone();
         let record = stored::record(&run.id().to_string(), plan, started, &reactor, &request.command);
-        StoredCheck::begin(store, &record)
+        StoredCheck::begin(store, &record).map(|stored| (cells, stored))
     });
-    let measured = begun.map(|stored| rows(&request, &provisioned, &run, stop, events, stored));
+    let measured = begun
+        .map(|(cells, stored)| rows(&request, (&provisioned.targets, &cells), &run, stop, events, stored));
     let left_behind = provisioned.remove(&run, events);
     drop(demo);
     if !left_behind.is_empty() {
@@ -107,28 +109,44 @@ pub fn check(
     })
 }
 
+/// Checks each target by its two cells.
 fn rows(
     request: &CheckRequest,
-    provisioned: &Provisioned,
+    (targets, cells): (&[RowTarget], &[Cell]),
     run: &Run,
     stop: &StopToken,
     events: &dyn Events,
     stored: StoredCheck,
 ) -> (Vec<CheckRow>, StoredCheck) {
+    let with_cells = || targets.iter().zip(cells.chunks_exact(CheckPhase::ALL.len()));
+    let keys =
+        with_cells().filter_map(|(target, cells)| Some((cells[0].target.name.clone(), target.key.clone()?)));
+    let secrets = Arc::new(keys.collect::<HeldSecrets>());
+    let (cleared, directory) = (ClearedFiles::default(), request.scratch.clone());
+    let crew = HostGroup::here(Arc::new(LocalExecutor::of_run(run, secrets, cleared, directory)));
     let mut phases = PhaseRunner {
         load: request.load.clone(),
-        payload: Payload::new(seed(run.id())),
+        crew: &crew,
+        label: String::new(),
         events,
         stop,
-        alone: runner::bottleneck::Alone::of_this_host(),
+        alone: Alone::of_this_host(),
         stored,
     };
+    let id = run.id().to_string();
     let mut rows = Vec::new();
-    for (number, target) in (0..).zip(&provisioned.targets) {
-        // Other bytes in each row: what one left behind must not pass for what the next one wrote, nor make it cheaper.
-        phases.payload = Payload::new(seed(run.id()).wrapping_add(u64::from(number)));
+    for (number, (target, cells)) in (0..).zip(with_cells()) {
+        let opening = RowOpening {
+            number,
+            run: &id,
+            // Other bytes in each row: what one left behind must not pass for what the next one wrote, nor make it cheaper.
+            seed: seed(run.id()).wrapping_add(u64::from(number)),
+            reactor: request.load.reactor,
+            connect_timeout: request.load.connect_timeout,
+            op_timeout: request.load.op_timeout,
+        };
         phases.stored.begin_row(number);
-        let row = visit::visit(&mut phases, target, run);
+        let row = visit::visit(&mut phases, target, [&cells[0], &cells[1]], opening);
         phases.stored.end_row(&row);
         rows.push(row);
     }

@@ -6,7 +6,7 @@ use drivers::ReconnectReason;
 use stats::limit::{Bound, LOSSY};
 use units::ByteRate;
 
-use super::row::{CheckRow, CheckedProtocol, PhaseFigures, RowOutcome};
+use super::row::{CheckRow, PhaseFigures, RowOutcome};
 
 /// A path with less than this share of what the middle one of the others carries is slow.
 const SLOW: f64 = 0.5;
@@ -52,11 +52,11 @@ fn name_some(broken: &[&CheckRow]) -> String {
     let (first, others) = broken.split_at(broken.len().min(NAMED_MAX));
     let mut parts: Vec<String> = first
         .iter()
-        .map(|row| format!("{} {} ({})", row.protocol.name(), row.path.address, row.outcome.words()))
+        .map(|row| format!("{} {} ({})", row.protocol, row.path.address, row.outcome.words()))
         .collect();
     let mut counts: Vec<(String, usize)> = Vec::new();
     for row in others {
-        let what = format!("{} {}", row.protocol.name(), row.outcome.words());
+        let what = format!("{} {}", row.protocol, row.outcome.words());
         match counts.iter_mut().find(|(known, _)| *known == what) {
             Some((_, count)) => *count += 1,
             None => counts.push((what, 1)),
@@ -74,8 +74,8 @@ fn name_some(broken: &[&CheckRow]) -> String {
 pub struct SlowPath {
     /// The path's address.
     pub address: IpAddr,
-    /// Over which protocol.
-    pub protocol: CheckedProtocol,
+    /// Over which protocol: its scheme.
+    pub protocol: &'static str,
     /// `write` or `read`.
     pub phase: &'static str,
     /// What it moved.
@@ -102,7 +102,7 @@ pub fn slow_sentences(slow: &[SlowPath]) -> Vec<String> {
 
 fn slow_sentence(address: IpAddr, slow: &[SlowPath]) -> String {
     let own = || slow.iter().filter(|path| path.address == address);
-    let name = |path: &SlowPath| format!("{} {}", path.protocol.name(), path.phase);
+    let name = |path: &SlowPath| format!("{} {}", path.protocol, path.phase);
     let figures: Vec<String> =
         own().map(|path| format!("{} {} (the others {})", name(path), path.rate, path.others)).collect();
     let share = |path: &SlowPath| path.rate.0 / path.others.0;
@@ -210,7 +210,7 @@ mod tests {
     use crate::test_support::{finding, path, phase};
 
     fn row(last: u8, bytes: u64, change: impl Fn(&mut PhaseFigures)) -> CheckRow {
-        let mut row = CheckRow::new(path(last), CheckedProtocol::Nfs);
+        let mut row = CheckRow::new(path(last), "nfs");
         let mut write = phase(OpKind::Write, bytes);
         change(&mut write);
         row.write = Some(write);
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_was_interrupted_is_not_called_broken() {
-        let cut = || CheckRow::new(path(12), CheckedProtocol::Nfs);
+        let cut = || CheckRow::new(path(12), "nfs");
         assert_eq!(working(&[cut()]), "No path was checked to its end.");
         let text = working(&[row(11, 1, |_| {}), cut(), cut()]);
         assert_eq!(text, "The path works. 2 more were not checked to their end.");
@@ -232,8 +232,8 @@ mod tests {
         let broken =
             |protocol, outcome: RowOutcome, last| CheckRow { outcome, ..CheckRow::new(path(last), protocol) };
         let mut rows = vec![row(1, 31_000_000_000, |_| {})];
-        rows.extend((2..100).map(|last| broken(CheckedProtocol::Nfs, RowOutcome::MountFailed, last)));
-        rows.extend((100..150).map(|last| broken(CheckedProtocol::S3, RowOutcome::FailedToConnect, last)));
+        rows.extend((2..100).map(|last| broken("nfs", RowOutcome::Unreachable("MOUNT FAILED"), last)));
+        rows.extend((100..150).map(|last| broken("s3", RowOutcome::Unreachable("FAILED TO CONNECT"), last)));
         let text = working(&rows);
         assert!(
             text.starts_with("148 of 149 paths are broken: nfs 192.168.170.2 (MOUNT FAILED), ")

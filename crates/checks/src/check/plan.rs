@@ -2,43 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use engine::DataShape;
-use experiment::{Cell, Plan, Prepare, Settings, SourceText, SteadyRule, Target, WeightedSize};
+use experiment::{Cell, ErrorPolicy, Plan, Prepare, Settings, SourceText, SteadyRule, Target, WeightedSize};
+use targets::CheckTraits;
 
 use super::request::CheckLoad;
 use super::row::CheckPhase;
-use super::row_targets::{RowTarget, TargetAccess};
+use super::row_targets::RowTarget;
 use crate::error::CheckError;
 
 /// The experiment's name in results.
 const NAME: &str = "check";
-
-/// What is the same in every check; targets and sizes are put in.
-const TEMPLATE: &str = "\
-name: check
-targets:
-  nfs: {url: 'nfs://192.0.2.1/export'}
-  s3: {url: 's3://bucket?endpoint=http://192.0.2.1'}
-stages: {prepare: fill, measure: 1s}
-steady: none
-workloads:
-  nfs-write: {target: nfs, ops: write, access: sequential, block_size: 1MiB, file_size: 1MiB}
-  nfs-read: {target: nfs, ops: read, access: sequential, block_size: 1MiB, file_size: 1MiB}
-  s3-write: {target: s3, ops: put, access: sequential, object_size: 1MiB}
-  s3-read: {target: s3, ops: get, access: sequential, object_size: 1MiB}
-";
 
 /// The cells of these rows, in their order: the one that writes, then the one that reads.
 ///
 /// # Errors
 /// The template is not understood, which is a defect.
 pub fn of_check(load: &CheckLoad, targets: &[RowTarget]) -> Result<Plan, CheckError> {
-    let source = SourceText { file: NAME, text: TEMPLATE };
+    let text = template();
+    let source = SourceText { file: NAME, text: &text };
     let mut plan = experiment::parse(&source, &Settings::of(targets::kinds()))
         .map_err(|faults| CheckError::failure(format!("{faults}").replace('\n', " ")))?;
     let templates = std::mem::take(&mut plan.cells);
     let template = |target: &RowTarget, phase: CheckPhase| {
-        let name = format!("{}-{}", target.protocol().name(), phase.name());
+        let name = workload(target.protocol, phase);
         let found = templates.iter().find(|cell| cell.workload_name == name);
         found.cloned().ok_or_else(|| CheckError::failure("a check's plan has no such cell; this is a defect"))
     };
@@ -55,27 +41,56 @@ pub fn of_check(load: &CheckLoad, targets: &[RowTarget]) -> Result<Plan, CheckEr
     Ok(plan)
 }
 
+/// What is the same in every check; targets and sizes are put in.
+fn template() -> String {
+    let mut text = format!("name: {NAME}\nstages: {{prepare: fill, measure: 1s}}\nsteady: none\ntargets:\n");
+    for protocol in targets::checked() {
+        text.push_str(&format!("  {}: {{url: '{}'}}\n", protocol.kind.scheme, protocol.kind.example));
+    }
+    text.push_str("workloads:\n");
+    for protocol in targets::checked() {
+        for phase in CheckPhase::ALL {
+            let op = operation(protocol, phase);
+            let sizes = if op.is_whole() { "object_size: 1MiB" } else { "block_size: 1MiB, file_size: 1MiB" };
+            let (name, target) = (workload(protocol, phase), protocol.kind.scheme);
+            text.push_str(&format!(
+                "  {name}: {{target: {target}, ops: {}, access: sequential, {sizes}}}\n",
+                op.name()
+            ));
+        }
+    }
+    text
+}
+
+/// The operation that a phase is made of.
+fn operation(protocol: &CheckTraits, phase: CheckPhase) -> metrics::OpKind {
+    match phase {
+        CheckPhase::Write => protocol.write,
+        CheckPhase::Read => protocol.read,
+    }
+}
+
+fn workload(protocol: &CheckTraits, phase: CheckPhase) -> String {
+    format!("{}-{}", protocol.kind.scheme, phase.name())
+}
+
 /// The cell of one phase; `named`: its target is told from others with the same address by its export or bucket.
 fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, named: bool) -> Cell {
-    let shape = match row.access {
-        TargetAccess::Nfs(_) => load.files(),
-        TargetAccess::S3(_) => load.objects(),
-    };
-    let (item, block) = match shape {
-        DataShape::Files { file_bytes, block_bytes } => (file_bytes, block_bytes),
-        DataShape::Objects { object_bytes } => (object_bytes, object_bytes),
-        DataShape::Device { .. } => (load.block_size, load.block_size),
+    let (item, block) = if operation(row.protocol, phase).is_whole() {
+        (load.object_size, load.object_size)
+    } else {
+        (load.file_bytes(), load.block_size)
     };
     let mut cell = cell;
-    cell.target = described(row, load);
-    if named {
-        cell.target.name = format!("{} {}", cell.target.name, row.place());
-    }
+    let name = if named { format!("{} {}", row.label(), row.place) } else { row.label() };
+    cell.target = Target { name, url: row.url.clone(), options: row.options.clone() };
     cell.name = format!("{} {}", cell.target.name, phase.name());
     // What is compared between two checks: the same phase through the same address.
-    cell.workload_name = format!("{} {}", row.protocol().name(), phase.name());
+    cell.workload_name = format!("{} {}", row.protocol.kind.scheme, phase.name());
     cell.point = BTreeMap::from([("address".to_owned(), row.path.address.to_string())]);
     cell.steady = SteadyRule::None;
+    // What is wrong with a path is seen best when the phase goes on.
+    cell.errors = ErrorPolicy::Continue;
     cell.stages.prepare = Prepare::None;
     cell.stages.warm_up_s = load.ramp.as_secs_f64();
     cell.stages.measure_at_least_s = load.window.as_secs_f64();
@@ -94,39 +109,12 @@ fn filled(cell: Cell, load: &CheckLoad, row: &RowTarget, phase: CheckPhase, name
     cell
 }
 
-/// The target of a row as an experiment file names it; without keys.
-fn described(row: &RowTarget, load: &CheckLoad) -> Target {
-    let mut options = BTreeMap::new();
-    let mut option = |name: &str, value: String| options.insert(name.to_owned(), value);
-    let url = match &row.access {
-        TargetAccess::Nfs(config) => {
-            option("uid", config.uid.to_string());
-            option("gid", config.gid.to_string());
-            option("connections", load.connections.to_string());
-            option("portmap_port", config.portmap_port.to_string());
-            config.mount_port.map(|port| option("mount_port", port.to_string()));
-            let port = config.nfs_port.map(|port| format!(":{port}")).unwrap_or_default();
-            let host = match config.server {
-                std::net::IpAddr::V4(ip) => ip.to_string(),
-                std::net::IpAddr::V6(ip) => format!("[{ip}]"),
-            };
-            format!("nfs://{host}{port}/{}", config.export.trim_start_matches('/'))
-        }
-        TargetAccess::S3(config) => {
-            option("region", config.region.clone());
-            config.connect_to.map(|address| option("connect_to", address.to_string()));
-            format!("s3://{}?endpoint={}", config.bucket, config.endpoint)
-        }
-    };
-    Target { name: row.label(), url, options }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use drivers::Sink;
-    use drivers::nfs::NfsConfig;
+    use targets::CheckTarget;
 
     use super::*;
     use crate::test_support::path;
@@ -137,12 +125,10 @@ mod tests {
             ramp: Duration::from_secs(2),
             workers: 3,
             lanes: 5,
-            connections: 4,
             block_size: 1000,
             object_size: 3000,
             dataset: 1 << 30,
             sink: Sink::Verify,
-            stable: false,
             reactor: reactor::BackendChoice::Auto,
             connect_timeout: Duration::from_secs(1),
             op_timeout: Duration::from_secs(30),
@@ -150,9 +136,16 @@ mod tests {
     }
 
     fn export(last: u8, export: &str) -> RowTarget {
-        let path = path(last);
-        let access = TargetAccess::Nfs(NfsConfig::new(path.address, export, "directory"));
-        RowTarget { path, access, stays: true, credentials_file: None, profile: None }
+        let (path, protocol) = (path(last), targets::checked().next().unwrap());
+        let target = CheckTarget {
+            host: path.address.to_string(),
+            port: None,
+            tls: false,
+            name: export.to_owned(),
+            options: BTreeMap::new(),
+        };
+        let (url, options) = protocol.through(&target, path.address, &BTreeMap::new());
+        RowTarget { path, protocol, place: target.name, url, options, key: None }
     }
 
     #[test]

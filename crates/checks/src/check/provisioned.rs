@@ -1,16 +1,12 @@
 //! What a check stands on: the array's session and what it made, or existing targets; and its removal.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
-
-use drivers::s3::Credentials;
-use provision::{ArraySession, BucketAccess, Run, Targets, Want, Wanted};
+use provision::{ArraySession, Run, Targets, Want, Wanted};
 use runner::{Events, StopToken};
-use targets::Secrets;
+use targets::{AccessKey, ArrayPlace, Secrets};
 
 use super::report::CheckedArray;
 use super::request::{ArrayRequest, CheckRequest, CheckSource};
-use super::row_targets::{self, ArrayTargets, DataPorts, RowTarget};
+use super::row_targets::{self, AddressPorts, RowTarget};
 use crate::error::CheckError;
 
 /// Everything that the rows need, until it is removed.
@@ -34,14 +30,13 @@ impl Provisioned {
         run: &Run,
         stop: &StopToken,
         events: &dyn Events,
-        ports: &BTreeMap<IpAddr, DataPorts>,
+        ports: &AddressPorts,
         secrets: &dyn Secrets,
     ) -> Result<Self, CheckError> {
         match &request.source {
             CheckSource::Array(array) => provision(request, array, run, stop, events, ports),
-            CheckSource::Manual { nfs, s3 } => {
-                let targets =
-                    row_targets::manual(request, nfs, s3, secrets, run.id()).map_err(CheckError::Failure)?;
+            CheckSource::Existing(given) => {
+                let targets = row_targets::existing(request, given, secrets).map_err(CheckError::Failure)?;
                 Ok(Self { targets, array: None, session: None })
             }
             CheckSource::Demo => {
@@ -79,13 +74,13 @@ fn provision(
     run: &Run,
     stop: &StopToken,
     events: &dyn Events,
-    ports: &BTreeMap<IpAddr, DataPorts>,
+    ports: &AddressPorts,
 ) -> Result<Provisioned, CheckError> {
     let address = &array.management.address;
     let mut session = ArraySession::open(&array.management, run, stop.cancel())?;
     let api_version = session.version().to_string();
     events.note(&format!("logged in to {address} (API {api_version}); run {}", run.id()));
-    match build(request, array, &mut session, run, events, ports) {
+    match build(request, array, &mut session, events, ports) {
         Ok((targets, address_choice)) => Ok(Provisioned {
             targets,
             array: Some(CheckedArray { management: address.clone(), api_version, address_choice }),
@@ -102,9 +97,8 @@ fn build(
     request: &CheckRequest,
     array: &ArrayRequest,
     session: &mut ArraySession,
-    run: &Run,
     events: &dyn Events,
-    ports: &BTreeMap<IpAddr, DataPorts>,
+    ports: &AddressPorts,
 ) -> Result<(Vec<RowTarget>, Vec<String>), CheckError> {
     let choice = session.data_addresses()?;
     let mut reasons = choice.reasons;
@@ -120,21 +114,26 @@ fn build(
     for reason in &reasons {
         events.note(&format!("data address {reason}"));
     }
-    let want = |wanted: bool, existing: &Option<String>| {
-        wanted.then(|| existing.clone().map_or(Want::Create, Want::Existing))
+    let lies_in = |place: ArrayPlace| {
+        targets::checked().any(|one| one.on_array == place && request.access(one).is_some())
     };
-    let wanted =
-        Wanted { filesystem: want(request.nfs, &array.filesystem), bucket: want(request.s3, &array.bucket) };
+    let want = |place: ArrayPlace, existing: &Option<String>| {
+        lies_in(place).then(|| existing.clone().map_or(Want::Create, Want::Existing))
+    };
+    let wanted = Wanted {
+        filesystem: want(ArrayPlace::Export, &array.filesystem),
+        bucket: want(ArrayPlace::Bucket, &array.bucket),
+    };
     let made = session.create(&wanted)?;
     events.note(&describe(&made, array));
-    let on_array = ArrayTargets {
-        export: made.export.map(|export| (export, array.filesystem.is_some())),
-        bucket: made.bucket.map(|access| {
-            let credentials = array_credentials(&access);
-            (access.bucket, credentials, array.bucket.is_some())
-        }),
-    };
-    let targets = row_targets::on_array(request, &choice.chosen, &on_array, run.id(), ports);
+    let export = made.export.map(|export| (ArrayPlace::Export, (export, None)));
+    let bucket = made.bucket.map(|access| {
+        let key =
+            AccessKey { id: access.access_key, secret: access.secret_key.reveal().to_owned(), token: None };
+        (ArrayPlace::Bucket, (access.bucket, Some(key)))
+    });
+    let places = export.into_iter().chain(bucket).collect();
+    let targets = row_targets::on_array(request, &choice.chosen, &places, ports);
     Ok((targets, reasons))
 }
 
@@ -148,9 +147,4 @@ fn describe(made: &Targets, array: &ArrayRequest) -> String {
         parts.push(format!("{} bucket {}", verb(array.bucket.is_some()), access.bucket));
     }
     parts.join(", ")
-}
-
-/// The keys as the S3 driver wants them.
-pub fn array_credentials(access: &BucketAccess) -> Credentials {
-    Credentials::new(access.access_key.clone(), access.secret_key.reveal())
 }

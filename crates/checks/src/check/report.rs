@@ -53,7 +53,7 @@ pub struct CheckSettings {
     /// Whether NFS writes were asked to be durable at once.
     pub stable: bool,
     /// How S3 uploads were protected.
-    pub s3_payload: &'static str,
+    pub s3_payload: String,
 }
 
 /// The array that was provisioned.

@@ -1,19 +1,16 @@
 //! What to check, as values.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use drivers::Sink;
-use drivers::s3::PayloadSigning;
-use engine::DataShape;
 use provision::Management;
+use targets::{CheckTarget, CheckTraits};
 
 use super::report::CheckSettings;
-use super::url::{NfsUrl, S3Url};
 
-/// The name under which a check asks for the keys of buckets that exist ([`targets::Secrets::key`]).
-pub const S3_KEY: &str = "s3";
 /// Files are not larger than this, so that a COMMIT comes now and then.
 const MAX_FILE: u64 = 1 << 30;
 
@@ -22,15 +19,19 @@ const MAX_FILE: u64 = 1 << 30;
 pub enum CheckSource {
     /// An array that makes the targets.
     Array(ArrayRequest),
-    /// Exports and buckets that exist.
-    Manual {
-        /// The exports.
-        nfs: Vec<NfsUrl>,
-        /// The buckets.
-        s3: Vec<S3Url>,
-    },
+    /// Exports, buckets and the like that exist.
+    Existing(Vec<ExistingTarget>),
     /// A simulated array in this process.
     Demo,
+}
+
+/// A target that exists.
+#[derive(Clone, Debug)]
+pub struct ExistingTarget {
+    /// Its protocol.
+    pub protocol: &'static CheckTraits,
+    /// Where it is.
+    pub target: CheckTarget,
 }
 
 /// The array's two inputs and what may be asked of it.
@@ -55,9 +56,7 @@ pub struct CheckLoad {
     pub workers: u32,
     /// Operations in flight a thread.
     pub lanes: u32,
-    /// NFS connections a thread.
-    pub connections: u32,
-    /// Bytes of one NFS operation.
+    /// Bytes of one operation on a part of a file.
     pub block_size: u64,
     /// Bytes of one object.
     pub object_size: u64,
@@ -65,8 +64,6 @@ pub struct CheckLoad {
     pub dataset: u64,
     /// Where the data of reads goes.
     pub sink: Sink,
-    /// Durable writes at once.
-    pub stable: bool,
     /// io_uring or epoll.
     pub reactor: reactor::BackendChoice,
     /// Longest wait for a connection.
@@ -75,40 +72,19 @@ pub struct CheckLoad {
     pub op_timeout: Duration,
 }
 
-/// How NFS is reached.
+/// How targets of one protocol are reached.
 #[derive(Clone, Debug)]
-pub struct NfsAccess {
-    /// User that requests carry.
-    pub uid: u32,
-    /// Group that requests carry.
-    pub gid: u32,
-    /// Port of NFS, if not asked for.
-    pub nfs_port: Option<u16>,
-    /// Port of MOUNT, if not asked for.
-    pub mount_port: Option<u16>,
-    /// Port to ask on.
-    pub portmap_port: u16,
-}
-
-/// How S3 is reached.
-#[derive(Clone, Debug)]
-pub struct S3Access {
-    /// File that the keys of existing buckets come from, for a later clean-up.
-    pub credentials_file: Option<PathBuf>,
-    /// Profile in such a file, likewise.
-    pub profile: Option<String>,
-    /// Port on the array's data addresses.
-    pub port: u16,
+pub struct CheckAccess {
+    /// The protocol.
+    pub protocol: &'static CheckTraits,
+    /// Whether it is checked.
+    pub checked: bool,
+    /// Port on the data addresses of an array, and of targets that name none; `None`: the usual one.
+    pub port: Option<u16>,
     /// Whether the array's data addresses speak TLS.
     pub tls: bool,
-    /// Whose certificates are accepted.
-    pub trust: drivers::s3::Trust,
-    /// Region to sign for.
-    pub region: String,
-    /// Bucket in front of the host name.
-    pub virtual_host: bool,
-    /// How uploads are protected.
-    pub signing: PayloadSigning,
+    /// Options of all its targets, as an experiment file has them.
+    pub options: BTreeMap<String, String>,
 }
 
 /// Everything that a check needs to know.
@@ -116,18 +92,12 @@ pub struct S3Access {
 pub struct CheckRequest {
     /// Whose storage.
     pub source: CheckSource,
-    /// Whether NFS is checked.
-    pub nfs: bool,
-    /// Whether S3 is checked.
-    pub s3: bool,
     /// Addresses to use instead of the chosen ones.
     pub data_vips: Vec<IpAddr>,
     /// The load.
     pub load: CheckLoad,
-    /// Reaching NFS.
-    pub nfs_access: NfsAccess,
-    /// Reaching S3.
-    pub s3_access: S3Access,
+    /// Reaching targets, by protocol.
+    pub access: Vec<CheckAccess>,
     /// The results file; `None`: the user's, and of a demonstration none.
     pub results: Option<PathBuf>,
     /// What started the check, as results show it; without secrets.
@@ -139,21 +109,27 @@ pub struct CheckRequest {
 }
 
 impl CheckLoad {
-    /// The files that an NFS write phase makes: one after the other in each lane.
-    pub(super) fn files(&self) -> DataShape {
+    /// Size of the files that a write phase makes, one after the other in each lane, in bytes.
+    pub(super) fn file_bytes(&self) -> u64 {
         let block = self.block_size;
         let lanes = u64::from(self.workers) * u64::from(self.lanes);
         let blocks = (self.dataset / lanes).min(MAX_FILE) / block;
-        DataShape::Files { file_bytes: blocks.max(1) * block, block_bytes: block }
-    }
-
-    /// The objects that an S3 write phase puts.
-    pub(super) fn objects(&self) -> DataShape {
-        DataShape::Objects { object_bytes: self.object_size }
+        blocks.max(1) * block
     }
 }
 
 impl CheckRequest {
+    /// How targets of a protocol are reached, if it is checked.
+    pub(super) fn access(&self, protocol: &CheckTraits) -> Option<&CheckAccess> {
+        let is = |access: &&CheckAccess| access.checked && std::ptr::eq(access.protocol, protocol);
+        self.access.iter().find(is)
+    }
+
+    /// The value of an option that one of the protocols has.
+    fn option(&self, name: &str) -> Option<&str> {
+        self.access.iter().find_map(|access| access.options.get(name)).map(String::as_str)
+    }
+
     /// The load as the report shows it.
     pub fn settings(&self) -> CheckSettings {
         let load = &self.load;
@@ -162,18 +138,13 @@ impl CheckRequest {
             ramp_s: load.ramp.as_secs_f64(),
             workers: load.workers,
             lanes: load.lanes,
-            connections: load.connections,
+            connections: self.option("connections").and_then(|text| text.parse().ok()).unwrap_or(1),
             block_size: load.block_size,
             object_size: load.object_size,
             dataset: load.dataset,
             sink: super::stage::sink_name(load.sink),
-            stable: load.stable,
-            s3_payload: match self.s3_access.signing {
-                PayloadSigning::Unsigned => "unsigned",
-                PayloadSigning::Signed => "signed",
-                PayloadSigning::CrcTrailer => "crc64nvme",
-                PayloadSigning::Crc32cTrailer => "crc32c",
-            },
+            stable: self.option("stable") == Some("true"),
+            s3_payload: self.option("signing").unwrap_or("unsigned").to_owned(),
         }
     }
 }

@@ -7,26 +7,6 @@ use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{ErrorKind, Interval, OpStats, SeriesPoint};
 use stats::limit::Bottleneck;
 
-/// The two protocols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CheckedProtocol {
-    /// NFSv3.
-    Nfs,
-    /// S3.
-    S3,
-}
-
-impl CheckedProtocol {
-    /// The name in every output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nfs => "nfs",
-            Self::S3 => "s3",
-        }
-    }
-}
-
 /// The phases of a row, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckPhase {
@@ -59,10 +39,8 @@ impl CheckPhase {
 pub enum RowOutcome {
     /// Both phases moved data and no operation failed.
     Success,
-    /// The export could not be mounted through this address.
-    MountFailed,
-    /// The bucket could not be reached through this address.
-    FailedToConnect,
+    /// The target could not be reached through this address, in the words of its protocol.
+    Unreachable(&'static str),
     /// Nothing could be written, or some writes failed.
     WriteFailed,
     /// Nothing could be read, or some reads failed.
@@ -78,20 +56,11 @@ impl RowOutcome {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",
-            Self::MountFailed => "MOUNT FAILED",
-            Self::FailedToConnect => "FAILED TO CONNECT",
+            Self::Unreachable(words) => words,
             Self::WriteFailed => "WRITE FAILED",
             Self::ReadFailed => "READ FAILED",
             Self::DataCorrupt => "DATA CORRUPT",
             Self::Interrupted => "INTERRUPTED",
-        }
-    }
-
-    /// The outcome of a protocol's first contact that failed.
-    pub const fn unreachable(protocol: CheckedProtocol) -> Self {
-        match protocol {
-            CheckedProtocol::Nfs => Self::MountFailed,
-            CheckedProtocol::S3 => Self::FailedToConnect,
         }
     }
 }
@@ -218,8 +187,8 @@ pub struct WrittenData {
 pub struct CheckRow {
     /// Where.
     pub path: DataAddressFacts,
-    /// How.
-    pub protocol: CheckedProtocol,
+    /// How: the scheme of the protocol.
+    pub protocol: &'static str,
     /// How it ended.
     pub outcome: RowOutcome,
     /// Why it did not succeed, in one line.
@@ -236,7 +205,7 @@ pub struct CheckRow {
 
 impl CheckRow {
     /// A row that has not begun.
-    pub fn new(path: DataAddressFacts, protocol: CheckedProtocol) -> Self {
+    pub fn new(path: DataAddressFacts, protocol: &'static str) -> Self {
         Self {
             path,
             protocol,
@@ -251,7 +220,7 @@ impl CheckRow {
 
     /// Protocol and address, such as `nfs 10.0.0.1`.
     pub fn label(&self) -> String {
-        format!("{} {}", self.protocol.name(), self.path.address)
+        format!("{} {}", self.protocol, self.path.address)
     }
 
     /// The same row, ended in a failure.

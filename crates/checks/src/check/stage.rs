@@ -1,37 +1,36 @@
-//! One measured stage: runs it with progress, samples the client meanwhile, and keeps what was seen.
+//! One measured phase: runs it with progress, and keeps what was seen of it and of this host meanwhile.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
-use drivers::{Driver, Payload, SessionFacts, Sink};
-use engine::{
-    Control, DataSet, DataShape, Schedule, StageContext, StageError, StagePlan, StageResult, StageWorkload,
-    StopRule,
-};
-use experiment::SteadyRule;
+use drivers::{SessionFacts, Sink};
+use engine::{Control, DataSet, StageContext, StageResult};
+use experiment::{Cell, SteadyRule};
 use fleet::probe::{card_of, core_loads};
-use metrics::{Interval, OpKind, OpStats, SeriesPoint};
+use fleet::{HostGroup, HostRefusal, StageRequest, StageTask, StageUpdate};
+use metrics::{Interval, SeriesPoint};
 use reactor::clock;
+use runner::bottleneck::{Alone, HostEvidence};
+use runner::{Events, RunEvent, StopToken};
 use stats::limit::{Bottleneck, Bound};
 use stats::{Floors, Monitor, WindowSums};
 
 use super::limit;
 use super::request::CheckLoad;
 use super::row::{CheckPhase, ClientLoad, PhaseFigures};
-use super::sampler::HostSampler;
+use super::row_site::{HERE, RowSite};
 use super::stored::{StoredCheck, cell_result};
-use runner::bottleneck::{Alone, Work};
-use runner::{Events, RunEvent, StopToken};
 
-/// How long operations in flight are waited for once the window is over.
-const DRAIN: Duration = Duration::from_secs(10);
+/// A second, in nanoseconds.
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// What all stages of a check share.
 pub struct PhaseRunner<'a> {
     /// How much load of which shape.
     pub load: CheckLoad,
-    /// What is written.
-    pub payload: Payload,
+    /// This host, as what carries the phases out.
+    pub crew: &'a HostGroup,
+    /// The row under way, for people: protocol and address.
+    pub label: String,
     /// Who is told what happens.
     pub events: &'a dyn Events,
     /// Ends the phase under way.
@@ -55,105 +54,68 @@ pub struct PhaseRun {
 }
 
 impl PhaseRunner<'_> {
-    /// Writes for the length of a phase.
+    /// Runs a phase on the target of its cell: writes for its length, or reads all that was written, over and over.
     ///
     /// # Errors
-    /// As [`engine::run_stage`].
-    pub fn write<D: Driver>(
+    /// It could not begin.
+    pub fn run(
         &mut self,
-        driver: &D,
-        label: &str,
-        shape: DataShape,
-    ) -> Result<PhaseRun, StageError> {
-        let limit_bytes = self.load.dataset;
-        let work = self.work(&shape, (OpKind::Write, OpKind::Put));
-        self.measure(
-            driver,
-            &format!("{label} write"),
-            CheckPhase::Write,
-            StageWorkload::Write { shape, limit_bytes },
-            work,
-        )
-    }
-
-    /// Reads all that was written, over and over, for the length of a phase.
-    ///
-    /// # Errors
-    /// As [`engine::run_stage`].
-    pub fn read<D: Driver>(
-        &mut self,
-        driver: &D,
-        label: &str,
-        data_set: DataSet,
-    ) -> Result<PhaseRun, StageError> {
-        let block_bytes = match data_set.shape() {
-            DataShape::Files { block_bytes, .. } => Some(block_bytes),
-            DataShape::Objects { .. } | DataShape::Device { .. } => None,
-        };
-        let order = engine::VisitOrder::Sequential;
-        let work = self.work(&data_set.shape(), (OpKind::Read, OpKind::Get));
-        self.measure(
-            driver,
-            &format!("{label} read"),
-            CheckPhase::Read,
-            StageWorkload::Read { data_set, block_bytes, order },
-            work,
-        )
-    }
-
-    /// What the operations are that a phase is made of: of files the first kind, of objects the second.
-    fn work(&self, shape: &DataShape, (files, objects): (OpKind, OpKind)) -> Work<'static> {
-        match shape {
-            DataShape::Objects { object_bytes } => Work { scheme: "s3", op: objects, bytes: *object_bytes },
-            DataShape::Files { .. } | DataShape::Device { .. } => {
-                Work { scheme: "nfs", op: files, bytes: self.load.block_size }
-            }
-        }
-    }
-
-    fn measure<D: Driver>(
-        &mut self,
-        driver: &D,
-        label: &str,
+        site: &RowSite<'_>,
+        cell: &Cell,
         phase: CheckPhase,
-        workload: StageWorkload,
-        work: Work<'_>,
-    ) -> Result<PhaseRun, StageError> {
-        let plan = self.plan(workload);
+    ) -> Result<PhaseRun, HostRefusal> {
+        let label = &format!("{} {}", self.label, phase.name());
+        let load = &self.load;
+        let task = match phase {
+            CheckPhase::Write => StageTask::Write { once: false },
+            CheckPhase::Read => StageTask::Read,
+        };
+        let request = StageRequest {
+            warm_up_s: load.ramp.as_secs_f64(),
+            limit_s: load.window.as_secs_f64(),
+            ..StageRequest::to_the_end(site.id, task)
+        };
         let control = Control::new();
         let _governed = self.stop.governs(&control);
-        let sampler = HostSampler::start(plan.ramp + plan.window);
-        self.events.event(RunEvent::PhaseBegan { label, window: plan.window });
+        self.events.event(RunEvent::PhaseBegan { label, window: load.window });
         self.stored.begin_phase(phase);
         let (stored, events) = (&mut self.stored, self.events);
-        let (mut sums, mut monitor) = (WindowSums::default(), unruled(&plan));
-        let mut seconds = Vec::new();
-        // From the first interval's begin to the last one's end.
-        let mut window_ns = (u64::MAX, 0);
-        let result = engine::run_stage(driver, &plan, &control, &mut |interval: &Interval| {
-            let now_ns = clock::now_ns();
-            let begin_ns = now_ns.saturating_sub(interval.start_ns + interval.length_ns);
-            window_ns = (window_ns.0.min(begin_ns), now_ns);
-            seconds.push(second(interval));
-            stored.interval(phase, interval);
-            sums.add(interval);
-            monitor.push(interval);
-            events.event(RunEvent::PhaseInterval { label, interval });
-        });
-        let result = match result {
-            Ok(result) => result,
-            Err(error) => {
-                self.end(label, &format!("failed: {error}"));
-                return Err(error);
+        let (mut sums, mut monitor) = (WindowSums::default(), unruled(load));
+        let mut seconds = SeriesOfSeconds::default();
+        let mut began_ns = None;
+        let witness = HostEvidence::default();
+        let mut observer = |seen: StageUpdate<'_>| match seen {
+            StageUpdate::Whole(interval) => {
+                began_ns.get_or_insert_with(|| clock::now_ns().saturating_sub(interval.length_ns));
+                seconds.add(interval);
+                stored.interval(phase, interval);
+                sums.add(interval);
+                monitor.push(interval);
+                events.event(RunEvent::PhaseInterval { label, interval });
+            }
+            StageUpdate::Sample { sample, .. } => {
+                witness.add(HERE, sample);
+                if let Some(began_ns) = began_ns {
+                    stored.sample(phase, clock::now_ns().saturating_sub(began_ns), sample);
+                }
+            }
+            StageUpdate::Part { .. } => {}
+        };
+        let ran =
+            self.crew.run_stage(vec![(HERE, request)], StageContext::default(), &control, &mut observer);
+        let result = match ran {
+            Ok(ran) => ran.whole,
+            Err(refusal) => {
+                self.end(label, &format!("failed: {refusal}"));
+                return Err(refusal);
             }
         };
-        let samples = sampler.within(window_ns.0, window_ns.1);
-        let nic = local_end(&result.facts).and_then(card_of);
-        let client = ClientLoad { cores: core_loads(&samples), nic };
-        let loopback = client.nic.as_ref().is_some_and(|nic| nic.loopback);
-        let limit = limit::find(&self.load, &self.alone, &result, &work, &samples, loopback);
-        let figures = figures(&result, seconds, client, limit);
-        let kept = cell_result(&result, &figures, sums, monitor.outcome(), plan.ramp.as_secs_f64());
+        let samples = witness.of(HERE);
+        let client =
+            ClientLoad { cores: core_loads(&samples), nic: local_end(&result.facts).and_then(card_of) };
+        let limit = limit::find(cell, &self.alone, &result, samples);
+        let figures = figures(&result, seconds.finish(), client, limit);
+        let kept = cell_result(&result, &figures, sums, monitor.outcome(), self.load.ramp.as_secs_f64());
         self.stored.end_phase(phase, kept, result.stopped);
         self.end(label, &summary(&figures));
         Ok(PhaseRun {
@@ -168,41 +130,49 @@ impl PhaseRunner<'_> {
         self.events.event(RunEvent::PhaseEnded { label });
         self.events.note(&format!("{label}: {outcome}"));
     }
-
-    fn plan(&self, workload: StageWorkload) -> StagePlan {
-        let load = &self.load;
-        StagePlan {
-            workers: load.workers,
-            lanes_per_worker: load.lanes,
-            reactor: load.reactor,
-            pin: true,
-            ramp: load.ramp,
-            window: load.window,
-            drain: DRAIN.min(load.op_timeout),
-            interval: Duration::from_secs(1).min(load.window),
-            schedule: Schedule::Closed,
-            stop: StopRule::Window,
-            workload,
-            payload: self.payload,
-            sink: load.sink,
-            op_timeout: load.op_timeout,
-            connect_timeout: load.connect_timeout,
-            error_limit: None,
-            beside: StageContext::default(),
-        }
-    }
 }
 
 /// Takes the measure of a phase, which ends by its time alone.
-fn unruled(plan: &StagePlan) -> Monitor {
-    let seconds = plan.window.as_secs_f64();
+fn unruled(load: &CheckLoad) -> Monitor {
+    let seconds = load.window.as_secs_f64();
     Monitor::new(&SteadyRule::None, Floors { seconds, bytes: 0, limit_seconds: seconds })
 }
 
-fn second(interval: &Interval) -> SeriesPoint {
-    let mut all = OpStats::default();
-    interval.ops.iter().for_each(|(_, stats)| all.merge(stats));
-    SeriesPoint::of(interval, None, &all)
+/// Intervals put together to seconds.
+#[derive(Default)]
+struct SeriesOfSeconds {
+    points: Vec<SeriesPoint>,
+    /// Less than a second so far.
+    part: Option<Interval>,
+}
+
+impl SeriesOfSeconds {
+    fn add(&mut self, interval: &Interval) {
+        let part = match self.part.take() {
+            None => interval.clone(),
+            Some(mut part) => {
+                let length_ns = part.length_ns + interval.length_ns;
+                part.merge(interval);
+                Interval { length_ns, ..part }
+            }
+        };
+        let whole = part.length_ns >= SECOND_NS;
+        self.part = Some(part);
+        if whole {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(mut part) = self.part.take() else { return };
+        part.index = self.points.len() as u32;
+        self.points.push(SeriesPoint::of(&part, None, &part.all_ops()));
+    }
+
+    fn finish(mut self) -> Vec<SeriesPoint> {
+        self.close();
+        self.points
+    }
 }
 
 /// This end of the connections, also of those that the server closed after each answer.
@@ -220,7 +190,7 @@ fn figures(
     result: &StageResult,
     seconds: Vec<SeriesPoint>,
     client: ClientLoad,
-    limit: Bottleneck,
+    limit: Option<Bottleneck>,
 ) -> PhaseFigures {
     let facts = &result.facts;
     let connections = &facts.connections;
@@ -248,7 +218,7 @@ fn figures(
         connections: connections.len() as u64,
         mss_bytes: least_segment_bytes(facts),
         client,
-        limit: Some(limit),
+        limit,
     }
 }
 
@@ -284,9 +254,26 @@ pub const fn sink_name(sink: Sink) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use metrics::PathFacts;
+    use metrics::{OpKind, PathFacts};
 
     use super::*;
+
+    #[test]
+    fn intervals_make_seconds_and_what_is_left_of_one() {
+        let mut seconds = SeriesOfSeconds::default();
+        for index in 0..6_u32 {
+            let mut part = Interval { index, length_ns: SECOND_NS / 4, ..Interval::default() };
+            part.start_ns = u64::from(index) * part.length_ns;
+            (part.op_mut(OpKind::Write).ok, part.op_mut(OpKind::Write).bytes) = (1, 100);
+            seconds.add(&part);
+        }
+        let points = seconds.finish();
+        let seen: Vec<_> = points
+            .iter()
+            .map(|point| (point.interval, point.start_ns, point.length_ns, point.bytes))
+            .collect();
+        assert_eq!(seen, [(0, 0, SECOND_NS, 400), (1, SECOND_NS, SECOND_NS / 2, 200)]);
+    }
 
     #[test]
     fn the_path_is_known_when_every_connection_is_closed_again() {

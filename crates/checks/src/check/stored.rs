@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use engine::StageResult;
 use experiment::Plan;
+use fleet::probe::HostSample;
 use jiff::Timestamp;
 use metrics::Interval;
+use runner::bottleneck::own_host;
 use runner::{MEASURE, Recorder, timestamp};
 use stats::{SteadyOutcome, WindowSums};
 use store::{
@@ -67,6 +69,10 @@ pub struct StoredCheck {
     row: u32,
     /// Its phases.
     phases: [StoredPhase; 2],
+    /// What is said of its target.
+    facts: BTreeMap<String, String>,
+    /// What this host calls itself.
+    host: String,
 }
 
 /// A phase of the row under way.
@@ -89,13 +95,14 @@ impl StoredCheck {
         let failure = |error: store::StoreError| CheckError::Failure(error.to_string());
         store.begin_run(record).map_err(failure)?;
         let recorder = Some(Recorder::new(store, &record.id).map_err(failure)?);
-        Ok(Self { recorder, path, ..Self::default() })
+        Ok(Self { recorder, path, host: own_host(), ..Self::default() })
     }
 
     /// The next row begins.
     pub fn begin_row(&mut self, number: u32) {
         self.row = number;
         self.phases = <[StoredPhase; 2]>::default();
+        self.facts.clear();
     }
 
     /// A phase of the row begins.
@@ -114,6 +121,18 @@ impl StoredCheck {
         }
     }
 
+    /// What this host did meanwhile; `at_ns` since the measured window of the phase began.
+    pub fn sample(&mut self, phase: CheckPhase, at_ns: u64, sample: &HostSample) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.sample(phase.cell(self.row), &self.host, at_ns, sample);
+        }
+    }
+
+    /// What is to be said of the row's target.
+    pub fn target_facts(&mut self, facts: &BTreeMap<String, String>) {
+        self.facts.clone_from(facts);
+    }
+
     /// A phase is over; it is judged with the row.
     pub fn end_phase(&mut self, phase: CheckPhase, result: CellResult, stopped: bool) {
         self.phases[phase as usize].measured = Some((result, stopped));
@@ -127,7 +146,11 @@ impl StoredCheck {
     /// A row is over: its cells are.
     pub fn end_row(&mut self, row: &CheckRow) {
         for phase in CheckPhase::ALL {
-            let stored = std::mem::take(&mut self.phases[phase as usize]);
+            let mut stored = std::mem::take(&mut self.phases[phase as usize]);
+            if let Some((result, _)) = &mut stored.measured {
+                let known = std::mem::replace(&mut result.target, self.facts.clone());
+                result.target.extend(known);
+            }
             let index = phase.cell(self.row);
             if let (Some(record), Some(recorder)) = (cell_record(index, stored, row), &mut self.recorder) {
                 recorder.finish_cell(&record);

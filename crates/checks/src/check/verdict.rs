@@ -6,7 +6,7 @@ use stats::limit::{Bottleneck, Bound};
 use units::ByteRate;
 
 use super::paths::{self, SlowPath};
-use super::row::{CheckRow, CheckedProtocol, PhaseFigures};
+use super::row::{CheckRow, PhaseFigures};
 
 /// More stolen time than this makes a measurement doubtful.
 const STEAL_HIGH: f64 = 0.05;
@@ -33,8 +33,8 @@ pub struct CheckVerdict {
 /// The fastest of the same phases of all paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestFigure {
-    /// The protocol.
-    pub protocol: CheckedProtocol,
+    /// The scheme of the protocol.
+    pub protocol: &'static str,
     /// `write` or `read`.
     pub phase: &'static str,
     /// Through which address.
@@ -48,7 +48,7 @@ pub struct BestFigure {
 impl BestFigure {
     /// Protocol and direction, such as `nfs write`.
     pub fn name(&self) -> String {
-        format!("{} {}", self.protocol.name(), self.phase)
+        format!("{} {}", self.protocol, self.phase)
     }
 
     /// True when the same thing held both back.
@@ -108,8 +108,8 @@ pub fn judge_check(rows: &[CheckRow]) -> CheckVerdict {
                 .into(),
         );
     }
-    let best: Vec<BestFigure> = [CheckedProtocol::Nfs, CheckedProtocol::S3]
-        .into_iter()
+    let best: Vec<BestFigure> = targets::checked()
+        .map(|protocol| protocol.kind.scheme)
         .flat_map(|protocol| ["write", "read"].map(|phase| best(rows, protocol, phase)))
         .flatten()
         .collect();
@@ -126,7 +126,7 @@ pub fn judge_check(rows: &[CheckRow]) -> CheckVerdict {
 }
 
 /// The fastest of the same phases: of those without errors, if there are any.
-fn best(rows: &[CheckRow], protocol: CheckedProtocol, wanted: &'static str) -> Option<BestFigure> {
+fn best(rows: &[CheckRow], protocol: &'static str, wanted: &'static str) -> Option<BestFigure> {
     let key = |phase: &PhaseFigures| (phase.failed() == 0, phase.rate().0);
     rows.iter()
         .filter(|row| row.protocol == protocol)
@@ -152,7 +152,7 @@ mod tests {
     use crate::test_support::{finding, path, phase};
 
     fn row(last: u8, bytes: u64, bound: Bound, change: impl Fn(&mut PhaseFigures)) -> CheckRow {
-        let mut row = CheckRow::new(path(last), CheckedProtocol::Nfs);
+        let mut row = CheckRow::new(path(last), "nfs");
         let mut write = phase(OpKind::Write, bytes);
         write.limit = Some(finding(bound, &format!("{} by it", bound.words())));
         change(&mut write);
@@ -198,7 +198,7 @@ mod tests {
             Some(read)
         };
         rows[0].read = read(40_000_000_000, Bound::Client);
-        rows[1].protocol = CheckedProtocol::S3;
+        rows[1].protocol = "s3";
         rows[1].write = None;
         rows[1].read = read(30_000_000_000, Bound::Target);
         let verdict = judge_check(&rows);
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn without_a_measurement_there_is_no_limit() {
         let failed =
-            CheckRow::new(path(12), CheckedProtocol::S3).failed(RowOutcome::FailedToConnect, "no answer");
+            CheckRow::new(path(12), "s3").failed(RowOutcome::Unreachable("FAILED TO CONNECT"), "no answer");
         let verdict = judge_check(&[failed]);
         assert_eq!(verdict.limit, None);
         assert_eq!(verdict.sentences(), ["The path is broken: s3 192.168.170.12 (FAILED TO CONNECT)."]);

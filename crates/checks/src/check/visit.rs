@@ -1,47 +1,31 @@
 //! One row from its first contact to its removal: prepare, write, read, remove.
 
-use drivers::Driver;
-use drivers::nfs::NfsDriver;
-use drivers::s3::S3Driver;
-use engine::{DataShape, StageError};
+use experiment::Cell;
+use fleet::HostRefusal;
 use metrics::ErrorKind;
-use provision::Run;
-use targets::{NfsPlace, PlaceEntry, S3Place};
-use wire::nfs3::Status;
+use targets::CheckTraits;
 
 use super::paths;
-use super::place::{EnterError, Occupied, PlaceTimeouts, TestPlace};
-use super::row::{CheckPhase, CheckRow, CheckedProtocol, RowOutcome, WrittenData};
-use super::row_targets::{RowTarget, TargetAccess};
+use super::row::{CheckPhase, CheckRow, RowOutcome, WrittenData};
+use super::row_site::{RowOpening, RowSite};
+use super::row_targets::RowTarget;
 use super::stage::{PhaseRun, PhaseRunner};
 
-/// How a certificate that is not trusted can be.
-const TRUST_NEXT: &str = " (--s3-tls-fingerprint, --s3-tls-ca or --s3-tls-insecure)";
-
-/// A file reached the largest size that the server allows (RFC 1813, NFS3ERR_FBIG): there may be any amount of free space.
-const TOO_LARGE_NEXT: &str = "this file would be larger than the server lets one be: its file system's maximum (maxfilesize \
-                              in FSINFO) or the server process's limit (ulimit -f); raise that, or write less with \
-                              --dataset";
-
-/// Checks one target. Whatever fails becomes the row's outcome and a line for people.
-pub fn visit(phases: &mut PhaseRunner<'_>, target: &RowTarget, run: &Run) -> CheckRow {
-    let row = CheckRow::new(target.path.clone(), target.protocol());
+/// Checks one target by its two cells. Whatever fails becomes the row's outcome and a line for people.
+pub fn visit(
+    phases: &mut PhaseRunner<'_>,
+    target: &RowTarget,
+    cells: [&Cell; 2],
+    opening: RowOpening<'_>,
+) -> CheckRow {
+    let row = CheckRow::new(target.path.clone(), target.protocol.kind.scheme);
     if phases.stop.is_requested() {
         return row;
     }
-    let row = match &target.access {
-        TargetAccess::Nfs(config) => match NfsDriver::new(config.clone()) {
-            Ok(driver) => {
-                use_place(phases, row, &driver, run, nfs_entry(target).as_ref(), phases.load.files())
-            }
-            Err(error) => row.failed(RowOutcome::MountFailed, error.to_string()),
-        },
-        TargetAccess::S3(config) => match S3Driver::new((**config).clone()) {
-            Ok(driver) => {
-                use_place(phases, row, &driver, run, s3_entry(target).as_ref(), phases.load.objects())
-            }
-            Err(error) => row.failed(RowOutcome::FailedToConnect, error.to_string()),
-        },
+    phases.label = row.label();
+    let row = match RowSite::open(phases.crew, cells[0], opening) {
+        Ok(site) => use_place(phases, row, site, cells, target.protocol),
+        Err(refusal) => row.failed(RowOutcome::Unreachable(target.protocol.unreachable), refusal.text),
     };
     if let Some(cause) = &row.cause {
         phases.events.error(&format!("{}: {}: {cause}", row.label(), row.outcome.words()));
@@ -52,75 +36,64 @@ pub fn visit(phases: &mut PhaseRunner<'_>, target: &RowTarget, run: &Run) -> Che
     row
 }
 
-fn use_place<D: Driver + TestPlace>(
+fn use_place(
     phases: &mut PhaseRunner<'_>,
     row: CheckRow,
-    driver: &D,
-    run: &Run,
-    entry: Option<&PlaceEntry>,
-    shape: DataShape,
+    site: RowSite<'_>,
+    cells: [&Cell; 2],
+    protocol: &CheckTraits,
 ) -> CheckRow {
-    let label = row.label();
-    let patience = PlaceTimeouts { connect: phases.load.connect_timeout, operation: phases.load.op_timeout };
-    let occupied = match Occupied::enter(driver, run, entry, patience) {
-        Ok(occupied) => occupied,
-        Err(error) => {
-            let outcome = RowOutcome::unreachable(row.protocol);
-            let next = match &error {
-                EnterError::Driver(refusal) if refusal.kind == ErrorKind::Tls => TRUST_NEXT,
-                _ => "",
-            };
-            return row.failed(outcome, format!("{error}{next}"));
-        }
-    };
-    let mut row = load(phases, row, driver, shape);
-    if let Err(error) = occupied.leave() {
-        // With an entry of its own it stays in the journal; without one its export or bucket goes anyway.
-        if entry.is_some() {
-            phases.events.warn(&format!("{label}: not removed yet: {error}"));
-        }
+    if let Err(refusal) = site.prepare() {
+        let next = if refusal.error == Some(ErrorKind::Tls) { protocol.trust } else { "" };
+        return row.failed(RowOutcome::Unreachable(protocol.unreachable), format!("{refusal}{next}"));
+    }
+    let mut row = load(phases, row, &site, cells, protocol);
+    if let Err(refusal) = site.leave() {
+        phases.events.warn(&format!("{}: not removed yet: {refusal}", row.label()));
     }
     row.warnings = paths::warnings(&row);
     row
 }
 
 /// The two phases.
-fn load<D: Driver>(
+fn load(
     phases: &mut PhaseRunner<'_>,
     mut row: CheckRow,
-    driver: &D,
-    shape: DataShape,
+    site: &RowSite<'_>,
+    [write, read]: [&Cell; 2],
+    protocol: &CheckTraits,
 ) -> CheckRow {
-    let label = row.label();
-    let wrote = match phases.write(driver, &label, shape) {
+    let wrote = match phases.run(site, write, CheckPhase::Write) {
         Ok(ran) => ran,
-        Err(error) => return refused(row, &error, RowOutcome::WriteFailed),
+        Err(refusal) => return refused(row, refusal, RowOutcome::WriteFailed, protocol),
     };
-    let write_fault = fault(&wrote, RowOutcome::WriteFailed, row.protocol);
-    if let Some((_, cause)) = &write_fault {
-        phases.stored.fault(CheckPhase::Write, cause);
+    let write_fault = fault(&wrote, RowOutcome::WriteFailed, protocol);
+    match &write_fault {
+        Some((_, cause)) => phases.stored.fault(CheckPhase::Write, cause),
+        None if !wrote.stopped => phases.stored.target_facts(&site.facts()),
+        None => {}
     }
-    let (stopped, data_set) = (wrote.stopped, wrote.data_set);
+    row.written = Some(WrittenData { objects: wrote.data_set.objects(), bytes: wrote.data_set.bytes() });
     row.write = Some(wrote.phase);
-    row.written = Some(WrittenData { objects: data_set.objects(), bytes: data_set.bytes() });
-    if stopped {
+    if wrote.stopped {
         return row;
     }
     let mut read_fault = None;
-    if data_set.bytes() > 0 {
-        match phases.read(driver, &label, data_set) {
+    if wrote.data_set.bytes() > 0 {
+        match phases.run(site, read, CheckPhase::Read) {
             Ok(ran) => {
-                read_fault = fault(&ran, RowOutcome::ReadFailed, row.protocol);
+                read_fault = fault(&ran, RowOutcome::ReadFailed, protocol);
                 if let Some((_, cause)) = &read_fault {
                     phases.stored.fault(CheckPhase::Read, cause);
                 }
-                let stopped = ran.stopped;
                 row.read = Some(ran.phase);
-                if stopped {
+                if ran.stopped {
                     return row;
                 }
             }
-            Err(error) if write_fault.is_none() => return refused(row, &error, RowOutcome::ReadFailed),
+            Err(refusal) if write_fault.is_none() => {
+                return refused(row, refusal, RowOutcome::ReadFailed, protocol);
+            }
             Err(_) => {}
         }
     }
@@ -135,20 +108,19 @@ fn load<D: Driver>(
     }
 }
 
-/// A stage that did not begin.
-fn refused(row: CheckRow, error: &StageError, phase: RowOutcome) -> CheckRow {
-    let protocol = row.protocol;
-    match error {
-        StageError::Stopped => row,
-        StageError::Connect { error, .. } if row.write.is_none() => {
-            row.failed(RowOutcome::unreachable(protocol), error.to_string())
+/// A phase that did not begin.
+fn refused(row: CheckRow, refusal: HostRefusal, phase: RowOutcome, protocol: &CheckTraits) -> CheckRow {
+    match refusal {
+        HostRefusal { stopped: true, .. } => row,
+        HostRefusal { error: Some(_), text, .. } if row.write.is_none() => {
+            row.failed(RowOutcome::Unreachable(protocol.unreachable), text)
         }
-        other => row.failed(phase, other.to_string()),
+        HostRefusal { text, .. } => row.failed(phase, text),
     }
 }
 
 /// What is wrong with a phase that ran, if anything.
-fn fault(ran: &PhaseRun, outcome: RowOutcome, protocol: CheckedProtocol) -> Option<(RowOutcome, String)> {
+fn fault(ran: &PhaseRun, outcome: RowOutcome, protocol: &CheckTraits) -> Option<(RowOutcome, String)> {
     let phase = &ran.phase;
     let counted =
         phase.errors().into_iter().max_by_key(|(kind, count)| (*kind == ErrorKind::Corrupt, *count));
@@ -172,82 +144,32 @@ fn fault(ran: &PhaseRun, outcome: RowOutcome, protocol: CheckedProtocol) -> Opti
 }
 
 /// A kind of error in a line: how often operations failed, an example, and what to do next.
-fn describe(ran: &PhaseRun, kind: ErrorKind, protocol: CheckedProtocol) -> String {
+fn describe(ran: &PhaseRun, kind: ErrorKind, protocol: &CheckTraits) -> String {
     let phase = &ran.phase;
     let how_often = match phase.failed() {
         0 => format!("{} operations before or after the measured window failed", ran.failed_outside),
         failed => format!("{failed} of {} operations failed", failed + phase.ok()),
     };
     let example = phase.error_samples.iter().find(|(other, _)| *other == kind);
-    let too_large = example.is_some_and(|(_, detail)| detail.contains(&Status::FBIG.to_string()));
-    let next = if too_large { TOO_LARGE_NEXT } else { next_step(kind, protocol) };
+    let detail = example.map_or("", |(_, detail)| detail);
+    let next = (protocol.next)(kind, detail).unwrap_or_else(|| next_step(kind));
     let example = example.map_or_else(|| kind.to_string(), |(kind, detail)| format!("{kind}: {detail}"));
     format!("{how_often}, such as {example}; next: {next}")
 }
 
-fn next_step(kind: ErrorKind, protocol: CheckedProtocol) -> &'static str {
-    match (kind, protocol) {
-        (ErrorKind::NoSpace, _) => "free space there or raise the quota, or write less with --dataset",
-        (ErrorKind::ReadOnly, _) => "export it read-write to this client, or name another export",
-        (ErrorKind::AccessDenied, CheckedProtocol::Nfs) => {
-            "let this client and user in by the export's rules, or choose the user with --uid and --gid"
-        }
-        (ErrorKind::AccessDenied, CheckedProtocol::S3) => {
-            "use keys that may put, get, list and delete in this bucket"
-        }
-        (ErrorKind::Corrupt, _) => "do not trust this path with data before the cause is found",
-        (ErrorKind::TimedOut, _) => "look for a lossy or stalled path, or allow more time with --op-timeout",
-        (ErrorKind::ConnectFailed | ErrorKind::ConnectionLost, _) => {
+fn next_step(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NoSpace => "free space there or raise the quota, or write less with --dataset",
+        ErrorKind::ReadOnly => "export it read-write to this client, or name another export",
+        ErrorKind::Corrupt => "do not trust this path with data before the cause is found",
+        ErrorKind::TimedOut => "look for a lossy or stalled path, or allow more time with --op-timeout",
+        ErrorKind::ConnectFailed | ErrorKind::ConnectionLost => {
             "look for a firewall, a failing link or a restarting server on this path"
         }
-        (ErrorKind::Busy, _) => "the server asks for less load: try fewer --workers or --lanes",
-        (ErrorKind::VerifierChanged, _) => {
+        ErrorKind::Busy => "the server asks for less load: try fewer --workers or --lanes",
+        ErrorKind::VerifierChanged => {
             "the server restarted while data was not yet durable: check it, run again"
         }
         _ => "look at the server's log for this time, then run again",
-    }
-}
-
-fn nfs_entry(target: &RowTarget) -> Option<PlaceEntry> {
-    match &target.access {
-        TargetAccess::Nfs(config) if target.stays => Some(PlaceEntry::of(&NfsPlace {
-            server: config.server,
-            export: config.export.clone(),
-            directory: config.directory.clone(),
-            nfs_port: config.nfs_port,
-            mount_port: config.mount_port,
-            portmap_port: config.portmap_port,
-            uid: config.uid,
-            gid: config.gid,
-        })),
-        _ => None,
-    }
-}
-
-/// Also for a bucket of ours, which goes with the run: an array that destroys only empty buckets needs its
-/// objects removed first, also when a killed run is cleaned up after.
-fn s3_entry(target: &RowTarget) -> Option<PlaceEntry> {
-    match &target.access {
-        TargetAccess::S3(config) => {
-            let (ca_file, insecure) = match &config.tls.trust {
-                drivers::s3::Trust::CaFile(path) => (Some(path.clone()), false),
-                drivers::s3::Trust::Insecure => (None, true),
-                _ => (None, false),
-            };
-            Some(PlaceEntry::of(&S3Place {
-                endpoint: config.endpoint.to_string(),
-                connect_to: config.connect_to,
-                bucket: config.bucket.clone(),
-                prefix: format!("{}/", config.prefix),
-                region: config.region.clone(),
-                path_style: config.path_style,
-                ca_file,
-                insecure,
-                credentials_file: target.credentials_file.clone(),
-                profile: target.profile.clone(),
-                may_have_parts: config.may_put_parts,
-            }))
-        }
-        _ => None,
     }
 }

@@ -9,6 +9,8 @@ use fleet::{Act, HostGroup, HostShare, OpenOrder, StageRequest, StageTask, Stage
 use provision::RunId;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu};
 
+use targets::Patience;
+
 use super::facts::facts;
 use super::pairs::LinkDirection;
 use super::path_mtu;
@@ -147,6 +149,7 @@ impl<'a> CrewLinks<'a> {
             draws: 1,
             own_cores: !self.crew.shares_machine(member),
             reactor: self.load.reactor.to_string(),
+            patience: Patience::default(),
             destroy: None,
             settled: Vec::new(),
         };

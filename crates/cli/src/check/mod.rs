@@ -7,7 +7,7 @@ mod request;
 use std::path::Path;
 
 use anyhow::Context;
-use checks::{CheckError, CheckReport, CheckRequest, CheckSource, S3_KEY};
+use checks::{CheckAccess, CheckError, CheckReport, CheckRequest, CheckSource};
 use drivers::s3::{Credentials, CredentialsError};
 use runner::{StopReason, StopToken};
 use targets::{AccessKey, HeldSecrets, ProcessEnvironment, Secrets as _, no_keys};
@@ -71,15 +71,15 @@ fn show(report: &CheckReport, destination: ReportDestination, stop: &StopToken, 
 
 /// The keys of buckets that exist.
 fn secrets(request: &CheckRequest) -> Result<HeldSecrets, CredentialsError> {
-    let buckets = match &request.source {
-        CheckSource::Manual { s3, .. } => request.s3 && !s3.is_empty(),
-        CheckSource::Array(_) | CheckSource::Demo => false,
+    let CheckSource::Existing(given) = &request.source else { return Ok(HeldSecrets::default()) };
+    let with_keys = |access: &&CheckAccess| access.checked && access.protocol.has_keys;
+    let named = |access: &&CheckAccess| given.iter().any(|one| std::ptr::eq(one.protocol, access.protocol));
+    let key = |access: &CheckAccess| {
+        let file = access.options.get("credentials_file").map(Path::new);
+        let (id, secret, token) = credentials(file)?.into_texts();
+        Ok((access.protocol.kind.scheme.to_owned(), AccessKey { id, secret, token }))
     };
-    if !buckets {
-        return Ok(HeldSecrets::default());
-    }
-    let (id, secret, token) = credentials(request.s3_access.credentials_file.as_deref())?.into_texts();
-    Ok([(S3_KEY.to_owned(), AccessKey { id, secret, token })].into_iter().collect())
+    request.access.iter().filter(with_keys).filter(named).map(key).collect()
 }
 
 /// S3 keys from this file, else where the AWS tools look.

@@ -1,13 +1,15 @@
 //! From what was typed and the environment to the request of a check.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use checks::{ArrayRequest, CheckLoad, CheckRequest, CheckSource, NfsAccess, NfsUrl, S3Access, S3Url};
+use checks::{ArrayRequest, CheckAccess, CheckLoad, CheckRequest, CheckSource, ExistingTarget};
 use drivers::Sink;
-use drivers::s3::{Endpoint, PayloadSigning};
+use drivers::s3::Fingerprint;
 use provision::{ApiSecret, Management, Trust};
+use targets::{ArrayPlace, CheckTarget, CheckTraits};
 use units::Size;
 
 use super::arguments::{CheckArguments, PayloadChoice, ReactorChoice, SinkChoice};
@@ -25,23 +27,31 @@ pub fn read(
     arguments: &CheckArguments,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<CheckRequest, UsageError> {
-    let source = source(arguments, &variable)?;
-    let (nfs, s3) = match &source {
-        CheckSource::Manual { nfs, s3 } => (!nfs.is_empty(), !s3.is_empty()),
-        CheckSource::Array(_) | CheckSource::Demo => (true, true),
+    let protocols = Protocols::find()?;
+    let source = source(arguments, &variable, &protocols)?;
+    let given = |protocol: &'static CheckTraits| match &source {
+        CheckSource::Existing(given) => given.iter().any(|one| std::ptr::eq(one.protocol, protocol)),
+        CheckSource::Array(_) | CheckSource::Demo => true,
     };
+    let (nfs, s3) = (given(protocols.nfs), given(protocols.s3));
     let request = CheckRequest {
-        nfs: nfs && !arguments.skip_nfs,
-        s3: s3 && !arguments.skip_s3,
         load: load(arguments)?,
-        nfs_access: NfsAccess {
-            uid: arguments.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()),
-            gid: arguments.gid.unwrap_or_else(|| rustix::process::getgid().as_raw()),
-            nfs_port: arguments.nfs_port,
-            mount_port: arguments.mount_port,
-            portmap_port: arguments.portmap_port,
-        },
-        s3_access: s3_access(arguments, &variable)?,
+        access: vec![
+            CheckAccess {
+                protocol: protocols.nfs,
+                checked: nfs && !arguments.skip_nfs,
+                port: arguments.nfs_port,
+                tls: false,
+                options: nfs_options(arguments),
+            },
+            CheckAccess {
+                protocol: protocols.s3,
+                checked: s3 && !arguments.skip_s3,
+                port: Some(s3_port(arguments)),
+                tls: arguments.s3_tls,
+                options: s3_options(arguments, &variable, matches!(source, CheckSource::Existing(_)))?,
+            },
+        ],
         data_vips: arguments.data_vip.clone(),
         source,
         results: arguments.results.clone(),
@@ -56,7 +66,7 @@ pub fn read(
                     .into(),
             ));
     }
-    if !request.nfs && !request.s3 {
+    if !request.access.iter().any(|access| access.checked) {
         return Err(UsageError(
             "nothing is left to check: take --skip-nfs or --skip-s3 away, or give the other target".into(),
         ));
@@ -64,18 +74,38 @@ pub fn read(
     Ok(request)
 }
 
-/// True when S3 is checked over TLS.
+/// The protocols that have flags.
+struct Protocols {
+    nfs: &'static CheckTraits,
+    s3: &'static CheckTraits,
+}
+
+impl Protocols {
+    fn find() -> Result<Self, UsageError> {
+        let on_array = |place: ArrayPlace| {
+            let found = targets::checked().find(|protocol| protocol.on_array == place);
+            found.ok_or_else(|| {
+                UsageError(format!("nothing is checked on an array's {place:?}; this is a defect"))
+            })
+        };
+        Ok(Self { nfs: on_array(ArrayPlace::Export)?, s3: on_array(ArrayPlace::Bucket)? })
+    }
+}
+
+/// True when something is checked over TLS.
 fn uses_tls(request: &CheckRequest) -> bool {
-    request.s3
-        && match &request.source {
-            CheckSource::Manual { s3, .. } => s3.iter().any(|url| url.endpoint.tls),
-            CheckSource::Array(_) | CheckSource::Demo => request.s3_access.tls,
+    request.access.iter().filter(|access| access.checked).any(|access| match &request.source {
+        CheckSource::Existing(given) => {
+            given.iter().any(|one| std::ptr::eq(one.protocol, access.protocol) && one.target.tls)
         }
+        CheckSource::Array(_) | CheckSource::Demo => access.tls,
+    })
 }
 
 fn source(
     arguments: &CheckArguments,
     variable: &impl Fn(&str) -> Option<String>,
+    protocols: &Protocols,
 ) -> Result<CheckSource, UsageError> {
     if arguments.demo {
         return Ok(CheckSource::Demo);
@@ -88,15 +118,14 @@ fn source(
                 )));
             }
         }
-        let exports: Result<_, _> = arguments.nfs.iter().map(|text| NfsUrl::read(text)).collect();
-        let buckets: Result<_, _> = arguments.s3.iter().map(|text| S3Url::read(text)).collect();
-        return Ok(CheckSource::Manual {
-            nfs: exports.map_err(UsageError)?,
-            s3: buckets.map_err(UsageError)?,
+        let given = [("--nfs", protocols.nfs, &arguments.nfs), ("--s3", protocols.s3, &arguments.s3)];
+        let texts = given.into_iter().flat_map(|(flag, protocol, texts)| {
+            texts.iter().map(move |text| Ok(ExistingTarget { protocol, target: protocol.read(flag, text)? }))
         });
+        return texts.collect::<Result<_, _>>().map(CheckSource::Existing).map_err(UsageError);
     }
     let given = arguments.management.as_deref().map(str::trim).filter(|address| !address.is_empty());
-    if let (None, Some(source)) = (given, by_name(arguments)) {
+    if let (None, Some(source)) = (given, by_name(arguments, protocols)) {
         return Ok(source);
     }
     let address = given.ok_or_else(|| {
@@ -124,17 +153,18 @@ fn source(
 }
 
 /// Targets that exist, named without their servers: `--data-vip ADDRESS --filesystem NAME --bucket NAME`.
-fn by_name(arguments: &CheckArguments) -> Option<CheckSource> {
+fn by_name(arguments: &CheckArguments, protocols: &Protocols) -> Option<CheckSource> {
     let host = arguments.data_vip.first()?.to_string();
-    let name = |given: &Option<String>| given.as_deref().map(|name| name.trim_matches('/').to_owned());
-    let (filesystem, bucket) = (name(&arguments.filesystem), name(&arguments.bucket));
-    let nfs: Vec<NfsUrl> = (filesystem.iter())
-        .map(|name| NfsUrl { host: host.clone(), port: None, export: format!("/{name}") })
-        .collect();
-    let endpoint = Endpoint { tls: arguments.s3_tls, host, port: s3_port(arguments) };
-    let s3: Vec<S3Url> =
-        bucket.into_iter().map(|bucket| S3Url { endpoint: endpoint.clone(), bucket }).collect();
-    (!nfs.is_empty() || !s3.is_empty()).then_some(CheckSource::Manual { nfs, s3 })
+    let named = |given: &Option<String>, protocol, port, tls, root: &str| {
+        let name = format!("{root}{}", given.as_deref()?.trim_matches('/'));
+        let (host, options) = (host.clone(), BTreeMap::new());
+        Some(ExistingTarget { protocol, target: CheckTarget { host, port, tls, name, options } })
+    };
+    let export = named(&arguments.filesystem, protocols.nfs, None, false, "/");
+    let port = Some(s3_port(arguments));
+    let bucket = named(&arguments.bucket, protocols.s3, port, arguments.s3_tls, "");
+    let given: Vec<ExistingTarget> = export.into_iter().chain(bucket).collect();
+    (!given.is_empty()).then_some(CheckSource::Existing(given))
 }
 
 fn s3_port(arguments: &CheckArguments) -> u16 {
@@ -175,39 +205,57 @@ fn trust(arguments: &CheckArguments) -> Result<Trust, UsageError> {
     }
 }
 
-fn s3_access(
+/// Options of a target, those that have a value.
+fn options<const N: usize>(given: [(&str, Option<String>); N]) -> BTreeMap<String, String> {
+    given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+fn nfs_options(arguments: &CheckArguments) -> BTreeMap<String, String> {
+    let block = arguments.block_size.bytes().to_string();
+    options([
+        ("uid", Some(arguments.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()).to_string())),
+        ("gid", Some(arguments.gid.unwrap_or_else(|| rustix::process::getgid().as_raw()).to_string())),
+        ("connections", Some(arguments.connections.to_string())),
+        ("stable", Some(arguments.stable.to_string())),
+        ("read_size", Some(block.clone())),
+        ("write_size", Some(block)),
+        ("mount_port", arguments.mount_port.map(|port| port.to_string())),
+        ("portmap_port", Some(arguments.portmap_port.to_string())),
+    ])
+}
+
+/// `own_keys`: the user's are needed, not those that an array makes.
+fn s3_options(
     arguments: &CheckArguments,
     variable: &impl Fn(&str) -> Option<String>,
-) -> Result<S3Access, UsageError> {
-    use drivers::s3::Trust;
-    let trust = if arguments.s3_tls_insecure {
-        Trust::Insecure
-    } else if let Some(path) = &arguments.s3_tls_ca {
+    own_keys: bool,
+) -> Result<BTreeMap<String, String>, UsageError> {
+    let ca_file = arguments.s3_tls_ca.as_deref().filter(|_| !arguments.s3_tls_insecure);
+    if let Some(path) = ca_file {
         readable("--s3-tls-ca", path)?;
-        Trust::CaFile(path.clone())
-    } else if let Some(text) = &arguments.s3_tls_fingerprint {
-        let pinned = text.parse().map_err(|error| UsageError(format!("--s3-tls-fingerprint: {error}")))?;
-        Trust::Fingerprint(pinned)
-    } else {
-        Trust::System
+    }
+    let pinned = arguments.s3_tls_fingerprint.as_deref().map(str::parse::<Fingerprint>).transpose();
+    let pinned = pinned.map_err(|error| UsageError(format!("--s3-tls-fingerprint: {error}")))?;
+    let region = (arguments.s3_region.clone())
+        .or_else(|| drivers::s3::region_in(variable))
+        .unwrap_or_else(|| "us-east-1".into());
+    let signing = match arguments.s3_payload {
+        PayloadChoice::Unsigned => "unsigned",
+        PayloadChoice::Signed => "signed",
+        PayloadChoice::Crc64nvme => "crc64nvme",
+        PayloadChoice::Crc32c => "crc32c",
     };
-    Ok(S3Access {
-        credentials_file: arguments.s3_credentials_file.clone(),
-        profile: variable("AWS_PROFILE"),
-        port: s3_port(arguments),
-        tls: arguments.s3_tls,
-        trust,
-        region: (arguments.s3_region.clone())
-            .or_else(|| drivers::s3::region_in(variable))
-            .unwrap_or_else(|| "us-east-1".into()),
-        virtual_host: arguments.s3_virtual_host,
-        signing: match arguments.s3_payload {
-            PayloadChoice::Unsigned => PayloadSigning::Unsigned,
-            PayloadChoice::Signed => PayloadSigning::Signed,
-            PayloadChoice::Crc64nvme => PayloadSigning::CrcTrailer,
-            PayloadChoice::Crc32c => PayloadSigning::Crc32cTrailer,
-        },
-    })
+    let shown = |path: &Path| path.display().to_string();
+    Ok(options([
+        ("region", Some(region)),
+        ("signing", Some(signing.to_owned())),
+        ("path_style", Some((!arguments.s3_virtual_host).to_string())),
+        ("tls_ca", ca_file.map(shown)),
+        ("tls_fingerprint", pinned.map(|pinned| pinned.to_string())),
+        ("tls_insecure", arguments.s3_tls_insecure.then(|| "true".to_owned())),
+        ("credentials_file", arguments.s3_credentials_file.as_deref().filter(|_| own_keys).map(shown)),
+        ("profile", variable("AWS_PROFILE").filter(|_| own_keys)),
+    ]))
 }
 
 fn load(arguments: &CheckArguments) -> Result<CheckLoad, UsageError> {
@@ -226,7 +274,6 @@ fn load(arguments: &CheckArguments) -> Result<CheckLoad, UsageError> {
         ramp: (window / 5).min(Duration::from_secs(2)),
         workers: arguments.workers.unwrap_or_else(|| u32::try_from(cores).unwrap_or(1)),
         lanes: arguments.lanes,
-        connections: arguments.connections,
         block_size: size("--block-size", arguments.block_size, 16 << 20)?,
         object_size: size("--object-size", arguments.object_size, 5 << 30)?,
         dataset: size("--dataset", arguments.dataset, u64::MAX)?,
@@ -235,7 +282,6 @@ fn load(arguments: &CheckArguments) -> Result<CheckLoad, UsageError> {
             (false, SinkChoice::Buffer) => Sink::Buffer,
             (false, SinkChoice::Discard) => Sink::Discard,
         },
-        stable: arguments.stable,
         reactor: match arguments.reactor {
             ReactorChoice::Auto => reactor::BackendChoice::Auto,
             ReactorChoice::Uring => reactor::BackendChoice::Uring,

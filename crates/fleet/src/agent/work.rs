@@ -158,7 +158,7 @@ impl Agent {
         let door = Door { agent: Arc::clone(self), running: Arc::clone(running), id };
         let beside =
             StageContext { rendezvous: Some(Rendezvous::at_gate(Arc::new(door))), ..StageContext::default() };
-        let mut sampling = Sampling::begin(lockstep, self.hand.scope());
+        let mut sampling = Sampling::begin(request.limit_s, lockstep, self.hand.scope());
         let mut left_out = 0;
         let mut show = |interval: &Interval| {
             if let Some(sample) = sampling.look() {

@@ -56,7 +56,7 @@ impl Here {
         let sites = self.virtual_sites.lock().unwrap_or_else(PoisonError::into_inner);
         let virtual_clock = sites.contains(&request.site);
         drop(sites);
-        let mut sampling = Sampling::begin(virtual_clock, self.hand.scope());
+        let mut sampling = Sampling::begin(request.limit_s, virtual_clock, self.hand.scope());
         let mut show = |interval: &Interval| {
             if let Some(sample) = sampling.look() {
                 observer(StageUpdate::Sample { member: 0, sample: &sample });

@@ -13,7 +13,7 @@ use super::many::{Many, Site};
 use super::outcome::{Part, sum_up};
 use crate::link::{Guard, News, Wire};
 use crate::message::{ToAgent, encode};
-use crate::order::{HostRefusal, StageRequest, StageTask};
+use crate::order::{HostRefusal, StageRequest};
 use crate::seen::{CrewResult, StageUpdate};
 
 /// How often it is looked whether to stop, and who is lost.
@@ -104,7 +104,7 @@ impl<'a> Stage<'a> {
         for (member, request) in requests {
             let site: Site = many.site(member, request.site);
             warm_up_s = warm_up_s.max(request.warm_up_s);
-            let limit = matches!(request.task, StageTask::Measure { .. }).then(|| {
+            let limit = request.task.ends_by_time().then(|| {
                 let planned = (request.warm_up_s + request.limit_s).clamp(0.0, 1e9);
                 Duration::from_secs_f64(planned) + 2 * site.patience + OVERTIME
             });

@@ -120,6 +120,7 @@ pub fn opening() -> OpenOrder {
         draws: 2,
         own_cores: false,
         reactor: "auto".to_owned(),
+        patience: targets::Patience::default(),
         destroy: None,
         settled: Vec::new(),
     }

@@ -2,42 +2,73 @@
 
 use engine::StageResult;
 use experiment::{Cell, Transport};
-use fleet::probe;
+use fleet::probe::{self, HostSample};
 use stats::limit::{Bottleneck, Evidence, Host, TargetMedium, judge};
 
-use super::{RequestedLoad, Work, load};
+use super::{Alone, RequestedLoad, Work, load};
 use crate::context::Context;
 use crate::measure::Measured;
 use crate::site::Site;
 
 /// The finding; `None` where no time passed, as on a virtual clock.
 pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) -> Option<Bottleneck> {
-    if site.virtual_clock() || measured.result.window_ns == 0 {
+    if site.virtual_clock() {
+        return None;
+    }
+    let parts = measured.parts.iter().map(|one| HostPart {
+        name: context.hosts.get(one.member).map_or("", String::as_str),
+        alone: context.alone.get(one.member),
+        samples: measured.witness.of(one.member),
+        result: &one.result,
+    });
+    of_cell(cell, &measured.result, &parts.collect::<Vec<_>>())
+}
+
+/// What one host did in a measurement, and what it can do alone.
+pub struct HostPart<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What is known of it by tests of it alone.
+    pub alone: Option<&'a Alone>,
+    /// What was seen of it meanwhile.
+    pub samples: Vec<HostSample>,
+    /// What it measured.
+    pub result: &'a StageResult,
+}
+
+/// What held the load of a cell back, by what came of it and what its hosts did meanwhile; `None` where no time passed.
+pub fn of_cell(cell: &Cell, whole: &StageResult, parts: &[HostPart<'_>]) -> Option<Bottleneck> {
+    if whole.window_ns == 0 {
         return None;
     }
     let asked = RequestedLoad {
         kind: kind(&cell.target.url),
         lanes: f64::from(cell.workload.jobs) * f64::from(cell.workload.queue_depth),
-        open: measured.result.open_loop,
+        open: whole.open_loop,
         paced: cell.workload.holds_lanes_back(),
     };
     let work = work(cell);
     let part = |result: &StageResult| load(result, &asked);
-    let hosts: Vec<_> = measured
-        .parts
+    let hosts: Vec<_> = parts
         .iter()
         .map(|one| {
-            let samples = measured.witness.of(one.member);
-            let name = context.hosts.get(one.member).map_or("", String::as_str);
-            let alone = context.alone.get(one.member);
+            let alone = one.alone;
             let ceiling_bytes_per_s = alone.zip(work.as_ref()).and_then(|(alone, work)| alone.ceiling(work));
+            // What a network carried says nothing of a load that does not use it.
+            let alone = alone.filter(|_| !stays_here(one.result));
             let baseline = alone.and_then(|alone| alone.baseline(&one.result.total));
-            Host { ceiling_bytes_per_s, baseline, ..probe::host(name, &samples, part(&one.result)) }
+            Host { ceiling_bytes_per_s, baseline, ..probe::host(one.name, &one.samples, part(one.result)) }
         })
         .collect();
-    let mut whole = part(&measured.result);
+    let mut whole = part(whole);
     whole.lanes *= hosts.len().max(1) as f64;
     Some(judge(&Evidence { load: whole, hosts }))
+}
+
+/// Whether all connections of a load lead back to their own host.
+fn stays_here(result: &StageResult) -> bool {
+    let paths = drivers::connections::paths(&result.facts);
+    !paths.is_empty() && paths.iter().all(|path| path.local.is_loopback())
 }
 
 /// The work of a cell that does one operation on blocks of one size.

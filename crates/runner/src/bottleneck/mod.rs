@@ -8,7 +8,8 @@ mod witness;
 pub mod words;
 
 pub use alone::{Alone, own_host};
-pub use ceiling::Work;
+use ceiling::Work;
 pub(crate) use find::find;
-pub use load::{RequestedLoad, load};
+pub use find::{HostPart, of_cell};
+use load::{RequestedLoad, load};
 pub use witness::HostEvidence;

@@ -51,6 +51,7 @@ fn clean(journal: &Journal) -> CleanupReport {
 
 fn s3_place() -> S3Place {
     S3Place {
+        fingerprint: None,
         endpoint: "http://127.0.0.1:9000".into(),
         connect_to: None,
         bucket: "bucket".into(),

@@ -70,7 +70,7 @@ fn options(run: &Run) -> OpenContext {
         cleared: ClearedFiles::default(),
         secrets: Arc::new(HeldSecrets::default()),
         seed: 7,
-        connect_timeout: Duration::from_secs(20),
+        patience: Patience { connect: Duration::from_secs(20), ..Patience::default() },
     }
 }
 

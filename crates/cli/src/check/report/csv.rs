@@ -1,6 +1,6 @@
 //! The report as CSV: five columns that other tools know already, or the same and every figure.
 
-use checks::{CheckReport, CheckRow, CheckedProtocol, PhaseFigures};
+use checks::{CheckReport, CheckRow, PhaseFigures};
 use units::ByteRate;
 
 const SHORT: &str = "dataVip,protocol,result,write_tput,read_tput";
@@ -24,8 +24,10 @@ const PHASE: [&str; 15] = [
 
 /// The rows in the order that flashblade-plumbing has: all of NFS, then all of S3.
 fn rows(report: &CheckReport) -> impl Iterator<Item = &CheckRow> {
-    let of = |protocol| report.rows.iter().filter(move |row| row.protocol == protocol);
-    of(CheckedProtocol::Nfs).chain(of(CheckedProtocol::S3))
+    targets::checked().flat_map(|protocol| {
+        let scheme = protocol.kind.scheme;
+        report.rows.iter().filter(move |row| row.protocol == scheme)
+    })
 }
 
 /// The five columns.
@@ -73,7 +75,7 @@ fn short(row: &CheckRow) -> String {
         Some(phase) if phase.total.bytes() > 0 => phase.rate().to_string(),
         _ => "-".into(),
     };
-    let (protocol, result) = (row.protocol.name(), row.outcome.words());
+    let (protocol, result) = (row.protocol, row.outcome.words());
     let (write, read) = (rate(&row.write), rate(&row.read));
     format!("{},{protocol},{result},{write},{read}", row.path.address)
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use checks::{
-    BestFigure, CheckReport, CheckRow, CheckSettings, CheckVerdict, CheckedArray, CheckedProtocol,
-    PhaseFigures, ReactorFacts, SlowPath, WrittenData,
+    BestFigure, CheckReport, CheckRow, CheckSettings, CheckVerdict, CheckedArray, PhaseFigures, ReactorFacts,
+    SlowPath, WrittenData,
 };
 use fleet::probe::{CardFacts, CoreLoad};
 use serde::Serialize;
@@ -34,7 +34,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct JsonRow<'a> {
     data_vip: String,
-    protocol: CheckedProtocol,
+    protocol: &'static str,
     result: &'static str,
     cause: Option<&'a str>,
     subnet: Option<&'a str>,
@@ -119,7 +119,7 @@ struct JsonVerdict<'a> {
 
 #[derive(Serialize)]
 struct JsonBest<'a> {
-    protocol: CheckedProtocol,
+    protocol: &'static str,
     phase: &'static str,
     data_vip: String,
     bytes_per_s: f64,
@@ -129,7 +129,7 @@ struct JsonBest<'a> {
 #[derive(Serialize)]
 struct JsonSlowPath<'a> {
     data_vip: String,
-    protocol: CheckedProtocol,
+    protocol: &'static str,
     phase: &'static str,
     bytes_per_s: f64,
     others_bytes_per_s: f64,

@@ -139,7 +139,7 @@ fn load(report: &CheckReport) -> String {
 fn remarks(report: &CheckReport) -> Vec<String> {
     let mut remarks = Vec::new();
     for row in &report.rows {
-        let name = format!("{} {}", row.protocol.name(), row.path.address);
+        let name = format!("{} {}", row.protocol, row.path.address);
         remarks.extend(row.cause.iter().map(|cause| format!("{name}: {cause}")));
         remarks.extend(row.warnings.iter().map(|warning| format!("{name}: warning: {warning}")));
     }
@@ -162,7 +162,7 @@ fn lines(row: &CheckRow) -> Vec<Vec<String>> {
             let only_first = |text: String| if first { text } else { String::new() };
             let mut cells = vec![
                 only_first(row.path.address.to_string()),
-                only_first(row.protocol.name().into()),
+                only_first(row.protocol.into()),
                 only_first(row.outcome.words().into()),
                 (*name).to_owned(),
             ];

@@ -1,18 +1,18 @@
 //! The formats against a report whose every figure is known.
 
 use checks::test_support::{path, phase};
-use checks::{CheckRow, CheckSettings, CheckedArray, CheckedProtocol, ReactorFacts, RowOutcome, judge_check};
+use checks::{CheckRow, CheckSettings, CheckedArray, ReactorFacts, RowOutcome, judge_check};
 use metrics::{ErrorKind, OpKind};
 
 use super::*;
 
 fn report() -> CheckReport {
-    let mut good = CheckRow::new(path(11), CheckedProtocol::Nfs);
+    let mut good = CheckRow::new(path(11), "nfs");
     good.outcome = RowOutcome::Success;
     good.write = Some(phase(OpKind::Write, 31_000_000_000));
     good.read = Some(phase(OpKind::Read, 40_000_000_000));
-    let mut full = CheckRow::new(path(11), CheckedProtocol::S3)
-        .failed(RowOutcome::WriteFailed, "no-space: \"full\", at 3 %");
+    let mut full =
+        CheckRow::new(path(11), "s3").failed(RowOutcome::WriteFailed, "no-space: \"full\", at 3 %");
     let mut write = phase(OpKind::Put, 1_200_000_000);
     write.total.op_mut(OpKind::Put).errors[ErrorKind::NoSpace as usize] = 7;
     write.error_samples = vec![(ErrorKind::NoSpace, "PUT answered 507".into())];
@@ -20,10 +20,10 @@ fn report() -> CheckReport {
     let rows = vec![
         good,
         full,
-        CheckRow::new(path(12), CheckedProtocol::Nfs)
-            .failed(RowOutcome::MountFailed, "no answer within 10 s"),
-        CheckRow::new(path(12), CheckedProtocol::S3)
-            .failed(RowOutcome::FailedToConnect, "no answer within 10 s"),
+        CheckRow::new(path(12), "nfs")
+            .failed(RowOutcome::Unreachable("MOUNT FAILED"), "no answer within 10 s"),
+        CheckRow::new(path(12), "s3")
+            .failed(RowOutcome::Unreachable("FAILED TO CONNECT"), "no answer within 10 s"),
     ];
     CheckReport {
         run_id: "abcdefg2".into(),
@@ -40,7 +40,7 @@ fn report() -> CheckReport {
             dataset: 64 << 30,
             sink: "buffer",
             stable: false,
-            s3_payload: "unsigned",
+            s3_payload: "unsigned".into(),
         },
         array: Some(CheckedArray {
             management: "10.0.0.1".into(),

@@ -1,0 +1,117 @@
+//! The target of a row while it is open: whatever happens, its place is removed and it is closed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use experiment::Cell;
+use fleet::{Act, HostGroup, HostRefusal, HostShare, OpenOrder, Reply, SiteId, Trouble};
+use targets::Patience;
+
+/// The only member of a check's crew.
+pub const HERE: usize = 0;
+
+/// What opening a target takes besides its cell.
+#[derive(Clone, Copy, Debug)]
+pub struct RowOpening<'a> {
+    /// Number of the row.
+    pub number: u32,
+    /// The id of the check.
+    pub run: &'a str,
+    /// Seed of the row's payload.
+    pub seed: u64,
+    /// How the kernel is asked for I/O.
+    pub reactor: reactor::BackendChoice,
+    /// Longest wait for a connection.
+    pub connect_timeout: Duration,
+    /// Longest wait for an operation.
+    pub op_timeout: Duration,
+}
+
+/// An open target. Dropped, it removes its place: what fails then stays in the journal, and the end of the check says so.
+pub struct RowSite<'a> {
+    crew: &'a HostGroup,
+    /// Its number.
+    pub id: SiteId,
+    left: bool,
+}
+
+impl<'a> RowSite<'a> {
+    /// Opens the target of a cell. Nothing is made yet.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn open(crew: &'a HostGroup, cell: &Cell, opening: RowOpening<'_>) -> Result<Self, HostRefusal> {
+        let order = OpenOrder {
+            site: opening.number,
+            cell: Box::new(cell.clone()),
+            part: HostShare::WHOLE,
+            run: opening.run.to_owned(),
+            place: opening.run.to_owned(),
+            key: None,
+            seed: opening.seed,
+            draws: opening.seed,
+            own_cores: true,
+            reactor: opening.reactor.to_string(),
+            patience: Patience { connect: opening.connect_timeout, answer: opening.op_timeout },
+            destroy: None,
+            settled: Vec::new(),
+        };
+        only(crew.open(vec![(HERE, order)]))?;
+        Ok(Self { crew, id: opening.number, left: false })
+    }
+
+    /// Makes the place. It is in the journal right before the request that makes it.
+    ///
+    /// # Errors
+    /// The target refused or did not answer.
+    pub fn prepare(&self) -> Result<(), HostRefusal> {
+        self.act(&Act::Prepare).map(drop)
+    }
+
+    /// What is to be said of the target; nothing when it does not answer.
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        match self.act(&Act::Facts) {
+            Ok(Reply::Facts(facts)) => facts,
+            _ => BTreeMap::new(),
+        }
+    }
+
+    /// Removes the place, and all that is in it.
+    ///
+    /// # Errors
+    /// What could not be removed; it stays in the journal.
+    pub fn leave(mut self) -> Result<(), HostRefusal> {
+        self.vacate()
+    }
+
+    fn vacate(&mut self) -> Result<(), HostRefusal> {
+        // Tried once: whoever failed to say good-bye would wait for the same deadline again.
+        if std::mem::replace(&mut self.left, true) {
+            return Ok(());
+        }
+        // Also where making it failed: it may have been made although the answer was lost. What the journal does not know is not
+        // looked for.
+        self.act(&Act::RemoveAll).map(drop)
+    }
+
+    fn act(&self, act: &Act) -> Result<Reply, HostRefusal> {
+        only(self.crew.act(&[HERE], self.id, act))
+    }
+}
+
+impl Drop for RowSite<'_> {
+    fn drop(&mut self) {
+        let _ = self.vacate();
+        let _ = self.act(&Act::Close);
+    }
+}
+
+/// The answer of the only member.
+fn only<T>(answers: fleet::Answers<T>) -> Result<T, HostRefusal> {
+    match answers.into_iter().next() {
+        Some((_, Ok(answer))) => Ok(answer),
+        Some((_, Err(Trouble::Refused(refusal)))) => Err(refusal),
+        Some((_, Err(Trouble::Lost(why)))) => Err(HostRefusal::failed(why)),
+        None => Err(HostRefusal::failed("this host does not answer; this is a defect of manometer")),
+    }
+}

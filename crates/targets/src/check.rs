@@ -1,0 +1,205 @@
+//! What `manometer check` does with a protocol, as its module says it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use experiment::{TargetKind, TargetUrl};
+use metrics::{ErrorKind, OpKind};
+
+use super::{PROTOCOLS, TargetError, kinds};
+
+/// A protocol that `manometer check` tries through each address of a server: data is written and read back.
+#[derive(Debug)]
+pub struct CheckTraits {
+    /// The kind of target.
+    pub kind: &'static TargetKind,
+    /// The operation that writes new data.
+    pub write: OpKind,
+    /// The one that reads it again.
+    pub read: OpKind,
+    /// What an array makes for it, and what its data addresses then serve.
+    pub on_array: ArrayPlace,
+    /// How a row ends whose target could not be reached.
+    pub unreachable: &'static str,
+    /// What follows a refused certificate: how it can be trusted.
+    pub trust: &'static str,
+    /// Its targets ask for keys.
+    pub has_keys: bool,
+    /// What to do next about errors of a kind with such a detail, where that is another thing than for other protocols.
+    pub next: fn(ErrorKind, &str) -> Option<&'static str>,
+    /// The kind's own form of a URL that people write in another; `None` when it is no such URL.
+    pub other_form: fn(&str) -> Option<String>,
+    /// Takes the target out of a URL in the kind's own form.
+    pub(super) named: fn(&str, &TargetUrl) -> Result<CheckTarget, TargetError>,
+    /// The URL of a target through one address of its server, and what it needs besides as an option.
+    pub(super) through: fn(&CheckTarget, IpAddr) -> Through,
+}
+
+/// The URL of a target through an address, and what it needs besides as an option.
+pub(super) type Through = (String, Option<(&'static str, String)>);
+
+/// What an array makes for data to lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ArrayPlace {
+    /// A file system that is exported.
+    Export,
+    /// A bucket.
+    Bucket,
+}
+
+/// An export, a bucket or the like to be checked: what it is called, and where its server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckTarget {
+    /// Name or address of the server, without brackets.
+    pub host: String,
+    /// Its port; `None`: the usual one, or the one that is asked for.
+    pub port: Option<u16>,
+    /// It speaks TLS.
+    pub tls: bool,
+    /// Path of the export, name of the bucket.
+    pub name: String,
+    /// Options of the target, as an experiment file has them.
+    pub options: BTreeMap<String, String>,
+}
+
+impl CheckTraits {
+    /// The target that a URL names. `flag` is how it was given, for the message.
+    ///
+    /// # Errors
+    /// One line with the flag, the text, what is wrong with it, and how to write it.
+    pub fn read(&self, flag: &str, text: &str) -> Result<CheckTarget, String> {
+        // What stands before an @ may be a password: it is not repeated.
+        let shown = if text.contains('@') { "…" } else { text };
+        let wrong = |problem: &str, next: &str| format!("{flag} {shown:?}: {problem}; {next}");
+        let own_form = (self.other_form)(text).unwrap_or_else(|| text.to_owned());
+        let scheme = self.kind.scheme;
+        if !own_form.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+            || !own_form[scheme.len()..].starts_with("://")
+        {
+            let next = format!("write {}", self.kind.example);
+            return Err(wrong(&format!("it does not begin with {scheme}://"), &next));
+        }
+        let url = TargetUrl::parse(kinds(), &own_form).map_err(|fault| wrong(&fault.text, &fault.hint))?;
+        let target = (self.named)(&own_form, &url).map_err(|error| format!("{flag}: {error}"))?;
+        Ok(CheckTarget { options: url.query().iter().cloned().collect(), ..target })
+    }
+
+    /// The URL of a target through one address of its server, and its options: those of `usual` where it has none of its own.
+    pub fn through(
+        &self,
+        target: &CheckTarget,
+        address: IpAddr,
+        usual: &BTreeMap<String, String>,
+    ) -> (String, BTreeMap<String, String>) {
+        let mut options = usual.clone();
+        options.extend(target.options.clone());
+        let (url, more) = (self.through)(target, address);
+        options.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        (url, options)
+    }
+}
+
+/// The protocols that `manometer check` tries, in the order of its report.
+pub fn checked() -> impl Iterator<Item = &'static CheckTraits> {
+    PROTOCOLS.iter().filter_map(|protocol| protocol.check())
+}
+
+/// An address as it stands in a URL.
+pub(super) fn in_url(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
+}
+
+/// There is no other form.
+pub(super) fn no_other_form(_: &str) -> Option<String> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(scheme: &str) -> &'static CheckTraits {
+        checked().find(|protocol| protocol.kind.scheme == scheme).unwrap()
+    }
+
+    fn parts(scheme: &str, text: &str) -> (String, Option<u16>, bool, String) {
+        let CheckTarget { host, port, tls, name, .. } = of(scheme).read("--flag", text).unwrap();
+        (host, port, tls, name)
+    }
+
+    #[test]
+    fn exports_are_read() {
+        let export = |text: &str| parts("nfs", text);
+        assert_eq!(export("nfs://filer/export"), ("filer".into(), None, false, "/export".into()));
+        assert_eq!(
+            export("nfs://10.1.2.3:20049/a/b"),
+            ("10.1.2.3".into(), Some(20049), false, "/a/b".into())
+        );
+        assert_eq!(export("nfs://[fd00::1]:2049/x").0, "fd00::1");
+        assert_eq!((export("nfs://filer/").3, export("nfs://filer/a%20b").3), ("/".into(), "/a b".into()));
+    }
+
+    #[test]
+    fn buckets_are_read_in_both_forms() {
+        let expected = ("s3.example.com".to_owned(), Some(443), true, "b-1".to_owned());
+        for text in [
+            "s3://b-1?endpoint=https://s3.example.com",
+            "https://s3.example.com/b-1",
+            "https://s3.example.com/b-1/",
+        ] {
+            assert_eq!(parts("s3", text), expected, "{text}");
+        }
+        let plain = ("::1".to_owned(), Some(9000), false, "b".to_owned());
+        assert_eq!(parts("s3", "s3://b?endpoint=http://[::1]:9000/"), plain);
+        assert_eq!(parts("s3", "http://h/b").1, Some(80));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_shown_with_the_form() {
+        for (scheme, text, problem) in [
+            ("nfs", "filer:/export", "does not begin with nfs://"),
+            ("nfs", "s3://b?endpoint=http://h", "does not begin with nfs://"),
+            ("nfs", "nfs://filer", "has no export"),
+            ("nfs", "nfs:///export", "has no host"),
+            ("nfs", "nfs://filer:0/export", "is no port"),
+            ("nfs", "nfs://filer:99999/export", "is no port"),
+            ("nfs", "nfs://[fd00::1/export", "bracket is not closed"),
+            ("nfs", "nfs://[zz]/export", "no IPv6 address"),
+            ("nfs", "nfs://me:hush@filer/export", "no password"),
+            ("s3", "bucket", "does not begin with s3://"),
+            ("s3", "s3://bucket", "does not say where the service is"),
+            ("s3", "s3://bucket?regio=x", "knows no \"regio\""),
+            ("s3", "s3://bucket?endpoint=host", "does not say where the service is"),
+            ("s3", "https://host", "has no bucket"),
+            ("s3", "https://host/", "has no bucket"),
+            ("s3", "https://host/a/b", "nothing stands behind the bucket"),
+            ("s3", "https://host:99999/b", "99999"),
+            ("s3", "https://key:hush@host/b", "keys do not belong in a URL"),
+        ] {
+            let error = of(scheme).read("--flag", text).unwrap_err();
+            assert!(error.contains(problem) && error.starts_with("--flag"), "{text}: {error}");
+            assert!(!error.contains("hush") && error.contains("; "), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_target_is_written_for_each_address_with_what_it_needs() {
+        let usual = BTreeMap::from([("uid".to_owned(), "7".to_owned()), ("gid".to_owned(), "8".to_owned())]);
+        let through = |scheme: &str, text: &str, address: &str| {
+            let target = of(scheme).read("--flag", text).unwrap();
+            of(scheme).through(&target, address.parse().unwrap(), &usual)
+        };
+        let (url, options) = through("nfs", "nfs://filer:2049/50%25?uid=9", "fd00::1");
+        assert_eq!(url, "nfs://[fd00::1]:2049/50%25");
+        assert_eq!((&*options["uid"], &*options["gid"]), ("9", "8"), "the URL's own come first");
+        assert_eq!(TargetUrl::parse(kinds(), &url).unwrap().path(), "/50%");
+        let (url, options) = through("s3", "https://s3.example.com/b", "10.0.0.1");
+        assert_eq!(
+            (&*url, &*options["connect_to"]),
+            ("s3://b?endpoint=https://s3.example.com", "10.0.0.1:443")
+        );
+    }
+}
