@@ -97,8 +97,18 @@ impl HostGroup {
         HostGroup { kind: Kind::Many(Many::new(members, settings, events)) }
     }
 
-    /// There is one member, in this process.
-    pub fn is_local(&self) -> bool {
+    /// What each member does is told apart from what all do together; of one in this process the two are the same.
+    pub fn tells_hosts_apart(&self) -> bool {
+        matches!(self.kind, Kind::Many(_))
+    }
+
+    /// The load runs where this process runs: what it sees of cores, cards and disks is what the load uses.
+    pub fn sees_the_load(&self) -> bool {
+        matches!(self.kind, Kind::Here(_))
+    }
+
+    /// The members have this process's keys and journal; others are sent the keys, and keep journals of their own.
+    pub fn shares_keys_and_journal(&self) -> bool {
         matches!(self.kind, Kind::Here(_))
     }
 
@@ -110,10 +120,10 @@ impl HostGroup {
         }
     }
 
-    /// What a member said of its host; nothing of one in this process.
+    /// What a member said of its host; of one in this process only `host`, its name.
     pub fn host_facts(&self, member: usize) -> BTreeMap<String, String> {
         match &self.kind {
-            Kind::Here(_) => BTreeMap::new(),
+            Kind::Here(here) => BTreeMap::from([("host".to_owned(), here.name().to_owned())]),
             Kind::Many(many) => many.host_facts(member),
         }
     }

@@ -33,7 +33,7 @@ fn what_is_merged_is_the_sum_of_the_parts() {
     let hands = null_hands(3);
     let events = Events::default();
     let (crew, threads) = crew_of(&as_hands(&hands), &events);
-    assert!(!crew.is_local() && crew.names() == ["host-0", "host-1", "host-2"]);
+    assert!(crew.tells_hosts_apart() && crew.names() == ["host-0", "host-1", "host-2"]);
     assert!(open_all(&crew).iter().all(|(_, facts)| facts.is_ok()));
     let (mut wholes, mut parts, mut samples) = (Vec::new(), vec![Vec::new(); 3], 0);
     let mut observer = |seen: StageUpdate<'_>| match seen {

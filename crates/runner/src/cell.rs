@@ -256,7 +256,8 @@ impl CellRun<'_> {
             found_ops_per_s: load.found,
             hosts: measured.hosts.clone(),
             fleet: hosts::evenness(&measured.hosts, measured.skew),
-            paths: if context.crew.is_local() { measured.result.paths.clone() } else { Vec::new() },
+            // Those of several hosts stand with each.
+            paths: if measured.hosts.is_empty() { measured.result.paths.clone() } else { Vec::new() },
             limit: limit.map(Box::new),
         };
         outcome::keep(context, cell, measured, &result);

@@ -245,7 +245,7 @@ impl Context {
     fn of_one_host(&self, stage: &CellStage<'_>, seen: &StageUpdate<'_>, since_ns: Option<u64>) {
         let (cell, names) = (stage.cell.index, &self.hosts);
         match seen {
-            StageUpdate::Part { member, interval } if !self.crew.is_local() => {
+            StageUpdate::Part { member, interval } if self.crew.tells_hosts_apart() => {
                 if let Some(samplers) = stage.samplers {
                     samplers.add(*member, interval);
                 }
@@ -281,9 +281,9 @@ impl Context {
 
     /// A line about one host, with its name where there are several.
     pub fn of_host(&self, member: usize, text: &str) -> String {
-        match self.crew.is_local() {
-            true => text.to_owned(),
-            false => format!("{}: {text}", self.hosts[member]),
+        match self.crew.tells_hosts_apart() {
+            true => format!("{}: {text}", self.hosts[member]),
+            false => text.to_owned(),
         }
     }
 

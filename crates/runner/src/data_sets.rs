@@ -17,9 +17,10 @@ use targets::Entered;
 
 use super::context::{CellFailure, Context};
 use super::data_set_log::{DATA_SET, remember, remembered};
-use super::fill::{check_size, fill, record};
+use super::fill::{check_size, fill};
 use super::site::Site;
 use crate::progress::Stage;
+use crate::stages::PREPARE;
 
 /// Every place that the run has made or found so far.
 #[derive(Default)]
@@ -191,7 +192,7 @@ impl DataSets {
                     && check_size(context, site).is_ok()
                 {
                     let note = "the data set is there from an earlier cell".to_owned();
-                    stages.push(StageRecord { note: Some(note), ..record("prepare", 0.0) });
+                    stages.push(StageRecord { note: Some(note), ..StageRecord::new(PREPARE, 0.0) });
                     let unused_generation = place.next_generation;
                     return Ok(Ready { content: held.content, unused_generation });
                 }

@@ -8,11 +8,7 @@ use units::Size;
 
 use super::context::{CellFailure, CellStage, Context};
 use super::site::Site;
-
-/// A stage in which nothing was done yet.
-pub fn record(name: &str, seconds: f64) -> StageRecord {
-    StageRecord { name: name.to_owned(), seconds, ok: 0, failed: 0, bytes: 0, note: None }
-}
+use crate::stages::PREPARE;
 
 /// Writes every byte of the data set of all hosts. A host that is lost meanwhile, where the run may go on without it, is not
 /// waited for; its part of what others read is written by a host that is left.
@@ -25,7 +21,8 @@ pub fn fill(
     site: &Site,
     generation: u32,
 ) -> Result<StageRecord, CellFailure> {
-    let mut filling = Filling { context, cell, generation, part: 0, prepared: record("prepare", 0.0) };
+    let mut filling =
+        Filling { context, cell, generation, part: 0, prepared: StageRecord::new(PREPARE, 0.0) };
     filling.over(site)?;
     let others_read_it = matches!(context.sharing(), Sharing::Common | Sharing::Neighbour);
     for lost in site.lost(context) {
@@ -73,7 +70,7 @@ impl Filling<'_> {
         let stage = CellStage {
             trial: self.part,
             bytes_expected: fills.then(|| site.bytes()).filter(|bytes| *bytes > 0),
-            ..CellStage::full_pass(self.cell, site, crate::stages::PREPARE, task)
+            ..CellStage::full_pass(self.cell, site, PREPARE, task)
         };
         self.part += 1;
         let CrewResult { whole, parts, .. } = self.context.stage(stage, &mut |_, _| false)?;

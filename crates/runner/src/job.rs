@@ -10,7 +10,6 @@ use reactor::clock;
 use store::StageRecord;
 
 use crate::context::{CellFailure, CellStage, Context};
-use crate::fill::record;
 use crate::job_outcome::JobFailure;
 use crate::measure::Measured;
 use crate::op_logs::{self, CellLogs, LogPlan};
@@ -49,13 +48,7 @@ pub fn lay_out(
             );
             return Err(CellFailure::Failed(format!("{} did not come to its end: {cause}", made.name)));
         }
-        stages.push(StageRecord {
-            seconds: result.window_ns as f64 / 1e9,
-            ok: result.total.ok(),
-            failed: result.total.failed(),
-            bytes: result.total.bytes(),
-            ..record(PREPARE, 0.0)
-        });
+        stages.push(StageRecord::new(PREPARE, result.window_ns as f64 / 1e9).counting(&result.total));
     }
     if let Some(first) = stages.first_mut() {
         first.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{StageContext, StageResult};
+use engine::{Counts, StageContext, StageResult};
 use experiment::{Arrivals, ErrorPolicy, Reporting, SteadyRule};
 use fleet::probe::{CoreLoad, core_loads};
 use fleet::{CrewResult, PartResult, StageRequest, StageTask};
@@ -145,7 +145,7 @@ impl CellRun<'_> {
                     criteria: progress.criteria,
                 });
                 // The limits of several hosts are not those of this one.
-                if context.crew.is_local() && !site.virtual_clock() {
+                if context.crew.sees_the_load() && !site.virtual_clock() {
                     model.limits = limits::look(witness.latest(0).as_ref(), interval, lanes);
                 }
             }
@@ -172,7 +172,7 @@ impl CellRun<'_> {
         let (figures, window) =
             context.recorder().figures(cell.index, trial, steady.window, Some(&steady))?;
         let hosts = hosts::figures(context, (cell.index, trial), steady.window, &parts)?;
-        let cores = match context.crew.is_local() {
+        let cores = match context.crew.sees_the_load() {
             true => core_loads(&witness.of(0)),
             false => Vec::new(),
         };
@@ -223,23 +223,10 @@ impl Measured {
         let result = &self.result;
         let mut stages = Vec::new();
         if warm_up_s > 0.0 {
-            stages.push(StageRecord {
-                name: "warm-up".into(),
-                seconds: warm_up_s,
-                ok: result.before.ok,
-                failed: result.before.failed,
-                bytes: result.before.bytes,
-                note: None,
-            });
+            let Counts { ok, failed, bytes, .. } = result.before;
+            stages.push(StageRecord { ok, failed, bytes, ..StageRecord::new("warm-up", warm_up_s) });
         }
-        stages.push(StageRecord {
-            name: crate::stages::MEASURE.into(),
-            seconds: self.seconds(),
-            ok: result.total.ok(),
-            failed: result.total.failed(),
-            bytes: result.total.bytes(),
-            note: None,
-        });
+        stages.push(StageRecord::new(crate::stages::MEASURE, self.seconds()).counting(&result.total));
         stages
     }
 

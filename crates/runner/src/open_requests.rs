@@ -49,13 +49,13 @@ impl OpenRequests<'_> {
         let own = self.run.id();
         let sharing = self.sharing();
         let template = &cell.target;
-        let key_of =
-            |target: &Target| if self.crew.is_local() { None } else { targets::key_of(target, self.secrets) };
+        let in_process = self.crew.shares_keys_and_journal();
+        let key_of = |target: &Target| if in_process { None } else { targets::key_of(target, self.secrets) };
         let key = key_of(template);
         let maker = members.first().copied();
         let one = |member: &usize| {
             let index = *member as u32;
-            let id = if self.crew.is_local() { own.clone() } else { own.of_agent(index) };
+            let id = if in_process { own.clone() } else { own.of_agent(index) };
             // One place for all bears the first host's id; should that host be lost, another makes it its own.
             let shared = own.of_agent(0);
             let (run, place) = match sharing {

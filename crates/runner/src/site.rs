@@ -157,7 +157,7 @@ impl Site {
                 }
             }
             // Numbers of devices mean something on this host only.
-            if context.crew.is_local() {
+            if context.crew.sees_the_load() {
                 disks.extend(devices);
             }
         }

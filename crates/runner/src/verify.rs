@@ -60,17 +60,12 @@ pub fn verify(
         Err(fault) => return Err(fault),
     };
     let counts = result.checked;
-    let mut record = StageRecord {
-        name: crate::stages::VERIFY.into(),
-        seconds: result.window_ns as f64 / 1e9,
-        ok: result.total.ok(),
-        failed: result.total.failed(),
-        bytes: result.total.bytes(),
-        note: Some(format!(
-            "{} blocks right, {} wrong, {} unread, {} uncertain after failed writes{caches}",
-            counts.right, counts.wrong, counts.unread, counts.uncertain
-        )),
-    };
+    let mut record =
+        StageRecord::new(crate::stages::VERIFY, result.window_ns as f64 / 1e9).counting(&result.total);
+    record.note = Some(format!(
+        "{} blocks right, {} wrong, {} unread, {} uncertain after failed writes{caches}",
+        counts.right, counts.wrong, counts.unread, counts.uncertain
+    ));
     let mut checked = VerifyOutcome { samples: result.error_samples.clone(), ..VerifyOutcome::default() };
     if counts.wrong > 0 {
         let places = result.corrupt.iter().map(|range| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use experiment::Plan;
 use jiff::Timestamp;
-use metrics::{ErrorKind, LatencySummary, PathFacts};
+use metrics::{ErrorKind, Interval, LatencySummary, PathFacts};
 use serde::{Deserialize, Serialize};
 use stats::{OpSummary, SteadyOutcome};
 
@@ -156,6 +156,19 @@ pub struct StageRecord {
     /// One line, when there is more to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+impl StageRecord {
+    /// A stage that took so long, in which nothing was done yet.
+    pub fn new(name: &str, seconds: f64) -> Self {
+        StageRecord { name: name.to_owned(), seconds, ok: 0, failed: 0, bytes: 0, note: None }
+    }
+
+    /// The same with what was counted in it.
+    #[must_use]
+    pub fn counting(self, total: &Interval) -> Self {
+        StageRecord { ok: total.ok(), failed: total.failed(), bytes: total.bytes(), ..self }
+    }
 }
 
 /// A gate and what was found.

@@ -32,9 +32,8 @@ impl Alone {
     /// Of each member of a crew, in the order of their numbers.
     pub fn of_crew(store: &Store, crew: &HostGroup) -> Vec<Self> {
         let kept = network_baseline::newest_first(store);
-        let find = |(member, name): (usize, String)| match crew.is_local() {
-            true => Self::find(store.path(), &kept, None, Some(own_host())),
-            false => Self::find(store.path(), &kept, Some(name), crew.host_facts(member).remove("host")),
+        let find = |(member, name): (usize, String)| {
+            Self::find(store.path(), &kept, Some(name), crew.host_facts(member).remove("host"))
         };
         crew.names().into_iter().enumerate().map(find).collect()
     }
