@@ -154,6 +154,14 @@ impl Workload {
         }
     }
 
+    /// Pauses: of each lane for itself, or of a job's whole worker.
+    pub fn think(&self) -> Option<&Think> {
+        match &self.load {
+            Load::Mix(mix) => mix.think.as_ref(),
+            Load::Stream(job) => job.pace.think.as_ref(),
+        }
+    }
+
     /// Files or objects that it uses.
     pub fn files(&self) -> u64 {
         match &self.load {

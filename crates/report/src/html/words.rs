@@ -1,8 +1,10 @@
 //! Values of a plan in words.
 
-use experiment::{Access, Arrivals, Cell, Prepare, SteadyRule, Study};
+use std::time::Duration;
+
+use experiment::{Access, Arrivals, Cell, Prepare, SteadyRule, Study, Think};
 use store::{CellResult, State, Validity};
-use units::Size;
+use units::{Size, Span};
 
 use crate::figures::{FigureUnit, digits};
 
@@ -60,9 +62,14 @@ pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
         ("arrivals", arrivals(&load.arrivals)),
         ("data set", data_set(cell)),
     ];
+    // A job's lanes do one stream of operations.
+    let whose = if load.stream().is_some() { "job" } else { "lane" };
+    if let Some(think) = load.think() {
+        pairs.push(("pauses", format!("{} of each {whose}", pauses(think))));
+    }
     if load.commit_every() > 0 {
         let name = if load.fdatasync() { "fdatasync" } else { "fsync" };
-        pairs.push(("durability", format!("{name} after {} writes of a lane", load.commit_every())));
+        pairs.push(("durability", format!("{name} after {} writes of a {whose}", load.commit_every())));
     }
     if load.compressible() > 0.0 || load.dedupe() > 0.0 {
         let text =
@@ -77,6 +84,16 @@ pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
         pairs.push(("study", study_text(study)));
     }
     pairs
+}
+
+fn pauses(think: &Think) -> String {
+    let span = |seconds: f64| Span(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+    let after = match (think.after_s > 0.0, think.after) {
+        (true, _) => format!("{} of load", span(think.after_s)),
+        (false, 0 | 1) => "every operation".to_owned(),
+        (false, operations) => format!("{operations} operations"),
+    };
+    format!("{} after {after}", span(think.pause_s))
 }
 
 fn data_set(cell: &Cell) -> String {
@@ -148,5 +165,18 @@ fn study_text(study: &Study) -> String {
             "sweep of the rate in equal steps".into()
         }
         Study::Sweep { rates_ops_per_s, .. } => format!("sweep over {} rates", rates_ops_per_s.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_in_words() {
+        let think = |after, after_s| pauses(&Think { pause_s: 0.001, after, after_s, ..Think::default() });
+        assert_eq!(think(0, 0.0), "1ms after every operation");
+        assert_eq!(think(10, 0.0), "1ms after 10 operations");
+        assert_eq!(think(0, 2.5), "1ms after 2s500ms of load");
     }
 }
