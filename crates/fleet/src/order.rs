@@ -227,11 +227,9 @@ pub enum StageTask {
         /// The generation of the content that it begins with.
         generation: u32,
     },
-    /// Write the cell's data anew: files or objects that are not there yet, each lane its own.
-    Write {
-        /// Only once, however long it takes; else for the length of the stage, over again when all is there.
-        once: bool,
-    },
+    /// Write the cell's data anew for the length of the stage: files or objects that are not there yet, each lane its own, and over
+    /// again when all are there.
+    Write,
     /// Read what the last [`StageTask::Write`] on this target wrote, over and over for the length of the stage, in the cell's
     /// blocks and order.
     Read,
@@ -245,6 +243,6 @@ pub enum StageTask {
 impl StageTask {
     /// It ends when its time is over, however much is done by then.
     pub fn ends_by_time(&self) -> bool {
-        matches!(self, StageTask::Measure { .. } | StageTask::Write { once: false } | StageTask::Read)
+        matches!(self, StageTask::Measure { .. } | StageTask::Write | StageTask::Read)
     }
 }

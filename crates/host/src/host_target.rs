@@ -207,7 +207,7 @@ impl HostTarget {
             StageTask::Measure { .. } => {
                 *self.written.lock().unwrap_or_else(PoisonError::into_inner) = result.written.clone();
             }
-            StageTask::Write { .. } => {
+            StageTask::Write => {
                 *self.new_data.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.data_set.clone());
             }
             _ => {}

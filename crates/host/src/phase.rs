@@ -1,5 +1,4 @@
-//! Stages that write data anew and read it back, without anything that was there before: the phases of a check, and the pieces of a
-//! calibration.
+//! Stages that write data anew and read it back, without anything that was there before: the phases of a check.
 
 use std::time::Duration;
 
@@ -16,16 +15,10 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const MIN_INTERVALS: u32 = 4;
 
 impl HostTarget {
-    /// Writes as much as the cell's data is: `once`, or over again until the stage's time is over.
-    pub(super) fn writing(
-        &self,
-        request: &StageRequest,
-        once: bool,
-        reactor: reactor::BackendChoice,
-    ) -> StagePlan {
+    /// Writes as much as the cell's data is, over again until the stage's time is over.
+    pub(super) fn writing(&self, request: &StageRequest, reactor: reactor::BackendChoice) -> StagePlan {
         let workload = StageWorkload::Write { shape: self.own.shape(), limit_bytes: self.own.bytes() };
-        let stop = if once { StopRule::Exhausted } else { StopRule::Window };
-        StagePlan { stop, ..self.phase(request, workload, reactor) }
+        self.phase(request, workload, reactor)
     }
 
     /// Reads again what was written anew.
@@ -77,5 +70,57 @@ impl HostTarget {
             error_limit: load::error_limit(self.cell.errors),
             beside: StageContext::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Control, StageResult};
+    use experiment::{Settings, SourceText};
+    use fleet::{HostExecutor, HostShare, OpenOrder, StageTask};
+    use metrics::OpKind;
+    use provision::RunId;
+    use targets::Patience;
+
+    use super::*;
+    use crate::LocalExecutor;
+
+    #[test]
+    fn what_was_written_anew_is_read_again() {
+        let journals = tempfile::tempdir().unwrap();
+        let host = LocalExecutor::new(Some(journals.path().to_owned()));
+        let text = "targets: {t: 'sim:?latency=1ms'}\n\
+                    workloads: {w: {ops: write, access: sequential, block_size: 4KiB, file_size: 16KiB, files: 8, \
+                    jobs: 1, queue_depth: 2, verify: true}}\n";
+        let source = SourceText { file: "t.yaml", text };
+        let plan = experiment::parse(&source, &Settings::of(targets::kinds())).unwrap();
+        let run = RunId::random().to_string();
+        host.open(&OpenOrder {
+            site: 1,
+            cell: Box::new(plan.cells[0].clone()),
+            part: HostShare::WHOLE,
+            run: run.clone(),
+            place: run,
+            key: None,
+            seed: 1,
+            draws: 1,
+            own_cores: false,
+            reactor: "auto".to_owned(),
+            patience: Patience::default(),
+            destroy: None,
+            settled: Vec::new(),
+        })
+        .unwrap();
+        let stage = |task| -> Result<StageResult, HostRefusal> {
+            let request = StageRequest { limit_s: 1.0, ..StageRequest::to_the_end(1, task) };
+            host.run_stage(&request, StageContext::default(), &Control::new(), &mut |_| {})
+        };
+        assert!(stage(StageTask::Read).unwrap_err().text.contains("nothing was written"));
+        let wrote = stage(StageTask::Write).unwrap();
+        assert_eq!((wrote.total.failed(), wrote.data_set.objects()), (0, 8), "written over again, not more");
+        assert!(wrote.total.op(OpKind::Write).unwrap().ok > 4 * 8);
+        let read = stage(StageTask::Read).unwrap();
+        assert_eq!(read.total.failed(), 0, "every byte is compared");
+        assert!(read.total.op(OpKind::Read).unwrap().ok > 4 * 8);
     }
 }

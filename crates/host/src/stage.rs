@@ -27,7 +27,7 @@ impl HostTarget {
                 mass(StageWorkload::Fill { data_set: self.own.clone(), block_bytes, generation: *generation })
             }
             StageTask::Measure { generation } => self.measurement(request, *generation, reactor)?,
-            StageTask::Write { once } => self.writing(request, *once, reactor),
+            StageTask::Write => self.writing(request, reactor),
             StageTask::Read => self.reading(request, reactor)?,
             StageTask::Verify { content } => {
                 let written = content.map_or_else(|| self.written(), ContentSummary::uniform);

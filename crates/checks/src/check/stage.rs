@@ -67,7 +67,7 @@ impl PhaseRunner<'_> {
         let label = &format!("{} {}", self.label, phase.name());
         let load = &self.load;
         let task = match phase {
-            CheckPhase::Write => StageTask::Write { once: false },
+            CheckPhase::Write => StageTask::Write,
             CheckPhase::Read => StageTask::Read,
         };
         let request = StageRequest {
