@@ -183,7 +183,10 @@ impl Plan {
                 target: cell.target.name.clone(),
                 fills,
                 prepared_bytes: match cell.workload.stream() {
-                    Some(job) => jobs::laid_out(cell, job).saturating_mul(all_hosts.unwrap_or(1).into()),
+                    Some(job) => {
+                        let kind = kind_of(kinds, &cell.target.url);
+                        jobs::laid_out(kind, cell, job).saturating_mul(all_hosts.unwrap_or(1).into())
+                    }
                     None if fills => set.bytes(),
                     None => 0,
                 },

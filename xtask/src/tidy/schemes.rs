@@ -30,7 +30,9 @@ pub fn check(path: &str, text: &str, schemes: &[String]) -> Vec<Finding> {
         let compared = ["scheme == \"", "scheme != \""].iter().any(|text| line.contains(text));
         let matched = line.contains(".scheme") && (line.contains("matches!(") || line.contains("match "));
         let begins = |scheme: &String| {
-            ["starts_with", "strip_prefix"].iter().any(|call| line.contains(&format!("{call}(\"{scheme}:")))
+            let called = ["starts_with(", "strip_prefix("];
+            called.iter().any(|call| line.contains(&format!("{call}\"{scheme}:")))
+                || line.contains(&format!("\"{scheme}:\""))
         };
         compared || matched || schemes.iter().any(begins)
     };
@@ -61,6 +63,7 @@ mod tests {
             "if kind.scheme == \"nfs\" {",
             "let far = matches!(kind.scheme, \"nfs\" | \"s3\");",
             "match kind.scheme {",
+            "for scheme in [\"nfs:\"] {",
         ] {
             assert_eq!(found(path, &format!("//! x\n{line}\n")), [2], "{line}");
             assert_eq!(found("crates/targets/src/nfs.rs", line), [0_usize; 0]);

@@ -3,6 +3,7 @@
 use metrics::OpKind;
 
 use crate::job::{Amount, Job, WITHOUT_LIMIT_S};
+use crate::kind::TargetKind;
 use crate::plan::{Cell, Plan};
 
 /// Ramp and load of a job at least and at most, in seconds. Of one that ends by its amount alone only the ramp is known.
@@ -32,10 +33,10 @@ pub(super) fn written(cell: &Cell, job: &Job, share: f64) -> Option<u64> {
 }
 
 /// Bytes that are written before a job, when its files are not there: of those that it reads.
-pub(super) fn laid_out(cell: &Cell, job: &Job) -> u64 {
+pub(super) fn laid_out(kind: Option<&TargetKind>, cell: &Cell, job: &Job) -> u64 {
     let reads = cell.workload.ops.iter().any(|weighted| weighted.op == OpKind::Read);
-    let real = ["file:", "nfs:"].iter().any(|scheme| cell.target.url.starts_with(scheme));
-    if real && job.files.layout.create && (reads || job.files.layout.overwrite) {
+    let holds_files = kind.is_some_and(|kind| kind.own_place && !kind.objects);
+    if holds_files && job.files.layout.create && (reads || job.files.layout.overwrite) {
         cell.workload.files().saturating_mul(cell.workload.file_bytes())
     } else {
         0
