@@ -176,6 +176,35 @@ gates: [errors == 0]
     lab.assert_clean();
 }
 
+/// Crossed cells of a job use the same names: each lays out anew what the one before it removed.
+#[test]
+fn a_matrix_goes_over_a_job_that_removes_its_files() {
+    let lab = Lab::new();
+    let text = "
+targets: {t: 'file://DATA'}
+workloads:
+  w:
+    ops: {read: 50%, write: 50%}
+    file_size: 1MiB
+    verify: true
+    job: {name: w, files: {layout: {unlink: true}}}
+matrix: {block_size: [4KiB, 64KiB], queue_depth: [1, 4]}
+gates: [errors == 0]
+";
+    let ended = lab.run(text);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let results = lab.results();
+    assert_eq!(results.len(), 4);
+    for (result, block) in results.iter().zip([4 << 10, 4 << 10, 64 << 10, 64 << 10]) {
+        let done = |kind| result.ops.iter().find(|op| op.op == Some(kind)).map_or(0, |op| op.ok);
+        let (read, written) = (done(metrics::OpKind::Read), done(metrics::OpKind::Write));
+        // Every block once, read or written, and what was written once more.
+        assert_eq!(read, (1 << 20) / block, "{written} written");
+        assert!(written > 0);
+    }
+    assert!(names(&lab.data()).is_empty());
+}
+
 #[test]
 fn a_data_set_is_written_once_for_all_cells_that_leave_it_as_it_is() {
     let lab = Lab::new();

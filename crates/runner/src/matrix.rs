@@ -101,7 +101,8 @@ fn groups(plan: &Plan) -> Vec<Vec<&Cell>> {
 /// What cells are to be run on, or why they cannot be.
 type Openings = BTreeMap<u32, (Timestamp, Result<OpenedCell, CellFailure>)>;
 
-/// Lays out the files of all jobs.
+/// Lays out the files of all jobs of groups, as fio does; those of a job alone are laid out when it begins, since the one before it
+/// may have removed them.
 fn lay_out(
     context: &Context,
     data_sets: &Mutex<DataSets>,
@@ -109,7 +110,8 @@ fn lay_out(
     laid_out: &mut Openings,
 ) -> Result<(), MatrixOutcome> {
     // What is replayed names its files itself, and an earlier job may write it.
-    let early = |cell: &&&Cell| cell.workload.lays_out_files() && !replay::replays(cell);
+    let early =
+        |cell: &&&Cell| cell.group.is_some() && cell.workload.lays_out_files() && !replay::replays(cell);
     for cell in groups.iter().flatten().filter(early) {
         if context.stop.is_requested() {
             return Err(interrupted(context));
