@@ -16,12 +16,12 @@ use crate::clock::ClockFacts;
 use crate::host_executor::HostExecutor;
 use crate::link::Link;
 use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest};
-use crate::seen::{CrewResult, FleetEvent, StageUpdate, Trouble};
+use crate::seen::{FleetEvent, HostGroupResult, StageUpdate, Trouble};
 use here::Here;
 pub(crate) use here::host_name;
 use many::Many;
 
-/// All agents of a run. A run on this host alone has a crew of one, which is called directly.
+/// All agents of a run. A run on this host alone has a host group of one, which is called directly.
 pub struct HostGroup {
     kind: Kind,
 }
@@ -31,7 +31,7 @@ enum Kind {
     Many(Many),
 }
 
-/// An agent, to be made a member of a crew.
+/// An agent, to be made a member of a host group.
 pub enum Member {
     /// In this process.
     Here(Arc<dyn HostExecutor>),
@@ -39,7 +39,7 @@ pub enum Member {
     Link(Link),
 }
 
-/// How a crew deals with its members.
+/// How a host group deals with its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostGroupSettings {
     /// How often each agent is asked whether it is there; its clock is compared each time.
@@ -83,12 +83,12 @@ impl HostGroupSettings {
 pub type Answers<T> = Vec<(usize, Result<T, Trouble>)>;
 
 impl HostGroup {
-    /// A crew of one in this process: nothing is put into words, and a stage's `beside` is passed on as it is.
+    /// A host group of one in this process: nothing is put into words, and a stage's `beside` is passed on as it is.
     pub fn here(hand: Arc<dyn HostExecutor>) -> HostGroup {
         HostGroup { kind: Kind::Here(Here::new(hand)) }
     }
 
-    /// A crew of these members, whose numbers are their places. `events` is called from several threads.
+    /// A host group of these members, whose numbers are their places. `events` is called from several threads.
     pub fn new(
         members: Vec<Member>,
         settings: HostGroupSettings,
@@ -182,7 +182,7 @@ impl HostGroup {
         beside: StageContext,
         control: &Control,
         observer: &mut dyn FnMut(StageUpdate<'_>),
-    ) -> Result<CrewResult, HostRefusal> {
+    ) -> Result<HostGroupResult, HostRefusal> {
         match &self.kind {
             Kind::Here(here) => here.run_stage(&requests, beside, control, observer),
             Kind::Many(many) => many.run_stage(requests, beside, control, observer),

@@ -33,4 +33,4 @@ pub use message::{Hello, PROGRAM, PROTOCOL};
 pub use order::{
     Act, HostRefusal, HostShare, LayOutStep, OpenOrder, Reply, SiteFacts, SiteId, StageRequest, StageTask,
 };
-pub use seen::{CrewResult, FleetEvent, PartResult, StageUpdate, Trouble};
+pub use seen::{FleetEvent, HostGroupResult, PartResult, StageUpdate, Trouble};

@@ -88,7 +88,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // A crew's members are ended by the crew.
+        // A host group's members are ended by the host group.
         if self.wire.member.get().is_none() {
             self.wire.lose("it is not wanted");
             self.wire.end_process(greet::PATIENCE);
@@ -157,7 +157,7 @@ impl Wire {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its number in the crew.
+    /// Its number in the host group.
     pub(crate) fn number(&self) -> usize {
         self.member.get().copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! What the side that leads sees of its crew.
+//! What the side that leads sees of its host group.
 
 use engine::StageResult;
 use metrics::Interval;
@@ -38,9 +38,9 @@ pub enum StageUpdate<'a> {
     },
 }
 
-/// What a stage of a whole crew found.
+/// What a stage of a whole host group found.
 #[derive(Clone, Debug)]
-pub struct CrewResult {
+pub struct HostGroupResult {
     /// All members together, those included that were lost on the way, as far as their intervals came.
     pub whole: StageResult,
     /// Each member that was asked, in the order of their numbers.

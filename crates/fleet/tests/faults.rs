@@ -43,8 +43,8 @@ fn agent_of_another_process() {
 fn a_killed_agent_is_in_the_result_as_far_as_it_came() {
     let (ends, ids): (Vec<_>, Vec<_>) = (0..3).map(|at| process(&format!("node-{at}"))).unzip();
     let events = Events::default();
-    let crew = crew(ends, settings(), &events);
-    open_all(&crew);
+    let host_group = host_group(ends, settings(), &events);
+    open_all(&host_group);
     let (mut whole, mut of_killed) = (0, Interval::default());
     let mut observer = |seen: StageUpdate<'_>| match seen {
         StageUpdate::Part { member: 1, interval } => {
@@ -57,8 +57,8 @@ fn a_killed_agent_is_in_the_result_as_far_as_it_came() {
         StageUpdate::Whole(interval) => whole += interval.ok(),
         _ => {}
     };
-    let order = orders(&crew, &measure(2.0));
-    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    let order = orders(&host_group, &measure(2.0));
+    let result = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
     let why = "its agent ended: it ended: signal: 9 (SIGKILL)";
     assert_eq!(result.parts[1].lost.as_deref(), Some(why));
     assert_eq!(events.lost(), [(1, why.to_owned())]);
@@ -70,11 +70,16 @@ fn a_killed_agent_is_in_the_result_as_far_as_it_came() {
     // What was shown is what is in the result, and all of it: nobody was waited for.
     assert_eq!(whole, result.whole.total.ok());
     assert_eq!(whole, result.parts.iter().map(|part| part.result.total.ok()).sum::<u64>());
-    assert!(!result.whole.exhausted && crew.alive() == [0, 2]);
+    assert!(!result.whole.exhausted && host_group.alive() == [0, 2]);
     // The next stage is one of two.
-    let result = crew.run_stage(orders(&crew, &measure(0.2)), nothing_beside(), &Control::new(), &mut |_| {});
+    let result = host_group.run_stage(
+        orders(&host_group, &measure(0.2)),
+        nothing_beside(),
+        &Control::new(),
+        &mut |_| {},
+    );
     assert_eq!(result.unwrap().parts.iter().map(|part| part.member).collect::<Vec<_>>(), [0, 2]);
-    crew.end();
+    host_group.end();
 }
 
 #[test]
@@ -87,15 +92,18 @@ fn who_is_lost_before_the_start_is_left_out() {
         mortal.shut();
     });
     let events = Events::default();
-    let crew = crew(vec![ends("mortal", ours), honest], settings(), &events);
-    open_all(&crew);
-    let order = orders(&crew, &measure(0.3));
-    let result = crew.run_stage(order.clone(), nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
+    let host_group = host_group(vec![ends("mortal", ours), honest], settings(), &events);
+    open_all(&host_group);
+    let order = orders(&host_group, &measure(0.3));
+    let result = host_group.run_stage(order.clone(), nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
     assert_eq!(result.parts[0].lost.as_deref(), Some("its agent ended"));
     assert_eq!(result.whole.total, result.parts[1].result.total);
     // A lost member is not asked again, and says why.
-    assert_eq!(crew.act(&[0], SITE, &Act::Facts), [(0, Err(Trouble::Lost("its agent ended".to_owned())))]);
-    let nobody = crew.run_stage(order[..1].to_vec(), nothing_beside(), &Control::new(), &mut |_| {});
+    assert_eq!(
+        host_group.act(&[0], SITE, &Act::Facts),
+        [(0, Err(Trouble::Lost("its agent ended".to_owned())))]
+    );
+    let nobody = host_group.run_stage(order[..1].to_vec(), nothing_beside(), &Control::new(), &mut |_| {});
     assert_eq!(nobody.unwrap_err().text, "no host is left: mortal: its agent ended");
 }
 
@@ -113,15 +121,15 @@ fn a_host_that_hangs_is_lost_by_its_silence() {
         rustix::event::poll(&mut other_end, None).unwrap();
     });
     let events = Events::default();
-    let crew = crew(vec![honest, ends("hung", ours)], hasty(), &events);
-    open_all(&crew);
-    let order = orders(&crew, &measure(3.0));
+    let host_group = host_group(vec![honest, ends("hung", ours)], hasty(), &events);
+    open_all(&host_group);
+    let order = orders(&host_group, &measure(3.0));
     let mut wholes = 0;
     let mut observer = |seen: StageUpdate<'_>| wholes += u32::from(matches!(seen, StageUpdate::Whole(_)));
-    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    let result = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
     assert_eq!(result.parts[1].lost.as_deref(), Some("nothing was heard of it for 1 s"));
     assert_eq!((result.parts[0].result.window_ns, wholes), (3_000_000_000, 60));
-    drop(crew);
+    drop(host_group);
     hung.join().unwrap();
 }
 
@@ -136,13 +144,13 @@ fn a_host_that_takes_nothing_is_lost_although_it_speaks() {
         }
     });
     let events = Events::default();
-    let crew = crew(vec![ends("deaf", ours)], hasty(), &events);
+    let host_group = host_group(vec![ends("deaf", ours)], hasty(), &events);
     let mut large = opening();
     large.run = "x".repeat(8 << 20);
-    let answers = crew.open(vec![(0, large)]);
+    let answers = host_group.open(vec![(0, large)]);
     let why = "it has taken nothing of what it is sent for 1 s".to_owned();
     assert!(matches!(&answers[..], [(0, Err(Trouble::Lost(text)))] if *text == why), "{answers:?}");
-    drop(crew);
+    drop(host_group);
     deaf.join().unwrap();
 }
 
@@ -165,8 +173,8 @@ fn a_host_whose_load_stands_still_holds_nobody_up_for_ever() {
         }
     });
     let events = Events::default();
-    let crew = crew(vec![honest, ends("idle", ours)], settings(), &events);
-    open_all(&crew);
+    let host_group = host_group(vec![honest, ends("idle", ours)], settings(), &events);
+    open_all(&host_group);
     let mut wholes = 0;
     let mut observer = |seen: StageUpdate<'_>| {
         if matches!(seen, StageUpdate::Whole(_)) {
@@ -176,8 +184,8 @@ fn a_host_whose_load_stands_still_holds_nobody_up_for_ever() {
             }
         }
     };
-    let order = orders(&crew, &measure(3.0));
-    crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    let order = orders(&host_group, &measure(3.0));
+    host_group.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
     assert_eq!((wholes, events.lost()), (60, vec![]));
 }
 
@@ -195,12 +203,12 @@ fn a_host_that_fills_nothing_any_more_is_lost_although_it_speaks() {
     });
     let events = Events::default();
     let settings = HostGroupSettings { progress_limit: Duration::from_secs(1), ..settings() };
-    let crew = crew(vec![ends("stuck", ours)], settings, &events);
+    let host_group = host_group(vec![ends("stuck", ours)], settings, &events);
     let mut soon = opening();
     soon.cell.workload.op_timeout_s = 1.0;
-    assert!(crew.open(vec![(0, soon)]).iter().all(|(_, answer)| answer.is_ok()));
+    assert!(host_group.open(vec![(0, soon)]).iter().all(|(_, answer)| answer.is_ok()));
     let fill = vec![(0, StageRequest::to_the_end(SITE, StageTask::Fill { generation: 0 }))];
-    let refused = crew.run_stage(fill, nothing_beside(), &Control::new(), &mut |_| {}).unwrap_err();
+    let refused = host_group.run_stage(fill, nothing_beside(), &Control::new(), &mut |_| {}).unwrap_err();
     assert_eq!(refused.text, "no host is left: stuck: it moved nothing within 2 s");
 }
 

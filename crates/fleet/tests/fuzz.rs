@@ -100,10 +100,14 @@ fn damaged_streams_end_with_a_result_or_a_reason() {
             while agent.hear().is_some() {}
         });
         let events = Events::default();
-        let crew = crew(vec![ends("fuzzed", ours)], settings(), &events);
-        open_all(&crew);
-        let outcome =
-            crew.run_stage(orders(&crew, &measure(1.0)), nothing_beside(), &Control::new(), &mut |_| {});
+        let host_group = host_group(vec![ends("fuzzed", ours)], settings(), &events);
+        open_all(&host_group);
+        let outcome = host_group.run_stage(
+            orders(&host_group, &measure(1.0)),
+            nothing_beside(),
+            &Control::new(),
+            &mut |_| {},
+        );
         match outcome {
             Ok(result) => {
                 taken += 1;
@@ -114,7 +118,7 @@ fn damaged_streams_end_with_a_result_or_a_reason() {
                 assert!(!refusal.text.is_empty() && refusal.text.len() < 10_000, "seed {seed}: {refusal}");
             }
         }
-        crew.end();
+        host_group.end();
         agent.join().unwrap_or_else(|_| panic!("seed {seed}"));
         seed += 1;
     }

@@ -31,15 +31,15 @@ fn lose(lie: impl FnOnce(&mut Liar, u64) + Send + 'static) -> String {
         while liar.hear().is_some() {}
     });
     let events = Events::default();
-    let crew = crew(vec![honest, ends("liar", ours)], settings(), &events);
-    assert!(open_all(&crew).iter().all(|(_, facts)| facts.is_ok()));
-    let order = orders(&crew, &measure(0.5));
-    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
+    let host_group = host_group(vec![honest, ends("liar", ours)], settings(), &events);
+    assert!(open_all(&host_group).iter().all(|(_, facts)| facts.is_ok()));
+    let order = orders(&host_group, &measure(0.5));
+    let result = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
     liar.join().unwrap();
     let [honest, liar] = &result.parts[..] else { panic!("two parts") };
     assert!(honest.lost.is_none() && honest.result.window_ns == 500_000_000, "{:?}", honest.lost);
     assert!(honest.result.total.ok() > 300, "{}", honest.result.total.ok());
-    assert_eq!(crew.alive(), [0]);
+    assert_eq!(host_group.alive(), [0]);
     let [(1, why)] = &events.lost()[..] else { panic!("one is lost: {:?}", events.lost()) };
     assert_eq!(liar.lost.as_ref(), Some(why));
     why.clone()
@@ -187,7 +187,7 @@ fn a_babbler_is_shown_harmlessly_and_then_lost() {
         while liar.say(&json!({ "Said": { "text": text } })) {}
     });
     let events = Events::default();
-    let crew = crew(vec![ends("babbler", ours)], settings(), &events);
+    let host_group = host_group(vec![ends("babbler", ours)], settings(), &events);
     babbler.join().unwrap();
     while events.lost().is_empty() {
         std::thread::sleep(Duration::from_millis(5));
@@ -195,7 +195,7 @@ fn a_babbler_is_shown_harmlessly_and_then_lost() {
     assert_eq!(events.lost(), [(0, "it says more than 600 lines in a minute".to_owned())]);
     assert_eq!(events.said().len(), 600);
     assert!(events.said().iter().all(|text| text == "[31mred over there"), "{:?}", events.said()[0]);
-    assert!(crew.alive().is_empty());
+    assert!(host_group.alive().is_empty());
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_thousand_agents() {
         heartbeat: Duration::from_secs(2),
         ..HostGroupSettings::with_silence(Duration::from_secs(120))
     };
-    let crew = crew(ends.collect(), settings, &events);
+    let host_group = host_group(ends.collect(), settings, &events);
     let (mut wholes, mut parts, mut most_kib) = (Vec::new(), vec![0u32; AGENTS], 0);
     let mut observer = |seen: StageUpdate<'_>| match seen {
         StageUpdate::Whole(interval) => {
@@ -137,8 +137,8 @@ fn a_thousand_agents() {
         StageUpdate::Part { member, .. } => parts[member] += 1,
         StageUpdate::Sample { .. } => {}
     };
-    let order = orders(&crew, &measure(1.0));
-    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    let order = orders(&host_group, &measure(1.0));
+    let result = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
     let held_kib = resident_kib();
     most_kib = most_kib.max(held_kib);
     assert_eq!(events.lost(), []);
@@ -162,6 +162,6 @@ fn a_thousand_agents() {
         result.skew_uncertainty_ns / 1000
     );
     assert!(each_kib(most_kib) <= 160, "{} KiB for each agent", each_kib(most_kib));
-    crew.end();
+    host_group.end();
     assert!(child.wait().unwrap().success());
 }

@@ -1,4 +1,4 @@
-//! Crews of agents behind real pipes: what they hand in is what they measured, all of it, from one start to one end.
+//! HostGroups of agents behind real pipes: what they hand in is what they measured, all of it, from one start to one end.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -32,17 +32,17 @@ fn quantiles(histogram: &Histogram) -> Vec<u64> {
 fn what_is_merged_is_the_sum_of_the_parts() {
     let hands = null_hands(3);
     let events = Events::default();
-    let (crew, threads) = crew_of(&as_hands(&hands), &events);
-    assert!(crew.tells_hosts_apart() && crew.names() == ["host-0", "host-1", "host-2"]);
-    assert!(open_all(&crew).iter().all(|(_, facts)| facts.is_ok()));
+    let (host_group, threads) = host_group_of(&as_hands(&hands), &events);
+    assert!(host_group.tells_hosts_apart() && host_group.names() == ["host-0", "host-1", "host-2"]);
+    assert!(open_all(&host_group).iter().all(|(_, facts)| facts.is_ok()));
     let (mut wholes, mut parts, mut samples) = (Vec::new(), vec![Vec::new(); 3], 0);
     let mut observer = |seen: StageUpdate<'_>| match seen {
         StageUpdate::Whole(interval) => wholes.push(interval.clone()),
         StageUpdate::Part { member, interval } => parts[member].push(interval.clone()),
         StageUpdate::Sample { .. } => samples += 1,
     };
-    let order = orders(&crew, &measure(2.5));
-    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
+    let order = orders(&host_group, &measure(2.5));
+    let result = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut observer).unwrap();
     assert_eq!(events.lost(), []);
     // Each part is what the agent itself saw, bit by bit; the whole has all of them.
     let mut all = Histogram::new();
@@ -66,11 +66,11 @@ fn what_is_merged_is_the_sum_of_the_parts() {
     // One start, as far as clocks of one machine tell.
     assert!(result.parts.iter().all(|part| part.started_ns.is_some() && part.lost.is_none()));
     assert!(result.skew_uncertainty_ns > 0);
-    for facts in crew.clocks() {
+    for facts in host_group.clocks() {
         let facts = facts.unwrap();
         assert!(facts.offset_ns.unsigned_abs() <= facts.uncertainty_ns + 1, "{facts:?}");
     }
-    crew.end();
+    host_group.end();
     for thread in threads {
         assert_eq!(thread.join().unwrap(), AgentEnd::Dismissed);
     }
@@ -80,24 +80,24 @@ fn what_is_merged_is_the_sum_of_the_parts() {
 fn questions_are_answered_refused_and_survived() {
     let hands = null_hands(2);
     let events = Events::default();
-    let (crew, _threads) = crew_of(&as_hands(&hands), &events);
-    open_all(&crew);
-    let answers = crew.act(&[0, 1], SITE, &Act::Prepare);
+    let (host_group, _threads) = host_group_of(&as_hands(&hands), &events);
+    open_all(&host_group);
+    let answers = host_group.act(&[0, 1], SITE, &Act::Prepare);
     assert_eq!(answers, [(0, Ok(Reply::Entered { new: true })), (1, Ok(Reply::Entered { new: true }))]);
     // Only who is named is asked.
-    assert_eq!(crew.act(&[1], SITE, &Act::Facts).len(), 1);
-    for (_, answer) in crew.act(&[0, 1], SITE, &Act::Adopt) {
+    assert_eq!(host_group.act(&[1], SITE, &Act::Facts).len(), 1);
+    for (_, answer) in host_group.act(&[0, 1], SITE, &Act::Adopt) {
         assert!(
             matches!(answer, Err(Trouble::Refused(HostRefusal { text, .. })) if text.contains("prepare it first"))
         );
     }
     // A hand that panics has said no; the agent lives on.
-    for (_, answer) in crew.act(&[0, 1], SITE, &Act::RemoveAll) {
+    for (_, answer) in host_group.act(&[0, 1], SITE, &Act::RemoveAll) {
         assert!(
             matches!(answer, Err(Trouble::Refused(HostRefusal { text, .. })) if text.contains("nothing to remove"))
         );
     }
-    assert_eq!(crew.alive(), [0, 1]);
+    assert_eq!(host_group.alive(), [0, 1]);
     assert!(events.lost().is_empty());
 }
 
@@ -106,20 +106,20 @@ fn one_refusal_is_a_refusal_of_all() {
     let mut hands = null_hands(3);
     Arc::get_mut(&mut hands[1]).unwrap().refusal = Some("no such export".to_owned());
     let events = Events::default();
-    let (crew, _threads) = crew_of(&as_hands(&hands), &events);
-    open_all(&crew);
-    let order = orders(&crew, &measure(3600.0));
-    let refusal = crew.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap_err();
+    let (host_group, _threads) = host_group_of(&as_hands(&hands), &events);
+    open_all(&host_group);
+    let order = orders(&host_group, &measure(3600.0));
+    let refusal = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap_err();
     assert_eq!(refusal, HostRefusal::failed("host-1: no such export"));
-    assert_eq!(crew.alive(), [0, 1, 2], "nobody is lost by it");
+    assert_eq!(host_group.alive(), [0, 1, 2], "nobody is lost by it");
 }
 
 #[test]
 fn stopping_and_finishing_reach_all() {
     let hands = null_hands(3);
     let events = Events::default();
-    let (crew, _threads) = crew_of(&as_hands(&hands), &events);
-    open_all(&crew);
+    let (host_group, _threads) = host_group_of(&as_hands(&hands), &events);
+    open_all(&host_group);
     let control = Control::new();
     let finish = control.clone();
     let mut observer = |seen: StageUpdate<'_>| {
@@ -129,16 +129,17 @@ fn stopping_and_finishing_reach_all() {
             finish.finish_after(10);
         }
     };
-    let order = orders(&crew, &measure(3600.0));
-    let result = crew.run_stage(order.clone(), nothing_beside(), &control, &mut observer).unwrap();
+    let order = orders(&host_group, &measure(3600.0));
+    let result = host_group.run_stage(order.clone(), nothing_beside(), &control, &mut observer).unwrap();
     let windows: Vec<_> = result.parts.iter().map(|part| part.result.window_ns).collect();
     // On a busy machine the word may come late; then the window is longer, and the same for all.
     assert!(windows[0] >= 1_100_000_000 && windows.iter().all(|window| *window == windows[0]), "{windows:?}");
     assert!(!result.whole.stopped);
     let stop = control.clone();
-    let result = crew.run_stage(order, nothing_beside(), &control, &mut |_| stop.stop()).unwrap();
+    let result = host_group.run_stage(order, nothing_beside(), &control, &mut |_| stop.stop()).unwrap();
     assert!(result.whole.stopped && result.parts.iter().all(|part| part.result.stopped));
-    let stopped = crew.run_stage(orders(&crew, &measure(1.0)), nothing_beside(), &control, &mut |_| {});
+    let stopped =
+        host_group.run_stage(orders(&host_group, &measure(1.0)), nothing_beside(), &control, &mut |_| {});
     assert!(stopped.unwrap_err().stopped);
 }
 
@@ -146,14 +147,16 @@ fn stopping_and_finishing_reach_all() {
 fn two_stages_of_a_group_start_together() {
     let hands = null_hands(2);
     let events = Events::default();
-    let (crew, _threads) = crew_of(&as_hands(&hands), &events);
-    open_all(&crew);
+    let (host_group, _threads) = host_group_of(&as_hands(&hands), &events);
+    open_all(&host_group);
     let rendezvous = engine::Rendezvous::new(2);
     let run = |wait_ms| {
         std::thread::sleep(Duration::from_millis(wait_ms));
         let beside =
             engine::StageContext { rendezvous: Some(rendezvous.clone()), ..engine::StageContext::default() };
-        crew.run_stage(orders(&crew, &measure(0.5)), beside, &Control::new(), &mut |_| {}).unwrap()
+        host_group
+            .run_stage(orders(&host_group, &measure(0.5)), beside, &Control::new(), &mut |_| {})
+            .unwrap()
     };
     let (one, two) = std::thread::scope(|scope| {
         let other = scope.spawn(|| run(200));
@@ -164,8 +167,8 @@ fn two_stages_of_a_group_start_together() {
     assert!(apart < 150_000_000, "{apart} ns apart");
 }
 
-/// A crew on virtual clocks; how many intervals until the end, and what was counted.
-fn simulate(crew: &HostGroup, last: u32) -> (Vec<(u32, u64)>, fleet::CrewResult) {
+/// A host group on virtual clocks; how many intervals until the end, and what was counted.
+fn simulate(host_group: &HostGroup, last: u32) -> (Vec<(u32, u64)>, fleet::HostGroupResult) {
     let control = Control::new();
     let mut seen = Vec::new();
     let finish = control.clone();
@@ -177,8 +180,8 @@ fn simulate(crew: &HostGroup, last: u32) -> (Vec<(u32, u64)>, fleet::CrewResult)
             }
         }
     };
-    let order = orders(crew, &measure(3600.0));
-    let result = crew.run_stage(order, nothing_beside(), &control, &mut observer).unwrap();
+    let order = orders(host_group, &measure(3600.0));
+    let result = host_group.run_stage(order, nothing_beside(), &control, &mut observer).unwrap();
     (seen, result)
 }
 
@@ -192,10 +195,10 @@ fn virtual_clocks_are_exact_and_repeatable() {
     open_all(&alone);
     let (one, result_of_one) = simulate(&alone, 30);
     let events = Events::default();
-    let (crew, _threads) = crew_of(&[hand(), hand(), hand()], &events);
-    open_all(&crew);
-    let (first, result) = simulate(&crew, 30);
-    let (second, again) = simulate(&crew, 30);
+    let (host_group, _threads) = host_group_of(&[hand(), hand(), hand()], &events);
+    open_all(&host_group);
+    let (first, result) = simulate(&host_group, 30);
+    let (second, again) = simulate(&host_group, 30);
     assert_eq!(first, second);
     assert_eq!(first.len(), 31, "the window ends with the very interval");
     assert_eq!(result.whole.window_ns, 31_000_000_000);
@@ -233,10 +236,10 @@ fn hosts_that_booted_at_other_times_start_at_one_moment() {
         }
     });
     let events = Events::default();
-    let crew = crew(vec![honest, ends("far", ours)], settings(), &events);
-    open_all(&crew);
-    let order = orders(&crew, &measure(0.5));
-    let result = crew.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
+    let host_group = host_group(vec![honest, ends("far", ours)], settings(), &events);
+    open_all(&host_group);
+    let order = orders(&host_group, &measure(0.5));
+    let result = host_group.run_stage(order, nothing_beside(), &Control::new(), &mut |_| {}).unwrap();
     let starts: Vec<u64> = result.parts.iter().map(|part| part.started_ns.unwrap()).collect();
     let apart = starts[0].abs_diff(starts[1]);
     // The honest agent's thread may be late on a busy machine, the clocks are not.
@@ -245,7 +248,7 @@ fn hosts_that_booted_at_other_times_start_at_one_moment() {
         result.skew_uncertainty_ns > 0 && result.start_skew_ns < 200_000_000 + result.skew_uncertainty_ns
     );
     let now = reactor::clock::now_ns();
-    let far = crew.clocks()[1].unwrap();
+    let far = host_group.clocks()[1].unwrap();
     let truth = other_clock(now) as i64 - now as i64;
     // What passes between the two readings of the time is far below.
     assert!(far.offset_ns.abs_diff(truth) <= far.uncertainty_ns + 1_000_000, "{far:?}, and not {truth}");

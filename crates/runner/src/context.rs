@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::{Control, StageContext};
 use experiment::{Cell, FailurePolicy, Plan, Sharing, WITHOUT_LIMIT_S};
-use fleet::{CrewResult, HostGroup, SiteId, StageRequest, StageTask, StageUpdate};
+use fleet::{HostGroup, HostGroupResult, SiteId, StageRequest, StageTask, StageUpdate};
 use host::load;
 use metrics::Interval;
 use reactor::clock;
 use targets::Secrets;
 
 use super::cell_group::CellGroup;
-use super::host_group::CrewEvents;
+use super::host_group::HostGroupEvents;
 use super::open_requests::OpenRequests;
 use super::recorder::Recorder;
 use super::samples::HostSamplers;
@@ -50,13 +50,13 @@ pub struct Context {
     /// All cells.
     pub plan: Plan,
     /// The hosts that carry it out: this process alone, or agents.
-    pub crew: HostGroup,
+    pub host_group: HostGroup,
     /// Their names, by their number.
     pub hosts: Vec<String>,
     /// What each can do by tests of it alone.
     pub alone: Vec<Alone>,
     /// Events of the hosts that are not in the results yet.
-    pub crew_events: Arc<CrewEvents>,
+    pub host_group_events: Arc<HostGroupEvents>,
     /// Keys of targets.
     pub secrets: Arc<dyn Secrets>,
     /// Number of the next target that is opened.
@@ -144,7 +144,7 @@ impl Context {
     pub fn approach(&self) -> OpenRequests<'_> {
         OpenRequests {
             plan: &self.plan,
-            crew: &self.crew,
+            host_group: &self.host_group,
             run: &self.run,
             reactor: self.reactor,
             destroy: self.destroy.as_deref(),
@@ -166,7 +166,7 @@ impl Context {
         &self,
         stage: CellStage<'_>,
         each: &mut dyn FnMut(&Interval, &mut RunProgress) -> bool,
-    ) -> Result<CrewResult, CellFailure> {
+    ) -> Result<HostGroupResult, CellFailure> {
         if self.stop.is_requested() {
             return Err(CellFailure::Interrupted);
         }
@@ -227,8 +227,9 @@ impl Context {
                 self.of_one_host(&stage, &one, seen.get())
             }
         };
-        let done = self.crew.run_stage(stage.of_hosts(self), stage.beside.clone(), &control, &mut observer);
-        self.tell_of_crew(Some(stage.cell.index));
+        let done =
+            self.host_group.run_stage(stage.of_hosts(self), stage.beside.clone(), &control, &mut observer);
+        self.tell_of_host_group(Some(stage.cell.index));
         let result = done.map_err(|refusal| match refusal.stopped {
             true => CellFailure::Interrupted,
             false => CellFailure::Failed(refusal.text),
@@ -245,7 +246,7 @@ impl Context {
     fn of_one_host(&self, stage: &CellStage<'_>, seen: &StageUpdate<'_>, since_ns: Option<u64>) {
         let (cell, names) = (stage.cell.index, &self.hosts);
         match seen {
-            StageUpdate::Part { member, interval } if self.crew.tells_hosts_apart() => {
+            StageUpdate::Part { member, interval } if self.host_group.tells_hosts_apart() => {
                 if let Some(samplers) = stage.samplers {
                     samplers.add(*member, interval);
                 }
@@ -281,15 +282,15 @@ impl Context {
 
     /// A line about one host, with its name where there are several.
     pub fn of_host(&self, member: usize, text: &str) -> String {
-        match self.crew.tells_hosts_apart() {
+        match self.host_group.tells_hosts_apart() {
             true => format!("{}: {text}", self.hosts[member]),
             false => text.to_owned(),
         }
     }
 
-    /// Keeps what happened in the crew since the last time; it was said when it happened.
-    pub fn tell_of_crew(&self, cell: Option<u32>) {
-        for event in self.crew_events.take() {
+    /// Keeps what happened in the host group since the last time; it was said when it happened.
+    pub fn tell_of_host_group(&self, cell: Option<u32>) {
+        for event in self.host_group_events.take() {
             self.recorder().event(cell, event.kind, event.text);
         }
     }

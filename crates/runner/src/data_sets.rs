@@ -297,7 +297,7 @@ impl DataSets {
 
     /// The journals of lost hosts list what was removed from another: says so, and keeps it in mind for the next run there.
     fn settle_lost(&self, context: &Context) {
-        let alive = context.crew.alive();
+        let alive = context.host_group.alive();
         let here =
             context.plan.fleet.as_ref().is_none_or(|fleet| matches!(fleet.launcher, Launcher::Local { .. }));
         let lost: Vec<usize> = (0..context.hosts.len()).filter(|member| !alive.contains(member)).collect();

@@ -15,7 +15,7 @@ use crate::begin::{self, Begun, RunError};
 use crate::bottleneck::Alone;
 use crate::context::Context;
 use crate::events::{EndOnDrop, Events, RunEvent};
-use crate::host_group::{self, CrewEvents};
+use crate::host_group::{self, HostGroupEvents};
 use crate::hosts;
 use crate::job_outcome::{CellOutcome, DiskUse};
 use crate::matrix::{self, MatrixOutcome};
@@ -145,13 +145,14 @@ fn carry_out(
         ..RunProgress::default()
     }));
     events.event(RunEvent::Began(&progress));
-    let crew_events = Arc::new(CrewEvents::default());
-    let crew = host_group::assemble(&plan, &begun.run, options, events, stop, &secrets, &crew_events)?;
+    let host_group_events = Arc::new(HostGroupEvents::default());
+    let host_group =
+        host_group::assemble(&plan, &begun.run, options, events, stop, &secrets, &host_group_events)?;
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(failure)?;
     }
     let context = Context {
-        alone: Alone::of_crew(&begun.store, &crew),
+        alone: Alone::of_host_group(&begun.store, &host_group),
         recorder: Mutex::new(Recorder::new(begun.store, &begun.record.id).map_err(failure)?),
         run: begun.run,
         progress,
@@ -163,9 +164,9 @@ fn carry_out(
         outcomes: options.keep_outcomes.then(Mutex::default),
         disks: Mutex::default(),
         plan: plan.clone(),
-        hosts: crew.names(),
-        crew,
-        crew_events,
+        hosts: host_group.names(),
+        host_group,
+        host_group_events,
         secrets,
         sites: AtomicU32::new(0),
     };
@@ -179,14 +180,14 @@ fn carry_out(
     let done: Vec<u32> =
         begun.cells.iter().filter(|cell| cell.state == State::Finished).map(|cell| cell.index).collect();
     let outcome = matrix::carry_out(&context, &plan, &done);
-    context.tell_of_crew(None);
+    context.tell_of_host_group(None);
     Ok(finish(context, &plan, outcome))
 }
 
 /// Dismisses the hosts, closes the files, and says what stays on purpose.
 fn finish(context: Context, plan: &Plan, outcome: MatrixOutcome) -> Rest {
-    let Context { recorder, run, outcomes, disks, crew, events, .. } = context;
-    crew.end();
+    let Context { recorder, run, outcomes, disks, host_group, events, .. } = context;
+    host_group.end();
     let remaining = run.remaining();
     let kept = plan.cells.iter().any(|cell| !cell.stages.clean_up);
     if kept && !remaining.is_empty() {

@@ -94,7 +94,7 @@ pub fn target(context: &Context, site: &Site, measured: &Measured) -> BTreeMap<S
     }
     facts.extend(paths(&measured.result));
     // The cards of other hosts are not to be seen from here.
-    if context.crew.sees_the_load()
+    if context.host_group.sees_the_load()
         && let Some(connection) = measured.result.facts.connections.first()
         && let Some(nic) = fleet::probe::card_of(connection.local.ip())
     {

@@ -1,7 +1,7 @@
 //! Filling a data set: every byte is written, and then looked for.
 
 use experiment::{Cell, Sharing};
-use fleet::{Act, CrewResult, StageTask};
+use fleet::{Act, HostGroupResult, StageTask};
 use metrics::OpKind;
 use store::StageRecord;
 use units::Size;
@@ -73,7 +73,7 @@ impl Filling<'_> {
             ..CellStage::full_pass(self.cell, site, PREPARE, task)
         };
         self.part += 1;
-        let CrewResult { whole, parts, .. } = self.context.stage(stage, &mut |_, _| false)?;
+        let HostGroupResult { whole, parts, .. } = self.context.stage(stage, &mut |_, _| false)?;
         self.prepared.ok += whole.total.ok();
         // A file that an interrupted preparation had made already is no error.
         let there: u64 = whole

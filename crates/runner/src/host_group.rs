@@ -19,13 +19,13 @@ use crate::stop::StopToken;
 /// Events that are kept until they are told, at most.
 const MAX_EVENTS: usize = 10_000;
 
-/// What crew_events to the crew and was not told yet.
+/// What happened to the host group and was not told yet.
 #[derive(Default)]
-pub struct CrewEvents {
+pub struct HostGroupEvents {
     events: Mutex<Vec<Told>>,
 }
 
-/// Something that crew_events, as it is kept in the results.
+/// Something that host_group_events, as it is kept in the results.
 pub struct Told {
     /// The kind of event.
     pub kind: &'static str,
@@ -33,7 +33,7 @@ pub struct Told {
     pub text: String,
 }
 
-impl CrewEvents {
+impl HostGroupEvents {
     fn add(&self, told: Told) {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         if events.len() < MAX_EVENTS {
@@ -58,7 +58,7 @@ pub fn assemble(
     events: &Arc<dyn Events>,
     stop: &StopToken,
     secrets: &Arc<dyn Secrets>,
-    crew_events: &Arc<CrewEvents>,
+    host_group_events: &Arc<HostGroupEvents>,
 ) -> Result<HostGroup, RunError> {
     match &plan.fleet {
         None => {
@@ -72,35 +72,35 @@ pub fn assemble(
             ))))
         }
         Some(fleet) => {
-            let crew_events = Arc::clone(crew_events);
+            let host_group_events = Arc::clone(host_group_events);
             let warn = Arc::clone(events);
             let tell = move |event: FleetEvent| {
                 let told = told(&event);
                 warn.warn(&told.text);
-                crew_events.add(told);
+                host_group_events.add(told);
             };
-            let crew = start_fleet(fleet, options.password.as_ref(), events, stop, Arc::new(tell))?;
+            let host_group = start_fleet(fleet, options.password.as_ref(), events, stop, Arc::new(tell))?;
             let approach = OpenRequests {
                 plan,
-                crew: &crew,
+                host_group: &host_group,
                 run,
                 reactor: options.reactor,
                 destroy: options.destroy.as_deref(),
                 secrets: &**secrets,
             };
-            if let Err(line) = fits(plan, fleet, &crew).and_then(|()| preflight::on_hosts(&approach)) {
-                crew.end();
+            if let Err(line) = fits(plan, fleet, &host_group).and_then(|()| preflight::on_hosts(&approach)) {
+                host_group.end();
                 return Err(RunError::Usage(line));
             }
-            Ok(crew)
+            Ok(host_group)
         }
     }
 }
 
 /// Whether every host that came has its variables: some launchers tell names only now.
-fn fits(plan: &Plan, fleet: &Fleet, crew: &HostGroup) -> Result<(), String> {
+fn fits(plan: &Plan, fleet: &Fleet, host_group: &HostGroup) -> Result<(), String> {
     let targets = preflight::targets(plan);
-    let names = crew.names();
+    let names = host_group.names();
     let hosts = names.iter().zip(0..);
     hosts
         .flat_map(|host| targets.iter().map(move |cell| (host, cell)))

@@ -10,12 +10,12 @@ use super::measure::Skew;
 
 /// Writes the hosts of a fleet into the results, before anything is measured.
 pub fn keep(context: &Context) {
-    if !context.crew.tells_hosts_apart() {
+    if !context.host_group.tells_hosts_apart() {
         return;
     }
     let record = |(member, name): (usize, &String)| HostRecord {
         name: name.clone(),
-        environment: Environment { facts: context.crew.host_facts(member) },
+        environment: Environment { facts: context.host_group.host_facts(member) },
     };
     let hosts: Vec<HostRecord> = context.hosts.iter().enumerate().map(record).collect();
     context.recorder().hosts(&hosts);
@@ -31,11 +31,11 @@ pub fn figures(
     window: Window,
     parts: &[PartResult],
 ) -> Result<Vec<HostResult>, CellFailure> {
-    if !context.crew.tells_hosts_apart() {
+    if !context.host_group.tells_hosts_apart() {
         return Ok(Vec::new());
     }
     let first = parts.iter().filter_map(|part| part.started_ns).min().unwrap_or(0);
-    let clocks = context.crew.clocks();
+    let clocks = context.host_group.clocks();
     let of_host = |part: &PartResult| {
         let figures = context.recorder().host_figures(cell, trial, &part.name, window, &part.result.total)?;
         Ok(HostResult {

@@ -155,7 +155,7 @@ fn run_groups(
         // Each time there is a host fewer.
         while context.policy() == FailurePolicy::RepeatCell
             && ended.iter().any(|(_, ended)| ended.lost)
-            && !context.crew.alive().is_empty()
+            && !context.host_group.alive().is_empty()
             && !context.stop.is_requested()
         {
             for cell in cells {
@@ -190,7 +190,7 @@ fn run_groups(
                 left_out(later().count())
             ));
         }
-        if context.crew.alive().is_empty() {
+        if context.host_group.alive().is_empty() {
             return failed(format!("no host is left; {}", left_out(later().count())));
         }
         if context.stop.is_requested() && ended.iter().any(|(_, ended)| ended.state == State::Interrupted) {

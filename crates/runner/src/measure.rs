@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::{Counts, StageContext, StageResult};
 use experiment::{Arrivals, ErrorPolicy, Reporting, SteadyRule};
 use fleet::probe::{CoreLoad, core_loads};
-use fleet::{CrewResult, PartResult, StageRequest, StageTask};
+use fleet::{HostGroupResult, PartResult, StageRequest, StageTask};
 use host::load;
 use stats::{Decision, Floors, Monitor, SteadyOutcome, WindowFigures};
 use store::{HostResult, OpenLoop, StageRecord};
@@ -145,14 +145,14 @@ impl CellRun<'_> {
                     criteria: progress.criteria,
                 });
                 // The limits of several hosts are not those of this one.
-                if context.crew.sees_the_load() && !site.virtual_clock() {
+                if context.host_group.sees_the_load() && !site.virtual_clock() {
                     model.limits = limits::look(witness.latest(0).as_ref(), interval, lanes);
                 }
             }
             decided
         });
         let logged = logs.map_or(Ok(Vec::new()), CellLogs::finish);
-        let CrewResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
+        let HostGroupResult { whole: result, parts, start_skew_ns, skew_uncertainty_ns } = result?;
         logged.map_err(|error| CellFailure::Failed(format!("the job's logs cannot be written: {error}")))?;
         if let Some(error) = context.recorder().failure() {
             return Err(CellFailure::Failed(error));
@@ -172,7 +172,7 @@ impl CellRun<'_> {
         let (figures, window) =
             context.recorder().figures(cell.index, trial, steady.window, Some(&steady))?;
         let hosts = hosts::figures(context, (cell.index, trial), steady.window, &parts)?;
-        let cores = match context.crew.sees_the_load() {
+        let cores = match context.host_group.sees_the_load() {
             true => core_loads(&witness.of(0)),
             false => Vec::new(),
         };

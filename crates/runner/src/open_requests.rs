@@ -1,4 +1,4 @@
-//! How each host of a crew is to open the target of a cell.
+//! How each host of a host group is to open the target of a cell.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub struct OpenRequests<'a> {
     /// All cells, and the fleet.
     pub plan: &'a Plan,
     /// The hosts.
-    pub crew: &'a HostGroup,
+    pub host_group: &'a HostGroup,
     /// The journal of this side.
     pub run: &'a Run,
     /// How the kernel is asked for I/O where the target does not say.
@@ -45,11 +45,11 @@ impl OpenRequests<'_> {
         site: SiteId,
         members: &[usize],
     ) -> Result<Vec<(usize, OpenOrder)>, String> {
-        let names = self.crew.names();
+        let names = self.host_group.names();
         let own = self.run.id();
         let sharing = self.sharing();
         let template = &cell.target;
-        let in_process = self.crew.shares_keys_and_journal();
+        let in_process = self.host_group.shares_keys_and_journal();
         let key_of = |target: &Target| if in_process { None } else { targets::key_of(target, self.secrets) };
         let key = key_of(template);
         let maker = members.first().copied();
@@ -76,7 +76,7 @@ impl OpenRequests<'_> {
                 key: if cell.target == *template { key.clone() } else { key_of(&cell.target) },
                 seed: self.plan.seed,
                 draws: self.draws(&cell).wrapping_add(u64::from(index).wrapping_mul(0xD1B5_4A32_D192_ED03)),
-                own_cores: !self.crew.shares_machine(*member),
+                own_cores: !self.host_group.shares_machine(*member),
                 reactor: self.reactor.to_string(),
                 patience: Patience::default(),
                 destroy: self.destroy.map(Path::to_owned),

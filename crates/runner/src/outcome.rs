@@ -27,7 +27,7 @@ pub fn keep(context: &Context, cell: &Cell, measured: &Measured, result: &CellRe
 
 /// The hosts of a fleet, each by itself.
 fn hosts(context: &Context, measured: &Measured) -> Vec<HostOutcome> {
-    if !context.crew.tells_hosts_apart() {
+    if !context.host_group.tells_hosts_apart() {
         return Vec::new();
     }
     let of_part = |part: &PartResult| HostOutcome {

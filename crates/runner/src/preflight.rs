@@ -68,9 +68,9 @@ pub fn here(
 /// # Errors
 /// As [`here`]: one line, with the first host that says so and how many others do.
 pub fn on_hosts(approach: &OpenRequests<'_>) -> Result<(), String> {
-    let names = approach.crew.names();
+    let names = approach.host_group.names();
     for cell in targets(approach.plan) {
-        let members = approach.crew.alive();
+        let members = approach.host_group.alive();
         let mut openings = approach.openings(cell, TRIED, &members)?;
         let journals = approach.run.path().parent().unwrap_or(Path::new("."));
         for (member, opening) in &mut openings {
@@ -78,7 +78,7 @@ pub fn on_hosts(approach: &OpenRequests<'_>) -> Result<(), String> {
             opening.settled = settled.iter().map(ToString::to_string).collect();
         }
         let (mut open, mut refusals) = (Vec::new(), Vec::new());
-        for (member, answer) in approach.crew.open(openings) {
+        for (member, answer) in approach.host_group.open(openings) {
             match answer {
                 Ok(_) => {
                     // If this cannot be noted, the host is told again the next time.
@@ -90,14 +90,14 @@ pub fn on_hosts(approach: &OpenRequests<'_>) -> Result<(), String> {
             }
         }
         if refusals.is_empty() && overwrites(cell) {
-            let prepared = approach.crew.act(&open, TRIED, &Act::Prepare).into_iter();
+            let prepared = approach.host_group.act(&open, TRIED, &Act::Prepare).into_iter();
             refusals.extend(prepared.filter_map(|(member, answer)| match answer {
                 Err(Trouble::Refused(refused)) => Some((member, refused)),
                 _ => None,
             }));
         }
         // A host that is lost has forgotten it, too.
-        let _ = approach.crew.act(&open, TRIED, &Act::Close);
+        let _ = approach.host_group.act(&open, TRIED, &Act::Close);
         if let Some(line) = line(cell, &names, &refusals) {
             return Err(line);
         }

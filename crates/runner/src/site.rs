@@ -1,4 +1,4 @@
-//! A target as all hosts of the crew that work on a cell have it open.
+//! A target as all hosts of the host group that work on a cell have it open.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,9 +28,9 @@ impl Site {
     /// A host refuses: one line, with its name where there are several; or none is left.
     pub fn open(context: &Context, cell: &Cell) -> Result<Self, CellFailure> {
         let id = context.next_site();
-        let members = context.crew.alive();
+        let members = context.host_group.alive();
         let openings = context.approach().openings(cell, id, &members).map_err(CellFailure::Failed)?;
-        let answers = context.crew.open(openings);
+        let answers = context.host_group.open(openings);
         let sharing = context.sharing();
         let mut site = Self { id, facts: Vec::new(), shared: sharing != Sharing::Own };
         site.facts = site.settle(context, answers)?;
@@ -66,7 +66,7 @@ impl Site {
 
     /// Hosts that have it open and are there.
     pub fn members(&self, context: &Context) -> Vec<usize> {
-        let alive = context.crew.alive();
+        let alive = context.host_group.alive();
         self.facts.iter().map(|(member, _)| *member).filter(|member| alive.contains(member)).collect()
     }
 
@@ -76,7 +76,7 @@ impl Site {
     /// A host refuses, or is lost and the policy is not to go on.
     pub fn ask(&self, context: &Context, act: &Act) -> Result<Vec<(usize, Reply)>, CellFailure> {
         let members = self.members(context);
-        self.settle(context, context.crew.act(&members, self.id, act))
+        self.settle(context, context.host_group.act(&members, self.id, act))
     }
 
     /// Asks all hosts to do something that says nothing.
@@ -99,10 +99,10 @@ impl Site {
         };
         if self.shared && first.first().is_some_and(|first| *first != 0) {
             // The host that made the place is lost.
-            self.settle(context, context.crew.act(&first, self.id, &Act::Inherit))?;
+            self.settle(context, context.host_group.act(&first, self.id, &Act::Inherit))?;
         }
-        let answers = self.settle(context, context.crew.act(&first, self.id, &Act::Prepare))?;
-        self.settle(context, context.crew.act(&others, self.id, &Act::Adopt))?;
+        let answers = self.settle(context, context.host_group.act(&first, self.id, &Act::Prepare))?;
+        self.settle(context, context.host_group.act(&others, self.id, &Act::Adopt))?;
         let new = |(_, reply): &(usize, Reply)| matches!(reply, Reply::Entered { new: true });
         Ok(if answers.iter().any(new) { Entered::New } else { Entered::Existing })
     }
@@ -157,7 +157,7 @@ impl Site {
                 }
             }
             // Numbers of devices mean something on this host only.
-            if context.crew.sees_the_load() {
+            if context.host_group.sees_the_load() {
                 disks.extend(devices);
             }
         }
@@ -166,7 +166,7 @@ impl Site {
 
     /// Hosts that had it open and are lost.
     pub fn lost(&self, context: &Context) -> Vec<usize> {
-        let alive = context.crew.alive();
+        let alive = context.host_group.alive();
         self.facts.iter().map(|(member, _)| *member).filter(|member| !alive.contains(member)).collect()
     }
 
@@ -176,14 +176,14 @@ impl Site {
     /// That host refuses, or none is left.
     pub fn of_lost(context: &Context, cell: &Cell, lost: usize) -> Result<Self, CellFailure> {
         let id = context.next_site();
-        let members = context.crew.alive();
+        let members = context.host_group.alive();
         let mut openings = context.approach().openings(cell, id, &members).map_err(CellFailure::Failed)?;
         openings.truncate(1);
         if openings.is_empty() {
             return Err(CellFailure::Failed("no host is left".to_owned()));
         }
         openings.iter_mut().for_each(|(_, opening)| opening.part.index = lost as u32);
-        let answers = context.crew.open(openings);
+        let answers = context.host_group.open(openings);
         let mut site = Self { id, facts: Vec::new(), shared: true };
         site.facts = site.settle(context, answers)?;
         Ok(site)
@@ -200,9 +200,9 @@ impl Site {
         }
         if self.shared && members.first().is_some_and(|first| *first != 0) {
             // The host that made the place is lost, perhaps since it was entered last.
-            self.settle(context, context.crew.act(&members, self.id, &Act::Inherit))?;
+            self.settle(context, context.host_group.act(&members, self.id, &Act::Inherit))?;
         }
-        self.settle(context, context.crew.act(&members, self.id, &Act::RemoveAll)).map(drop)
+        self.settle(context, context.host_group.act(&members, self.id, &Act::RemoveAll)).map(drop)
     }
 
     /// Removes what hosts made that are lost, through one that is left, where the target can be reached from there. They may
@@ -211,7 +211,7 @@ impl Site {
     /// # Errors
     /// What is left behind, and on which host.
     pub fn remove_of_lost(context: &Context, cell: &Cell) -> Result<(), CellFailure> {
-        let alive = context.crew.alive();
+        let alive = context.host_group.alive();
         let lost: Vec<usize> = (0..context.hosts.len()).filter(|member| !alive.contains(member)).collect();
         let Some(heir) = alive.first().copied().filter(|_| !lost.is_empty()) else { return Ok(()) };
         let here =
@@ -234,7 +234,7 @@ impl Site {
                 context.approach().openings(cell, id, &[member]).map_err(CellFailure::Failed)?;
             opening.iter_mut().for_each(|(at, _)| *at = heir);
             let site = Self { id, facts: vec![(heir, SiteFacts::default())], shared: false };
-            site.settle(context, context.crew.open(opening))?;
+            site.settle(context, context.host_group.open(opening))?;
             site.act(context, &Act::Inherit)?;
             let removed = site.act(context, &Act::RemoveAll);
             site.close(context);
@@ -296,14 +296,14 @@ impl Site {
     /// Forgets the target; nothing is removed.
     pub fn close(&self, context: &Context) {
         // A host that is lost has forgotten it, too.
-        let _ = context.crew.act(&self.members(context), self.id, &Act::Close);
+        let _ = context.host_group.act(&self.members(context), self.id, &Act::Close);
     }
 }
 
 /// Values of several hosts as one text: that of all, or each with its hosts.
 fn alike(context: &Context, values: Vec<(usize, String)>) -> String {
     let mut hosts_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let names = context.crew.names();
+    let names = context.host_group.names();
     for (member, value) in values {
         hosts_of.entry(value).or_default().push(names[member].clone());
     }

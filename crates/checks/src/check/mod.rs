@@ -123,10 +123,10 @@ fn rows(
         with_cells().filter_map(|(target, cells)| Some((cells[0].target.name.clone(), target.key.clone()?)));
     let secrets = Arc::new(keys.collect::<HeldSecrets>());
     let (cleared, directory) = (ClearedFiles::default(), request.scratch.clone());
-    let crew = HostGroup::here(Arc::new(LocalExecutor::of_run(run, secrets, cleared, directory)));
+    let host_group = HostGroup::here(Arc::new(LocalExecutor::of_run(run, secrets, cleared, directory)));
     let mut phases = PhaseRunner {
         load: request.load.clone(),
-        crew: &crew,
+        host_group: &host_group,
         label: String::new(),
         events,
         stop,

@@ -7,7 +7,7 @@ use experiment::Cell;
 use fleet::{Act, HostGroup, HostRefusal, HostShare, OpenOrder, Reply, SiteId, Trouble};
 use targets::Patience;
 
-/// The only member of a check's crew.
+/// The only member of a check's host group.
 pub const HERE: usize = 0;
 
 /// What opening a target takes besides its cell.
@@ -29,7 +29,7 @@ pub struct RowOpening<'a> {
 
 /// An open target. Dropped, it removes its place: what fails then stays in the journal, and the end of the check says so.
 pub struct RowSite<'a> {
-    crew: &'a HostGroup,
+    host_group: &'a HostGroup,
     /// Its number.
     pub id: SiteId,
     left: bool,
@@ -40,7 +40,11 @@ impl<'a> RowSite<'a> {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn open(crew: &'a HostGroup, cell: &Cell, opening: RowOpening<'_>) -> Result<Self, HostRefusal> {
+    pub fn open(
+        host_group: &'a HostGroup,
+        cell: &Cell,
+        opening: RowOpening<'_>,
+    ) -> Result<Self, HostRefusal> {
         let order = OpenOrder {
             site: opening.number,
             cell: Box::new(cell.clone()),
@@ -56,8 +60,8 @@ impl<'a> RowSite<'a> {
             destroy: None,
             settled: Vec::new(),
         };
-        only(crew.open(vec![(HERE, order)]))?;
-        Ok(Self { crew, id: opening.number, left: false })
+        only(host_group.open(vec![(HERE, order)]))?;
+        Ok(Self { host_group, id: opening.number, left: false })
     }
 
     /// Makes the place. It is in the journal right before the request that makes it.
@@ -95,7 +99,7 @@ impl<'a> RowSite<'a> {
     }
 
     fn act(&self, act: &Act) -> Result<Reply, HostRefusal> {
-        only(self.crew.act(&[HERE], self.id, act))
+        only(self.host_group.act(&[HERE], self.id, act))
     }
 }
 

@@ -28,7 +28,7 @@ pub struct PhaseRunner<'a> {
     /// How much load of which shape.
     pub load: CheckLoad,
     /// This host, as what carries the phases out.
-    pub crew: &'a HostGroup,
+    pub host_group: &'a HostGroup,
     /// The row under way, for people: protocol and address.
     pub label: String,
     /// Who is told what happens.
@@ -101,8 +101,12 @@ impl PhaseRunner<'_> {
             }
             StageUpdate::Part { .. } => {}
         };
-        let ran =
-            self.crew.run_stage(vec![(HERE, request)], StageContext::default(), &control, &mut observer);
+        let ran = self.host_group.run_stage(
+            vec![(HERE, request)],
+            StageContext::default(),
+            &control,
+            &mut observer,
+        );
         let result = match ran {
             Ok(ran) => ran.whole,
             Err(refusal) => {

@@ -23,7 +23,7 @@ pub fn visit(
         return row;
     }
     phases.label = row.label();
-    let row = match RowSite::open(phases.crew, cells[0], opening) {
+    let row = match RowSite::open(phases.host_group, cells[0], opening) {
         Ok(site) => use_place(phases, row, site, cells, target.protocol),
         Err(refusal) => row.failed(RowOutcome::Unreachable(target.protocol.unreachable), refusal.text),
     };

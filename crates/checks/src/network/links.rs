@@ -1,4 +1,4 @@
-//! Links are measured by the members of a crew: one listens, one connects, both run a stage on the same peer.
+//! Links are measured by the members of a host group: one listens, one connects, both run a stage on the same peer.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,9 +43,9 @@ pub trait MeasureLinks: Sync {
     fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu>;
 }
 
-/// The members of a crew.
-pub struct CrewLinks<'a> {
-    pub(super) crew: &'a HostGroup,
+/// The members of a host group.
+pub struct HostGroupLinks<'a> {
+    pub(super) host_group: &'a HostGroup,
     addresses: Vec<IpAddr>,
     /// An id for each member's journal: they may lie in one directory.
     runs: Vec<String>,
@@ -62,11 +62,11 @@ pub(super) struct LinkFlow {
     listen: SocketAddr,
 }
 
-impl<'a> CrewLinks<'a> {
-    /// Of a crew whose members have these addresses, in the order of their numbers.
-    pub fn new(crew: &'a HostGroup, addresses: Vec<IpAddr>, load: LinkLoad, stop: StopToken) -> Self {
+impl<'a> HostGroupLinks<'a> {
+    /// Of a host group whose members have these addresses, in the order of their numbers.
+    pub fn new(host_group: &'a HostGroup, addresses: Vec<IpAddr>, load: LinkLoad, stop: StopToken) -> Self {
         let runs = addresses.iter().map(|_| RunId::random().to_string()).collect();
-        Self { crew, addresses, runs, load, stop, next_site: AtomicU32::new(1) }
+        Self { host_group, addresses, runs, load, stop, next_site: AtomicU32::new(1) }
     }
 
     fn address(&self, host: u32) -> Result<IpAddr, String> {
@@ -131,7 +131,7 @@ impl<'a> CrewLinks<'a> {
         let flow = LinkFlow { from: from as usize, to: to as usize, site, listen };
         let done = self.open(&flow, streams).and_then(|()| work(&flow));
         // What is not open any more needs no closing.
-        let _ = self.crew.act(&[flow.from, flow.to], flow.site, &Act::Close);
+        let _ = self.host_group.act(&[flow.from, flow.to], flow.site, &Act::Close);
         done
     }
 
@@ -147,14 +147,14 @@ impl<'a> CrewLinks<'a> {
             key: None,
             seed: 1,
             draws: 1,
-            own_cores: !self.crew.shares_machine(member),
+            own_cores: !self.host_group.shares_machine(member),
             reactor: self.load.reactor.to_string(),
             patience: Patience::default(),
             destroy: None,
             settled: Vec::new(),
         };
         let answers = self
-            .crew
+            .host_group
             .open(vec![(flow.to, opening(flow.to, receiver)), (flow.from, opening(flow.from, sender))]);
         self.first_trouble(answers.into_iter().filter_map(|(member, answer)| Some((member, answer.err()?))))
     }
@@ -166,7 +166,7 @@ impl<'a> CrewLinks<'a> {
         match troubles.next() {
             None => Ok(()),
             Some((member, trouble)) => {
-                let names = self.crew.names();
+                let names = self.host_group.names();
                 Err(format!("{}: {trouble}", names.get(member).map_or("?", String::as_str)))
             }
         }
@@ -184,7 +184,7 @@ impl<'a> CrewLinks<'a> {
         let _governed = self.stop.governs(&control);
         let mut rates = Vec::new();
         let result = self
-            .crew
+            .host_group
             .run_stage(
                 vec![(flow.to, request.clone()), (flow.from, request)],
                 StageContext::default(),
@@ -218,7 +218,7 @@ impl<'a> CrewLinks<'a> {
     }
 }
 
-impl MeasureLinks for CrewLinks<'_> {
+impl MeasureLinks for HostGroupLinks<'_> {
     fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink> {
         // Both ways is two links that are measured at the same time.
         let all: Vec<LinkDirection> = match both_ways {

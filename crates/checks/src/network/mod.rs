@@ -23,7 +23,7 @@ use stats::{NetworkJudgement, NetworkLink, NetworkMatrix, judge_network};
 use units::ByteRate;
 
 use crate::error::CheckError;
-use links::{CrewLinks, LinkLoad, MeasureLinks};
+use links::{HostGroupLinks, LinkLoad, MeasureLinks};
 use pairs::LinkDirection;
 
 /// Which links are measured.
@@ -100,11 +100,11 @@ pub fn network(
         FleetEvent::Said { name, text, .. } => told.note(&format!("{name}: {text}")),
     };
     let fleet = Fleet::of(request.launcher.clone());
-    let crew = start_fleet(&fleet, request.password.as_ref(), events, stop, Arc::new(of_hosts))?;
-    let hosts = crew.names();
+    let host_group = start_fleet(&fleet, request.password.as_ref(), events, stop, Arc::new(of_hosts))?;
+    let hosts = host_group.names();
     let outcome = (|| {
         let links = wanted(&request.links, &hosts).map_err(CheckError::Usage)?;
-        let own = |member: usize| crew.host_facts(member).get(ADDRESS)?.parse().ok();
+        let own = |member: usize| host_group.host_facts(member).get(ADDRESS)?.parse().ok();
         let addresses = addresses::of(&request.launcher, &hosts, &request.addresses, &own);
         let load = LinkLoad {
             seconds: request.duration.as_secs_f64(),
@@ -113,10 +113,11 @@ pub fn network(
             port: request.port,
             reactor: request.reactor,
         };
-        let measures = CrewLinks::new(&crew, addresses.map_err(CheckError::Usage)?, load, stop.clone());
+        let measures =
+            HostGroupLinks::new(&host_group, addresses.map_err(CheckError::Usage)?, load, stop.clone());
         measure(&measures, request, hosts, &links, stop, &**events)
     })();
-    crew.end();
+    host_group.end();
     let matrix = outcome?;
     let judgement = judge_network(&matrix);
     Ok(NetworkReport { taken, matrix, judgement })

@@ -3,11 +3,11 @@
 use fleet::{Act, Reply};
 use stats::NetworkPathMtu;
 
-use super::links::{CrewLinks, LinkFlow};
+use super::links::{HostGroupLinks, LinkFlow};
 use super::pairs::LinkDirection;
 
 /// Probes one link; both of its hosts may be busy with others meanwhile.
-pub fn probe(links: &CrewLinks<'_>, (from, to): LinkDirection, port: u16) -> NetworkPathMtu {
+pub fn probe(links: &HostGroupLinks<'_>, (from, to): LinkDirection, port: u16) -> NetworkPathMtu {
     let unknown = NetworkPathMtu { from, to, ..NetworkPathMtu::default() };
     match links.with_open((from, to), port, 1, &|flow| ask(links, flow)) {
         Ok((bytes, believed)) => {
@@ -18,9 +18,9 @@ pub fn probe(links: &CrewLinks<'_>, (from, to): LinkDirection, port: u16) -> Net
 }
 
 /// The largest packet that arrives, and the largest that the sender believes in.
-fn ask(links: &CrewLinks<'_>, flow: &LinkFlow) -> Result<(u32, u32), String> {
+fn ask(links: &HostGroupLinks<'_>, flow: &LinkFlow) -> Result<(u32, u32), String> {
     let act = |member: usize, act: &Act| {
-        let (_, answer) = links.crew.act(&[member], flow.site, act).into_iter().next()?;
+        let (_, answer) = links.host_group.act(&[member], flow.site, act).into_iter().next()?;
         Some(answer.map_err(|trouble| (member, trouble)))
     };
     let done = |answer: Option<Result<Reply, (usize, fleet::Trouble)>>| match answer {

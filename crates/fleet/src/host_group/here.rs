@@ -9,7 +9,7 @@ use metrics::Interval;
 use crate::host_executor::HostExecutor;
 use crate::order::{Act, HostRefusal, OpenOrder, Reply, SiteFacts, SiteId, StageRequest};
 use crate::sampling::Sampling;
-use crate::seen::{CrewResult, PartResult, StageUpdate, Trouble};
+use crate::seen::{HostGroupResult, PartResult, StageUpdate, Trouble};
 
 /// A hand that is called directly.
 pub(super) struct Here {
@@ -49,9 +49,9 @@ impl Here {
         beside: StageContext,
         control: &Control,
         observer: &mut dyn FnMut(StageUpdate<'_>),
-    ) -> Result<CrewResult, HostRefusal> {
+    ) -> Result<HostGroupResult, HostRefusal> {
         let [(0, request)] = requests else {
-            return Err(HostRefusal::failed("a stage of a crew of one has one request, for member 0"));
+            return Err(HostRefusal::failed("a stage of a host group of one has one request, for member 0"));
         };
         let sites = self.virtual_sites.lock().unwrap_or_else(PoisonError::into_inner);
         let virtual_clock = sites.contains(&request.site);
@@ -73,7 +73,7 @@ impl Here {
             lost: None,
         };
         let start_skew_ns = whole.start_skew_ns;
-        Ok(CrewResult { whole, parts: vec![part], start_skew_ns, skew_uncertainty_ns: 0 })
+        Ok(HostGroupResult { whole, parts: vec![part], start_skew_ns, skew_uncertainty_ns: 0 })
     }
 }
 

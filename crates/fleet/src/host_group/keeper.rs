@@ -1,4 +1,4 @@
-//! The thread that looks after all pipes of a crew.
+//! The thread that looks after all pipes of a host group.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,7 +55,7 @@ pub(super) fn start(wires: Vec<Arc<Wire>>, settings: HostGroupSettings) -> Keepe
 /// What carried a lost agent's pipe may go on to remove what it made; then it is ended.
 fn end_lost(wire: &Arc<Wire>, settings: HostGroupSettings) {
     let wire = Arc::clone(wire);
-    // Without a thread it is ended with the crew.
+    // Without a thread it is ended with the host group.
     aside(move || wire.end_process(settings.farewell));
 }
 

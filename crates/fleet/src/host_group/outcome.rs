@@ -7,7 +7,7 @@ use metrics::Interval;
 
 use super::many::{Many, Site};
 use crate::order::HostRefusal;
-use crate::seen::{CrewResult, PartResult};
+use crate::seen::{HostGroupResult, PartResult};
 
 /// Starts that lie further from the common one are not believed, in nanoseconds.
 const BELIEVED_NS: u64 = 1_000_000_000;
@@ -74,7 +74,7 @@ pub(super) fn sum_up(
     many: &Many,
     parts: Vec<Part>,
     start_ns: Option<u64>,
-) -> Result<CrewResult, HostRefusal> {
+) -> Result<HostGroupResult, HostRefusal> {
     if let Some(refusal) = refused(&parts) {
         return Err(refusal);
     }
@@ -125,7 +125,7 @@ pub(super) fn sum_up(
     uncertainties.sort_unstable_by(|a, b| b.cmp(a));
     let skew_uncertainty_ns = if uncertainties.len() < 2 { 0 } else { uncertainties[0] + uncertainties[1] };
     let start_skew_ns = whole.start_skew_ns;
-    Ok(CrewResult { whole, parts: found, start_skew_ns, skew_uncertainty_ns })
+    Ok(HostGroupResult { whole, parts: found, start_skew_ns, skew_uncertainty_ns })
 }
 
 fn add(whole: &mut Option<StageResult>, result: StageResult) {

@@ -14,7 +14,7 @@ use super::outcome::{Part, sum_up};
 use crate::link::{Guard, News, Wire};
 use crate::message::{ToAgent, encode};
 use crate::order::{HostRefusal, StageRequest};
-use crate::seen::{CrewResult, StageUpdate};
+use crate::seen::{HostGroupResult, StageUpdate};
 
 /// How often it is looked whether to stop, and who is lost.
 const LOOK: Duration = Duration::from_millis(20);
@@ -71,7 +71,7 @@ impl Many {
         beside: StageContext,
         control: &Control,
         observer: &mut dyn FnMut(StageUpdate<'_>),
-    ) -> Result<CrewResult, HostRefusal> {
+    ) -> Result<HostGroupResult, HostRefusal> {
         let mut seat = Seat(beside.rendezvous);
         if control.is_stopped() {
             return Err(HostRefusal {

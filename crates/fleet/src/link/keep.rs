@@ -16,7 +16,7 @@ const MAX_PINGS: usize = 4096;
 const BURST: u32 = 6;
 
 impl Wire {
-    /// It belongs to a crew from now on.
+    /// It belongs to a host group from now on.
     pub(crate) fn welcome(&self, member: usize, welcome: &Welcome, events: &Events) {
         // Each is set here, and once.
         let _ = self.member.set(member);

@@ -85,13 +85,16 @@ pub fn links(ends: Vec<Ends>) -> Vec<Link> {
     greeted.into_iter().map(|link| link.unwrap_or_else(|fault| panic!("{fault:?}"))).collect()
 }
 
-pub fn crew(ends: Vec<Ends>, settings: HostGroupSettings, events: &Events) -> HostGroup {
+pub fn host_group(ends: Vec<Ends>, settings: HostGroupSettings, events: &Events) -> HostGroup {
     let members = links(ends).into_iter().map(Member::Link).collect();
     HostGroup::new(members, settings, events.hear())
 }
 
-/// A crew of agents in threads, one for each hand.
-pub fn crew_of(hands: &[Arc<dyn HostExecutor>], events: &Events) -> (HostGroup, Vec<JoinHandle<AgentEnd>>) {
+/// A host group of agents in threads, one for each hand.
+pub fn host_group_of(
+    hands: &[Arc<dyn HostExecutor>],
+    events: &Events,
+) -> (HostGroup, Vec<JoinHandle<AgentEnd>>) {
     let (ends, threads): (Vec<_>, Vec<_>) = hands
         .iter()
         .enumerate()
@@ -100,7 +103,7 @@ pub fn crew_of(hands: &[Arc<dyn HostExecutor>], events: &Events) -> (HostGroup, 
             (ends, thread)
         })
         .unzip();
-    (crew(ends, settings(), events), threads)
+    (host_group(ends, settings(), events), threads)
 }
 
 pub fn opening() -> OpenOrder {
@@ -126,16 +129,16 @@ pub fn opening() -> OpenOrder {
     }
 }
 
-pub fn open_all(crew: &HostGroup) -> Vec<(usize, Result<SiteFacts, Trouble>)> {
-    crew.open(crew.alive().into_iter().map(|at| (at, opening())).collect())
+pub fn open_all(host_group: &HostGroup) -> Vec<(usize, Result<SiteFacts, Trouble>)> {
+    host_group.open(host_group.alive().into_iter().map(|at| (at, opening())).collect())
 }
 
 pub fn measure(limit_s: f64) -> StageRequest {
     StageRequest { limit_s, ..StageRequest::to_the_end(SITE, StageTask::Measure { generation: 1 }) }
 }
 
-pub fn orders(crew: &HostGroup, request: &StageRequest) -> Vec<(usize, StageRequest)> {
-    crew.alive().into_iter().map(|at| (at, request.clone())).collect()
+pub fn orders(host_group: &HostGroup, request: &StageRequest) -> Vec<(usize, StageRequest)> {
+    host_group.alive().into_iter().map(|at| (at, request.clone())).collect()
 }
 
 pub fn nothing_beside() -> StageContext {

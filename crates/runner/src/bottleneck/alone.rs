@@ -29,13 +29,13 @@ impl Alone {
         Self::find(&results, &kept, None, Some(own_host()))
     }
 
-    /// Of each member of a crew, in the order of their numbers.
-    pub fn of_crew(store: &Store, crew: &HostGroup) -> Vec<Self> {
+    /// Of each member of a host group, in the order of their numbers.
+    pub fn of_host_group(store: &Store, host_group: &HostGroup) -> Vec<Self> {
         let kept = network_baseline::newest_first(store);
         let find = |(member, name): (usize, String)| {
-            Self::find(store.path(), &kept, Some(name), crew.host_facts(member).remove("host"))
+            Self::find(store.path(), &kept, Some(name), host_group.host_facts(member).remove("host"))
         };
-        crew.names().into_iter().enumerate().map(find).collect()
+        host_group.names().into_iter().enumerate().map(find).collect()
     }
 
     /// Of a host by the name that it was given and the one that it has itself.
