@@ -20,6 +20,9 @@ pub(super) const BUSY: f64 = 0.7;
 /// From this share of segments sent again on, a path loses packets, for warnings as for the verdict: above it TCP no longer
 /// fills a path (Mathis and others, 1997: the rate falls with the root of it).
 pub const LOSSY: f64 = 0.002;
+/// From this share on where segments are small: the same rate takes more of them, and falls with less loss (as Mathis and others say,
+/// the loss that a rate bears goes with the square of the segments' size).
+const LOSSY_WHEN_SMALL: f64 = 0.001;
 /// Above this share of segments that came out of order some were lost: one that is missing puts many behind it out of order, and
 /// a host that moves a receiver between its cores does so to a few in a thousand, with nothing lost.
 const DISORDERLY: f64 = 0.01;
@@ -72,7 +75,7 @@ pub(super) fn small_packets(host: &Host) -> Option<Found> {
     let what = format!("the path at its limit ({})", queue(path).map_or_else(String::new, |(_, why)| why));
     if queue(path).is_none() {
         // This many packets that some are dropped on the way: with segments so small a little disorder is sign enough.
-        let lost = lost(path, LOSSY)?;
+        let lost = lost(path, LOSSY_WHEN_SMALL)?;
         let what = format!("{} of {} packets/s lost", percent(lost), packets(host));
         return found(Cause::SmallPackets, Confidence::Medium, why(&what), next)
             .map(|found| found.at(path.name.clone()));

@@ -288,6 +288,13 @@ fn small_packets_are_named_where_they_cost() {
     says(Bound::Network, Cause::SmallPackets, |host| {
         (host.paths[0].mss_bytes, host.paths[0].resent) = (524, 0.02);
     });
+    // Receivers see a lost segment as disorder. Of the usual size, segments bear that much.
+    let disordered = |host: &mut Host, mss_bytes| {
+        reads(host);
+        (host.paths[0].mss_bytes, host.paths[0].out_of_order) = (mss_bytes, 0.0015);
+    };
+    says(Bound::Network, Cause::SmallPackets, |host| disordered(host, 524));
+    says(Bound::Target, Cause::Service, |host| disordered(host, 1448));
     let finding = says(Bound::Target, Cause::Service, |host| host.paths[0].mss_bytes = 524);
     assert!(finding.evidence.iter().any(|row| row.says == "small packets"), "{finding:?}");
 }
