@@ -2,25 +2,16 @@
 
 use std::time::Duration;
 
-use drivers::{Payload, Sink};
-use engine::{Schedule, StageContext, StagePlan, StageWorkload, StopRule};
+use drivers::Payload;
 use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, RateStep, SteadyRule};
 use metrics::OpKind;
 
 /// How long operations in flight are waited for once a measurement is over.
 pub const DRAIN: Duration = Duration::from_secs(10);
-/// How long opening a session may take.
-pub const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes of one operation that fills or verifies.
 const LARGE_BLOCK: u64 = 1 << 20;
 /// Bytes of one that verifies at least, where the file has this many.
 const MIN_BLOCK: u64 = 64 << 10;
-/// Threads that fill or verify, at most, unless the cell has more jobs.
-const MASS_WORKERS: u32 = 4;
-/// Operations that each keeps in flight.
-const MASS_LANES: u32 = 8;
-/// Filling and verifying give up after this many errors: something is wrong with the target then.
-const MASS_ERRORS: u64 = 100;
 /// Longer than anything is filled or verified.
 pub const WITHOUT_LIMIT: Duration = Duration::from_secs(400 * 24 * 3600);
 
@@ -75,39 +66,6 @@ pub fn error_limit(policy: ErrorPolicy) -> Option<u64> {
         ErrorPolicy::Continue => None,
         ErrorPolicy::Stop => Some(1),
         ErrorPolicy::StopCellAfter(count) => Some(count.max(1)),
-    }
-}
-
-/// A stage that goes over all the data once: filling, creating, verifying.
-pub fn full_pass(
-    cell: &Cell,
-    workload: StageWorkload,
-    reactor: reactor::BackendChoice,
-    seed: u64,
-) -> StagePlan {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    let sink = match workload {
-        StageWorkload::Check { .. } => Sink::Verify,
-        _ => Sink::Buffer,
-    };
-    StagePlan {
-        workers: cores.min(MASS_WORKERS).max(cell.workload.jobs),
-        lanes_per_worker: MASS_LANES,
-        reactor,
-        pin: true,
-        ramp: Duration::ZERO,
-        window: WITHOUT_LIMIT,
-        drain: DRAIN.min(duration(cell.workload.op_timeout_s)),
-        interval: Duration::from_secs(1),
-        schedule: Schedule::Closed,
-        stop: StopRule::Exhausted,
-        workload,
-        payload: payload(cell, seed),
-        sink,
-        op_timeout: duration(cell.workload.op_timeout_s),
-        connect_timeout: CONNECT,
-        error_limit: Some(MASS_ERRORS),
-        beside: StageContext::default(),
     }
 }
 

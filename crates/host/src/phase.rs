@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use engine::{DataShape, Schedule, StageContext, StagePlan, StageWorkload, StopRule, VisitOrder};
+use engine::{DataShape, StagePlan, StageWorkload, VisitOrder};
 use experiment::Access;
 use fleet::{HostRefusal, StageRequest};
 
 use super::host_target::HostTarget;
-use crate::load::{self, CONNECT, DRAIN, duration};
 
 /// The longest intervals.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -49,33 +48,14 @@ impl HostTarget {
         workload: StageWorkload,
         reactor: reactor::BackendChoice,
     ) -> StagePlan {
-        let cell = &self.cell.workload;
-        let (window, op_timeout) = (duration(request.limit_s), duration(cell.op_timeout_s));
-        StagePlan {
-            workers: cell.jobs,
-            lanes_per_worker: cell.queue_depth,
-            reactor,
-            pin: request.alone,
-            ramp: duration(request.warm_up_s),
-            window,
-            drain: DRAIN.min(op_timeout),
-            interval: INTERVAL.min(window / MIN_INTERVALS),
-            schedule: Schedule::Closed,
-            stop: StopRule::Window,
-            workload,
-            payload: load::payload(&self.cell, self.seed),
-            sink: self.sink(),
-            op_timeout,
-            connect_timeout: CONNECT,
-            error_limit: load::error_limit(self.cell.errors),
-            beside: StageContext::default(),
-        }
+        let plan = self.timed(request, workload, reactor);
+        StagePlan { interval: INTERVAL.min(plan.window / MIN_INTERVALS), ..plan }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use engine::{Control, StageResult};
+    use engine::{Control, StageContext, StageResult};
     use experiment::{Settings, SourceText};
     use fleet::{HostExecutor, HostShare, OpenOrder, StageTask};
     use metrics::OpKind;

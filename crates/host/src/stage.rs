@@ -1,12 +1,21 @@
 //! From what a stage is to do to what the engine is asked for.
 
+use std::time::Duration;
+
 use drivers::{Payload, Sink};
-use engine::{ContentSummary, Schedule, StageContext, StagePlan, StageWorkload};
+use engine::{ContentSummary, Schedule, StageContext, StagePlan, StageWorkload, StopRule};
 use fleet::{HostRefusal, StageRequest, StageTask};
 use metrics::OpKind;
 
 use super::host_target::HostTarget;
-use crate::load;
+use crate::load::{self, DRAIN, WITHOUT_LIMIT, duration};
+
+/// Threads that fill or verify, at most, unless the cell has more jobs.
+const MASS_WORKERS: u32 = 4;
+/// Operations that each keeps in flight.
+const MASS_LANES: u32 = 8;
+/// Filling and verifying give up after this many errors: something is wrong with the target then.
+const MASS_ERRORS: u64 = 100;
 
 impl HostTarget {
     /// What the engine is asked for; `beside` goes into it.
@@ -16,7 +25,7 @@ impl HostTarget {
         beside: StageContext,
     ) -> Result<StagePlan, HostRefusal> {
         let reactor = self.opened.reactor(self.reactor);
-        let mass = |workload| load::full_pass(&self.cell, workload, reactor, self.seed);
+        let mass = |workload| self.full_pass(workload, reactor);
         let mut plan = match &request.task {
             StageTask::LayOut { step } => self.lay_out_plan(*step, reactor)?,
             StageTask::Create => {
@@ -42,7 +51,7 @@ impl HostTarget {
         };
         // Each agent would begin to count cores at the first one.
         plan.pin &= self.own_cores;
-        plan.connect_timeout = self.opened.connect_timeout(self.patience.connect);
+        plan.connect_timeout = self.opened.connect_timeout(plan.connect_timeout);
         plan.beside = StageContext {
             rendezvous: beside.rendezvous,
             trace: beside.trace,
@@ -67,7 +76,36 @@ impl HostTarget {
             schedule: Schedule::of_job(&stage.load.job),
             payload: Payload::of_content(job.seed, &job.content, None),
             sink: if reading { Sink::Discard } else { Sink::Buffer },
-            ..load::full_pass(&self.cell, workload, reactor, self.seed)
+            ..self.full_pass(workload, reactor)
         })
+    }
+
+    /// A stage that goes over all the data once: filling, creating, verifying.
+    fn full_pass(&self, workload: StageWorkload, reactor: reactor::BackendChoice) -> StagePlan {
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let sink = match workload {
+            StageWorkload::Check { .. } => Sink::Verify,
+            _ => Sink::Buffer,
+        };
+        let op_timeout = duration(self.cell.workload.op_timeout_s);
+        StagePlan {
+            workers: cores.min(MASS_WORKERS).max(self.cell.workload.jobs),
+            lanes_per_worker: MASS_LANES,
+            reactor,
+            pin: true,
+            ramp: Duration::ZERO,
+            window: WITHOUT_LIMIT,
+            drain: DRAIN.min(op_timeout),
+            interval: Duration::from_secs(1),
+            schedule: Schedule::Closed,
+            stop: StopRule::Exhausted,
+            workload,
+            payload: load::payload(&self.cell, self.seed),
+            sink,
+            op_timeout,
+            connect_timeout: self.patience.connect,
+            error_limit: Some(MASS_ERRORS),
+            beside: StageContext::default(),
+        }
     }
 }
