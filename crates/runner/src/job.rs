@@ -14,7 +14,7 @@ use crate::job_outcome::JobFailure;
 use crate::measure::Measured;
 use crate::op_logs::{self, CellLogs, LogPlan};
 use crate::site::Site;
-use crate::stages::PREPARE;
+use crate::stages::{self, PREPARE};
 
 /// Makes the files of a job as it says, each step as a stage of its own; the devices of this host that they lie on.
 ///
@@ -48,7 +48,7 @@ pub fn lay_out(
             );
             return Err(CellFailure::Failed(format!("{} did not come to its end: {cause}", made.name)));
         }
-        stages.push(StageRecord::new(PREPARE, result.window_ns as f64 / 1e9).counting(&result.total));
+        stages.push(stages::record(PREPARE, &result));
     }
     if let Some(first) = stages.first_mut() {
         first.seconds = clock::now_ns().saturating_sub(begun_ns) as f64 / 1e9;

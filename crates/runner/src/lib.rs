@@ -64,6 +64,6 @@ pub use job_outcome::{
 pub use options::RunOptions;
 pub use outcome::nothing;
 pub use recorder::Recorder;
-pub use stages::{MEASURE, PREPARE, VERIFY};
+pub use stages::{MEASURE, PREPARE, VERIFY, record as stage_record, warm_up as warm_up_record};
 pub use stop::{Governed, StopReason, StopToken};
 pub use summary::{cell_count, in_a_line, success};

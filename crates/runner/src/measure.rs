@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Counts, StageContext, StageResult};
+use engine::{StageContext, StageResult};
 use experiment::{Arrivals, ErrorPolicy, Reporting, SteadyRule};
 use fleet::probe::{CoreLoad, core_loads};
 use fleet::{HostGroupResult, PartResult, StageRequest, StageTask};
@@ -21,6 +21,7 @@ use crate::bottleneck::HostEvidence;
 use crate::job_outcome::Samples;
 use crate::op_logs::CellLogs;
 use crate::progress::Steady;
+use crate::stages;
 
 /// Everything that came out of a measurement.
 pub struct Measured {
@@ -128,7 +129,7 @@ impl CellRun<'_> {
             samplers: samplers.as_ref(),
             beside,
             group: Some(group),
-            ..CellStage::new(cell, site, crate::stages::MEASURE, request)
+            ..CellStage::new(cell, site, stages::MEASURE, request)
         };
         let result = context.stage(stage, &mut |interval, model| {
             began = true;
@@ -220,14 +221,8 @@ impl Measured {
 
     /// The stages that it was made of.
     pub fn stages(&self, warm_up_s: f64) -> Vec<StageRecord> {
-        let result = &self.result;
-        let mut stages = Vec::new();
-        if warm_up_s > 0.0 {
-            let Counts { ok, failed, bytes, .. } = result.before;
-            stages.push(StageRecord { ok, failed, bytes, ..StageRecord::new("warm-up", warm_up_s) });
-        }
-        stages.push(StageRecord::new(crate::stages::MEASURE, self.seconds()).counting(&result.total));
-        stages
+        let warm_up = (warm_up_s > 0.0).then(|| stages::warm_up(warm_up_s, &self.result));
+        warm_up.into_iter().chain([stages::record(stages::MEASURE, &self.result)]).collect()
     }
 
     /// Operations that failed, in the warm-up and after the window too.

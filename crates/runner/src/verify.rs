@@ -10,6 +10,7 @@ use store::StageRecord;
 use super::cell_run::CellRun;
 use super::context::{CellFailure, CellStage};
 use super::data_sets::StoredContent;
+use crate::stages::{self, VERIFY};
 
 /// What verification found.
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ pub fn verify(
     };
     let stage = CellStage {
         bytes_expected: Some(site.bytes()),
-        ..CellStage::full_pass(cell, site, crate::stages::VERIFY, StageTask::Verify { content })
+        ..CellStage::full_pass(cell, site, VERIFY, StageTask::Verify { content })
     };
     let result = match context.stage(stage, &mut |_, _| false) {
         Ok(result) => result.whole,
@@ -60,8 +61,7 @@ pub fn verify(
         Err(fault) => return Err(fault),
     };
     let counts = result.checked;
-    let mut record =
-        StageRecord::new(crate::stages::VERIFY, result.window_ns as f64 / 1e9).counting(&result.total);
+    let mut record = stages::record(VERIFY, &result);
     record.note = Some(format!(
         "{} blocks right, {} wrong, {} unread, {} uncertain after failed writes{caches}",
         counts.right, counts.wrong, counts.unread, counts.uncertain

@@ -11,9 +11,7 @@ use metrics::Interval;
 use runner::bottleneck::own_host;
 use runner::{MEASURE, Recorder, timestamp};
 use stats::{SteadyOutcome, WindowSums};
-use store::{
-    CellRecord, CellResult, Environment, ErrorSample, RunRecord, StageRecord, State, Store, Validity, Verdict,
-};
+use store::{CellRecord, CellResult, Environment, ErrorSample, RunRecord, State, Store, Validity, Verdict};
 
 use super::request::{CheckRequest, CheckSource};
 use super::row::{CheckPhase, CheckRow, PhaseFigures, RowOutcome};
@@ -231,15 +229,6 @@ pub fn cell_result(
 ) -> CellResult {
     let window_s = result.window_ns as f64 / 1e9;
     let reported = sums.finish(None);
-    let stage = |name: &str, seconds: f64, (ok, failed, bytes): (u64, u64, u64)| StageRecord {
-        name: name.to_owned(),
-        seconds,
-        ok,
-        failed,
-        bytes,
-        note: None,
-    };
-    let total = &result.total;
     let samples = result.error_samples.iter().take(EXAMPLES);
     CellResult {
         measured_s: window_s,
@@ -249,10 +238,7 @@ pub fn cell_result(
         total: reported.total.summary,
         ops: reported.ops.into_iter().map(|figure| figure.summary).collect(),
         open_loop: None,
-        stages: vec![
-            stage("warm-up", ramp_s, (result.before.ok, result.before.failed, result.before.bytes)),
-            stage(MEASURE, window_s, (total.ok(), total.failed(), total.bytes())),
-        ],
+        stages: vec![runner::warm_up_record(ramp_s, result), runner::stage_record(MEASURE, result)],
         gates: Vec::new(),
         verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
         error_samples: samples
