@@ -375,6 +375,12 @@ impl<'r> Fields<'r> {
         self.get(key).and_then(|node| self.reader.integer(&node, least, most)).unwrap_or(default)
     }
 
+    /// A whole number of things within bounds.
+    pub fn count(&self, key: &str, least: u32, most: u32, default: u32) -> u32 {
+        let value = self.integer(key, least.into(), most.into(), default.into());
+        u32::try_from(value).unwrap_or(most)
+    }
+
     pub fn choice(&self, key: &str, words: &[&'static str], default: &'static str) -> &'static str {
         self.get(key)
             .and_then(|node| self.reader.choice(&node, &format!("value of {key}"), words))

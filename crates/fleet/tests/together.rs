@@ -1,4 +1,4 @@
-//! HostGroups of agents behind real pipes: what they hand in is what they measured, all of it, from one start to one end.
+//! Host groups of agents behind real pipes: what they hand in is what they measured, all of it, from one start to one end.
 #![allow(clippy::unwrap_used)]
 
 mod support;

@@ -104,14 +104,6 @@ pub fn checked() -> impl Iterator<Item = &'static CheckTraits> {
     PROTOCOLS.iter().filter_map(|protocol| protocol.check())
 }
 
-/// An address as it stands in a URL.
-pub(super) fn in_url(address: IpAddr) -> String {
-    match address {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => format!("[{address}]"),
-    }
-}
-
 /// There is no other form.
 pub(super) fn no_other_form(_: &str) -> Option<String> {
     None

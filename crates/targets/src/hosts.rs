@@ -35,17 +35,29 @@ pub(super) fn host_and_port(url: &str, text: &str, form: &str) -> Result<(String
     Ok((host.to_owned(), port.map(number).transpose()?))
 }
 
+/// A host as it stands in a URL: an IPv6 address in brackets.
+pub(super) fn in_url(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
+}
+
 /// The first address of a host.
 ///
 /// # Errors
 /// One line: it has none.
 pub(super) fn address(url: &str, host: &str) -> Result<IpAddr, TargetError> {
+    first_address(host).map_err(|why| {
+        wrong(url, &format!("the host {host} has no address ({why}); check its spelling, or give an address"))
+    })
+}
+
+/// The first address of a host: it may be one itself.
+///
+/// # Errors
+/// Why it has none, in words.
+pub fn first_address(host: &str) -> Result<IpAddr, String> {
     if let Ok(address) = host.parse() {
         return Ok(address);
     }
-    let unknown = |why: &str| {
-        wrong(url, &format!("the host {host} has no address ({why}); check its spelling, or give an address"))
-    };
-    let mut found = (host, 0).to_socket_addrs().map_err(|error| unknown(&error.to_string()))?;
-    found.next().map(|address| address.ip()).ok_or_else(|| unknown("none was found"))
+    let mut found = (host, 0).to_socket_addrs().map_err(|error| error.to_string())?;
+    found.next().map(|address| address.ip()).ok_or_else(|| "none was found".to_owned())
 }

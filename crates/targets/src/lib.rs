@@ -50,11 +50,12 @@ pub use engines::{
     EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, JobOperations, KeyOptions, OptionSupport,
     ValueKind,
 };
+pub use hosts::first_address;
 pub use job::{LaidOut, LayOutStage};
 pub use journaled_place::{JournaledPlace, PlaceEntry};
 pub use local_place::LocalPlace;
 pub use nfs_place::NfsPlace;
-pub use place::{Entered, OwnPlace, make_recorded, never_made};
+pub use place::{Entered, OwnPlace};
 pub use protocol::{OpenRequest, OpenTarget, Protocol, StageRunner};
 pub use removal::{Removal, RemovalContext, RemoveLeftError};
 pub use s3_place::{S3Place, no_keys};

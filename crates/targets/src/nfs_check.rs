@@ -8,8 +8,8 @@ use metrics::OpKind::{Read, Write};
 use wire::nfs3::Status;
 
 use super::TargetError;
-use super::check::{ArrayPlace, CheckTarget, CheckTraits, Through, in_url, no_other_form};
-use super::hosts::host_and_port;
+use super::check::{ArrayPlace, CheckTarget, CheckTraits, Through, no_other_form};
+use super::hosts::{host_and_port, in_url};
 use super::nfs::KIND;
 
 pub(super) static CHECK: CheckTraits = CheckTraits {
@@ -51,5 +51,5 @@ fn through(target: &CheckTarget, address: IpAddr) -> Through {
     let port = target.port.map(|port| format!(":{port}")).unwrap_or_default();
     // What URLs are decoded from, and where their query begins.
     let export = target.name.trim_start_matches('/').replace('%', "%25").replace('?', "%3F");
-    (format!("{}://{}{port}/{export}", KIND.scheme, in_url(address)), None)
+    (format!("{}://{}{port}/{export}", KIND.scheme, in_url(&address.to_string())), None)
 }

@@ -50,7 +50,7 @@ fn named(text: &str, url: &TargetUrl) -> Result<CheckTarget, TargetError> {
 
 fn through(target: &CheckTarget, address: IpAddr) -> Through {
     let CheckTarget { host, port, tls, name, .. } = target;
-    let port = port.unwrap_or(if *tls { 443 } else { 80 });
+    let port = port.unwrap_or(Endpoint::usual_port(*tls));
     let endpoint = Endpoint { tls: *tls, host: host.clone(), port };
     let url = format!("{}://{name}?endpoint={endpoint}", KIND.scheme);
     (url, Some(("connect_to", SocketAddr::new(address, port).to_string())))

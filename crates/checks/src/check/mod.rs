@@ -27,7 +27,7 @@ use provision::{Journal, Run, RunId};
 use runner::bottleneck::Alone;
 use runner::{Events, StopReason, StopToken, timestamp};
 use store::{RunRecord, State, Store};
-use targets::{ClearedFiles, HeldSecrets, Secrets};
+use targets::{ClearedFiles, HeldSecrets, Patience, Secrets};
 
 pub use paths::SlowPath;
 pub use report::{CheckReport, CheckSettings, CheckedArray};
@@ -125,7 +125,6 @@ fn rows(
     let (cleared, directory) = (ClearedFiles::default(), request.scratch.clone());
     let host_group = HostGroup::here(Arc::new(LocalExecutor::of_run(run, secrets, cleared, directory)));
     let mut phases = PhaseRunner {
-        load: request.load.clone(),
         host_group: &host_group,
         label: String::new(),
         events,
@@ -134,6 +133,7 @@ fn rows(
         stored,
     };
     let id = run.id().to_string();
+    let patience = Patience { connect: request.load.connect_timeout, answer: request.load.op_timeout };
     let mut rows = Vec::new();
     for (number, (target, cells)) in (0..).zip(with_cells()) {
         let opening = RowOpening {
@@ -142,8 +142,7 @@ fn rows(
             // Other bytes in each row: what one left behind must not pass for what the next one wrote, nor make it cheaper.
             seed: seed(run.id()).wrapping_add(u64::from(number)),
             reactor: request.load.reactor,
-            connect_timeout: request.load.connect_timeout,
-            op_timeout: request.load.op_timeout,
+            patience,
         };
         phases.stored.begin_row(number);
         let row = visit::visit(&mut phases, target, [&cells[0], &cells[1]], opening);

@@ -1,7 +1,6 @@
 //! The target of a row while it is open: whatever happens, its place is removed and it is closed.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use experiment::Cell;
 use fleet::{Act, HostGroup, HostRefusal, HostShare, OpenOrder, Reply, SiteId, Trouble};
@@ -21,10 +20,8 @@ pub struct RowOpening<'a> {
     pub seed: u64,
     /// How the kernel is asked for I/O.
     pub reactor: reactor::BackendChoice,
-    /// Longest wait for a connection.
-    pub connect_timeout: Duration,
-    /// Longest wait for an operation.
-    pub op_timeout: Duration,
+    /// How long the target may keep one waiting outside of the phases.
+    pub patience: Patience,
 }
 
 /// An open target. Dropped, it removes its place: what fails then stays in the journal, and the end of the check says so.
@@ -56,7 +53,7 @@ impl<'a> RowSite<'a> {
             draws: opening.seed,
             own_cores: true,
             reactor: opening.reactor.to_string(),
-            patience: Patience { connect: opening.connect_timeout, answer: opening.op_timeout },
+            patience: opening.patience,
             destroy: None,
             settled: Vec::new(),
         };
@@ -117,5 +114,47 @@ fn only<T>(answers: fleet::Answers<T>) -> Result<T, HostRefusal> {
         Some((_, Err(Trouble::Refused(refusal)))) => Err(refusal),
         Some((_, Err(Trouble::Lost(why)))) => Err(HostRefusal::failed(why)),
         None => Err(HostRefusal::failed("this host does not answer; this is a defect of manometer")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
+    use experiment::{Settings, SourceText};
+    use host::LocalExecutor;
+    use provision::{Journal, RunId};
+    use targets::{ClearedFiles, HeldSecrets};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_removes_the_place_too() {
+        let (journal, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let run = Journal::open(journal.path()).unwrap().begin(&RunId::random()).unwrap();
+        let text = format!(
+            "targets: {{t: 'file://{}'}}\nworkloads: {{w: {{ops: write, file_size: 64KiB}}}}\n",
+            data.path().display()
+        );
+        let source = SourceText { file: "t.yaml", text: &text };
+        let plan = experiment::parse(&source, &Settings::of(targets::kinds())).unwrap();
+        let keys = Arc::new(HeldSecrets::default());
+        let executor = LocalExecutor::of_run(&run, keys, ClearedFiles::default(), journal.path().to_owned());
+        let host_group = HostGroup::here(Arc::new(executor));
+        let id = run.id().to_string();
+        let reactor = reactor::BackendChoice::Auto;
+        let opening = RowOpening { number: 1, run: &id, seed: 1, reactor, patience: Patience::default() };
+        let there = || std::fs::read_dir(data.path()).unwrap().count();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let site = RowSite::open(&host_group, &plan.cells[0], opening).unwrap();
+            site.prepare().unwrap();
+            assert_eq!((there(), run.remaining().len()), (1, 1));
+            panic!("a defect");
+        }));
+        let told = panicked.unwrap_err();
+        assert_eq!(told.downcast_ref::<&str>(), Some(&"a defect"));
+        assert_eq!(there(), 0);
+        assert!(run.remaining().is_empty());
     }
 }

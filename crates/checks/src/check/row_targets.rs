@@ -1,7 +1,7 @@
 //! From addresses, exports and buckets to the list of what is checked, in the order of the report.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::IpAddr;
 
 use provision::DataInterface;
 use targets::{AccessKey, ArrayPlace, CheckTarget, CheckTraits, Secrets};
@@ -116,14 +116,10 @@ fn addresses(request: &CheckRequest, scheme: &str, host: &str) -> Result<Vec<IpA
     if !request.data_vips.is_empty() {
         return Ok(request.data_vips.clone());
     }
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(vec![address]);
-    }
-    let unknown = |why: String| {
+    let address = targets::first_address(host).map_err(|why| {
         format!(
             "--{scheme}: the host {host:?} has no address ({why}): check its spelling, or give an address"
         )
-    };
-    let mut found = (host, 0).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
-    Ok(vec![found.next().ok_or_else(|| unknown("none was found".into()))?.ip()])
+    })?;
+    Ok(vec![address])
 }

@@ -7,6 +7,7 @@ use engine::{Control, DataSet, StageContext, StageResult};
 use experiment::{Cell, SteadyRule};
 use fleet::probe::{card_of, core_loads};
 use fleet::{HostGroup, HostRefusal, StageRequest, StageTask, StageUpdate};
+use host::load;
 use metrics::{Interval, SeriesPoint};
 use reactor::clock;
 use runner::bottleneck::{Alone, HostEvidence};
@@ -15,7 +16,6 @@ use stats::limit::{Bottleneck, Bound};
 use stats::{Floors, Monitor, WindowSums};
 
 use super::limit;
-use super::request::CheckLoad;
 use super::row::{CheckPhase, ClientLoad, PhaseFigures};
 use super::row_site::{HERE, RowSite};
 use super::stored::{StoredCheck, cell_result};
@@ -25,8 +25,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// What all stages of a check share.
 pub struct PhaseRunner<'a> {
-    /// How much load of which shape.
-    pub load: CheckLoad,
     /// This host, as what carries the phases out.
     pub host_group: &'a HostGroup,
     /// The row under way, for people: protocol and address.
@@ -65,22 +63,18 @@ impl PhaseRunner<'_> {
         phase: CheckPhase,
     ) -> Result<PhaseRun, HostRefusal> {
         let label = &format!("{} {}", self.label, phase.name());
-        let load = &self.load;
+        let (warm_up_s, limit_s) = (cell.stages.warm_up_s, cell.stages.measure_at_least_s);
         let task = match phase {
             CheckPhase::Write => StageTask::Write,
             CheckPhase::Read => StageTask::Read,
         };
-        let request = StageRequest {
-            warm_up_s: load.ramp.as_secs_f64(),
-            limit_s: load.window.as_secs_f64(),
-            ..StageRequest::to_the_end(site.id, task)
-        };
+        let request = StageRequest { warm_up_s, limit_s, ..StageRequest::to_the_end(site.id, task) };
         let control = Control::new();
         let _governed = self.stop.governs(&control);
-        self.events.event(RunEvent::PhaseBegan { label, window: load.window });
+        self.events.event(RunEvent::PhaseBegan { label, window: load::duration(limit_s) });
         self.stored.begin_phase(phase);
         let (stored, events) = (&mut self.stored, self.events);
-        let (mut sums, mut monitor) = (WindowSums::default(), unruled(load));
+        let (mut sums, mut monitor) = (WindowSums::default(), unruled(limit_s));
         let mut seconds = SeriesOfSeconds::default();
         let mut began_ns = None;
         let witness = HostEvidence::default();
@@ -119,7 +113,7 @@ impl PhaseRunner<'_> {
             ClientLoad { cores: core_loads(&samples), nic: local_end(&result.facts).and_then(card_of) };
         let limit = limit::find(cell, &self.alone, &result, samples);
         let figures = figures(&result, seconds.finish(), client, limit);
-        let kept = cell_result(&result, &figures, sums, monitor.outcome(), self.load.ramp.as_secs_f64());
+        let kept = cell_result(&result, &figures, sums, monitor.outcome(), warm_up_s);
         self.stored.end_phase(phase, kept, result.stopped);
         self.end(label, &summary(&figures));
         Ok(PhaseRun {
@@ -137,8 +131,7 @@ impl PhaseRunner<'_> {
 }
 
 /// Takes the measure of a phase, which ends by its time alone.
-fn unruled(load: &CheckLoad) -> Monitor {
-    let seconds = load.window.as_secs_f64();
+fn unruled(seconds: f64) -> Monitor {
     Monitor::new(&SteadyRule::None, Floors { seconds, bytes: 0, limit_seconds: seconds })
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use checks::{ArrayRequest, CheckAccess, CheckLoad, CheckRequest, CheckSource, ExistingTarget};
 use drivers::Sink;
-use drivers::s3::Fingerprint;
+use drivers::s3::{Endpoint, Fingerprint};
 use provision::{ApiSecret, Management, Trust};
 use targets::{ArrayPlace, CheckTarget, CheckTraits};
 use units::Size;
@@ -168,7 +168,7 @@ fn by_name(arguments: &CheckArguments, protocols: &Protocols) -> Option<CheckSou
 }
 
 fn s3_port(arguments: &CheckArguments) -> u16 {
-    arguments.s3_port.unwrap_or(if arguments.s3_tls { 443 } else { 80 })
+    arguments.s3_port.unwrap_or(Endpoint::usual_port(arguments.s3_tls))
 }
 
 fn token(

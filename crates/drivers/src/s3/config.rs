@@ -18,7 +18,7 @@ pub struct Endpoint {
     pub tls: bool,
     /// Host name or address; IPv6 without brackets.
     pub host: String,
-    /// TCP port; 80 or 443 when the URL names none.
+    /// TCP port; the usual one when the URL names none.
     pub port: u16,
 }
 
@@ -31,6 +31,11 @@ pub struct EndpointError {
 }
 
 impl Endpoint {
+    /// The port of a service that names none.
+    pub const fn usual_port(tls: bool) -> u16 {
+        if tls { 443 } else { 80 }
+    }
+
     /// The Host header of `host`, which is this endpoint's host or a bucket's name before it.
     pub(super) fn host_header(&self, bucket: Option<&str>) -> String {
         let mut out = String::new();
@@ -45,7 +50,7 @@ impl Endpoint {
         } else {
             out.push_str(&self.host);
         }
-        if self.port != if self.tls { 443 } else { 80 } {
+        if self.port != Self::usual_port(self.tls) {
             out.push(':');
             out.push_str(&self.port.to_string());
         }
@@ -108,8 +113,7 @@ impl FromStr for Endpoint {
                 .ok()
                 .filter(|port| *port > 0)
                 .ok_or_else(|| wrong("the port is no number from 1 to 65535"))?,
-            None if tls => 443,
-            None => 80,
+            None => Self::usual_port(tls),
         };
         Ok(Self { tls, host: host.to_owned(), port })
     }

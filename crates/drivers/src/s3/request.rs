@@ -14,8 +14,8 @@ use super::config::{PayloadSigning, S3Config};
 use super::failure::Failure;
 use crate::{Op, Payload};
 
-/// Payload that is generated and sent at once, in bytes: small enough to stay in the processor's cache, large enough that the
-/// server is not woken for every little.
+/// Payload that is generated and sent at once, in bytes: small enough to stay in the processor's cache, large enough to wake
+/// the server seldom (decision 0010).
 pub(super) const PIECE_BYTES: usize = 256 * 1024;
 /// Room for the head before the first piece.
 pub(super) const LEAD_BYTES: usize = 16 * 1024;

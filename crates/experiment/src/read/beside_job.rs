@@ -45,7 +45,7 @@ pub(super) fn put_in(fields: &Fields<'_>, job: &mut Job, cache: Option<CacheCont
         put_access(fields, job)?;
     }
     if given("files") {
-        job.files.count = count(fields, "files", 1);
+        job.files.count = fields.count("files", 1, u32::MAX, 1);
     }
     if given("file_size") {
         job.files.bytes = fields.size("file_size", 0);
@@ -57,7 +57,7 @@ pub(super) fn put_in(fields: &Fields<'_>, job: &mut Job, cache: Option<CacheCont
         job.pace.think = think::think(fields);
     }
     if given("fsync_every") {
-        let every = count(fields, "fsync_every", 0);
+        let every = fields.count("fsync_every", 0, u32::MAX, 0);
         let commits = &mut job.commits;
         let data = fields.flag("fdatasync", false);
         *(if data { &mut commits.fdatasync_every } else { &mut commits.fsync_every }) = every;
@@ -86,10 +86,6 @@ pub(super) fn put_in(fields: &Fields<'_>, job: &mut Job, cache: Option<CacheCont
 fn stands_at(job: &Node, path: &[&str]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
     job.get(first).is_some_and(|part| stands_at(part, rest))
-}
-
-fn count(fields: &Fields<'_>, key: &str, least: u64) -> u32 {
-    u32::try_from(fields.integer(key, least, u32::MAX.into(), least)).unwrap_or(u32::MAX)
 }
 
 fn choice(sizes: Vec<WeightedSize>) -> SizeChoice {

@@ -22,7 +22,7 @@ pub(super) fn think(fields: &Fields<'_>) -> Option<Think> {
     if think.has("after") && after_s > 0.0 {
         think.fault("after", "a pause comes after operations or after a time", "remove after, or after_time");
     }
-    let after = u32::try_from(think.integer("after", 1, u32::MAX.into(), 1)).unwrap_or(u32::MAX);
+    let after = think.count("after", 1, u32::MAX, 1);
     // Nothing to be left out of what is stored.
     let after = if think.has("after") { after } else { 0 };
     (pause_s > 0.0).then_some(Think { pause_s, spin_s, after, count_begun: false, after_s })

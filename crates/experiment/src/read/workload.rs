@@ -34,10 +34,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
 
     let target = target_of(&fields, scene);
     let ops = weights::ops(&fields);
-    let count = |key: &str, least: u64, most: u32| {
-        u32::try_from(fields.integer(key, least, most.into(), least.max(1))).unwrap_or(most)
-    };
-    let (queue_depth, jobs) = (count("queue_depth", 1, 65_536), count("jobs", 1, 4096));
+    let (queue_depth, jobs) = (fields.count("queue_depth", 1, 65_536, 1), fields.count("jobs", 1, 4096, 1));
     let arrivals = rate::arrivals(&fields);
     let study = study::study(&fields, arrivals.as_ref());
     let op_timeout_s = fields.seconds("op_timeout", 60.0);
@@ -97,7 +94,7 @@ fn mix_cell(fields: &Fields<'_>, scene: &Scene<'_>, workload: &Entry, shared: Sh
     let access = access::access(fields);
     let (compressible, dedupe) = (fields.share("compressible", 0.0), fields.share("dedupe", 0.0));
     let verify = fields.flag("verify", false);
-    let fsync_every = u32::try_from(fields.integer("fsync_every", 0, u32::MAX.into(), 0)).unwrap_or(u32::MAX);
+    let fsync_every = fields.count("fsync_every", 0, u32::MAX, 0);
     let fdatasync = fields.flag("fdatasync", false);
     let placement = placement::placement(fields);
     let think = think::think(fields);

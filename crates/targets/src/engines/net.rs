@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ValueKind::{Bool, Flag, Integer, Text, Word};
 use super::{EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, MOST, OptionSupport, refused};
+use crate::hosts::in_url;
 
 const NET: &[&str] = &["net", "netsplice"];
 const NO_MULTICAST: &str = "the net engine speaks TCP";
@@ -114,8 +115,7 @@ fn net_target(net: &NetOptions) -> Result<(String, BTreeMap<String, String>), St
                 "hostname: a listener waits on all addresses; take hostname out, or listen".to_owned()
             );
         }
-        (Some(host), false) if host.contains(':') => format!("[{host}]"),
-        (Some(host), false) => host.clone(),
+        (Some(host), false) => in_url(host),
         (None, true) if ipv6 => "[::]".to_owned(),
         (None, true) => "0.0.0.0".to_owned(),
         (None, false) => {

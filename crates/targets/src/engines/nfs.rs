@@ -6,6 +6,7 @@ use experiment::nearest;
 
 use super::ValueKind::{Integer, Text};
 use super::{EngineJob, EngineOption, EngineTarget, JobEngine, JobEngines, OptionSupport, refused};
+use crate::hosts::in_url;
 
 const NFS: &[&str] = &["nfs"];
 
@@ -157,8 +158,7 @@ impl NfsUrl {
             }
             _ => (server, None),
         };
-        let host =
-            if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
+        let host = if host.starts_with('[') { host.to_owned() } else { in_url(host) };
         let mut options = BTreeMap::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
