@@ -114,7 +114,7 @@ impl OwnPlace {
 ///
 /// # Errors
 /// The journal cannot be written: nothing was made. Inside: what the target said.
-pub fn make_recorded(
+fn make_recorded(
     make: impl FnOnce(Announce<'_>) -> Result<(), DriverError>,
     mut record: impl FnMut() -> Result<(), ProvisionError>,
 ) -> Result<Result<(), DriverError>, ProvisionError> {
@@ -130,7 +130,7 @@ pub fn make_recorded(
 }
 
 /// True when the error of the request that should have made our place proves that it was not made.
-pub fn never_made(kind: ErrorKind) -> bool {
+fn never_made(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::ConnectFailed
@@ -143,4 +143,89 @@ pub fn never_made(kind: ErrorKind) -> bool {
             | ErrorKind::Tls
             | ErrorKind::Local
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use provision::{Journal, RunId};
+
+    use super::*;
+    use crate::NfsPlace;
+
+    fn with_place(test: impl FnOnce(&Run, &OwnPlace)) {
+        let directory = tempfile::tempdir().unwrap();
+        let run = Journal::open(directory.path()).unwrap().begin(&RunId::random()).unwrap();
+        let entry = PlaceEntry::of(&NfsPlace {
+            server: IpAddr::from([127, 0, 0, 1]),
+            export: "/export".into(),
+            directory: run.id().object_name(),
+            nfs_port: None,
+            mount_port: None,
+            portmap_port: 111,
+            uid: 0,
+            gid: 0,
+        });
+        test(&run, &OwnPlace::own(&run, entry));
+    }
+
+    /// Makes a place: it fails before anything that makes something is sent, or after.
+    fn enter(place: &OwnPlace, contact: Option<ErrorKind>, request: Option<ErrorKind>) -> bool {
+        let make = |announce: Announce<'_>| {
+            contact.map_or(Ok(()), |kind| Err(DriverError::new(kind, "contact")))?;
+            announce()?;
+            request.map_or(Ok(()), |kind| Err(DriverError::new(kind, "request")))
+        };
+        place.enter(make, || panic!("it is not there yet")).is_ok()
+    }
+
+    #[test]
+    fn a_place_is_removed_once_when_it_is_left() {
+        with_place(|run, place| {
+            assert!(enter(place, None, None));
+            assert_eq!(run.remaining().len(), 1);
+            place.leave(|| Ok(())).unwrap();
+            assert!(run.remaining().is_empty());
+            place.leave(|| panic!("it is gone")).unwrap();
+        });
+    }
+
+    #[test]
+    fn what_was_there_before_is_not_touched() {
+        with_place(|run, place| {
+            assert!(!enter(place, None, Some(ErrorKind::AlreadyExists)));
+            assert!(run.remaining().is_empty());
+            place.leave(|| panic!("it is not ours")).unwrap();
+        });
+    }
+
+    #[test]
+    fn nothing_is_looked_for_or_left_behind_when_nothing_was_asked_for() {
+        with_place(|run, place| {
+            assert!(!enter(place, Some(ErrorKind::TimedOut), None));
+            assert!(run.remaining().is_empty());
+            place.leave(|| panic!("nothing was asked for")).unwrap();
+        });
+    }
+
+    #[test]
+    fn what_may_have_been_made_is_looked_for() {
+        with_place(|run, place| {
+            assert!(!enter(place, None, Some(ErrorKind::TimedOut)));
+            assert_eq!(run.remaining().len(), 1);
+            place.leave(|| Ok(())).unwrap();
+            assert!(run.remaining().is_empty());
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_removed_stays_in_the_journal() {
+        with_place(|run, place| {
+            assert!(enter(place, None, None));
+            let lost = || Err(DriverError::new(ErrorKind::ConnectionLost, "removing"));
+            assert!(place.leave(lost).is_err());
+            assert_eq!(run.remaining().len(), 1);
+        });
+    }
 }
