@@ -17,6 +17,7 @@ mod report_commands;
 mod results;
 mod run;
 mod stdout;
+mod table;
 
 use std::process::ExitCode;
 

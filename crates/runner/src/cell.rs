@@ -324,6 +324,11 @@ impl CellRun<'_> {
             limit: None,
             steal: measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max),
             open_loop: measured.open_loop(),
+            // The figures of a study are its points.
+            uncertain: match cell.study {
+                Some(_) => None,
+                None => verdict::uncertain(&measured.figures.total.summary),
+            },
             cacheable: site.uses_page_cache(),
             cache_bytes: site.cache_bytes(),
             doubts,

@@ -67,3 +67,4 @@ pub use recorder::Recorder;
 pub use stages::{MEASURE, PREPARE, VERIFY, record as stage_record, warm_up as warm_up_record};
 pub use stop::{Governed, StopReason, StopToken};
 pub use summary::{cell_count, in_a_line, success};
+pub use verdict::{WIDEST_INTERVAL, uncertain};

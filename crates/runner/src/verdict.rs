@@ -4,13 +4,15 @@ use experiment::{CacheControl, Cell};
 use metrics::OpKind;
 use stats::SteadyOutcome;
 use stats::limit::{Bottleneck, Bound, Confidence};
-use store::{OpenLoop, Validity, Verdict};
+use store::{OpSummary, OpenLoop, Validity, Verdict};
 use units::{Size, Span};
 
 /// More of a core than this was taken by other machines on the same hardware.
 const STOLEN: f64 = 0.05;
 /// Up to this share of the operations may wait at the end.
 const TOLERATED_BACKLOG: f64 = 0.01;
+/// Half of the 95 % interval, relative to the figure, from which on a figure is too uncertain to be called valid.
+pub const WIDEST_INTERVAL: f64 = 0.1;
 /// Up to this share of failed operations the others may still be used.
 const TOLERATED_ERRORS: f64 = 0.01;
 
@@ -47,6 +49,8 @@ pub struct CellEvidence {
     pub steal: f64,
     /// With a rate: how the schedule was kept.
     pub open_loop: Option<OpenLoop>,
+    /// Why the figure is not known well enough, in a line.
+    pub uncertain: Option<String>,
     /// Reads may come from this client's page cache.
     pub cacheable: bool,
     /// Memory in which files can be cached, in bytes.
@@ -152,9 +156,36 @@ fn warnings(cell: &Cell, evidence: &CellEvidence) -> Vec<String> {
             evidence.unseen
         ));
     }
+    reasons.extend(evidence.uncertain.clone());
     reasons.extend(cache(cell, evidence));
     reasons.extend(evidence.doubts.iter().cloned());
     reasons
+}
+
+/// Why the main figure of a measurement is not known well enough: its interval is wider than [`WIDEST_INTERVAL`], or there is
+/// none. `None` where it is, and where nothing was done.
+pub fn uncertain(total: &OpSummary) -> Option<String> {
+    let (name, figure) = match total.bytes {
+        0 => ("operations a second are", &total.ops_per_s),
+        _ => ("throughput is", &total.bytes_per_s),
+    };
+    let half_width = figure.relative_half_width();
+    if total.ok == 0 {
+        None
+    } else if figure.samples < 2 {
+        Some(
+            "measured for one interval: nothing says how far the figures may be off; measure longer"
+                .to_owned(),
+        )
+    } else {
+        (half_width > WIDEST_INTERVAL).then(|| {
+            format!(
+                "{name} known to ± {:.0} % only (95 % interval; at most {:.0} % is valid): measure longer",
+                half_width * 100.0,
+                WIDEST_INTERVAL * 100.0
+            )
+        })
+    }
 }
 
 /// How an open loop kept its schedule.

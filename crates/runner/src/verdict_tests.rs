@@ -1,11 +1,12 @@
 //! Tests of the judgement.
 
 use experiment::{CacheControl, Cell, ErrorPolicy, Plan, Settings, SourceText, SteadyRule};
+use metrics::{Interval, OpKind, OpStats};
 use stats::limit::{Bottleneck, Evidence as Limits, Host, ObservedLoad, judge as judge_limit};
-use stats::{RunShape, SteadyOutcome, Window};
+use stats::{RunShape, SteadyOutcome, Window, WindowSums};
 use store::{OpenLoop, Validity};
 
-use super::verdict::{CellEvidence, judge};
+use super::verdict::{CellEvidence, judge, uncertain};
 
 fn cell() -> Cell {
     let text = "targets: {t: 'file:///mnt/data'}\n\
@@ -57,6 +58,27 @@ fn flawed(change: impl Fn(&mut CellEvidence)) -> (Validity, String) {
 fn without_a_flaw_it_is_valid() {
     let verdict = judge(&cell(), &steady("default", true), &flawless());
     assert_eq!((verdict.validity, verdict.reasons.len()), (Validity::Valid, 0), "{verdict:?}");
+}
+
+#[test]
+fn a_valid_figure_is_known_to_a_tenth() {
+    let second = |ops: u64| Interval {
+        length_ns: 1_000_000_000,
+        ops: vec![(OpKind::Read, OpStats { ok: ops, bytes: ops * 4096, ..OpStats::default() })],
+        ..Interval::default()
+    };
+    let of = |rates: &[u64]| {
+        let mut sums = WindowSums::default();
+        rates.iter().for_each(|ops| sums.add(&second(*ops)));
+        uncertain(&sums.finish(None).total.summary)
+    };
+    assert_eq!(of(&[1000, 1001, 999, 1000, 1002, 998]), None);
+    let said = of(&[1000, 100, 1900, 400]).unwrap_or_default();
+    assert!(said.starts_with("throughput is known to ± ") && said.ends_with("measure longer"), "{said}");
+    assert!(of(&[1000]).is_some_and(|said| said.starts_with("measured for one interval")));
+    assert_eq!(of(&[]), None, "what did nothing has another fault");
+    let (validity, reason) = flawed(|evidence| evidence.uncertain = Some("± 53 %".into()));
+    assert_eq!((validity, reason.as_str()), (Validity::Warn, "± 53 %"));
 }
 
 #[test]

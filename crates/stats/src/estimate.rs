@@ -50,6 +50,23 @@ pub(crate) fn estimate_with(values: &[f64], least: f64) -> Estimate {
     }
 }
 
+/// The mean of independent repetitions with its 95 % confidence interval by Student's t.
+pub fn estimate_of_repetitions(values: &[f64]) -> Estimate {
+    let samples = values.len() as f64;
+    let (centre, spread) = (mean(values), variance(values));
+    let half =
+        if values.len() > 1 { t_quantile(0.975, samples - 1.0) * (spread / samples).sqrt() } else { 0.0 };
+    Estimate {
+        mean: centre,
+        low: centre - half,
+        high: centre + half,
+        deviation: spread.sqrt(),
+        samples: values.len() as u64,
+        effective_samples: samples,
+        autocorrelation: 1.0,
+    }
+}
+
 impl Estimate {
     /// Half the width of the interval, relative to the mean; 0 when nothing varies.
     pub fn relative_half_width(&self) -> f64 {

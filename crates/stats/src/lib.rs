@@ -32,7 +32,7 @@ mod window_sums;
 pub use bootstrap::percentile;
 pub use calibration::*;
 pub use compare::*;
-pub use estimate::estimate;
+pub use estimate::{estimate, estimate_of_repetitions};
 pub use monitor::*;
 pub use network::*;
 pub use op_summary::OpSummary;

@@ -210,12 +210,13 @@ fn judged(result: &CellResult, stopped: bool, fault: Option<String>, warnings: &
         result.measured_s
     );
     let mut reasons: Vec<String> = fault.into_iter().chain(stopped.then_some(cut)).collect();
-    let validity = match (reasons.is_empty(), warnings.is_empty()) {
+    let doubts: Vec<String> = warnings.iter().cloned().chain(runner::uncertain(&result.total)).collect();
+    let validity = match (reasons.is_empty(), doubts.is_empty()) {
         (false, _) => Validity::Invalid,
         (true, false) => Validity::Warn,
         (true, true) => Validity::Valid,
     };
-    reasons.extend(warnings.iter().cloned());
+    reasons.extend(doubts);
     Verdict { validity, reasons }
 }
 

@@ -1,6 +1,7 @@
 //! `manometer run`: from its arguments to its output.
 
 pub mod arguments;
+mod cells;
 mod dry_run;
 pub mod output;
 #[cfg(test)]

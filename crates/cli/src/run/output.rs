@@ -2,40 +2,22 @@
 
 use std::path::Path;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
-use runner::{
-    RunOutcome, cell_count,
-    summary::{done, moved},
-};
+use runner::{RunOutcome, cell_count};
 use store::{CellRecord, CellResult, RunRecord, State, Validity};
 
 use units::{ByteRate, OpRate, latency};
 
 use runner::bottleneck::words;
 
+use super::cells;
 use crate::results::show::baseline::shares;
 use crate::results::show::evenness;
+use crate::table::LOG_WIDTH;
 
 /// With more cells than this the evidence of each is only in `manometer show`.
 const TABLES: usize = 4;
 /// Reasons that are shown of each cell.
 const REASONS: usize = 4;
-
-/// The columns: title, and whether it is aligned to the right.
-const COLUMNS: [(&str, bool); 9] = [
-    ("cell", true),
-    ("", false),
-    ("throughput", true),
-    ("ops/s", true),
-    ("p50", true),
-    ("p99", true),
-    ("p99.9", true),
-    ("steady", false),
-    ("verdict", false),
-];
-/// Which of them is the verdict.
-const VERDICT: usize = 8;
 
 /// The run as people read it, with what it reached of its baseline.
 pub fn of_run(outcome: &RunOutcome, width: Option<u16>, flags: &Flags) -> String {
@@ -74,89 +56,16 @@ pub fn text(
     against: &str,
 ) -> String {
     let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let mut out = format!("\n{}\n", table(run, cells, colours));
+    let width = usize::from(width.unwrap_or(LOG_WIDTH));
+    let mut out = format!("\n{}\n", cells::table(run, cells, width, colours));
     for record in cells {
-        out.push_str(&remarks(run, record, usize::from(width.unwrap_or(100)).clamp(60, 120)));
+        out.push_str(&remarks(run, record, width.clamp(60, 120)));
     }
     out.push_str(against);
     out.push_str(&summary(run, cells));
     let resumable = cells.iter().any(|record| record.state != State::Finished);
     out.push_str(&next(run, flags, resumable));
     out
-}
-
-fn table(run: &RunRecord, cells: &[CellRecord], colours: bool) -> String {
-    let mut table = Table::new();
-    if colours {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(COLUMNS.iter().map(|(title, _)| *title));
-    for (column, (_, right)) in table.column_iter_mut().zip(COLUMNS) {
-        column.set_padding((0, 2));
-        if right {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for record in cells {
-        let cell = run.plan.cells.iter().find(|cell| cell.index == record.index);
-        let name = cell.map_or("", |cell| cell.name.as_str());
-        table.add_row(row(record, name).into_iter().enumerate().map(|(column, text)| {
-            let cell = TableCell::new(&text);
-            match (column, text.as_str()) {
-                (VERDICT, "VALID") => cell.fg(Color::Green),
-                (VERDICT, "WARN" | "interrupted" | "pending") => cell.fg(Color::Yellow),
-                (VERDICT, _) => cell.fg(Color::Red),
-                _ => cell,
-            }
-        }));
-    }
-    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-fn row(record: &CellRecord, name: &str) -> [String; 9] {
-    let number = (record.index + 1).to_string();
-    let nothing = || "-".to_owned();
-    let Some(result) = &record.result else {
-        let state = record.state.name().to_owned();
-        return [
-            number,
-            name.to_owned(),
-            nothing(),
-            nothing(),
-            nothing(),
-            nothing(),
-            nothing(),
-            nothing(),
-            state,
-        ];
-    };
-    let total = &result.total;
-    let time = |nanos: u64| if total.response.count == 0 { nothing() } else { latency(nanos) };
-    [
-        number,
-        name.to_owned(),
-        if total.bytes > 0 { moved(&total.bytes_per_s) } else { nothing() },
-        done(&total.ops_per_s),
-        time(total.response.p50_ns),
-        time(total.response.p99_ns),
-        time(total.response.p999_ns),
-        steady(result),
-        result.verdict.validity.name().to_owned(),
-    ]
-}
-
-/// Whether it was steady, in a word.
-fn steady(result: &CellResult) -> String {
-    match (result.points.len(), result.steady.rule.as_str(), result.steady.reached) {
-        (0, "none", _) => "no rule",
-        (0, _, true) => "yes",
-        (0, _, false) => "no",
-        _ => "study",
-    }
-    .to_owned()
 }
 
 /// Why a cell is as it is: its failure, its reasons, its gates, its points.

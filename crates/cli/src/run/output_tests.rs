@@ -137,6 +137,50 @@ fn people_see_a_line_a_cell_and_why_some_are_not_good() {
     insta::assert_snapshot!(text(&run(State::Interrupted), &cells, None, &flags, ""));
 }
 
+/// Two crossed parameters, two repetitions, one workload that mixes operations and one that does not.
+fn large() -> (RunRecord, Vec<CellRecord>) {
+    let text = "name: nightly\ntargets: {t: 'null:'}\nworkloads:\n  randread: {ops: read}\n  oltp: {ops: {read: 70%, write: 30%}}\n\
+        matrix: {block_size: [4KiB, 64KiB], queue_depth: [1, 32], repetitions: 2}\n";
+    let plan = experiment::parse(&SourceText { file: "nightly.yaml", text }, &Settings::of(targets::kinds()))
+        .unwrap_or_else(|faults| panic!("{faults}"));
+    let cells = plan.cells.iter().map(|cell| {
+        let mut result = result(Validity::Valid, true);
+        let point = f64::from(cell.index % 8 + 1);
+        let factor = point * (1.0 + 0.004 * f64::from(cell.repetition));
+        result.total.bytes_per_s = estimate(1.234e8 * factor, 1.5e6 * factor);
+        result.total.ops_per_s = estimate(30_123.0 * factor, 400.0 * factor);
+        if cell.workload_name == "oltp" {
+            let of = |op, share: f64| OpSummary {
+                op: Some(op),
+                bytes_per_s: estimate(1.234e8 * factor * share, 1.5e6),
+                ops_per_s: estimate(30_123.0 * factor * share, 400.0),
+                ..result.total.clone()
+            };
+            result.ops = vec![of(metrics::OpKind::Read, 0.7), of(metrics::OpKind::Write, 0.3)];
+        }
+        if cell.index == 3 {
+            result.verdict =
+                Verdict { validity: Validity::Warn, reasons: vec!["the client was the limit".into()] };
+            result.steady.reached = false;
+        }
+        result.gates.clear();
+        record(cell.index, State::Finished, Some(result), None)
+    });
+    let cells = cells.collect();
+    (RunRecord { plan, name: "nightly".into(), ..run(State::Finished) }, cells)
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let (run, cells) = large();
+    for width in [80, 100, 120] {
+        let table = super::cells::table(&run, &cells, width, false);
+        let widest = table.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(width), "{width}:\n{table}");
+        insta::assert_snapshot!(format!("cells_at_{width}"), table);
+    }
+}
+
 #[test]
 fn success_needs_every_cell_and_every_gate() {
     let good = record(0, State::Finished, Some(result(Validity::Invalid, true)), None);

@@ -1,0 +1,216 @@
+//! Tables for people, made to fit the terminal: the least important columns go first, then names are broken over lines.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
+
+/// Columns of a log, a file or a document, where there is no terminal that says how wide it is.
+pub const LOG_WIDTH: u16 = 100;
+/// Between two columns.
+const GAP: usize = 2;
+/// A column of names is not made narrower than this.
+const NARROWEST: usize = 10;
+
+/// A column: its title, and what becomes of it where there is little room.
+#[derive(Clone, Debug)]
+pub struct TableColumn {
+    title: String,
+    right: bool,
+    rank: u8,
+    optional: bool,
+}
+
+impl TableColumn {
+    /// Words, set to the left.
+    pub fn left(title: impl Into<String>) -> Self {
+        Self { title: title.into(), right: false, rank: 0, optional: false }
+    }
+
+    /// Numbers, set to the right.
+    pub fn right(title: impl Into<String>) -> Self {
+        Self { right: true, ..Self::left(title) }
+    }
+
+    /// Dropped where there is no room for it, the highest rank first; a column of rank 0 always stays.
+    #[must_use]
+    pub fn rank(self, rank: u8) -> Self {
+        Self { rank, ..self }
+    }
+
+    /// Dropped where no row has anything in it.
+    #[must_use]
+    pub fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+}
+
+/// Rows under columns, without a frame.
+#[derive(Clone, Debug)]
+pub struct FittedTable {
+    columns: Vec<TableColumn>,
+    rows: Vec<Vec<String>>,
+    colour: Option<fn(&str) -> Option<Color>>,
+}
+
+impl FittedTable {
+    /// A table without rows.
+    pub fn new(columns: Vec<TableColumn>) -> Self {
+        Self { columns, rows: Vec::new(), colour: None }
+    }
+
+    /// Adds a row: a text for each column.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// Colours texts, whatever their column.
+    #[must_use]
+    pub fn coloured(self, colour: Option<fn(&str) -> Option<Color>>) -> Self {
+        Self { colour, ..self }
+    }
+
+    /// The lines, each indented, none wider than `width` where that can be had: figures are never cut.
+    pub fn text(&self, width: usize, indent: &str) -> String {
+        let room = width.saturating_sub(indent.chars().count());
+        let kept = self.kept(room);
+        let mut widths: Vec<usize> = kept.iter().map(|column| self.width(*column)).collect();
+        self.narrow(&kept, &mut widths, room);
+        let mut table = Table::new();
+        if self.colour.is_some() {
+            table.enforce_styling();
+        } else {
+            table.force_no_tty();
+        }
+        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(kept.iter().map(|column| self.columns[*column].title.clone()).collect::<Vec<_>>());
+        for row in &self.rows {
+            table.add_row(kept.iter().zip(&widths).map(|(column, width)| {
+                let text = row.get(*column).map_or("", String::as_str);
+                let cell = Cell::new(broken(text, *width));
+                match self.colour.and_then(|colour| colour(text)) {
+                    Some(colour) => cell.fg(colour),
+                    None => cell,
+                }
+            }));
+        }
+        for (column, at) in table.column_iter_mut().zip(&kept) {
+            column.set_padding((0, GAP as u16));
+            if self.columns[*at].right {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        table.to_string().lines().map(|line| format!("{indent}{}\n", line.trim_end())).collect()
+    }
+
+    /// The columns that fit.
+    fn kept(&self, room: usize) -> Vec<usize> {
+        let filled = |column: &usize| {
+            let mut texts = self.rows.iter().filter_map(|row| row.get(*column));
+            !self.columns[*column].optional || texts.any(|text| !matches!(text.as_str(), "" | "-"))
+        };
+        let mut kept: Vec<usize> = (0..self.columns.len()).filter(filled).collect();
+        while self.total(kept.iter().map(|column| self.width(*column))) > room {
+            // Of two that matter as much the one further right goes.
+            let least = kept.iter().copied().max_by_key(|column| (self.columns[*column].rank, *column));
+            match least.filter(|column| self.columns[*column].rank > 0) {
+                Some(least) => kept.retain(|column| *column != least),
+                None => break,
+            }
+        }
+        kept
+    }
+
+    /// Makes columns of words narrower until the table fits, the widest first.
+    fn narrow(&self, kept: &[usize], widths: &mut [usize], room: usize) {
+        loop {
+            let excess = self.total(widths.iter().copied()).saturating_sub(room);
+            let words = (0..kept.len())
+                .filter(|at| !self.columns[kept[*at]].right && widths[*at] > NARROWEST)
+                .max_by_key(|at| widths[*at]);
+            let (Some(at), true) = (words, excess > 0) else { return };
+            widths[at] = widths[at].saturating_sub(excess.min(widths[at].div_ceil(4))).max(NARROWEST);
+        }
+    }
+
+    fn total(&self, widths: impl Iterator<Item = usize>) -> usize {
+        widths.map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let texts = self.rows.iter().filter_map(|row| row.get(column)).map(String::as_str);
+        let title = self.columns[column].title.as_str();
+        texts.chain([title]).flat_map(str::lines).map(|line| line.chars().count()).max().unwrap_or(0)
+    }
+}
+
+/// A text over several lines of at most `width`, broken at blanks; a word that is longer stays whole.
+fn broken(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            out.push('\n');
+            used = 0;
+        } else if !out.is_empty() {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> FittedTable {
+        let mut table = FittedTable::new(vec![
+            TableColumn::right("#"),
+            TableColumn::left("name of it"),
+            TableColumn::right("p50").rank(2),
+            TableColumn::right("p99"),
+            TableColumn::left("steady").rank(1),
+            TableColumn::right("errors").optional(),
+        ]);
+        table.row(["1", "a name of some length", "1.00 ms", "7.20 ms", "yes", "-"].map(str::to_owned).into());
+        table.row(["2", "short", "900 µs", "1.10 ms", "no", ""].map(str::to_owned).into());
+        table
+    }
+
+    fn widest(text: &str) -> usize {
+        text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn what_matters_least_goes_first() {
+        let text = table().text(100, "");
+        assert_eq!(text.lines().next(), Some("#  name of it                 p50      p99  steady"));
+        assert!(!text.contains("errors"), "a column in which nothing stands is left out: {text}");
+        let text = table().text(48, "  ");
+        assert_eq!(text.lines().next(), Some("  #  name of it                 p99  steady"));
+        let text = table().text(40, "");
+        assert_eq!(text.lines().next(), Some("#  name of it                 p99"));
+    }
+
+    #[test]
+    fn names_are_broken_at_blanks_and_figures_never() {
+        let text = table().text(24, "");
+        assert!(widest(&text) <= 24, "{text}");
+        assert!(text.contains("a name of\n") || text.contains("a name of  "), "{text}");
+        for figure in ["7.20 ms", "1.10 ms"] {
+            assert!(text.contains(figure), "{text}");
+        }
+        // Narrower than its figures a table cannot be.
+        assert!(table().text(5, "").contains("7.20 ms"));
+    }
+
+    #[test]
+    fn every_width_that_can_be_kept_is_kept() {
+        for width in 24..120 {
+            let text = table().text(width, "");
+            assert!(widest(&text) <= width, "{width}: {text}");
+        }
+    }
+}
