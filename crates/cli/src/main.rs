@@ -17,7 +17,6 @@ mod report_commands;
 mod results;
 mod run;
 mod stdout;
-mod table;
 
 use std::process::ExitCode;
 

@@ -103,6 +103,11 @@ fn terminal_lives() -> bool {
     rustix::termios::tcgetattr(std::io::stderr()).is_ok()
 }
 
+/// Columns for what is printed: the terminal's, or those of a log.
+pub fn width() -> usize {
+    terminal_width().map_or(report::LOG_WIDTH, usize::from)
+}
+
 /// Columns of the terminal on standard output, if it is one.
 pub fn terminal_width() -> Option<u16> {
     let out = std::io::stdout();

@@ -10,9 +10,11 @@ mod html;
 mod network;
 mod notebook;
 mod svg;
+mod table;
 
 pub use compare::{CellComparison, CompareOptions, HostComparison, Metric, MetricError, RunComparison, Side};
 pub use document::*;
 pub use html::{data, html};
 pub use network::network_picture;
 pub use notebook::notebook;
+pub use table::{FittedTable, LOG_WIDTH, TableColumn, TextColour};

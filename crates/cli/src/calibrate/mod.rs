@@ -11,7 +11,7 @@ use runner::StopToken;
 
 use crate::exit::of_check_error;
 use crate::interrupt::whole_or_nothing;
-use crate::messages::Messages;
+use crate::messages::{self, Messages};
 use crate::progress::ProgressView;
 use crate::results::ResultsFormat;
 use arguments::CalibrateArguments;
@@ -34,7 +34,7 @@ fn calibrate(arguments: &CalibrateArguments, stop: &StopToken, messages: &Messag
         checks::calibrate(&request, &ProgressView::new(messages), stop).map_err(of_check_error)?;
     let kept = store::save_calibration(&results, &calibration)?;
     let text = match arguments.output {
-        ResultsFormat::Text => output::text(&calibration),
+        ResultsFormat::Text => output::text(&calibration, messages::width()),
         ResultsFormat::Json => serde_json::to_string_pretty(&calibration)? + "\n",
     };
     let mut out = std::io::stdout().lock();

@@ -3,10 +3,12 @@
 use stats::{Calibration, CalibrationUnit, Ceiling, Spread};
 use units::{ByteRate, OpRate, Size};
 
+use report::FittedTable;
+
 use crate::results::words;
 
 /// The whole text.
-pub fn text(calibration: &Calibration) -> String {
+pub fn text(calibration: &Calibration, width: usize) -> String {
     let mut out = String::new();
     let fact = |name: &str| calibration.facts.get(name).map_or("?", String::as_str);
     let cores = cores(calibration.cores);
@@ -21,7 +23,7 @@ pub fn text(calibration: &Calibration) -> String {
         calibration.seconds,
     ));
     out.push_str("What the processors of this client would allow\n");
-    out.push_str(&ceilings(calibration));
+    out.push_str(&ceilings(calibration, width));
     out.push('\n');
     for sentence in sentences(calibration) {
         out.push_str(&format!("{sentence}\n"));
@@ -31,7 +33,7 @@ pub fn text(calibration: &Calibration) -> String {
          threads used, not from the clock. A network card's interrupts and its driver cost extra; one core serves one worker.\n\n",
     );
     out.push_str("What was measured\n");
-    out.push_str(&measures(calibration));
+    out.push_str(&measures(calibration, width));
     if !calibration.remarks.is_empty() {
         out.push_str("\nWhat will hold measurements back on this host\n");
         calibration.remarks.iter().for_each(|remark| out.push_str(&format!("  {remark}\n")));
@@ -39,7 +41,7 @@ pub fn text(calibration: &Calibration) -> String {
     out
 }
 
-fn ceilings(calibration: &Calibration) -> String {
+fn ceilings(calibration: &Calibration, width: usize) -> String {
     let rows = calibration.ceilings.iter().map(|ceiling| {
         let size =
             if ceiling.protocol == "tcp" { String::new() } else { Size(ceiling.block_bytes).to_string() };
@@ -51,7 +53,8 @@ fn ceilings(calibration: &Calibration) -> String {
         ]
     });
     let all = format!("all {}", cores(calibration.cores));
-    words::table(&["", "", "one core", &all], 2, rows.collect(), "  ")
+    let titles = [("", 0), ("", 0), ("one core", 0), (all.as_str(), 0)];
+    FittedTable::of(words::columns(&titles, 2), rows.collect()).text(width, "  ")
 }
 
 /// What people take home: large operations of each protocol.
@@ -78,12 +81,13 @@ fn sentences(calibration: &Calibration) -> Vec<String> {
     wanted.into_iter().flatten().collect()
 }
 
-fn measures(calibration: &Calibration) -> String {
+fn measures(calibration: &Calibration, width: usize) -> String {
     let rows = calibration.measures.iter().map(|measure| {
         let cpu = measure.per_cpu_second.as_ref().map(|spread| shown(spread, measure.unit));
         vec![measure.title.clone(), shown(&measure.by_clock, measure.unit), cpu.unwrap_or_else(|| "-".into())]
     });
-    let mut text = words::table(&["", "by the clock", "per CPU-second"], 1, rows.collect(), "  ");
+    let titles = [("", 0), ("by the clock", 0), ("per CPU-second", 0)];
+    let mut text = FittedTable::of(words::columns(&titles, 1), rows.collect()).text(width, "  ");
     let cost = calibration.measure("null-one").and_then(|measure| measure.per_cpu_second);
     if let Some(cost) = cost.filter(|cost| cost.median > 0.0) {
         text.push_str(&format!(
@@ -159,7 +163,7 @@ mod tests {
                 (Microbenchmark::Clock, vec![RepetitionResult::plain(17.26)]),
             ],
         );
-        let text = text(&calibration);
+        let text = text(&calibration, 120);
         for expected in [
             "This client can drive at most about 60.0 GB/s to 66.0 GB/s of NFS reads with all 4 cores: 16.0 GB/s per core.",
             "16.0 GB/s (15.0 GB/s to 16.5 GB/s)",

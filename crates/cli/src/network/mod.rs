@@ -15,7 +15,7 @@ use store::{Baseline, BaselineContent, Store};
 
 use crate::exit::of_check_error;
 use crate::interrupt::whole_or_nothing;
-use crate::messages::Messages;
+use crate::messages::{self, Messages};
 use crate::progress::ProgressView;
 use crate::results::{ResultsFormat, WrongInput};
 use arguments::NetworkArguments;
@@ -78,7 +78,7 @@ fn request(arguments: &NetworkArguments) -> Result<NetworkRequest, String> {
 fn show(arguments: &NetworkArguments, report: &NetworkReport) -> Result<()> {
     let NetworkReport { taken, matrix, judgement } = report;
     let text = match arguments.output {
-        ResultsFormat::Text => output::text(matrix, judgement),
+        ResultsFormat::Text => output::text(matrix, judgement, messages::width()),
         ResultsFormat::Json => {
             let document = Document {
                 schema: "manometer.network",

@@ -5,20 +5,22 @@ use stats::{
 };
 use units::{ByteRate, latency};
 
+use report::{FittedTable, TableColumn};
+
 use crate::results::words;
 
 /// Hosts up to which the matrix fits into a terminal.
 const MAX_COLUMNS: usize = 12;
 
 /// The whole text.
-pub fn text(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> String {
+pub fn text(matrix: &NetworkMatrix, judgement: &NetworkJudgement, width: usize) -> String {
     let mut out = String::new();
     for kind in matrix.kinds() {
         out.push_str(&format!("\n{}, throughput from row to column\n", title(kind)));
         if matrix.hosts.len() <= MAX_COLUMNS {
-            out.push_str(&grid(matrix, kind));
+            out.push_str(&grid(matrix, kind, width));
         }
-        out.push_str(&links(matrix, kind));
+        out.push_str(&links(matrix, kind, width));
     }
     out.push('\n');
     for line in verdict(matrix, judgement) {
@@ -129,10 +131,10 @@ fn rate(bytes_per_s: f64) -> String {
     format!("{rate} ({})", rate.as_bits())
 }
 
-fn grid(matrix: &NetworkMatrix, kind: (u32, bool)) -> String {
+fn grid(matrix: &NetworkMatrix, kind: (u32, bool), width: usize) -> String {
     let count = u32::try_from(matrix.hosts.len()).unwrap_or(u32::MAX);
-    let mut header = vec![""];
-    header.extend(matrix.hosts.iter().map(String::as_str));
+    let mut columns = vec![TableColumn::left("")];
+    columns.extend(matrix.hosts.iter().map(TableColumn::right));
     let cell = |from: u32, to: u32| {
         let link = matrix.of_kind(kind).find(|link| (link.from, link.to) == (from, to));
         match link.map(|link| link.throughput) {
@@ -146,24 +148,25 @@ fn grid(matrix: &NetworkMatrix, kind: (u32, bool)) -> String {
         row.extend((0..count).map(|to| cell(from, to)));
         row
     });
-    words::table(&header, 1, rows.collect(), "  ")
+    FittedTable::of(columns, rows.collect()).text(width, "  ")
 }
 
-fn links(matrix: &NetworkMatrix, kind: (u32, bool)) -> String {
-    let header = [
-        "link",
-        "throughput",
-        "95 %",
-        "resent",
-        "round trip",
-        "least",
-        "window",
-        "MSS",
-        "path MTU",
-        "held back by",
+fn links(matrix: &NetworkMatrix, kind: (u32, bool), width: usize) -> String {
+    let titles = [
+        ("link", 0),
+        ("throughput", 0),
+        ("", 6),
+        ("± 95 %", 0),
+        ("retransmits", 0),
+        ("round trip", 2),
+        ("min", 3),
+        ("window", 4),
+        ("MSS", 7),
+        ("path MTU", 5),
+        ("held back by", 1),
     ];
     let rows = matrix.of_kind(kind).map(|link| row(matrix, link)).collect();
-    words::table(&header, 1, rows, "  ")
+    FittedTable::of(words::columns(&titles, 1), rows).text(width, "  ")
 }
 
 fn row(matrix: &NetworkMatrix, link: &NetworkLink) -> Vec<String> {
@@ -172,7 +175,8 @@ fn row(matrix: &NetworkMatrix, link: &NetworkLink) -> Vec<String> {
     let time = |nanos: Option<u64>| nanos.map_or_else(none, latency);
     vec![
         matrix.name(link.from, link.to),
-        link.throughput.map_or_else(|| "failed".to_owned(), |estimate| rate(estimate.mean)),
+        link.throughput.map_or_else(|| "failed".to_owned(), |estimate| ByteRate(estimate.mean).to_string()),
+        link.throughput.map_or_else(String::new, |estimate| ByteRate(estimate.mean).as_bits()),
         link.throughput.as_ref().map_or_else(none, words::half_width),
         tcp.retransmits.to_string(),
         time(tcp.round_trip_ns),
@@ -229,7 +233,7 @@ mod tests {
     #[test]
     fn the_degraded_link_is_named_with_its_reason() {
         let matrix = matrix([40.0, 40.3, 39.9, 40.1, 20.0, 40.2]);
-        let text = text(&matrix, &judge_network(&matrix));
+        let text = text(&matrix, &judge_network(&matrix), 120);
         for expected in [
             "1 stream, throughput from row to column",
             "Degraded: beta → delta: 20.0 MB/s (160 Mbit/s), 50 % below the median 40.0 MB/s (320.4 Mbit/s) of 5 comparable links",
@@ -264,7 +268,7 @@ mod tests {
             path(3, None, None, Some("no probe was answered")),
         ];
         matrix.links[2].tcp.path_mtu_bytes = Some(9000);
-        let text = text(&matrix, &judge_network(&matrix));
+        let text = text(&matrix, &judge_network(&matrix), 120);
         for (link, expected) in [("beta", "1400, black hole"), ("gamma", "1400 "), ("delta", "9000 ")] {
             let line = text.lines().find(|line| line.contains(&format!("alpha → {link}  ")));
             assert!(line.is_some_and(|line| line.contains(expected)), "{expected:?} is missing in\n{text}");

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
+use report::FittedTable;
 use serde::Serialize;
 use store::{BaselineContent, RunSummary, Store};
 use units::Size;
 
 use super::destination::BufferedOutput;
 use super::{ResultsFile, ResultsFormat, ended, words};
-use crate::messages::Messages;
+use crate::messages::{self, Messages};
 
 /// Version of `schemas/list.schema.json`. Adding a field does not raise it; removing or redefining one does.
 const VERSION: u32 = 1;
@@ -56,7 +57,7 @@ fn list(arguments: &ListArguments) -> Result<()> {
     let mut out = BufferedOutput::open(None, store.path())?;
     out.write_all(
         match arguments.output {
-            ResultsFormat::Text => text(&store, &runs),
+            ResultsFormat::Text => text(&store, &runs, messages::width()),
             ResultsFormat::Json => json(&store, &runs)?,
         }
         .as_bytes(),
@@ -87,7 +88,8 @@ fn baselines(store: &Store, format: ResultsFormat) -> Result<()> {
                 let most = baseline.bytes_per_s("", None).map_or_else(|| "-".to_owned(), words::bytes);
                 vec![words::plain(&baseline.name), words::moment(baseline.kept), kind, of, most]
             });
-            words::table(&["name", "kept", "of", "holds", "up to"], 4, rows.collect(), "")
+            let titles = [("name", 0), ("kept", 1), ("of", 0), ("holds", 2), ("up to", 0)];
+            FittedTable::of(words::columns(&titles, 4), rows.collect()).text(messages::width(), "")
         }
     };
     out.write_all(text.as_bytes())?;
@@ -107,13 +109,21 @@ fn json(store: &Store, runs: &[RunSummary]) -> Result<String> {
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
-fn text(store: &Store, runs: &[RunSummary]) -> String {
+fn text(store: &Store, runs: &[RunSummary], width: usize) -> String {
     let rows = runs.iter().map(row).collect::<Vec<_>>();
     let mut out = if rows.is_empty() {
         String::new()
     } else {
-        let header = ["id", "name", "began", "state", "verdict", "took", "cells"];
-        words::table(&header, 5, rows, "") + "\n"
+        let titles = [
+            ("id", 0),
+            ("name", 0),
+            ("began (UTC)", 0),
+            ("state", 0),
+            ("verdict", 0),
+            ("took", 1),
+            ("cells", 0),
+        ];
+        FittedTable::of(words::columns(&titles, 5), rows).text(width, "") + "\n"
     };
     let kept = match runs.len() {
         0 => "no runs yet".to_owned(),
@@ -141,7 +151,7 @@ fn row(run: &RunSummary) -> Vec<String> {
     vec![
         run.id.clone(),
         words::plain(&run.name),
-        words::moment(run.started),
+        run.started.strftime("%Y-%m-%d %H:%M").to_string(),
         if run.abandoned { "abandoned" } else { words::state(run.state) }.to_owned(),
         words::verdict(run.verdict).to_owned(),
         took.map_or_else(|| "-".into(), words::seconds),

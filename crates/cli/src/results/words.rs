@@ -1,8 +1,7 @@
 //! How figures and moments are written for people, the same in every command.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
 use jiff::Timestamp;
+use report::TableColumn;
 use stats::Estimate;
 use store::{State, Validity};
 use units::{ByteRate, OpRate, latency};
@@ -60,21 +59,13 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
-/// Columns that need no frame; the first `left` are set to the left, the others to the right.
-pub fn table(header: &[&str], left: usize, rows: Vec<Vec<String>>, indent: &str) -> String {
-    let mut table = Table::new();
-    table.force_no_tty().load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>());
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if index >= left {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for row in rows {
-        table.add_row(row);
-    }
-    table.to_string().lines().map(|line| format!("{indent}{}\n", line.trim_end())).collect()
+/// Columns by their titles, each with its rank as [`TableColumn::rank`] has it; the first `left` are set to the left, the
+/// others to the right.
+pub fn columns(titles: &[(&str, u8)], left: usize) -> Vec<TableColumn> {
+    let column = |(at, (title, rank)): (usize, &(&str, u8))| {
+        if at < left { TableColumn::left(*title) } else { TableColumn::right(*title) }.rank(*rank)
+    };
+    titles.iter().enumerate().map(column).collect()
 }
 
 #[cfg(test)]

@@ -3,16 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use comfy_table::Color;
 use experiment::Cell;
 use metrics::OpKind;
+use report::{FittedTable, TableColumn, TextColour};
 use runner::WIDEST_INTERVAL;
 use stats::Estimate;
 use stats::limit::Bound;
 use store::{CellRecord, CellResult, OpSummary, RunRecord, Validity};
 use units::{ByteRate, OpRate, latency};
-
-use crate::table::{FittedTable, TableColumn};
 
 /// Which parameters differ between the cells, so that they need a column.
 struct CellColumns<'a> {
@@ -242,11 +240,11 @@ fn limit(result: &CellResult) -> String {
     }
 }
 
-fn colour(text: &str) -> Option<Color> {
+fn colour(_column: usize, text: &str) -> Option<TextColour> {
     match text {
-        "VALID" => Some(Color::Green),
-        "WARN" | "interrupted" | "pending" => Some(Color::Yellow),
-        "INVALID" | "failed" => Some(Color::Red),
+        "VALID" => Some(TextColour::Good),
+        "WARN" | "interrupted" | "pending" => Some(TextColour::Doubtful),
+        "INVALID" | "failed" => Some(TextColour::Bad),
         _ => None,
     }
 }

@@ -2,9 +2,8 @@
 
 mod fleet;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell as TableCell, CellAlignment, ContentArrangement, Table};
 use experiment::{BytesToWrite, CellFigures, DataSetFigures, Plan};
+use report::{FittedTable, TableColumn};
 use serde::Serialize;
 use units::{Size, Span};
 
@@ -47,7 +46,7 @@ pub fn json(plan: &Plan) -> String {
 }
 
 /// The plan and what it will cost, for people.
-pub fn text(plan: &Plan) -> String {
+pub fn text(plan: &Plan, width: usize) -> String {
     let mut out = format!("{}: {}\n", plan.name, count(plan.cells.len(), "cell"));
     if let Some(description) = &plan.description {
         out.push_str(&format!("{description}\n"));
@@ -56,7 +55,7 @@ pub fn text(plan: &Plan) -> String {
         out.push_str(&fleet::words(fleet));
     }
     out.push('\n');
-    out.push_str(&cells(plan));
+    out.push_str(&cells(plan, width));
     out.push_str("\nData sets\n");
     for set in plan.data_sets(targets::kinds()) {
         out.push_str(&format!("  {}: {}\n", set.target, data_set(&set)));
@@ -86,16 +85,16 @@ pub fn text(plan: &Plan) -> String {
     out
 }
 
-fn cells(plan: &Plan) -> String {
-    let mut table = Table::new();
-    table.force_no_tty().load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+fn cells(plan: &Plan, width: usize) -> String {
     let sets = plan.data_sets(targets::kinds());
     let many_targets = sets.iter().any(|set| Some(&set.target) != sets.first().map(|s| &s.target));
-    let row = |cells: [String; 5]| {
-        let cells = cells.into_iter().enumerate().filter(|(at, _)| *at != 2 || many_targets);
-        cells.map(|(_, text)| TableCell::new(text)).collect::<Vec<_>>()
-    };
-    table.set_header(row(["#", "cell", "target", "prepare", "time"].map(str::to_owned)));
+    let mut table = FittedTable::new(vec![
+        TableColumn::right("#"),
+        TableColumn::left("cell"),
+        TableColumn::left("target").optional(),
+        TableColumn::right("prepare"),
+        TableColumn::left("time"),
+    ]);
     let figures = plan.cell_figures(targets::kinds());
     for figures in figures.iter().take(LISTED) {
         let prepare = match (figures.fills, figures.prepared_bytes) {
@@ -103,22 +102,15 @@ fn cells(plan: &Plan) -> String {
             (true, 0) => "whole device".to_owned(),
             (true, bytes) => Size(bytes).rounded(),
         };
-        table.add_row(row([
+        table.row(vec![
             (figures.index + 1).to_string(),
             figures.name.clone(),
-            figures.target.clone(),
+            if many_targets { figures.target.clone() } else { String::new() },
             prepare,
             range(figures.low_s, figures.high_s),
-        ]));
+        ]);
     }
-    let last = if many_targets { 4 } else { 3 };
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if index == 0 || index == last - 1 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let mut out: String = table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let mut out = table.text(width, "");
     if figures.len() > LISTED {
         out.push_str(&format!("… and {} more; --output json lists all\n", figures.len() - LISTED));
     }
@@ -232,31 +224,36 @@ matrix: {queue_depth: [1, 32]}
 gates: [errors == 0]
 ";
 
+    /// As a log has it.
+    fn shown(file: &str) -> String {
+        text(&plan(file), 100)
+    }
+
     #[test]
     fn people_see_cells_bytes_and_time() {
-        insta::assert_snapshot!(text(&plan(NIGHTLY)));
+        insta::assert_snapshot!(shown(NIGHTLY));
     }
 
     #[test]
     fn one_target_needs_no_column() {
-        insta::assert_snapshot!(text(&plan(
+        insta::assert_snapshot!(shown(
             "targets: {store: 's3://b?endpoint=http://h'}\nworkloads: {get: {ops: get, find: p99 <= 20 ms}}\n"
-        )));
+        ));
     }
 
     #[test]
     fn a_fleet_is_shown_with_the_bytes_of_all_its_hosts() {
-        insta::assert_snapshot!(text(&plan(
+        insta::assert_snapshot!(shown(
             "fleet: {hosts: [\"node[01-12]\"], sharing: disjoint, on_host_failure: stop}
 targets: {filer: nfs://filer/export}
 workloads:
   read: {ops: read, jobs: 4, files: 16, file_size: 1GiB}
 scale: [1, 4, all]
 "
-        )));
-        let shown = text(&plan(
-            "fleet: {slurm: {options: --partition=x}}\ntargets: {t: file:///scratch}\nworkloads: {r: {ops: read}}\n",
         ));
+        let shown = shown(
+            "fleet: {slurm: {options: --partition=x}}\ntargets: {t: file:///scratch}\nworkloads: {r: {ops: read}}\n",
+        );
         assert!(
             shown.contains("Fleet: all nodes of the Slurm allocation; each has a place of its own"),
             "{shown}"
@@ -286,7 +283,7 @@ scale: [1, 4, all]
             "targets: {{t: 'null:'}}\nworkloads: {{w: {{ops: read}}}}\nmatrix: {{queue_depth: [{}]}}\n",
             depths.join(", ")
         );
-        let shown = text(&plan(&file));
+        let shown = shown(&file);
         assert!(shown.contains("… and 100 more") && shown.lines().count() < 220, "{shown}");
     }
 }

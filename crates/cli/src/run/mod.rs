@@ -93,7 +93,7 @@ pub fn of_this_process() -> Result<RunOptions, CommandError> {
 fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> Result<(), CommandError> {
     print(&match arguments.output {
         SummaryFormat::Json => dry_run::json(plan),
-        SummaryFormat::Text => dry_run::text(plan),
+        SummaryFormat::Text => dry_run::text(plan, messages::width()),
     })
 }
 

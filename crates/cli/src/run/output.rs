@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use report::LOG_WIDTH;
 use runner::{RunOutcome, cell_count};
 use store::{CellRecord, CellResult, RunRecord, State, Validity};
 
@@ -12,7 +13,6 @@ use runner::bottleneck::words;
 use super::cells;
 use crate::results::show::baseline::shares;
 use crate::results::show::evenness;
-use crate::table::LOG_WIDTH;
 
 /// With more cells than this the evidence of each is only in `manometer show`.
 const TABLES: usize = 4;
@@ -56,7 +56,7 @@ pub fn text(
     against: &str,
 ) -> String {
     let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = usize::from(width.unwrap_or(LOG_WIDTH));
+    let width = width.map_or(LOG_WIDTH, usize::from);
     let mut out = format!("\n{}\n", cells::table(run, cells, width, colours));
     for record in cells {
         out.push_str(&remarks(run, record, width.clamp(60, 120)));

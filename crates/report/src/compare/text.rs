@@ -2,13 +2,21 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use stats::Call;
 
 use super::{CellComparison, RunComparison, call_text};
 use crate::figures::digits;
+use crate::table::{FittedTable, LOG_WIDTH, TableColumn};
 
 const HEADS: [&str; 7] = ["cell", "metric", "A", "B", "difference", "p", "call"];
+
+/// Which of them go first where there is little room.
+const RANKS: [u8; 7] = [0, 0, 1, 0, 0, 2, 0];
+
+fn column((title, rank): (&&str, u8)) -> TableColumn {
+    let figure = matches!(*title, "A" | "B");
+    if figure { TableColumn::right(*title) } else { TableColumn::left(*title) }.rank(rank)
+}
 
 /// One line: better, worse or no difference.
 pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
@@ -156,28 +164,9 @@ pub fn text(comparison: &RunComparison, width: Option<u16>) -> String {
         );
     }
     if !comparison.cells.is_empty() {
-        let mut table = Table::new();
-        table.force_no_tty().load_style(presets::NOTHING).set_header(HEADS);
-        table.set_content_arrangement(ContentArrangement::Disabled);
-        if let Some(width) = width {
-            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-        }
-        for cell in &comparison.cells {
-            table.add_row(row(cell));
-        }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
-        }
-        for column in [2, 3] {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        let _ = writeln!(
-            out,
-            "\n{}\n",
-            table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
-        );
+        let rows = comparison.cells.iter().map(|cell| row(cell).into()).collect();
+        let table = FittedTable::of(HEADS.iter().zip(RANKS).map(column).collect(), rows);
+        let _ = writeln!(out, "\n{}", table.text(width.map_or(LOG_WIDTH, usize::from), ""));
         out.push_str(&legend(comparison));
     }
     for change in host_changes(comparison) {

@@ -1,26 +1,26 @@
 //! The report as a table and a verdict, for people.
 
 use checks::{BestFigure, CheckReport, CheckRow, PhaseFigures, RowOutcome};
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
+use report::{FittedTable, LOG_WIDTH, TextColour};
 use units::{Size, Span, latency};
 
+use crate::results::words as words_of;
 use runner::bottleneck::words;
 
-/// The columns: title, and whether a narrow terminal keeps it.
-const COLUMNS: [(&str, bool); 12] = [
-    ("data address", true),
-    ("proto", true),
-    ("result", true),
-    ("phase", true),
-    ("throughput", true),
-    ("p50", false),
-    ("p99", true),
-    ("max", false),
-    ("ops", false),
-    ("errors", true),
-    ("retries", false),
-    ("resent", false),
+/// The columns: title, and its rank as [`TableColumn::rank`] has it.
+const COLUMNS: [(&str, u8); 12] = [
+    ("data address", 0),
+    ("proto", 0),
+    ("result", 0),
+    ("phase", 0),
+    ("throughput", 0),
+    ("p50", 4),
+    ("p99", 0),
+    ("max", 3),
+    ("ops", 5),
+    ("errors", 0),
+    ("retries", 2),
+    ("retransmits", 1),
 ];
 
 /// Which of them is the result.
@@ -28,13 +28,14 @@ const RESULT: usize = 2;
 
 /// The whole report; `width` is the terminal's, when there is one.
 pub fn render(report: &CheckReport, width: Option<u16>) -> String {
-    let widest = grid(report, false, |_| true).lines().map(|line| line.chars().count()).max();
-    let narrow = width.is_some_and(|width| widest.unwrap_or(0) > usize::from(width));
+    let columns = width.map_or(LOG_WIDTH, usize::from);
     // https://no-color.org: whoever sets it wants none.
     let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let text = grid(report, colours, |column| !narrow || COLUMNS[column].1);
+    let rows = report.rows.iter().flat_map(lines).collect();
+    let table = FittedTable::of(words_of::columns(&COLUMNS, 4), rows).coloured(colours.then_some(colour));
+    let text = table.text(columns, "");
     let mut out = format!("\n{text}");
-    let width = usize::from(width.unwrap_or(100)).clamp(60, 110);
+    let width = columns.clamp(60, 110);
     let remarks = remarks(report);
     if !remarks.is_empty() {
         out.push('\n');
@@ -70,46 +71,15 @@ fn limit(group: &[&BestFigure], width: usize) -> String {
     out
 }
 
-/// The table with the columns that `keep` names.
-fn grid(report: &CheckReport, colours: bool, keep: impl Fn(usize) -> bool) -> String {
-    let kept = |cells: Vec<String>| {
-        let cells = cells.into_iter().enumerate().filter(|(column, _)| keep(*column));
-        cells.map(|(column, text)| coloured(column, &text)).collect::<Vec<_>>()
-    };
-    let mut table = Table::new();
-    if colours {
-        table.enforce_styling();
+/// Green where a row is good, red where it is not.
+fn colour(column: usize, text: &str) -> Option<TextColour> {
+    let result = (column == RESULT && !text.is_empty()).then_some(text)?;
+    Some(if result == RowOutcome::Success.words() {
+        TextColour::Good
+    } else if result == RowOutcome::Interrupted.words() {
+        TextColour::Doubtful
     } else {
-        table.force_no_tty();
-    }
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(kept(COLUMNS.iter().map(|(title, _)| (*title).to_owned()).collect()));
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if index >= 4 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for row in &report.rows {
-        for line in lines(row) {
-            table.add_row(kept(line));
-        }
-    }
-    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-/// A cell; the result's is green when it is good and red when it is not.
-fn coloured(column: usize, text: &str) -> Cell {
-    let cell = Cell::new(text);
-    if column != RESULT || text.is_empty() || text == COLUMNS[RESULT].0 {
-        return cell;
-    }
-    cell.fg(if text == RowOutcome::Success.words() {
-        Color::Green
-    } else if text == RowOutcome::Interrupted.words() {
-        Color::Yellow
-    } else {
-        Color::Red
+        TextColour::Bad
     })
 }
 

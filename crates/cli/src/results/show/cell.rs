@@ -6,11 +6,13 @@ use experiment::{Cell, GateMetric};
 use store::{CellRecord, CellResult, Event, GateResult, OpSummary, StageRecord, StudyPoint};
 use units::Size;
 
+use report::FittedTable;
+
 use super::hosts;
 use crate::results::words;
 
 /// The cell: a headline and indented lines. `all` adds what explains a figure: client, target, criteria.
-pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool) -> String {
+pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usize) -> String {
     let name = planned.map_or("", |cell| &cell.name);
     let verdict = record.result.as_ref().map(|result| result.verdict.validity);
     let judged = match verdict {
@@ -30,11 +32,11 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool) -> String {
     }
     result.verdict.reasons.iter().for_each(|reason| say(words::plain(reason)));
     say(steady(result));
-    out.push_str(&hosts::limit(result, all));
-    out.push_str(&figures(result));
-    out.push_str(&hosts::hosts(result));
+    out.push_str(&hosts::limit(result, all, width));
+    out.push_str(&figures(result, width));
+    out.push_str(&hosts::hosts(result, width));
     if all {
-        out.push_str(&hosts::paths(result));
+        out.push_str(&hosts::paths(result, width));
     }
     let mut say = |text: String| {
         let _ = writeln!(out, "  {text}");
@@ -64,7 +66,7 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool) -> String {
         say(format!("caches: {}", words::plain(&result.cache)));
     }
     if !result.points.is_empty() {
-        out.push_str(&points(&result.points));
+        out.push_str(&points(&result.points, width));
     }
     if all {
         out.push_str(&details(result));
@@ -100,25 +102,24 @@ fn steady(result: &CellResult) -> String {
     )
 }
 
-fn figures(result: &CellResult) -> String {
-    let header = [
-        "op",
-        "throughput",
-        "± 95 %",
-        "ops",
-        "± 95 %",
-        "p50",
-        "p99",
-        "± 95 %",
-        "p99.9",
-        "max",
-        "service p99",
-        "errors",
+fn figures(result: &CellResult, width: usize) -> String {
+    let titles = [
+        ("op", 0),
+        ("throughput", 0),
+        ("±", 1),
+        ("IOPS", 0),
+        ("±", 5),
+        ("p50", 3),
+        ("p99", 0),
+        ("p99.9", 4),
+        ("max", 6),
+        ("service p99", 7),
+        ("errors", 2),
     ];
     // One kind of operation is all together; saying it twice tells nothing.
     let total = (result.ops.len() != 1).then_some(&result.total);
     let rows = result.ops.iter().chain(total).map(figure_row).collect();
-    words::table(&header, 1, rows, "  ")
+    FittedTable::of(words::columns(&titles, 1), rows).text(width, "  ")
 }
 
 fn figure_row(op: &OpSummary) -> Vec<String> {
@@ -132,7 +133,6 @@ fn figure_row(op: &OpSummary) -> Vec<String> {
         words::half_width(&op.ops_per_s),
         time(response.p50_ns),
         time(response.p99_ns),
-        if response.count > 0 { words::half_width(&op.p99_ns) } else { "-".into() },
         time(response.p999_ns),
         time(response.max_ns),
         words::time(op.service.p99_ns, op.service.count),
@@ -179,8 +179,17 @@ fn stage(stage: &StageRecord) -> String {
     text
 }
 
-fn points(points: &[StudyPoint]) -> String {
-    let header = ["offered", "done", "throughput", "p50", "p99", "max", "backlog", "goal"];
+fn points(points: &[StudyPoint], width: usize) -> String {
+    let titles = [
+        ("offered", 0),
+        ("done", 0),
+        ("throughput", 1),
+        ("p50", 2),
+        ("p99", 0),
+        ("max", 4),
+        ("backlog", 3),
+        ("goal", 0),
+    ];
     let rows = points
         .iter()
         .map(|point| {
@@ -198,7 +207,7 @@ fn points(points: &[StudyPoint]) -> String {
             ]
         })
         .collect();
-    words::table(&header, 0, rows, "  ")
+    FittedTable::of(words::columns(&titles, 0), rows).text(width, "  ")
 }
 
 fn details(result: &CellResult) -> String {

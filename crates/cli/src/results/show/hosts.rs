@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use metrics::PathFacts;
+use report::FittedTable;
 use stats::Measure;
 use store::{CellResult, HostResult, HostSpread};
 use units::{Size, latency};
@@ -14,7 +15,7 @@ use runner::START_CORE_WAIT;
 const NOTED_NS: f64 = 100_000.0;
 
 /// What held it back and what to try next; `all` adds what was looked at.
-pub fn limit(result: &CellResult, all: bool) -> String {
+pub fn limit(result: &CellResult, all: bool, width: usize) -> String {
     let Some(limit) = &result.limit else { return String::new() };
     let mut out = format!("  {}\n", words::plain(&limit.sentence));
     if !limit.next.is_empty() {
@@ -25,7 +26,8 @@ pub fn limit(result: &CellResult, all: bool) -> String {
             [&row.name, &row.value, &row.limit, &row.says].map(|text| words::plain(text)).into()
         };
         let rows = limit.evidence.iter().map(row).collect();
-        out.push_str(&words::table(&["looked at", "seen", "a limit from", "it says"], 4, rows, "  "));
+        let titles = [("looked at", 0), ("seen", 0), ("limit from", 1), ("says", 0)];
+        out.push_str(&FittedTable::of(words::columns(&titles, 4), rows).text(width, "  "));
     }
     out
 }
@@ -56,7 +58,7 @@ fn core_wait(result: &CellResult) -> String {
 }
 
 /// How even the hosts were, and each in figures.
-pub fn hosts(result: &CellResult) -> String {
+pub fn hosts(result: &CellResult, width: usize) -> String {
     let Some(evenness) = evenness(result) else { return String::new() };
     let mut out = format!("  {evenness}\n");
     for host in &result.hosts {
@@ -68,10 +70,21 @@ pub fn hosts(result: &CellResult) -> String {
     let slowest = result.fleet.as_ref().and_then(|fleet| fleet.spread.first());
     let slowest =
         slowest.filter(|spread| spread.greatest > spread.least).map(|spread| spread.slowest.as_str());
-    let header =
-        ["host", "", "throughput", "± 95 %", "ops", "± 95 %", "p50", "p99", "p99.9", "errors", "started"];
+    let titles = [
+        ("host", 0),
+        ("", 0),
+        ("throughput", 0),
+        ("±", 1),
+        ("IOPS", 0),
+        ("±", 5),
+        ("p50", 4),
+        ("p99", 0),
+        ("p99.9", 6),
+        ("errors", 2),
+        ("started", 3),
+    ];
     let rows = result.hosts.iter().map(|host| row(host, slowest)).collect();
-    out.push_str(&words::table(&header, 2, rows, "  "));
+    out.push_str(&FittedTable::of(words::columns(&titles, 2), rows).text(width, "  "));
     out
 }
 
@@ -120,7 +133,7 @@ fn row(host: &HostResult, slowest: Option<&str>) -> Vec<String> {
 }
 
 /// What each path to a server carried.
-pub fn paths(result: &CellResult) -> String {
+pub fn paths(result: &CellResult, width: usize) -> String {
     let own = result.paths.iter().map(|path| ("", path));
     let of_hosts: Vec<(&str, &PathFacts)> = result
         .hosts
@@ -146,6 +159,15 @@ pub fn paths(result: &CellResult) -> String {
             ]
         })
         .collect();
-    let header = ["host", "card", "path", "connections", "sent", "received", "sent again", "round trip"];
-    words::table(&header, 3, rows, "  ")
+    let titles = [
+        ("host", 0),
+        ("card", 0),
+        ("path", 0),
+        ("connections", 3),
+        ("sent", 0),
+        ("received", 0),
+        ("retransmits", 1),
+        ("round trip", 2),
+    ];
+    FittedTable::of(words::columns(&titles, 3), rows).text(width, "  ")
 }

@@ -14,7 +14,7 @@ use store::RunRecord;
 use super::destination::BufferedOutput;
 use super::export::json;
 use super::{ResultsFile, ResultsFormat, WrongInput, ended};
-use crate::messages::Messages;
+use crate::messages::{self, Messages};
 
 pub use hosts::evenness;
 pub use text::text;
@@ -63,7 +63,7 @@ fn show(arguments: &ShowArguments) -> Result<()> {
         ResultsFormat::Json => json::write(&store, &run, only, None, &mut out)?,
         ResultsFormat::Text => {
             let baseline = arguments.baseline.as_ref().map(|name| store.baseline(name)).transpose()?;
-            out.write_all(text(&store, &run, only)?.as_bytes())?;
+            out.write_all(text(&store, &run, only, messages::width())?.as_bytes())?;
             if let Some(baseline) = baseline {
                 let mut cells = store.cells(&run.id)?;
                 cells.retain(|cell| only.is_none_or(|only| only == cell.index));

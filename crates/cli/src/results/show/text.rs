@@ -10,13 +10,13 @@ use crate::results::words;
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn text(store: &Store, run: &RunRecord, only: Option<u32>) -> Result<String> {
+pub fn text(store: &Store, run: &RunRecord, only: Option<u32>, width: usize) -> Result<String> {
     let cells = store.cells(&run.id)?;
     let mut out = head(run, &cells);
     for record in cells.iter().filter(|record| only.is_none_or(|only| only == record.index)) {
         out.push('\n');
         let planned = run.plan.cells.iter().find(|cell| cell.index == record.index);
-        out.push_str(&cell::block(record, planned, only.is_some()));
+        out.push_str(&cell::block(record, planned, only.is_some(), width));
         if only.is_some() {
             let kept = kept(&store.stages(&run.id, record.index)?);
             if !kept.is_empty() {

@@ -4,11 +4,32 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
 
 /// Columns of a log, a file or a document, where there is no terminal that says how wide it is.
-pub const LOG_WIDTH: u16 = 100;
+pub const LOG_WIDTH: usize = 100;
 /// Between two columns.
 const GAP: usize = 2;
 /// A column of names is not made narrower than this.
 const NARROWEST: usize = 10;
+
+/// How a text stands out on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextColour {
+    /// As it should be.
+    Good,
+    /// To be looked at.
+    Doubtful,
+    /// Wrong.
+    Bad,
+}
+
+impl From<TextColour> for Color {
+    fn from(colour: TextColour) -> Self {
+        match colour {
+            TextColour::Good => Color::Green,
+            TextColour::Doubtful => Color::Yellow,
+            TextColour::Bad => Color::Red,
+        }
+    }
+}
 
 /// A column: its title, and what becomes of it where there is little room.
 #[derive(Clone, Debug)]
@@ -48,7 +69,7 @@ impl TableColumn {
 pub struct FittedTable {
     columns: Vec<TableColumn>,
     rows: Vec<Vec<String>>,
-    colour: Option<fn(&str) -> Option<Color>>,
+    colour: Option<fn(usize, &str) -> Option<TextColour>>,
 }
 
 impl FittedTable {
@@ -57,14 +78,19 @@ impl FittedTable {
         Self { columns, rows: Vec::new(), colour: None }
     }
 
+    /// A table of these rows.
+    pub fn of(columns: Vec<TableColumn>, rows: Vec<Vec<String>>) -> Self {
+        Self { rows, ..Self::new(columns) }
+    }
+
     /// Adds a row: a text for each column.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    /// Colours texts, whatever their column.
+    /// Colours texts by their column and what they say.
     #[must_use]
-    pub fn coloured(self, colour: Option<fn(&str) -> Option<Color>>) -> Self {
+    pub fn coloured(self, colour: Option<fn(usize, &str) -> Option<TextColour>>) -> Self {
         Self { colour, ..self }
     }
 
@@ -86,8 +112,8 @@ impl FittedTable {
             table.add_row(kept.iter().zip(&widths).map(|(column, width)| {
                 let text = row.get(*column).map_or("", String::as_str);
                 let cell = Cell::new(broken(text, *width));
-                match self.colour.and_then(|colour| colour(text)) {
-                    Some(colour) => cell.fg(colour),
+                match self.colour.and_then(|colour| colour(*column, text)) {
+                    Some(colour) => cell.fg(colour.into()),
                     None => cell,
                 }
             }));
