@@ -24,15 +24,24 @@ pub fn shortened(text: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
-/// Which cell, which stage, how long, how fast, how steady, how much longer.
+/// Which cell, how much longer, which stage, how long, how fast, how steady.
 pub fn line(model: &RunProgress, now_ns: u64) -> String {
     let stage = &model.stage;
     let name = model.cells.get(model.current).map_or("", |cell| cell.name.as_str());
     let all = model.cells.len();
+    // What people look for comes first: a narrow terminal cuts the end.
+    let left = model.eta_s(now_ns).map_or_else(String::new, |(cell, whole)| match all {
+        1 => format!(", about {} left", clock(whole)),
+        _ => format!(", about {} left, {} in all", clock(cell), clock(whole)),
+    });
     let mut parts = vec![match model.running.len() {
-        0 | 1 => format!("cell {}/{all} {}", model.current + 1, shortened(name, 60)),
-        more => format!("{more} cells at once of {all}: {} and others", shortened(name, 60)),
+        0 | 1 => format!("cell {}/{all}{left}", model.current + 1),
+        more => format!("{more} cells at once of {all}{left}"),
     }];
+    parts.push(match model.running.len() {
+        0 | 1 => shortened(name, 60),
+        _ => format!("{} and others", shortened(name, 60)),
+    });
     if !stage.name.is_empty() {
         let elapsed = clock(model.stage_elapsed_s(now_ns));
         let simulated = if stage.simulated { " (simulated)" } else { "" };
@@ -64,12 +73,6 @@ pub fn line(model: &RunProgress, now_ns: u64) -> String {
         parts.push(match steady.criteria.len() {
             0 => format!("steady? first look at {}", clock(steady.next_look_s)),
             all => format!("steady? {met} of {all}"),
-        });
-    }
-    if let Some((cell, whole)) = model.eta_s(now_ns) {
-        parts.push(match model.cells.len() {
-            1 => format!("about {} left", clock(whole)),
-            _ => format!("about {} left, {} in all", clock(cell), clock(whole)),
         });
     }
     parts.join(" · ")
