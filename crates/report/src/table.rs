@@ -118,8 +118,9 @@ impl FittedTable {
                 }
             }));
         }
-        for (column, at) in table.column_iter_mut().zip(&kept) {
-            column.set_padding((0, GAP as u16));
+        for (position, (column, at)) in table.column_iter_mut().zip(&kept).enumerate() {
+            // Blanks with a colour would stick out of the terminal.
+            column.set_padding((0, if position + 1 < kept.len() { GAP as u16 } else { 0 }));
             if self.columns[*at].right {
                 column.set_cell_alignment(CellAlignment::Right);
             }

@@ -197,6 +197,42 @@ pub struct SteadyOutcome {
     pub notes: Vec<String>,
 }
 
+/// Whether a measurement was steady, as far as a rule judged it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SteadyJudgement {
+    /// A rule found it steady.
+    #[serde(rename = "yes")]
+    Yes,
+    /// A rule did not find it steady.
+    #[serde(rename = "no")]
+    No,
+    /// No rule looked: a fixed time, an amount, or a study.
+    #[serde(rename = "not judged")]
+    NotJudged,
+}
+
+impl SteadyJudgement {
+    /// In every output: `yes`, `no`, `not judged`.
+    pub const fn words(self) -> &'static str {
+        match self {
+            SteadyJudgement::Yes => "yes",
+            SteadyJudgement::No => "no",
+            SteadyJudgement::NotJudged => "not judged",
+        }
+    }
+}
+
+impl SteadyOutcome {
+    /// Whether it was steady. `reached` alone does not tell: without a rule nothing is in the way of it.
+    pub fn judgement(&self) -> SteadyJudgement {
+        match (self.rule.as_str(), self.reached) {
+            ("none", _) => SteadyJudgement::NotJudged,
+            (_, true) => SteadyJudgement::Yes,
+            (_, false) => SteadyJudgement::No,
+        }
+    }
+}
+
 impl Criterion {
     /// The value must reach the limit.
     pub(crate) fn at_least(name: impl Into<String>, value: f64, limit: f64, unit: CriterionUnit) -> Self {

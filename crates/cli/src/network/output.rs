@@ -157,12 +157,12 @@ fn links(matrix: &NetworkMatrix, kind: (u32, bool), width: usize) -> String {
         ("throughput", 0),
         ("", 6),
         ("± 95 %", 0),
-        ("retransmits", 0),
-        ("round trip", 2),
-        ("min", 3),
-        ("window", 4),
+        ("retrans", 0),
+        ("round trip", 3),
+        ("min", 4),
+        ("window", 5),
         ("MSS", 7),
-        ("path MTU", 5),
+        ("path MTU", 2),
         ("held back by", 1),
     ];
     let rows = matrix.of_kind(kind).map(|link| row(matrix, link)).collect();

@@ -7,8 +7,8 @@ use experiment::Cell;
 use metrics::OpKind;
 use report::{FittedTable, TableColumn, TextColour};
 use runner::WIDEST_INTERVAL;
-use stats::Estimate;
 use stats::limit::Bound;
+use stats::{Estimate, SteadyJudgement};
 use store::{CellRecord, CellResult, OpSummary, RunRecord, Validity};
 use units::{ByteRate, OpRate, latency};
 
@@ -223,10 +223,9 @@ fn means<'a>(run: &'a RunRecord, cells: &'a [CellRecord]) -> Vec<RepeatedPoint<'
 
 /// Whether it was steady, where a rule judged it.
 fn steady(result: &CellResult) -> &'static str {
-    match (result.points.len(), result.steady.rule.as_str(), result.steady.reached) {
-        (0, "none", _) => "-",
-        (0, _, true) => "yes",
-        (0, _, false) => "no",
+    match (result.points.len(), result.steady.judgement()) {
+        (0, SteadyJudgement::NotJudged) => "-",
+        (0, judgement) => judgement.words(),
         _ => "study",
     }
 }

@@ -13,6 +13,7 @@ use runner::bottleneck::words;
 use super::cells;
 use crate::results::show::baseline::shares;
 use crate::results::show::evenness;
+use crate::results::words::wrapped;
 
 /// With more cells than this the evidence of each is only in `manometer show`.
 const TABLES: usize = 4;
@@ -100,27 +101,6 @@ fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
     for line in lines {
         out.push_str(&wrapped(line.trim_end(), width));
     }
-    out
-}
-
-/// A line, indented; what is longer than `width` goes on in the next, indented further.
-fn wrapped(line: &str, width: usize) -> String {
-    let mut out = String::from(" ");
-    let mut used = 1;
-    // A table's line keeps its columns.
-    if line.chars().count() + 2 <= width || line.starts_with(' ') {
-        return format!("  {line}\n");
-    }
-    for word in line.split(' ') {
-        if used + 1 + word.chars().count() > width && used > 5 {
-            out.push_str("\n    ");
-            used = 4;
-        }
-        out.push(' ');
-        out.push_str(word);
-        used += 1 + word.chars().count();
-    }
-    out.push('\n');
     out
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use stats::SteadyJudgement;
 use store::{CellResult, State, Validity};
 
 use super::charts::{self, Picture};
@@ -109,10 +110,10 @@ fn reasons(result: &CellResult) -> String {
         Validity::Invalid => "reasons bad",
     };
     let mut out = format!("<ul class=\"{class}\">");
-    let sign = match (words::judged(result), result.steady.reached) {
-        (false, _) => "Steady state not judged",
-        (true, true) => "Steady",
-        (true, false) => "No steady state",
+    let sign = match result.steady.judgement() {
+        SteadyJudgement::NotJudged => "Steady state not judged",
+        SteadyJudgement::Yes => "Steady",
+        SteadyJudgement::No => "No steady state",
     };
     let _ = write!(
         out,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stats::SteadyJudgement;
 use store::{CellResult, StudyPoint};
 
 use crate::document::{CellView, Curve, HeatColumn, HeatMap, Timeline};
@@ -323,10 +324,10 @@ fn spans(chart: &mut Chart, total: &Timeline, result: Option<&CellResult>) {
 
 /// The reported window.
 pub(super) fn reported(chart: &mut Chart, result: &CellResult) {
-    let (class, name) = match (super::words::judged(result), result.steady.reached) {
-        (false, _) => ("unjudged", "reported"),
-        (true, true) => ("steady", "reported: steady"),
-        (true, false) => ("unsteady", "reported: no steady state"),
+    let (class, name) = match result.steady.judgement() {
+        SteadyJudgement::NotJudged => ("unjudged", "reported"),
+        SteadyJudgement::Yes => ("steady", "reported: steady"),
+        SteadyJudgement::No => ("unsteady", "reported: no steady state"),
     };
     chart.span(class, result.window_start_s, result.window_end_s, name);
 }

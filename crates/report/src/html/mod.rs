@@ -38,6 +38,9 @@ pub fn data(document: &Document) -> Value {
             if let Some(planned) = document.planned(cell.record.index) {
                 value["name"] = planned.name.as_str().into();
             }
+            if let Some(result) = &cell.record.result {
+                value["steady"] = result.steady.judgement().words().into();
+            }
             value
         })
         .collect();

@@ -45,7 +45,7 @@ for position in SHOWN:
         axes.yaxis.label.set_fontsize("small")
         if (result := cell["result"]) is not None:
             axes.axvspan(result["window_start_s"], result["window_end_s"], alpha=0.12, linewidth=0,
-                         color="tab:green" if result["steady"]["reached"] else "tab:orange")
+                         color=STEADY_COLOURS[steady(result)])
     panels[0, 0].set_title(literal(DATA["run"]["plan"]["cells"][position]["name"]))
     panels[-1, 0].set_xlabel("seconds since the measurement began")
     panels[0, 0].legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1))

@@ -24,6 +24,17 @@ def half_width(estimate):
     return (high - low) / 2 / mean if mean and None not in (low, high) else np.nan
 
 
+STEADY_COLOURS = {"yes": "tab:green", "no": "tab:orange", "not judged": "tab:blue"}
+
+
+def steady(result):
+    """Whether a rule found the measurement steady."""
+    outcome = result["steady"]
+    if outcome["rule"] == "none":
+        return "not judged"
+    return "yes" if outcome["reached"] else "no"
+
+
 def summarise(data):
     """One row a cell that measured something."""
     planned = {cell["index"]: cell for cell in data["run"]["plan"]["cells"]}
@@ -50,7 +61,7 @@ def summarise(data):
             "p999_ns": latency["p999_ns"],
             "max_ns": latency["max_ns"],
             "failed": total["failed"],
-            "steady": result["steady"]["reached"],
+            "steady": steady(result),
             "verdict": result["verdict"]["validity"],
         })
     return pd.DataFrame(rows)

@@ -31,7 +31,7 @@ pub fn notebook(document: &Document) -> String {
         code("summary", include_str!("summary.py")),
         markdown(
             "time-title",
-            "## Over time\n\nThe reported window is shaded: green when steady, orange when not.",
+            "## Over time\n\nThe reported window is shaded: green when steady, orange when not, blue when no rule judged it.",
         ),
         code("time", include_str!("time.py")),
         markdown("curves-title", "## Latency by percentile"),

@@ -15,7 +15,7 @@ for position in SHOWN:
         latency.plot(middle, np.where(values > 0, values, np.nan), linewidth=1, label=name.removesuffix("_ns"))
     result = cell["result"]
     if result is not None:
-        colour = "tab:green" if result["steady"]["reached"] else "tab:orange"
+        colour = STEADY_COLOURS[steady(result)]
         for axes in (rate, latency):
             axes.axvspan(result["window_start_s"], result["window_end_s"], color=colour, alpha=0.12, linewidth=0)
     for axes in (rate, latency):

@@ -127,7 +127,7 @@ fn of_cell(run: &RunRecord, record: &CellRecord, plan: Option<&Cell>) -> Vec<Str
         of_plan(|cell| cell.target.name.clone()),
         record.state.name().to_owned(),
         of_result(|result| result.verdict.validity.name().to_owned()),
-        of_result(|result| result.steady.reached.to_string()),
+        of_result(|result| result.steady.judgement().words().to_owned()),
         of_result(|result| result.measured_s.to_string()),
         of_result(|result| result.window_start_s.to_string()),
         of_result(|result| result.window_end_s.to_string()),

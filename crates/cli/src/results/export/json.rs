@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use metrics::{Histogram, Interval, LatencySummary, OpKind, OpStats};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use stats::SteadyJudgement;
 use store::{CellRecord, Event, RunRecord, Store};
 
 use super::SeriesChoice;
@@ -33,6 +34,9 @@ struct Document<'a> {
 pub struct NamedCell<'a> {
     /// The name in the plan; the plan has everything else.
     name: &'a str,
+    /// Whether it was steady; absent where nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steady: Option<SteadyJudgement>,
     #[serde(flatten)]
     record: CellRecord,
 }
@@ -117,7 +121,11 @@ pub fn cells<'a>(store: &Store, run: &'a RunRecord, only: Option<u32>) -> Result
     let cells = store.cells(&run.id)?.into_iter();
     let wanted = cells.filter(|cell| only.is_none_or(|only| only == cell.index));
     Ok(wanted
-        .map(|record| NamedCell { name: super::super::show::name_of(run, record.index), record })
+        .map(|record| NamedCell {
+            name: super::super::show::name_of(run, record.index),
+            steady: record.result.as_ref().map(|result| result.steady.judgement()),
+            record,
+        })
         .collect())
 }
 

@@ -20,9 +20,7 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usiz
         None => words::state(record.state),
     };
     let mut out = format!("Cell {}  {}  {judged}\n", number(record.index), words::plain(name));
-    let mut say = |text: String| {
-        let _ = writeln!(out, "  {text}");
-    };
+    let mut say = |text: String| out.push_str(&words::wrapped(&text, width));
     if let Some(failure) = &record.failure {
         say(format!("failed: {}", words::plain(failure)));
     }
@@ -38,9 +36,7 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usiz
     if all {
         out.push_str(&hosts::paths(result, width));
     }
-    let mut say = |text: String| {
-        let _ = writeln!(out, "  {text}");
-    };
+    let mut say = |text: String| out.push_str(&words::wrapped(&text, width));
     if let Some(open) = &result.open_loop {
         say(format!(
             "schedule: {} offered, {} late starts, deepest backlog {}, {} shed, {} missed",

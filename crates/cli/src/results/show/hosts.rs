@@ -17,9 +17,9 @@ const NOTED_NS: f64 = 100_000.0;
 /// What held it back and what to try next; `all` adds what was looked at.
 pub fn limit(result: &CellResult, all: bool, width: usize) -> String {
     let Some(limit) = &result.limit else { return String::new() };
-    let mut out = format!("  {}\n", words::plain(&limit.sentence));
+    let mut out = words::wrapped(&words::plain(&limit.sentence), width);
     if !limit.next.is_empty() {
-        let _ = writeln!(out, "  next: {}", words::plain(&limit.next));
+        out.push_str(&words::wrapped(&format!("next: {}", words::plain(&limit.next)), width));
     }
     if all && !limit.evidence.is_empty() {
         let row = |row: &stats::limit::EvidenceRow| {
@@ -60,11 +60,11 @@ fn core_wait(result: &CellResult) -> String {
 /// How even the hosts were, and each in figures.
 pub fn hosts(result: &CellResult, width: usize) -> String {
     let Some(evenness) = evenness(result) else { return String::new() };
-    let mut out = format!("  {evenness}\n");
+    let mut out = words::wrapped(&evenness, width);
     for host in &result.hosts {
         if let Some(lost) = &host.lost {
             let text = format!("{} was lost at {:.1} s: {}", host.name, lost.at_s, lost.why);
-            let _ = writeln!(out, "  {}", words::plain(&text));
+            out.push_str(&words::wrapped(&words::plain(&text), width));
         }
     }
     let slowest = result.fleet.as_ref().and_then(|fleet| fleet.spread.first());
