@@ -25,7 +25,8 @@ fn screen((columns, rows): (u32, u32), directory: &Path, arguments: &str) -> Str
         .output()
         .expect("script (bsdutils) makes a terminal");
     let text = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
-    without_colours(&text)
+    // Colours keep the blanks at the end of a line.
+    without_colours(&text).lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 fn without_colours(text: &str) -> String {

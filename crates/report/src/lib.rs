@@ -6,6 +6,7 @@
 mod compare;
 mod document;
 mod figures;
+mod headline;
 mod html;
 mod network;
 mod notebook;
@@ -14,7 +15,8 @@ mod table;
 
 pub use compare::{CellComparison, CompareOptions, HostComparison, Metric, MetricError, RunComparison, Side};
 pub use document::*;
+pub use headline::{BestCell, Doubt, Headline, half_width};
 pub use html::{data, html};
 pub use network::network_picture;
 pub use notebook::notebook;
-pub use table::{FittedTable, LOG_WIDTH, TableColumn, TextColour};
+pub use table::{FittedTable, LOG_WIDTH, TableColumn, TextColour, paragraph};

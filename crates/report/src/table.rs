@@ -169,8 +169,10 @@ impl FittedTable {
     }
 }
 
-/// A text over several lines of at most `width`, broken at blanks; a word that is longer stays whole.
+/// A text over several lines of at most `width`, broken at blanks; a word that is longer stays whole. Nothing in it steers the
+/// terminal.
 fn broken(text: &str, width: usize) -> String {
+    let text = text.replace(char::is_control, " ");
     let mut out = String::new();
     let mut used = 0;
     for word in text.split(' ') {
@@ -185,6 +187,30 @@ fn broken(text: &str, width: usize) -> String {
         out.push_str(word);
         used += length;
     }
+    out
+}
+
+/// A paragraph broken at blanks into lines of at most `width` (words apart that are longer), the first after `indent` and the
+/// others after `hanging`.
+pub fn paragraph(text: &str, width: usize, indent: &str, hanging: &str) -> String {
+    let mut out = String::from(indent);
+    let mut used = indent.chars().count();
+    let mut first_in_line = true;
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        let length = word.chars().count();
+        if !first_in_line && used + 1 + length > width {
+            out.push('\n');
+            out.push_str(hanging);
+            used = hanging.chars().count();
+        } else if !first_in_line {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+        first_in_line = false;
+    }
+    out.push('\n');
     out
 }
 
@@ -231,6 +257,13 @@ mod tests {
         }
         // Narrower than its figures a table cannot be.
         assert!(table().text(5, "").contains("7.20 ms"));
+    }
+
+    #[test]
+    fn texts_of_a_file_do_not_steer_the_terminal() {
+        let table = FittedTable::of(vec![TableColumn::left("a")], vec![vec!["x\u{1b}[2Jy".into()]]);
+        assert_eq!(table.text(80, ""), "a\nx [2Jy\n");
+        assert_eq!(paragraph("x\u{1b}[2Jy z", 80, "", ""), "x [2Jy z\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How figures and moments are written for people, the same in every command.
 
 use jiff::Timestamp;
-use report::TableColumn;
+use report::{TableColumn, paragraph};
 use stats::Estimate;
 use store::{State, Validity};
 use units::{ByteRate, OpRate, latency};
@@ -70,23 +70,11 @@ pub fn columns(titles: &[(&str, u8)], left: usize) -> Vec<TableColumn> {
 
 /// A line, indented; what is longer than `width` goes on in the next, indented further.
 pub fn wrapped(line: &str, width: usize) -> String {
-    let mut out = String::from(" ");
-    let mut used = 1;
     // A table's line keeps its columns.
     if line.chars().count() + 2 <= width || line.starts_with(' ') {
         return format!("  {line}\n");
     }
-    for word in line.split(' ') {
-        if used + 1 + word.chars().count() > width && used > 5 {
-            out.push_str("\n    ");
-            used = 4;
-        }
-        out.push(' ');
-        out.push_str(word);
-        used += 1 + word.chars().count();
-    }
-    out.push('\n');
-    out
+    paragraph(line, width, "  ", "    ")
 }
 
 #[cfg(test)]

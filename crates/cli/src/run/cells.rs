@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use experiment::Cell;
 use metrics::OpKind;
-use report::{FittedTable, TableColumn, TextColour};
+use report::{FittedTable, TableColumn, TextColour, half_width};
 use runner::WIDEST_INTERVAL;
 use stats::limit::Bound;
 use stats::{Estimate, SteadyJudgement};
@@ -129,8 +129,8 @@ impl RowFigures {
     fn of(op: &OpSummary) -> Self {
         let response = &op.response;
         Self {
-            bytes_per_s: (op.bytes > 0).then(|| op.bytes_per_s.clone()),
-            ops_per_s: op.ops_per_s.clone(),
+            bytes_per_s: (op.bytes > 0).then_some(op.bytes_per_s),
+            ops_per_s: op.ops_per_s,
             response_ns: (response.count > 0).then_some([response.p50_ns, response.p99_ns, response.p999_ns]),
         }
     }
@@ -143,23 +143,13 @@ fn figures(of: &RowFigures, op: &str) -> Vec<String> {
     vec![
         op.to_owned(),
         bytes.map_or_else(nothing, |rate| ByteRate(rate.mean).to_string()),
-        bytes.and_then(half_width).unwrap_or_else(nothing),
+        bytes.map_or_else(nothing, half_width),
         OpRate(of.ops_per_s.mean).to_string().trim_end_matches("/s").to_owned(),
-        half_width(&of.ops_per_s).unwrap_or_else(nothing),
+        half_width(&of.ops_per_s),
         time(0),
         time(1),
         time(2),
     ]
-}
-
-/// Half of the 95 % interval, relative, where one is known.
-fn half_width(estimate: &Estimate) -> Option<String> {
-    let share = estimate.relative_half_width();
-    let known = estimate.samples > 1 && estimate.mean > 0.0 && share.is_finite();
-    known.then(|| match share * 100.0 {
-        percent if percent < 9.95 => format!("{percent:.1} %"),
-        percent => format!("{percent:.0} %"),
-    })
 }
 
 /// The repetitions of one point.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use report::LOG_WIDTH;
+use report::{Headline, LOG_WIDTH};
 use runner::{RunOutcome, cell_count};
 use store::{CellRecord, CellResult, RunRecord, State, Validity};
 
@@ -58,19 +58,29 @@ pub fn text(
 ) -> String {
     let colours = width.is_some() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = width.map_or(LOG_WIDTH, usize::from);
-    let mut out = format!("\n{}\n", cells::table(run, cells, width, colours));
+    let paragraph = width.clamp(60, 120);
+    let mut out = String::from("\n");
+    // What one cell comes to is its line.
+    let several = cells.iter().filter(|record| record.result.is_some()).count() > 1;
+    if several {
+        out.push_str(&format!("{}\n", Headline::of(run, cells).text(paragraph)));
+    }
+    out.push_str(&format!("{}\n", cells::table(run, cells, width, colours)));
     for record in cells {
-        out.push_str(&remarks(run, record, width.clamp(60, 120)));
+        out.push_str(&remarks(run, record, !several, paragraph));
     }
     out.push_str(against);
+    if !out.ends_with("\n\n") {
+        out.push('\n');
+    }
     out.push_str(&summary(run, cells));
     let resumable = cells.iter().any(|record| record.state != State::Finished);
     out.push_str(&next(run, flags, resumable));
     out
 }
 
-/// Why a cell is as it is: its failure, its reasons, its gates, its points.
-fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
+/// Why a cell is as it is: its failure, its gates, its points, and its reasons where nobody else says them.
+fn remarks(run: &RunRecord, record: &CellRecord, reasons: bool, width: usize) -> String {
     let cell = run.plan.cells.iter().find(|cell| cell.index == record.index);
     let mut lines = Vec::new();
     lines.extend(record.failure.iter().map(|failure| format!("failed: {failure}")));
@@ -81,7 +91,7 @@ fn remarks(run: &RunRecord, record: &CellRecord, width: usize) -> String {
             }
         }
         let skip = usize::from(record.failure.is_some());
-        let reasons = &result.verdict.reasons;
+        let reasons: &[String] = if reasons { &result.verdict.reasons } else { &[] };
         lines.extend(reasons.iter().skip(skip).take(REASONS).cloned());
         if reasons.len() > skip + REASONS {
             lines.push(format!("and {} more reasons", reasons.len() - skip - REASONS));
@@ -178,12 +188,7 @@ fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
             some => format!("{some} of {} gates failed", gates().count()),
         });
     }
-    let separator = if cells.iter().any(|record| record.failure.is_some() || record.result.is_some()) {
-        "\n"
-    } else {
-        ""
-    };
-    format!("{separator}Run {} ({}), {}: {}.\n", run.id, run.name, cell_count(cells.len()), parts.join(", "))
+    format!("Run {} ({}), {}: {}.\n", run.id, run.name, cell_count(cells.len()), parts.join(", "))
 }
 
 /// What to type next.

@@ -1,7 +1,7 @@
 //! The report as a table and a verdict, for people.
 
 use checks::{BestFigure, CheckReport, CheckRow, PhaseFigures, RowOutcome};
-use report::{FittedTable, LOG_WIDTH, TextColour};
+use report::{FittedTable, LOG_WIDTH, TextColour, paragraph};
 use units::{Size, Span, latency};
 
 use crate::results::words as words_of;
@@ -157,27 +157,7 @@ fn figures(phase: &PhaseFigures) -> Vec<String> {
     ]
 }
 
-/// Breaks a paragraph at blanks so that no line is longer than `width`, words apart that are; all but
-/// the first line are indented twice.
+/// A paragraph; all but its first line are indented twice.
 fn wrap(text: &str, width: usize, indent: &str) -> String {
-    let mut out = String::from(indent);
-    let mut used = indent.len();
-    let mut first_in_line = true;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if !first_in_line && used + 1 + length > width {
-            out.push('\n');
-            out.push_str(indent);
-            out.push_str(indent);
-            used = 2 * indent.len();
-        } else if !first_in_line {
-            out.push(' ');
-            used += 1;
-        }
-        out.push_str(word);
-        used += length;
-        first_in_line = false;
-    }
-    out.push('\n');
-    out
+    paragraph(text, width, indent, &indent.repeat(2))
 }

@@ -1,6 +1,7 @@
 //! A run as text: what it was, its cells one by one, the environment.
 
 use anyhow::Result;
+use report::Headline;
 use store::{CellRecord, RunRecord, StageKey, State, Store};
 
 use super::cell;
@@ -13,6 +14,10 @@ use crate::results::words;
 pub fn text(store: &Store, run: &RunRecord, only: Option<u32>, width: usize) -> Result<String> {
     let cells = store.cells(&run.id)?;
     let mut out = head(run, &cells);
+    // What one cell comes to is its own block.
+    if only.is_none() && cells.iter().filter(|record| record.result.is_some()).count() > 1 {
+        out.push_str(&format!("\n{}", Headline::of(run, &cells).text(width)));
+    }
     for record in cells.iter().filter(|record| only.is_none_or(|only| only == record.index)) {
         out.push('\n');
         let planned = run.plan.cells.iter().find(|cell| cell.index == record.index);
