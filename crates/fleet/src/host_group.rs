@@ -128,6 +128,15 @@ impl HostGroup {
         }
     }
 
+    /// The kernel that a member runs on, by its boot id: members with the same share cores, cards and disks. Empty where it is not known,
+    /// and of one in this process, which is alone.
+    pub fn machine(&self, member: usize) -> &str {
+        match &self.kind {
+            Kind::Here(_) => "",
+            Kind::Many(many) => many.machine(member),
+        }
+    }
+
     /// Whether another member runs on the same kernel as this one, so that both have the same cores.
     pub fn shares_machine(&self, member: usize) -> bool {
         match &self.kind {

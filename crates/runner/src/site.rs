@@ -132,13 +132,22 @@ impl Site {
     /// What the results must say of the target.
     pub fn target_facts(&self, context: &Context) -> BTreeMap<String, String> {
         let mut by_name: BTreeMap<String, Vec<(usize, String)>> = BTreeMap::new();
-        for (member, reply) in self.ask(context, &Act::Facts).unwrap_or_default() {
-            let Reply::Facts(facts) = reply else { continue };
+        for (member, facts) in self.facts_by_host(context) {
             for (name, value) in facts {
                 by_name.entry(name).or_default().push((member, value));
             }
         }
         by_name.into_iter().map(|(name, values)| (name, alike(context, values))).collect()
+    }
+
+    /// What each host says of its target, by the hosts' numbers; of those that do not answer nothing.
+    pub fn facts_by_host(&self, context: &Context) -> BTreeMap<usize, BTreeMap<String, String>> {
+        let answers = self.ask(context, &Act::Facts).unwrap_or_default();
+        let facts = answers.into_iter().filter_map(|(member, reply)| match reply {
+            Reply::Facts(facts) => Some((member, facts)),
+            _ => None,
+        });
+        facts.collect()
     }
 
     /// Looks at the files of a job on every host; what must move bytes before the load.

@@ -150,6 +150,7 @@ fn warnings(cell: &Cell, evidence: &CellEvidence) -> Vec<String> {
     let open_loop = evidence.open_loop.as_ref().into_iter();
     reasons.extend(open_loop.flat_map(|open| schedule(open, evidence.measured_s)));
     reasons.extend(client(evidence));
+    reasons.extend(evidence.limit.iter().flat_map(|limit| limit.doubts.iter().cloned()));
     if evidence.unseen > 0 {
         reasons.push(format!(
             "{} intervals were not seen because this machine was too busy: the time lines have gaps",

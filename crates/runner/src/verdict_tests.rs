@@ -2,7 +2,7 @@
 
 use experiment::{CacheControl, Cell, ErrorPolicy, Plan, Settings, SourceText, SteadyRule};
 use metrics::{Interval, OpKind, OpStats};
-use stats::limit::{Bottleneck, Evidence as Limits, Host, ObservedLoad, judge as judge_limit};
+use stats::limit::{Bottleneck, Bound, Evidence as Limits, Host, ObservedLoad, judge as judge_limit};
 use stats::{RunShape, SteadyOutcome, Window, WindowSums};
 use store::{OpenLoop, Validity};
 
@@ -114,6 +114,11 @@ fn what_makes_figures_doubtful() {
     };
     assert!(warn(|e| e.failed = 10).contains("10 operations failed (less than 0.1 %)"));
     assert!(warn(|e| e.limit = Some(client_bound())).contains("the client was the limit"));
+    let shared = |e: &mut CellEvidence| {
+        let doubts = vec!["other programs use vda: 1.1 of 1.1 GB/s are not this load's".to_owned()];
+        e.limit = Some(Bottleneck { bound: Bound::Unclear, doubts, ..client_bound() });
+    };
+    assert!(warn(shared).starts_with("other programs use vda: 1.1 of"));
     assert!(warn(|e| e.steal = 0.2).contains("hypervisor"));
     assert!(warn(|e| e.unseen = 3).contains("3 intervals were not seen"));
     assert!(warn(|e| e.abandoned = 2).contains("never got an answer"));

@@ -13,7 +13,9 @@ pub fn find(
     result: &StageResult,
     samples: Vec<HostSample>,
 ) -> Option<Bottleneck> {
-    let part = HostPart { name: &own_host(), alone: Some(alone), samples, result };
+    // The one host of a check is alone, and its targets are behind a network.
+    let (machine, place) = ("", None);
+    let part = HostPart { name: &own_host(), machine, place, alone: Some(alone), samples, result };
     Some(in_flags(cell.workload.queue_depth, of_cell(cell, result, &[part])?))
 }
 

@@ -108,6 +108,16 @@ pub fn judge_check(rows: &[CheckRow]) -> CheckVerdict {
                 .into(),
         );
     }
+    for (_, phase) in phases() {
+        for doubt in phase.limit.iter().flat_map(|limit| &limit.doubts) {
+            let sentence = format!("{}.", capitalized(doubt));
+            // Other phases say the same of the same card, with other figures.
+            let same = |known: &String| known.split(':').next() == sentence.split(':').next();
+            if !doubts.iter().any(same) {
+                doubts.push(sentence);
+            }
+        }
+    }
     let best: Vec<BestFigure> = targets::checked()
         .map(|protocol| protocol.kind.scheme)
         .flat_map(|protocol| ["write", "read"].map(|phase| best(rows, protocol, phase)))
@@ -123,6 +133,11 @@ pub fn judge_check(rows: &[CheckRow]) -> CheckVerdict {
         doubts,
         steal,
     }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The fastest of the same phases: of those without errors, if there are any.
@@ -215,6 +230,15 @@ mod tests {
         let near = |phase: &mut PhaseFigures| phase.client.nic.as_mut().unwrap().loopback = true;
         let doubts = judge_check(&[row(11, 1 << 30, Bound::Target, near)]).doubts;
         assert!(doubts[0].starts_with("The target is on this machine"), "{doubts:?}");
+        // The same of each phase that used the card, with its own figures: it is said once.
+        let shared = |last: u8, rate: &'static str| {
+            row(last, 1 << 30, Bound::Target, move |phase| {
+                let words = format!("other programs use eth0: {rate} of 1.1 GB/s are not this load's");
+                phase.limit.as_mut().unwrap().doubts = vec![words];
+            })
+        };
+        let doubts = judge_check(&[shared(11, "0.8"), shared(12, "0.7")]).doubts;
+        assert_eq!(doubts, ["Other programs use eth0: 0.8 of 1.1 GB/s are not this load's."]);
     }
 
     #[test]

@@ -26,6 +26,16 @@ pub fn assert_valid(name: &str, definition: Option<&str>, document: &Value) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
+/// A run whose first finding says that others use the same card: the kept files are older than such findings.
+pub fn with_a_doubt(mut run: Value) -> Value {
+    assert_valid("run", None, &run);
+    let limit = &mut run["cells"][0]["result"]["limit"];
+    let mut finding: stats::limit::Bottleneck = serde_json::from_value(limit.clone()).unwrap();
+    finding.doubts = vec!["other programs use eth0: 0.9 of 1.2 GB/s are not this load's".to_owned()];
+    *limit = serde_json::to_value(finding).unwrap();
+    run
+}
+
 /// Fields of the run's schema that none of the documents has, as `definition/field`.
 pub fn never_seen(documents: &[(Option<&str>, &Value)]) -> BTreeSet<String> {
     let schema = schema("run");

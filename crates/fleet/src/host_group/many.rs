@@ -97,11 +97,13 @@ impl Many {
         hello.map(|hello| hello.facts.clone()).unwrap_or_default()
     }
 
+    pub(super) fn machine(&self, member: usize) -> &str {
+        self.wires.get(member).and_then(|wire| wire.hello.get()).map_or("", |hello| &hello.machine)
+    }
+
     pub(super) fn shares_machine(&self, member: usize) -> bool {
-        let machine =
-            |at: usize| Some(&self.wires.get(at)?.hello.get()?.machine).filter(|name| !name.is_empty());
-        let Some(own) = machine(member) else { return false };
-        (0..self.wires.len()).any(|at| at != member && machine(at) == Some(own))
+        let own = self.machine(member);
+        !own.is_empty() && (0..self.wires.len()).any(|at| at != member && self.machine(at) == own)
     }
 
     pub(super) fn alive(&self) -> Vec<usize> {

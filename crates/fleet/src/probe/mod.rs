@@ -19,7 +19,8 @@ use reactor::live::{self, Scope};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use sample::{
-    CoreSample, DiskSample, HostSample, Memory, NicSample, PathSample, Pressure, Quota, Softnet, WorkerSample,
+    CoreSample, DiskSample, HostSample, Memory, NicSample, OwnDisks, PathSample, Pressure, Quota, Softnet,
+    WorkerSample,
 };
 
 pub use cards::{CardFacts, card_of};
@@ -45,6 +46,7 @@ pub struct Prober {
     paths: paths::Paths,
     echoes: echo::Echoes,
     disks: disks::Disks,
+    own_disks: disks::OwnDisksLook,
     workers: workers::Workers,
 }
 
@@ -70,6 +72,7 @@ impl Prober {
             paths: paths::Paths::default(),
             echoes: echo::Echoes::default(),
             disks: disks::Disks::default(),
+            own_disks: disks::OwnDisksLook::default(),
             workers: workers::Workers::default(),
         };
         prober.sample();
@@ -110,7 +113,8 @@ impl Prober {
             softnet: self.softnet.look(source, length_ns),
             nics: self.cards.look(source, length_ns),
             paths,
-            disks: self.disks.look(source, &self.groups.limited_disks(source), length_ns),
+            disks: self.disks.look(source, &self.groups.disk_quotas(source), length_ns),
+            own_disks: self.own_disks.look(source, length_ns),
             workers: self.workers.look(source, &live::workers(self.scope), length_ns),
             own_cores: if length_ns > 0 { thousandth(own_ns as f64 / length_ns as f64) } else { 0.0 },
             cost_ns: 0,

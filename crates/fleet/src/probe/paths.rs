@@ -17,6 +17,8 @@ const MAX_PATHS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     before: BTreeMap<u64, TcpInfo>,
+    /// The card of each of this host's addresses, asked for once.
+    cards: BTreeMap<IpAddr, Option<String>>,
 }
 
 /// Sums over the connections of one path.
@@ -26,6 +28,7 @@ struct Sums {
     info: TcpInfo,
     rtt_us: u64,
     unread: u64,
+    path_limited: u64,
 }
 
 impl Paths {
@@ -47,7 +50,11 @@ impl Paths {
             }
         }
         self.before = now;
-        sums.iter().map(|((local, remote), sums)| sums.sample(*local, *remote, length_ns)).collect()
+        let each = sums.iter().map(|((local, remote), sums)| {
+            let card = self.cards.entry(*local).or_insert_with(|| drivers::interfaces::interface_of(*local));
+            PathSample { card: card.clone(), ..sums.sample(*local, *remote, length_ns) }
+        });
+        each.collect()
     }
 }
 
@@ -70,6 +77,7 @@ impl Sums {
         self.connections += 1;
         self.rtt_us += u64::from(since.rtt_us);
         self.unread += u64::from(unread);
+        self.path_limited += u64::from(since.bytes_acknowledged > 0 && !since.delivery_bounded_by_program);
     }
 
     fn sample(&self, local: IpAddr, remote: IpAddr, length_ns: u64) -> PathSample {
@@ -94,6 +102,8 @@ impl Sums {
             echo_us: None,
             echoes: 0,
             echoes_lost: 0,
+            card: None,
+            path_limited: share(self.path_limited as f64, many as f64),
             mss_bytes: self.info.mss_bytes,
             peer_window_bytes: self.info.peer_window_bytes,
             own_window_bytes: self.info.own_window_bytes,
@@ -148,6 +158,7 @@ mod tests {
         assert_eq!((seen[0].connections, seen[0].received_bytes_per_s, seen[0].min_rtt_us), (2, 1200, 30));
         assert_eq!((seen[0].busy, seen[0].rtt_us, seen[0].unread_bytes), (0.4, 40, 100));
         assert_eq!(seen[1].remote, IpAddr::from([10, 0, 0, 3]));
+        assert_eq!(seen[0].path_limited, 0.0, "nothing was sent");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What control groups allow this process: its own and all above, of both versions (the kernel's
 //! Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+
+use stats::limit::DiskQuota;
 
 use super::sample::Quota;
 use super::source::{Source, share, thousandth};
@@ -76,28 +78,55 @@ impl Groups {
         (cores.is_some() || quota.throttled > 0.0).then_some(quota)
     }
 
-    /// Numbers (`major:minor`) of the disks whose bandwidth or operations a group limits.
-    pub(super) fn limited_disks(&self, source: &Source) -> BTreeSet<String> {
-        const FILES: [&str; 5] = [
-            "io.max",
-            "blkio.throttle.read_bps_device",
-            "blkio.throttle.write_bps_device",
-            "blkio.throttle.read_iops_device",
-            "blkio.throttle.write_iops_device",
-        ];
-        let texts = self
-            .disks
-            .iter()
-            .flat_map(|group| FILES.iter().filter_map(move |file| source.text(&format!("{group}/{file}"))));
-        let first = |text: String| {
-            let numbers: Vec<String> = text
-                .lines()
-                .filter_map(|line| Some(line.split_ascii_whitespace().next()?.to_owned()))
-                .collect();
-            numbers
-        };
-        texts.flat_map(first).take(64).collect()
+    /// What the groups allow of disks, by the disks' numbers (`major:minor`): of several limits the narrowest.
+    pub(super) fn disk_quotas(&self, source: &Source) -> BTreeMap<String, DiskQuota> {
+        let mut quotas: BTreeMap<String, DiskQuota> = BTreeMap::new();
+        for group in &self.disks {
+            for (file, key) in DISK_LIMITS {
+                for line in source.text(&format!("{group}/{file}")).unwrap_or_default().lines() {
+                    let mut fields = line.split_ascii_whitespace();
+                    let Some(disk) = fields.next() else { continue };
+                    let limits = fields.filter_map(|field| match field.split_once('=') {
+                        Some((key, value)) => Some((key, value.parse().ok()?)),
+                        None => Some((key, field.parse().ok()?)),
+                    });
+                    let limits: Vec<(&str, u64)> = limits.collect();
+                    if limits.is_empty() || (quotas.len() == MAX_QUOTAS && !quotas.contains_key(disk)) {
+                        continue;
+                    }
+                    let quota = quotas.entry(disk.to_owned()).or_default();
+                    for (key, limit) in limits {
+                        narrow(quota, key, limit);
+                    }
+                }
+            }
+        }
+        quotas
     }
+}
+
+/// Files of disks' limits, and which limit a line of theirs is of where it does not say so itself.
+const DISK_LIMITS: [(&str, &str); 5] = [
+    ("io.max", ""),
+    ("blkio.throttle.read_bps_device", "rbps"),
+    ("blkio.throttle.write_bps_device", "wbps"),
+    ("blkio.throttle.read_iops_device", "riops"),
+    ("blkio.throttle.write_iops_device", "wiops"),
+];
+
+/// Limits of more disks than this are not told.
+const MAX_QUOTAS: usize = 64;
+
+/// Puts a limit in, if it is narrower than the one that is there.
+fn narrow(quota: &mut DiskQuota, key: &str, limit: u64) {
+    let of = match key {
+        "rbps" => &mut quota.read_bytes,
+        "wbps" => &mut quota.written_bytes,
+        "riops" => &mut quota.reads,
+        "wiops" => &mut quota.writes,
+        _ => return,
+    };
+    *of = Some(of.map_or(limit, |known| known.min(limit)));
 }
 
 /// Where the hierarchy with these controllers is mounted, without the leading slash.
@@ -180,6 +209,7 @@ mod tests {
             ("proc/self/mountinfo", "31 23 0:28 / /cg rw - cgroup2 cgroup2 rw\n"),
             ("cg/jobs/one/cpu.max", "max 100000\n"),
             ("cg/jobs/one/io.max", "8:16 rbps=1048576 wbps=max riops=max wiops=max\n"),
+            ("cg/jobs/io.max", "8:16 rbps=9048576 wbps=max riops=max wiops=50\n8:0 rbps=max\n"),
             ("cg/jobs/cpu.max", "50000 100000\n"),
             ("cg/jobs/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 10\nthrottled_usec 1000\n"),
         ]);
@@ -190,7 +220,9 @@ mod tests {
         let quota = groups.look(&source, 1_000_000_000).unwrap();
         assert_eq!(quota, Quota { cores: Some(0.5), throttled_periods: 0.9, throttled: 0.4 });
         assert_eq!(groups.pressure_files().unwrap()[0], "cg/jobs/one/cpu.pressure");
-        assert_eq!(groups.limited_disks(&source), BTreeSet::from(["8:16".to_owned()]));
+        // `max` is no limit, and of two groups the narrower counts.
+        let quota = DiskQuota { read_bytes: Some(1_048_576), writes: Some(50), ..DiskQuota::default() };
+        assert_eq!(groups.disk_quotas(&source), BTreeMap::from([("8:16".to_owned(), quota)]));
     }
 
     #[test]
@@ -209,7 +241,8 @@ mod tests {
         ]);
         let mut groups = Groups::find(&source);
         assert_eq!(groups.look(&source, 1_000_000_000).unwrap().cores, Some(0.2));
-        assert_eq!(groups.limited_disks(&source), BTreeSet::from(["7:0".to_owned()]));
+        let quota = DiskQuota { written_bytes: Some(1000), ..DiskQuota::default() };
+        assert_eq!(groups.disk_quotas(&source), BTreeMap::from([("7:0".to_owned(), quota)]));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
+use stats::limit::DiskQuota;
 
 /// What a host did between two looks, a second as a rule. Bounded: see the limits in `probe/mod.rs`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,8 @@ pub struct HostSample {
     pub paths: Vec<PathSample>,
     /// Disks that did something.
     pub disks: Vec<DiskSample>,
+    /// What this process itself had disks do; absent where the kernel does not tell.
+    pub own_disks: Option<OwnDisks>,
     /// This process's workers.
     pub workers: Vec<WorkerSample>,
     /// Processor time of all threads of this process, in cores.
@@ -189,6 +192,12 @@ pub struct PathSample {
     pub echoes: u32,
     /// Of these, echoes without an answer so far.
     pub echoes_lost: u32,
+    /// The card that has this end's address; absent when unknown.
+    #[serde(default)]
+    pub card: Option<String>,
+    /// Share of the connections whose rate was bounded by the path and not by the program, when this look was taken.
+    #[serde(default)]
+    pub path_limited: f32,
     /// Smallest segment size, in bytes; 0 when unknown.
     pub mss_bytes: u32,
     /// Largest window that another end offers, in bytes; 0 when unknown.
@@ -197,6 +206,17 @@ pub struct PathSample {
     pub own_window_bytes: u32,
     /// Arrived and not read by this process, the mean over connections, in bytes.
     pub unread_bytes: u32,
+}
+
+/// What this process had disks do (/proc/self/io, proc(5)): past the page cache as it happens, through it when pages are filled or
+/// become dirty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OwnDisks {
+    /// Bytes a second read.
+    pub read_bytes_per_s: u64,
+    /// Bytes a second written.
+    pub written_bytes_per_s: u64,
 }
 
 /// A disk (the kernel's Documentation/admin-guide/iostats.rst).
@@ -211,12 +231,18 @@ pub struct DiskSample {
     pub written_bytes_per_s: u64,
     /// Requests a second ended.
     pub requests_per_s: f32,
+    /// Of these, reads.
+    pub reads_per_s: f32,
+    /// Of these, writes.
+    pub writes_per_s: f32,
     /// Share of time with at least one request in it.
     pub busy: f32,
     /// Requests in it, the mean over time.
     pub queue: f32,
     /// A control group of this process limits its bandwidth or its operations.
     pub limited: bool,
+    /// What these groups allow, the narrowest of each.
+    pub quota: DiskQuota,
 }
 
 /// One of this process's workers (`/proc/self/task/*/schedstat`).

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Serialize;
-use stats::limit::{Card, Core, Disk, Host, ObservedLoad, Path};
+use stats::limit::{AgentsBeside, Card, Core, Disk, Host, ObservedLoad, Path};
 
 use super::sample::{CoreSample, HostSample, PathSample};
 
@@ -45,6 +45,10 @@ pub fn host<'a>(name: &str, samples: impl IntoIterator<Item = &'a HostSample>, l
         cards: cards(&samples, &means),
         paths: paths(&samples, &means),
         disks: disks(&samples, &means),
+        own_disk_read: of(&|sample| sample.own_disks.map_or(0.0, |own| own.read_bytes_per_s as f64)),
+        own_disk_written: of(&|sample| sample.own_disks.map_or(0.0, |own| own.written_bytes_per_s as f64)),
+        machine: String::new(),
+        beside: AgentsBeside::default(),
         ceiling_bytes_per_s: None,
         baseline: None,
     }
@@ -138,7 +142,7 @@ fn cards(samples: &[&HostSample], means: &Means) -> Vec<Card> {
     }
     cards
         .into_values()
-        .map(|(card, received, sent)| Card { bytes_per_s: received.max(sent), ..card })
+        .map(|(card, received, sent)| Card { bytes_per_s: received.max(sent), received, sent, ..card })
         .collect()
 }
 
@@ -186,6 +190,10 @@ fn add(path: &mut Path, counts: &mut Counts, seen: &PathSample, weight: f64) {
     path.buffer_limited += f64::from(seen.buffer_limited) * weight;
     path.rtt_s += f64::from(seen.rtt_us) / 1e6 * weight;
     path.unread += f64::from(seen.unread_bytes) * weight;
+    path.path_limited += f64::from(seen.path_limited) * weight;
+    if let Some(card) = &seen.card {
+        path.card.clone_from(card);
+    }
     let least = f64::from(seen.min_rtt_us) / 1e6;
     if least > 0.0 && (path.least_rtt_s == 0.0 || least < path.least_rtt_s) {
         path.least_rtt_s = least;
@@ -220,7 +228,11 @@ fn disks(samples: &[&HostSample], means: &Means) -> Vec<Disk> {
             disk.requests_per_s += f64::from(seen.requests_per_s) * weight;
             disk.busy += f64::from(seen.busy) * weight;
             disk.queue += f64::from(seen.queue) * weight;
-            disk.limited |= seen.limited;
+            disk.read_bytes_per_s += seen.read_bytes_per_s as f64 * weight;
+            disk.written_bytes_per_s += seen.written_bytes_per_s as f64 * weight;
+            disk.reads_per_s += f64::from(seen.reads_per_s) * weight;
+            disk.writes_per_s += f64::from(seen.writes_per_s) * weight;
+            disk.quota = seen.quota;
         }
     }
     disks.into_values().collect()
@@ -250,6 +262,8 @@ mod tests {
             echo_us,
             echoes: 5,
             echoes_lost: 1,
+            card: Some("e0".into()),
+            path_limited: busy,
             mss_bytes: 1448,
             peer_window_bytes: 10,
             own_window_bytes: 20,
@@ -289,7 +303,24 @@ mod tests {
         near(path.echo_s.unwrap(), 1e-3);
         near(path.echoes_lost, 0.2);
         near(path.received, 1000.0);
+        near(path.path_limited, 0.5);
+        assert_eq!(path.card, "e0");
+        near(host.cards[0].sent, 10.0);
         assert_eq!(core_loads(&samples), [CoreLoad { core: 3, busy: 0.5, steal: 0.0 }]);
+    }
+
+    #[test]
+    fn samples_of_earlier_versions_are_read() {
+        let mut older = serde_json::to_value(sample(1, 0.2, 0.4, None)).unwrap();
+        for field in ["card", "path_limited"] {
+            older["paths"][0].as_object_mut().unwrap().remove(field);
+        }
+        older.as_object_mut().unwrap().remove("own_disks");
+        older["disks"] = serde_json::json!([{"name": "vda", "busy": 0.5, "limited": true}]);
+        let older: HostSample = serde_json::from_value(older).unwrap();
+        let host = host("one", &[older], ObservedLoad::default());
+        assert_eq!((host.disks[0].busy, host.paths[0].path_limited), (0.5, 0.0));
+        assert_eq!(host.disks[0].quota, stats::limit::DiskQuota::default());
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What held a cell back: the evidence of its hosts, and what is made of it.
 
+use std::collections::BTreeMap;
+
 use engine::StageResult;
 use experiment::{Cell, Transport};
 use fleet::probe::{self, HostSample};
-use stats::limit::{Bottleneck, Evidence, Host, TargetMedium, judge};
+use stats::limit::{Bottleneck, DiskPlace, Evidence, Host, ObservedLoad, TargetMedium, judge};
 
 use super::{Alone, RequestedLoad, Work, load};
 use crate::context::Context;
@@ -15,8 +17,12 @@ pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) ->
     if site.virtual_clock() {
         return None;
     }
+    let local = kind(&cell.target.url) == TargetMedium::Local;
+    let mut facts = if local { site.facts_by_host(context) } else { BTreeMap::new() };
     let parts = measured.parts.iter().map(|one| HostPart {
         name: context.hosts.get(one.member).map_or("", String::as_str),
+        machine: context.host_group.machine(one.member),
+        place: facts.remove(&one.member).and_then(place),
         alone: context.alone.get(one.member),
         samples: measured.witness.of(one.member),
         result: &one.result,
@@ -24,10 +30,23 @@ pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) ->
     of_cell(cell, &measured.result, &parts.collect::<Vec<_>>())
 }
 
+/// Where the data of a local target is, by what its driver says of it.
+fn place(mut facts: BTreeMap<String, String>) -> Option<DiskPlace> {
+    Some(DiskPlace {
+        device: facts.remove("device")?,
+        file_system: facts.remove("file system").unwrap_or_default(),
+        direct: facts.get("direct").is_some_and(|direct| direct == "true"),
+    })
+}
+
 /// What one host did in a measurement, and what it can do alone.
 pub struct HostPart<'a> {
     /// Its name.
     pub name: &'a str,
+    /// The kernel that it runs on, by its boot id; empty where it is not known or of no matter.
+    pub machine: &'a str,
+    /// The disk that its data is on, where the target is local.
+    pub place: Option<DiskPlace>,
     /// What is known of it by tests of it alone.
     pub alone: Option<&'a Alone>,
     /// What was seen of it meanwhile.
@@ -46,6 +65,7 @@ pub fn of_cell(cell: &Cell, whole: &StageResult, parts: &[HostPart<'_>]) -> Opti
         lanes: f64::from(cell.workload.jobs) * f64::from(cell.workload.queue_depth),
         open: whole.open_loop,
         paced: cell.workload.holds_lanes_back(),
+        concurrent: cell.group.is_some(),
     };
     let work = work(cell);
     let part = |result: &StageResult| load(result, &asked);
@@ -57,7 +77,13 @@ pub fn of_cell(cell: &Cell, whole: &StageResult, parts: &[HostPart<'_>]) -> Opti
             // What a network carried says nothing of a load that does not use it.
             let alone = alone.filter(|_| !stays_here(one.result));
             let baseline = alone.and_then(|alone| alone.baseline(&one.result.total));
-            Host { ceiling_bytes_per_s, baseline, ..probe::host(one.name, &one.samples, part(one.result)) }
+            let load = ObservedLoad { place: one.place.clone(), ..part(one.result) };
+            Host {
+                machine: one.machine.to_owned(),
+                ceiling_bytes_per_s,
+                baseline,
+                ..probe::host(one.name, &one.samples, load)
+            }
         })
         .collect();
     let mut whole = part(whole);
@@ -101,6 +127,15 @@ mod tests {
             experiment::parse(&SourceText { file: "t.yaml", text: &text }, &Settings::of(targets::kinds()))
                 .unwrap();
         plan.cells[0].clone()
+    }
+
+    #[test]
+    fn the_disk_is_the_one_that_the_driver_names() {
+        let facts = |of: &[(&str, &str)]| place(of.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect());
+        assert_eq!(facts(&[("direct", "true"), ("file system", "tmpfs")]), None);
+        let on = facts(&[("device", "vda1"), ("file system", "ext4"), ("direct", "true")]);
+        let wanted = DiskPlace { device: "vda1".into(), file_system: "ext4".into(), direct: true };
+        assert_eq!(on, Some(wanted));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a stage did, as the judge of its limit wants it.
 
 use engine::StageResult;
+use metrics::OpKind;
 use stats::limit::{ObservedLoad, TargetMedium};
 
 /// What was asked of a load.
@@ -14,6 +15,8 @@ pub struct RequestedLoad {
     pub open: bool,
     /// The workload leaves lanes idle itself.
     pub paced: bool,
+    /// Other cells are measured at the same time.
+    pub concurrent: bool,
 }
 
 /// What came of it, over the measured window.
@@ -23,6 +26,10 @@ pub fn load(result: &StageResult, asked: &RequestedLoad) -> ObservedLoad {
     let all = result.total.all_ops();
     let ended = (all.ok + all.failed()).max(1) as f64;
     let time = |nanos: u64| nanos as f64 / 1e9;
+    let moved = |way: fn(OpKind) -> bool| {
+        let ops = result.total.ops.iter().filter(|(kind, _)| way(*kind));
+        per_second(ops.map(|(_, stats)| stats.bytes).sum())
+    };
     let missed = (result.shed + result.missed_starts) as f64;
     ObservedLoad {
         kind: asked.kind,
@@ -30,6 +37,8 @@ pub fn load(result: &StageResult, asked: &RequestedLoad) -> ObservedLoad {
         lanes: asked.lanes,
         ops_per_s: per_second(all.ok),
         bytes_per_s: per_second(result.total.bytes()),
+        read_bytes_per_s: moved(OpKind::reads),
+        written_bytes_per_s: moved(OpKind::writes),
         latency_s: all.service.mean_ns() / 1e9,
         median_s: time(all.service.quantile_ns(0.5)),
         p99_s: time(all.service.quantile_ns(0.99)),
@@ -38,5 +47,7 @@ pub fn load(result: &StageResult, asked: &RequestedLoad) -> ObservedLoad {
         offered_ops_per_s: asked.open.then(|| per_second(result.offered)),
         not_started: if asked.open { missed / (result.offered.max(1) as f64) } else { 0.0 },
         paced: asked.paced,
+        concurrent: asked.concurrent,
+        place: None,
     }
 }

@@ -14,6 +14,8 @@ pub(super) const THROTTLED: f64 = 0.1;
 pub(super) const STOLEN: f64 = 0.1;
 /// A worker that waits for a core longer than this is held back by others.
 pub(super) const WAITED: f64 = 0.25;
+/// With all cores full, a worker that waits for more than this may be held back a little.
+const WAITED_SOME: f64 = 0.1;
 /// A core that spends so much of its time on packets has no time for anything else.
 pub(super) const SOFTIRQ: f64 = 0.7;
 /// More time than this without memory (the kernel's PSI: all tasks stalled).
@@ -97,16 +99,64 @@ fn worker(host: &Host) -> Option<Found> {
         .map(|found| found.at(format!("core {}", host.busiest_core.number)).share(host.ran))
 }
 
+/// Cores' worth of time that programs used which are not this run's.
+fn others_cores(host: &Host) -> f64 {
+    (host.busy * host.cores - host.own_cores - host.beside.cores).max(0.0)
+}
+
+/// Names the target where it is one of the other programs.
+fn with_target(host: &Host) -> &'static str {
+    let here = host.load.kind == TargetMedium::Network && host.paths.iter().any(super::network::stays_here);
+    if here { " (the target is one of them: it is on this machine)" } else { "" }
+}
+
+/// What evidence there is that the workers did not get all the processor time that they wanted; `None` when they did. Cores that are
+/// full with others hold nothing back as long as the workers get theirs.
+pub(super) fn short_of_time(host: &Host) -> Option<String> {
+    let waited = format!("a worker waited for a core {} of the time", percent(host.waited));
+    let full = host.busy >= ALL_FULL;
+    match (host.waited >= WAITED, full && host.waited >= WAITED_SOME) {
+        (_, true) => Some(format!("{waited} and all cores were {} busy", percent(host.busy))),
+        (true, false) => Some(waited),
+        (false, false) => None,
+    }
+}
+
+/// That all cores are full without effect on the workers, in words.
+pub(super) fn full_beside(host: &Host) -> Option<String> {
+    let beside = host.busy >= ALL_FULL && short_of_time(host).is_none();
+    beside.then(|| {
+        let (busy, waited) = (percent(host.busy), percent(host.waited));
+        format!("all cores were {busy} busy, but workers waited for one for {waited} of the time at most")
+    })
+}
+
+/// A target that does nothing is no limit: what is not the cores is the way to them.
+pub(super) fn of_nothing(host: &Host) -> Option<Found> {
+    if host.load.kind != TargetMedium::Nothing {
+        return None;
+    }
+    let short = short_of_time(host).map_or_else(String::new, |short| format!("; {short}"));
+    let why = format!("the target does nothing: all that an operation takes is this host's time{short}");
+    let cause = if short.is_empty() { Cause::WorkerFull } else { Cause::CoresFull };
+    found(cause, Confidence::Medium, why, "more jobs (workers), more hosts, or a host with more cores")
+}
+
 /// Time on the run queue (second field of schedstat): the worker could have run and had no core.
 fn others(host: &Host) -> Option<Found> {
     let wanted = host.ran_while_waiting + host.waited;
-    let theirs = (host.busy * host.cores - host.own_cores).max(0.0);
-    if host.waited < WAITED || wanted < 0.8 || !wants_cores(host) || theirs < host.own_cores * 0.5 {
+    let theirs = others_cores(host);
+    if host.waited < WAITED
+        || wanted < 0.8
+        || !wants_cores(host)
+        || theirs < (host.own_cores + host.beside.cores) * 0.5
+    {
         return None;
     }
     let why = format!(
-        "a worker waited for a core {} of the time while other programs used {theirs:.1} cores",
-        percent(host.waited)
+        "a worker waited for a core {} of the time while other programs{} used {theirs:.1} cores",
+        percent(host.waited),
+        with_target(host)
     );
     let next = "stop what else runs on this host, or use hosts of its own for the load";
     found(Cause::OtherPrograms, Confidence::High, why, next).map(|found| found.share(host.waited))
@@ -117,14 +167,15 @@ fn cores(host: &Host) -> Option<Found> {
     if host.busy < ALL_FULL || !wants_cores(host) {
         return None;
     }
-    let theirs = (host.busy * host.cores - host.own_cores).max(0.0);
+    let theirs = others_cores(host);
     let why = format!("all {:.0} cores were {} busy", host.cores, percent(host.busy));
-    if theirs > host.own_cores && host.waited >= 0.1 {
-        let why = format!("{why}, {theirs:.1} of them with other programs");
+    if theirs > host.own_cores + host.beside.cores && host.waited >= 0.1 {
+        let why = format!("{why}, {theirs:.1} of them with other programs{}", with_target(host));
         let next = "stop what else runs on this host, or use hosts of its own for the load";
         return found(Cause::OtherPrograms, Confidence::Medium, why, next);
     }
-    let confidence = if host.own_cores * 2.0 >= host.cores { Confidence::High } else { Confidence::Medium };
+    let own = host.own_cores + host.beside.cores;
+    let confidence = if own * 2.0 >= host.cores { Confidence::High } else { Confidence::Medium };
     found(Cause::CoresFull, confidence, why, "more hosts, or a host with more cores")
         .map(|found| found.share(host.busy))
 }
@@ -165,7 +216,12 @@ fn unread(host: &Host) -> Option<Found> {
         "{} a connection lay unread: data came faster than it was taken",
         units::Size(path.unread as u64).rounded()
     );
-    found(Cause::Unread, Confidence::Medium, why, "more jobs (workers), or reads with sink: discard")
+    // Workers that sleep meanwhile wait for the rest of what they read: they do not take it slowly.
+    let (confidence, why) = match wants_cores(host) {
+        true => (Confidence::Medium, why),
+        false => (Confidence::Low, format!("{why}, although the workers had time left")),
+    };
+    found(Cause::Unread, confidence, why, "more jobs (workers), or reads with sink: discard")
 }
 
 /// The kernel's own account of why a sender paused (tcpi_sndbuf_limited).

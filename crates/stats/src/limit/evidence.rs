@@ -39,6 +39,10 @@ pub struct ObservedLoad {
     pub ops_per_s: f64,
     /// Payload bytes a second.
     pub bytes_per_s: f64,
+    /// Of these, bytes a second read.
+    pub read_bytes_per_s: f64,
+    /// Of these, bytes a second written.
+    pub written_bytes_per_s: f64,
     /// Mean service time, in seconds.
     pub latency_s: f64,
     /// Median and 99th percentile of the service time, in seconds.
@@ -55,6 +59,22 @@ pub struct ObservedLoad {
     pub not_started: f64,
     /// The workload leaves lanes idle itself: think time, or a rate within a job.
     pub paced: bool,
+    /// Other cells of the run were measured at the same time.
+    pub concurrent: bool,
+    /// The disk that the data is on, where the target is one of this host and it is known.
+    pub place: Option<DiskPlace>,
+}
+
+/// Where the data of a local target is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskPlace {
+    /// The kernel's name of the disk or of its partition.
+    pub device: String,
+    /// The file system's type; empty where the target is the device itself.
+    pub file_system: String,
+    /// Past the page cache.
+    pub direct: bool,
 }
 
 /// A host over the window. Shares are from 0 to 1.
@@ -63,6 +83,8 @@ pub struct ObservedLoad {
 pub struct Host {
     /// Its name.
     pub name: String,
+    /// The kernel that it runs on (its boot id): hosts that have the same share cores, cards and disks. Empty when unknown.
+    pub machine: String,
     /// Its part of the load.
     pub load: ObservedLoad,
     /// Samples that were taken; without any nothing is known of the host.
@@ -103,10 +125,38 @@ pub struct Host {
     pub paths: Vec<Path>,
     /// Its disks.
     pub disks: Vec<Disk>,
+    /// What this program had disks read, by the kernel's account, in bytes a second.
+    pub own_disk_read: f64,
+    /// What this program gave disks to write, by the kernel's account, in bytes a second.
+    pub own_disk_written: f64,
     /// Payload bytes a second that this host could drive at most, as calibrated.
     pub ceiling_bytes_per_s: Option<f64>,
     /// What the network gave this host in a test of its own, in the direction of the load.
     pub baseline: Option<NetworkBaseline>,
+    /// The run's other agents on the same machine. Whoever judges fills it in ([`Host::machine`]).
+    pub beside: AgentsBeside,
+}
+
+/// What other agents of the same run did on the same machine, all together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentsBeside {
+    /// Processor time, in cores.
+    pub cores: f64,
+    /// Operations a second.
+    pub ops_per_s: f64,
+    /// Requests that they can have in a disk at once.
+    pub requests: f64,
+    /// Bytes a second that they read from disks.
+    pub disk_read: f64,
+    /// Bytes a second that they wrote to disks.
+    pub disk_written: f64,
+    /// Payload bytes a second read.
+    pub read: f64,
+    /// Payload bytes a second written.
+    pub written: f64,
+    /// Their connections.
+    pub paths: Vec<Path>,
 }
 
 /// What a host's network carried when it was measured alone (`manometer network`).
@@ -147,6 +197,10 @@ pub struct Card {
     pub speed: Option<f64>,
     /// Bytes a second in the fuller direction, headers included.
     pub bytes_per_s: f64,
+    /// Bytes a second sent, headers included.
+    pub sent: f64,
+    /// Bytes a second received, headers included.
+    pub received: f64,
     /// Packets a second, both directions.
     pub packets_per_s: f64,
     /// Packets dropped.
@@ -190,6 +244,10 @@ pub struct Path {
     pub echo_s: Option<f64>,
     /// Share of the echoes without an answer.
     pub echoes_lost: f64,
+    /// The card that its connections leave by; empty when unknown.
+    pub card: String,
+    /// Share of the looks at which the path and not the program bounded the rate of the connections (`tcpi_delivery_rate_app_limited`).
+    pub path_limited: f64,
     /// Smallest segment, in bytes; 0 when unknown.
     pub mss_bytes: u32,
     /// Largest window that the other end offered, in bytes; 0 when unknown.
@@ -226,6 +284,28 @@ pub struct Disk {
     pub busy: f64,
     /// Requests in it, the mean.
     pub queue: f64,
-    /// A control group limits it.
-    pub limited: bool,
+    /// Bytes a second read.
+    pub read_bytes_per_s: f64,
+    /// Bytes a second written.
+    pub written_bytes_per_s: f64,
+    /// Reads a second.
+    pub reads_per_s: f64,
+    /// Writes a second.
+    pub writes_per_s: f64,
+    /// What control groups of this program allow; without any nothing is limited.
+    pub quota: DiskQuota,
+}
+
+/// What control groups allow of a disk, a second; the narrowest of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskQuota {
+    /// Bytes read.
+    pub read_bytes: Option<u64>,
+    /// Bytes written.
+    pub written_bytes: Option<u64>,
+    /// Reads.
+    pub reads: Option<u64>,
+    /// Writes.
+    pub writes: Option<u64>,
 }

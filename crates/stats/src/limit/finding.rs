@@ -24,6 +24,9 @@ pub struct Bottleneck {
     /// With several hosts: each one's own finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostFinding>,
+    /// What makes the figures doubtful: other programs' load on the same disks and cards, each in a line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }
 
 /// Which part of the whole was narrowest.
@@ -51,7 +54,7 @@ impl Bound {
             Bound::Client => "client-bound",
             Bound::Network => "network-bound",
             Bound::Target => "target-bound",
-            Bound::Tool => "tool-limited",
+            Bound::Tool => "concurrency-limited",
             Bound::None => "not bound",
             Bound::Unclear => "unclear",
         }
@@ -86,7 +89,7 @@ pub enum Cause {
     LineRate,
     /// The network carried what it did in its own test.
     Baseline,
-    /// The path carries no more: packets queue on it.
+    /// The path carries no more.
     PathRate,
     /// Packets are lost.
     Loss,
@@ -102,6 +105,8 @@ pub enum Cause {
     Disk,
     /// A control group limits a disk of this host.
     DiskQuota,
+    /// Other programs load the disk or the card as well.
+    ForeignLoad,
     /// Operations spend their time in the target.
     Service,
     /// Too few operations were in flight.

@@ -7,14 +7,24 @@ mod baseline;
 mod client;
 mod evidence;
 mod finding;
+mod foreign;
+mod loss;
+mod machine;
 mod network;
 mod table;
 mod target;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_causes;
+#[cfg(test)]
+mod tests_foreign;
 mod words;
 
-pub use evidence::{Card, Core, Disk, Evidence, Host, NetworkBaseline, ObservedLoad, Path, TargetMedium};
+pub use evidence::{
+    AgentsBeside, Card, Core, Disk, DiskPlace, DiskQuota, Evidence, Host, NetworkBaseline, ObservedLoad,
+    Path, TargetMedium,
+};
 pub use finding::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding};
 
 pub use network::LOSSY;
@@ -26,7 +36,8 @@ const ENOUGH_SAMPLES: u32 = 3;
 
 /// Says what held a measurement back.
 pub fn judge(evidence: &Evidence) -> Bottleneck {
-    let each: Vec<(&Host, Found)> = evidence.hosts.iter().map(|host| (host, of_host(host))).collect();
+    let hosts = machine::together(&evidence.hosts);
+    let each: Vec<(&Host, Found)> = hosts.iter().map(|host| (host, of_host(host))).collect();
     let whole = target::first(&evidence.load);
     let Some((host, most)) = commonest(&each) else {
         let nothing = || {
@@ -45,7 +56,28 @@ pub fn judge(evidence: &Evidence) -> Bottleneck {
     if each.len() > 1 {
         name_hosts(&mut finding, &each, most);
     }
+    finding.doubts = doubts(&hosts);
     finding
+}
+
+/// What others did on what the load uses: each disk and card of a machine once.
+fn doubts(hosts: &[Host]) -> Vec<String> {
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    let mut lines = Vec::new();
+    for host in hosts {
+        for foreign in foreign::all(host) {
+            let here = (host.machine.as_str(), foreign.place.clone());
+            if !host.machine.is_empty() && seen.contains(&here) {
+                continue;
+            }
+            seen.push(here);
+            lines.push(match hosts.len() {
+                1 => foreign.words,
+                _ => format!("{}: {}", host.name, foreign.words),
+            });
+        }
+    }
+    lines
 }
 
 /// The rules in their order.
@@ -70,7 +102,9 @@ fn of_host(host: &Host) -> Found {
         .or_else(|| client::limit(host))
         .or_else(|| if network { network::limit(host) } else { None })
         .unwrap_or_else(|| target::limit(host));
-    match host.samples < ENOUGH_SAMPLES && found.confidence == Confidence::High {
+    // What others do on the same disks and cards is in the figures, whatever else is.
+    let shared = matches!(found.bound, Bound::Target | Bound::Network) && !foreign::all(host).is_empty();
+    match (host.samples < ENOUGH_SAMPLES || shared) && found.confidence == Confidence::High {
         true => Found { confidence: Confidence::Medium, ..found },
         false => found,
     }
@@ -101,6 +135,7 @@ fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Bottleneck {
         next: found.next.clone(),
         evidence,
         hosts: Vec::new(),
+        doubts: Vec::new(),
     }
 }
 

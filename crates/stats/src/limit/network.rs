@@ -2,9 +2,10 @@
 
 use super::baseline;
 use super::client;
-use super::evidence::{Host, Path};
+use super::evidence::{Card, Host, Path};
 use super::finding::{Bound, Cause, Confidence, Found};
-use super::words::{percent, time};
+use super::words::{part_of, percent, time};
+use super::{foreign, loss};
 
 /// A card is full from here on, headers included: what is left goes for gaps and preambles between packets.
 pub(super) const CARD_FULL: f64 = 0.9;
@@ -31,13 +32,20 @@ const ENOUGH_SEGMENTS: u64 = 500;
 /// A path with less than this share of what the others carry is slow.
 pub(super) const SLOW: f64 = 0.5;
 /// A window is the limit when what is under way fills this share of it.
-const WINDOW_USED: f64 = 0.5;
+pub(super) const WINDOW_USED: f64 = 0.5;
 /// Smaller segments than these are not the usual 1448 of Ethernet, nor what a tunnel leaves of it.
 pub(super) const SMALL: u32 = 1300;
 /// A window that has never been wider than this is small; the kernel widens it by itself while programs read.
 const SMALL_WINDOW: f64 = 256.0 * 1024.0;
 /// And one that is filled by a few segments.
 const TINY_WINDOW: f64 = 32.0 * 1024.0;
+/// A larger window is the limit when what is under way fills this share of it all the time: a target that reads as it comes widens it
+/// to twice of that.
+const LARGE_WINDOW_USED: f64 = 0.8;
+/// Of what a full card carries, more than this share is the load's, where it is full with it alone: headers take the rest.
+const OWN: f64 = 0.75;
+/// A sender is held back by neither window nor buffer when they do it for less of the time than this.
+const SELDOM: f64 = 0.2;
 /// A window that is full for this share of the time lets nothing else be the limit.
 const CLOSED: f64 = 0.8;
 
@@ -45,16 +53,29 @@ fn found(cause: Cause, confidence: Confidence, why: String, next: &str) -> Optio
     Some(Found::new(Bound::Network, cause, confidence, why, next))
 }
 
-/// Cards: before the client's cores, which may be full because the card is.
+/// Cards: before the client's cores, which may be full because the card is. What counts is the direction of the load, where it is
+/// known which that is.
 pub(super) fn card(host: &Host) -> Option<Found> {
-    let share = |card: &&super::evidence::Card| card.bytes_per_s / card.speed.unwrap_or(f64::INFINITY);
+    let seen = |card: &Card| foreign::on_its_way(host, card).map_or(card.bytes_per_s, |(seen, _)| seen);
+    let share = |card: &&Card| seen(card) / card.speed.unwrap_or(f64::INFINITY);
     let card = host.cards.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let used = share(&card);
     if used < CARD_FULL {
         return None;
     }
+    if let Some(foreign) = foreign::on_card(host, card) {
+        return Some(foreign.found(used, &format!("carried {} of its line rate", percent(used))));
+    }
     let why = format!("{} carried {} of its line rate", card.name, percent(used));
-    found(Cause::LineRate, Confidence::High, why, "more hosts, more cards, or faster ones")
+    // Between all of it and half of it being this load's, it is full with both.
+    let (confidence, why) = match foreign::on_its_way(host, card).filter(|(seen, own)| *own < OWN * seen) {
+        Some((seen, own)) => {
+            let theirs = part_of(seen - own, seen);
+            (Confidence::Medium, format!("{why}; {theirs} are headers, retransmits or other programs' load"))
+        }
+        None => (Confidence::High, why),
+    };
+    found(Cause::LineRate, confidence, why, "more hosts, more cards, or faster ones")
         .map(|found| found.at(card.name.clone()).share(used))
 }
 
@@ -92,11 +113,24 @@ pub(super) fn limit(host: &Host) -> Option<Found> {
     slow_path(host)
         .or_else(|| window(host))
         .or_else(|| rate(host))
-        .or_else(|| loss(host))
+        .or_else(|| loss::limit(host))
+        .or_else(|| without_queue(host))
         .or_else(|| baseline::limit(host))
 }
 
-fn busiest(host: &Host) -> Option<&Path> {
+/// Whether both ends of a path are this machine.
+pub(super) fn stays_here(path: &Path) -> bool {
+    !path.own.is_empty() && path.own == path.name || path.name.starts_with("127.") || path.name == "::1"
+}
+
+/// Whether what a path carries goes over the loopback card.
+pub(super) fn over_loopback(host: &Host, path: &Path) -> bool {
+    let elsewhere = host.cards.iter().filter(|card| !card.loopback);
+    let loopback = elsewhere.clone().all(|card| card.bytes_per_s * 2.0 < path.rate());
+    stays_here(path) || loopback && host.cards.iter().any(|card| card.loopback)
+}
+
+pub(super) fn busiest(host: &Host) -> Option<&Path> {
     host.paths.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
 }
 
@@ -173,22 +207,27 @@ pub(super) fn closed_window(host: &Host) -> Option<Found> {
     if closed { window(host) } else { None }
 }
 
+/// The share of a receiver's window that a round trip carries; 0 where the window is not known.
+pub(super) fn window_filled(path: &Path) -> f64 {
+    let window = if path.sends() { path.peer_window } else { path.own_window };
+    let carried = path.rate() / path.connections.max(1.0) * path.least_rtt_s;
+    if window > 0.0 { carried / window } else { 0.0 }
+}
+
 /// The most that a window lets through is its size a round trip.
 fn window(host: &Host) -> Option<Found> {
     let path = busiest(host)?;
-    let filled = |rate: f64, window: f64| match window {
-        0.0 => 0.0,
-        window => rate / path.connections.max(1.0) * path.least_rtt_s / window,
-    };
+    let filled = window_filled(path);
     let found = |why: String, next, share| {
         found(Cause::Window, Confidence::High, why, next)
             .map(|found| found.at(path.name.clone()).share(share))
     };
     if path.sends() {
-        let filled = filled(path.sent, path.peer_window);
         // The kernel counts a window as closed only while not a segment fits: one that opens in little steps is hardly ever.
         let closed = path.window_limited >= 0.5;
-        if !(closed || filled >= WINDOW_USED) || path.peer_window == 0.0 || path.peer_window >= SMALL_WINDOW {
+        let small = path.peer_window < SMALL_WINDOW && (closed || filled >= WINDOW_USED);
+        let large = path.busy >= BUSY && filled >= LARGE_WINDOW_USED;
+        if path.peer_window == 0.0 || !(small || large) {
             return None;
         }
         let window = units::Size(path.peer_window as u64).rounded();
@@ -206,7 +245,6 @@ fn window(host: &Host) -> Option<Found> {
         let next = "raise the receive buffer at the target (net.ipv4.tcp_rmem), or use more connections";
         return found(why, next, if closed { path.window_limited } else { filled });
     }
-    let filled = filled(path.received, path.own_window);
     if filled < WINDOW_USED {
         return None;
     }
@@ -237,13 +275,31 @@ fn rate(host: &Host) -> Option<Found> {
     found(Cause::PathRate, confidence, why, next).map(|found| found.at(path.name.clone()))
 }
 
+/// A sender that always has data to send, and that neither window nor buffer nor program hold back, goes as fast as its congestion
+/// control finds that the path lets it. Without a queue: shallow buffers, or BBR, which keeps none.
+fn without_queue(host: &Host) -> Option<Found> {
+    let path = busiest(host)?;
+    let free = path.window_limited + path.buffer_limited < SELDOM;
+    if !path.sends() || path.busy < BUSY || path.path_limited < BUSY || !free || over_loopback(host, path) {
+        return None;
+    }
+    let why = format!(
+        "the path to {} takes no more than {}: there was always data to send, and neither window nor send buffer held it back; \
+         no queue was seen (BBR, or shallow buffers)",
+        path.name,
+        units::ByteRate(path.rate()).as_bits()
+    );
+    let next = "look for the narrowest link on this path, a shaper or a shared uplink; manometer network measures it";
+    found(Cause::PathRate, Confidence::Medium, why, next).map(|found| found.at(path.name.clone()))
+}
+
 /// What is seen of lost segments at this end, and from which share on it counts.
 pub(super) fn losses(path: &Path) -> (f64, f64) {
     if path.sends() { (path.resent, LOSSY) } else { (path.out_of_order, DISORDERLY) }
 }
 
 /// The share of segments that were lost, if it is one that counts.
-fn lossy(path: &Path) -> Option<f64> {
+pub(super) fn lossy(path: &Path) -> Option<f64> {
     lost(path, losses(path).1)
 }
 
@@ -254,18 +310,4 @@ fn lost(path: &Path, counts: f64) -> Option<f64> {
     let echoes = echoes.min(path.resent.max(path.out_of_order));
     let found = lost >= counts || echoes >= LOSSY;
     (path.segments >= ENOUGH_SEGMENTS && found).then(|| lost.max(echoes))
-}
-
-fn loss(host: &Host) -> Option<Found> {
-    let path = busiest(host)?;
-    // On loopback nothing is lost on the way: there the other end was too slow to take it.
-    let loopback =
-        host.cards.iter().filter(|card| !card.loopback).all(|card| card.bytes_per_s * 2.0 < path.rate());
-    let loopback = loopback && host.cards.iter().any(|card| card.loopback);
-    let lost = lossy(path).filter(|_| !loopback)?;
-    let what =
-        if path.sends() { "of the segments were sent again" } else { "of the segments came out of order" };
-    let why = format!("{} {what} on the path to {}", percent(lost), path.name);
-    let next = "look for drops and errors on the interfaces, cables and switch ports of this path";
-    found(Cause::Loss, Confidence::High, why, next).map(|found| found.at(path.name.clone()).share(lost))
 }

@@ -2,11 +2,12 @@
 
 use super::baseline;
 use super::client::{ALL_FULL, FULL, THROTTLED, WAITED};
-use super::evidence::{Host, TargetMedium};
+use super::evidence::{Disk, Host, TargetMedium};
 use super::finding::EvidenceRow;
 use super::network::{self, CARD_FULL};
-use super::target::{LANES_USED, in_use, round_trip_s};
+use super::target::{LANES_USED, QUOTA_USED, in_use, quota_used, round_trip_s};
 use super::words::{percent, time};
+use super::{foreign, loss};
 
 /// Rows of one host; what is not known is left out.
 pub(super) fn rows(host: &Host) -> Vec<EvidenceRow> {
@@ -43,18 +44,7 @@ pub(super) fn rows(host: &Host) -> Vec<EvidenceRow> {
     }
     if host.load.kind == TargetMedium::Local {
         for disk in host.disks.iter().take(4) {
-            let value = format!(
-                "{} busy, {:.1} requests, {}",
-                percent(disk.busy),
-                disk.queue,
-                units::ByteRate(disk.bytes_per_s)
-            );
-            let says = match (disk.limited, disk.busy >= FULL) {
-                (true, _) => "limited by a control group",
-                (false, true) => "busy all the time",
-                (false, false) => "has time left",
-            };
-            row(&format!("disk {}", disk.name), value, percent(FULL), says);
+            disk_rows(host, disk, &mut row);
         }
     }
     let load = &host.load;
@@ -68,19 +58,41 @@ pub(super) fn rows(host: &Host) -> Vec<EvidenceRow> {
     rows
 }
 
+fn disk_rows(host: &Host, disk: &Disk, row: &mut dyn FnMut(&str, String, String, &str)) {
+    let value = format!(
+        "{} busy, {:.1} requests, {}",
+        percent(disk.busy),
+        disk.queue,
+        units::ByteRate(disk.bytes_per_s)
+    );
+    let foreign = foreign::on_disk(host).is_some_and(|foreign| foreign.place == disk.name);
+    let says = match (foreign, disk.busy >= FULL) {
+        (true, _) => "used by other programs as well",
+        (false, true) => "busy all the time",
+        (false, false) => "has time left",
+    };
+    row(&format!("disk {}", disk.name), value, percent(FULL), says);
+    if let Some((used, what)) = quota_used(host, disk) {
+        let says = if used >= QUOTA_USED { "held back" } else { "not reached" };
+        let value = format!("{what} allowed, {} used", percent(used));
+        row(&format!("quota of {}", disk.name), value, percent(QUOTA_USED), says);
+    }
+}
+
 fn network_rows(host: &Host, row: &mut dyn FnMut(&str, String, String, &str)) {
     // A few packets of something else are on every host.
     let most = host.cards.iter().map(|card| card.bytes_per_s).fold(0.0, f64::max);
     for card in host.cards.iter().filter(|card| card.bytes_per_s > 0.01 * most).take(4) {
-        let value = units::ByteRate(card.bytes_per_s).as_bits();
-        match card.speed {
-            Some(speed) => {
-                let says = if card.bytes_per_s >= CARD_FULL * speed { "full" } else { "has room" };
-                let limit = units::ByteRate(speed * CARD_FULL).as_bits();
-                row(&format!("card {}", card.name), value, limit, says);
-            }
-            None => row(&format!("card {}", card.name), value, String::new(), "no line rate known"),
-        }
+        let carried = foreign::on_its_way(host, card).map_or(card.bytes_per_s, |(carried, _)| carried);
+        let value = units::ByteRate(carried).as_bits();
+        let limit = card.speed.map(|speed| units::ByteRate(speed * CARD_FULL).as_bits());
+        let says = match (foreign::on_card(host, card), card.speed) {
+            (Some(_), _) => "used by other programs as well",
+            (None, Some(speed)) if carried >= CARD_FULL * speed => "full",
+            (None, Some(_)) => "has room",
+            (None, None) => "no line rate known",
+        };
+        row(&format!("card {}", card.name), value, limit.unwrap_or_default(), says);
     }
     if let Some(EvidenceRow { name, value, limit, says }) = baseline::row(host) {
         row(&name, value, limit, &says);
@@ -93,8 +105,12 @@ fn network_rows(host: &Host, row: &mut dyn FnMut(&str, String, String, &str)) {
     let limit = format!("{:.0} × least", network::GROWN);
     row(kind, value, limit, if queue { "packets queue on the path" } else { "no queue on the path" });
     let (lost, counts) = network::losses(path);
-    let says = if lost >= counts { "packets are lost" } else { "no loss that counts" };
-    row(if path.sends() { "sent again" } else { "out of order" }, percent(lost), percent(counts), says);
+    let says = match (lost >= counts, loss::without_effect(&host.load, path)) {
+        (false, _) => "no loss that counts",
+        (true, None) => "packets are lost",
+        (true, Some(_)) => "packets are lost, but do not limit",
+    };
+    row(if path.sends() { "retransmits" } else { "out of order" }, percent(lost), percent(counts), says);
     if path.sends() {
         let value = format!("{} of the time", percent(path.window_limited));
         let says = if path.window_limited >= 0.5 { "the target holds the sender back" } else { "open" };

@@ -1,10 +1,10 @@
 //! Is it the target, or were there too few operations in flight to tell?
 
-use super::client::FULL;
+use super::client::{self, FULL};
 use super::evidence::{Disk, Host, ObservedLoad, Path, TargetMedium};
 use super::finding::{Bound, Cause, Confidence, Found};
-use super::network;
-use super::words::{percent, time};
+use super::words::{part_of, percent, time};
+use super::{foreign, loss, network};
 
 /// Lanes are in use when Little's law finds this share of them busy.
 pub(super) const LANES_USED: f64 = 0.8;
@@ -14,6 +14,10 @@ pub(super) const FEW_LANES: f64 = 4.0;
 pub(super) const MOSTLY_ROUND_TRIP: f64 = 0.5;
 /// A rate is kept when this share of it was done.
 pub(super) const RATE_KEPT: f64 = 0.98;
+/// A control group's limit on a disk holds back when this share of it was used: it is dealt out in slices, of which some are missed.
+pub(super) const QUOTA_USED: f64 = 0.85;
+/// On paths longer than this, in seconds, senders may fill a link without a queue that lasts.
+const LONG_PATH_S: f64 = 0.001;
 /// Up to this share may fail.
 const FAILED: f64 = 0.01;
 
@@ -41,6 +45,8 @@ pub(super) fn first(load: &ObservedLoad) -> Option<Found> {
 pub(super) fn limit(host: &Host) -> Found {
     let load = &host.load;
     paced(load)
+        .or_else(|| client::of_nothing(host))
+        .or_else(|| idle(load))
         .or_else(|| disk(host))
         .or_else(|| not_taken(host))
         .or_else(|| depth(host))
@@ -52,31 +58,28 @@ pub(super) fn in_use(load: &ObservedLoad) -> f64 {
     load.ops_per_s * load.latency_s
 }
 
+/// Lanes that were in use, in words, where not all were and nothing but the load says when operations begin.
+fn lanes_idle(load: &ObservedLoad) -> Option<String> {
+    let idle = load.offered_ops_per_s.is_none() && load.lanes > 0.0 && !all_in_use(load);
+    idle.then(|| format!("{:.1} of {:.0} lanes were in use", in_use(load), load.lanes))
+}
+
+/// Little's law finds about all lanes busy.
+fn all_in_use(load: &ObservedLoad) -> bool {
+    in_use(load) >= LANES_USED * load.lanes
+}
+
 fn paced(load: &ObservedLoad) -> Option<Found> {
-    if load.offered_ops_per_s.is_some() || load.lanes <= 0.0 {
-        return None;
-    }
-    let used = in_use(load) / load.lanes;
-    if used >= LANES_USED {
-        return None;
-    }
-    let why = format!("{:.1} of {:.0} lanes were in use", in_use(load), load.lanes);
-    Some(match load.paced {
-        true => Found::new(
-            Bound::None,
-            Cause::Paced,
-            Confidence::High,
-            format!("{why}: the workload pauses by itself"),
-            "to find the limit, take the pauses or the rate out of the workload",
-        ),
-        false => Found::new(
-            Bound::Unclear,
-            Cause::Nothing,
-            Confidence::Low,
-            format!("{why}, and nothing else was full"),
-            "measure longer, and look at the intervals for pauses",
-        ),
-    })
+    let why = lanes_idle(load).filter(|_| load.paced)?;
+    let why = format!("{why}: the workload pauses by itself");
+    let next = "to find the limit, take the pauses or the rate out of the workload";
+    Some(Found::new(Bound::None, Cause::Paced, Confidence::High, why, next))
+}
+
+fn idle(load: &ObservedLoad) -> Option<Found> {
+    let why = format!("{}, and nothing else was full", lanes_idle(load)?);
+    let next = "measure longer, and look at the intervals for pauses";
+    Some(Found::new(Bound::Unclear, Cause::Nothing, Confidence::Low, why, next))
 }
 
 /// A disk of this host that carries this load.
@@ -87,30 +90,80 @@ fn disk(host: &Host) -> Option<Found> {
     let carries = |disk: &&Disk| {
         disk.bytes_per_s >= 0.5 * host.load.bytes_per_s || disk.requests_per_s >= 0.5 * host.load.ops_per_s
     };
-    let disk = host.disks.iter().filter(carries).max_by(|a, b| {
-        (a.limited, a.busy).partial_cmp(&(b.limited, b.busy)).unwrap_or(std::cmp::Ordering::Equal)
-    })?;
-    let found = |cause, confidence, why: String, next| {
-        let found = Found::new(Bound::Target, cause, confidence, why, next);
-        Some(found.at(disk.name.clone()).share(disk.busy))
-    };
-    if disk.limited {
-        let why = format!("a control group limits what {} may do (io.max, blkio.throttle)", disk.name);
-        return found(
-            Cause::DiskQuota,
-            Confidence::Medium,
-            why,
-            "raise or remove the control group's disk limit",
+    let used = |disk: &Disk| quota_used(host, disk).map_or(0.0, |(used, _)| used);
+    let carrying = || host.disks.iter().filter(carries);
+    if let Some(disk) = carrying().max_by(|a, b| used(a).total_cmp(&used(b)))
+        && let Some((share, what)) = quota_used(host, disk).filter(|(share, _)| *share >= QUOTA_USED)
+    {
+        let why = format!(
+            "a control group allows {what} on {} (io.max, blkio.throttle), and {} of that was used",
+            disk.name,
+            percent(share)
         );
+        let next = "raise or remove the control group's disk limit";
+        let found = Found::new(Bound::Target, Cause::DiskQuota, Confidence::Medium, why, next);
+        return Some(found.at(disk.name.clone()).share(share.min(1.0)));
     }
+    if let Some(found) = foreign::disk(host) {
+        return Some(found);
+    }
+    let known = foreign::disk_of(host).map(|(disk, _)| disk).filter(carries);
+    let disk = known.or_else(|| carrying().max_by(|a, b| a.busy.total_cmp(&b.busy)))?;
     if disk.busy < FULL {
         return None;
     }
-    let why =
+    let mut why =
         format!("{} was {} busy with {:.1} requests at once", disk.name, percent(disk.busy), disk.queue);
+    // What the load did not ask for may be the file system's work, or that of others.
+    let asked = host.load.bytes_per_s + host.beside.disk_read + host.beside.disk_written;
+    let more = disk.bytes_per_s > 2.0 * asked;
+    if more {
+        let moved = part_of(disk.bytes_per_s - asked, disk.bytes_per_s);
+        why = format!("{why}; {moved} are the file system's work or that of other programs");
+    }
+    let few = host.load.lanes + host.beside.requests <= FEW_LANES;
+    if few {
+        why = format!(
+            "{why}: with {:.0} at most it is busy whenever one is under way, and more may be served at once",
+            host.load.lanes
+        );
+    }
     // A device that serves many at once may be busy all the time and still have room.
-    let confidence = if disk.queue >= 0.5 * host.load.lanes { Confidence::High } else { Confidence::Medium };
-    found(Cause::Disk, confidence, why, "a faster disk or more of them; or other block sizes and more lanes")
+    let filled = disk.queue >= 0.5 * host.load.lanes;
+    let confidence = if filled && !more && !few { Confidence::High } else { Confidence::Medium };
+    let next = "a faster disk or more of them; or other block sizes and more lanes";
+    let found = Found::new(Bound::Target, Cause::Disk, confidence, why, next);
+    Some(found.at(disk.name.clone()).share(disk.busy))
+}
+
+/// The share that was used of what control groups allow of a disk in the directions of the load, and of what, in words: of several
+/// limits the one that was used most.
+pub(super) fn quota_used(host: &Host, disk: &Disk) -> Option<(f64, String)> {
+    let load = &host.load;
+    let unknown = load.read_bytes_per_s + load.written_bytes_per_s <= 0.0;
+    let (reads, writes) = (unknown || load.read_bytes_per_s > 0.0, unknown || load.written_bytes_per_s > 0.0);
+    // What others do on the disk is not under this program's limit.
+    let shared = foreign::on_disk(host).is_some_and(|foreign| foreign.place == disk.name);
+    let (own_read, own_written) = foreign::own_disk_bytes(host);
+    let bytes = |seen: f64, own: f64| if shared { seen.min(own) } else { seen };
+    let ops = |seen: f64| if shared { seen.min(load.ops_per_s) } else { seen };
+    let rate = |limit: u64| units::ByteRate(limit as f64).to_string();
+    let quota = &disk.quota;
+    let each = [
+        (reads, quota.read_bytes, bytes(disk.read_bytes_per_s, own_read), "read"),
+        (writes, quota.written_bytes, bytes(disk.written_bytes_per_s, own_written), "written"),
+        (reads, quota.reads, ops(disk.reads_per_s), "reads/s"),
+        (writes, quota.writes, ops(disk.writes_per_s), "writes/s"),
+    ];
+    let used = each.into_iter().filter(|(loads, ..)| *loads).filter_map(|(_, limit, seen, what)| {
+        let limit = limit.filter(|limit| *limit > 0)?;
+        let words = match what {
+            "read" | "written" => format!("{} {what}", rate(limit)),
+            _ => format!("{limit} {what}"),
+        };
+        Some((seen / limit as f64, words))
+    });
+    used.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// The kernel's own account of why a sender paused (tcpi_rwnd_limited): the other side's program does not read.
@@ -123,8 +176,19 @@ fn not_taken(host: &Host) -> Option<Found> {
         "its window was closed {} of the time: it does not take data as fast as it comes",
         percent(path.window_limited)
     );
+    // On a long path a window that is too small is closed, too.
+    let (confidence, why) = match network::window_filled(path) >= network::WINDOW_USED {
+        true => {
+            let (window, trip) = (units::Size(path.peer_window as u64).rounded(), time(path.least_rtt_s));
+            (
+                Confidence::Medium,
+                format!("{why}, or its window of {window} is too small for a round trip of {trip}"),
+            )
+        }
+        false => (Confidence::High, why),
+    };
     let next = "look at the target: its processors, its disks, its own limits";
-    Some(Found::new(Bound::Target, Cause::NotTaken, Confidence::High, why, next).share(path.window_limited))
+    Some(Found::new(Bound::Target, Cause::NotTaken, confidence, why, next).share(path.window_limited))
 }
 
 fn main_path(host: &Host) -> Option<&Path> {
@@ -138,12 +202,19 @@ pub(super) fn round_trip_s(path: &Path) -> f64 {
 
 fn depth(host: &Host) -> Option<Found> {
     let load = &host.load;
-    if load.offered_ops_per_s.is_some() || load.lanes <= 0.0 {
+    // With a rate that is not kept, lanes are too few when all of them are in use.
+    if load.lanes <= 0.0 || load.offered_ops_per_s.is_some() && !all_in_use(load) {
         return None;
     }
     let many = load.lanes;
     let next = format!("more in flight: queue depth {:.0} and more, or more jobs", (many * 4.0).max(8.0));
-    let found = |confidence, why: String| {
+    // Waiting for a core is part of what an operation takes, too.
+    let short = client::short_of_time(host);
+    let found = |confidence: Confidence, why: String| {
+        let (confidence, why) = match &short {
+            Some(short) => (confidence.min(Confidence::Medium), format!("{why}; {short}")),
+            None => (confidence, why),
+        };
         Found::new(Bound::Tool, Cause::Depth, confidence, why, &next).share(in_use(load) / many)
     };
     let trip = main_path(host).map(round_trip_s).filter(|trip| *trip > 0.0 && load.latency_s > 0.0);
@@ -162,10 +233,11 @@ fn depth(host: &Host) -> Option<Found> {
         found(
             confidence,
             format!(
-                "only {many:.0} {} at once, of {} each: that alone makes {:.0} op/s, and nothing is full",
+                "only {many:.0} {} at once, of {} each: that alone makes {:.0} op/s{}",
                 if many <= 1.0 { "operation" } else { "operations" },
                 time(load.latency_s),
-                many / load.latency_s
+                many / load.latency_s,
+                if short.is_none() && host.busy < client::ALL_FULL { ", and nothing is full" } else { "" }
             ),
         )
     })
@@ -187,21 +259,47 @@ fn service(host: &Host) -> Found {
                     with manometer network";
         return Found::new(Bound::Unclear, Cause::Nothing, Confidence::Low, why, next);
     }
-    let trip = path.map(round_trip_s).filter(|trip| *trip > 0.0);
-    let why = match (load.kind, trip) {
-        (TargetMedium::Network, Some(trip)) => format!(
-            "operations take {}, of that {} on the way; client and network have time left",
-            time(load.latency_s),
-            time(trip)
-        ),
-        _ => format!("operations take {} while the client has time left", time(load.latency_s)),
-    };
+    let why = format!("operations take {}{}; {}", time(load.latency_s), on_the_way(host), room(host));
     let known = load.kind == TargetMedium::Local || path.is_some_and(network::free);
-    let confidence = match (known, host.busy < 0.8) {
-        (true, true) => Confidence::High,
-        (true, false) | (false, true) => Confidence::Medium,
-        (false, false) => Confidence::Low,
-    };
+    let short = client::short_of_time(host).is_some();
+    // How much a target could do at once is known only when more is tried.
+    let confidence = if known && !short { Confidence::Medium } else { Confidence::Low };
     let next = "look at the target: its processors, disks and limits; try more lanes to see whether it can do more at once";
     Found::new(Bound::Target, Cause::Service, confidence, why, next)
+}
+
+/// How much of an operation's time is the network's.
+fn on_the_way(host: &Host) -> String {
+    let trip = main_path(host).map(round_trip_s).filter(|trip| *trip > 0.0);
+    match (host.load.kind, trip) {
+        (TargetMedium::Network, Some(trip)) => format!(", of that {} on the way", time(trip)),
+        _ => String::new(),
+    }
+}
+
+/// What is known to have room, and what else may be the limit.
+fn room(host: &Host) -> String {
+    let load = &host.load;
+    let path = main_path(host).filter(|_| load.kind == TargetMedium::Network);
+    let short = client::short_of_time(host);
+    let full = client::full_beside(host);
+    let mut parts = Vec::new();
+    match (short.is_some() || full.is_some(), path.is_some_and(network::free)) {
+        (false, true) => parts.push("client and network have time left".to_owned()),
+        (false, false) => parts.push("the client has time left".to_owned()),
+        (true, true) => parts.push("the network has time left".to_owned()),
+        (true, false) => {}
+    }
+    parts.extend(full);
+    parts.extend(short.map(|short| format!("{short}, so the client may be part of it")));
+    parts.extend(path.and_then(|path| loss::without_effect(load, path)));
+    parts
+        .push("more lanes would tell whether the target is full or only takes this long for each".to_owned());
+    if path.is_some_and(|path| !path.sends() && path.least_rtt_s >= LONG_PATH_S) {
+        parts.push(
+            "a path that is full without a queue (BBR, shallow buffers) looks the same to a reader"
+                .to_owned(),
+        );
+    }
+    parts.join("; ")
 }

@@ -11,6 +11,16 @@ pub(super) fn time(seconds: f64) -> String {
     units::latency((seconds.max(0.0) * 1e9) as u64)
 }
 
+/// A part of a rate: `1.1 of 1.2 GB/s`.
+pub(super) fn part_of(part: f64, whole: f64) -> String {
+    let (part, whole) = (units::ByteRate(part).to_string(), units::ByteRate(whole).to_string());
+    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
+    match part.split_once(' ') {
+        Some((number, of)) if unit(&whole).as_deref() == Some(of) => format!("{number} of {whole}"),
+        _ => format!("{part} of {whole}"),
+    }
+}
+
 /// How long ago something was: `3 days ago`.
 pub(super) fn age(seconds: f64) -> String {
     let (count, unit) = match seconds.max(0.0) {
@@ -24,7 +34,13 @@ pub(super) fn age(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::age;
+    use super::{age, part_of};
+
+    #[test]
+    fn parts_have_their_unit_once_where_it_is_the_same() {
+        assert_eq!(part_of(1.097e9, 1.1e9), "1.1 of 1.1 GB/s");
+        assert_eq!(part_of(3e6, 1.1e9), "3.0 MB/s of 1.1 GB/s");
+    }
 
     #[test]
     fn ages_are_in_the_unit_that_people_would_use() {

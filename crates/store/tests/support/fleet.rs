@@ -99,6 +99,7 @@ fn limit() -> Bottleneck {
             cause: Cause::LineRate,
             sentence,
         }],
+        doubts: Vec::new(),
     }
 }
 
