@@ -25,6 +25,14 @@ impl CheckError {
     pub(crate) fn failure(line: impl Display) -> Self {
         Self::Failure(line.to_string())
     }
+
+    /// `what: the failure`; wrong usage and a stop are what they are.
+    pub(crate) fn during(self, what: impl Display) -> Self {
+        match self {
+            Self::Failure(line) => Self::Failure(format!("{what}: {line}")),
+            other => other,
+        }
+    }
 }
 
 impl From<ProvisionError> for CheckError {
@@ -55,7 +63,7 @@ macro_rules! failures {
     )*};
 }
 
-failures!(engine::StageError, drivers::DriverError, store::CalibrationError, reactor::OpenError);
+failures!(store::CalibrationError, reactor::OpenError);
 
 /// Says what was done when something failed.
 pub(crate) trait While<T> {

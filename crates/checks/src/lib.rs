@@ -5,16 +5,18 @@
 //! request, an observer, a [`runner::StopToken`], keys) and returns a report; nothing here reads arguments or the terminal, and
 //! nothing is kept in the process.
 
+mod array_places;
 mod calibrate;
 mod check;
 mod error;
 mod network;
 mod reactor_facts;
+mod site;
 #[doc(hidden)]
 pub mod test_support;
 
 #[doc(hidden)]
-pub use calibrate::{BlockSize, Microbenchmark, RepetitionResult, TransferDirection, gather};
+pub use calibrate::{BlockSize, Microbenchmark, RepetitionResult, gather};
 pub use calibrate::{CalibrateRequest, calibrate};
 pub use check::{
     ArrayRequest, BestFigure, CheckAccess, CheckLoad, CheckReport, CheckRequest, CheckRow, CheckSettings,

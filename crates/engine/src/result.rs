@@ -164,6 +164,11 @@ impl StageResult {
         per_second(self.total.bytes(), self.window_ns)
     }
 
+    /// Processor time of all workers' threads inside the window, in nanoseconds.
+    pub fn cpu_ns(&self) -> u64 {
+        self.worker_cpu_ns.iter().sum()
+    }
+
     /// What is known of a stage of which only intervals came, and no result.
     pub fn of_intervals(total: Interval) -> Self {
         let window_ns = total.length_ns;

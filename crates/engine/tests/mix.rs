@@ -210,6 +210,34 @@ fn each_pattern_reaches_every_block() {
 }
 
 #[test]
+fn one_place_is_come_to_again_and_again() {
+    let of_ranges = |kind, sizes| mix(files(10, 1), &[(kind, 1.0)], Access::Random, sizes);
+    for (load, len) in [
+        (of_ranges(OpKind::Read, &[(10, 1.0)]), 10),
+        (of_ranges(OpKind::Stat, &[]), 10),
+        (mix(objects(1), &[(OpKind::Get, 1.0)], Access::Sequential, &[]), 25),
+    ] {
+        let kind = load.ops[0].op;
+        let (ops, result) = ask(StageWorkload::Mix(load), 2, 3, StopRule::Ops(300));
+        assert_eq!(ops.len(), 300);
+        let asked: BTreeSet<_> =
+            ops.iter().map(|op| (op.kind, op.object, op.offset, op.len, op.generation)).collect();
+        assert_eq!(asked.into_iter().collect::<Vec<_>>(), [(kind, 0, 0, len, 5)]);
+        assert_eq!(ops.iter().map(|op| op.lane).collect::<BTreeSet<_>>().len(), 3);
+        assert_eq!(result.total.op(kind).unwrap().ok, 300);
+        assert!(result.written.is_known(), "nothing was changed");
+    }
+    // Two sizes within the one file: the place is drawn.
+    let (ops, _) =
+        ask(StageWorkload::Mix(of_ranges(OpKind::Read, &[(10, 0.5), (5, 0.5)])), 1, 1, StopRule::Ops(300));
+    let places: BTreeSet<_> = ops.iter().map(|op| (op.offset, op.len)).collect();
+    assert_eq!(places.into_iter().collect::<Vec<_>>(), [(0, 5), (0, 10), (5, 5)]);
+    // What is written is other content each time.
+    let (ops, _) = ask(StageWorkload::Mix(of_ranges(OpKind::Write, &[(10, 1.0)])), 1, 1, StopRule::Ops(300));
+    assert!(ops.iter().map(|op| op.generation).collect::<BTreeSet<_>>().len() > 290);
+}
+
+#[test]
 fn writes_are_never_the_same_twice() {
     let load = mix(files(20, 1), &[(OpKind::Write, 1.0)], Access::Random, &[(10, 1.0)]);
     let (ops, _) = ask(StageWorkload::Mix(load), 1, 1, StopRule::Ops(500));

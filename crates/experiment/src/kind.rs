@@ -57,10 +57,28 @@ pub struct TargetKind {
     /// Files of a job are laid out right before the job, not before all jobs: what an earlier job of the run writes over the network
     /// is not written twice.
     pub late_layout: bool,
-    /// Operations for which `manometer calibrate` measures what a host can drive, with their names there.
-    pub calibrated: &'static [(OpKind, &'static str)],
+    /// Operations for which `manometer calibrate` measures what a host can drive.
+    pub calibrated: &'static [CalibratedOp],
     /// What lies between this program and what answers.
     pub transport: Transport,
+}
+
+/// An operation for which `manometer calibrate` measures what a host can drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CalibratedOp {
+    /// The operation.
+    pub op: OpKind,
+    /// Its name in a calibration's machine output; the same for ever.
+    pub name: &'static str,
+    /// Its name for people, with the protocol's: `NFS read`. An `s` makes it several.
+    pub title: &'static str,
+}
+
+impl CalibratedOp {
+    /// An operation with its names.
+    pub const fn new(op: OpKind, name: &'static str, title: &'static str) -> Self {
+        Self { op, name, title }
+    }
 }
 
 /// What lies between this program and what answers.

@@ -37,7 +37,7 @@ pub use fleet::{
     FailurePolicy, Fleet, Launcher, MAX_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list, host_port,
 };
 pub use job::*;
-pub use kind::{TargetKind, Transport, UrlForm, kind_of};
+pub use kind::{CalibratedOp, TargetKind, Transport, UrlForm, kind_of};
 pub use known::reference;
 pub use load::{Load, MixLoad, Workload};
 pub use nearest::{hint, nearest};

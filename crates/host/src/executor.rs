@@ -42,8 +42,13 @@ impl LocalExecutor {
     /// For the process that leads, whose journal is open already; dumps of damaged blocks are written to `directory`.
     pub fn of_run(run: &Run, secrets: Arc<dyn Secrets>, cleared: ClearedFiles, directory: PathBuf) -> Self {
         let executor = Self { secrets, cleared, directory, ..Self::new(None) };
-        executor.shared().runs.insert(run.id().clone(), run.clone());
+        executor.know(run);
         executor
+    }
+
+    /// Targets are opened for another run, too, whose journal is open already.
+    pub fn know(&self, run: &Run) {
+        self.shared().runs.insert(run.id().clone(), run.clone());
     }
 
     /// For an agent; its journals lie in this directory, or at the usual place. Dumps are written to its current directory.

@@ -39,8 +39,7 @@ pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
         let window = result.window_ns.max(1) as f64;
         let most = result.worker_cpu_ns.iter().max().copied().unwrap_or(0);
         keep("cpu.workers", most as f64 / window);
-        let all: u64 = result.worker_cpu_ns.iter().sum();
-        keep("cpu.workers.total", all as f64 / window);
+        keep("cpu.workers.total", result.cpu_ns() as f64 / window);
     }
     keep("in-flight-at-end", result.in_flight_at_end as f64);
     keep("abandoned", result.abandoned as f64);

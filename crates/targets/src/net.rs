@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use drivers::net::{NetConfig, NetDriver};
 use experiment::OptionKind::{Bytes, Count, Flag};
-use experiment::{CacheControl, OptionHelp, TargetKind, Transport, UrlForm};
+use experiment::{CacheControl, CalibratedOp, OptionHelp, TargetKind, Transport, UrlForm};
 use metrics::OpKind;
 
 use super::engines::{self, JobEngines};
@@ -68,7 +68,10 @@ static KIND: TargetKind = TargetKind {
     ranges: true,
     imaginary: true,
     sink_discard: true,
-    calibrated: &[(OpKind::Write, "send"), (OpKind::Read, "receive")],
+    calibrated: &[
+        CalibratedOp::new(OpKind::Write, "send", "TCP send"),
+        CalibratedOp::new(OpKind::Read, "receive", "TCP receive"),
+    ],
     transport: Transport::Network,
     ..TargetKind::new("tcp", "tcp://host:port", UrlForm::HostAndPort, &[OpKind::Read, OpKind::Write], OPTIONS)
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use drivers::nfs::{ExportFiles, NfsAddress, NfsConfig, NfsDriver};
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Flag, Text};
-use experiment::{Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm};
+use experiment::{CalibratedOp, Cell, Job, OptionHelp, TargetKind, TargetUrl, Transport, UrlForm};
 use metrics::OpKind::{Commit, Create, List, Read, Remove, Stat, Write};
 
 use serde_json::Value;
@@ -73,7 +73,10 @@ pub(super) static KIND: TargetKind = TargetKind {
     own_place: true,
     sink_discard: true,
     late_layout: true,
-    calibrated: &[(Read, "read"), (Write, "write")],
+    calibrated: &[
+        CalibratedOp::new(Read, "read", "NFS read"),
+        CalibratedOp::new(Write, "write", "NFS write"),
+    ],
     transport: Transport::Network,
     ..TargetKind::new(
         "nfs",

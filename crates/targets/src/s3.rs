@@ -11,7 +11,7 @@ use drivers::s3::{
 };
 use drivers::{Announce, DriverError};
 use experiment::OptionKind::{Bytes, Choice, Flag, Text};
-use experiment::{Job, OptionHelp, Target, TargetKind, TargetOptions, Transport, UrlForm};
+use experiment::{CalibratedOp, Job, OptionHelp, Target, TargetKind, TargetOptions, Transport, UrlForm};
 use metrics::OpKind::{Delete, Get, List, Put, Read, Stat};
 
 use serde_json::Value;
@@ -85,7 +85,7 @@ pub(super) static KIND: TargetKind = TargetKind {
     remote: true,
     own_place: true,
     sink_discard: true,
-    calibrated: &[(Get, "get"), (Put, "put")],
+    calibrated: &[CalibratedOp::new(Get, "get", "S3 GET"), CalibratedOp::new(Put, "put", "S3 PUT")],
     transport: Transport::Network,
     ..TargetKind::new(
         "s3",

@@ -2,6 +2,7 @@
 
 mod documents;
 mod layers;
+mod loads;
 mod names;
 mod profile;
 mod schemes;
@@ -61,8 +62,10 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
         }
     }
     let named = schemes::known(texts.iter().map(|(path, text)| (&**path, &**text)));
+    let drivers = loads::drivers(texts.iter().map(|(path, text)| (&**path, &**text)));
     for (path, text) in &texts {
         findings.extend(schemes::check(path, text, &named));
+        findings.extend(loads::check(path, text, &drivers));
     }
     findings.extend(names::check(texts.iter().map(|(path, text)| (&**path, &**text))));
     let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();

@@ -1,19 +1,19 @@
 //! The simulated array in a process of its own: what it costs is not this process's.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use drivers::nfs::NfsConfig;
-use drivers::s3::{Credentials, Endpoint, S3Config};
-use provision::{
-    ApiSecret, ArraySession, BucketAccess, Cancel, Journal, Management, RunId, Trust, Want, Wanted,
-};
+use experiment::Target;
+use provision::{ApiSecret, ArraySession, Cancel, Journal, Management, RunId, Trust, Want, Wanted};
 use serde::Deserialize;
+use targets::{AccessKey, CheckTarget, CheckTraits};
 
+use super::served;
+use crate::array_places::{self, ArrayPlaces, SimulatedAddress};
 use crate::error::{CheckError, While};
 
 /// The longest that it may take to start, and to end.
@@ -27,8 +27,8 @@ pub struct ArrayProcess {
     /// It removes what it made when it goes.
     session: Option<ArraySession>,
     directory: PathBuf,
-    export: String,
-    bucket: BucketAccess,
+    journal: Journal,
+    places: ArrayPlaces,
     ready: ArrayReady,
 }
 
@@ -37,16 +37,7 @@ struct ArrayReady {
     management: String,
     fingerprint: String,
     token: String,
-    data: Vec<ArrayAddress>,
-}
-
-#[derive(Deserialize)]
-struct ArrayAddress {
-    ip: IpAddr,
-    nfs_port: u16,
-    mount_port: u16,
-    portmap_port: u16,
-    s3_port: u16,
+    data: Vec<SimulatedAddress>,
 }
 
 /// A directory that only we may enter; it goes with its guard unless a server keeps it.
@@ -76,44 +67,46 @@ impl ArrayProcess {
         let mut kept = ScratchDirectory(Some(directory.clone()));
         let mut child = GuardedChild(Some(spawn(program, &directory, threads)?));
         let ready = wait(&directory.join("ready"), &mut child)?;
-        let (session, export, bucket) = provision(&directory, &ready)?;
+        let journal = Journal::open(&directory.join("journal"))?;
+        let (session, places) = provision(&journal, &ready)?;
         kept.0 = None;
         let child = child.0.take();
         let child =
             child.ok_or_else(|| CheckError::failure("the simulated array is not there; this is a defect"))?;
-        Ok(Self { child, session: Some(session), directory, export, bucket, ready })
+        Ok(Self { child, session: Some(session), directory, journal, places, ready })
     }
 
-    fn address(&self) -> Result<&ArrayAddress, CheckError> {
-        self.ready
-            .data
-            .first()
-            .ok_or_else(|| CheckError::failure("the simulated array has no data address; this is a defect"))
+    /// Where what is made on it is written down; it goes with the array.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
     }
 
-    /// A directory of the export.
+    /// What it serves by a protocol, as an experiment file would have it; without the key. The target is called as the scheme.
     ///
     /// # Errors
-    /// The array has no address.
-    pub fn nfs(&self, directory: &str) -> Result<NfsConfig, CheckError> {
-        let address = self.address()?;
-        Ok(NfsConfig {
-            nfs_port: Some(address.nfs_port),
-            mount_port: Some(address.mount_port),
-            portmap_port: address.portmap_port,
-            ..NfsConfig::new(address.ip, self.export.as_str(), directory)
+    /// It serves nothing by this protocol.
+    pub fn target(&self, protocol: &CheckTraits) -> Result<Target, CheckError> {
+        let scheme = protocol.kind.scheme;
+        let served = || {
+            let address = self.ready.data.first()?;
+            let (name, _) = self.places.get(&protocol.on_array)?;
+            let (port, options) = address.ports().remove(&(address.ip, protocol.on_array))?;
+            let (host, name) = (address.ip.to_string(), name.clone());
+            let target = CheckTarget { host, port: Some(port), tls: false, name, options };
+            Some(protocol.through(&target, address.ip, &BTreeMap::new()))
+        };
+        let (url, options) = served().ok_or_else(|| {
+            CheckError::failure(format!("the simulated array serves no {scheme}; this is a defect"))
+        })?;
+        Ok(Target { name: scheme.to_owned(), url, options })
+    }
+
+    /// The keys to what it serves, by the names of the targets.
+    pub fn keys(&self) -> impl Iterator<Item = (String, AccessKey)> {
+        served::protocols().filter_map(|protocol| {
+            let (_, key) = self.places.get(&protocol.on_array)?;
+            Some((protocol.kind.scheme.to_owned(), key.clone()?))
         })
-    }
-
-    /// A prefix of the bucket.
-    ///
-    /// # Errors
-    /// The array has no address.
-    pub fn s3(&self, prefix: &str) -> Result<S3Config, CheckError> {
-        let address = self.address()?;
-        let endpoint = Endpoint { tls: false, host: address.ip.to_string(), port: address.s3_port };
-        let credentials = Credentials::new(self.bucket.access_key.clone(), self.bucket.secret_key.reveal());
-        Ok(S3Config::new(endpoint, &self.bucket.bucket, prefix, credentials))
     }
 }
 
@@ -188,22 +181,16 @@ fn wait(path: &Path, child: &mut GuardedChild) -> Result<ArrayReady, CheckError>
 }
 
 /// Has the array make an export and a bucket.
-fn provision(
-    directory: &Path,
-    ready: &ArrayReady,
-) -> Result<(ArraySession, String, BucketAccess), CheckError> {
+fn provision(journal: &Journal, ready: &ArrayReady) -> Result<(ArraySession, ArrayPlaces), CheckError> {
     let management = Management {
         address: ready.management.clone(),
         token: ApiSecret::new(&ready.token),
         trust: Trust::Fingerprint(ready.fingerprint.parse().map_err(CheckError::failure)?),
         call_timeout: PATIENCE,
     };
-    let run = Journal::open(&directory.join("journal"))?.begin(&RunId::random())?;
+    let run = journal.begin(&RunId::random())?;
     let mut session = ArraySession::open(&management, &run, &Cancel::new())?;
     let wanted = Wanted { filesystem: Some(Want::Create), bucket: Some(Want::Create) };
     let made = session.create(&wanted)?;
-    match (made.export, made.bucket) {
-        (Some(export), Some(bucket)) => Ok((session, export, bucket)),
-        _ => Err(CheckError::failure("the simulated array made no export or no bucket; this is a defect")),
-    }
+    Ok((session, array_places::places(made)))
 }

@@ -1,35 +1,32 @@
-//! Pieces that go through the load engine: the null target, NFS and S3.
+//! Targets that are opened on this host and stages on them, as those of a run or a check are.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use drivers::nfs::NfsDriver;
-use drivers::null::NullDriver;
-use drivers::s3::S3Driver;
-use drivers::{Driver, Payload, Sink};
-use engine::{
-    Control, DataSet, DataShape, Schedule, StageContext, StagePlan, StageResult, StageWorkload, StopRule,
-    VisitOrder,
-};
-use metrics::OpKind;
+use engine::StageResult;
+use experiment::Cell;
+use fleet::{HostGroup, HostRefusal, StageRequest, StageTask};
+use host::LocalExecutor;
+use provision::{Journal, Run, RunId};
+use runner::StopToken;
+use targets::{ClearedFiles, HeldSecrets, Patience};
 
+use super::CalibrateRequest;
 use super::array_process::ArrayProcess;
-use super::microbenchmarks::{BlockSize, RepetitionResult};
-use crate::error::{CheckError, While};
-use ::runner::StopToken;
+use super::microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult};
+use super::plan;
+use crate::error::CheckError;
+use crate::site::{OpenSite, SiteOpening};
 
-/// Operations in flight of each worker: large and small ones.
-const LANES: [u32; 2] = [8, 32];
-/// Files that are read and written are so large.
-const FILE: u64 = 2 << 20;
-/// Objects of 4 KiB that are read and written, over all lanes.
-const SMALL_OBJECTS: u64 = 4096;
-/// The longest that filling may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Seed of all payload: every calibration moves the same bytes.
+const SEED: u64 = 1;
+/// Load before the measured time, as a share of that.
+const WARM_UP: f64 = 0.2;
 
-/// What all stages share.
-#[derive(Clone)]
-pub struct BenchmarkRunner {
-    /// Measured time of a stage.
+/// What all loads share.
+pub struct LoadRunner {
+    /// Measured time of a step.
     pub window: Duration,
     /// Threads that make load, where a server shares the cores.
     pub clients: u32,
@@ -37,37 +34,92 @@ pub struct BenchmarkRunner {
     pub reactor: reactor::BackendChoice,
     /// What a signal must reach.
     pub stop: StopToken,
+    host_group: HostGroup,
+    executor: Arc<LocalExecutor>,
+    journal: Journal,
+    /// Of loads that leave nothing anywhere.
+    run: Run,
+    next_site: AtomicU32,
 }
 
-impl BenchmarkRunner {
-    /// A stage over a workload.
-    pub fn plan(&self, workers: u32, lanes: u32, workload: StageWorkload) -> StagePlan {
-        StagePlan {
-            workers,
-            lanes_per_worker: lanes,
+impl LoadRunner {
+    /// On this host, with the keys and beside the journal of an array.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn new(
+        request: &CalibrateRequest,
+        clients: u32,
+        stop: &StopToken,
+        server: &ArrayProcess,
+    ) -> Result<Self, CheckError> {
+        let journal = server.journal().clone();
+        let run = journal.begin(&RunId::random())?;
+        let keys = Arc::new(server.keys().collect::<HeldSecrets>());
+        let (cleared, directory) = (ClearedFiles::default(), request.scratch.clone());
+        let executor = Arc::new(LocalExecutor::of_run(&run, keys, cleared, directory));
+        Ok(Self {
+            window: Duration::from_secs_f64(request.seconds),
+            clients,
+            reactor: request.reactor,
+            stop: stop.clone(),
+            host_group: HostGroup::here(executor.clone()),
+            executor,
+            journal,
+            run,
+            next_site: AtomicU32::new(0),
+        })
+    }
+
+    /// A run of its own: its places on targets are others than those of other runs.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn begin_run(&self) -> Result<Run, CheckError> {
+        let run = self.journal.begin(&RunId::random())?;
+        self.executor.know(&run);
+        Ok(run)
+    }
+
+    /// Opens the target of a cell, whose place is that of a run. Nothing is made yet.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn open(&self, cell: &Cell, run: &Run) -> Result<OpenSite<'_>, CheckError> {
+        let opening = SiteOpening {
+            number: self.next_site.fetch_add(1, Ordering::Relaxed),
+            run: run.id().as_str(),
+            seed: SEED,
             reactor: self.reactor,
-            pin: false,
-            ramp: self.window / 5,
-            window: self.window,
-            drain: Duration::from_secs(10),
-            interval: self.window.min(Duration::from_secs(1)),
-            schedule: Schedule::Closed,
-            stop: StopRule::Window,
-            workload,
-            payload: Payload::new(1),
-            sink: Sink::Buffer,
-            op_timeout: Duration::from_secs(30),
-            connect_timeout: Duration::from_secs(10),
-            error_limit: None,
-            beside: StageContext::default(),
+            patience: Patience::default(),
+        };
+        OpenSite::open(&self.host_group, cell, opening).map_err(refused)
+    }
+
+    /// Opens a target on which nothing is made.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn open_placeless(&self, cell: &Cell) -> Result<OpenSite<'_>, CheckError> {
+        self.open(cell, &self.run)
+    }
+
+    /// A stage that is measured, for this long after its warm-up, beside others on the same cores.
+    pub fn timed(&self, site: &OpenSite<'_>, task: StageTask, length: Duration) -> StageRequest {
+        StageRequest {
+            warm_up_s: self.window.as_secs_f64() * WARM_UP,
+            limit_s: length.as_secs_f64(),
+            alone: false,
+            ..StageRequest::to_the_end(site.id, task)
         }
     }
 
     /// Runs a stage; an operation that fails makes it worthless.
-    pub fn run<D: Driver>(&self, driver: &D, plan: &StagePlan) -> Result<StageResult, CheckError> {
-        let control = Control::new();
-        let _governed = self.stop.governs(&control);
-        let result = engine::run_stage(driver, plan, &control, &mut |_| {})?;
+    ///
+    /// # Errors
+    /// It could not begin, operations failed, or a stop came.
+    pub fn run(&self, site: &OpenSite<'_>, request: StageRequest) -> Result<StageResult, CheckError> {
+        let result = site.run(request, &self.stop, &mut |_| {}).map_err(refused)?;
         if let Some((kind, detail)) = result.error_samples.first() {
             return Err(CheckError::Failure(format!(
                 "{} operations failed, such as {kind}: {detail}",
@@ -75,128 +127,38 @@ impl BenchmarkRunner {
             )));
         }
         if result.stopped || self.stop.is_requested() {
-            return Err(CheckError::Stopped("interrupted".to_owned()));
+            return Err(interrupted());
         }
         Ok(result)
     }
 
     /// Operations that do nothing, on this many cores.
-    pub fn null(&self, workers: u32) -> Result<RepetitionResult, CheckError> {
-        let workload = StageWorkload::Repeat { kind: OpKind::Read, bytes: BlockSize::Small.bytes() };
-        let plan = StagePlan { pin: true, ..self.plan(workers, 32, workload) };
-        Ok(found(&self.run(&NullDriver, &plan)?, BlockSize::Small))
-    }
-
-    fn lanes(block: BlockSize) -> u32 {
-        LANES[usize::from(block == BlockSize::Small)]
-    }
-}
-
-/// What was filled on the server, to be read again and again.
-pub struct FilledData {
-    nfs: (NfsDriver, DataSet),
-    s3: [(S3Driver, DataSet); 2],
-}
-
-impl FilledData {
-    /// Writes what the reading steps read.
-    pub fn new(runner: &BenchmarkRunner, server: &ArrayProcess) -> Result<Self, CheckError> {
-        let nfs = NfsDriver::new(server.nfs("read")?)?;
-        nfs.prepare(PATIENCE)?;
-        let files = runner.filled(
-            &nfs,
-            DataShape::Files { file_bytes: FILE, block_bytes: 1 << 20 },
-            runner.files_bytes(),
-        );
-        let nfs = (nfs, files.during("filling over NFS")?);
-        let s3 = |block: BlockSize, prefix| -> Result<(S3Driver, DataSet), CheckError> {
-            let driver = S3Driver::new(server.s3(prefix)?)?;
-            let shape = DataShape::Objects { object_bytes: block.bytes() };
-            let objects =
-                runner.filled(&driver, shape, runner.objects_bytes(block)).during("filling over S3")?;
-            Ok((driver, objects))
-        };
-        Ok(Self { nfs, s3: [s3(BlockSize::Large, "read-1m")?, s3(BlockSize::Small, "read-4k")?] })
-    }
-
-    /// Reads over NFS, in order or, small blocks, at random.
-    pub fn nfs(&self, runner: &BenchmarkRunner, block: BlockSize) -> Result<RepetitionResult, CheckError> {
-        let (driver, data_set) = &self.nfs;
-        let order = if block == BlockSize::Small { VisitOrder::Random } else { VisitOrder::Sequential };
-        let workload =
-            StageWorkload::Read { data_set: data_set.clone(), block_bytes: Some(block.bytes()), order };
-        let plan = runner.plan(runner.clients, BenchmarkRunner::lanes(block), workload);
-        Ok(found(&runner.run(driver, &plan)?, block))
-    }
-
-    /// Gets whole objects.
-    pub fn s3(&self, runner: &BenchmarkRunner, block: BlockSize) -> Result<RepetitionResult, CheckError> {
-        let (driver, data_set) = &self.s3[usize::from(block == BlockSize::Small)];
-        let workload = StageWorkload::Read {
-            data_set: data_set.clone(),
-            block_bytes: None,
-            order: VisitOrder::Sequential,
-        };
-        let plan = runner.plan(runner.clients, BenchmarkRunner::lanes(block), workload);
-        Ok(found(&runner.run(driver, &plan)?, block))
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn null(&self, step: Microbenchmark, workers: u32) -> Result<RepetitionResult, CheckError> {
+        let site = self.open_placeless(&plan::null(step, workers)?)?;
+        let measure = self.timed(&site, StageTask::Measure { generation: 0 }, self.window);
+        // There is no server that wants the cores too.
+        let result = self.run(&site, StageRequest { alone: true, ..measure })?;
+        Ok(found(&result, BlockSize::Small))
     }
 }
 
-impl BenchmarkRunner {
-    fn files_bytes(&self) -> u64 {
-        u64::from(self.clients) * u64::from(LANES[1]) * FILE
-    }
+/// A stop came.
+pub fn interrupted() -> CheckError {
+    CheckError::Stopped("interrupted".to_owned())
+}
 
-    fn objects_bytes(&self, block: BlockSize) -> u64 {
-        match block {
-            BlockSize::Large => u64::from(self.clients) * u64::from(LANES[0]) * 4 * block.bytes(),
-            BlockSize::Small => SMALL_OBJECTS * block.bytes(),
-        }
-    }
-
-    /// Writes a data set once.
-    fn filled<D: Driver>(
-        &self,
-        driver: &D,
-        shape: DataShape,
-        limit_bytes: u64,
-    ) -> Result<DataSet, CheckError> {
-        let plan = StagePlan {
-            ramp: Duration::ZERO,
-            window: PATIENCE,
-            stop: StopRule::Exhausted,
-            ..self.plan(self.clients, LANES[1], StageWorkload::Write { shape, limit_bytes })
-        };
-        Ok(self.run(driver, &plan)?.data_set)
-    }
-
-    /// Writes over NFS.
-    pub fn nfs_write(&self, server: &ArrayProcess, block: BlockSize) -> Result<RepetitionResult, CheckError> {
-        let driver =
-            NfsDriver::new(server.nfs(if block == BlockSize::Small { "write-4k" } else { "write-1m" })?)?;
-        driver.prepare(PATIENCE)?;
-        let shape = DataShape::Files { file_bytes: FILE, block_bytes: block.bytes() };
-        let workload = StageWorkload::Write { shape, limit_bytes: self.files_bytes() };
-        let ran = self.run(&driver, &self.plan(self.clients, Self::lanes(block), workload));
-        driver.remove_all(PATIENCE)?;
-        Ok(found(&ran?, block))
-    }
-
-    /// Puts whole objects.
-    pub fn s3_write(&self, server: &ArrayProcess, block: BlockSize) -> Result<RepetitionResult, CheckError> {
-        let driver =
-            S3Driver::new(server.s3(if block == BlockSize::Small { "write-4k" } else { "write-1m" })?)?;
-        let shape = DataShape::Objects { object_bytes: block.bytes() };
-        let workload = StageWorkload::Write { shape, limit_bytes: self.objects_bytes(block) };
-        Ok(found(&self.run(&driver, &self.plan(self.clients, Self::lanes(block), workload))?, block))
-    }
+/// What this host said no to.
+pub fn refused(refusal: HostRefusal) -> CheckError {
+    if refusal.stopped { interrupted() } else { CheckError::Failure(refusal.text) }
 }
 
 /// Bytes of large blocks, operations of small ones.
-fn found(result: &StageResult, block: BlockSize) -> RepetitionResult {
-    let small: u64 =
-        result.total.ops.iter().filter(|(kind, _)| kind.moves_bytes()).map(|(_, stats)| stats.ok).sum();
-    let amount = if block == BlockSize::Small { small } else { result.total.bytes() };
-    let cpu: u64 = result.worker_cpu_ns.iter().sum();
-    RepetitionResult::rate(amount as f64, result.window_ns as f64 / 1e9, cpu as f64 / 1e9)
+pub fn found(result: &StageResult, block: BlockSize) -> RepetitionResult {
+    let ended =
+        || result.total.ops.iter().filter(|(kind, _)| kind.moves_bytes()).map(|(_, stats)| stats.ok).sum();
+    let amount = if block == BlockSize::Small { ended() } else { result.total.bytes() };
+    RepetitionResult::rate(amount as f64, result.window_ns as f64 / 1e9, result.cpu_ns() as f64 / 1e9)
 }

@@ -1,18 +1,17 @@
 //! The steps of a calibration: what each is called, and what was measured of it.
 
+use experiment::CalibratedOp;
 use stats::{Calibration, CalibrationMeasure, CalibrationUnit, Ceiling, Spread};
 
 /// One step of a calibration: a measurement of one part of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Microbenchmark {
     /// Operations that do nothing, on one core.
     NullOne,
     /// The same on every core.
     NullAll,
-    /// Over NFS.
-    Nfs(TransferDirection, BlockSize),
-    /// Over S3.
-    S3(TransferDirection, BlockSize),
+    /// An operation of a protocol with this scheme, which the simulated array serves.
+    Served(&'static str, CalibratedOp, BlockSize),
     /// Sending over this many TCP connections.
     TcpSend(u32),
     /// Receiving over this many TCP connections.
@@ -31,17 +30,8 @@ pub enum Microbenchmark {
     Timer,
 }
 
-/// Which way the data goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TransferDirection {
-    /// From the server.
-    Read,
-    /// To the server.
-    Write,
-}
-
 /// How much of it at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockSize {
     /// 1 MiB.
     Large,
@@ -98,14 +88,10 @@ impl RepetitionResult {
 impl Microbenchmark {
     /// In machine output; the same for ever.
     pub fn name(self) -> String {
-        let of = |protocol: &str, words: (&str, &str), block: BlockSize| {
-            format!("{protocol}-{}-{}", words.0, block.words().0)
-        };
         match self {
             Microbenchmark::NullOne => "null-one".into(),
             Microbenchmark::NullAll => "null-all".into(),
-            Microbenchmark::Nfs(operation, block) => of("nfs", nfs(operation), block),
-            Microbenchmark::S3(operation, block) => of("s3", s3(operation), block),
+            Microbenchmark::Served(scheme, op, block) => format!("{scheme}-{}-{}", op.name, block.words().0),
             Microbenchmark::TcpSend(streams) => format!("tcp-send-{streams}"),
             Microbenchmark::TcpReceive(streams) => format!("tcp-receive-{streams}"),
             Microbenchmark::CopyOne => "copy-one".into(),
@@ -125,8 +111,7 @@ impl Microbenchmark {
         match self {
             Microbenchmark::NullOne => "null target, 32 in flight, one core".into(),
             Microbenchmark::NullAll => "null target, 32 in flight, every core".into(),
-            Microbenchmark::Nfs(operation, block) => format!("NFS {} {}", nfs(operation).1, block.words().1),
-            Microbenchmark::S3(operation, block) => format!("S3 {} {}", s3(operation).1, block.words().1),
+            Microbenchmark::Served(_, op, block) => format!("{} {}", op.title, block.words().1),
             Microbenchmark::TcpSend(count) => streams("send", count),
             Microbenchmark::TcpReceive(count) => streams("receive", count),
             Microbenchmark::CopyOne => "memory copy, one core".into(),
@@ -141,7 +126,7 @@ impl Microbenchmark {
     fn unit(self) -> CalibrationUnit {
         match self {
             Microbenchmark::NullOne | Microbenchmark::NullAll => CalibrationUnit::OpsPerS,
-            Microbenchmark::Nfs(_, block) | Microbenchmark::S3(_, block) => block.unit(),
+            Microbenchmark::Served(_, _, block) => block.unit(),
             Microbenchmark::Clock | Microbenchmark::Timer => CalibrationUnit::Nanoseconds,
             _ => CalibrationUnit::BytesPerS,
         }
@@ -150,8 +135,7 @@ impl Microbenchmark {
     /// Protocol, operation and size, where the step is a ceiling of one.
     fn protocol(self) -> Option<(&'static str, &'static str, u64)> {
         match self {
-            Microbenchmark::Nfs(operation, block) => Some(("nfs", nfs(operation).0, block.bytes())),
-            Microbenchmark::S3(operation, block) => Some(("s3", s3(operation).0, block.bytes())),
+            Microbenchmark::Served(scheme, op, block) => Some((scheme, op.name, block.bytes())),
             Microbenchmark::TcpSend(streams) if streams > 1 => {
                 Some(("tcp", "send", BlockSize::Large.bytes()))
             }
@@ -160,21 +144,6 @@ impl Microbenchmark {
             }
             _ => None,
         }
-    }
-}
-
-/// In machine output and for people.
-fn nfs(operation: TransferDirection) -> (&'static str, &'static str) {
-    match operation {
-        TransferDirection::Read => ("read", "read"),
-        TransferDirection::Write => ("write", "write"),
-    }
-}
-
-fn s3(operation: TransferDirection) -> (&'static str, &'static str) {
-    match operation {
-        TransferDirection::Read => ("get", "GET"),
-        TransferDirection::Write => ("put", "PUT"),
     }
 }
 

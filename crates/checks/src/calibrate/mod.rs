@@ -8,9 +8,10 @@ mod host;
 mod load;
 mod machine;
 mod microbenchmarks;
+mod plan;
+mod served;
 mod socket;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,8 +21,9 @@ use stats::{CALIBRATION_VERSION, Calibration};
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
 use array_process::ArrayProcess;
-use load::{BenchmarkRunner, FilledData};
-pub use microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult, TransferDirection, gather};
+use load::{LoadRunner, interrupted};
+pub use microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult, gather};
+use served::ServedTargets;
 
 /// TCP connections of the step with many streams.
 const STREAMS: u32 = 8;
@@ -56,13 +58,7 @@ pub fn calibrate(
     let chosen = ReactorFacts::of(request.reactor)?;
     let cores = std::thread::available_parallelism()
         .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
-    let runner = BenchmarkRunner {
-        window: Duration::from_secs_f64(request.seconds),
-        clients: (cores / 2).clamp(CLIENTS.0, CLIENTS.1),
-        reactor: request.reactor,
-        stop: stop.clone(),
-    };
-    let found = rounds(&runner, cores, request, events)?;
+    let found = rounds(cores, request, events, stop)?;
     let facts = host::facts(&chosen);
     let fact = |name: &str| facts.get(name).cloned().unwrap_or_default();
     let mut calibration = Calibration {
@@ -87,59 +83,43 @@ pub fn calibrate(
 
 /// Measures each step once a round.
 fn rounds(
-    runner: &BenchmarkRunner,
     cores: u32,
     request: &CalibrateRequest,
     events: &dyn Events,
+    stop: &StopToken,
 ) -> Result<Vec<(Microbenchmark, Vec<RepetitionResult>)>, CheckError> {
-    let server = ArrayProcess::start(&request.program, &request.scratch, runner.clients)?;
-    let filled = FilledData::new(runner, &server)?;
+    let clients = (cores / 2).clamp(CLIENTS.0, CLIENTS.1);
+    let server = ArrayProcess::start(&request.program, &request.scratch, clients)?;
+    let runner = LoadRunner::new(request, clients, stop, &server)?;
+    let served = ServedTargets::filled(&runner, &server)?;
     let all = steps();
     let rounds = request.repetitions;
     let steps = u64::from(rounds) * all.len() as u64;
     let mut done = 0;
-    let mut found: BTreeMap<usize, (Microbenchmark, Vec<RepetitionResult>)> = BTreeMap::new();
+    // In the order in which they come first.
+    let mut found: Vec<(Microbenchmark, Vec<RepetitionResult>)> = Vec::new();
     for round in 1..=rounds {
         events.event(RunEvent::RoundBegan { round, rounds });
         for step in &all {
             events.event(RunEvent::StepBegan { done, steps, label: &step.name() });
             done += 1;
-            let measured = measure(runner, cores, &server, &filled, *step);
-            for (benchmark, value) in of_step(measured, *step)? {
-                // In the order in which they come first.
-                let next = found.len();
-                let known = found.iter().find(|(_, (other, _))| *other == benchmark).map(|(at, _)| *at);
-                found.entry(known.unwrap_or(next)).or_insert_with(|| (benchmark, Vec::new())).1.push(value);
+            let measured = measure(&runner, cores, &served, *step);
+            for (benchmark, value) in measured.map_err(|error| error.during(step.name()))? {
+                match found.iter_mut().find(|(other, _)| *other == benchmark) {
+                    Some((_, values)) => values.push(value),
+                    None => found.push((benchmark, vec![value])),
+                }
             }
         }
     }
     events.event(RunEvent::Ended);
-    Ok(found.into_values().collect())
-}
-
-/// Says which step failed.
-fn of_step<T>(measured: Result<T, CheckError>, step: Microbenchmark) -> Result<T, CheckError> {
-    measured.map_err(|error| match error {
-        CheckError::Failure(line) => CheckError::Failure(format!("{}: {line}", step.name())),
-        other => other,
-    })
+    Ok(found)
 }
 
 /// What is measured, in order; receiving is measured together with sending.
 fn steps() -> Vec<Microbenchmark> {
     let mut steps = vec![Microbenchmark::NullOne, Microbenchmark::NullAll];
-    for block in [BlockSize::Large, BlockSize::Small] {
-        steps.extend(
-            [TransferDirection::Read, TransferDirection::Write]
-                .map(|operation| Microbenchmark::Nfs(operation, block)),
-        );
-    }
-    for block in [BlockSize::Large, BlockSize::Small] {
-        steps.extend(
-            [TransferDirection::Read, TransferDirection::Write]
-                .map(|operation| Microbenchmark::S3(operation, block)),
-        );
-    }
+    steps.extend(served::steps());
     steps.extend([
         Microbenchmark::TcpSend(1),
         Microbenchmark::TcpSend(STREAMS),
@@ -156,24 +136,20 @@ fn steps() -> Vec<Microbenchmark> {
 }
 
 fn measure(
-    runner: &BenchmarkRunner,
+    runner: &LoadRunner,
     cores: u32,
-    server: &ArrayProcess,
-    filled: &FilledData,
+    served: &ServedTargets<'_>,
     step: Microbenchmark,
 ) -> Result<Vec<(Microbenchmark, RepetitionResult)>, CheckError> {
     if runner.stop.is_requested() {
-        return Err(CheckError::Stopped("interrupted".to_owned()));
+        return Err(interrupted());
     }
     // What needs no other process settles at once.
     let brief = runner.window.min(Duration::from_millis(300));
     let found = match step {
-        Microbenchmark::NullOne => runner.null(1)?,
-        Microbenchmark::NullAll => runner.null(cores)?,
-        Microbenchmark::Nfs(TransferDirection::Read, block) => filled.nfs(runner, block)?,
-        Microbenchmark::Nfs(TransferDirection::Write, block) => runner.nfs_write(server, block)?,
-        Microbenchmark::S3(TransferDirection::Read, block) => filled.s3(runner, block)?,
-        Microbenchmark::S3(TransferDirection::Write, block) => runner.s3_write(server, block)?,
+        Microbenchmark::NullOne => runner.null(step, 1)?,
+        Microbenchmark::NullAll => runner.null(step, cores)?,
+        Microbenchmark::Served(scheme, op, block) => served.measure((scheme, op, block))?,
         Microbenchmark::TcpSend(streams) | Microbenchmark::TcpReceive(streams) => {
             let (sent, received) = socket::streams(runner, streams)?;
             return Ok(vec![

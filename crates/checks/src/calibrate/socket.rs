@@ -1,48 +1,39 @@
-//! Plain TCP over the loopback interface, without a protocol: both ends are threads of this process.
+//! Plain TCP over the loopback interface, without a protocol: both ends are targets of this process.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
-use drivers::net::{NetConfig, NetDriver};
-use engine::{StagePlan, StageResult, StageWorkload};
-use metrics::OpKind;
+use fleet::StageTask;
 
-use super::load::BenchmarkRunner;
-use super::microbenchmarks::RepetitionResult;
+use super::load::{LoadRunner, found};
+use super::microbenchmarks::{BlockSize, RepetitionResult};
+use super::plan;
 use crate::error::{CheckError, While};
 
-/// Bytes of one block.
-const BLOCK: u64 = 256 << 10;
-
 /// What the sending and the receiving side found of the same streams.
+///
+/// # Errors
+/// One of them could not be measured, or a stop came.
 pub fn streams(
-    runner: &BenchmarkRunner,
+    runner: &LoadRunner,
     streams: u32,
 ) -> Result<(RepetitionResult, RepetitionResult), CheckError> {
-    let workers = runner.clients.min(streams);
-    let config = NetConfig {
-        connections_per_worker: streams / workers,
-        repeat: true,
-        ..NetConfig::new(free_address()?)
-    };
-    let receiver = driver(NetConfig { listen: true, ..config.clone() })?;
-    let sender = driver(config)?;
-    let plan = |kind| runner.plan(workers, streams / workers, StageWorkload::Repeat { kind, bytes: BLOCK });
+    let [send, receive] = plan::tcp(free_address()?, streams, runner.clients)?;
+    let (sender, receiver) = (runner.open_placeless(&send)?, runner.open_placeless(&receive)?);
+    let task = StageTask::Measure { generation: 0 };
+    let sending = runner.timed(&sender, task.clone(), runner.window);
     // It ends when the sender has gone.
-    let receiving = StagePlan { window: runner.window * 2 + Duration::from_secs(10), ..plan(OpKind::Read) };
+    let receiving = runner.timed(&receiver, task, runner.window * 2 + Duration::from_secs(10));
     let (sent, received) = std::thread::scope(|scope| {
-        let received = scope.spawn(|| runner.run(&receiver, &receiving));
-        let sent = runner.run(&sender, &plan(OpKind::Write));
+        let received = scope.spawn(|| runner.run(&receiver, receiving));
+        let sent = runner.run(&sender, sending);
         (sent, received.join())
     });
     let received = received
         .map_err(|_| CheckError::failure("the receiving side panicked; this is a defect of manometer"))?;
-    let (sent, received) = (sent.during("sending")?, received.during("receiving")?);
-    Ok((found(&sent), found(&received)))
-}
-
-fn driver(config: NetConfig) -> Result<NetDriver, CheckError> {
-    NetDriver::new(config).map_err(CheckError::failure)
+    let sent = sent.map_err(|error| error.during("sending"))?;
+    let received = received.map_err(|error| error.during("receiving"))?;
+    Ok((found(&sent, BlockSize::Large), found(&received, BlockSize::Large)))
 }
 
 /// An address that nobody has: of a network of its own within 127.0.0.0/8, so that its port stays free.
@@ -50,9 +41,4 @@ fn free_address() -> Result<SocketAddr, CheckError> {
     let ip = Ipv4Addr::new(127, fastrand::u8(1..=250), fastrand::u8(..), fastrand::u8(1..=250));
     let listener = TcpListener::bind((ip, 0)).during(format_args!("{ip}: cannot be listened on"))?;
     listener.local_addr().during("the loopback address")
-}
-
-fn found(result: &StageResult) -> RepetitionResult {
-    let cpu: u64 = result.worker_cpu_ns.iter().sum();
-    RepetitionResult::rate(result.total.bytes() as f64, result.window_ns as f64 / 1e9, cpu as f64 / 1e9)
 }

@@ -1,16 +1,14 @@
 //! `--demo`: a simulated array in this process, on free loopback addresses, as the thing to check.
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use array::{AddressConfig, Array, Config};
 use provision::{ApiSecret, Management, Trust};
-use targets::ArrayPlace;
 
 use super::request::{ArrayRequest, CheckRequest, CheckSource};
-use super::row_targets::AddressPorts;
+use crate::array_places::{AddressPorts, SimulatedAddress};
 use crate::error::{CheckError, While};
 
 /// Space of the array, in bytes: what a demonstration writes must fit into this machine's memory.
@@ -67,12 +65,14 @@ impl DemoArray {
             request.journal_dir = Some(directory);
         }
         let ports = array.data().iter().flat_map(|data| {
-            let beside = [("mount_port", data.mount_port), ("portmap_port", data.portmap_port)];
-            let beside = beside.map(|(name, port)| (name.to_owned(), port.to_string()));
-            [
-                ((data.ip, ArrayPlace::Export), (data.nfs_port, BTreeMap::from(beside))),
-                ((data.ip, ArrayPlace::Bucket), (data.s3_port, BTreeMap::new())),
-            ]
+            let address = SimulatedAddress {
+                ip: data.ip,
+                nfs_port: data.nfs_port,
+                mount_port: data.mount_port,
+                portmap_port: data.portmap_port,
+                s3_port: data.s3_port,
+            };
+            address.ports()
         });
         Ok(Self { ports: ports.collect(), _array: array, journal })
     }

@@ -10,7 +10,6 @@ mod provisioned;
 mod report;
 mod request;
 mod row;
-mod row_site;
 mod row_targets;
 mod stage;
 mod stored;
@@ -37,10 +36,10 @@ pub use verdict::{BestFigure, CheckVerdict, judge_check};
 
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
+use crate::site::SiteOpening;
 use demo::DemoArray;
 use provisioned::Provisioned;
 use row::CheckPhase;
-use row_site::RowOpening;
 use row_targets::RowTarget;
 use stage::PhaseRunner;
 use stored::StoredCheck;
@@ -136,7 +135,7 @@ fn rows(
     let patience = Patience { connect: request.load.connect_timeout, answer: request.load.op_timeout };
     let mut rows = Vec::new();
     for (number, (target, cells)) in (0..).zip(with_cells()) {
-        let opening = RowOpening {
+        let opening = SiteOpening {
             number,
             run: &id,
             // Other bytes in each row: what one left behind must not pass for what the next one wrote, nor make it cheaper.

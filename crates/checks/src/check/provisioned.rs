@@ -2,11 +2,12 @@
 
 use provision::{ArraySession, Run, Targets, Want, Wanted};
 use runner::{Events, StopToken};
-use targets::{AccessKey, ArrayPlace, Secrets};
+use targets::{ArrayPlace, Secrets};
 
 use super::report::CheckedArray;
 use super::request::{ArrayRequest, CheckRequest, CheckSource};
-use super::row_targets::{self, AddressPorts, RowTarget};
+use super::row_targets::{self, RowTarget};
+use crate::array_places::{self, AddressPorts};
 use crate::error::CheckError;
 
 /// Everything that the rows need, until it is removed.
@@ -126,13 +127,7 @@ fn build(
     };
     let made = session.create(&wanted)?;
     events.note(&describe(&made, array));
-    let export = made.export.map(|export| (ArrayPlace::Export, (export, None)));
-    let bucket = made.bucket.map(|access| {
-        let key =
-            AccessKey { id: access.access_key, secret: access.secret_key.reveal().to_owned(), token: None };
-        (ArrayPlace::Bucket, (access.bucket, Some(key)))
-    });
-    let places = export.into_iter().chain(bucket).collect();
+    let places = array_places::places(made);
     let targets = row_targets::on_array(request, &choice.chosen, &places, ports);
     Ok((targets, reasons))
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use provision::DataInterface;
-use targets::{AccessKey, ArrayPlace, CheckTarget, CheckTraits, Secrets};
+use targets::{AccessKey, CheckTarget, CheckTraits, Secrets};
 
 use super::request::{CheckRequest, ExistingTarget};
 use super::row::DataAddressFacts;
+use crate::array_places::{AddressPorts, ArrayPlaces};
 
 /// One row to be: an address, a protocol, and how to get there.
 #[derive(Clone, Debug)]
@@ -43,12 +44,6 @@ impl RowTarget {
         Self { path, protocol, place: target.name.clone(), url, options, key }
     }
 }
-
-/// What an array has made or lent: its name there, and the key to it.
-pub type ArrayPlaces = BTreeMap<ArrayPlace, (String, Option<AccessKey>)>;
-
-/// Where data addresses serve something by ports that are not the usual ones: the port, and options with others.
-pub type AddressPorts = BTreeMap<(IpAddr, ArrayPlace), (u16, BTreeMap<String, String>)>;
 
 /// The rows of an array: for each address one a protocol.
 pub fn on_array(

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use drivers::{SessionFacts, Sink};
-use engine::{Control, DataSet, StageContext, StageResult};
+use engine::{DataSet, StageResult};
 use experiment::{Cell, SteadyRule};
 use fleet::probe::{card_of, core_loads};
 use fleet::{HostGroup, HostRefusal, StageRequest, StageTask, StageUpdate};
@@ -17,8 +17,8 @@ use stats::{Floors, Monitor, WindowSums};
 
 use super::limit;
 use super::row::{CheckPhase, ClientLoad, PhaseFigures};
-use super::row_site::{HERE, RowSite};
 use super::stored::{StoredCheck, cell_result};
+use crate::site::{HERE, OpenSite};
 
 /// A second, in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -58,7 +58,7 @@ impl PhaseRunner<'_> {
     /// It could not begin.
     pub fn run(
         &mut self,
-        site: &RowSite<'_>,
+        site: &OpenSite<'_>,
         cell: &Cell,
         phase: CheckPhase,
     ) -> Result<PhaseRun, HostRefusal> {
@@ -69,8 +69,6 @@ impl PhaseRunner<'_> {
             CheckPhase::Read => StageTask::Read,
         };
         let request = StageRequest { warm_up_s, limit_s, ..StageRequest::to_the_end(site.id, task) };
-        let control = Control::new();
-        let _governed = self.stop.governs(&control);
         self.events.event(RunEvent::PhaseBegan { label, window: load::duration(limit_s) });
         self.stored.begin_phase(phase);
         let (stored, events) = (&mut self.stored, self.events);
@@ -95,14 +93,8 @@ impl PhaseRunner<'_> {
             }
             StageUpdate::Part { .. } => {}
         };
-        let ran = self.host_group.run_stage(
-            vec![(HERE, request)],
-            StageContext::default(),
-            &control,
-            &mut observer,
-        );
-        let result = match ran {
-            Ok(ran) => ran.whole,
+        let result = match site.run(request, self.stop, &mut observer) {
+            Ok(result) => result,
             Err(refusal) => {
                 self.end(label, &format!("failed: {refusal}"));
                 return Err(refusal);

@@ -7,23 +7,23 @@ use targets::CheckTraits;
 
 use super::paths;
 use super::row::{CheckPhase, CheckRow, RowOutcome, WrittenData};
-use super::row_site::{RowOpening, RowSite};
 use super::row_targets::RowTarget;
 use super::stage::{PhaseRun, PhaseRunner};
+use crate::site::{OpenSite, SiteOpening};
 
 /// Checks one target by its two cells. Whatever fails becomes the row's outcome and a line for people.
 pub fn visit(
     phases: &mut PhaseRunner<'_>,
     target: &RowTarget,
     cells: [&Cell; 2],
-    opening: RowOpening<'_>,
+    opening: SiteOpening<'_>,
 ) -> CheckRow {
     let row = CheckRow::new(target.path.clone(), target.protocol.kind.scheme);
     if phases.stop.is_requested() {
         return row;
     }
     phases.label = row.label();
-    let row = match RowSite::open(phases.host_group, cells[0], opening) {
+    let row = match OpenSite::open(phases.host_group, cells[0], opening) {
         Ok(site) => use_place(phases, row, site, cells, target.protocol),
         Err(refusal) => row.failed(RowOutcome::Unreachable(target.protocol.unreachable), refusal.text),
     };
@@ -39,7 +39,7 @@ pub fn visit(
 fn use_place(
     phases: &mut PhaseRunner<'_>,
     row: CheckRow,
-    site: RowSite<'_>,
+    site: OpenSite<'_>,
     cells: [&Cell; 2],
     protocol: &CheckTraits,
 ) -> CheckRow {
@@ -59,7 +59,7 @@ fn use_place(
 fn load(
     phases: &mut PhaseRunner<'_>,
     mut row: CheckRow,
-    site: &RowSite<'_>,
+    site: &OpenSite<'_>,
     [write, read]: [&Cell; 2],
     protocol: &CheckTraits,
 ) -> CheckRow {

@@ -1,11 +1,15 @@
 //! What a calibration says, for people.
 
+use experiment::TargetKind;
 use stats::{Calibration, CalibrationUnit, Ceiling, Spread};
 use units::{ByteRate, OpRate, Size};
 
 use report::FittedTable;
 
 use crate::results::words;
+
+/// Bytes of large operations.
+const LARGE: u64 = 1 << 20;
 
 /// The whole text.
 pub fn text(calibration: &Calibration, width: usize) -> String {
@@ -43,8 +47,8 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
 
 fn ceilings(calibration: &Calibration, width: usize) -> String {
     let rows = calibration.ceilings.iter().map(|ceiling| {
-        let size =
-            if ceiling.protocol == "tcp" { String::new() } else { Size(ceiling.block_bytes).to_string() };
+        // A stream has no blocks.
+        let size = if stores(ceiling) { Size(ceiling.block_bytes).to_string() } else { String::new() };
         vec![
             named(ceiling),
             size,
@@ -57,28 +61,23 @@ fn ceilings(calibration: &Calibration, width: usize) -> String {
     FittedTable::of(words::columns(&titles, 2), rows.collect()).text(width, "  ")
 }
 
-/// What people take home: large operations of each protocol.
+/// What people take home: large operations of each protocol with storage.
 fn sentences(calibration: &Calibration) -> Vec<String> {
-    let of = |protocol: &str, operation: &str, what: &str| {
-        let ceiling = calibration.ceiling(protocol, operation, 1 << 20)?;
+    let large = calibration.ceilings.iter().filter(|ceiling| ceiling.block_bytes == LARGE && stores(ceiling));
+    let sentence = |ceiling: &Ceiling| {
         let all = ceiling.all_cores;
         let range = match (rate(all.low, ceiling.unit), rate(all.high, ceiling.unit)) {
             (low, high) if low == high => low,
             (low, high) => format!("{low} to {high}"),
         };
-        Some(format!(
-            "This client can drive at most about {range} of {what} with all {}: {} per core.",
+        format!(
+            "This client can drive at most about {range} of {}s with all {}: {} per core.",
+            named(ceiling),
             cores(calibration.cores),
             rate(ceiling.per_core.median, ceiling.unit),
-        ))
+        )
     };
-    let wanted = [
-        of("nfs", "read", "NFS reads"),
-        of("nfs", "write", "NFS writes"),
-        of("s3", "get", "S3 GETs"),
-        of("s3", "put", "S3 PUTs"),
-    ];
-    wanted.into_iter().flatten().collect()
+    large.map(sentence).collect()
 }
 
 fn measures(calibration: &Calibration, width: usize) -> String {
@@ -98,12 +97,24 @@ fn measures(calibration: &Calibration, width: usize) -> String {
     text
 }
 
+/// The kind of target that a ceiling is of; `None` of one that another version measured.
+fn kind(ceiling: &Ceiling) -> Option<&'static TargetKind> {
+    targets::kinds().iter().copied().find(|kind| kind.scheme == ceiling.protocol)
+}
+
+/// It is about data that is kept somewhere.
+fn stores(ceiling: &Ceiling) -> bool {
+    kind(ceiling).is_some_and(|kind| !kind.imaginary)
+}
+
+/// Protocol and operation, such as `NFS read`.
 fn named(ceiling: &Ceiling) -> String {
-    match &*ceiling.protocol {
-        "tcp" => format!("TCP {}", ceiling.operation),
-        "s3" => format!("S3 {}", ceiling.operation.to_uppercase()),
-        other => format!("{} {}", other.to_uppercase(), ceiling.operation),
-    }
+    let mut calibrated = kind(ceiling).into_iter().flat_map(|kind| kind.calibrated);
+    let own = calibrated.find(|calibrated| calibrated.name == ceiling.operation);
+    own.map_or_else(
+        || format!("{} {}", ceiling.protocol, ceiling.operation),
+        |calibrated| calibrated.title.to_owned(),
+    )
 }
 
 /// `16.0 GB/s (15.2 GB/s to 16.4 GB/s)`
@@ -131,7 +142,13 @@ fn cores(count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use checks::{BlockSize, Microbenchmark, RepetitionResult, TransferDirection, gather};
+    use checks::{BlockSize, Microbenchmark, RepetitionResult, gather};
+
+    fn nfs_read(block: BlockSize) -> Microbenchmark {
+        let nfs = targets::kind_of("nfs://host/export").unwrap();
+        let read = nfs.calibrated.iter().find(|calibrated| calibrated.name == "read").unwrap();
+        Microbenchmark::Served(nfs.scheme, *read, block)
+    }
 
     #[test]
     fn the_ceiling_is_stated_as_a_range() {
@@ -158,8 +175,8 @@ mod tests {
             &mut calibration,
             &[
                 (Microbenchmark::NullOne, null),
-                (Microbenchmark::Nfs(TransferDirection::Read, BlockSize::Large), reads),
-                (Microbenchmark::Nfs(TransferDirection::Read, BlockSize::Small), small),
+                (nfs_read(BlockSize::Large), reads),
+                (nfs_read(BlockSize::Small), small),
                 (Microbenchmark::Clock, vec![RepetitionResult::plain(17.26)]),
             ],
         );

@@ -149,6 +149,9 @@ impl<'p> Sources<'p> {
             }
             StageWorkload::Mix(load) => {
                 let plan = Rc::clone(self.mix.as_ref().expect("made for every mix"));
+                if let Some(op) = plan.only() {
+                    return Source::Repeat(Op { lane, ..op });
+                }
                 let mixer = Mixer::new(plan, lane, number, self.plan.lanes(), notes);
                 let (start_ns, real_clock) = self.clock;
                 match load.think.as_ref().and_then(|think| Thinker::new(think, start_ns)) {

@@ -18,8 +18,8 @@ pub struct Work<'a> {
 /// such work was not measured.
 pub fn ceiling(calibration: &Calibration, work: &Work) -> Option<f64> {
     let kind = targets::kinds().iter().find(|kind| kind.scheme == work.scheme)?;
-    let (_, operation) = kind.calibrated.iter().find(|(op, _)| *op == work.op)?;
-    let nearest = calibration.ceiling(work.scheme, operation, work.bytes)?;
+    let calibrated = kind.calibrated.iter().find(|calibrated| calibrated.op == work.op)?;
+    let nearest = calibration.ceiling(work.scheme, calibrated.name, work.bytes)?;
     // Between small operations and large ones lies another ceiling, which nobody measured.
     let alike = (0.5..=2.0).contains(&(work.bytes as f64 / nearest.block_bytes.max(1) as f64));
     alike.then(|| nearest.bytes_per_s().high)

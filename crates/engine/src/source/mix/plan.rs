@@ -1,5 +1,6 @@
 //! What the lanes of a mix have in common.
 
+use drivers::Op;
 use experiment::Access;
 use metrics::{OpChange, OpKind, OpSubject};
 
@@ -73,6 +74,21 @@ impl MixDraws {
             DrawnSize { below: sum, bytes: size.bytes, blocks: mix.data_set.blocks(size.bytes) }
         });
         MixDraws { ops, sizes: sizes.collect(), items: mix.data_set.items(), rules, mix: mix.clone() }
+    }
+
+    /// The one operation that there is for any lane, where nothing is drawn and nothing is changed.
+    pub(crate) fn only(&self) -> Option<Op> {
+        let [DrawnOp { kind, role, .. }] = &*self.ops else { return None };
+        let field = match (role, &*self.sizes) {
+            (Role::Blocks, [size]) => &size.blocks,
+            (Role::Items, _) => &self.items,
+            _ => return None,
+        };
+        let alone = field.total() == 1 && !kind.changes_data() && self.mix.think.is_none();
+        alone.then(|| {
+            let Place { object, offset, len } = field.place(0);
+            Op::new(*kind, 0, object).range(offset, len).generation(self.mix.generation)
+        })
     }
 
     /// Size of a file or object in bytes.

@@ -1,38 +1,45 @@
-//! The target of a row while it is open: whatever happens, its place is removed and it is closed.
+//! A target while it is open on this host: whatever happens, its place is removed and it is closed.
 
 use std::collections::BTreeMap;
 
+use engine::{Control, StageContext, StageResult};
 use experiment::Cell;
-use fleet::{Act, HostGroup, HostRefusal, HostShare, OpenOrder, Reply, SiteId, Trouble};
-use targets::Patience;
+use fleet::{
+    Act, HostGroup, HostRefusal, HostShare, OpenOrder, Reply, SiteFacts, SiteId, StageRequest, StageUpdate,
+    Trouble,
+};
+use runner::StopToken;
+use targets::{Entered, Patience};
 
-/// The only member of a check's host group.
+/// The only member of a host group of this host alone.
 pub const HERE: usize = 0;
 
 /// What opening a target takes besides its cell.
 #[derive(Clone, Copy, Debug)]
-pub struct RowOpening<'a> {
-    /// Number of the row.
+pub struct SiteOpening<'a> {
+    /// A number that no other open target of the host group has.
     pub number: u32,
-    /// The id of the check.
+    /// The id of the run that makes the place and removes it.
     pub run: &'a str,
-    /// Seed of the row's payload.
+    /// Seed of the payload.
     pub seed: u64,
     /// How the kernel is asked for I/O.
     pub reactor: reactor::BackendChoice,
-    /// How long the target may keep one waiting outside of the phases.
+    /// How long the target may keep one waiting outside of the load.
     pub patience: Patience,
 }
 
-/// An open target. Dropped, it removes its place: what fails then stays in the journal, and the end of the check says so.
-pub struct RowSite<'a> {
+/// An open target. Dropped, it removes its place: what fails then stays in the journal.
+pub struct OpenSite<'a> {
     host_group: &'a HostGroup,
     /// Its number.
     pub id: SiteId,
+    /// What was said of it when it was opened.
+    pub opened: SiteFacts,
     left: bool,
 }
 
-impl<'a> RowSite<'a> {
+impl<'a> OpenSite<'a> {
     /// Opens the target of a cell. Nothing is made yet.
     ///
     /// # Errors
@@ -40,7 +47,7 @@ impl<'a> RowSite<'a> {
     pub fn open(
         host_group: &'a HostGroup,
         cell: &Cell,
-        opening: RowOpening<'_>,
+        opening: SiteOpening<'_>,
     ) -> Result<Self, HostRefusal> {
         let order = OpenOrder {
             site: opening.number,
@@ -57,16 +64,36 @@ impl<'a> RowSite<'a> {
             destroy: None,
             settled: Vec::new(),
         };
-        only(host_group.open(vec![(HERE, order)]))?;
-        Ok(Self { host_group, id: opening.number, left: false })
+        let opened = only(host_group.open(vec![(HERE, order)]))?;
+        Ok(Self { host_group, id: opening.number, opened, left: false })
     }
 
-    /// Makes the place. It is in the journal right before the request that makes it.
+    /// Makes the place, or enters it where this run has made it before. It is in the journal right before the request that makes it.
     ///
     /// # Errors
     /// The target refused or did not answer.
-    pub fn prepare(&self) -> Result<(), HostRefusal> {
-        self.act(&Act::Prepare).map(drop)
+    pub fn prepare(&self) -> Result<Entered, HostRefusal> {
+        match self.act(&Act::Prepare)? {
+            Reply::Entered { new: false } => Ok(Entered::Existing),
+            _ => Ok(Entered::New),
+        }
+    }
+
+    /// Runs a stage to its end, or until the stop comes.
+    ///
+    /// # Errors
+    /// It could not begin.
+    pub fn run(
+        &self,
+        request: StageRequest,
+        stop: &StopToken,
+        observer: &mut dyn FnMut(StageUpdate<'_>),
+    ) -> Result<StageResult, HostRefusal> {
+        let control = Control::new();
+        let _governed = stop.governs(&control);
+        let requests = vec![(HERE, request)];
+        let ran = self.host_group.run_stage(requests, StageContext::default(), &control, observer)?;
+        Ok(ran.whole)
     }
 
     /// What is to be said of the target; nothing when it does not answer.
@@ -100,7 +127,7 @@ impl<'a> RowSite<'a> {
     }
 }
 
-impl Drop for RowSite<'_> {
+impl Drop for OpenSite<'_> {
     fn drop(&mut self) {
         let _ = self.vacate();
         let _ = self.act(&Act::Close);
@@ -144,10 +171,10 @@ mod tests {
         let host_group = HostGroup::here(Arc::new(executor));
         let id = run.id().to_string();
         let reactor = reactor::BackendChoice::Auto;
-        let opening = RowOpening { number: 1, run: &id, seed: 1, reactor, patience: Patience::default() };
+        let opening = SiteOpening { number: 1, run: &id, seed: 1, reactor, patience: Patience::default() };
         let there = || std::fs::read_dir(data.path()).unwrap().count();
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            let site = RowSite::open(&host_group, &plan.cells[0], opening).unwrap();
+            let site = OpenSite::open(&host_group, &plan.cells[0], opening).unwrap();
             site.prepare().unwrap();
             assert_eq!((there(), run.remaining().len()), (1, 1));
             panic!("a defect");

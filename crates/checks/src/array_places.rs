@@ -1,0 +1,52 @@
+//! What an array makes for data to lie in, and where its data addresses serve it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use provision::Targets;
+use serde::Deserialize;
+use targets::{AccessKey, ArrayPlace};
+
+/// What an array has made or lent: its name there, and the key to it.
+pub type ArrayPlaces = BTreeMap<ArrayPlace, (String, Option<AccessKey>)>;
+
+/// Where data addresses serve something by ports that are not the usual ones: the port, and options with others.
+pub type AddressPorts = BTreeMap<(IpAddr, ArrayPlace), (u16, BTreeMap<String, String>)>;
+
+/// A data address of the simulated array, as its ready file has it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct SimulatedAddress {
+    /// The address.
+    pub ip: IpAddr,
+    /// TCP port of NFS.
+    pub nfs_port: u16,
+    /// TCP port of MOUNT.
+    pub mount_port: u16,
+    /// TCP port of the portmapper.
+    pub portmap_port: u16,
+    /// TCP port of S3 without TLS.
+    pub s3_port: u16,
+}
+
+impl SimulatedAddress {
+    /// By which ports it serves each place.
+    pub fn ports(self) -> AddressPorts {
+        let beside = [("mount_port", self.mount_port), ("portmap_port", self.portmap_port)];
+        let beside = beside.map(|(name, port)| (name.to_owned(), port.to_string()));
+        BTreeMap::from([
+            ((self.ip, ArrayPlace::Export), (self.nfs_port, BTreeMap::from(beside))),
+            ((self.ip, ArrayPlace::Bucket), (self.s3_port, BTreeMap::new())),
+        ])
+    }
+}
+
+/// The places among what an array has made or lent.
+pub fn places(made: Targets) -> ArrayPlaces {
+    let export = made.export.map(|export| (ArrayPlace::Export, (export, None)));
+    let bucket = made.bucket.map(|access| {
+        let key =
+            AccessKey { id: access.access_key, secret: access.secret_key.reveal().to_owned(), token: None };
+        (ArrayPlace::Bucket, (access.bucket, Some(key)))
+    });
+    export.into_iter().chain(bucket).collect()
+}

@@ -1,0 +1,105 @@
+//! Pieces of protocols that the simulated array serves: reads of what was filled once, and writes of something new each time.
+
+use std::collections::BTreeMap;
+
+use experiment::{CalibratedOp, Cell, Target};
+use fleet::{StageRequest, StageTask};
+use provision::Run;
+use targets::{CheckTraits, Entered};
+
+use super::array_process::ArrayProcess;
+use super::load::{LoadRunner, found, refused};
+use super::microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult};
+use super::plan;
+use crate::error::CheckError;
+use crate::site::OpenSite;
+
+/// The protocols that are measured on the simulated array: those of which a check knows where an array serves them.
+pub fn protocols() -> impl Iterator<Item = &'static CheckTraits> {
+    targets::checked().filter(|protocol| !protocol.kind.calibrated.is_empty())
+}
+
+/// The pieces of all protocols, in order.
+pub fn steps() -> impl Iterator<Item = Microbenchmark> {
+    protocols().flat_map(pieces).map(|(scheme, op, block)| Microbenchmark::Served(scheme, op, block))
+}
+
+/// The pieces of a protocol: all of its operations with large blocks, then with small ones.
+fn pieces(protocol: &'static CheckTraits) -> impl Iterator<Item = (&'static str, CalibratedOp, BlockSize)> {
+    let kind = protocol.kind;
+    [BlockSize::Large, BlockSize::Small]
+        .into_iter()
+        .flat_map(move |block| kind.calibrated.iter().map(move |op| (kind.scheme, *op, block)))
+}
+
+/// The targets on the array, and the data on them that is read again and again. Dropped, it removes that.
+pub struct ServedTargets<'a> {
+    runner: &'a LoadRunner,
+    targets: Vec<(&'static CheckTraits, Target)>,
+    /// By the name of the piece that reads it.
+    filled: BTreeMap<String, OpenSite<'a>>,
+    /// Whose place is written to; it is removed each time.
+    writes: Run,
+}
+
+impl<'a> ServedTargets<'a> {
+    /// Writes what the pieces that read will read: data sets of the same protocol and size once.
+    ///
+    /// # Errors
+    /// Something could not be written, or a stop came.
+    pub fn filled(runner: &'a LoadRunner, server: &ArrayProcess) -> Result<Self, CheckError> {
+        let targets = protocols().map(|protocol| Ok((protocol, server.target(protocol)?)));
+        let targets = targets.collect::<Result<_, CheckError>>()?;
+        let mut served = Self { runner, targets, filled: BTreeMap::new(), writes: runner.begin_run()? };
+        let mut runs: BTreeMap<(&str, u64), Run> = BTreeMap::new();
+        for (scheme, op, block) in protocols().flat_map(pieces).filter(|(_, op, _)| !op.op.writes()) {
+            let cell = served.cell(scheme, op, block)?;
+            let run = match runs.get(&(scheme, cell.workload.file_bytes())) {
+                Some(run) => run.clone(),
+                None => runner.begin_run()?,
+            };
+            runs.insert((scheme, cell.workload.file_bytes()), run.clone());
+            let site = runner.open(&cell, &run)?;
+            if site.prepare().map_err(refused)? == Entered::New {
+                served.fill(&site).map_err(|error| error.during(format_args!("filling by {scheme}")))?;
+            }
+            served.filled.insert(Microbenchmark::Served(scheme, op, block).name(), site);
+        }
+        Ok(served)
+    }
+
+    /// Measures one piece.
+    ///
+    /// # Errors
+    /// Operations failed, what was written could not be removed, or a stop came.
+    pub fn measure(
+        &self,
+        (scheme, op, block): (&'static str, CalibratedOp, BlockSize),
+    ) -> Result<RepetitionResult, CheckError> {
+        let runner = self.runner;
+        if let Some(site) = self.filled.get(&Microbenchmark::Served(scheme, op, block).name()) {
+            let request = runner.timed(site, StageTask::Measure { generation: 0 }, runner.window);
+            return Ok(found(&runner.run(site, request)?, block));
+        }
+        let site = runner.open(&self.cell(scheme, op, block)?, &self.writes)?;
+        site.prepare().map_err(refused)?;
+        let wrote = runner.run(&site, runner.timed(&site, StageTask::Write, runner.window))?;
+        site.leave().map_err(refused)?;
+        Ok(found(&wrote, block))
+    }
+
+    fn fill(&self, site: &OpenSite<'_>) -> Result<(), CheckError> {
+        let to_the_end = |task| self.runner.run(site, StageRequest::to_the_end(site.id, task)).map(drop);
+        if site.opened.kind == "files" {
+            to_the_end(StageTask::Create)?;
+        }
+        to_the_end(StageTask::Fill { generation: 0 })
+    }
+
+    fn cell(&self, scheme: &str, op: CalibratedOp, block: BlockSize) -> Result<Cell, CheckError> {
+        let found = self.targets.iter().find(|(protocol, _)| protocol.kind.scheme == scheme);
+        let (protocol, target) =
+            found.ok_or_else(|| CheckError::failure(format!("{scheme} is not served; this is a defect")))?;
+        plan::served(protocol, target, (op, block), self.runner.clients)
+    }
+}

@@ -1,0 +1,95 @@
+//! One way to a load: drivers are opened by the protocols' modules, and stages planned by the host. Everybody else asks a host group.
+
+use super::Finding;
+
+/// Where drivers and stages are at home: who makes them, who opens and plans them, and what measures them by themselves.
+const AT_HOME: [&str; 6] =
+    ["crates/drivers/", "crates/engine/", "crates/targets/", "crates/host/", "bench/", "xtask/"];
+
+/// What a stage is planned with and begun by.
+const STAGES: [&str; 3] = ["StagePlan", "StageWorkload", "engine::run_stage"];
+
+/// What the drivers are called, as their `impl Driver for NAME` says.
+pub fn drivers<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<String> {
+    let own = files.filter(|(path, _)| path.starts_with("crates/drivers/src/"));
+    let named = own.flat_map(|(_, text)| text.split("impl Driver for ").skip(1));
+    named.filter_map(|after| after.split_whitespace().next().map(str::to_owned)).collect()
+}
+
+/// Every line of a file that names a driver or plans a stage where that does not belong.
+pub fn check(path: &str, text: &str, drivers: &[String]) -> Vec<Finding> {
+    let elsewhere = AT_HOME.iter().any(|start| path.starts_with(start))
+        || path.contains("/tests/")
+        || path.ends_with("tests.rs");
+    if elsewhere || !path.ends_with(".rs") {
+        return Vec::new();
+    }
+    let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+    let wrong = |line: &str| {
+        let line = line.split("//").next().unwrap_or_default();
+        let named = |name: &str| {
+            let word = |text: &str, next: fn(&str) -> Option<char>| {
+                next(text).is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
+            };
+            line.match_indices(name).any(|(at, _)| {
+                let (before, after) = (&line[..at], &line[at + name.len()..]);
+                !word(before, |text| text.chars().next_back()) && !word(after, |text| text.chars().next())
+            })
+        };
+        STAGES.iter().any(|name| named(name)) || drivers.iter().any(|name| named(name))
+    };
+    code.enumerate()
+        .filter(|(_, line)| wrong(line))
+        .map(|(index, _)| {
+            let message = "a driver or a stage is used past the common path: open the target on a host group and run a \
+                           `fleet::StageTask` there";
+            Finding::new(path, index + 1, message)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, text: &str) -> Vec<usize> {
+        check(path, text, &["NullDriver".to_owned()]).iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn drivers_and_stages_are_found_where_they_do_not_belong() {
+        let path = "crates/checks/src/calibrate/load.rs";
+        for line in [
+            "use drivers::null::NullDriver;",
+            "use engine::{Control, StagePlan, StopRule};",
+            "let result = engine::run_stage(&driver, &plan, &control, &mut |_| {})?;",
+            "fn plan(&self, workload: StageWorkload) {",
+        ] {
+            assert_eq!(found(path, &format!("//! x\n{line}\n")), [2], "{line}");
+            for home in
+                ["crates/targets/src/null.rs", "crates/host/src/stage.rs", "crates/engine/tests/exact.rs"]
+            {
+                assert_eq!(found(home, line), [0_usize; 0], "{home}");
+            }
+        }
+        for line in [
+            "host_group.run_stage(requests, beside, &control, &mut observer)",
+            "// as NullDriver does",
+            "use engine::{Control, StageContext, StageResult};",
+            "struct MyNullDriver;",
+        ] {
+            assert_eq!(found(path, line), [0_usize; 0], "{line}");
+        }
+        assert_eq!(found(path, "#[cfg(test)]\nuse drivers::null::NullDriver;"), [0_usize; 0]);
+    }
+
+    #[test]
+    fn drivers_are_those_that_say_so() {
+        let files = [
+            ("crates/drivers/src/null.rs", "impl Driver for NullDriver {\n"),
+            ("crates/drivers/src/seam.rs", "pub trait Driver: Sync {\n"),
+            ("crates/engine/tests/x.rs", "impl Driver for Logged {\n"),
+        ];
+        assert_eq!(drivers(files.into_iter()), ["NullDriver"]);
+    }
+}
