@@ -34,8 +34,12 @@ pub(super) fn wants_cores(host: &Host) -> bool {
     }
     // Packets are this load's only where it has some.
     let network = host.load.kind == TargetMedium::Network;
-    host.ran.max(host.ran_while_waiting + host.waited) >= WANTED
-        || network && host.softirq_core.softirq >= PACKETS
+    wanted(host) >= WANTED || network && host.softirq_core.softirq >= PACKETS
+}
+
+/// The share of time that a worker ran or waited for a core.
+fn wanted(host: &Host) -> f64 {
+    host.ran.max(host.ran_while_waiting + host.waited)
 }
 
 /// The first rule that holds.
@@ -168,13 +172,18 @@ fn cores(host: &Host) -> Option<Found> {
         return None;
     }
     let theirs = others_cores(host);
+    let own = host.own_cores + host.beside.cores;
+    // Packets are handled before programs: with workers that get their cores, others' programs do not slow them down.
+    let pressed = wanted(host) >= WANTED || host.waited >= WAITED_SOME;
+    if !pressed && theirs > own {
+        return None;
+    }
     let why = format!("all {:.0} cores were {} busy", host.cores, percent(host.busy));
-    if theirs > host.own_cores + host.beside.cores && host.waited >= 0.1 {
+    if theirs > own && host.waited >= WAITED_SOME {
         let why = format!("{why}, {theirs:.1} of them with other programs{}", with_target(host));
         let next = "stop what else runs on this host, or use hosts of its own for the load";
         return found(Cause::OtherPrograms, Confidence::Medium, why, next);
     }
-    let own = host.own_cores + host.beside.cores;
     let confidence = if own * 2.0 >= host.cores { Confidence::High } else { Confidence::Medium };
     found(Cause::CoresFull, confidence, why, "more hosts, or a host with more cores")
         .map(|found| found.share(host.busy))

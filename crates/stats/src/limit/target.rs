@@ -261,9 +261,9 @@ fn service(host: &Host) -> Found {
     }
     let why = format!("operations take {}{}; {}", time(load.latency_s), on_the_way(host), room(host));
     let known = load.kind == TargetMedium::Local || path.is_some_and(network::free);
-    let short = client::short_of_time(host).is_some();
+    let doubtful = client::short_of_time(host).is_some() || path.is_some_and(hides_rate);
     // How much a target could do at once is known only when more is tried.
-    let confidence = if known && !short { Confidence::Medium } else { Confidence::Low };
+    let confidence = if known && !doubtful { Confidence::Medium } else { Confidence::Low };
     let next = "look at the target: its processors, disks and limits; try more lanes to see whether it can do more at once";
     Found::new(Bound::Target, Cause::Service, confidence, why, next)
 }
@@ -277,6 +277,11 @@ fn on_the_way(host: &Host) -> String {
     }
 }
 
+/// Whether a path may be full without a sign of it at this end: readers see only queues.
+fn hides_rate(path: &Path) -> bool {
+    !path.sends() && path.least_rtt_s >= LONG_PATH_S
+}
+
 /// What is known to have room, and what else may be the limit.
 fn room(host: &Host) -> String {
     let load = &host.load;
@@ -284,18 +289,22 @@ fn room(host: &Host) -> String {
     let short = client::short_of_time(host);
     let full = client::full_beside(host);
     let mut parts = Vec::new();
-    match (short.is_some() || full.is_some(), path.is_some_and(network::free)) {
+    let unseen = path.is_some_and(hides_rate);
+    match (short.is_some() || full.is_some(), path.is_some_and(network::free) && !unseen) {
         (false, true) => parts.push("client and network have time left".to_owned()),
         (false, false) => parts.push("the client has time left".to_owned()),
         (true, true) => parts.push("the network has time left".to_owned()),
         (true, false) => {}
+    }
+    if unseen && path.is_some_and(network::free) {
+        parts.push("no queue on the path".to_owned());
     }
     parts.extend(full);
     parts.extend(short.map(|short| format!("{short}, so the client may be part of it")));
     parts.extend(path.and_then(|path| loss::without_effect(load, path)));
     parts
         .push("more lanes would tell whether the target is full or only takes this long for each".to_owned());
-    if path.is_some_and(|path| !path.sends() && path.least_rtt_s >= LONG_PATH_S) {
+    if unseen {
         parts.push(
             "a path that is full without a queue (BBR, shallow buffers) looks the same to a reader"
                 .to_owned(),
