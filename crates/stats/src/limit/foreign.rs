@@ -14,8 +14,8 @@ const DEVICE: f64 = 1.25;
 /// Bytes that one operation past the page cache may cost besides its own: inode, extents and a block of the journal.
 const METADATA_BYTES: f64 = 16.0 * 1024.0;
 /// Bytes that one operation may cost where data goes through the page cache, or through a file system with records of its own: the
-/// usual read-ahead, and the usual largest record.
-const RECORD_BYTES: f64 = 128.0 * 1024.0;
+/// usual read-ahead or the usual largest record, and as much again for its trees (btrfs writes 113 KiB for 4 KiB that are made durable).
+const RECORD_BYTES: f64 = 256.0 * 1024.0;
 /// File systems that move blocks past the page cache as they are asked for.
 const PLAIN: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
 /// Others count when this share of what is moved is theirs.
@@ -24,8 +24,11 @@ const THEIRS: f64 = 0.5;
 const DISK_BUSY: f64 = 0.5;
 /// Smallest piece that a disk's queue cuts an operation into, in bytes.
 const PIECE_BYTES: f64 = 64.0 * 1024.0;
-/// Requests for one piece that is made durable: the data, a journal's descriptor, its blocks and its commit, twice.
-const REQUESTS_PER_PIECE: f64 = 8.0;
+/// Requests for one piece of a device, with room for those of a few others.
+const DEVICE_REQUESTS: f64 = 2.0;
+/// Requests for one piece that a plain file system makes durable: the data, a journal's descriptor, its blocks and its commit, and those
+/// again for the inode.
+const FILE_SYSTEM_REQUESTS: f64 = 16.0;
 /// Requests in flight beside those of the lanes: a journal's.
 const JOURNAL_REQUESTS: f64 = 4.0;
 /// A card carries others' load when it carries this many times the load's.
@@ -114,10 +117,10 @@ pub(super) fn on_disk(host: &Host) -> Option<Foreign> {
     let (read, written) = own_disk_bytes(host);
     let (read, written) = (read + host.beside.disk_read, written + host.beside.disk_written);
     let ops = host.load.ops_per_s + host.beside.ops_per_s;
-    let (factor, each) = match (place.direct, place.file_system.as_str()) {
-        (true, "") => (DEVICE, 0.0),
-        (true, kind) if PLAIN.contains(&kind) => (FILE_SYSTEM, METADATA_BYTES),
-        _ => (FILE_SYSTEM, RECORD_BYTES),
+    let (factor, each, requests) = match (place.direct, place.file_system.as_str()) {
+        (true, "") => (DEVICE, 0.0, Some(DEVICE_REQUESTS)),
+        (true, kind) if PLAIN.contains(&kind) => (FILE_SYSTEM, METADATA_BYTES, Some(FILE_SYSTEM_REQUESTS)),
+        _ => (FILE_SYSTEM, RECORD_BYTES, None),
     };
     // What is written in part is read first.
     let more_read = disk.read_bytes_per_s > factor * read + written + ops * each;
@@ -132,11 +135,9 @@ pub(super) fn on_disk(host: &Host) -> Option<Foreign> {
         return Some(Foreign::new(&disk.name, &what));
     }
     // Other cells' operations are not counted here; what goes through the page cache is not asked for by lanes; and how many requests
-    // it takes to make or remove a file is the file system's affair.
-    if host.load.concurrent || !place.direct || host.load.bytes_per_s <= 0.0 {
-        return None;
-    }
-    if disk.requests_per_s > REQUESTS_PER_PIECE * ops * pieces(&host.load) {
+    // trees take, or files that are made and removed, is the file system's affair.
+    let requests = requests.filter(|_| !host.load.concurrent && host.load.bytes_per_s > 0.0)?;
+    if disk.requests_per_s > requests * ops * pieces(&host.load) {
         let what = format!(
             "it did {:.0} requests/s, of which this load's {ops:.0} op/s are a few",
             disk.requests_per_s
