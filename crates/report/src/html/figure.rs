@@ -50,7 +50,14 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// The half-width of an estimate's interval.
+    /// The half-width of an estimate's interval, relative to its mean; 0 when it is not known.
+    pub fn half_width(&self, path: &str) -> f64 {
+        let at = |field: &str| self.number(&format!("{path}/{field}"));
+        let share = (at("high") - at("low")) / 2.0 / at("mean");
+        if share.is_finite() { share } else { 0.0 }
+    }
+
+    /// The half-width of an estimate's interval, as a text.
     pub fn uncertainty(&self, path: &str, unit: FigureUnit) -> Option<String> {
         let estimate: stats::Estimate = serde_json::from_value(self.data.pointer(path)?.clone()).ok()?;
         let text = plus_minus(&estimate)?;

@@ -10,12 +10,41 @@ use super::figure::Figures;
 use crate::Document;
 use crate::figures::FigureUnit;
 
-/// A metric that gets a table: its name, its place in a result, its unit.
-const METRICS: [(&str, &str, FigureUnit); 4] = [
-    ("Throughput", "total/bytes_per_s/mean", FigureUnit::BytesPerS),
-    ("Operations a second", "total/ops_per_s/mean", FigureUnit::OpsPerS),
-    ("Median response time", "total/response/p50_ns", FigureUnit::Ns),
-    ("99th percentile of the response time", "total/response/p99_ns", FigureUnit::Ns),
+/// A metric that gets a table.
+struct CrossMetric {
+    title: &'static str,
+    /// Its place in a result.
+    field: &'static str,
+    /// The estimate in a result whose interval says how sure it is.
+    estimate: &'static str,
+    unit: FigureUnit,
+}
+
+const METRICS: [CrossMetric; 4] = [
+    CrossMetric {
+        title: "Throughput (more is better)",
+        field: "total/bytes_per_s/mean",
+        estimate: "total/bytes_per_s",
+        unit: FigureUnit::BytesPerS,
+    },
+    CrossMetric {
+        title: "IOPS (more is better)",
+        field: "total/ops_per_s/mean",
+        estimate: "total/ops_per_s",
+        unit: FigureUnit::OpsPerS,
+    },
+    CrossMetric {
+        title: "Median response time (less is better)",
+        field: "total/response/p50_ns",
+        estimate: "total/ops_per_s",
+        unit: FigureUnit::Ns,
+    },
+    CrossMetric {
+        title: "99th percentile of the response time (less is better)",
+        field: "total/response/p99_ns",
+        estimate: "total/p99_ns",
+        unit: FigureUnit::Ns,
+    },
 ];
 
 /// Parameters that people expect down and across.
@@ -52,7 +81,8 @@ pub fn matrix(document: &Document, figures: &Figures<'_>) -> String {
     let asterisk = if unsteady { " * marks points without a steady state." } else { "" };
     format!(
         "<section id=\"matrix\" aria-labelledby=\"matrix-title\"><h2 id=\"matrix-title\">Matrix</h2>\
-         <p class=\"quiet\">The stronger the colour, the larger the value. Repetitions of a point are shown by their \
+         <p class=\"quiet\">The stronger the colour, the larger the value; where the smallest and the largest do \
+         not differ by more than their 95 % intervals, there is none. Repetitions of a point are shown by their \
          mean.{asterisk}</p>{tables}</section>",
     )
 }
@@ -104,8 +134,8 @@ fn group(workload: &str, target: &str, places: &[Place<'_>], figures: &Figures<'
             escape(target),
             escape(&fixed)
         );
-        for (title, field, unit) in METRICS {
-            out.push_str(&cross(title, field, unit, down.as_ref(), &across, &places, figures));
+        for metric in &METRICS {
+            out.push_str(&cross(metric, down.as_ref(), &across, &places, figures));
         }
         out.push_str("</div>");
     }
@@ -129,14 +159,13 @@ fn split<'a, 'p>(places: &'p [Place<'a>], rest: &[(&str, Vec<&str>)]) -> Vec<(St
 }
 
 fn cross(
-    title: &str,
-    field: &str,
-    unit: FigureUnit,
+    metric: &CrossMetric,
     down: Option<&(&str, Vec<&str>)>,
     across: &(&str, Vec<&str>),
     places: &[&Place<'_>],
     figures: &Figures<'_>,
 ) -> String {
+    let CrossMetric { title, field, estimate, unit } = *metric;
     let nothing = vec![""];
     let (down_name, rows) = down.map_or(("", &nothing), |(name, values)| (*name, values));
     let (across_name, columns) = (across.0, &across.1);
@@ -161,20 +190,29 @@ fn cross(
         let steady = matching
             .iter()
             .all(|place| figures.is_true(&format!("/cells/{}/result/steady/reached", place.position)));
-        (figures.mean(&paths, unit), steady, matching.first().map(|place| place.position))
+        // Half of the interval, relative; the widest of the repetitions.
+        let unsure = matching
+            .iter()
+            .map(|place| figures.half_width(&format!("/cells/{}/result/{estimate}", place.position)))
+            .fold(0.0, f64::max);
+        (figures.mean(&paths, unit), steady, matching.first().map(|place| place.position), unsure)
     };
-    let all: Vec<f64> = rows
+    let all: Vec<(f64, f64)> = rows
         .iter()
         .flat_map(|row| columns.iter().map(move |column| (row, column)))
-        .map(|(row, column)| at(row, column).0.0)
-        .filter(|value| value.is_finite() && *value > 0.0)
+        .map(|(row, column)| at(row, column))
+        .map(|((value, _), _, _, unsure)| (value, unsure))
+        .filter(|(value, _)| value.is_finite() && *value > 0.0)
         .collect();
-    if all.is_empty() {
+    let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
+    let (Some(&(least, least_unsure)), Some(&(most, most_unsure))) =
+        (all.iter().min_by(by_value), all.iter().max_by(by_value))
+    else {
         return String::new();
-    }
-    let (least, most) =
-        (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max));
+    };
+    let alike = least * (1.0 + least_unsure) >= most * (1.0 - most_unsure);
     let shade = |value: f64| match most / least {
+        _ if alike => 0.0,
         // Over more than a decade equal factors look equal.
         wide if wide > 10.0 => (value / least).ln() / wide.ln(),
         same if same <= 1.0 => 0.0,
@@ -194,7 +232,7 @@ fn cross(
     for row in rows {
         let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(row));
         for column in columns {
-            let ((value, text), steady, position) = at(row, column);
+            let ((value, text), steady, position, _) = at(row, column);
             match position.filter(|_| value.is_finite()) {
                 None => out.push_str("<td>–</td>"),
                 Some(position) => {

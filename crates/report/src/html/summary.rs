@@ -8,6 +8,7 @@ use store::{State, Validity};
 use super::figure::Figures;
 use super::{charts, details, escape, words};
 use crate::figures::FigureUnit;
+use crate::headline::{BestCell, Headline};
 use crate::{CellView, Document};
 
 /// Title and ways to the sections.
@@ -69,7 +70,6 @@ struct Totals {
     gates: usize,
     gates_passed: usize,
     failed_ops: u64,
-    bytes: u64,
     worst: Option<Validity>,
 }
 
@@ -80,7 +80,6 @@ fn totals(document: &Document) -> Totals {
         cell.record.result.is_none() && states.contains(&cell.record.state)
     };
     let gates = || results().flat_map(|result| &result.gates);
-    let stages = || results().flat_map(|result| &result.stages);
     Totals {
         measured: results().count(),
         studies: results().filter(|result| !words::judged(result) && !result.points.is_empty()).count(),
@@ -92,7 +91,6 @@ fn totals(document: &Document) -> Totals {
         gates: gates().count(),
         gates_passed: gates().filter(|gate| gate.passed).count(),
         failed_ops: results().map(|result| result.total.failed).sum(),
-        bytes: stages().map(|stage| stage.bytes).sum(),
         worst: results().map(|result| result.verdict.validity).max(),
     }
 }
@@ -123,12 +121,8 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
         format!("<div{class}><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>")
     };
     out.push_str("<dl class=\"headline\">");
-    out.push_str(&tile(
-        "cells measured",
-        totals.measured.to_string(),
-        format!("of {}", document.cells.len()),
-        false,
-    ));
+    let headline = Headline::of(&document.run, document.cells.iter().map(|view| &view.record));
+    out.push_str(&best(&headline, figures));
     if totals.judged > 0 {
         let note = if totals.judged == totals.measured { "" } else { " that a rule judged" };
         let unsteady = totals.judged > totals.steady;
@@ -148,25 +142,68 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
             failed > 0,
         ));
     }
-    out.push_str(&tile(
-        "operations failed",
-        FigureUnit::Count.text(totals.failed_ops as f64),
-        "in the reported windows".into(),
-        totals.failed_ops > 0,
-    ));
-    if totals.bytes > 0 {
+    if totals.failed_ops > 0 {
         out.push_str(&tile(
-            "payload moved",
-            FigureUnit::Bytes.text(totals.bytes as f64),
-            "all stages".into(),
-            false,
+            "operations failed",
+            FigureUnit::Count.text(totals.failed_ops as f64),
+            "in the reported windows".into(),
+            true,
         ));
     }
     out.push_str("</dl>");
     out.push_str(&failed_gates(document, figures));
+    out.push_str(&doubts(document, &headline));
     out.push_str(&cells(document, figures));
     out.push_str("</section>");
     out
+}
+
+/// A tile for each of the best figures: which cell reached it, and what limited it there.
+fn best(headline: &Headline<'_>, figures: &Figures<'_>) -> String {
+    let tile = |name: &str, best: &Option<BestCell<'_>>, figure: &dyn Fn(&str) -> String| {
+        let Some(best) = best else { return String::new() };
+        let limit = best.result.limit.as_ref().map_or_else(String::new, |limit| {
+            format!(
+                "<span class=\"why\" title=\"{}\">{}</span>",
+                escape(&limit.sentence),
+                limit.bound.words()
+            )
+        });
+        format!(
+            "<div class=\"best\"><dt>{name}</dt><dd>{}<small><a href=\"#cell-{}\">{}</a> {limit}</small></dd></div>",
+            figure(&format!("/cells/{}/result/total", best.position)),
+            best.position + 1,
+            escape(best.planned.map_or("", |cell| &cell.name)),
+        )
+    };
+    [
+        tile("best throughput", &headline.throughput, &|total| {
+            figures.estimate(&format!("{total}/bytes_per_s"), FigureUnit::BytesPerS)
+        }),
+        tile("best IOPS", &headline.iops, &|total| {
+            figures.estimate(&format!("{total}/ops_per_s"), FigureUnit::OpsPerS)
+        }),
+        tile("lowest p99", &headline.p99, &|total| figures.latency(&format!("{total}/response"), "p99_ns")),
+    ]
+    .concat()
+}
+
+/// Every reason for a WARN or INVALID, once, with the cells that have it.
+fn doubts(document: &Document, headline: &Headline<'_>) -> String {
+    let mut out = String::new();
+    for doubt in &headline.doubts {
+        let position =
+            document.cells.iter().position(|view| Some(&(view.record.index + 1)) == doubt.cells.first());
+        let _ = write!(
+            out,
+            "<li>{} <a href=\"#cell-{}\">{}</a>: {}</li>",
+            words::badge(doubt.validity),
+            position.unwrap_or(0) + 1,
+            doubt.cell_words(),
+            escape(&doubt.reason),
+        );
+    }
+    if out.is_empty() { out } else { format!("<ul class=\"reasons warn\">{out}</ul>") }
 }
 
 fn sentence(totals: &Totals, cells: usize) -> String {
@@ -183,7 +220,7 @@ fn sentence(totals: &Totals, cells: usize) -> String {
             let kinds = [
                 (steady, "steady", "steady"),
                 (unsteady, "without a steady state", "without a steady state"),
-                (without_rule, "without a rule", "without a rule"),
+                (without_rule, "for a fixed time", "for a fixed time"),
                 (totals.studies, "search or sweep", "searches or sweeps"),
             ];
             let kinds: Vec<String> = kinds
@@ -233,9 +270,9 @@ fn cells(document: &Document, figures: &Figures<'_>) -> String {
     }
     let mut out = String::from(
         "<div class=\"scroll\"><table class=\"cells sortable\"><thead><tr><th scope=\"col\">#</th><th scope=\"col\">cell</th>\
-         <th scope=\"col\" class=\"n\">throughput</th><th scope=\"col\" class=\"n\">operations</th><th scope=\"col\" class=\"n\">p50</th>\
+         <th scope=\"col\" class=\"n\">throughput</th><th scope=\"col\" class=\"n\">IOPS</th><th scope=\"col\" class=\"n\">p50</th>\
          <th scope=\"col\" class=\"n\">p99</th><th scope=\"col\" class=\"n\">p99.9</th><th scope=\"col\" class=\"n\">failed</th>\
-         <th scope=\"col\">over time</th><th scope=\"col\">verdict</th></tr></thead><tbody>",
+         <th scope=\"col\">over time</th><th scope=\"col\">limit</th><th scope=\"col\">verdict</th></tr></thead><tbody>",
     );
     for (position, view) in document.cells.iter().enumerate() {
         let name = document.planned(view.record.index).map_or("", |cell| &cell.name);
@@ -253,7 +290,7 @@ fn cells(document: &Document, figures: &Figures<'_>) -> String {
             };
             let _ = write!(
                 out,
-                "<td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td>{}</td><td data-sort=\"9\">{note}</td></tr>",
+                "<td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td>{}</td><td></td><td data-sort=\"9\">{note}</td></tr>",
                 charts::spark(view)
             );
             continue;
@@ -270,11 +307,14 @@ fn cells(document: &Document, figures: &Figures<'_>) -> String {
             }
             _ => figures.latency(&response, "p99_ns"),
         };
+        let limit = result.limit.as_ref().map_or_else(String::new, |limit| {
+            format!("<span title=\"{}\">{}</span>", escape(&limit.sentence), limit.bound.words())
+        });
         let steady = if result.steady.reached { "" } else { " <span class=\"badge warn\">not steady</span>" };
         let _ = write!(
             out,
             "<td class=\"n\">{throughput}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{p99}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td>{}</td><td data-sort=\"{}\">{}{steady}</td></tr>",
+             <td class=\"n\">{}</td><td>{}</td><td>{limit}</td><td data-sort=\"{}\">{}{steady}</td></tr>",
             figures.estimate(&format!("{total}/ops_per_s"), FigureUnit::OpsPerS),
             figures.latency(&response, "p50_ns"),
             figures.latency(&response, "p999_ns"),
