@@ -10,7 +10,8 @@ use fleet::{HostRefusal, StageRequest};
 
 use super::host_target::HostTarget;
 use super::load::{self, DRAIN, duration};
-use super::{replay, verify_dump};
+use super::replay::{self, ReplayError};
+use super::verify_dump;
 
 /// Length of the intervals of a job that takes long, or nobody knows how long: that of fio's samples.
 const JOB_INTERVAL: Duration = Duration::from_millis(500);
@@ -30,7 +31,9 @@ impl HostTarget {
         let workload = &self.cell.workload;
         let mut plan = match &workload.load {
             Load::Mix(mix) => self.mix(mix, request, generation, reactor),
-            Load::Stream(job) => self.stream(job, request, reactor).map_err(HostRefusal::failed)?,
+            Load::Stream(job) => {
+                self.stream(job, request, reactor).map_err(|error| HostRefusal::failed(error.to_string()))?
+            }
         };
         let mut placement = workload.placement().cloned();
         if let Some(placement) = placement.as_mut().filter(|placement| placement.near_card) {
@@ -104,7 +107,7 @@ impl HostTarget {
         job: &Job,
         request: &StageRequest,
         reactor: reactor::BackendChoice,
-    ) -> Result<StagePlan, String> {
+    ) -> Result<StagePlan, ReplayError> {
         let files = self.laid_out.lock().unwrap_or_else(PoisonError::into_inner).files.clone();
         let ops = self.cell.workload.ops.clone();
         let load = JobLoad {

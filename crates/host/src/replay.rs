@@ -3,16 +3,50 @@
 use std::sync::Arc;
 
 use engine::ReplayOp;
-use experiment::{Amount, Cell, Iolog, IologAction, Job, Plan, Replay, WeightedOp, read_iolog};
+use experiment::{Amount, Cell, Iolog, IologAction, IologFault, Job, Plan, Replay, WeightedOp, read_iolog};
 use metrics::OpKind;
 
 /// The most bytes that are read of one file.
 const LARGEST: u64 = 4 << 30;
+
+/// A file with operations cannot be replayed. One line: which file, what is wrong with it, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It cannot be read.
+    #[error("read_iolog={file}: {error}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is larger than what is read of one file.
+    #[error("read_iolog={file}: it has more than {LARGEST} bytes; split it")]
+    TooLarge {
+        /// The file.
+        file: String,
+    },
+    /// A line of it is no operation.
+    #[error("{file}:{line}: {text}; {hint}", line = .fault.line, text = .fault.text, hint = .fault.hint)]
+    Line {
+        /// The file.
+        file: String,
+        /// Which line, what is wrong with it, and what to write.
+        fault: IologFault,
+    },
+    /// Nothing in these files moves data.
+    #[error("{files}: there is no read, write or trim in it")]
+    Nothing {
+        /// The files, with colons between them.
+        files: String,
+    },
+}
+
 /// Looks at what the jobs of a plan replay, as far as it is there already; an earlier job may still have to write it.
 ///
 /// # Errors
 /// As [`named`].
-pub fn look(plan: &Plan) -> Result<(), String> {
+pub fn look(plan: &Plan) -> Result<(), ReplayError> {
     let is_there = |cell: &&Cell| {
         let replay = cell.workload.stream().and_then(|job| job.replay.as_ref());
         replay.is_some_and(|replay| replay.files.iter().all(|file| std::path::Path::new(file).exists()))
@@ -30,8 +64,8 @@ pub fn replays(cell: &Cell) -> bool {
 /// The cell with the files that are named in what it replays, and with its mix of operations.
 ///
 /// # Errors
-/// A file that cannot be read, or a line in it that is none: one line.
-pub fn named(cell: &Cell) -> Result<Cell, String> {
+/// A file that cannot be read, or has a line that is no operation, or nothing that moves data.
+pub fn named(cell: &Cell) -> Result<Cell, ReplayError> {
     let mut cell = cell.clone();
     if let Some(job) = cell.workload.stream_mut()
         && let Some(replay) = &job.replay
@@ -56,7 +90,7 @@ pub fn named(cell: &Cell) -> Result<Cell, String> {
         }
         let all: u64 = counts.iter().sum();
         if all == 0 {
-            return Err(format!("{}: there is no read, write or trim in it", replay.files.join(":")));
+            return Err(ReplayError::Nothing { files: replay.files.join(":") });
         }
         // Files are used as they are, and grow by what is written: nothing is laid out, as in fio.
         job.files.names.listed = names;
@@ -78,7 +112,7 @@ pub fn named(cell: &Cell) -> Result<Cell, String> {
 ///
 /// # Errors
 /// As [`named`].
-pub fn operations(cell: &Cell, job: &Job) -> Result<Vec<Arc<[ReplayOp]>>, String> {
+pub fn operations(cell: &Cell, job: &Job) -> Result<Vec<Arc<[ReplayOp]>>, ReplayError> {
     let Some(replay) = &job.replay else { return Ok(Vec::new()) };
     let recordings = recordings(replay)?;
     let of_worker = |worker: u32| {
@@ -94,15 +128,53 @@ pub fn operations(cell: &Cell, job: &Job) -> Result<Vec<Arc<[ReplayOp]>>, String
 }
 
 /// What each file says.
-fn recordings(replay: &Replay) -> Result<Vec<Iolog>, String> {
-    let read = |name: &String| {
-        let facts = std::fs::metadata(name).map_err(|error| format!("read_iolog={name}: {error}"))?;
-        if facts.len() > LARGEST {
-            return Err(format!("read_iolog={name}: it has more than {LARGEST} bytes; split it"));
+fn recordings(replay: &Replay) -> Result<Vec<Iolog>, ReplayError> {
+    let read = |file: &String| {
+        let unreadable = |error| ReplayError::Unreadable { file: file.clone(), error };
+        if std::fs::metadata(file).map_err(unreadable)?.len() > LARGEST {
+            return Err(ReplayError::TooLarge { file: file.clone() });
         }
-        let text = std::fs::read_to_string(name).map_err(|error| format!("read_iolog={name}: {error}"))?;
-        read_iolog(&text, replay)
-            .map_err(|fault| format!("{name}:{}: {}; {}", fault.line, fault.text, fault.hint))
+        let text = std::fs::read_to_string(file).map_err(unreadable)?;
+        read_iolog(&text, replay).map_err(|fault| ReplayError::Line { file: file.clone(), fault })
     };
     replay.files.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::{Settings, SourceText};
+
+    use super::*;
+
+    /// What is said of a plan with one job that replays this file.
+    fn look_at(path: &std::path::Path) -> Result<(), ReplayError> {
+        let text = format!(
+            "targets: {{t: 'null:'}}\nworkloads: {{w: {{ops: read, job: {{replay: {{files: ['{}']}}}}}}}}\n",
+            path.display()
+        );
+        let source = SourceText { file: "t.yaml", text: &text };
+        look(&experiment::parse(&source, &Settings::of(targets::kinds())).unwrap())
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_told_with_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.log");
+        let name = path.display().to_string();
+        let missing = look_at(&path).unwrap_err();
+        assert!(matches!(&missing, ReplayError::Unreadable { file, .. } if *file == name));
+        assert!(missing.to_string().starts_with(&format!("read_iolog={name}: No such file")), "{missing}");
+        let written = |lines: &str| {
+            std::fs::write(&path, format!("fio version 3 iolog\n{lines}")).unwrap();
+            look_at(&path)
+        };
+        let wrong = written("0 a add\n0 a open\n0 a read here 4096\n").unwrap_err();
+        assert!(matches!(&wrong, ReplayError::Line { fault, .. } if fault.line == 4), "{wrong}");
+        assert!(wrong.to_string().starts_with(&format!("{name}:4: ")), "{wrong}");
+        let still = written("0 a add\n0 a open\n0 a sync 0 0\n").unwrap_err();
+        assert_eq!(still.to_string(), format!("{name}: there is no read, write or trim in it"));
+        written("0 a add\n0 a open\n0 a read 0 4096\n").unwrap();
+        std::fs::File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        assert!(matches!(look_at(&path), Err(ReplayError::TooLarge { file }) if file == name));
+    }
 }

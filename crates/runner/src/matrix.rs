@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use experiment::{Access, Cell, FailurePolicy, Plan, Study, WITHOUT_LIMIT_S};
 use host::load;
-use host::replay;
+use host::replay::{self, ReplayError};
 use jiff::Timestamp;
 use metrics::OpKind;
 use reactor::clock;
@@ -219,7 +219,7 @@ fn group<'a>(
     cells: &[&'a Cell],
     laid_out: &mut Openings,
 ) -> Vec<(&'a Cell, EndedCell)> {
-    let named: Vec<(&'a Cell, Result<Cow<'a, Cell>, String>)> = cells
+    let named: Vec<(&'a Cell, Result<Cow<'a, Cell>, ReplayError>)> = cells
         .iter()
         .map(|cell| match replay::replays(cell) {
             true => (*cell, replay::named(cell).map(Cow::Owned)),
@@ -236,7 +236,7 @@ fn group<'a>(
             Err(error) => {
                 let started = now();
                 context.recorder().begin_cell(cell.index, started);
-                (*cell, (started, Err(CellFailure::Failed(error.clone()))))
+                (*cell, (started, Err(CellFailure::Failed(error.to_string()))))
             }
         };
         openings.push((cell, opening));

@@ -75,7 +75,7 @@ pub fn read(line: &fio::Arguments) -> Result<Jobs, CommandError> {
     };
     let (plan, more) = fio::plan(&script, &around).map_err(faults)?;
     warnings.extend(more);
-    host::replay::look(&plan).map_err(CommandError::Usage)?;
+    host::replay::look(&plan).map_err(|error| CommandError::Usage(error.to_string()))?;
     if line.has("warnings-fatal")
         && let Some(faults) =
             fio::ScriptFaults::of(warnings.iter().map(|warning| warning.0.clone()).collect())
