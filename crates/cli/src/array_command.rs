@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, bail};
-use array::{AddressConfig, Array, Config, ManagementTls, Token};
+use anyhow::{Context, anyhow, bail};
+use array::{AddressConfig, Array, Config, ManagementTls, StartError, Token};
 use clap::Args;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -129,7 +129,7 @@ pub fn run(arguments: ArrayArguments, messages: &Messages) -> u8 {
     let until_eof = arguments.until_eof;
     let config = match configuration(arguments) {
         Ok(config) => config,
-        Err(error) => return exit::usage(messages, &format!("{error:#}")),
+        Err(error) => return exit::usage(messages, "array", &format!("{error:#}")),
     };
     match serve(config, ready_file.as_deref(), until_eof) {
         Ok(()) => 0,
@@ -194,7 +194,15 @@ fn serve(config: Config, ready_file: Option<&Path>, until_eof: bool) -> anyhow::
         let _entered = runtime.enter();
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
     };
-    let mut array = Array::start(config).context("the simulated array cannot start")?;
+    let mut array = Array::start(config).map_err(|error| {
+        let next = match error {
+            StartError::Listen { .. } | StartError::Nfs(_) => {
+                "; next: give addresses of this host (`ip address` lists them) and ports that are free"
+            }
+            _ => "",
+        };
+        anyhow!("the simulated array cannot start: {error}{next}")
+    })?;
     announce(&array)?;
     if let Some(path) = ready_file {
         write_ready(&array, path).with_context(|| format!("--ready-file {}", path.display()))?;

@@ -65,7 +65,7 @@ pub fn run(arguments: CleanupArguments, messages: &Messages) -> u8 {
     let flag = arguments.journal_dir.as_ref().map(|path| format!(" --journal-dir {}", path.display()));
     let (journal, options, mut helper) = match prepare(arguments) {
         Ok(prepared) => prepared,
-        Err(error) => return exit::usage(messages, &error.to_string()),
+        Err(error) => return exit::usage(messages, "cleanup", &error.to_string()),
     };
     if !forgotten.is_empty() {
         return forget(&journal, &forgotten, messages);

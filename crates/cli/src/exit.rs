@@ -87,10 +87,10 @@ pub fn of_reason(reason: StopReason) -> u8 {
     }
 }
 
-/// Wrong usage: the command could not be understood.
-pub fn usage(messages: &Messages, line: &str) -> u8 {
+/// Wrong usage: the arguments of this command could not be understood.
+pub fn usage(messages: &Messages, command: &str, line: &str) -> u8 {
     messages.error(line);
-    messages.note("`manometer check --help` lists every flag");
+    messages.note(&format!("`manometer {command} --help` lists every flag"));
     2
 }
 

@@ -8,6 +8,7 @@ mod cleanup;
 mod exit;
 mod fio;
 mod fleet;
+mod init;
 mod interrupt;
 mod live;
 mod messages;
@@ -35,6 +36,7 @@ enum Command {
     Calibrate(calibrate::arguments::CalibrateArguments),
     Check(Box<check::arguments::CheckArguments>),
     Run(Box<run::arguments::RunArguments>),
+    Init(Box<init::InitArguments>),
     Network(Box<network::arguments::NetworkArguments>),
     Fio(fio::arguments::FioArguments),
     List(results::list::ListArguments),
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Network(arguments) => network::run(&arguments, &messages),
         Command::Notebook(arguments) => report_commands::notebook::run(&arguments, &messages),
         Command::Report(arguments) => report_commands::report::run(&arguments, &messages),
+        Command::Init(arguments) => init::run(*arguments, &messages),
         Command::Run(arguments) => run::run(*arguments, &messages),
         Command::Fio(arguments) => fio::run(arguments, &messages),
         Command::Export(arguments) => results::export::run(&arguments, &messages),

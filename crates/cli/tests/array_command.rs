@@ -34,6 +34,16 @@ fn end(child: Child) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// 192.0.2.0/24 is for documents: no host has an address of it.
+#[test]
+fn an_address_of_another_host_is_named_with_what_to_do() {
+    let output = array(&["--management", "192.0.2.1:99"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    assert!(said.contains("192.0.2.1:99") && said.contains("next: give addresses of this host"), "{said}");
+    assert_eq!(said.matches("os error").count(), 1, "{said}");
+}
+
 #[test]
 fn it_says_where_everything_listens_and_ends_with_its_input() {
     let directory = tempfile::tempdir().unwrap();

@@ -162,6 +162,8 @@ fn a_slower_run_fails_where_that_is_asked_for() {
     );
     assert_eq!(compare(&["--fail-on-regression", "5%"]).code, Some(1));
     assert_eq!(compare(&["--fail-on-regression", "20%"]).code, Some(0));
+    let bare = compare(&["--fail-on-regression", "5"]);
+    assert!(bare.code == Some(2) && bare.stderr.contains("did you mean 5%?"), "{}", bare.stderr);
     assert!(compare(&["--output", "markdown"]).stdout.contains("| cell | metric |"));
 
     let json: Value =
@@ -175,6 +177,21 @@ fn a_slower_run_fails_where_that_is_asked_for() {
     assert_eq!((page.code, page.stderr.as_str()), (Some(0), "wrote comparison.html\n"));
     let page = std::fs::read_to_string(place.file("comparison.html")).unwrap();
     assert!(page.contains("line side-a") && page.contains("line side-b"));
+}
+
+#[test]
+fn every_run_that_is_not_there_is_named() {
+    let place = Place::new();
+    place.store("one.sqlite", &fixture::simple("aaaaaaaa", 1.0, 1));
+    let command = |arguments: &[&str]| place.manometer(&[arguments, &["--results", "one.sqlite"]].concat());
+    wrong(&command(&["compare", "nosuch", "other"]), &["no run \"nosuch\"", "no run \"other\""]);
+    wrong(&command(&["compare", "last", "other"]), &["no run \"other\""]);
+    // What other commands take for a run is not enough to remove one.
+    wrong(
+        &command(&["forget", "last"]),
+        &["no run \"last\"", "the whole id", "next: manometer forget aaaaaaaa"],
+    );
+    assert_eq!(command(&["show", "aaaaaaaa"]).code, Some(0));
 }
 
 #[test]

@@ -19,7 +19,7 @@ steady: none
 fn a_file_that_is_not_there_is_named() {
     let lab = Lab::new();
     run(lab.command().arg("/no/such.yaml"))
-        .assert_one_line(2, &["/no/such.yaml", "No such file", "examples/"]);
+        .assert_one_line(2, &["/no/such.yaml", "No such file", "manometer init", "file:///mnt/data"]);
 }
 
 #[test]

@@ -171,5 +171,7 @@ fn a_journal_that_cannot_be_written_stops_everything_before_it_begins() {
 fn cleanup_without_a_journal_or_token_says_so() {
     let stage = Stage::new(1);
     let mut cleanup = stage.manometer("cleanup");
-    run(&mut cleanup).assert_one_line(2, &["--journal-dir", "no such directory"]);
+    let ended = run(&mut cleanup);
+    ended.assert_one_line(2, &["--journal-dir", "no such directory"]);
+    assert!(ended.stderr.contains("`manometer cleanup --help`"), "{}", ended.stderr);
 }

@@ -51,9 +51,11 @@ fn axis(reader: &Reader<'_>, entry: &Entry) -> Option<Axis> {
     let Some(reach) = reach(&entry.key, reader.parameters) else {
         let names = reader.parameters.all.iter().map(|parameter| &*parameter.name);
         let known = WORKLOAD.iter().chain(STAGES).chain(MATRIX).map(|key| key.name);
-        let hint = match crate::nearest(&entry.key, names.chain(known)) {
-            Some(near) => format!("did you mean {near:?}?"),
-            None => {
+        let ours = crate::foreign::in_our_words(&entry.key);
+        let hint = match (ours, crate::nearest(&entry.key, names.chain(known))) {
+            (Some(ours), _) => ours,
+            (None, Some(near)) => format!("did you mean {near:?}?"),
+            (None, None) => {
                 "cross a parameter, a key of workloads or stages, or a target's option such as target.direct"
                     .to_owned()
             }

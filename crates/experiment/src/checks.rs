@@ -179,7 +179,13 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
                 fields.fault(
                     "block_size",
                     format!("direct I/O moves multiples of 512 bytes, not {}", Size(size.bytes)),
-                    "use a multiple of 512, or direct: false",
+                    match decimal(size.bytes) {
+                        Some(meant) => {
+                            let fios = Size(size.bytes).to_string().to_lowercase();
+                            format!("use a multiple of 512, such as {meant} (fio's {fios}), or direct: false")
+                        }
+                        None => "use a multiple of 512, or direct: false".to_owned(),
+                    },
                 );
             }
         }
@@ -191,6 +197,13 @@ fn blocks(fields: &Fields<'_>, kind: &TargetKind, cell: &Cell) {
             );
         }
     }
+}
+
+/// What was meant by a size in powers of 1000 that fits no sector: other programs call 4096 bytes 4kb.
+pub(crate) fn decimal(bytes: u64) -> Option<Size> {
+    let units = [(1_000_000_000, 1 << 30), (1_000_000, 1 << 20), (1000, 1 << 10)];
+    let (decimal, binary) = units.into_iter().find(|(decimal, _)| bytes.is_multiple_of(*decimal))?;
+    (bytes > 0 && !bytes.is_multiple_of(512)).then(|| Size(bytes / decimal * binary))
 }
 
 /// Commits need writes, and a target that has them.

@@ -38,6 +38,8 @@ pub struct TargetKind {
     pub options: &'static [OptionHelp],
     /// It stores objects that are put and fetched whole.
     pub objects: bool,
+    /// Size of each object where an experiment does not say.
+    pub usual_object_bytes: u64,
     /// It has ranges that can be written in place.
     pub ranges: bool,
     /// It is one device, used as a whole: nothing is made or removed, and what it holds is overwritten only where that is allowed.
@@ -108,6 +110,7 @@ impl TargetKind {
             ops,
             options,
             objects: false,
+            usual_object_bytes: 8 << 20,
             ranges: false,
             device: false,
             remote: false,
@@ -132,6 +135,15 @@ impl TargetKind {
     pub fn holds_objects(&self, ops: &[WeightedOp]) -> bool {
         self.objects && (!self.ranges || ops.iter().any(|weighted| weighted.op.is_for_objects()))
     }
+}
+
+/// Whether a text is meant as a URL and not as a file's name: it begins with the scheme of a kind, or with any scheme and `://`.
+/// `./sim:notes.yaml` is a file's name.
+pub fn is_url(kinds: &[&'static TargetKind], text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let begins = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_scheme = begins && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    is_scheme && (rest.starts_with("//") || kind_of(kinds, text).is_some())
 }
 
 /// The kind of a URL, by its scheme.

@@ -104,7 +104,7 @@ pub(crate) const WORKLOAD: &[Key] = &[
         "size of each file; of a block device the part that is used",
     ),
     key("objects", Count(1), "64", "objects in the data set of an S3 target"),
-    key("object_size", Size, "8MiB", "size of each object"),
+    key("object_size", Size, "8MiB; of memcached: 4KiB", "size of each object"),
     key(
         "rate",
         Named("rate"),

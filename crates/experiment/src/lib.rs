@@ -3,12 +3,14 @@
 //! No I/O, no clock, no randomness of its own: texts come in, values go out.
 
 mod axis;
+mod brief;
 mod checks;
 mod convert;
 mod convert_fleet;
 mod fault;
 mod figures;
 mod fleet;
+mod foreign;
 mod from_node;
 mod job;
 mod kind;
@@ -23,6 +25,7 @@ mod place;
 mod plan;
 mod read;
 mod reader;
+mod remarks;
 mod schema;
 mod set;
 mod source;
@@ -30,6 +33,7 @@ mod stored_workload;
 mod tree;
 mod url;
 
+pub use brief::{BriefExperiment, BriefText};
 pub use convert::convert;
 pub use fault::{Diagnostic, Diagnostics, MAX_FAULTS, hide_passwords, shown_line};
 pub use figures::{BytesToWrite, CellFigures, DataSetFigures};
@@ -37,7 +41,7 @@ pub use fleet::{
     FailurePolicy, Fleet, Launcher, MAX_HOSTS, Pods, Sharing, bare_host, escape_braces, host_list, host_port,
 };
 pub use job::*;
-pub use kind::{CalibratedOp, TargetKind, Transport, UrlForm, kind_of};
+pub use kind::{CalibratedOp, TargetKind, Transport, UrlForm, is_url, kind_of};
 pub use known::reference;
 pub use load::{Load, MixLoad, Workload};
 pub use nearest::{hint, nearest};

@@ -1,16 +1,16 @@
 //! The known word that a wrong one was probably meant to be.
 
-/// The nearest of `known` to `word`, if one is near enough to be what was meant: at most a third of the letters differ,
-/// or one begins with the other.
+/// The nearest of `known` to `word`, if one is near enough to be what was meant: at most a third of the letters of the
+/// shorter one differ, or the known one begins with it.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(word);
     known
         .into_iter()
         .map(|candidate| (distance(&folded, &fold(candidate)), candidate))
         .filter(|(distance, candidate)| {
-            let longest = candidate.chars().count().max(folded.len());
+            let shorter = candidate.chars().count().min(folded.len());
             let prefix = folded.len() >= 3 && fold(candidate).starts_with(&folded[..]);
-            prefix || *distance <= longest.div_ceil(3).min(3)
+            prefix || *distance <= shorter.div_ceil(3).min(3)
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -72,9 +72,11 @@ mod tests {
         ] {
             assert_eq!(nearest(word, KNOWN), Some(near), "{word}");
         }
-        for word in ["colour", "x", ""] {
+        for word in ["colour", "x", "", "bs"] {
             assert_eq!(nearest(word, KNOWN), None, "{word}");
         }
+        assert_eq!(nearest("hdfs", ["nfs", "s3"]), None);
+        assert_eq!(nearest("nsf", ["nfs", "s3"]), Some("nfs"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From the text of an experiment file to its plan.
 
 use crate::fault::Diagnostics;
+use crate::foreign::in_our_words;
 use crate::known::{FILE, STAGES, WORKLOAD};
 use crate::matrix::Matrix;
 use crate::nearest::hint;
@@ -113,7 +114,7 @@ fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<P
     let seed = top.integer("seed", 0, u64::MAX, 1);
     let (description, results) = (text("description"), text("results"));
     let gates = match top.get("gates") {
-        Some(node) => read::gates(&reader, &node).unwrap_or_default(),
+        Some(node) => read::gates(&reader, &node, &workloads).unwrap_or_default(),
         None => Vec::new(),
     };
     if let Some(matrix) = &matrix {
@@ -154,6 +155,8 @@ fn check_top(root: &Node, log: &Log) {
             format!("{0:?} belongs to a workload: workloads: {{name: {{{0}: …}}}}, or to defaults", entry.key)
         } else if STAGES.iter().any(|key| key.name == &*entry.key) {
             format!("{0:?} is a stage: write stages: {{{0}: …}}", entry.key)
+        } else if let Some(ours) = in_our_words(&entry.key) {
+            ours
         } else {
             hint(&entry.key, FILE.iter().map(|key| key.name))
         };

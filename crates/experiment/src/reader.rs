@@ -345,11 +345,17 @@ impl<'r> Fields<'r> {
 
     /// Notes every key that is not known.
     pub fn check_keys(&self, known: &[Key]) {
+        self.check_keys_with(known, |_| None);
+    }
+
+    /// The same, where `instead` says of some words what to write in their place.
+    pub fn check_keys_with(&self, known: &[Key], instead: impl Fn(&str) -> Option<String>) {
         for entry in self.entries() {
             if known.iter().any(|key| key.name == &*entry.key) {
                 continue;
             }
-            let hint = hint(&entry.key, known.iter().map(|key| key.name));
+            let hint =
+                instead(&entry.key).unwrap_or_else(|| hint(&entry.key, known.iter().map(|key| key.name)));
             let text = format!("{} has no key {:?}", self.what, entry.key);
             self.reader.log.fault(entry.key_place, text, hint);
         }

@@ -84,8 +84,8 @@ pub fn resume(
         && given != record.plan
     {
         return Err(usage(format!(
-            "the file is not the experiment of run {}: it was changed, or run with other --set; \
-             next: leave the file away to go on with the stored plan, or run the file anew",
+            "this is not the experiment of run {}: it was changed, or run with other flags; \
+             next: omit FILE to resume the stored plan, or start a new run",
             record.id
         )));
     }

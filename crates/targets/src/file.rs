@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use drivers::DriverError;
@@ -199,10 +200,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
 fn directory(request: &OpenRequest<'_>, parent: &Path) -> Result<(OwnPlace, Where), TargetError> {
     let context: &OpenContext = request.context;
     if !parent.is_dir() {
-        return Err(wrong(
-            &request.target.url,
-            "there is no such directory; make it, or name one that exists",
-        ));
+        return Err(no_directory(request, parent));
     }
     let Some(name) = request.options.text("directory") else {
         let path = parent.join(context.place.object_name());
@@ -212,6 +210,20 @@ fn directory(request: &OpenRequest<'_>, parent: &Path) -> Result<(OwnPlace, Wher
         return Err(request.wrong_option("directory", name, "write one name, without /"));
     }
     Ok((OwnPlace::stays(&context.run), Where::Directory(parent.join(name))))
+}
+
+/// What is there in the place of a directory.
+pub(super) fn no_directory(request: &OpenRequest<'_>, path: &Path) -> TargetError {
+    let problem = match (path.metadata(), path.parent()) {
+        (Ok(found), _) if found.file_type().is_block_device() => {
+            format!("it is a block device; write {}://{}", BLOCK.scheme, path.display())
+        }
+        (Ok(_), Some(parent)) => {
+            format!("it is a file; name a directory, such as {}://{}", FILE.scheme, parent.display())
+        }
+        _ => "there is no such directory; make it, or name one that exists".to_owned(),
+    };
+    wrong(&request.target.url, &problem)
 }
 
 /// As much of a device as has only whole blocks of every size.

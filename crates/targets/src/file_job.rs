@@ -15,8 +15,8 @@ use experiment::{
 use metrics::OpKind;
 
 use super::file::FileTarget;
+use super::file::no_directory;
 use super::job::{LaidOut, LayOutStage, parts};
-use super::protocol::wrong;
 use super::{OpenRequest, OpenTarget, TargetError};
 
 /// Bytes of one operation that fills or pre-reads.
@@ -28,9 +28,9 @@ const OTHER_DESCRIPTORS: u64 = 128;
 
 /// Where the files of a job are, and how they are opened.
 pub(super) fn place(request: &OpenRequest<'_>, directory: PathBuf, job: &Job) -> Result<Where, TargetError> {
-    let OpenRequest { target, options: given, workload, .. } = *request;
+    let OpenRequest { options: given, workload, .. } = *request;
     if !directory.is_dir() {
-        return Err(wrong(&target.url, "there is no such directory; make it, or name one that exists"));
+        return Err(no_directory(request, &directory));
     }
     if let Some(name) = given.text("directory") {
         return Err(request.wrong_option(

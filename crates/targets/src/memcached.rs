@@ -30,6 +30,8 @@ const OPTIONS: &[OptionHelp] = &[DIRECTORY, SOURCE, ADDRESSES, USE_ADDRESSES, PA
 
 static KIND: TargetKind = TargetKind {
     objects: true,
+    // The largest item of a server is 1 MiB unless it is told otherwise.
+    usual_object_bytes: 4 << 10,
     remote: true,
     own_place: true,
     sink_discard: true,

@@ -23,13 +23,14 @@ use report::ReportDestination;
 pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
     let request = match request::read(&arguments, |name| std::env::var(name).ok()) {
         Ok(request) => request,
-        Err(error) => return exit::usage(messages, &error.to_string()),
+        Err(error) => return exit::usage(messages, "check", &error.to_string()),
     };
     let destination = match ReportDestination::open(arguments.output, arguments.output_file.as_deref()) {
         Ok(destination) => destination,
         Err(error) => {
             return exit::usage(
                 messages,
+                "check",
                 &format!("--output-file: {error}: name a file that can be written"),
             );
         }
@@ -44,7 +45,7 @@ pub fn run(arguments: CheckArguments, messages: &Messages) -> u8 {
     };
     match checks::check(request, &ProgressView::new(messages), &stop, &secrets) {
         Ok(report) => show(&report, destination, &stop, messages),
-        Err(CheckError::Usage(line)) => exit::usage(messages, &line),
+        Err(CheckError::Usage(line)) => exit::usage(messages, "check", &line),
         Err(CheckError::Failure(line)) => exit::failure(messages, &line),
         Err(error @ CheckError::Stopped(_)) => {
             messages.note(&error.to_string());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use report::{CompareOptions, Document, Metric, RunComparison};
-use store::{BaselineContent, Store};
+use store::{BaselineContent, Store, StoreError};
 use units::Share;
 
 use super::{ended, write};
@@ -39,7 +39,7 @@ pub struct CompareArguments {
     #[command(flatten)]
     file: ResultsFile,
     /// Exit with 1 when a cell is worse by more than this, and surely worse
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     fail_on_regression: Option<Share>,
     /// What is compared: bandwidth, rate, p50, p99 or mean, of one operation if it is named (read.p99); may be
     /// repeated [default: bandwidth, or rate where no bytes moved; p99 where a rate was given; rate of a search or sweep]
@@ -51,6 +51,16 @@ pub struct CompareArguments {
     /// Also write a page with the latency curves of both runs over each other
     #[arg(short = 'o', long, value_name = "FILE")]
     html: Option<PathBuf>,
+}
+
+/// A share, of which a bare number above 1 is a percentage that lacks its sign.
+fn share(text: &str) -> Result<Share, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if percent > 1.0 && percent <= 100.0 => {
+            Err(format!("{text} is more than the whole; did you mean {text}%?"))
+        }
+        _ => text.parse().map_err(|error: units::ParseError| error.to_string()),
+    }
 }
 
 /// How a comparison is written.
@@ -76,13 +86,14 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
     let whole = arguments.html.is_some();
     let (a, b) = match (&arguments.baseline, &arguments.b) {
         (Some(name), _) => {
-            (load_baseline(name, &arguments.file, whole)?, load(&arguments.a, &arguments.file, whole)?)
+            (load_baseline(name, &arguments.file, whole), load(&arguments.a, &arguments.file, whole))
         }
         (None, b) => (
-            load(&arguments.a, &arguments.file, whole)?,
-            load(b.as_deref().unwrap_or("last"), &arguments.file, whole)?,
+            load(&arguments.a, &arguments.file, whole),
+            load(b.as_deref().unwrap_or("last"), &arguments.file, whole),
         ),
     };
+    let (a, b) = both(a, b)?;
     let mut comparison = RunComparison::of(&a, &b, &CompareOptions { metrics, threshold });
     if let Some(name) = &arguments.baseline {
         comparison = comparison.with_baseline(name);
@@ -109,6 +120,17 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
     }
     let regressed = arguments.fail_on_regression.is_some() && comparison.regressions > 0;
     Ok(u8::from(regressed))
+}
+
+/// Both, or what is wrong with either.
+fn both(a: Result<Document>, b: Result<Document>) -> Result<(Document, Document)> {
+    let unknown = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(StoreError::Unknown { .. }));
+    match (a, b) {
+        (Err(a), Err(b)) if unknown(&a) && unknown(&b) && a.to_string() != b.to_string() => {
+            Err(WrongInput(format!("{a}; and {b}")).into())
+        }
+        (a, b) => Ok((a?, b?)),
+    }
 }
 
 /// A run of the results file, or of another one: `FILE:RUN`.

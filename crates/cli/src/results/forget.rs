@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use clap::Args;
+use store::StoreError;
 use units::Size;
 
-use super::{ResultsFile, ended};
+use super::{ResultsFile, WrongInput, ended};
 use crate::messages::Messages;
 
-/// Removes a run, or a baseline, from the results file and gives its room back to the file system.
+/// Removes a run, or a baseline, from the results file and frees its space.
 ///
 /// It asks nothing; it wants the whole id, so that no other run is meant by mistake.
 ///
@@ -38,7 +39,17 @@ fn forget(arguments: &ForgetArguments, messages: &Messages) -> Result<()> {
     }
     let Some(run) = &arguments.run else { return Ok(()) };
     let before = store.bytes();
-    store.forget(run)?;
+    if let Err(error) = store.forget(run) {
+        // What other commands take for a run, such as `last`, is not enough here.
+        return Err(match (&error, store.run(run)) {
+            (StoreError::Unknown { .. }, Ok(meant)) => WrongInput(format!(
+                "no run {run:?}: forget wants the whole id, and {run} stands for run {} ({}); next: manometer forget {}",
+                meant.id, meant.plan.name, meant.id
+            ))
+            .into(),
+            _ => error.into(),
+        });
+    }
     let after = store.bytes();
     messages.note(&format!(
         "run {run} was removed: {} has {} now, {} before",

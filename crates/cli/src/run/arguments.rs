@@ -4,9 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::brief::BriefArguments;
 use crate::fleet::FleetArguments;
 
 /// Carries out an experiment: a matrix of workloads, each measured until it is steady, kept and judged.
+///
+/// The experiment is a file, or the URL of a target with flags that say what is done to it:
+/// `manometer run nfs://filer/export --read 70% --block-size 4KiB,64KiB --queue-depth 32 --for 30s`. What a URL and
+/// flags stand for is shown as a file, which --print-experiment prints alone.
 ///
 /// Each cell is prepared (every byte is really written), warmed up, measured until the rule of the
 /// experiment calls it steady or its time is over, verified if asked, and kept in the results file
@@ -20,21 +25,29 @@ use crate::fleet::FleetArguments;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct RunArguments {
-    /// The experiment file (YAML)
-    #[arg(value_name = "FILE", required_unless_present = "resume")]
-    pub file: Option<PathBuf>,
+    /// The experiment file (YAML), or the URL of a target, such as file:///mnt/data, nfs://filer/export,
+    /// s3://bucket?endpoint=http://host:9000 or block:///dev/nvme1n1; a file whose name looks like a URL is ./NAME
+    #[arg(value_name = "FILE|URL")]
+    pub source: Option<PathBuf>,
     /// Give a parameter of the file a value: --set name=value; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
     /// Show the cells, the bytes to be written and the time expected; nothing is touched
     #[arg(long, conflicts_with_all = ["resume", "live"])]
     pub dry_run: bool,
+    /// Print the experiment file that a URL and flags stand for, and do nothing else
+    #[arg(long, conflicts_with_all = ["resume", "dry_run", "live"])]
+    pub print_experiment: bool,
     /// Go on with an interrupted run at its first unfinished cell: its id, its name or `last`
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
     /// Block device that may be overwritten although it holds data; must be the very device of the target
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Option<PathBuf>,
+
+    /// What is done to the target of a URL
+    #[command(flatten)]
+    pub brief: BriefArguments,
 
     /// Results file [default: the file's `results`, else $XDG_DATA_HOME/manometer/results.sqlite]
     #[arg(long, value_name = "FILE", help_heading = "Results")]
@@ -80,6 +93,9 @@ pub enum SummaryFormat {
 
 const EXAMPLES: &str = "\
 Examples:
+  manometer run file:///mnt/data --read 70% --block-size 4KiB,64KiB --queue-depth 1,32 --for 30s
+  manometer run 's3://bucket?endpoint=http://host:9000' --read --object-size 1MiB --queue-depth 16
+  manometer run nfs://filer/export --op stat --queue-depth 32 --print-experiment > stat.yaml
   manometer run examples/experiments/quick-local.yaml --dry-run
   manometer run examples/experiments/quick-local.yaml --set directory=/mnt/data --live
   manometer run examples/experiments/disk-baseline.yaml --set target=file:///mnt/data --save-baseline new-disks

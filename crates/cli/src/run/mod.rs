@@ -1,6 +1,7 @@
 //! `manometer run`: from its arguments to its output.
 
 pub mod arguments;
+pub mod brief;
 mod cells;
 mod dry_run;
 pub mod output;
@@ -21,14 +22,26 @@ use crate::interrupt::{self, Manner};
 use crate::live::line::line;
 use crate::live::{RunView, Show};
 use crate::messages::{self, Messages};
+use crate::stdout;
 
 /// Carries an experiment out from beginning to end; the process's exit code.
 pub fn run(arguments: RunArguments, messages: &Messages) -> u8 {
     attempt(arguments, messages).unwrap_or_else(|refusal| refusal.tell(messages))
 }
 
-fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, CommandError> {
-    let given = arguments.file.as_deref().map(|file| read::plan(file, &arguments)).transpose()?;
+fn attempt(mut arguments: RunArguments, messages: &Messages) -> Result<u8, CommandError> {
+    let given = read::given(&mut arguments)?;
+    if let Some(written) = given.as_ref().and_then(|given| given.written.as_ref()) {
+        if arguments.print_experiment {
+            return stdout::print(written.as_str(), "write it to a file with room").map(|()| 0);
+        }
+        messages.note("This command stands for the following experiment; --print-experiment prints it alone, to be kept in a file.");
+        written.as_str().lines().for_each(|line| messages.note(&format!("  {line}")));
+    }
+    if let Some(given) = &given {
+        remarks(given, arguments.dry_run, messages);
+    }
+    let given = given.map(|given| given.plan);
     if let Some(plan) = given.as_ref().filter(|_| arguments.dry_run) {
         return show_plan(plan, &arguments).map(|()| 0);
     }
@@ -41,7 +54,9 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, CommandEr
         (Some(wanted), given) => runner::resume(wanted, given, &options, messages)?,
         (None, Some(plan)) => runner::new_run(plan, &options)?,
         (None, None) => {
-            return Err(CommandError::Usage("name an experiment file, or --resume RUN".to_owned()));
+            let text = "name an experiment FILE or the URL of a target, such as file:///mnt/data, or --resume RUN; next: \
+                        `manometer run --help` has examples";
+            return Err(CommandError::Usage(text.to_owned()));
         }
     };
     let destination = arguments.output_file.as_deref().map(File::create).transpose().map_err(|error| {
@@ -64,6 +79,19 @@ fn attempt(arguments: RunArguments, messages: &Messages) -> Result<u8, CommandEr
         written?;
     }
     Ok(code)
+}
+
+/// Says what is allowed and seldom meant.
+fn remarks(given: &read::Given, looks: bool, messages: &Messages) {
+    given.plan.remarks().iter().for_each(|line| messages.note(&format!("note: {line}")));
+    if looks || given.written.is_some() {
+        for target in given.plan.through_page_cache(targets::kinds()) {
+            messages.note(&format!(
+                "note: target {target} is read through this client's page cache: what fits into memory is read from there; \
+                 direct: true goes past it"
+            ));
+        }
+    }
 }
 
 /// The options of the command line; the password is asked for, if it is to be.
@@ -97,15 +125,8 @@ fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> Result<(), Co
     })
 }
 
-/// Writes to standard output. A reader that closed the pipe early is no error.
 fn print(text: &str) -> Result<(), CommandError> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CommandError::Failure(format!(
-            "standard output: {error}; next: `manometer show` prints what the results file has"
-        ))),
-        _ => Ok(()),
-    }
+    stdout::print(text, "`manometer show` prints what the results file has")
 }
 
 /// What is shown when a run is over.

@@ -6,7 +6,7 @@ use units::{ByteRate, OpRate, ParseError, Span};
 use crate::nearest::{hint, nearest};
 use crate::plan::{Gate, GateMetric, GateOperator};
 use crate::reader::Reader;
-use crate::tree::Node;
+use crate::tree::{Entry, Node};
 
 const EXAMPLES: &str = "write such as read.bandwidth >= 3 GB/s, write.p99 <= 5 ms or errors == 0";
 
@@ -23,13 +23,23 @@ const COMPARISONS: [(&str, GateOperator); 5] = [
 ];
 
 /// Reads a condition.
-pub(crate) fn gate(reader: &Reader<'_>, node: &Node) -> Option<Gate> {
+pub(crate) fn gate(reader: &Reader<'_>, node: &Node, workloads: &[Entry]) -> Option<Gate> {
     let text = reader.text(node, EXAMPLES)?;
     let node = reader.resolve(node)?;
     match read(&text) {
         Ok(gate) => Some(gate),
         Err((fault, hint)) => {
-            reader.fault(&node, fault, hint);
+            let named = text.split_once('.').filter(|(first, _)| {
+                workloads.iter().any(|workload| *workload.key == *first.trim()) && operation(first).is_err()
+            });
+            match named {
+                Some((workload, rest)) => reader.fault(
+                    &node,
+                    format!("{workload:?} is a workload, and gates look at operations"),
+                    format!("give it a gate of its own: workloads: {{{workload}: {{gates: [{rest}]}}}}"),
+                ),
+                None => reader.fault(&node, fault, hint),
+            }
             None
         }
     }

@@ -49,7 +49,7 @@ fn find_study(fields: &Fields<'_>) -> Option<Study> {
         }
         return None;
     };
-    let goal = super::gate(reader, &goal_node)?;
+    let goal = super::gate(reader, &goal_node, &[])?;
     let latency = matches!(goal.metric, GateMetric::Mean | GateMetric::Percentile(_) | GateMetric::Max);
     let bound = matches!(goal.comparison, GateOperator::AtMost | GateOperator::Below);
     if !latency || !bound {

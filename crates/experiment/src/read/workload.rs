@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::hosts::Hosts;
 use super::{access, placement, rate, rules, stages, study, target, think, weights};
 use crate::checks;
+use crate::foreign::in_our_words;
 use crate::kind::TargetKind;
 use crate::known::{SHARED, SINK, WORKLOAD};
 use crate::load::{Load, MixLoad, Workload};
@@ -30,7 +31,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
     let layers = [Some(workload.node.clone()), defaults, Some(Node::map(workload.key_place, shared))];
     let what = format!("workload {:?}", workload.key);
     let fields = Fields::new(reader, what, "", workload.key_place, layers.into_iter().flatten());
-    fields.check_keys(WORKLOAD);
+    fields.check_keys_with(WORKLOAD, in_our_words);
 
     let target = target_of(&fields, scene);
     let ops = weights::ops(&fields);
@@ -227,7 +228,7 @@ impl Shape {
             );
         }
         let default_size = match (objects, device) {
-            (true, _) => 8 << 20,
+            (true, _) => kind.usual_object_bytes,
             (false, true) => 0,
             (false, false) => 1 << 30,
         };
@@ -255,20 +256,22 @@ impl Shape {
 pub(super) fn own_gates(fields: &Fields<'_>) -> Option<Vec<Gate>> {
     match fields.get("gates") {
         Some(node) => {
-            gates(fields.reader, &node).map(|gates| gates.into_iter().map(|(gate, _)| gate).collect())
+            gates(fields.reader, &node, &[]).map(|gates| gates.into_iter().map(|(gate, _)| gate).collect())
         }
         None => Some(Vec::new()),
     }
 }
 
-/// A list of gates with their places.
-pub(crate) fn gates(reader: &Reader<'_>, node: &Node) -> Option<Vec<(Gate, Node)>> {
+/// A list of gates with their places. The names of `workloads` are no operations, which is said.
+pub(crate) fn gates(reader: &Reader<'_>, node: &Node, workloads: &[Entry]) -> Option<Vec<(Gate, Node)>> {
     if matches!(node.value, Value::Map(_)) {
         reader.fault(node, "gates are a list of conditions", "write gates: [read.p99 <= 5 ms, errors == 0]");
         return None;
     }
     let items = reader.list(node)?;
-    let read: Vec<_> =
-        items.iter().map(|item| super::gate(reader, item).map(|gate| (gate, item.clone()))).collect();
+    let read: Vec<_> = items
+        .iter()
+        .map(|item| super::gate(reader, item, workloads).map(|gate| (gate, item.clone())))
+        .collect();
     read.into_iter().collect()
 }

@@ -12,6 +12,7 @@ fn what_is_wrong_with_a_target_is_one_line() {
     let s3 = "s3://b?endpoint=http://127.0.0.1:1";
     for (url, options_given, problem) in [
         ("file:///no/such/place", &[][..], "there is no such directory"),
+        (&format!("file://{keys}"), &[], &format!("it is a file; name a directory, such as file://{here}")),
         ("file://host/place", &[], "two slashes are a host's; write file:///"),
         (&format!("file://{here}"), &[("dircet", "true")], "no option \"dircet\"; did you mean \"direct\"?"),
         (

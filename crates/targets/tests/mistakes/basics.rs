@@ -50,6 +50,11 @@ pub const ALL: &[Mistake] = &[
         "targets: {disk: file:///mnt/data}\nworkloads: {randread: {ops: read}}\nqueue_depth: 32\n",
     ),
     Mistake::new(
+        "fio-at-top",
+        "fio's word at the top",
+        "targets: {disk: file:///mnt/data}\nworkloads: {randread: {ops: read}}\nnumjobs: 4\n",
+    ),
+    Mistake::new(
         "stage-at-top",
         "a stage at the top",
         "targets: {disk: file:///mnt/data}\nworkloads: {randread: {ops: read}}\nwarm_up: 10s\n",

@@ -48,6 +48,7 @@ pub const ALL: &[Mistake] = &[
     Mistake::new("gate-bandwidth-unit", "a bandwidth without /s", disk!("gates: [read.bandwidth >= 3 GB]\n")),
     Mistake::new("gate-percentile", "the 100th percentile", disk!("gates: [read.p100 <= 5 ms]\n")),
     Mistake::new("gate-op", "a misspelt operation in a gate", disk!("gates: [raed.p99 <= 5 ms]\n")),
+    Mistake::new("gate-workload", "a workload's name in a gate", disk!("gates: [randread.p99 <= 5 ms]\n")),
     Mistake::new(
         "gate-never",
         "a gate on an operation that no workload does",

@@ -20,6 +20,11 @@ pub const ALL: &[Mistake] = &[
     ),
     Mistake::new("target-no-url", "no URL at all", "targets: {disk: data}\nworkloads: {r: {ops: read}}\n"),
     Mistake::new(
+        "target-foreign",
+        "a kind of target that there is not",
+        "targets: {store: hdfs://namenode/bench}\nworkloads: {r: {ops: read}}\n",
+    ),
+    Mistake::new(
         "target-scheme",
         "a misspelt kind of target",
         "targets: {disk: nsf://filer/export}\nworkloads: {r: {ops: read}}\n",

@@ -38,6 +38,11 @@ pub const ALL: &[Mistake] = &[
         "an operation with a share of 0",
         "targets: {d: file:///x}\nworkloads: {r: {ops: {read: 100%, write: 0%}}}\n",
     ),
+    Mistake::new("fio-iodepth", "fio's word for the queue depth", disk!("    iodepth: 32\n")),
+    Mistake::new("fio-bs", "fio's word for the block size", disk!("    bs: 4k\n")),
+    Mistake::new("fio-rw", "fio's word for operations and access", disk!("    rw: randread\n")),
+    Mistake::new("fio-runtime", "fio's word for a fixed time", disk!("    runtime: 30s\n")),
+    Mistake::new("warp-concurrent", "warp's word for the queue depth", disk!("    concurrent: 32\n")),
     Mistake::new("block-size-unit", "an unknown unit", disk!("    block_size: 4 KiBB\n")),
     Mistake::new("block-size-zero", "a block size of 0", disk!("    block_size: 0\n")),
     Mistake::new(

@@ -1,0 +1,217 @@
+//! An experiment without a file: one target and one workload as a command line gives them, written as the file that a
+//! person would write. The file's reader reads it, so that everything means what it means there.
+
+mod lines;
+mod ops;
+mod text;
+mod yaml;
+
+use crate::kind::{TargetKind, kind_of};
+use crate::option::OptionValue;
+
+pub use text::BriefText;
+
+use lines::{Line, Lines};
+use ops::Operations;
+
+/// Items of the data set of a load that moves no data, unless it says otherwise: enough that no cache holds one alone.
+const SMALL_ITEMS: &str = "1000";
+/// Their size.
+const SMALL_BYTES: &str = "4KiB";
+
+/// One target and one workload, each value as it was typed. A value may be a list, with commas: then the experiment is a
+/// matrix. A value in braces is YAML: `{poisson: 1000/s}`.
+#[derive(Clone, Debug, Default)]
+pub struct BriefExperiment {
+    /// The target's URL.
+    pub url: String,
+    /// The experiment's name; without it, it is called by target and workload.
+    pub name: Option<String>,
+    /// Share of reads (of objects that are fetched whole: of gets). The rest are writes, unless other operations are given.
+    pub read: Option<String>,
+    /// Share of writes, or puts.
+    pub write: Option<String>,
+    /// Operations: `stat`, or with a share `stat=30%`. Without any shares each is a value of the matrix.
+    pub ops: Vec<String>,
+    /// Which block or object comes next.
+    pub access: Option<String>,
+    /// Size of reads and writes.
+    pub block_size: Option<String>,
+    /// Operations that each job keeps in flight.
+    pub queue_depth: Option<String>,
+    /// Threads.
+    pub jobs: Option<String>,
+    /// Files in the data set.
+    pub files: Option<String>,
+    /// Size of each.
+    pub file_size: Option<String>,
+    /// Objects in the data set.
+    pub objects: Option<String>,
+    /// Size of each.
+    pub object_size: Option<String>,
+    /// Operations a second that are started, however long they take.
+    pub rate: Option<String>,
+    /// Past the page cache. Without it: yes, where there is one.
+    pub direct: Option<String>,
+    /// Measured for just so long, without a rule of steady state.
+    pub duration: Option<String>,
+    /// The longest measurement, steady or not.
+    pub at_most: Option<String>,
+    /// Load before the measurement.
+    pub warm_up: Option<String>,
+    /// How often each point is measured.
+    pub repetitions: Option<String>,
+}
+
+impl BriefExperiment {
+    /// The experiment as a file, as short as a person would write it.
+    pub fn text(&self, kinds: &[&'static TargetKind]) -> BriefText {
+        self.lines(kinds).short()
+    }
+
+    /// The same as a file to go on from: with comments, defaults, and what else there is.
+    pub fn commented(&self, kinds: &[&'static TargetKind]) -> BriefText {
+        self.lines(kinds).commented()
+    }
+
+    fn lines(&self, kinds: &[&'static TargetKind]) -> Lines {
+        let kind = kind_of(kinds, &self.url);
+        let ops = Operations::of(self, kind);
+        let workload = ops.workload_name();
+        let mut lines = Lines::default();
+        let name = self.name.clone().unwrap_or_else(|| {
+            kind.map_or_else(|| workload.to_owned(), |kind| format!("{}-{workload}", kind.scheme))
+        });
+        let origin = self.name.as_ref().map(|name| format!("--name {name}"));
+        lines.add(Line::of(0, "name", &yaml::value(&name)).from(origin));
+        self.target(&mut lines, kind);
+        lines.add(Line::head(0, "workloads"));
+        lines.add(Line::head(1, workload));
+        ops.write(&mut lines);
+        self.workload(&mut lines, kind, &ops);
+        self.measurement(&mut lines, kind, &ops);
+        lines
+    }
+
+    fn target(&self, lines: &mut Lines, kind: Option<&'static TargetKind>) {
+        let name = "data";
+        lines.add(Line::head(0, "targets"));
+        let url = yaml::value(&self.url);
+        let from = Some("URL".to_owned());
+        let known = kind.and_then(|kind| kind.option("direct"));
+        let in_url = self
+            .url
+            .split_once('?')
+            .is_some_and(|(_, query)| query.split('&').any(|pair| pair.split('=').next() == Some("direct")));
+        let usual = known.is_some_and(|help| help.read(help.default) == Ok(OptionValue::Flag(true)));
+        let about =
+            "past the page cache of this client; false measures memory as soon as the data fits into it";
+        let direct = match self.direct.as_deref().map(yaml::items) {
+            Some(values) if values.len() > 1 => {
+                lines.cross("direct", &values, format!("--direct {}", values.join(",")));
+                None
+            }
+            Some(values) => Some((values.concat(), Some(format!("--direct {}", values.concat())))),
+            None => (known.is_some() && !in_url && !usual).then(|| ("true".to_owned(), None)),
+        };
+        match direct {
+            Some((value, origin)) => {
+                lines.add(Line::head(1, name));
+                lines.add(Line::of(2, "url", &url).from(from));
+                lines.add(Line::of(2, "direct", &yaml::value(&value)).from(origin).about(about));
+            }
+            None => lines.add(Line::of(1, name, &url).from(from)),
+        }
+    }
+
+    fn workload(&self, lines: &mut Lines, kind: Option<&'static TargetKind>, ops: &Operations) {
+        let objects = kind.is_some_and(|kind| kind.objects && (!kind.ranges || ops.are_for_objects()));
+        let device = kind.is_some_and(|kind| kind.device);
+        let small = ops.look_at_names() && kind.is_some_and(|kind| !kind.imaginary && !device);
+        let or_small = |given: &Option<String>, small_value: &str, of_objects: bool| {
+            let needed = small && objects == of_objects;
+            given.clone().or_else(|| needed.then(|| small_value.to_owned()))
+        };
+        let (files, file_size) =
+            (or_small(&self.files, SMALL_ITEMS, false), or_small(&self.file_size, SMALL_BYTES, false));
+        let (things, thing_size) =
+            (or_small(&self.objects, SMALL_ITEMS, true), or_small(&self.object_size, SMALL_BYTES, true));
+        let ranges = ops.move_ranges();
+        lines.key(
+            &self.access,
+            "access",
+            "--access",
+            "random",
+            "or sequential, shuffled, {zipf: 0.99}, …",
+            ranges,
+        );
+        lines.key(
+            &self.block_size,
+            "block_size",
+            "--block-size",
+            "4KiB",
+            "or shares: {4KiB: 60%, 64KiB: 40%}",
+            ranges,
+        );
+        let depth = "operations that each job keeps in flight";
+        lines.key(&self.queue_depth, "queue_depth", "--queue-depth", "1", depth, true);
+        lines.key(&self.jobs, "jobs", "--jobs", "1", "threads with connections of their own", true);
+        lines.key(&files, "files", "--files", "1", "files in the data set", !objects && !device);
+        let about = "larger than every cache on the way, or a cache is what is measured";
+        lines.key(&file_size, "file_size", "--file-size", "1GiB", about, !objects && !device);
+        lines.key(&things, "objects", "--objects", "64", "objects in the data set", objects);
+        let usual = kind.map_or(0, |kind| kind.usual_object_bytes);
+        let usual = units::Size(usual).to_string();
+        lines.key(&thing_size, "object_size", "--object-size", &usual, "size of each", objects);
+        lines.optional_key(
+            &self.rate,
+            "rate",
+            "--rate",
+            "1000/s",
+            "operations start on schedule, however long they take",
+        );
+    }
+
+    fn measurement(&self, lines: &mut Lines, kind: Option<&'static TargetKind>, ops: &Operations) {
+        // Filling a whole device before it is only read would destroy what it holds.
+        let keeps = kind.is_some_and(|kind| kind.device) && ops.only_look();
+        if self.duration.is_some() {
+            lines.add(Line::of(0, "steady", "none").about("the measurement lasts a fixed time"));
+        } else {
+            let about =
+                "measured until throughput and p99 of every operation are steady; none: for a fixed time";
+            lines.add(Line::of(0, "steady", "default").about(about).only_commented());
+        }
+        lines.begin_stages();
+        if keeps {
+            let about = "reads what the device holds; fill would overwrite all of it first";
+            lines.add(Line::of(1, "prepare", "keep").about(about).always_explained());
+        }
+        lines.stage(&self.warm_up, "warm_up", "--warm-up", "10s", "load before anything is measured");
+        match (&self.duration, &self.at_most) {
+            (Some(_), _) => lines.stage(&self.duration, "measure", "--for", "60s", "how long is measured"),
+            (None, Some(most)) => {
+                let values = yaml::items(most);
+                let origin = format!("--at-most {most}");
+                match values.as_slice() {
+                    [one] => {
+                        lines.add(Line::head(1, "measure"));
+                        lines.add(Line::of(2, "at_most", &yaml::value(one)).from(Some(origin)));
+                    }
+                    _ => lines.cross("stages.measure.at_most", &values, origin),
+                }
+            }
+            (None, None) => {
+                lines.add(Line::head(1, "measure").only_commented());
+                let least = "no measurement is shorter";
+                lines.add(Line::of(2, "at_least", "60s").about(least).only_commented());
+                let most = "and none is longer: what is not steady by then says so";
+                lines.add(Line::of(2, "at_most", "30m").about(most).only_commented());
+            }
+        }
+        if let Some(repetitions) = &self.repetitions {
+            let origin = format!("--repetitions {repetitions}");
+            lines.matrix_line(Line::of(1, "repetitions", &yaml::value(repetitions)).from(Some(origin)));
+        }
+    }
+}
