@@ -5,12 +5,14 @@ mod array_command;
 mod calibrate;
 mod check;
 mod cleanup;
+mod completions;
 mod exit;
 mod fio;
 mod fleet;
 mod init;
 mod interrupt;
 mod live;
+mod manual;
 mod messages;
 mod network;
 mod progress;
@@ -25,20 +27,31 @@ use clap::{Parser, Subcommand};
 
 /// Tells what storage can really do from this client, and what is holding it back.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(version, max_term_width = 100, after_help = WHERE_TO_START)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
+const WHERE_TO_START: &str = "\
+Where to start:
+  manometer run file:///mnt/data --read 70% --for 30s    measure a directory
+  manometer check --nfs nfs://filer/export               try the way to a server
+  manometer init nightly.yaml nfs://filer/export         begin an experiment
+  manometer report                                       see the last run as HTML
+
+`manometer help COMMAND` says all about a command, with examples.";
+
 #[derive(Subcommand, Debug)]
 enum Command {
-    Calibrate(calibrate::arguments::CalibrateArguments),
-    Check(Box<check::arguments::CheckArguments>),
+    // Measuring.
     Run(Box<run::arguments::RunArguments>),
-    Init(Box<init::InitArguments>),
+    Check(Box<check::arguments::CheckArguments>),
     Network(Box<network::arguments::NetworkArguments>),
     Fio(fio::arguments::FioArguments),
+    Calibrate(calibrate::arguments::CalibrateArguments),
+    Init(Box<init::InitArguments>),
+    // What was measured.
     List(results::list::ListArguments),
     Show(results::show::ShowArguments),
     Report(report_commands::report::ReportArguments),
@@ -46,8 +59,11 @@ enum Command {
     Notebook(report_commands::notebook::NotebookArguments),
     Export(results::export::ExportArguments),
     Forget(results::forget::ForgetArguments),
+    // Around it.
     Cleanup(cleanup::CleanupArguments),
     Array(Box<array_command::ArrayArguments>),
+    Completions(completions::CompletionsArguments),
+    Man(manual::ManArguments),
     #[command(hide = true)]
     Agent(agent::AgentArguments),
 }
@@ -70,6 +86,8 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(*arguments, &messages),
         Command::Cleanup(arguments) => cleanup::run(arguments, &messages),
         Command::Compare(arguments) => report_commands::compare::run(&arguments, &messages),
+        Command::Completions(arguments) => completions::run(&arguments, &messages),
+        Command::Man(arguments) => manual::run(&arguments, &messages),
         Command::Network(arguments) => network::run(&arguments, &messages),
         Command::Notebook(arguments) => report_commands::notebook::run(&arguments, &messages),
         Command::Report(arguments) => report_commands::report::run(&arguments, &messages),

@@ -23,7 +23,7 @@ pub struct CalibrateArguments {
     #[arg(long, value_name = "KIND", default_value = "auto")]
     pub reactor: reactor::BackendChoice,
     /// How the result is shown
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub output: ResultsFormat,
     #[command(flatten)]
     pub file: ResultsFile,

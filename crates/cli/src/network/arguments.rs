@@ -56,7 +56,7 @@ pub struct NetworkArguments {
     pub reactor: reactor::BackendChoice,
 
     /// How the result is shown
-    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub output: ResultsFormat,
     /// Write a picture of the matrix to this file (SVG)
     #[arg(long, value_name = "FILE", help_heading = "Output")]

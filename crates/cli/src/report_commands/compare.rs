@@ -26,11 +26,11 @@ use crate::results::{ResultsFile, WrongInput};
 #[derive(Args, Debug)]
 pub struct CompareArguments {
     /// The run to compare with: an id, the beginning of one, a name, `last`, `last~1`, or FILE:RUN; with --baseline the one
-    /// to be judged
+    /// to be judged [default: `last~1`, with --baseline `last`]
     #[arg(value_name = "A")]
-    a: String,
-    /// The run to be judged, in the same forms
-    #[arg(value_name = "B", required_unless_present = "baseline")]
+    a: Option<String>,
+    /// The run to be judged, in the same forms [default: last]
+    #[arg(value_name = "B")]
     b: Option<String>,
     /// Compare with what was kept under this name by `manometer run --save-baseline NAME`, which may be in another file as
     /// FILE:NAME
@@ -84,14 +84,12 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
     let metrics = metrics.map_err(|error: report::MetricError| WrongInput(format!("--metric: {error}")))?;
     let threshold = arguments.fail_on_regression.map_or(0.0, Share::value);
     let whole = arguments.html.is_some();
-    let (a, b) = match (&arguments.baseline, &arguments.b) {
-        (Some(name), _) => {
-            (load_baseline(name, &arguments.file, whole), load(&arguments.a, &arguments.file, whole))
-        }
-        (None, b) => (
-            load(&arguments.a, &arguments.file, whole),
-            load(b.as_deref().unwrap_or("last"), &arguments.file, whole),
-        ),
+    let run = |named: &Option<String>, otherwise: &str| {
+        load(named.as_deref().unwrap_or(otherwise), &arguments.file, whole)
+    };
+    let (a, b) = match &arguments.baseline {
+        Some(name) => (load_baseline(name, &arguments.file, whole), run(&arguments.a, "last")),
+        None => (run(&arguments.a, "last~1"), run(&arguments.b, "last")),
     };
     let (a, b) = both(a, b)?;
     let mut comparison = RunComparison::of(&a, &b, &CompareOptions { metrics, threshold });

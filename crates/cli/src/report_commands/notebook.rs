@@ -23,7 +23,7 @@ pub struct NotebookArguments {
     #[command(flatten)]
     file: ResultsFile,
     /// Write to this file; `-` is standard output [default: NAME-RUN.ipynb]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "output-file", alias = "output", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 

@@ -26,7 +26,7 @@ pub struct ReportArguments {
     #[command(flatten)]
     file: ResultsFile,
     /// Write to this file; `-` is standard output [default: NAME-RUN.html]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "output-file", alias = "output", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 

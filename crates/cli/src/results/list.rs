@@ -28,7 +28,7 @@ pub struct ListArguments {
     #[arg(long)]
     baselines: bool,
     /// How the list is shown
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: ResultsFormat,
 }
 

@@ -59,7 +59,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "NAME", help_heading = "Results")]
     pub baseline: Option<String>,
     /// What is shown on standard output at the end
-    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Results")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = "Results")]
     pub output: SummaryFormat,
     /// Also write the output to this file; standard output then has the text
     #[arg(long, value_name = "FILE", help_heading = "Results")]

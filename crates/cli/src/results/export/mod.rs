@@ -26,12 +26,12 @@ use crate::messages::Messages;
 #[derive(Args, Debug)]
 pub struct ExportArguments {
     /// The run: its id, the beginning of one, its name, `last`, or `last~1` for the one before
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", default_value = "last")]
     run: String,
     #[command(flatten)]
     file: ResultsFile,
     /// What comes out
-    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    #[arg(short = 'o', long = "output", alias = "format", value_name = "FORMAT", default_value = "json")]
     format: Format,
     /// Every interval of every stage too; in JSON and JSONL with its histograms (HdrHistogram V2, base64)
     #[arg(long)]

@@ -26,7 +26,7 @@ pub use text::text;
 #[derive(Args, Debug)]
 pub struct ShowArguments {
     /// The run: its id, the beginning of one, its name, `last`, or `last~1` for the one before
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", default_value = "last")]
     run: String,
     #[command(flatten)]
     file: ResultsFile,
@@ -37,7 +37,7 @@ pub struct ShowArguments {
     #[arg(long, value_name = "NAME", conflicts_with = "output")]
     baseline: Option<String>,
     /// How the run is shown; json follows schemas/run.schema.json
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: ResultsFormat,
 }
 
