@@ -10,7 +10,7 @@ use array::faults::FaultPlan;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::{Ended, Stage, run, start, wait_until};
+use support::{Ended, Stage, run, run_until_measured, start, wait_until};
 
 fn csv_rows(ended: &Ended) -> Vec<[String; 5]> {
     let mut lines = ended.stdout.lines();
@@ -32,7 +32,7 @@ fn with_an_unreachable_address(reactor: &str) {
     plan.add_flag(&format!("{}=drop", stage.ip(1))).unwrap();
     stage.array.faults().set(plan);
     stage.remember();
-    let ended = run(stage.check().args(["--output", "csv", "--reactor", reactor, "--verify"]));
+    let ended = run_until_measured(stage.check().args(["--output", "csv", "--reactor", reactor, "--verify"]));
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     let rows = csv_rows(&ended);
     let expected = [
@@ -73,7 +73,7 @@ fn two_subnets_work_and_an_unreachable_one_is_reported_with_epoll() {
 fn the_json_of_a_real_run_follows_the_schema_and_tells_no_secret() {
     let mut stage = Stage::new(2);
     stage.remember();
-    let ended = run(stage.check().args(["--output", "json", "--verify"]));
+    let ended = run_until_measured(stage.check().args(["--output", "json", "--verify"]));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let value: Value = serde_json::from_str(&ended.stdout).unwrap();
     let schema: Value = serde_json::from_str(include_str!("../../../schemas/check.schema.json")).unwrap();
@@ -111,7 +111,7 @@ fn the_json_of_a_real_run_follows_the_schema_and_tells_no_secret() {
 fn without_anything_else_a_table_comes_out() {
     let mut stage = Stage::new(1);
     stage.remember();
-    let ended = run(&mut stage.check());
+    let ended = run_until_measured(&mut stage.check());
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     for expected in
         ["data address", "throughput", "SUCCESS", "Verdict: All 2 paths work.", "  limit: ", "  next: "]
@@ -125,7 +125,8 @@ fn without_anything_else_a_table_comes_out() {
 fn a_file_takes_the_report_and_standard_output_a_table() {
     let stage = Stage::new(1);
     let file = stage.path("report.csv");
-    let ended = run(stage.check().args(["--skip-s3", "--output", "csv-full", "--output-file", &file]));
+    let ended =
+        run_until_measured(stage.check().args(["--skip-s3", "--output", "csv-full", "--output-file", &file]));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let text = std::fs::read_to_string(file).unwrap();
     assert!(text.starts_with("dataVip,protocol,result,write_tput,read_tput,write_bytes,"), "{text}");
@@ -137,7 +138,7 @@ fn a_file_takes_the_report_and_standard_output_a_table() {
 fn a_path_that_does_not_carry_the_arrays_jumbo_frames_is_warned_of() {
     // Loopback carries segments of 64 KiB at most, so that an interface of 100000 bytes is too much for it.
     let stage = Stage::with(1, |config| config.data[0].mtu = 100_000);
-    let ended = run(stage.check().args(["--skip-s3", "--output", "json"]));
+    let ended = run_until_measured(stage.check().args(["--skip-s3", "--output", "json"]));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert!(ended.stderr.contains("configured for packets of 100000 bytes"), "{}", ended.stderr);
     let value: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -149,7 +150,7 @@ fn only_the_named_address_and_protocol_are_checked() {
     let mut stage = Stage::new(2);
     stage.remember();
     let vip = stage.ip(1).to_string();
-    let ended = run(stage.check().args(["--data-vip", &vip, "--skip-nfs", "--output", "csv"]));
+    let ended = run_until_measured(stage.check().args(["--data-vip", &vip, "--skip-nfs", "--output", "csv"]));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let rows = csv_rows(&ended);
     assert_eq!(rows.len(), 1);
@@ -163,8 +164,14 @@ fn existing_targets_on_an_array_keep_what_is_in_them() {
     stage.make_file_system("projects", "*(rw,no_root_squash)");
     stage.make_bucket("archive");
     stage.remember();
-    let ended =
-        run(stage.check().args(["--filesystem", "projects", "--bucket", "archive", "--output", "csv"]));
+    let ended = run_until_measured(stage.check().args([
+        "--filesystem",
+        "projects",
+        "--bucket",
+        "archive",
+        "--output",
+        "csv",
+    ]));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert!(ended.stderr.contains("using export /projects, using bucket archive"), "{}", ended.stderr);
     stage.assert_untouched();
@@ -180,7 +187,7 @@ fn any_servers_export_and_bucket_are_checked_without_an_array() {
     check.args(["--nfs", &stage.nfs_url("projects"), "--s3", &stage.s3_url("archive")]);
     check.args(["--output", "csv", "--verify"]);
     check.env("AWS_ACCESS_KEY_ID", &keys.access).env("AWS_SECRET_ACCESS_KEY", &keys.secret);
-    let ended = run(&mut check);
+    let ended = run_until_measured(&mut check);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(csv_rows(&ended).len(), 2);
     assert!(!ended.stdout.contains(&keys.secret) && !ended.stderr.contains(&keys.secret));
@@ -192,7 +199,7 @@ fn a_demonstration_needs_nothing() {
     let stage = Stage::new(1);
     let mut demo = stage.manometer("check");
     demo.args(["--demo", "--duration", "1s", "--workers", "1", "--lanes", "2", "--dataset", "32MiB"]);
-    let ended = run(demo.args(["--output", "csv"]));
+    let ended = run_until_measured(demo.args(["--output", "csv"]));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(csv_rows(&ended).len(), 4);
 }

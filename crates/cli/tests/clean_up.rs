@@ -11,7 +11,7 @@ use std::process::Command;
 
 use run_support::{Lab, names};
 use rustix::process::Signal;
-use support::{Stage, run, start, wait_until};
+use support::{Stage, run, run_until_measured, start, wait_until};
 
 /// A port that takes connections and never answers: a firewall, a gateway that hangs.
 fn silent() -> (TcpListener, u16) {
@@ -300,7 +300,7 @@ fn the_spellings_of_flashblade_plumbing_are_understood() {
         &stage.nfs_port().to_string(),
     ]);
     check.env("AWS_ACCESS_KEY_ID", &made.access).env("AWS_SECRET_ACCESS_KEY", &made.secret);
-    let ended = run(&mut check);
+    let ended = run_until_measured(&mut check);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let rows: Vec<&str> = ended.stdout.lines().skip(1).collect();
     let begins = |row: &str, protocol: &str| row.starts_with(&format!("{},{protocol},SUCCESS,", stage.ip(0)));
