@@ -134,7 +134,8 @@ impl Stage {
             .args(["--duration", "1s", "--workers", "1", "--lanes", "2", "--connections", "1"])
             .args(["--block-size", "64KiB", "--object-size", "128KiB", "--dataset", "8MiB"])
             .args(["--mount-port", &mount, "--portmap-port", &portmap, "--s3-port", &s3])
-            .args(["--connect-timeout", "2s"]);
+            // As long as an operation may take: on a busy machine an answer takes seconds.
+            .args(["--connect-timeout", "30s"]);
         check
     }
 
