@@ -46,7 +46,7 @@ pub struct BriefArguments {
     /// Past this client's page cache (files and devices) [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = HEADING)]
     pub direct: Option<String>,
-    /// Measure for just so long [default: from 1m on, until the figures are steady, or --at-most]
+    /// Measure for exactly this long [default: from 1m on, until the figures are steady, or --at-most]
     #[arg(long = "for", value_name = "DURATION", aliases = ["runtime", "duration"], help_heading = HEADING)]
     pub duration: Option<String>,
     /// Measure no longer than this, steady or not [default: 30m]
@@ -55,7 +55,7 @@ pub struct BriefArguments {
     /// Load before the measurement [default: 10s]
     #[arg(long, value_name = "DURATION", help_heading = HEADING)]
     pub warm_up: Option<String>,
-    /// Measure every combination so often
+    /// Measure each combination this many times
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub repetitions: Option<String>,
     /// What results and reports call it [default: the kind of target and what is done]
