@@ -19,12 +19,26 @@ const NAMED_MAX: usize = 5;
 
 /// A path that does not work.
 fn is_broken(row: &CheckRow) -> bool {
-    !matches!(row.outcome, RowOutcome::Success | RowOutcome::Interrupted)
+    !matches!(row.outcome, RowOutcome::Success | RowOutcome::Interrupted | RowOutcome::NotMeasured)
 }
 
-/// The first sentence: which paths work and which do not. One that was not checked to its end is neither.
+/// The first sentence: which paths work and which do not. One that was not measured, or not checked to its end, is neither.
 pub fn working(rows: &[CheckRow]) -> String {
-    let broken: Vec<&CheckRow> = rows.iter().filter(|row| is_broken(row)).collect();
+    let not_measured = rows.iter().filter(|row| row.outcome == RowOutcome::NotMeasured).count();
+    let too_short = match not_measured {
+        0 => String::new(),
+        1 => " 1 path was not measured: too little time for this path or this host.".to_owned(),
+        some => format!(" {some} paths were not measured: too little time for these paths or this host."),
+    };
+    if not_measured == rows.len() && not_measured > 0 {
+        return too_short.trim_start().to_owned();
+    }
+    let rows: Vec<&CheckRow> = rows.iter().filter(|row| row.outcome != RowOutcome::NotMeasured).collect();
+    format!("{}{too_short}", judged(&rows))
+}
+
+fn judged(rows: &[&CheckRow]) -> String {
+    let broken: Vec<&CheckRow> = rows.iter().copied().filter(|row| is_broken(row)).collect();
     let named = name_some(&broken);
     let unfinished = rows.iter().filter(|row| row.outcome == RowOutcome::Interrupted).count();
     let judged = match (rows.len() - unfinished, broken.len()) {
@@ -115,32 +129,69 @@ fn slow_sentence(address: IpAddr, slow: &[SlowPath]) -> String {
     )
 }
 
-/// The paths that work but carry less than half of what the others do. Where this client was the limit, that says nothing
-/// of the path.
-pub fn slow(rows: &[CheckRow]) -> Vec<SlowPath> {
-    let mut slow = Vec::new();
-    for row in rows.iter().filter(|row| row.outcome == RowOutcome::Success) {
-        for (name, phase) in row.phases() {
-            let Some(others) = middle_of_others(rows, row, name) else { continue };
-            let client = phase.limit.as_ref().is_some_and(|limit| limit.bound == Bound::Client);
-            if phase.rate().0 < SLOW * others && !client {
-                slow.push(SlowPath {
-                    address: row.path.address,
-                    protocol: row.protocol,
-                    phase: name,
-                    rate: phase.rate(),
-                    others: ByteRate(others),
-                    // That nothing is known need not be said of each path.
-                    because: phase
-                        .limit
-                        .as_ref()
-                        .filter(|limit| limit.bound != Bound::Unclear)
-                        .map(|limit| limit.sentence.clone()),
-                });
-            }
-        }
+/// What the rate of a phase says of its path, beside the same phase of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PathRate {
+    /// Nothing.
+    Usual,
+    /// The path is slower.
+    Slow,
+    /// It looks slower, and the time was too short to be sure.
+    TooShort,
+    /// It looks slower, and this host was too busy to tell.
+    HostFull,
+}
+
+/// Compares phases. Where this client was the limit, a rate says nothing of the path.
+fn compared(phase: &PhaseFigures, others: f64) -> PathRate {
+    let client = phase.limit.as_ref().is_some_and(|limit| limit.bound == Bound::Client);
+    match phase.highest_rate() {
+        _ if client || phase.rate().0 >= SLOW * others => PathRate::Usual,
+        _ if phase.client.is_full() => PathRate::HostFull,
+        Some(highest) if highest < SLOW * others => PathRate::Slow,
+        _ => PathRate::TooShort,
     }
-    slow
+}
+
+/// The phases of paths that work, each with what the middle one of the others moved.
+fn beside_others(rows: &[CheckRow]) -> impl Iterator<Item = (&CheckRow, &'static str, &PhaseFigures, f64)> {
+    rows.iter().filter(|row| row.outcome == RowOutcome::Success).flat_map(move |row| {
+        row.phases()
+            .filter_map(move |(name, phase)| Some((row, name, phase, middle_of_others(rows, row, name)?)))
+    })
+}
+
+/// The paths that work but carry less than half of what the others do.
+pub fn slow(rows: &[CheckRow]) -> Vec<SlowPath> {
+    beside_others(rows)
+        .filter(|(_, _, phase, others)| compared(phase, *others) == PathRate::Slow)
+        .map(|(row, name, phase, others)| SlowPath {
+            address: row.path.address,
+            protocol: row.protocol,
+            phase: name,
+            rate: phase.rate(),
+            others: ByteRate(others),
+            // That nothing is known need not be said of each path.
+            because: phase
+                .limit
+                .as_ref()
+                .filter(|limit| limit.bound != Bound::Unclear)
+                .map(|limit| limit.sentence.clone()),
+        })
+        .collect()
+}
+
+/// Why paths that look slower than the others are not called so.
+pub fn not_compared(rows: &[CheckRow]) -> Option<String> {
+    let found: Vec<PathRate> =
+        beside_others(rows).map(|(_, _, phase, others)| compared(phase, others)).collect();
+    if found.contains(&PathRate::HostFull) {
+        return Some("Paths were not compared with each other: all cores of this host were full.".to_owned());
+    }
+    found.contains(&PathRate::TooShort).then(|| {
+        "Paths differ, but the phases were too short to call one slow: measure longer with --duration."
+            .to_owned()
+    })
 }
 
 /// What the same phase moved a second on the other paths: the middle one.
@@ -224,6 +275,50 @@ mod tests {
         assert_eq!(working(&[cut()]), "No path was checked to its end.");
         let text = working(&[row(11, 1, |_| {}), cut(), cut()]);
         assert_eq!(text, "The path works. 2 more were not checked to their end.");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_called_broken() {
+        let short = || CheckRow { outcome: RowOutcome::NotMeasured, ..CheckRow::new(path(12), "nfs") };
+        assert_eq!(
+            working(&[short()]),
+            "1 path was not measured: too little time for this path or this host."
+        );
+        let text = working(&[row(11, 1, |_| {}), short(), short()]);
+        assert_eq!(
+            text,
+            "The path works. 2 paths were not measured: too little time for these paths or this host."
+        );
+    }
+
+    /// A path is called slow only where the measurement can tell.
+    #[test]
+    fn a_busy_host_and_a_short_phase_blame_no_path() {
+        let rows = |change: fn(&mut PhaseFigures)| {
+            [row(1, 31_000_000_000, |_| {}), row(2, 3_000_000_000, change), row(3, 30_000_000_000, |_| {})]
+        };
+        let of = |change| {
+            let rows = rows(change);
+            (slow(&rows).len(), not_compared(&rows))
+        };
+        assert_eq!(of(|_| {}), (1, None));
+        let (slow_paths, said) = of(|phase| phase.client.cores.iter_mut().for_each(|core| core.busy = 0.99));
+        assert!(slow_paths == 0 && said.is_some_and(|said| said.contains("cores of this host were full")));
+        let (slow_paths, said) = of(|phase| {
+            phase.window_ns = 1_000_000_000;
+            phase.total.op_mut(OpKind::Write).bytes /= 10;
+        });
+        assert!(slow_paths == 0 && said.is_some_and(|said| said.contains("too short")));
+        // Seconds that differ so much say as little.
+        let (slow_paths, said) = of(|phase| {
+            let second = |bytes| metrics::SeriesPoint {
+                length_ns: 1_000_000_000,
+                bytes,
+                ..metrics::SeriesPoint::default()
+            };
+            phase.seconds = vec![second(0), second(2_400_000_000), second(0), second(0)];
+        });
+        assert!(slow_paths == 0 && said.is_some_and(|said| said.contains("too short")));
     }
 
     /// 200 subnets, most of them broken: the verdict names a few and counts the others.

@@ -7,6 +7,9 @@ use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{ErrorKind, Interval, OpStats, SeriesPoint};
 use stats::limit::Bottleneck;
 
+/// From this share on, cores count as full.
+const FULL: f64 = 0.95;
+
 /// The phases of a row, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckPhase {
@@ -47,6 +50,8 @@ pub enum RowOutcome {
     ReadFailed,
     /// Bytes came back that were not written.
     DataCorrupt,
+    /// All answers came, and none within the measured time: it was too short for the path, or for a host that is this busy.
+    NotMeasured,
     /// The user stopped the run before this row was through.
     Interrupted,
 }
@@ -60,6 +65,7 @@ impl RowOutcome {
             Self::WriteFailed => "WRITE FAILED",
             Self::ReadFailed => "READ FAILED",
             Self::DataCorrupt => "DATA CORRUPT",
+            Self::NotMeasured => "NOT MEASURED",
             Self::Interrupted => "INTERRUPTED",
         }
     }
@@ -75,6 +81,9 @@ pub struct DataAddressFacts {
     /// MTU configured on the array's side, in bytes, when an array told.
     pub array_mtu: Option<u32>,
 }
+
+/// Shorter phases than this are not compared with each other.
+const SHORTEST_COMPARED_NS: u64 = 3_000_000_000;
 
 /// One measured phase.
 #[derive(Clone, Debug, Default)]
@@ -126,6 +135,12 @@ impl ClientLoad {
         self.cores.iter().copied().max_by(|a, b| a.busy.total_cmp(&b.busy))
     }
 
+    /// All cores were full: what was measured meanwhile is no measure of a path.
+    pub fn is_full(&self) -> bool {
+        let busy: f64 = self.cores.iter().map(|core| core.busy).sum();
+        !self.cores.is_empty() && busy >= FULL * self.cores.len() as f64
+    }
+
     /// The largest share of a core's time that the hypervisor gave to others.
     pub fn steal(&self) -> f64 {
         self.cores.iter().map(|core| core.steal).fold(0.0, f64::max)
@@ -136,6 +151,17 @@ impl PhaseFigures {
     /// Bytes per second over the exact window.
     pub fn rate(&self) -> units::ByteRate {
         units::ByteRate::of(self.total.bytes(), self.window_ns)
+    }
+
+    /// The highest rate that the seconds of the phase leave possible, in bytes a second: the upper end of the 95 % interval. `None`
+    /// where the phase was too short to tell.
+    pub fn highest_rate(&self) -> Option<f64> {
+        if self.window_ns < SHORTEST_COMPARED_NS {
+            return None;
+        }
+        let rates: Vec<f64> = self.seconds.iter().map(SeriesPoint::bytes_per_s).collect();
+        let estimate = stats::estimate(&rates);
+        Some(self.rate().0 + (estimate.high - estimate.low) / 2.0)
     }
 
     /// The operations that move data: the ones whose latency is shown.

@@ -108,6 +108,7 @@ pub fn judge_check(rows: &[CheckRow]) -> CheckVerdict {
                 .into(),
         );
     }
+    doubts.extend(paths::not_compared(rows));
     for (_, phase) in phases() {
         for doubt in phase.limit.iter().flat_map(|limit| &limit.doubts) {
             let sentence = format!("{}.", capitalized(doubt));

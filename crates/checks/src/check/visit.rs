@@ -6,7 +6,7 @@ use metrics::ErrorKind;
 use targets::CheckTraits;
 
 use super::paths;
-use super::row::{CheckPhase, CheckRow, RowOutcome, WrittenData};
+use super::row::{CheckPhase, CheckRow, PhaseFigures, RowOutcome, WrittenData};
 use super::row_targets::RowTarget;
 use super::stage::{PhaseRun, PhaseRunner};
 use crate::site::{OpenSite, SiteOpening};
@@ -130,17 +130,27 @@ fn fault(ran: &PhaseRun, outcome: RowOutcome, protocol: &CheckTraits) -> Option<
         let outcome = if kind == ErrorKind::Corrupt { RowOutcome::DataCorrupt } else { outcome };
         return Some((outcome, describe(ran, kind, protocol)));
     }
-    if phase.total.bytes() == 0 && !ran.stopped {
-        return Some((
-            outcome,
-            format!(
-                "nothing was acknowledged in the measured window; {} operations were still waiting, {} of them \
-                 to the end: look at the server's health, or measure longer with --duration",
-                phase.in_flight_at_end, phase.unanswered
-            ),
-        ));
+    (phase.total.bytes() == 0 && !ran.stopped).then(|| nothing_moved(phase, outcome))
+}
+
+/// No bytes were acknowledged in the window, and nothing failed.
+fn nothing_moved(phase: &PhaseFigures, outcome: RowOutcome) -> (RowOutcome, String) {
+    let waiting = phase.in_flight_at_end;
+    if waiting == 0 || phase.unanswered > 0 {
+        let unanswered = phase.unanswered;
+        let text = format!(
+            "nothing was acknowledged in the measured window; {waiting} operations were still waiting, {unanswered} of \
+             them to the end: look at the server's health, or measure longer with --duration"
+        );
+        return (outcome, text);
     }
-    None
+    let busy = if phase.client.is_full() { " (all cores of this host were full)" } else { "" };
+    let window = units::Span(std::time::Duration::from_nanos(phase.window_ns));
+    let text = format!(
+        "the {waiting} operations that began were all answered, but none within the {window} that were measured{busy}: \
+         too short to judge the path; next: measure longer with --duration"
+    );
+    (RowOutcome::NotMeasured, text)
 }
 
 /// A kind of error in a line: how often operations failed, an example, and what to do next.

@@ -97,7 +97,7 @@ pub(super) fn block_sizes(fields: &Fields<'_>, default: u64) -> Option<Vec<Weigh
         Value::List(_) => {
             reader.fault(
                 &node,
-                "a list of block sizes belongs into the matrix",
+                "a list of block sizes belongs in the matrix",
                 "write matrix: {block_size: [4KiB, 64KiB]}, or one workload of several sizes: \
                  block_size: {4KiB: 60%, 64KiB: 40%}",
             );
