@@ -38,12 +38,13 @@ pub struct TableColumn {
     right: bool,
     rank: u8,
     optional: bool,
+    breaks_to: Option<usize>,
 }
 
 impl TableColumn {
     /// Words, set to the left.
     pub fn left(title: impl Into<String>) -> Self {
-        Self { title: title.into(), right: false, rank: 0, optional: false }
+        Self { title: title.into(), right: false, rank: 0, optional: false, breaks_to: None }
     }
 
     /// Numbers, set to the right.
@@ -55,6 +56,12 @@ impl TableColumn {
     #[must_use]
     pub fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
+    }
+
+    /// Broken over lines down to this width before another column is dropped.
+    #[must_use]
+    pub fn breaks_to(self, width: usize) -> Self {
+        Self { breaks_to: Some(width), ..self }
     }
 
     /// Dropped where no row has anything in it.
@@ -135,7 +142,11 @@ impl FittedTable {
             !self.columns[*column].optional || texts.any(|text| !matches!(text.as_str(), "" | "-"))
         };
         let mut kept: Vec<usize> = (0..self.columns.len()).filter(filled).collect();
-        while self.total(kept.iter().map(|column| self.width(*column))) > room {
+        let least = |column: &usize| {
+            let width = self.width(*column);
+            self.columns[*column].breaks_to.map_or(width, |narrow| width.min(narrow))
+        };
+        while self.total(kept.iter().map(least)) > room {
             // Of two that matter as much the one further right goes.
             let least = kept.iter().copied().max_by_key(|column| (self.columns[*column].rank, *column));
             match least.filter(|column| self.columns[*column].rank > 0) {

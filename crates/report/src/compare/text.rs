@@ -14,8 +14,11 @@ const HEADS: [&str; 7] = ["cell", "metric", "A", "B", "difference", "p", "call"]
 const RANKS: [u8; 7] = [0, 0, 1, 0, 0, 2, 0];
 
 fn column((title, rank): (&&str, u8)) -> TableColumn {
-    let figure = matches!(*title, "A" | "B");
-    if figure { TableColumn::right(*title) } else { TableColumn::left(*title) }.rank(rank)
+    match *title {
+        "A" | "B" | "difference" => TableColumn::right(*title).rank(rank),
+        "cell" => TableColumn::left(*title).breaks_to(16),
+        _ => TableColumn::left(*title).rank(rank),
+    }
 }
 
 /// One line: better, worse or no difference.
