@@ -56,6 +56,10 @@ fmt: ## Format all Rust code
 container: ## Build a self-contained binary and try it in an empty root directory
 	scripts/container
 
+.PHONY: package
+package: ## Build a tarball, a .deb and a .rpm, and try each in an empty root directory (needs dpkg and rpmbuild)
+	scripts/package
+
 .PHONY: clean-state
 clean-state: build ## Remove what killed runs left on arrays (manometer cleanup)
 	target/release/manometer cleanup

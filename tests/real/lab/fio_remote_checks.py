@@ -100,7 +100,11 @@ def blocks(lab: Lab, report: Report, *, receiver: str, sender: str, listens: str
     """
     with lab.directory() as directory:
         port = free_port()
-        program = {"fio": ["fio"], "manometer": [str(lab.manometer), "fio", f"--results={directory / 'results.sqlite'}"]}
+        program = {
+            # It keeps the state of its verification where it runs unless told otherwise.
+            "fio": ["fio", f"--aux-path={directory}"],
+            "manometer": [str(lab.manometer), "fio", f"--results={directory / 'results.sqlite'}"],
+        }
         env = os.environ | {"HOME": str(directory), "XDG_STATE_HOME": str(directory / "state")}
 
         def command(role: str, name: str) -> list[str]:
