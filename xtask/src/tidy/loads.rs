@@ -1,6 +1,6 @@
 //! One way to a load: drivers are opened by the protocols' modules, and stages planned by the host. Everybody else asks a host group.
 
-use super::Finding;
+use super::{Finding, code_lines};
 
 /// Where drivers and stages are at home: who makes them, who opens and plans them, and what measures them by themselves.
 const AT_HOME: [&str; 6] =
@@ -18,34 +18,20 @@ pub fn drivers<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<Strin
 
 /// Every line of a file that names a driver or plans a stage where that does not belong.
 pub fn check(path: &str, text: &str, drivers: &[String]) -> Vec<Finding> {
-    let elsewhere = AT_HOME.iter().any(|start| path.starts_with(start))
-        || path.contains("/tests/")
-        || path.ends_with("tests.rs");
-    if elsewhere || !path.ends_with(".rs") {
-        return Vec::new();
-    }
-    let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
-    let wrong = |line: &str| {
-        let line = line.split("//").next().unwrap_or_default();
-        let named = |name: &str| {
-            let word = |text: &str, next: fn(&str) -> Option<char>| {
-                next(text).is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
-            };
-            line.match_indices(name).any(|(at, _)| {
-                let (before, after) = (&line[..at], &line[at + name.len()..]);
-                !word(before, |text| text.chars().next_back()) && !word(after, |text| text.chars().next())
-            })
-        };
-        STAGES.iter().any(|name| named(name)) || drivers.iter().any(|name| named(name))
-    };
-    code.enumerate()
-        .filter(|(_, line)| wrong(line))
-        .map(|(index, _)| {
-            let message = "a driver or a stage is used past the common path: open the target on a host group and run a \
-                           `fleet::StageTask` there";
-            Finding::new(path, index + 1, message)
-        })
-        .collect()
+    let message = "a driver or a stage is used past the common path: open the target on a host group and run a \
+                   `fleet::StageTask` there";
+    code_lines((path, text), &AT_HOME, message, |line| {
+        STAGES.iter().any(|name| names(line, name)) || drivers.iter().any(|name| names(line, name))
+    })
+}
+
+/// Whether a name stands in a line as a word of its own.
+fn names(line: &str, name: &str) -> bool {
+    let in_word =
+        |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    line.match_indices(name).any(|(at, _)| {
+        !in_word(line[..at].chars().next_back()) && !in_word(line[at + name.len()..].chars().next())
+    })
 }
 
 #[cfg(test)]

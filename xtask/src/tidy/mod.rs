@@ -30,6 +30,27 @@ impl Finding {
     }
 }
 
+/// The lines of a file's code for which `wrong` holds, each with the same message: without comments, without tests, and not in the
+/// paths that begin with one of `at_home`.
+fn code_lines(
+    (path, text): (&str, &str),
+    at_home: &[&str],
+    message: &str,
+    wrong: impl Fn(&str) -> bool,
+) -> Vec<Finding> {
+    let elsewhere = at_home.iter().any(|start| path.starts_with(start))
+        || path.contains("/tests/")
+        || path.ends_with("tests.rs");
+    if elsewhere || !path.ends_with(".rs") {
+        return Vec::new();
+    }
+    let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+    code.enumerate()
+        .filter(|(_, line)| wrong(line.split("//").next().unwrap_or_default()))
+        .map(|(index, _)| Finding::new(path, index + 1, message))
+        .collect()
+}
+
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {

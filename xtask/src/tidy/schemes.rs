@@ -1,6 +1,6 @@
 //! Kinds of targets are told apart by their traits: no scheme of a URL is compared as text outside the protocols' own modules.
 
-use super::Finding;
+use super::{Finding, code_lines};
 
 /// Where the protocols are.
 const PROTOCOLS: &str = "crates/targets/src/";
@@ -18,15 +18,9 @@ pub fn known<'t>(files: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<String>
 
 /// Every line of a file that compares a scheme as text.
 pub fn check(path: &str, text: &str, schemes: &[String]) -> Vec<Finding> {
-    let elsewhere = MAY_COMPARE.iter().any(|start| path.starts_with(start))
-        || path.contains("/tests/")
-        || path.ends_with("tests.rs");
-    if elsewhere || !path.ends_with(".rs") {
-        return Vec::new();
-    }
-    let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
-    let wrong = |line: &str| {
-        let line = line.split("//").next().unwrap_or_default();
+    let message =
+        "a scheme is compared as text: ask the traits of the target's kind (`experiment::TargetKind`)";
+    code_lines((path, text), &MAY_COMPARE, message, |line| {
         let compared = ["scheme == \"", "scheme != \""].iter().any(|text| line.contains(text));
         let matched = line.contains(".scheme") && (line.contains("matches!(") || line.contains("match "));
         let begins = |scheme: &String| {
@@ -35,15 +29,7 @@ pub fn check(path: &str, text: &str, schemes: &[String]) -> Vec<Finding> {
                 || line.contains(&format!("\"{scheme}:\""))
         };
         compared || matched || schemes.iter().any(begins)
-    };
-    code.enumerate()
-        .filter(|(_, line)| wrong(line))
-        .map(|(index, _)| {
-            let message =
-                "a scheme is compared as text: ask the traits of the target's kind (`experiment::TargetKind`)";
-            Finding::new(path, index + 1, message)
-        })
-        .collect()
+    })
 }
 
 #[cfg(test)]
