@@ -97,7 +97,7 @@ impl Baseline {
         let cells: Vec<BaselineCell> = cells
             .iter()
             .filter_map(|record| {
-                let planned = run.plan.cells.iter().find(|cell| cell.index == record.index)?;
+                let planned = run.planned(record.index)?;
                 let result = record.result.as_ref()?;
                 let host = |host: &crate::HostResult| BaselineHost {
                     name: host.name.clone(),

@@ -50,6 +50,13 @@ pub struct RunRecord {
     pub hosts: Vec<HostRecord>,
 }
 
+impl RunRecord {
+    /// What the plan says of a cell.
+    pub fn planned(&self, index: u32) -> Option<&experiment::Cell> {
+        self.plan.cells.iter().find(|cell| cell.index == index)
+    }
+}
+
 /// The client: whatever may explain a number later. Names are stable, values are texts as the system gives them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {

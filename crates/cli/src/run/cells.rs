@@ -71,20 +71,14 @@ impl<'a> CellColumns<'a> {
         }
         row
     }
-
-    /// As many empty cells as name one.
-    fn blank(&self) -> Vec<String> {
-        vec![String::new(); 1 + usize::from(self.workloads) + self.axes.len() + usize::from(self.repetitions)]
-    }
 }
 
 /// The cells that have a record, in the order of running, then the means of those that were repeated.
 pub fn table(run: &RunRecord, cells: &[CellRecord], width: usize, colours: bool) -> String {
     let columns = CellColumns::of(run);
     let mut table = FittedTable::new(columns.columns()).coloured(colours.then_some(colour));
-    let planned = |index: u32| run.plan.cells.iter().find(|cell| cell.index == index);
     for record in cells {
-        let cell = planned(record.index);
+        let cell = run.planned(record.index);
         let repetition = cell.map_or(String::new(), |cell| cell.repetition.to_string());
         let mut row = columns.name((record.index + 1).to_string(), cell, repetition);
         let Some(result) = &record.result else {
@@ -99,7 +93,7 @@ pub fn table(run: &RunRecord, cells: &[CellRecord], width: usize, colours: bool)
         table.row(row);
         // One kind of operation is all together.
         for op in result.ops.iter().filter(|_| result.ops.len() > 1) {
-            let mut row = columns.blank();
+            let mut row = columns.name(String::new(), None, String::new());
             row.extend(figures(&RowFigures::of(op), op.op.map_or("", OpKind::name)));
             table.row(row);
         }
@@ -197,7 +191,7 @@ impl RepeatedPoint<'_> {
 fn means<'a>(run: &'a RunRecord, cells: &'a [CellRecord]) -> Vec<RepeatedPoint<'a>> {
     let mut points: Vec<RepeatedPoint<'a>> = Vec::new();
     for record in cells {
-        let planned = run.plan.cells.iter().find(|cell| cell.index == record.index);
+        let planned = run.planned(record.index);
         let (Some(planned), Some(result)) = (planned, &record.result) else { continue };
         let same = |point: &&mut RepeatedPoint<'_>| {
             point.planned.workload_name == planned.workload_name && point.planned.point == planned.point

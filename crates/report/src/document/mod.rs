@@ -52,7 +52,7 @@ pub struct CellView {
 impl Document {
     /// What the plan says of a cell.
     pub fn planned(&self, index: u32) -> Option<&experiment::Cell> {
-        self.run.plan.cells.iter().find(|cell| cell.index == index)
+        self.run.planned(index)
     }
 
     /// The cells that measured something, with what the plan says of them.

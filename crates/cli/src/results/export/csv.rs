@@ -63,7 +63,7 @@ pub fn cells(store: &Store, run: &RunRecord, hosts: bool, out: &mut dyn Write) -
     header.extend(HOST.iter().filter(|_| hosts).map(|name| (*name).to_owned()));
     row(out, &header)?;
     for record in store.cells(&run.id)? {
-        let plan = run.plan.cells.iter().find(|cell| cell.index == record.index);
+        let plan = run.planned(record.index);
         let mut first = of_cell(run, &record, plan);
         first.extend(
             points

@@ -65,7 +65,7 @@ fn differences(run: &RunRecord, cells: &[CellRecord], baseline: &Baseline) -> Ve
 
 /// `; difference −1.7 % [−2.6 % to −0.8 %], worse`, or nothing.
 fn difference(run: &RunRecord, index: u32, differences: &[CellComparison]) -> String {
-    let planned = run.plan.cells.iter().find(|cell| cell.index == index);
+    let planned = run.planned(index);
     let Some(found) = planned.and_then(|cell| differences.iter().find(|one| one.is_of(cell))) else {
         return String::new();
     };

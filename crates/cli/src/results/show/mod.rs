@@ -76,5 +76,5 @@ fn show(arguments: &ShowArguments) -> Result<()> {
 
 /// The name of a cell, from the plan.
 pub fn name_of(run: &RunRecord, index: u32) -> &str {
-    run.plan.cells.iter().find(|cell| cell.index == index).map_or("", |cell| &cell.name)
+    run.planned(index).map_or("", |cell| &cell.name)
 }
