@@ -217,7 +217,8 @@ impl CellRun<'_> {
         let CellRun { context, cell, site, .. } = *self;
         let measured = &load.measured;
         let open_loop = measured.open_loop();
-        let limit = bottleneck::find(context, cell, site, measured);
+        let by_host = site.facts_by_host(context);
+        let limit = bottleneck::find(context, cell, (site, &by_host), measured);
         let evidence = CellEvidence { limit: limit.clone(), ..self.evidence(load, checked) };
         let verdict = verdict::judge(cell, &measured.steady, &evidence);
         let mut gate_results = gates::judge(&cell.gates, &measured.figures);
@@ -251,7 +252,7 @@ impl CellRun<'_> {
                 .collect(),
             cache,
             client: facts::client(measured),
-            target: facts::target(context, site, measured),
+            target: facts::target(context, &by_host, measured),
             points: load.points.clone(),
             found_ops_per_s: load.found,
             hosts: measured.hosts.clone(),

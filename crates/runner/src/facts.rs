@@ -7,7 +7,7 @@ use metrics::PathFacts;
 
 use super::context::Context;
 use super::measure::Measured;
-use super::site::Site;
+use super::site::{FactsByHost, target_facts};
 
 /// The client while it measured; of a fleet all hosts together.
 pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
@@ -80,8 +80,8 @@ fn paths(result: &StageResult) -> impl Iterator<Item = (String, String)> {
 }
 
 /// The target, as its driver knows it.
-pub fn target(context: &Context, site: &Site, measured: &Measured) -> BTreeMap<String, String> {
-    let mut facts = site.target_facts(context);
+pub fn target(context: &Context, by_host: &FactsByHost, measured: &Measured) -> BTreeMap<String, String> {
+    let mut facts = target_facts(context, by_host);
     let backend = match measured.result.backend {
         reactor::Backend::Uring => "io_uring",
         reactor::Backend::Epoll => "epoll",

@@ -21,6 +21,20 @@ pub struct Site {
     shared: bool,
 }
 
+/// What hosts say of their targets, by the hosts' numbers; of those that do not answer nothing.
+pub type FactsByHost = BTreeMap<usize, BTreeMap<String, String>>;
+
+/// What the results must say of the target.
+pub fn target_facts(context: &Context, by_host: &FactsByHost) -> BTreeMap<String, String> {
+    let mut by_name: BTreeMap<&str, Vec<(usize, String)>> = BTreeMap::new();
+    for (member, facts) in by_host {
+        for (name, value) in facts {
+            by_name.entry(name).or_default().push((*member, value.clone()));
+        }
+    }
+    by_name.into_iter().map(|(name, values)| (name.to_owned(), alike(context, values))).collect()
+}
+
 impl Site {
     /// Opens a cell's target on all hosts that are there.
     ///
@@ -129,19 +143,8 @@ impl Site {
         Ok(alike(context, said.collect()))
     }
 
-    /// What the results must say of the target.
-    pub fn target_facts(&self, context: &Context) -> BTreeMap<String, String> {
-        let mut by_name: BTreeMap<String, Vec<(usize, String)>> = BTreeMap::new();
-        for (member, facts) in self.facts_by_host(context) {
-            for (name, value) in facts {
-                by_name.entry(name).or_default().push((member, value));
-            }
-        }
-        by_name.into_iter().map(|(name, values)| (name, alike(context, values))).collect()
-    }
-
-    /// What each host says of its target, by the hosts' numbers; of those that do not answer nothing.
-    pub fn facts_by_host(&self, context: &Context) -> BTreeMap<usize, BTreeMap<String, String>> {
+    /// What each host says of its target.
+    pub fn facts_by_host(&self, context: &Context) -> FactsByHost {
         let answers = self.ask(context, &Act::Facts).unwrap_or_default();
         let facts = answers.into_iter().filter_map(|(member, reply)| match reply {
             Reply::Facts(facts) => Some((member, facts)),

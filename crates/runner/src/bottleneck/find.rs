@@ -10,19 +10,23 @@ use stats::limit::{Bottleneck, DiskPlace, Evidence, Host, ObservedLoad, TargetMe
 use super::{Alone, RequestedLoad, Work, load};
 use crate::context::Context;
 use crate::measure::Measured;
-use crate::site::Site;
+use crate::site::{FactsByHost, Site};
 
 /// The finding; `None` where no time passed, as on a virtual clock.
-pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) -> Option<Bottleneck> {
+pub fn find(
+    context: &Context,
+    cell: &Cell,
+    (site, by_host): (&Site, &FactsByHost),
+    measured: &Measured,
+) -> Option<Bottleneck> {
     if site.virtual_clock() {
         return None;
     }
     let local = kind(&cell.target.url) == TargetMedium::Local;
-    let mut facts = if local { site.facts_by_host(context) } else { BTreeMap::new() };
     let parts = measured.parts.iter().map(|one| HostPart {
         name: context.hosts.get(one.member).map_or("", String::as_str),
         machine: context.host_group.machine(one.member),
-        place: facts.remove(&one.member).and_then(place),
+        place: by_host.get(&one.member).filter(|_| local).and_then(place),
         alone: context.alone.get(one.member),
         samples: measured.witness.of(one.member),
         result: &one.result,
@@ -31,10 +35,10 @@ pub fn find(context: &Context, cell: &Cell, site: &Site, measured: &Measured) ->
 }
 
 /// Where the data of a local target is, by what its driver says of it.
-fn place(mut facts: BTreeMap<String, String>) -> Option<DiskPlace> {
+fn place(facts: &BTreeMap<String, String>) -> Option<DiskPlace> {
     Some(DiskPlace {
-        device: facts.remove("device")?,
-        file_system: facts.remove("file system").unwrap_or_default(),
+        device: facts.get("device")?.clone(),
+        file_system: facts.get("file system").cloned().unwrap_or_default(),
         direct: facts.get("direct").is_some_and(|direct| direct == "true"),
     })
 }
@@ -131,7 +135,8 @@ mod tests {
 
     #[test]
     fn the_disk_is_the_one_that_the_driver_names() {
-        let facts = |of: &[(&str, &str)]| place(of.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect());
+        let facts =
+            |of: &[(&str, &str)]| place(&of.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect());
         assert_eq!(facts(&[("direct", "true"), ("file system", "tmpfs")]), None);
         let on = facts(&[("device", "vda1"), ("file system", "ext4"), ("direct", "true")]);
         let wanted = DiskPlace { device: "vda1".into(), file_system: "ext4".into(), direct: true };
