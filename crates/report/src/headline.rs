@@ -44,13 +44,19 @@ pub struct Headline<'a> {
 }
 
 impl<'a> Headline<'a> {
+    /// Of these cells, if more than one of them measured something: what one cell comes to is its own line.
+    pub fn of_several(run: &'a RunRecord, cells: &'a [CellRecord]) -> Option<Self> {
+        let measured = cells.iter().filter(|record| record.result.is_some()).count();
+        (measured > 1).then(|| Self::of(run, cells))
+    }
+
     /// Of these cells of a run.
     pub fn of(run: &'a RunRecord, cells: impl IntoIterator<Item = &'a CellRecord>) -> Self {
         let measured: Vec<(BestCell<'a>, &CellRecord)> = cells
             .into_iter()
             .enumerate()
             .filter_map(|(position, record)| {
-                let planned = run.plan.cells.iter().find(|cell| cell.index == record.index);
+                let planned = run.planned(record.index);
                 Some((BestCell { position, planned, result: record.result.as_ref()? }, record))
             })
             .collect();

@@ -8,6 +8,7 @@ mod document;
 mod figures;
 mod headline;
 mod html;
+mod named_cell;
 mod network;
 mod notebook;
 mod svg;
@@ -17,6 +18,7 @@ pub use compare::{CellComparison, CompareOptions, HostComparison, Metric, Metric
 pub use document::*;
 pub use headline::{BestCell, Doubt, Headline, half_width};
 pub use html::{data, html};
+pub use named_cell::NamedCell;
 pub use network::network_picture;
 pub use notebook::notebook;
 pub use table::{FittedTable, LOG_WIDTH, TableColumn, TextColour, paragraph};

@@ -198,16 +198,13 @@ pub struct SteadyOutcome {
 }
 
 /// Whether a measurement was steady, as far as a rule judged it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteadyJudgement {
     /// A rule found it steady.
-    #[serde(rename = "yes")]
     Yes,
     /// A rule did not find it steady.
-    #[serde(rename = "no")]
     No,
     /// No rule looked: a fixed time, an amount, or a study.
-    #[serde(rename = "not judged")]
     NotJudged,
 }
 

@@ -60,14 +60,13 @@ pub fn text(
     let width = width.map_or(LOG_WIDTH, usize::from);
     let paragraph = width.clamp(60, 120);
     let mut out = String::from("\n");
-    // What one cell comes to is its line.
-    let several = cells.iter().filter(|record| record.result.is_some()).count() > 1;
-    if several {
-        out.push_str(&format!("{}\n", Headline::of(run, cells).text(paragraph)));
+    let headline = Headline::of_several(run, cells);
+    if let Some(headline) = &headline {
+        out.push_str(&format!("{}\n", headline.text(paragraph)));
     }
     out.push_str(&format!("{}\n", cells::table(run, cells, width, colours)));
     for record in cells {
-        out.push_str(&remarks(run, record, !several, paragraph));
+        out.push_str(&remarks(run, record, headline.is_none(), paragraph));
     }
     out.push_str(against);
     if !out.ends_with("\n\n") {
@@ -81,7 +80,7 @@ pub fn text(
 
 /// Why a cell is as it is: its failure, its gates, its points, and its reasons where nobody else says them.
 fn remarks(run: &RunRecord, record: &CellRecord, reasons: bool, width: usize) -> String {
-    let cell = run.plan.cells.iter().find(|cell| cell.index == record.index);
+    let cell = run.planned(record.index);
     let mut lines = Vec::new();
     lines.extend(record.failure.iter().map(|failure| format!("failed: {failure}")));
     if let Some(result) = &record.result {
@@ -117,7 +116,7 @@ fn remarks(run: &RunRecord, record: &CellRecord, reasons: bool, width: usize) ->
 /// What a failed gate found, in the unit of its metric.
 fn measured(run: &RunRecord, index: u32, gate: &store::GateResult) -> String {
     use experiment::GateMetric;
-    let cell = run.plan.cells.iter().find(|cell| cell.index == index);
+    let cell = run.planned(index);
     let metric =
         cell.and_then(|cell| cell.gates.iter().find(|known| known.text == gate.text)).map(|g| g.metric);
     let found = match metric {

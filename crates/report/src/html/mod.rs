@@ -19,31 +19,20 @@ pub use escape::escape;
 pub(crate) use escape::script_safe;
 pub(crate) use page::{Page, page};
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use figure::Figures;
 use serde_json::Value;
 
-use crate::Document;
+use crate::{Document, NamedCell};
 
 /// A run as `manometer export --format json` shows it, after `schemas/run.schema.json`.
 ///
 /// This is what the report's figures are taken from, one by one, and what it carries within it.
 pub fn data(document: &Document) -> Value {
-    let cells: Vec<Value> = document
-        .cells
-        .iter()
-        .map(|cell| {
-            let mut value = serde_json::to_value(&cell.record).unwrap_or_default();
-            if let Some(planned) = document.planned(cell.record.index) {
-                value["name"] = planned.name.as_str().into();
-            }
-            if let Some(result) = &cell.record.result {
-                value["steady"] = result.steady.judgement().words().into();
-            }
-            value
-        })
-        .collect();
+    let records = document.cells.iter().map(|view| &view.record);
+    let cells: Vec<_> = records.map(|cell| NamedCell::of(&document.run, Cow::Borrowed(cell))).collect();
     serde_json::json!({
         "schema": "manometer.run",
         "schema_version": 1,

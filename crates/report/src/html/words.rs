@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use experiment::{Access, Arrivals, Cell, Prepare, SteadyRule, Study, Think};
+use stats::SteadyJudgement;
 use store::{CellResult, State, Validity};
 use units::{Size, Span};
 
@@ -33,7 +34,7 @@ pub fn state(state: State) -> &'static str {
 
 /// A rule looked at the measurement: without one nobody knows whether it was steady.
 pub fn judged(result: &CellResult) -> bool {
-    result.steady.rule != "none"
+    result.steady.judgement() != SteadyJudgement::NotJudged
 }
 
 /// A validity as a badge: sign and word, so that no colour is needed.

@@ -1,15 +1,16 @@
 //! A run as one JSON document, after `schemas/run.schema.json`. A change of meaning raises [`VERSION`].
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use metrics::{Histogram, Interval, LatencySummary, OpKind, OpStats};
+use report::NamedCell;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use stats::SteadyJudgement;
-use store::{CellRecord, Event, RunRecord, Store};
+use store::{Event, RunRecord, Store};
 
 use super::SeriesChoice;
 
@@ -27,30 +28,6 @@ struct Document<'a> {
     run: &'a RunRecord,
     cells: Vec<NamedCell<'a>>,
     events: Vec<Event>,
-}
-
-/// A cell with its name.
-#[derive(Serialize)]
-pub struct NamedCell<'a> {
-    /// The name in the plan; the plan has everything else.
-    name: &'a str,
-    /// Whether it was steady; absent where nothing was measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    steady: Option<SteadyJudgement>,
-    #[serde(flatten)]
-    record: CellRecord,
-}
-
-impl NamedCell<'_> {
-    /// The name in the plan.
-    pub fn name(&self) -> &str {
-        self.name
-    }
-
-    /// What became of it.
-    pub fn record(&self) -> &CellRecord {
-        &self.record
-    }
 }
 
 /// One interval of one stage.
@@ -120,13 +97,7 @@ pub fn write(
 pub fn cells<'a>(store: &Store, run: &'a RunRecord, only: Option<u32>) -> Result<Vec<NamedCell<'a>>> {
     let cells = store.cells(&run.id)?.into_iter();
     let wanted = cells.filter(|cell| only.is_none_or(|only| only == cell.index));
-    Ok(wanted
-        .map(|record| NamedCell {
-            name: super::super::show::name_of(run, record.index),
-            steady: record.result.as_ref().map(|result| result.steady.judgement()),
-            record,
-        })
-        .collect())
+    Ok(wanted.map(|record| NamedCell::of(run, Cow::Owned(record))).collect())
 }
 
 /// Hands over every interval of every stage, in order of cells and stages.

@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use anyhow::Result;
+use report::NamedCell;
 use serde::Serialize;
 use stats::limit::HostFinding;
 use store::{CellRecord, HostResult, RunRecord, Store};
 
 use super::SeriesChoice;
-use super::json::{self, JsonInterval, NamedCell, SCHEMA, VERSION};
+use super::json::{self, JsonInterval, SCHEMA, VERSION};
 
 /// What every line begins with, so that lines of several runs may lie in one file.
 #[derive(Serialize)]

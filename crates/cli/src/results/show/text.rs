@@ -14,13 +14,12 @@ use crate::results::words;
 pub fn text(store: &Store, run: &RunRecord, only: Option<u32>, width: usize) -> Result<String> {
     let cells = store.cells(&run.id)?;
     let mut out = head(run, &cells);
-    // What one cell comes to is its own block.
-    if only.is_none() && cells.iter().filter(|record| record.result.is_some()).count() > 1 {
-        out.push_str(&format!("\n{}", Headline::of(run, &cells).text(width)));
+    if let Some(headline) = Headline::of_several(run, &cells).filter(|_| only.is_none()) {
+        out.push_str(&format!("\n{}", headline.text(width)));
     }
     for record in cells.iter().filter(|record| only.is_none_or(|only| only == record.index)) {
         out.push('\n');
-        let planned = run.plan.cells.iter().find(|cell| cell.index == record.index);
+        let planned = run.planned(record.index);
         out.push_str(&cell::block(record, planned, only.is_some(), width));
         if only.is_some() {
             let kept = kept(&store.stages(&run.id, record.index)?);
