@@ -5,10 +5,7 @@ use std::net::IpAddr;
 use drivers::ReconnectReason;
 use fleet::probe::{CardFacts, CoreLoad};
 use metrics::{ErrorKind, Interval, OpStats, SeriesPoint};
-use stats::limit::Bottleneck;
-
-/// From this share on, cores count as full.
-const FULL: f64 = 0.95;
+use stats::limit::{ALL_FULL, Bottleneck};
 
 /// The phases of a row, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +135,7 @@ impl ClientLoad {
     /// All cores were full: what was measured meanwhile is no measure of a path.
     pub fn is_full(&self) -> bool {
         let busy: f64 = self.cores.iter().map(|core| core.busy).sum();
-        !self.cores.is_empty() && busy >= FULL * self.cores.len() as f64
+        !self.cores.is_empty() && busy >= ALL_FULL * self.cores.len() as f64
     }
 
     /// The largest share of a core's time that the hypervisor gave to others.

@@ -7,7 +7,7 @@ use super::words::percent;
 /// A worker or a core with less of its time left than this is full: it cannot do a tenth more.
 pub(super) const FULL: f64 = 0.9;
 /// All cores together are full from here on: one of many may still have a little left.
-pub(super) const ALL_FULL: f64 = 0.95;
+pub const ALL_FULL: f64 = 0.95;
 /// A quota used up in more than this share of its periods holds the load back: a burst now and then does not.
 pub(super) const THROTTLED: f64 = 0.1;
 /// A core of which others got more than this cannot be relied on.

@@ -27,6 +27,7 @@ pub use evidence::{
 };
 pub use finding::{Bottleneck, Bound, Cause, Confidence, EvidenceRow, HostFinding};
 
+pub use client::ALL_FULL;
 pub use network::LOSSY;
 
 use finding::Found;
