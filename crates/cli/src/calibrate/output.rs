@@ -4,8 +4,6 @@ use experiment::TargetKind;
 use stats::{Calibration, CalibrationUnit, Ceiling, Spread};
 use units::{ByteRate, OpRate, Size};
 
-use report::FittedTable;
-
 use crate::results::words;
 
 /// Bytes of large operations.
@@ -58,7 +56,7 @@ fn ceilings(calibration: &Calibration, width: usize) -> String {
     });
     let all = format!("all {}", cores(calibration.cores));
     let titles = [("", 0), ("", 0), ("one core", 0), (all.as_str(), 0)];
-    FittedTable::of(words::columns(&titles, 2), rows.collect()).text(width, "  ")
+    words::table(&titles, 2, rows.collect(), (width, "  "))
 }
 
 /// What people take home: large operations of each protocol with storage.
@@ -86,7 +84,7 @@ fn measures(calibration: &Calibration, width: usize) -> String {
         vec![measure.title.clone(), shown(&measure.by_clock, measure.unit), cpu.unwrap_or_else(|| "-".into())]
     });
     let titles = [("", 0), ("by the clock", 0), ("per CPU-second", 0)];
-    let mut text = FittedTable::of(words::columns(&titles, 1), rows.collect()).text(width, "  ");
+    let mut text = words::table(&titles, 1, rows.collect(), (width, "  "));
     let cost = calibration.measure("null-one").and_then(|measure| measure.per_cpu_second);
     if let Some(cost) = cost.filter(|cost| cost.median > 0.0) {
         text.push_str(&format!(

@@ -166,7 +166,7 @@ fn links(matrix: &NetworkMatrix, kind: (u32, bool), width: usize) -> String {
         ("held back by", 1),
     ];
     let rows = matrix.of_kind(kind).map(|link| row(matrix, link)).collect();
-    FittedTable::of(words::columns(&titles, 1), rows).text(width, "  ")
+    words::table(&titles, 1, rows, (width, "  "))
 }
 
 fn row(matrix: &NetworkMatrix, link: &NetworkLink) -> Vec<String> {

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use report::FittedTable;
 use serde::Serialize;
 use store::{BaselineContent, RunSummary, Store};
 use units::Size;
@@ -89,7 +88,7 @@ fn baselines(store: &Store, format: ResultsFormat) -> Result<()> {
                 vec![words::plain(&baseline.name), words::moment(baseline.kept), kind, of, most]
             });
             let titles = [("name", 0), ("kept", 1), ("of", 0), ("holds", 2), ("up to", 0)];
-            FittedTable::of(words::columns(&titles, 4), rows.collect()).text(messages::width(), "")
+            words::table(&titles, 4, rows.collect(), (messages::width(), ""))
         }
     };
     out.write_all(text.as_bytes())?;
@@ -123,7 +122,7 @@ fn text(store: &Store, runs: &[RunSummary], width: usize) -> String {
             ("took", 1),
             ("cells", 0),
         ];
-        FittedTable::of(words::columns(&titles, 5), rows).text(width, "") + "\n"
+        words::table(&titles, 5, rows, (width, "")) + "\n"
     };
     let kept = match runs.len() {
         0 => "no runs yet".to_owned(),

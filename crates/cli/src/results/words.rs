@@ -1,7 +1,7 @@
 //! How figures and moments are written for people, the same in every command.
 
 use jiff::Timestamp;
-use report::{TableColumn, paragraph};
+use report::{FittedTable, TableColumn, paragraph};
 use stats::Estimate;
 use store::{State, Validity};
 use units::{ByteRate, OpRate, latency};
@@ -66,6 +66,16 @@ pub fn columns(titles: &[(&str, u8)], left: usize) -> Vec<TableColumn> {
         if at < left { TableColumn::left(*title) } else { TableColumn::right(*title) }.rank(*rank)
     };
     titles.iter().enumerate().map(column).collect()
+}
+
+/// Rows under [`columns`], each line indented.
+pub fn table(
+    titles: &[(&str, u8)],
+    left: usize,
+    rows: Vec<Vec<String>>,
+    (width, indent): (usize, &str),
+) -> String {
+    FittedTable::of(columns(titles, left), rows).text(width, indent)
 }
 
 /// A line, indented; what is longer than `width` goes on in the next, indented further.

@@ -6,8 +6,6 @@ use experiment::{Cell, GateMetric};
 use store::{CellRecord, CellResult, Event, GateResult, OpSummary, StageRecord, StudyPoint};
 use units::Size;
 
-use report::FittedTable;
-
 use super::hosts;
 use crate::results::words;
 
@@ -115,7 +113,7 @@ fn figures(result: &CellResult, width: usize) -> String {
     // One kind of operation is all together; saying it twice tells nothing.
     let total = (result.ops.len() != 1).then_some(&result.total);
     let rows = result.ops.iter().chain(total).map(figure_row).collect();
-    FittedTable::of(words::columns(&titles, 1), rows).text(width, "  ")
+    words::table(&titles, 1, rows, (width, "  "))
 }
 
 fn figure_row(op: &OpSummary) -> Vec<String> {
@@ -203,7 +201,7 @@ fn points(points: &[StudyPoint], width: usize) -> String {
             ]
         })
         .collect();
-    FittedTable::of(words::columns(&titles, 0), rows).text(width, "  ")
+    words::table(&titles, 0, rows, (width, "  "))
 }
 
 fn details(result: &CellResult) -> String {

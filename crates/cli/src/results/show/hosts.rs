@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use metrics::PathFacts;
-use report::FittedTable;
 use stats::Measure;
 use store::{CellResult, HostResult, HostSpread};
 use units::{Size, latency};
@@ -27,7 +26,7 @@ pub fn limit(result: &CellResult, all: bool, width: usize) -> String {
         };
         let rows = limit.evidence.iter().map(row).collect();
         let titles = [("looked at", 0), ("seen", 0), ("limit from", 1), ("says", 0)];
-        out.push_str(&FittedTable::of(words::columns(&titles, 4), rows).text(width, "  "));
+        out.push_str(&words::table(&titles, 4, rows, (width, "  ")));
     }
     out
 }
@@ -84,7 +83,7 @@ pub fn hosts(result: &CellResult, width: usize) -> String {
         ("started", 3),
     ];
     let rows = result.hosts.iter().map(|host| row(host, slowest)).collect();
-    out.push_str(&FittedTable::of(words::columns(&titles, 2), rows).text(width, "  "));
+    out.push_str(&words::table(&titles, 2, rows, (width, "  ")));
     out
 }
 
@@ -169,5 +168,5 @@ pub fn paths(result: &CellResult, width: usize) -> String {
         ("retransmits", 1),
         ("round trip", 2),
     ];
-    FittedTable::of(words::columns(&titles, 3), rows).text(width, "  ")
+    words::table(&titles, 3, rows, (width, "  "))
 }
