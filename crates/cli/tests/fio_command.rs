@@ -247,8 +247,58 @@ fn help_version_and_a_look_without_running() {
         assert!(ended.stdout.contains("--convert"), "{arguments:?}: {}", ended.stdout);
     }
     let ended = run(lab.command("fio").arg("--version"));
-    assert_eq!((ended.code, ended.stdout.starts_with("manometer-")), (Some(0), true), "{ended:#?}");
+    assert_eq!((ended.code, ended.stdout.starts_with("fio-3.33 (manometer ")), (Some(0), true), "{ended:#?}");
     let ended = run(lab.command("fio").args(["--parse-only", "--name=a", "--rw=write", "--size=1m"]));
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:#?}");
     assert!(!lab.path("a.0.0").exists() && !lab.path("results.sqlite").exists());
+}
+
+#[test]
+fn success_is_silent_where_nobody_watches() {
+    let lab = FioLab::new();
+    for more in
+        [&[][..], &["--eta=auto"], &["--eta=never"], &["--debug=io,parse"], &["--output-format=normal"]]
+    {
+        let ended = run(lab
+            .command("fio")
+            .args(more)
+            .args(["--name=a", "--rw=write", "--rwmixread=70.0"])
+            .args(NULL));
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{more:?}: {ended:#?}");
+    }
+}
+
+#[test]
+fn a_job_that_cannot_verify_anything_is_refused() {
+    let lab = FioLab::new();
+    let ended = lab.run("[a]\nrw=write\nsize=1m\ntime_based\nruntime=2\nverify=crc32c\n");
+    assert_eq!(ended.code, Some(2), "{ended:#?}");
+    assert!(
+        ended.stderr.contains("job.fio:6") && ended.stderr.contains("verify_backlog=N"),
+        "{}",
+        ended.stderr
+    );
+    let ended =
+        lab.run("[global]\nioengine=rbd\npool=p\nhipri=1\nsize=1m\n[a]\nrbdname=x\n[b]\nioengine=psync\n");
+    assert_eq!(ended.stderr.matches("job.fio:").count(), 1, "one engine is refused once: {}", ended.stderr);
+}
+
+#[test]
+fn figures_in_between_are_those_so_far() {
+    let lab = FioLab::new();
+    let job = ["--name=a", "--rw=read", "--time_based", "--runtime=2", "--thinktime=1ms"];
+    let ended = run(lab
+        .command("fio")
+        .args(["--output-format=json", "--status-interval=500ms"])
+        .args(job)
+        .args(NULL));
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:#?}");
+    let documents: Vec<serde_json::Value> =
+        serde_json::Deserializer::from_str(&ended.stdout).into_iter().collect::<Result<_, _>>().unwrap();
+    let counts: Vec<u64> =
+        documents.iter().map(|json| json["jobs"][0]["read"]["total_ios"].as_u64().unwrap()).collect();
+    assert!(counts.len() >= 2 && counts.is_sorted(), "{counts:?}");
+    assert!(counts.last() > counts.first(), "{counts:?}");
+    let run_of = |json: &serde_json::Value| json["manometer"]["run"].clone();
+    assert_eq!(run_of(&documents[0]), run_of(documents.last().unwrap()));
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use drivers::{Op, Sink};
 use engine::{StagePlan, StageResult};
-use experiment::{Amount, Check, Distribution, Job, Rate, SizeChoice, WeightedSize};
+use experiment::{Amount, Check, CheckMethod, Distribution, Job, Rate, SizeChoice, WeightedSize};
 use metrics::OpKind::{self, Read, Write};
 use proptest::prelude::*;
 use support::jobs::{KIB, asked_by, job, job_plan, load, random, script, sizes};
@@ -132,6 +132,33 @@ fn the_first_wrong_block_ends_the_job_unless_it_is_told_to_go_on() {
     assert_eq!((result.checked.right, result.checked.wrong, result.job.failures.len()), (1, 1, 1));
 }
 
+/// The blocks that nothing was written over after them, from the operations of a job.
+fn intact(ops: &[Op]) -> BTreeSet<(u64, u64)> {
+    let mut blocks: Vec<(u64, u64)> = Vec::new();
+    for op in ops.iter().filter(|op| op.kind == Write) {
+        blocks.retain(|(offset, len)| offset + len <= op.offset || op.offset + op.len <= *offset);
+        blocks.push((op.offset, op.len));
+    }
+    blocks.into_iter().collect()
+}
+
+fn read_back(ops: &[Op]) -> Vec<(u64, u64)> {
+    ops.iter().filter(|op| op.kind == Read).map(|op| (op.offset, op.len)).collect()
+}
+
+#[test]
+fn what_a_pass_writes_over_in_part_is_not_read_back_and_the_rest_is() {
+    let mut gaps = checked(job());
+    gaps.check.as_mut().unwrap().method = CheckMethod::Crc32c;
+    gaps.pattern.skip = 4096;
+    let (ops, result) = asked(gaps.clone(), WRITES, 64 * KIB);
+    assert_eq!(ops.iter().filter(|op| op.kind == Write).count(), 16);
+    assert_eq!((read_back(&ops).len(), result.checked.right, result.checked.uncertain), (8, 8, 0));
+    gaps.pattern.skip = -8192;
+    let (ops, _) = asked(gaps, WRITES, 64 * KIB);
+    assert_eq!(read_back(&ops).into_iter().collect::<BTreeSet<_>>(), intact(&ops));
+}
+
 fn distributions() -> impl Strategy<Value = Distribution> {
     prop_oneof![
         Just(Distribution::Even),
@@ -142,6 +169,39 @@ fn distributions() -> impl Strategy<Value = Distribution> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever lies across what: just the blocks that are whole are read back, each once.
+    #[test]
+    fn what_is_whole_is_read_back(
+        is_random: bool,
+        skip in -6i64..6,
+        align in prop_oneof![Just(0u64), Just(2048), Just(1024)],
+        several: bool,
+        run_length in 1u32..4,
+        blocks in 1u64..40,
+        seed: u64,
+    ) {
+        let mut job = checked(job());
+        job.seed = seed;
+        job.check.as_mut().unwrap().method = CheckMethod::Crc32c;
+        job.pattern.random = is_random;
+        job.pattern.with_repeats = is_random;
+        job.pattern.run = if is_random { run_length } else { 0 };
+        job.pattern.skip = if is_random { 0 } else { skip * 2048 };
+        if is_random {
+            job.block_sizes.align = experiment::Directions::all(align);
+        }
+        if several && is_random {
+            let size = |bytes, weight| WeightedSize { bytes, weight };
+            job.block_sizes.sizes =
+                experiment::Directions::all(SizeChoice::Split(vec![size(4096, 50.0), size(10_240, 50.0)]));
+        }
+        let (ops, result) = asked(job, WRITES, (blocks + 3) * 4096);
+        let back = read_back(&ops);
+        prop_assert_eq!(back.iter().copied().collect::<BTreeSet<_>>(), intact(&ops));
+        prop_assert_eq!(back.len(), intact(&ops).len());
+        prop_assert_eq!((result.checked.wrong, result.checked.uncertain), (0, 0));
+    }
 
     /// Whatever the pattern: what is written is read back, all of it is right, and nothing else is compared.
     #[test]

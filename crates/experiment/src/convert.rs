@@ -2,119 +2,209 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
-use units::Span;
-
 use crate::convert_fleet::FleetForm;
+use crate::convert_form::{self, Form, share};
 use crate::fleet::escape_braces;
-use crate::job::Job;
-use crate::plan::{Cell, ConcurrentCells, ErrorPolicy, Plan, SteadyRule, Target};
+use crate::job::{BlockSizes, Commits, Directions, Job, Pattern, SizeChoice, WITHOUT_LIMIT_S};
+use crate::plan::{Cell, ErrorPolicy, Plan, Stages, SteadyRule, Target, WeightedOp, WeightedSize};
+use crate::read::{USUAL_OP_TIMEOUT_S, USUAL_SEED};
+use units::{Size, Span};
 
 /// The longest name of a workload or target.
 const LONGEST_NAME: usize = 64;
 
 /// The experiment file of a plan whose cells are jobs, such as a job file stands for: `manometer run` on it does the same.
-/// `None` when a cell has no job.
+/// What is the default is left out. `None` when a cell has no job.
 pub fn convert(plan: &Plan) -> Option<String> {
     let cells: Option<Vec<(&Cell, &Job)>> =
         plan.cells.iter().map(|cell| cell.workload.stream().map(|job| (cell, job))).collect();
     // With a fleet, targets hold its variables already as files write them.
     let mut targets = Targets { plain: plan.fleet.is_none(), ..Targets::default() };
     let mut names = BTreeSet::new();
-    let workloads: Vec<(String, Workload<'_>)> = cells?
-        .into_iter()
-        .map(|(cell, job)| {
-            let name = free_name(&cell.workload_name, "job", &mut names);
-            (name, Workload::of(cell, job, targets.name_of(&cell.target)))
-        })
-        .collect();
-    let file = File {
-        name: &plan.name,
-        description: plan.description.as_deref(),
-        seed: plan.seed,
-        fleet: plan.fleet.as_ref().map(FleetForm::of),
-        targets: Map(&targets.named),
-        workloads: Map(&workloads),
-    };
-    serde_saphyr::to_string(&file).ok()
+    let mut workloads = Vec::new();
+    for (cell, job) in cells? {
+        let name = free_name(&cell.workload_name, "job", &mut names);
+        let target = targets.name_of(&cell.target);
+        workloads.push((workload(plan, &name, cell, job)?, name, target));
+    }
+    // Of one target nobody need say that it is meant.
+    let several = targets.named.len() > 1;
+    let workloads = workloads.into_iter().map(|(form, name, target)| {
+        let target = several.then(|| ("target".to_owned(), Form::text(target)));
+        (name, Form::Map(target.into_iter().chain(form).collect()))
+    });
+    let workloads = Form::Map(workloads.collect());
+    let mut file = vec![("name".to_owned(), Form::text(&plan.name))];
+    let mut put = |key: &str, form: Form| file.push((key.to_owned(), form));
+    if let Some(description) = &plan.description {
+        put("description", Form::text(description));
+    }
+    if plan.seed != USUAL_SEED {
+        put("seed", Form::text(plan.seed.to_string()));
+    }
+    if let Some(fleet) = &plan.fleet {
+        put("fleet", Form::of(&FleetForm::of(fleet))?);
+    }
+    put("targets", Form::Map(targets.named));
+    put("workloads", workloads);
+    let mut text = String::new();
+    for (key, form) in file {
+        let open = match &*key {
+            "workloads" => 3,
+            "targets" => 2,
+            _ => 1,
+        };
+        Form::Map(vec![(key, form)]).write(0, open, &mut text);
+    }
+    Some(text)
 }
 
-/// As an experiment file is written.
-#[derive(Serialize)]
-struct File<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-    seed: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fleet: Option<FleetForm<'a>>,
-    targets: Map<'a, TargetForm>,
-    workloads: Map<'a, Workload<'a>>,
+/// A workload: what differs from the defaults.
+fn workload(plan: &Plan, name: &str, cell: &Cell, job: &Job) -> Option<Vec<(String, Form)>> {
+    let Cell { workload, stages, steady, errors, group, agents, .. } = cell;
+    let mut form = vec![("ops".to_owned(), ops(&workload.ops))];
+    let mut put = |key: &str, value: Option<Form>| form.extend(value.map(|value| (key.to_owned(), value)));
+    let unless = |value: u32, usual: u32| (value != usual).then(|| Form::text(value.to_string()));
+    let mut job = job.clone();
+    beside_job(&mut job, &mut put);
+    put("queue_depth", unless(workload.queue_depth, 1));
+    put("jobs", unless(workload.jobs, 1));
+    put("op_timeout", op_timeout(workload.op_timeout_s));
+    put("group", group.as_ref().and_then(Form::of));
+    put("agents", agents.map(|agents| Form::text(agents.to_string())));
+    put("stages", stages_form(stages, &job));
+    put("steady", steady_rule(steady));
+    put("errors", errors_form(*errors));
+    let mut own = convert_form::of_job(&job)?;
+    let own_seed = job.seed != plan.seed;
+    own.entries().retain(|(key, _)| key != "name" && key != "seed");
+    if own_seed {
+        own.entries().insert(0, ("seed".to_owned(), Form::text(job.seed.to_string())));
+    }
+    if job.name != name {
+        own.entries().insert(0, ("name".to_owned(), Form::text(&job.name)));
+    }
+    put("job", Some(own));
+    Some(form)
 }
 
-#[derive(Serialize)]
-struct Workload<'a> {
-    target: String,
-    ops: Ops,
-    queue_depth: u32,
-    jobs: u32,
-    op_timeout: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<ConcurrentCells>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agents: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stages: Option<Stages>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    steady: Option<Steady>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Errors>,
-    job: &'a Job,
+/// The ramp, and how long a rule of the steady state has to wait.
+fn stages_form(stages: &Stages, job: &Job) -> Option<Form> {
+    let usual = Stages::of_job(job, 0.0);
+    let all = [
+        ("warm_up", stages.warm_up_s, usual.warm_up_s),
+        ("measure", stages.measure_at_least_s, usual.measure_at_least_s),
+    ];
+    let differ = all.into_iter().filter(|(_, seconds, usual)| seconds != usual);
+    let form: Vec<_> = differ.map(|(key, seconds, _)| (key.to_owned(), Form::text(span(seconds)))).collect();
+    (!form.is_empty()).then_some(Form::Map(form))
 }
 
-#[derive(Serialize)]
-struct Stages {
-    warm_up: String,
+/// What a workload says for its job, taken out of the job.
+fn beside_job(job: &mut Job, put: &mut impl FnMut(&str, Option<Form>)) {
+    let sizes = &job.block_sizes;
+    let choice = sizes.sizes.read.clone();
+    let alike = *sizes == BlockSizes { sizes: Directions::all(choice.clone()), ..BlockSizes::default() };
+    if let Some(form) = block_size(&choice).filter(|_| alike) {
+        job.block_sizes = BlockSizes::default();
+        put("block_size", Some(form));
+    }
+    let shuffled = Pattern { random: true, ..Pattern::default() };
+    let patterns = [
+        ("sequential", Pattern::default()),
+        ("random", Pattern { with_repeats: true, ..shuffled.clone() }),
+        ("shuffled", shuffled),
+    ];
+    if let Some((word, _)) = patterns.iter().find(|(_, pattern)| job.pattern == *pattern) {
+        job.pattern = Pattern::default();
+        put("access", Some(Form::text(*word)));
+    }
+    if job.files.count > 0 {
+        put("files", Some(Form::text(job.files.count.to_string())));
+        job.files.count = 0;
+    }
+    let Commits { fsync_every, fdatasync_every, .. } = job.commits;
+    let alone =
+        [Commits { fsync_every, ..Commits::default() }, Commits { fdatasync_every, ..Commits::default() }];
+    if job.commits != Commits::default() && alone.contains(&job.commits) {
+        put("fsync_every", Some(Form::text(fsync_every.max(fdatasync_every).to_string())));
+        put("fdatasync", (fdatasync_every > 0).then(|| Form::text("true")));
+        job.commits = Commits::default();
+    }
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum TargetForm {
-    Url(String),
-    Options {
-        url: String,
-        #[serde(flatten)]
-        options: BTreeMap<String, String>,
-    },
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Steady {
-    Default { half_width: f64, drift: f64, latency_drift: f64, effective_samples: f64 },
-    Snia { round: String },
-    Storperf { sample: String, samples: u32 },
-    Fio { metric: String, slope: bool, limit: f64, window: String },
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Errors {
-    Word(&'static str),
-    After { stop_cell_after: u64 },
-}
-
-/// Pairs in their order.
-struct Map<'a, T>(&'a [(String, T)]);
-
-impl<T: Serialize> Serialize for Map<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in self.0 {
-            map.serialize_entry(key, value)?;
+/// Sizes as `block_size` has them, if they read back as the same.
+fn block_size(choice: &SizeChoice) -> Option<Form> {
+    match choice {
+        SizeChoice::Fixed(bytes) => Some(Form::text(Size(*bytes).to_string())),
+        SizeChoice::Split(sizes) if sizes.len() > 1 => {
+            let distinct: BTreeSet<u64> = sizes.iter().map(|size| size.bytes).collect();
+            let sum: f64 = sizes.iter().map(|size| size.weight).sum();
+            let size = |size: &WeightedSize| (Size(size.bytes).to_string(), Form::text(share(size.weight)));
+            let whole = sum == 1.0 && sizes.iter().all(|size| size.weight > 0.0);
+            (distinct.len() == sizes.len() && whole).then(|| Form::Map(sizes.iter().map(size).collect()))
         }
-        map.end()
+        _ => None,
+    }
+}
+
+/// Operations and their shares.
+fn ops(ops: &[WeightedOp]) -> Form {
+    let op = |op: &WeightedOp| (op.op.name().to_owned(), Form::text(share(op.weight)));
+    match ops {
+        [only] => Form::text(only.op.name()),
+        several => Form::Map(several.iter().map(op).collect()),
+    }
+}
+
+fn op_timeout(seconds: f64) -> Option<Form> {
+    match seconds {
+        USUAL_OP_TIMEOUT_S => None,
+        WITHOUT_LIMIT_S => Some(Form::text("none")),
+        seconds => Some(Form::text(span(seconds))),
+    }
+}
+
+fn steady_rule(rule: &SteadyRule) -> Option<Form> {
+    let number = |value: f64| Form::text(share(value));
+    let plain = |value: f64| Form::text(value.to_string());
+    let (name, values) = match rule {
+        SteadyRule::None => return None,
+        SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => (
+            "default",
+            vec![
+                ("half_width", number(*half_width)),
+                ("drift", number(*drift)),
+                ("latency_drift", number(*latency_drift)),
+                ("effective_samples", plain(*effective_samples)),
+            ],
+        ),
+        SteadyRule::Snia { round_s } => ("snia", vec![("round", Form::text(span(*round_s)))]),
+        SteadyRule::Storperf { sample_s, samples } => (
+            "storperf",
+            vec![("sample", Form::text(span(*sample_s))), ("samples", Form::text(samples.to_string()))],
+        ),
+        SteadyRule::Fio { metric, slope, limit, window_s } => (
+            "fio",
+            vec![
+                ("metric", Form::text(metric)),
+                ("slope", Form::text(slope.to_string())),
+                ("limit", number(*limit)),
+                ("window", Form::text(span(*window_s))),
+            ],
+        ),
+    };
+    let values = values.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Some(Form::Map(vec![(name.to_owned(), Form::Map(values))]))
+}
+
+fn errors_form(errors: ErrorPolicy) -> Option<Form> {
+    match errors {
+        ErrorPolicy::Continue => None,
+        ErrorPolicy::Stop => Some(Form::text("stop")),
+        ErrorPolicy::StopCellAfter(errors) => {
+            Some(Form::Map(vec![("stop_cell_after".to_owned(), Form::text(errors.to_string()))]))
+        }
     }
 }
 
@@ -124,7 +214,7 @@ struct Targets {
     /// Their braces are braces, not variables of hosts.
     plain: bool,
     seen: Vec<Target>,
-    named: Vec<(String, TargetForm)>,
+    named: Vec<(String, Form)>,
     names: BTreeSet<String>,
 }
 
@@ -139,62 +229,14 @@ impl Targets {
         let text = |text: &str| if self.plain { escape_braces(text) } else { text.to_owned() };
         let url = text(&target.url);
         let options: BTreeMap<_, _> =
-            target.options.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-        let form =
-            if options.is_empty() { TargetForm::Url(url) } else { TargetForm::Options { url, options } };
+            target.options.iter().map(|(name, value)| (name.clone(), Form::text(text(value)))).collect();
+        let form = match options.is_empty() {
+            true => Form::text(url),
+            false => Form::Map(std::iter::once(("url".to_owned(), Form::text(url))).chain(options).collect()),
+        };
         self.seen.push(target.clone());
         self.named.push((name.clone(), form));
         name
-    }
-}
-
-impl<'a> Workload<'a> {
-    fn of(cell: &'a Cell, job: &'a Job, target: String) -> Self {
-        let workload = &cell.workload;
-        let steady = match cell.steady.clone() {
-            SteadyRule::None => None,
-            SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => {
-                Some(Steady::Default { half_width, drift, latency_drift, effective_samples })
-            }
-            SteadyRule::Snia { round_s } => Some(Steady::Snia { round: span(round_s) }),
-            SteadyRule::Storperf { sample_s, samples } => {
-                Some(Steady::Storperf { sample: span(sample_s), samples })
-            }
-            SteadyRule::Fio { metric, slope, limit, window_s } => {
-                Some(Steady::Fio { metric, slope, limit, window: span(window_s) })
-            }
-        };
-        let errors = match cell.errors {
-            ErrorPolicy::Continue => None,
-            ErrorPolicy::Stop => Some(Errors::Word("stop")),
-            ErrorPolicy::StopCellAfter(errors) => Some(Errors::After { stop_cell_after: errors }),
-        };
-        let ramp_s = cell.stages.warm_up_s;
-        Workload {
-            target,
-            ops: Ops(workload.ops.iter().map(|op| (op.op.name().to_owned(), op.weight)).collect()),
-            queue_depth: workload.queue_depth,
-            jobs: workload.jobs,
-            op_timeout: span(workload.op_timeout_s),
-            group: cell.group,
-            agents: cell.agents,
-            stages: (ramp_s > 0.0).then(|| Stages { warm_up: span(ramp_s) }),
-            steady,
-            errors,
-            job,
-        }
-    }
-}
-
-/// Operations and their shares; the shortest digits that give the same share again.
-struct Ops(Vec<(String, f64)>);
-
-impl Serialize for Ops {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.as_slice() {
-            [(only, _)] => serializer.serialize_str(only),
-            several => Map(several).serialize(serializer),
-        }
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) enum Form {
     Count(u64),
     Size,
     Span,
+    /// A duration, or the word `none`.
+    SpanOrNone,
     Share,
     Rate,
     /// One of these words.
@@ -139,7 +141,12 @@ pub(crate) const WORKLOAD: &[Key] = &[
         "buffer",
         "where read data goes: into memory, or dropped in the kernel unseen (sockets)",
     ),
-    key("op_timeout", Span, "60s", "the longest that an operation may take"),
+    key(
+        "op_timeout",
+        Form::SpanOrNone,
+        "60s",
+        "the longest that an operation may take; none: as long as it takes",
+    ),
     key(
         "placement",
         Named("placement"),

@@ -7,6 +7,7 @@ mod brief;
 mod checks;
 mod convert;
 mod convert_fleet;
+mod convert_form;
 mod fault;
 mod figures;
 mod fleet;

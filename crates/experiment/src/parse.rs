@@ -111,7 +111,7 @@ fn read(source: &SourceText<'_>, settings: &Settings<'_>, log: &Log) -> Option<P
     let top = Fields::new(&reader, "experiment", "", Place::START, [root.clone()]);
     let text = |key: &str| top.get(key).and_then(|node| reader.text(&node, "write a text"));
     let name = text("name").unwrap_or_else(|| stem(source.file));
-    let seed = top.integer("seed", 0, u64::MAX, 1);
+    let seed = top.integer("seed", 0, u64::MAX, read::USUAL_SEED);
     let (description, results) = (text("description"), text("results"));
     let gates = match top.get("gates") {
         Some(node) => read::gates(&reader, &node, &workloads).unwrap_or_default(),

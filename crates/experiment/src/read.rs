@@ -25,4 +25,7 @@ pub(crate) use hosts::Hosts;
 pub(crate) use rules::shortest;
 pub(crate) use scale::axes as scale;
 pub(crate) use target::check_targets;
-pub(crate) use workload::{Scene, cell, gates};
+pub(crate) use workload::{Scene, USUAL_OP_TIMEOUT_S, cell, gates};
+
+/// The seed of an experiment that names none.
+pub(crate) const USUAL_SEED: u64 = 1;

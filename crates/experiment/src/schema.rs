@@ -221,6 +221,7 @@ fn property(key: &Key) -> Value {
         }
         Form::Size => reference("size"),
         Form::Span => reference("span"),
+        Form::SpanOrNone => json!({"anyOf": [reference("span"), {"const": "none"}]}),
         Form::Share => reference("share"),
         Form::Rate => reference("rate_value"),
         Form::Choice(words) => choice(words),

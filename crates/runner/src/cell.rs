@@ -269,7 +269,7 @@ impl CellRun<'_> {
         let (state, failure) = match (errors_ended_it, load.interrupted) {
             (true, _) => (State::Failed, Some(evidence.errors_line())),
             (false, true) => (State::Interrupted, None),
-            (false, false) => match job::failure(measured) {
+            (false, false) => match job::failure(cell, measured) {
                 Some(failure) => (State::Failed, Some(failure.text)),
                 None => (State::Finished, None),
             },
@@ -313,7 +313,7 @@ impl CellRun<'_> {
             ok: result.total.ok(),
             failed: load.failed,
             wrong_data,
-            not_verified: checked.not_verified.clone(),
+            not_verified: checked.not_verified.clone().or_else(|| job::not_judged(cell, result)),
             error_limit_reached: result.error_limit_reached,
             example: result.error_samples.first().map(|(kind, detail)| format!("{kind}: {detail}")),
             interrupted: load.interrupted,

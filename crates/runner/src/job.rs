@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use engine::{Reason, StageResult};
 use experiment::Cell;
 use fleet::{Act, PartResult, StageTask};
-use metrics::ErrorKind;
+use metrics::{ErrorKind, OpKind};
 use reactor::clock;
 use store::StageRecord;
 
@@ -85,8 +85,48 @@ pub fn end(context: &Context, cell: &Cell, site: &Site) {
 }
 
 /// Why a job ended badly, if it did.
-pub fn failure(measured: &Measured) -> Option<JobFailure> {
-    failure_of(&measured.result)
+pub fn failure(cell: &Cell, measured: &Measured) -> Option<JobFailure> {
+    failure_of(&measured.result).or_else(|| nothing_verified(cell, &measured.result))
+}
+
+/// A job that was to compare what it wrote or read, moved data, and compared none of it.
+fn nothing_verified(cell: &Cell, result: &StageResult) -> Option<JobFailure> {
+    let job = cell.workload.stream()?;
+    let check = job.check.as_ref()?;
+    let reads_back = cell.workload.does(OpKind::writes);
+    let was_to =
+        check.only || if reads_back { check.after_writes } else { cell.workload.does(OpKind::reads) };
+    let checked = &result.checked;
+    let judged = checked.right + checked.wrong + checked.unread;
+    if !was_to || judged > 0 || result.stopped || result.total.ok() == 0 {
+        return None;
+    }
+    let text = match checked.uncertain {
+        0 if job.replay.is_some() => {
+            "nothing was verified: what is replayed is not read back; next: verify with a job that reads it".to_owned()
+        }
+        0 => "nothing was verified: the job ended before what it wrote was read back; next: allow more time, or \
+              read back between the writes (verify_backlog of job files, backlog of check)"
+            .to_owned(),
+        blocks => format!(
+            "nothing was verified: of all {blocks} blocks the last write is not known to have ended well; next: see why writes \
+             fail, or use smaller files"
+        ),
+    };
+    Some(JobFailure { code: libc::ENODATA, text })
+}
+
+/// What a job could not verify of what it wrote, in a line.
+pub fn not_judged(cell: &Cell, result: &StageResult) -> Option<String> {
+    let checked = &result.checked;
+    cell.workload.stream()?.check.as_ref()?;
+    (checked.uncertain > 0).then(|| {
+        format!(
+            "{} of {} blocks were written and not verified: which write was the last to them is not known",
+            checked.uncertain,
+            checked.blocks()
+        )
+    })
 }
 
 fn failure_of(result: &StageResult) -> Option<JobFailure> {
@@ -101,8 +141,8 @@ fn failure_of(result: &StageResult) -> Option<JobFailure> {
 }
 
 /// What fio says of a job's end: also of errors that it was told to go on after.
-pub fn fault(measured: &Measured) -> Option<JobFailure> {
-    fault_of(&measured.result)
+pub fn fault(cell: &Cell, measured: &Measured) -> Option<JobFailure> {
+    fault_of(&measured.result).or_else(|| nothing_verified(cell, &measured.result))
 }
 
 /// The same of one host of a fleet, which may have been lost.

@@ -25,6 +25,7 @@ mod fleet_start;
 mod gates;
 mod host_group;
 mod hosts;
+mod interim;
 mod job;
 mod job_outcome;
 mod limits;
@@ -58,6 +59,7 @@ pub use execute::{RunOutcome, execute, run, what_may_be_left};
 pub use facts::{START_CORE_WAIT, of_result as stage_facts};
 pub use fleet_alone::check_for_several;
 pub use fleet_start::start_fleet;
+pub use interim::Interim;
 pub use job_outcome::{
     CellOutcome, DiskUse, HostOutcome, JobFailure, JobsOutcome, SampleSeries, SampleSummary, Samples,
 };

@@ -17,7 +17,7 @@ pub fn keep(context: &Context, cell: &Cell, measured: &Measured, result: &CellRe
         load: Some(measured.result.clone()),
         samples: measured.samples.clone(),
         steady: (cell.steady != SteadyRule::None).then(|| measured.steady.clone()),
-        failure: job::fault(measured),
+        failure: job::fault(cell, measured),
         verdict: Some(result.verdict.clone()),
         limit: result.limit.as_deref().cloned(),
         hosts: hosts(context, measured),

@@ -12,7 +12,7 @@ use crate::job_outcome::{SampleSeries, SampleSummary, Samples};
 const USUAL_MS: u32 = 500;
 
 /// Puts intervals together until they make a sample: of bytes, and of operations.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sampler {
     samples: Samples,
     bytes: Span,
@@ -46,7 +46,7 @@ impl HostSamplers {
 }
 
 /// What was counted since the last sample.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Span {
     /// A sample is not shorter than this.
     least_ns: u64,

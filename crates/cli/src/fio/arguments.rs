@@ -2,6 +2,7 @@
 //! options; here is the help, and what the options of the program mean together.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use fio::output::{Formats, TerseVersion};
@@ -37,8 +38,10 @@ Output:
   --output-format=LIST  fio's shapes instead of the table: normal, json, json+, terse;
                         several with commas between
   --minimal             terse; --append-terse adds it, --terse-version=2..5 chooses [default: 3]
-  --eta=WHEN            the progress line on standard error: always, auto, never;
+  --eta=WHEN            the progress line on standard error: auto (on a terminal), always, never;
                         --eta-newline=TIME keeps a line each TIME
+  --status-interval=TIME
+                        writes the figures so far each TIME, in the formats asked for
   --live                watch in a full-screen view; q leaves the view, not the run
 
 Without running anything:
@@ -80,18 +83,44 @@ pub struct FioInvocation {
     pub output: Option<PathBuf>,
     /// The progress line.
     pub progress: ProgressDisplay,
+    /// The figures so far are written so often.
+    pub status_every: Option<Duration>,
+}
+
+/// What is told while jobs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgressDisplay {
+    /// When.
+    pub when: ProgressWhen,
+    /// A line that stays after each such time, in nanoseconds.
+    pub newline_ns: Option<u64>,
 }
 
 /// When the progress line is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgressDisplay {
-    /// Unless standard error is of no interest to a person: always, on a terminal kept up to date.
-    Shown {
-        /// A line that stays after each such time, in nanoseconds.
-        newline_ns: Option<u64>,
-    },
+pub enum ProgressWhen {
+    /// On a terminal.
+    Auto,
+    /// Always; without a terminal as a line now and then.
+    Always,
     /// Never.
     Never,
+}
+
+impl ProgressDisplay {
+    /// The progress line is shown, where standard error is a terminal or is none.
+    pub fn is_shown(self, terminal: bool) -> bool {
+        match self.when {
+            ProgressWhen::Auto => terminal,
+            ProgressWhen::Always => true,
+            ProgressWhen::Never => false,
+        }
+    }
+
+    /// So are notes of what happens, which are for somebody who watches.
+    pub fn tells_notes(self, terminal: bool) -> bool {
+        terminal && self.when != ProgressWhen::Never
+    }
 }
 
 impl FioInvocation {
@@ -103,7 +132,8 @@ impl FioInvocation {
         let formats = formats(&line)?;
         let progress = progress(&line)?;
         let output = line.value("output").map(PathBuf::from);
-        Ok(Self { formats, output, progress, line })
+        let status_every = time(&line, "status-interval")?;
+        Ok(Self { formats, output, progress, status_every, line })
     }
 }
 
@@ -135,21 +165,26 @@ fn formats(line: &fio::Arguments) -> Result<Option<Formats>, CommandError> {
     Ok(formats)
 }
 
+/// How often something is to come: at most ten times a second.
+fn time(line: &fio::Arguments, option: &str) -> Result<Option<Duration>, CommandError> {
+    let Some(text) = line.value(option) else { return Ok(None) };
+    let micros = fio::values::time(text, 1_000_000).map_err(|error| {
+        CommandError::Usage(format!("--{option}={text}: {error}; write it as --{option}=10s"))
+    })?;
+    Ok(Some(Duration::from_micros(micros.max(100_000))))
+}
+
 fn progress(line: &fio::Arguments) -> Result<ProgressDisplay, CommandError> {
-    let newline_ns = match line.value("eta-newline") {
-        None => None,
-        Some(text) => {
-            let micros = fio::values::time(text, 1_000_000).map_err(|error| {
-                CommandError::Usage(format!("--eta-newline={text}: {error}; write it as --eta-newline=10s"))
-            })?;
-            Some(micros.max(100_000).saturating_mul(1000))
+    let newline_ns = time(line, "eta-newline")?.map(|every| every.as_nanos() as u64);
+    let when = match line.value("eta") {
+        None | Some("auto") => ProgressWhen::Auto,
+        Some("always") => ProgressWhen::Always,
+        Some("never") => ProgressWhen::Never,
+        Some(other) => {
+            return Err(CommandError::Usage(format!("--eta={other}: it is always, auto or never")));
         }
     };
-    match line.value("eta") {
-        None | Some("auto" | "always") => Ok(ProgressDisplay::Shown { newline_ns }),
-        Some("never") => Ok(ProgressDisplay::Never),
-        Some(other) => Err(CommandError::Usage(format!("--eta={other}: it is always, auto or never"))),
-    }
+    Ok(ProgressDisplay { when, newline_ns })
 }
 
 #[cfg(test)]
@@ -172,8 +207,19 @@ mod tests {
         assert!(formats.terse && formats.normal);
         assert!(asked(&["--output-format=xml"]).is_err());
         assert!(asked(&["--eta=sometimes"]).is_err());
-        assert_eq!(asked(&["--eta=never"]).unwrap().progress, ProgressDisplay::Never);
-        let shown = ProgressDisplay::Shown { newline_ns: Some(2_000_000_000) };
+        let shown = ProgressDisplay { when: ProgressWhen::Auto, newline_ns: Some(2_000_000_000) };
         assert_eq!(asked(&["--eta-newline=2s"]).unwrap().progress, shown);
+    }
+
+    #[test]
+    fn without_a_terminal_nothing_is_told_unless_it_is_asked_for() {
+        let told = |arguments: &[&str], terminal| {
+            let progress = asked(arguments).unwrap().progress;
+            (progress.is_shown(terminal), progress.tells_notes(terminal))
+        };
+        assert_eq!((told(&[], true), told(&[], false)), ((true, true), (false, false)));
+        assert_eq!(told(&["--eta=auto"], false), (false, false));
+        assert_eq!(told(&["--eta=always"], false), (true, false));
+        assert_eq!(told(&["--eta=never"], true), (false, false));
     }
 }

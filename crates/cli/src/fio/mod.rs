@@ -5,5 +5,6 @@ mod eta;
 mod hosts;
 mod input;
 mod run;
+mod status;
 
 pub use run::run;

@@ -3,19 +3,20 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::CommandFactory;
 use experiment::Plan;
 use fio::output::{self, FioReport, Formats};
 use jiff::tz::TimeZone;
-use runner::{JobsOutcome, RunOptions, RunOutcome, nothing, timestamp};
+use runner::{Events, JobsOutcome, RunEvent, RunOptions, RunOutcome, Severity, nothing, timestamp};
 use targets::{HeldSecrets, ProcessEnvironment};
 
-use super::arguments::{FioArguments, FioInvocation, ProgressDisplay};
+use super::arguments::{FioArguments, FioInvocation};
 use super::eta;
 use super::hosts;
 use super::input::{self, Jobs};
+use super::status::StatusWriter;
 use crate::exit::{self, CommandError};
 use crate::interrupt::{self, Manner};
 use crate::live::{RunView, Show, line};
@@ -34,7 +35,8 @@ fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, CommandError
         return Ok(print(&help()));
     }
     if line.has("version") {
-        return Ok(print(&format!("manometer-{}\n", env!("CARGO_PKG_VERSION"))));
+        // Programs around fio look for `fio-3.` and a number; which program answers stands behind it.
+        return Ok(print(&format!("{} (manometer {})\n", output::FIO_VERSION, env!("CARGO_PKG_VERSION"))));
     }
     let asked = FioInvocation::of(line)?;
     let mut jobs = input::read(&asked.line)?;
@@ -48,7 +50,7 @@ fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, CommandError
     }
     let mut destination = Destination::open(&asked)?;
     if asked.line.has("convert") {
-        let text = experiment::convert(&jobs.plan).ok_or_else(|| {
+        let text = fio::convert(&jobs.plan, &jobs.warnings).ok_or_else(|| {
             CommandError::Failure("the jobs cannot be written as an experiment file".to_owned())
         })?;
         return destination.write(text.as_bytes(), messages);
@@ -59,25 +61,19 @@ fn attempt(arguments: &[String], messages: &Messages) -> Result<u8, CommandError
 fn carry_out(
     asked: &FioInvocation,
     jobs: Jobs,
-    mut destination: Destination,
+    destination: Destination,
     messages: &Messages,
 ) -> Result<u8, CommandError> {
     let secrets = Arc::new(jobs.keys.into_iter().collect::<HeldSecrets>().over(Arc::new(ProcessEnvironment)));
     let plan = jobs.plan;
     let options = run_options(asked)?;
-    let show = match asked.progress {
-        _ if asked.line.has("live") => Show::Full,
-        ProgressDisplay::Shown { newline_ns } if asked.formats.is_none() => {
-            Show::Line { newline_ns, line: line::line }
-        }
-        ProgressDisplay::Shown { newline_ns } => Show::Line { newline_ns, line: eta::line },
-        ProgressDisplay::Never => Show::Nothing,
-    };
-    let view = Arc::new(RunView::new(messages, show).map_err(CommandError::Usage)?);
+    let destination = Arc::new(Mutex::new(destination));
+    let view = observer(asked, &plan, &destination, messages)?;
     let stop = interrupt::listen(messages, Manner::Run)?;
     let started = timestamp::now();
     let carried = runner::run(plan.clone(), &options, view, &stop, secrets)?;
     let finished = timestamp::now();
+    let mut destination = destination.lock().unwrap_or_else(PoisonError::into_inner);
     let written = match asked.formats {
         None => {
             let width = terminal_width().filter(|_| destination.0.is_none());
@@ -93,6 +89,41 @@ fn carry_out(
     let code = exit::of_run(&carried, options.save_baseline.as_deref(), messages);
     let fine = written? == 0;
     Ok(if code == 0 && !fine { 1 } else { code })
+}
+
+/// Who watches the run: as with fio, nothing is said on success where no person watches.
+fn observer(
+    asked: &FioInvocation,
+    plan: &Plan,
+    destination: &Arc<Mutex<Destination>>,
+    messages: &Messages,
+) -> Result<Arc<dyn Events>, CommandError> {
+    let (progress, terminal) = (asked.progress, messages.bars().is_some());
+    let line = if asked.formats.is_none() { line::line } else { eta::line };
+    let show = match progress.is_shown(terminal) {
+        _ if asked.line.has("live") => Show::Full,
+        true => Show::Line { newline_ns: progress.newline_ns, line },
+        false => Show::Nothing,
+    };
+    let view = RunView::new(messages, show).map_err(CommandError::Usage)?;
+    let view: Arc<dyn Events> =
+        if progress.tells_notes(terminal) { Arc::new(view) } else { Arc::new(WithoutNotes(view)) };
+    let Some(every) = asked.status_every else { return Ok(view) };
+    // Without a format these are figures for people.
+    let formats = asked.formats.unwrap_or_default();
+    let writer = StatusWriter::begin((plan, every, formats), destination, messages, view);
+    Ok(Arc::new(writer.map_err(|error| CommandError::Failure(format!("--status-interval: {error}")))?))
+}
+
+/// A view without notes; warnings and errors are told.
+struct WithoutNotes(RunView);
+
+impl Events for WithoutNotes {
+    fn event(&self, event: RunEvent<'_>) {
+        if !matches!(event, RunEvent::Message(Severity::Note, _)) {
+            self.0.event(event);
+        }
+    }
 }
 
 /// What was found, in the order of the plan.
@@ -144,7 +175,7 @@ fn run_options(asked: &FioInvocation) -> Result<RunOptions, CommandError> {
 }
 
 /// Where the output goes.
-struct Destination(Option<File>);
+pub(super) struct Destination(Option<File>);
 
 impl Destination {
     /// Made before anything runs, so that a name that cannot be written is said at once.
@@ -157,7 +188,7 @@ impl Destination {
     }
 
     /// Writes it all; the exit code.
-    fn write(&mut self, bytes: &[u8], messages: &Messages) -> Result<u8, CommandError> {
+    pub(super) fn write(&mut self, bytes: &[u8], messages: &Messages) -> Result<u8, CommandError> {
         let Some(file) = &mut self.0 else {
             let mut out = std::io::stdout().lock();
             // A reader that closed the pipe early is no error.

@@ -6,6 +6,8 @@ mod ops;
 mod text;
 mod yaml;
 
+pub(crate) use yaml::scalar;
+
 use crate::kind::{TargetKind, kind_of};
 use crate::option::OptionValue;
 

@@ -45,10 +45,11 @@ pub(super) fn value(text: &str) -> String {
 }
 
 /// A text, in quotes where YAML or a person could take it for something else.
-fn scalar(text: &str) -> String {
+pub(crate) fn scalar(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/:._~%- ".contains(c);
     let begins = |c: char| c.is_ascii_alphanumeric() || c == '/';
-    if text.starts_with(begins)
+    if text != "null"
+        && text.starts_with(begins)
         && text.chars().all(plain)
         && !text.ends_with([':', ' '])
         && !text.contains(": ")

@@ -15,6 +15,7 @@ mod pace;
 mod part;
 mod pattern;
 mod report;
+mod short;
 mod sizes;
 mod summary;
 
@@ -38,14 +39,14 @@ pub use summary::WITHOUT_LIMIT_S;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
-    /// The job's name, as it stands in names of files and in output.
+    /// The job's name, as it stands in names of files and in output; in an experiment file the workload's unless it is given.
     #[serde(skip_serializing_if = "is_default")]
     pub name: String,
     /// Number of the first worker, for names of files, offsets and seeds: a job whose clones are reported one by one is one
     /// cell a clone.
     #[serde(skip_serializing_if = "is_default")]
     pub first_number: u32,
-    /// Of all draws of all workers; each worker mixes its number into it.
+    /// Of all draws of all workers; each worker mixes its number into it. In an experiment file the experiment's unless it is given.
     #[serde(skip_serializing_if = "is_default")]
     pub seed: u64,
     /// The files, and how they come to be.
@@ -58,6 +59,7 @@ pub struct Job {
     #[serde(skip_serializing_if = "is_default")]
     pub pattern: Pattern,
     /// Sizes of blocks.
+    #[serde(skip_serializing_if = "is_default")]
     pub block_sizes: BlockSizes,
     /// How the queue is kept full.
     #[serde(skip_serializing_if = "is_default")]
@@ -112,8 +114,11 @@ impl<T: Clone> Directions<T> {
 }
 
 /// A size in bytes, or a share of the file or device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+///
+/// In files also as a text: `64MiB`, `50%`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(transform = short::or_text)]
 pub enum Amount {
     /// Bytes.
     Bytes(u64),

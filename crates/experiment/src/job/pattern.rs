@@ -133,8 +133,11 @@ impl Default for BlockSizes {
 }
 
 /// One size, or several.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+///
+/// In files also as a text: `4KiB`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(transform = super::short::or_text)]
 pub enum SizeChoice {
     /// Always this, in bytes.
     Fixed(u64),

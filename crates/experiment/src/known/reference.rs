@@ -11,6 +11,7 @@ fn form(form: Form) -> String {
         Form::Count(least) => format!("number from {least}"),
         Form::Size => "size".into(),
         Form::Span => "duration".into(),
+        Form::SpanOrNone => "duration, none".into(),
         Form::Share => "share".into(),
         Form::Rate => "rate".into(),
         Form::Choice(words) => words.join(", "),

@@ -27,8 +27,12 @@ pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Optio
         }
     }
     let stages = fields.below("stages", "stages", None);
+    // A rule may end a job early, but not before this.
+    let measure = stages.below("measure", "measure", Some("at_least"));
+    let judged = fields.has("steady") && !measure.has("at_most") && !measure.has("at_least_bytes");
+    let at_least_s = if judged { measure.seconds("at_least", 0.0) } else { 0.0 };
     for key in ["prepare", "measure", "verify", "clean_up"] {
-        if stages.own(key) {
+        if stages.own(key) && !(key == "measure" && judged) {
             let text =
                 format!("{key} does not go with a job, which lays out its own files and knows its own end");
             let hint = "see job: {files: {layout: …}}, job: {ending: …} and job: {check: …}";
@@ -41,6 +45,13 @@ pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Optio
     let cache = rules::cache(fields, CacheControl::Keep);
     let (target, kind) = shared.target?;
     let (mut job, arrivals) = (job?, shared.arrivals?);
+    let says = |key: &str| fields.get("job").is_some_and(|node| node.get(key).is_some());
+    if !says("name") {
+        name.clone_into(&mut job.name);
+    }
+    if !says("seed") {
+        job.seed = shared.seed;
+    }
     beside_job::put_in(fields, &mut job, cache.filter(|_| fields.has("cache")))?;
     if let Some(study) = &shared.study {
         measure_trials(fields, &mut job, study);
@@ -63,6 +74,10 @@ pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Optio
     }
     workload.arrivals = arrivals;
     let job = workload.stream()?;
+    let mut stages = Stages::of_job(job, ramp_s);
+    if at_least_s > 0.0 {
+        stages.measure_at_least_s = at_least_s;
+    }
     let cell = Cell {
         index: 0,
         name: name.to_owned(),
@@ -70,7 +85,7 @@ pub(super) fn cell(fields: &Fields<'_>, name: &str, shared: SharedKeys) -> Optio
         point: BTreeMap::new(),
         repetition: 1,
         target,
-        stages: Stages::of_job(job, ramp_s),
+        stages,
         workload,
         steady: steady?,
         gates: shared.gates?,

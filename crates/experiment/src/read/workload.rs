@@ -6,6 +6,7 @@ use super::hosts::Hosts;
 use super::{access, placement, rate, rules, stages, study, target, think, weights};
 use crate::checks;
 use crate::foreign::in_our_words;
+use crate::job::WITHOUT_LIMIT_S;
 use crate::kind::TargetKind;
 use crate::known::{SHARED, SINK, WORKLOAD};
 use crate::load::{Load, MixLoad, Workload};
@@ -13,6 +14,9 @@ use crate::nearest::hint;
 use crate::plan::{Arrivals, CacheControl, Cell, ErrorPolicy, Gate, Study, Target, WeightedOp};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Entry, Node, Value};
+
+/// The longest that an operation may take where nothing is said, in seconds.
+pub(crate) const USUAL_OP_TIMEOUT_S: f64 = 60.0;
 
 /// The parts of the file that cells are made of.
 pub(crate) struct Scene<'a> {
@@ -38,10 +42,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
     let (queue_depth, jobs) = (fields.count("queue_depth", 1, 65_536, 1), fields.count("jobs", 1, 4096, 1));
     let arrivals = rate::arrivals(&fields);
     let study = study::study(&fields, arrivals.as_ref());
-    let op_timeout_s = fields.seconds("op_timeout", 60.0);
-    if op_timeout_s <= 0.0 {
-        fields.fault("op_timeout", "an operation needs time", "write a duration such as 60s");
-    }
+    let op_timeout_s = op_timeout(&fields);
     let shared = SharedKeys {
         target,
         ops,
@@ -55,6 +56,7 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         study,
         errors: rules::errors(&fields),
         gates: own_gates(&fields),
+        seed: seed_of(reader, scene.root),
         faults_before: before,
     };
     let cell = match fields.has("job") {
@@ -62,6 +64,19 @@ pub(crate) fn cell(reader: &Reader<'_>, scene: &Scene<'_>, workload: &Entry) -> 
         false => mix_cell(&fields, scene, workload, shared),
     };
     cell.filter(|_| reader.log.count() == before)
+}
+
+/// The longest that an operation may take, in seconds; `none`: as long as it takes.
+fn op_timeout(fields: &Fields<'_>) -> f64 {
+    let node = fields.get("op_timeout");
+    if node.is_some_and(|node| matches!(&node.value, Value::Scalar(text) if text.trim() == "none")) {
+        return WITHOUT_LIMIT_S;
+    }
+    let seconds = fields.seconds("op_timeout", USUAL_OP_TIMEOUT_S);
+    if seconds <= 0.0 {
+        fields.fault("op_timeout", "an operation needs time", "write a duration such as 60s, or none");
+    }
+    seconds
 }
 
 /// What every load has, as read; `None` where something is wrong.
@@ -78,8 +93,17 @@ pub(super) struct SharedKeys {
     pub op_timeout_s: f64,
     pub errors: Option<ErrorPolicy>,
     pub gates: Option<Vec<Gate>>,
+    /// Of the experiment.
+    pub seed: u64,
     /// Faults before anything of the workload was read.
     pub faults_before: usize,
+}
+
+/// The experiment's seed; what is wrong with it is told where the top of the file is read.
+fn seed_of(reader: &Reader<'_>, root: &Node) -> u64 {
+    let node = root.get("seed").and_then(|node| reader.resolve(node));
+    let digits = node.map(|node| node.text().replace('_', ""));
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(super::USUAL_SEED)
 }
 
 /// A cell whose lanes draw their operations each for itself.

@@ -78,7 +78,7 @@ pub fn read(inputs: &[Input<'_>], reading: &Reading<'_>) -> Result<(JobScript, V
     let wanted = |name: &str| reading.wants(name);
     let mut blocks = Blocks { include: reading.include, wanted: &wanted, faults: Vec::new(), included: 0 };
     let mut reader = Reader {
-        settings: Settings { reading, faults: Vec::new(), warnings: Vec::new() },
+        settings: Settings { reading, faults: Vec::new(), warnings: Vec::new(), engine_is_refused: false },
         globals: Vec::new(),
         sections: Vec::new(),
         held: 0,

@@ -23,6 +23,8 @@ pub(super) struct Settings<'a> {
     pub faults: Vec<ScriptFault>,
     /// Everything that is let pass.
     pub warnings: Vec<Warning>,
+    /// A global section names an engine that is not there: whether options belong to it cannot be told.
+    pub engine_is_refused: bool,
 }
 
 impl Settings<'_> {
@@ -37,9 +39,16 @@ impl Settings<'_> {
             .find_map(|(_, value)| value.as_deref().and_then(|value| value.parse().ok()))
             .or(inherited.last().map(|setting| setting.kb_base))
             .unwrap_or(1024);
+        // What belongs to an engine that is refused has no fault of its own.
+        let refused = match options.iter().zip(&values).rfind(|(option, _)| option.name == "ioengine") {
+            Some((_, value)) => !is_there(value.as_deref().unwrap_or_default()),
+            None => self.engine_is_refused,
+        };
+        self.engine_is_refused = if global { refused } else { self.engine_is_refused };
         let own: Vec<Setting> = options
             .iter()
             .zip(values)
+            .filter(|(option, _)| !refused || !is_of_engine(&option.name))
             .filter_map(|(option, value)| self.setting(option, value, kb_base, global))
             .collect();
         let engine = engine_of(own.iter().rev().chain(inherited.iter().rev())).to_owned();
@@ -148,6 +157,16 @@ pub(crate) fn engine_of<'a>(mut from_last: impl Iterator<Item = &'a Setting>) ->
     from_last
         .find(|setting| setting.option.name == "ioengine")
         .map_or(USUAL_ENGINE, |setting| setting.value.trim())
+}
+
+/// Jobs may name this engine.
+fn is_there(engine: &str) -> bool {
+    find_engine(engine.trim()).is_some_and(|engine| engine.is_there())
+}
+
+/// An option of this name belongs to engines.
+fn is_of_engine(name: &str) -> bool {
+    find_option(name).is_some_and(|option| matches!(option.group, OptionGroup::Engine(_)))
 }
 
 fn asks_for_nothing(option: &FioOption, value: Option<&str>) -> bool {

@@ -56,7 +56,8 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
     let region = region::region(asked, &job_files, least);
     region::check(asked, &region, &job_files, least);
     check_blocks(asked, kind, &block_sizes, &region, &used);
-    let name = asked.text("name").filter(|name| !name.is_empty()).unwrap_or(&asked.section.name);
+    // As in fio: `name` in a file changes neither the job's name nor those of its files.
+    let name = &*asked.section.name;
     let replay = logs::replay(asked);
     if engine.needs_size && nothing_to_do(&region, job_files.bytes) && replay.is_none() {
         asked.fault("size", "how much is to be moved is not said", "add size, as in size=1g");

@@ -53,15 +53,26 @@ pub(crate) fn check(asked: &Asked<'_>, order: &Order, sizes: &BlockSizes) -> Opt
         asked.fault("verify_only", text, "take time_based out");
     }
     let interval_bytes = interval(asked, order, sizes);
+    let after_writes = asked.flag_or("do_verify", true) && order.writes;
+    let backlog = asked.number("verify_backlog").unwrap_or(0);
+    if after_writes && !only && backlog == 0 && asked.flag("time_based") && asked.has("runtime") {
+        let text = "verify would compare nothing: with time_based the job writes until its runtime is over";
+        let hint = "add verify_backlog=N to read back after each N writes, take time_based out, or write do_verify=0";
+        asked.fault("verify", text, hint);
+    }
+    if after_writes && asked.has("read_iolog") {
+        let text = "verify would compare nothing: what read_iolog replays is not read back";
+        asked.fault("verify", text, "write do_verify=0, and compare with a job that reads the files");
+    }
     Some(Check {
         method,
         interval_bytes,
         header_offset: header_offset(asked, method, interval_bytes, sizes),
         pattern,
-        after_writes: asked.flag_or("do_verify", true) && order.writes,
+        after_writes,
         only,
         fatal: asked.flag("verify_fatal"),
-        backlog: asked.number("verify_backlog").unwrap_or(0),
+        backlog,
         backlog_batch: asked.number("verify_backlog_batch").unwrap_or(0),
         dump: asked.flag("verify_dump"),
     })

@@ -133,6 +133,8 @@ const HANDLED: &[&str] = &[
     "verify_interval",
     "verify_pattern",
     "verify_fatal",
+    "verify_write_sequence",
+    "verify_header_seed",
     "verify_dump",
     "verify_backlog",
     "verify_backlog_batch",

@@ -74,8 +74,8 @@ pub(crate) fn ops(asked: &Asked<'_>, order: &Order) -> Vec<WeightedOp> {
     let op = |op, weight| WeightedOp { op, weight };
     match (order.reads, order.writes, order.trims) {
         (true, true, _) => {
-            let reads = read_percent(asked) / 100.0;
-            let both = [op(OpKind::Read, reads), op(OpKind::Write, 1.0 - reads)];
+            let reads = read_percent(asked);
+            let both = [op(OpKind::Read, reads / 100.0), op(OpKind::Write, (100.0 - reads) / 100.0)];
             both.into_iter().filter(|op| op.weight > 0.0).collect()
         }
         (_, true, true) => vec![op(OpKind::Trim, 0.5), op(OpKind::Write, 0.5)],
@@ -240,26 +240,38 @@ fn zones(text: &str, absolute: bool, kb_base: u32) -> Result<Vec<Zone>, String> 
     } else {
         "write ACCESSES/SPACE:… in percent, as in zoned:60/10:40/90"
     };
-    let mut zones = Vec::new();
+    // What is blank shares what the others leave of the accesses, or of the space.
+    let mut zones: Vec<(Option<f64>, Option<Amount>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (accesses, space) = part.split_once('/').ok_or(how)?;
-        let percent = percent(accesses).map_err(|_| how)?;
-        let space = space.trim();
-        let length = if absolute {
-            amount(space, kb_base).map_err(|_| how)?
-        } else {
-            Amount::Percent(float(space.trim_end_matches('%')).map_err(|_| how)?)
+        let given =
+            |text: &str| Some(text.trim().trim_end_matches('%').to_owned()).filter(|text| !text.is_empty());
+        let accesses = given(accesses).map(|text| percent(&text)).transpose().map_err(|_| how)?;
+        let space = match given(space) {
+            None if absolute => return Err(how.to_owned()),
+            None => None,
+            Some(_) if absolute => Some(amount(space.trim(), kb_base).map_err(|_| how)?),
+            Some(text) => Some(Amount::Percent(float(&text).map_err(|_| how)?)),
         };
-        zones.push(Zone { percent, length });
+        zones.push((accesses, space));
     }
-    let accesses: f64 = zones.iter().map(|zone| zone.percent).sum();
-    let space: f64 = zones
-        .iter()
-        .map(|zone| match zone.length {
-            Amount::Percent(percent) => percent,
-            Amount::Bytes(_) => 0.0,
+    let percent_of = |space: &Option<Amount>| match space {
+        Some(Amount::Percent(percent)) => *percent,
+        _ => 0.0,
+    };
+    let rest_of = |given: f64, blanks: usize| (100.0 - given).max(0.0) / blanks.max(1) as f64;
+    let accesses: f64 = zones.iter().filter_map(|zone| zone.0).sum();
+    let space: f64 = zones.iter().map(|zone| percent_of(&zone.1)).sum();
+    let accesses_left = rest_of(accesses, zones.iter().filter(|zone| zone.0.is_none()).count());
+    let space_left = rest_of(space, zones.iter().filter(|zone| zone.1.is_none()).count());
+    let zones: Vec<Zone> = zones
+        .into_iter()
+        .map(|(accesses, space)| Zone {
+            percent: accesses.unwrap_or(accesses_left),
+            length: space.unwrap_or(Amount::Percent(space_left)),
         })
-        .sum();
+        .collect();
+    let accesses: f64 = zones.iter().map(|zone| zone.percent).sum();
     if zones.is_empty() {
         Err(how.to_owned())
     } else if zones.len() > MAX_ZONES {

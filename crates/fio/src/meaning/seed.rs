@@ -4,11 +4,12 @@ use super::asked::Asked;
 use crate::language::values;
 
 /// The seed of jobs whose pattern is to be the same in every run (`randrepeat=1`, which is usual).
-pub(crate) const REPEATED_SEED: u64 = 0x6D61_6E6F_6D65_7465;
+pub(crate) const REPEATED_SEED: u64 = 1;
 
-/// The seed of a section, before each worker mixes its number into it: sections differ, runs do not.
+/// The seed of a section, before each worker mixes its number into it: sections differ, runs do not. They differ by two, because
+/// the lowest bit says in headers of blocks what is around them.
 pub(crate) fn of(asked: &Asked<'_>, clones_before: u64) -> u64 {
-    base(asked) ^ mixed(clones_before)
+    base(asked).wrapping_add(2 * clones_before)
 }
 
 fn base(asked: &Asked<'_>) -> u64 {
@@ -18,9 +19,4 @@ fn base(asked: &Asked<'_>) -> u64 {
     }
     let repeats = asked.flag_or("randrepeat", true) || asked.flag("allrandrepeat");
     if repeats { REPEATED_SEED } else { asked.around.seed }
-}
-
-/// Nothing is added for the first.
-fn mixed(number: u64) -> u64 {
-    number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31)
 }

@@ -5,8 +5,14 @@ use super::numbers::float;
 use experiment::{Stages, SteadyRule};
 
 /// What is looked at, by name: the metric, and whether the slope is limited.
-const KINDS: [(&str, &str, bool); 4] =
-    [("iops", "iops", false), ("iops_slope", "iops", true), ("bw", "bw", false), ("bw_slope", "bw", true)];
+const KINDS: [(&str, &str, bool); 6] = [
+    ("iops", "iops", false),
+    ("iops_slope", "iops", true),
+    ("bw", "bw", false),
+    ("bw_slope", "bw", true),
+    ("lat", "lat", false),
+    ("lat_slope", "lat", true),
+];
 
 /// The rule by which the job ends before its runtime, and the times that go with it.
 pub(crate) fn steady(asked: &Asked<'_>, stages: &mut Stages) -> SteadyRule {

@@ -1,6 +1,6 @@
 //! What fio's output has an entry for: a job, a clone of it, or with `group_reporting` several of them together.
 
-use engine::Usage;
+use engine::{CheckedBlocks, Usage};
 use experiment::{Cell, LatencyTarget, Reporting, SteadyRule};
 use metrics::{Histogram, OpKind, OpStats};
 use stats::{Measure, SteadyOutcome};
@@ -68,6 +68,8 @@ pub struct Own {
     pub in_flight_at_end: u64,
     /// How often a worker waited for the thread that writes the logs.
     pub log_waits: u64,
+    /// What became of the blocks of a job that verifies; `None`: it does not.
+    pub verification: Option<CheckedBlocks>,
 }
 
 /// How a job wants to be shown.
@@ -111,6 +113,7 @@ impl FioEntry {
             entry.wall_ns = stage.window_ns * u64::from(cell.workload.jobs);
             entry.own.in_flight_at_end += stage.in_flight_at_end;
             entry.own.log_waits += stage.job.trace_waits;
+            entry.own.verification = job.check.is_some().then_some(stage.checked);
             entry.syncs += stage.job.fsyncs;
             entry.depth = stage.job.found_depth.unwrap_or(entry.depth);
             for (mine, theirs) in entry.depths.iter_mut().zip(stage.job.depths) {
@@ -235,6 +238,15 @@ impl Own {
         }
         self.in_flight_at_end += other.in_flight_at_end;
         self.log_waits += other.log_waits;
+        self.verification = match (self.verification, other.verification) {
+            (Some(mine), Some(theirs)) => Some(CheckedBlocks {
+                right: mine.right + theirs.right,
+                wrong: mine.wrong + theirs.wrong,
+                unread: mine.unread + theirs.unread,
+                uncertain: mine.uncertain + theirs.uncertain,
+            }),
+            (mine, theirs) => mine.or(theirs),
+        };
     }
 }
 

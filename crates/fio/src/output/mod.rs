@@ -19,6 +19,7 @@ mod tests;
 
 use std::io::{self, Write};
 
+pub use json::FIO_VERSION;
 pub use normal::prelude;
 pub use numbers::Style;
 pub use report::FioReport;

@@ -16,7 +16,7 @@ fn table() -> Vec<(&'static str, &'static str, Value)> {
         ("kb_base=1024; size=1m", "region/size", json!({"bytes": 1_048_576})),
         ("kb_base=1000", "report/thousands", json!(true)),
         ("unit_base=1", "report/bits", json!(true)),
-        ("name=other", "name", json!("other")),
+        ("name=other", "name", json!("j")),
         ("description=for you", "report/description", json!("for you")),
         ("loops=3", "ending/loops", json!(3)),
         ("numjobs=3; group_reporting", "/workload/jobs", json!(3)),
@@ -74,7 +74,7 @@ fn table() -> Vec<(&'static str, &'static str, Value)> {
         ("rw=readwrite", "/workload/ops", json!([{"op": "read", "weight": 0.5}, {"op": "write", "weight": 0.5}])),
         ("rw=randrw; rwmixread=75", "/workload/ops/0", json!({"op": "read", "weight": 0.75})),
         ("rw=randrw; rwmixwrite=75", "/workload/ops/0", json!({"op": "read", "weight": 0.25})),
-        ("rw=rw; rwmixread=30; rwmixwrite=20", "/workload/ops/1/weight", json!(1.0 - 0.8)),
+        ("rw=rw; rwmixread=30; rwmixwrite=20", "/workload/ops/1/weight", json!(0.2)),
         ("rw=rw; rwmixread=100", "/workload/ops", json!([{"op": "read", "weight": 1.0}])),
         ("rw=randtrimwrite", "pattern/trim_then_write", json!(true)),
         ("rw=trimwrite", "/workload/ops/0", json!({"op": "trim", "weight": 0.5})),
@@ -101,7 +101,7 @@ fn table() -> Vec<(&'static str, &'static str, Value)> {
         ("randseed=5", "seed", json!(5)),
         ("randseed=-1", "seed", json!(u64::MAX)),
         ("randrepeat=0", "seed", json!(4711)),
-        ("randrepeat=0; allrandrepeat=1", "seed", json!(0x6D61_6E6F_6D65_7465_u64)),
+        ("randrepeat=0; allrandrepeat=1", "seed", json!(1)),
         ("fallocate=none", "files/layout/allocate", json!("none")),
         ("fallocate=1", "files/layout/allocate", json!("posix")),
         ("fadvise_hint=random", "files/layout/advice", json!("random")),
@@ -290,7 +290,9 @@ fn with_size(options: &str) -> String {
 }
 
 /// Options that change nothing but what is said about the job's options.
-const WITHOUT_EFFECT: [(&str, &str); 19] = [
+const WITHOUT_EFFECT: [(&str, &str); 21] = [
+    ("verify_header_seed", "0"),
+    ("verify_write_sequence", "0"),
     ("clocksource", "clock_gettime"),
     ("unique_filename", "0"),
     ("create_serialize", "0"),

@@ -87,5 +87,5 @@ fn a_plan_has_its_files_name_and_can_be_written_as_an_experiment() {
         "[global]\nsize=1m\nfilename=f\n[w]\nrw=write\nverify=crc32c\n[r]\nstonewall\nrw=randread\nbs=4k,8k\n",
     );
     assert_eq!(plan.name, "jobs");
-    insta::assert_snapshot!(experiment::convert(&plan).unwrap());
+    insta::assert_snapshot!(fio::convert(&plan, &[]).unwrap());
 }

@@ -188,9 +188,7 @@ impl State {
         if commits.at_end || commits.on_close {
             self.dirty[drawn.file as usize] = true;
         }
-        let Some(follower) = &mut self.follower else { return 0 };
-        follower.written += 1;
-        follower.written - 1
+        self.follower.as_mut().map_or(0, |follower| follower.wrote(drawn))
     }
 
     pub(super) fn begin_commit(&mut self, lane: u32, kind: CommitKind, now: u64) -> Next {

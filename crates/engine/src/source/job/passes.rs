@@ -68,14 +68,7 @@ impl State {
             }
             Phase::Back { until, load } => {
                 let follower = self.follower.as_mut()?;
-                let drawn = if self.script.comparing.in_doubt {
-                    self.checked.uncertain += until - follower.read;
-                    follower.read = until;
-                    None
-                } else {
-                    follower.next(until, &mut self.checked.uncertain)
-                };
-                let Some(drawn) = drawn else {
+                let Some(drawn) = follower.next(until, &mut self.checked.uncertain) else {
                     follower.read = until;
                     if load {
                         self.phase = Phase::Load;

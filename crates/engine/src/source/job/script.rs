@@ -39,8 +39,9 @@ pub(super) struct Comparing {
     /// Read back after this many writes; 0: at the end.
     pub backlog: u64,
     pub batch: u64,
-    /// What a pass wrote may be written over in part, and is not judged.
-    pub in_doubt: bool,
+    /// A pass may write over parts of the blocks that it wrote, which begin and end at multiples of this many bytes, and what is left
+    /// of such a block cannot be compared; 0: it does not, or it can.
+    pub overlap_step: u64,
 }
 
 impl Script {
@@ -81,7 +82,10 @@ impl Script {
             only: check.is_some_and(|check| check.only),
             backlog: check.filter(|_| back).map_or(0, |check| check.backlog),
             batch: check.map_or(0, |check| check.backlog_batch),
-            in_doubt: framed && plan.overwriting(&job.pattern) == Overwriting::InPart,
+            overlap_step: match plan.overwriting(&job.pattern) {
+                Overwriting::InPart(step) if framed && back => step,
+                _ => 0,
+            },
         };
         Script {
             limit_bytes,

@@ -1,36 +1,58 @@
-//! Which blocks were read back already, where a pass may write one several times.
+//! What is known of the blocks that a pass writes, where it may write one several times.
 
+use super::stream::Drawn;
 use crate::JobFile;
 
-/// Most blocks that are remembered: 8 MiB of memory.
-const MOST: u64 = 1 << 26;
+/// Most blocks of which it is remembered whether they were read back: 8 MiB of memory.
+const MOST_SEEN: u64 = 1 << 26;
+/// Most units of which the last write is remembered: 64 MiB of memory.
+const MOST_LAST: u64 = 1 << 23;
 
-/// A bit for each block of a worker's files.
+/// A worker's files as a row of units of one size.
+#[derive(Debug)]
+struct Units {
+    bytes: u64,
+    /// For each file where its part begins, and the number of its first unit.
+    files: Vec<(u64, u64)>,
+    total: u64,
+}
+
+impl Units {
+    fn new(files: &[JobFile], bytes: u64) -> Units {
+        let mut total = 0u64;
+        let of = |file: &JobFile| {
+            let first = total;
+            total = total.saturating_add(file.length / bytes + 1);
+            (file.start, first)
+        };
+        let files = files.iter().map(of).collect();
+        Units { bytes, files, total }
+    }
+
+    fn at(&self, file: u32, offset: u64) -> u64 {
+        let (start, first) = self.files[file as usize];
+        first + (offset - start) / self.bytes
+    }
+}
+
+/// Which blocks were read back already: a bit for each.
 #[derive(Debug)]
 pub(super) struct Seen {
-    unit: u64,
-    /// For each file where its part begins, and its first bit.
-    files: Vec<(u64, u64)>,
+    units: Units,
     bits: Vec<u64>,
 }
 
 impl Seen {
     /// Of blocks of this many bytes; `None` when there are too many: then some are read more than once.
     pub(super) fn new(files: &[JobFile], unit: u64) -> Option<Seen> {
-        let mut total = 0u64;
-        let of = |file: &JobFile| {
-            let first = total;
-            total = total.saturating_add(file.length / unit + 1);
-            (file.start, first)
-        };
-        let files = files.iter().map(of).collect();
-        (total <= MOST).then(|| Seen { unit, files, bits: vec![0; total.div_ceil(64) as usize] })
+        let units = Units::new(files, unit);
+        let words = units.total.div_ceil(64) as usize;
+        (units.total <= MOST_SEEN).then(|| Seen { units, bits: vec![0; words] })
     }
 
     /// True the first time that it is asked about a block.
     pub(super) fn is_new(&mut self, file: u32, offset: u64) -> bool {
-        let (start, first) = self.files[file as usize];
-        let bit = first + (offset - start) / self.unit;
+        let bit = self.units.at(file, offset);
         let (word, mask) = (&mut self.bits[(bit / 64) as usize], 1 << (bit % 64));
         let new = *word & mask == 0;
         *word |= mask;
@@ -42,8 +64,58 @@ impl Seen {
     }
 }
 
+/// Which write of a pass was the last to each unit of the files, where blocks may lie across each other.
+#[derive(Debug)]
+pub(super) struct LastWrites {
+    units: Units,
+    /// Number of the write from 1 on; 0: none.
+    numbers: Vec<u64>,
+    /// Blocks end where units end. Otherwise neighbours may share a unit, and the earlier one seems to be written over.
+    exact: bool,
+}
+
+impl LastWrites {
+    /// Blocks begin and end at multiples of `unit` bytes. Of very many units several become one.
+    pub(super) fn new(files: &[JobFile], unit: u64) -> LastWrites {
+        let total: u64 = files.iter().map(|file| file.length / unit + 1).fold(0, u64::saturating_add);
+        // Each file has one unit more than its length needs.
+        let room = MOST_LAST.saturating_sub(files.len() as u64).max(1);
+        let together = if total <= MOST_LAST { 1 } else { total.div_ceil(room) };
+        let units = Units::new(files, unit.saturating_mul(together));
+        let numbers = vec![0; units.total as usize];
+        LastWrites { units, numbers, exact: together == 1 }
+    }
+
+    /// A block is written by the write of this number.
+    pub(super) fn wrote(&mut self, block: &Drawn, number: u64) {
+        let range = self.range(block);
+        self.numbers[range].fill(number + 1);
+    }
+
+    /// Nothing was written over the block since the write of this number.
+    pub(super) fn is_whole(&self, block: &Drawn, number: u64) -> bool {
+        self.numbers[self.range(block)].iter().all(|last| *last == number + 1)
+    }
+
+    /// What is not whole was written over for certain.
+    pub(super) fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.numbers.fill(0);
+    }
+
+    fn range(&self, block: &Drawn) -> std::ops::Range<usize> {
+        let last = block.offset + block.len.max(1) - 1;
+        self.units.at(block.file, block.offset) as usize..self.units.at(block.file, last) as usize + 1
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use metrics::OpKind;
+
     use super::*;
 
     #[test]
@@ -59,5 +131,41 @@ mod tests {
             seen.clear();
         }
         assert!(Seen::new(&[JobFile::whole(0, 1 << 62)], 4096).is_none());
+    }
+
+    fn block(file: u32, offset: u64, len: u64) -> Drawn {
+        Drawn { kind: OpKind::Write, file, object: file.into(), offset, len }
+    }
+
+    #[test]
+    fn a_block_is_whole_until_a_part_of_it_is_written_over() {
+        let part = JobFile { object: 1, bytes: 1 << 20, start: 8192, length: 65_536 };
+        let mut last = LastWrites::new(&[JobFile::whole(0, 1 << 20), part], 512);
+        let blocks = [
+            block(0, 0, 4096),
+            block(0, 4096, 4096),
+            block(1, 8192, 4096),
+            block(0, 7680, 512),
+            block(0, 0, 4096),
+        ];
+        for (number, block) in (0..).zip(&blocks) {
+            last.wrote(block, number);
+        }
+        let whole: Vec<bool> =
+            (0..).zip(&blocks).map(|(number, block)| last.is_whole(block, number)).collect();
+        assert_eq!(whole, [false, false, true, true, true]);
+        assert!(last.is_exact());
+        last.clear();
+        assert!(!last.is_whole(&blocks[4], 4));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_a_doubt_then_falls_on_the_earlier_block() {
+        let mut last = LastWrites::new(&[JobFile::whole(0, 1 << 40)], 512);
+        assert!(last.numbers.len() as u64 <= MOST_LAST && !last.is_exact());
+        let (one, next) = (block(0, 0, 512), block(0, 512, 512));
+        last.wrote(&one, 0);
+        last.wrote(&next, 1);
+        assert!(!last.is_whole(&one, 0) && last.is_whole(&next, 1));
     }
 }

@@ -2,6 +2,8 @@
 
 use experiment::SizeChoice;
 
+use super::stream::common_divisor;
+
 /// Sizes that a wide range stands for where they must be listed.
 const LISTED: u64 = 256;
 
@@ -54,6 +56,15 @@ impl Sizes {
             Sizes::Fixed(bytes) => *bytes,
             Sizes::Range { least, step, count } => least + step * (count - 1),
             Sizes::Split(sizes) => sizes.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0),
+        }
+    }
+
+    /// What every size is a multiple of.
+    pub(super) fn step(&self) -> u64 {
+        match self {
+            Sizes::Fixed(bytes) => *bytes,
+            Sizes::Range { least, step, .. } => common_divisor(*least, *step),
+            Sizes::Split(sizes) => sizes.iter().fold(0, |step, (_, bytes)| common_divisor(step, *bytes)),
         }
     }
 

@@ -13,10 +13,10 @@ use super::least::Least;
 use super::pace::Pace;
 use super::replay::Replaying;
 use super::script::Script;
-use super::seen::Seen;
+use super::seen::{LastWrites, Seen};
 use super::stream::{Drawn, Overwriting, Stream, direction_of};
 use super::target::Search;
-use super::verify::Follower;
+use super::verify::{Follower, Overwritten};
 use crate::access::spread;
 use crate::pacer::ScheduleStats;
 use crate::source::think::Thinker;
@@ -134,6 +134,13 @@ impl State {
             Overwriting::Whole(unit) if checked && script.comparing.backlog == 0 => Seen::new(files, unit),
             _ => None,
         };
+        let overwritten = match (script.comparing.overlap_step, seen) {
+            (0, None) => Overwritten::Nothing,
+            (0, Some(seen)) => Overwritten::Whole(seen),
+            (step, _) => Overwritten::InPart(LastWrites::new(files, step)),
+        };
+        // Of two blocks that lie across each other it must be known which was written last.
+        let in_order = job.pattern.no_overlap || matches!(overwritten, Overwritten::InPart(_));
         let thinker = pace.think.as_ref().and_then(|think| Thinker::new(think, start_ns));
         let pacer = match schedule {
             Schedule::Directions { rates, poisson } => {
@@ -150,7 +157,7 @@ impl State {
         };
         let batches = Batches::new(&job.queue, lanes);
         let search = job.ending.latency_target.map(|target| Search::new(&target, lanes, start_ns));
-        let ranges = (job.pattern.no_overlap && lanes > 1).then(|| vec![None; lanes as usize]);
+        let ranges = (in_order && lanes > 1).then(|| vec![None; lanes as usize]);
         let guarded = thinker.is_some()
             || pacer.is_some()
             || batches.is_some()
@@ -163,7 +170,7 @@ impl State {
             window_ns,
             policy: Policy::new(&job.ending.errors, fatal, job.region.fill_device),
             phase: Phase::Load,
-            follower: checked.then(|| Follower::new(&stream, seen)),
+            follower: checked.then(|| Follower::new(&stream, overwritten)),
             lanes: Lanes::new(reactor, lanes),
             under: vec![Under::Nothing; lanes as usize],
             in_flight: 0,

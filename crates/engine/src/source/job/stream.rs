@@ -44,8 +44,8 @@ pub(super) enum Overwriting {
     Never,
     /// Whole blocks of this many bytes.
     Whole(u64),
-    /// Also parts of blocks.
-    InPart,
+    /// Also parts of blocks, which begin and end at multiples of this many bytes.
+    InPart(u64),
 }
 
 /// Draws a worker's operations.
@@ -138,9 +138,22 @@ impl StreamPlan {
         match (in_order || once, whole) {
             (true, _) => Overwriting::Never,
             (false, true) => Overwriting::Whole(sizes[0].least()),
-            (false, false) => Overwriting::InPart,
+            (false, false) => Overwriting::InPart(self.step_of_writes(sizes)),
         }
     }
+
+    /// What writes of these sizes begin and end at multiples of.
+    fn step_of_writes(&self, sizes: &[Sizes]) -> u64 {
+        let Rules { grain, skip, zones, .. } = &self.rules;
+        let zones = zones.map_or([0, 0], |zones| [zones.range, zones.skip]);
+        let own = sizes.iter().map(Sizes::step);
+        own.chain([grain.units[1], skip.unsigned_abs()]).chain(zones).fold(0, common_divisor).max(1)
+    }
+}
+
+/// The greatest common divisor; 0 is a multiple of everything.
+pub(super) fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 /// Sizes and units of a job.

@@ -1,6 +1,6 @@
 //! Reading back what was written: a copy of the stream, which follows it.
 
-use super::seen::Seen;
+use super::seen::{LastWrites, Seen};
 use super::stream::{Drawn, Stream};
 use crate::written::UncertainRanges;
 use metrics::OpKind;
@@ -15,13 +15,40 @@ pub(super) struct Follower {
     pub read: u64,
     /// Numbers of writes that failed, so that their blocks are not judged.
     doubts: UncertainRanges,
-    /// Blocks that were read back, where one may be written several times.
-    seen: Option<Seen>,
+    /// What a pass may do to its own blocks.
+    overwritten: Overwritten,
+}
+
+/// How what a pass wrote is told from what it wrote over.
+#[derive(Debug)]
+pub(super) enum Overwritten {
+    /// Nothing is, or each write may be compared.
+    Nothing,
+    /// Whole blocks, which are read back once.
+    Whole(Seen),
+    /// Parts of blocks: only what is whole is read back.
+    InPart(LastWrites),
 }
 
 impl Follower {
-    pub(super) fn new(stream: &Stream, seen: Option<Seen>) -> Self {
-        Follower { stream: stream.clone(), written: 0, read: 0, doubts: UncertainRanges::default(), seen }
+    pub(super) fn new(stream: &Stream, overwritten: Overwritten) -> Self {
+        Follower {
+            stream: stream.clone(),
+            written: 0,
+            read: 0,
+            doubts: UncertainRanges::default(),
+            overwritten,
+        }
+    }
+
+    /// A write is begun: its number within the pass.
+    pub(super) fn wrote(&mut self, drawn: &Drawn) -> u64 {
+        let number = self.written;
+        self.written += 1;
+        if let Overwritten::InPart(last) = &mut self.overwritten {
+            last.wrote(drawn, number);
+        }
+        number
     }
 
     /// Another pass begins.
@@ -29,8 +56,10 @@ impl Follower {
         self.stream.clone_from(stream);
         (self.written, self.read) = (0, 0);
         self.doubts.clear();
-        if let Some(seen) = &mut self.seen {
-            seen.clear();
+        match &mut self.overwritten {
+            Overwritten::Nothing => {}
+            Overwritten::Whole(seen) => seen.clear(),
+            Overwritten::InPart(last) => last.clear(),
         }
     }
 
@@ -54,7 +83,16 @@ impl Follower {
                 *uncertain += 1;
                 continue;
             }
-            if self.seen.as_mut().is_none_or(|seen| seen.is_new(drawn.file, drawn.offset)) {
+            let stands = match &mut self.overwritten {
+                Overwritten::Nothing => true,
+                Overwritten::Whole(seen) => seen.is_new(drawn.file, drawn.offset),
+                Overwritten::InPart(last) => {
+                    let whole = last.is_whole(&drawn, number);
+                    *uncertain += u64::from(!whole && !last.is_exact());
+                    whole
+                }
+            };
+            if stands {
                 return Some(drawn);
             }
         }

@@ -32,6 +32,7 @@ const fn no(name: &'static str, why: &'static str, instead: &'static str) -> Fio
 const NO_LIBRARY: &str = "its client library is not part of this program";
 const AS_FILES: &str = "mount it and use files, or use NFS or S3 where it speaks them";
 const NO_MOVES: &str = "data goes through buffers of the process";
+const NO_DIRECTORIES: &str = "directories are no load: files are";
 const NOT_LINUX: &str = "it belongs to another operating system";
 
 const ABSENT: &[FioEngine] = &[
@@ -46,6 +47,10 @@ const ABSENT: &[FioEngine] = &[
     no("filecreate", "jobs read, write and trim", "an experiment with the operation create: manometer run"),
     no("filestat", "jobs read, write and trim", "an experiment with the operation stat: manometer run"),
     no("filedelete", "jobs read, write and trim", "an experiment with the operation remove: manometer run"),
+    no("dircreate", NO_DIRECTORIES, "an experiment with the operation create: manometer run"),
+    no("dirstat", NO_DIRECTORIES, "an experiment with the operation stat: manometer run"),
+    no("dirdelete", NO_DIRECTORIES, "an experiment with the operation remove: manometer run"),
+    no("libblkio", NO_LIBRARY, "ioengine=io_uring on the block device"),
     no("falloc", "space is not allocated as a load", "fallocate=native allocates before the load"),
     no("ftruncate", "files are not cut as a load", "ioengine=psync"),
     no("e4defrag", "extents are not moved", "ioengine=psync"),

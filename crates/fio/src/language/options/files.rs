@@ -69,6 +69,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     absent("max_open_zones", Integer(0, 4096), NO_ZONES, "leave it out").harmless(&["0"]),
     absent("job_max_open_zones", Integer(0, 4096), NO_ZONES, "leave it out").harmless(&["0"]),
     absent("ignore_zone_limits", Bool, NO_ZONES, "leave it out").harmless(&["0"]),
+    absent("recover_zbd_write_error", Bool, NO_ZONES, "leave it out").harmless(&["0"]),
     absent("zone_reset_threshold", Float(0.0, 1.0), NO_ZONES, "leave it out").harmless(&["0"]),
     absent("zone_reset_frequency", Float(0.0, 1.0), NO_ZONES, "leave it out").harmless(&["0"]),
     same("size", &[], Amount),

@@ -8,7 +8,12 @@ const SECOND: u64 = 1_000_000;
 pub(super) const OPTIONS: &[FioOption] = &[
     same("kb_base", &[], Word(&["1024", "1000"])),
     same("unit_base", &[], Word(&["0", "8", "1"])),
-    same("name", &[], Text),
+    differs(
+        "name",
+        &[],
+        Text,
+        "begins a job on the command line; in a file it has no effect, as in fio 3.33: the section's name holds",
+    ),
     same("description", &[], OptionalText),
     same("loops", &[], Integer(0, MOST)),
     same("numjobs", &[], Integer(1, 65_536)),
@@ -28,6 +33,13 @@ pub(super) const OPTIONS: &[FioOption] = &[
         Bool,
         "the same figures are left out of the output, but every operation is still timed",
     ),
+    absent(
+        "job_start_clock_id",
+        Integer(0, MOST),
+        "the start of a job stands in the results file, in real time",
+        "manometer show last",
+    )
+    .harmless(&["0"]),
     absent(
         "gtod_cpu",
         Integer(0, MOST),

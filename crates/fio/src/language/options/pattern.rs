@@ -1,7 +1,11 @@
 //! Which operation comes next, and where.
 
-use super::ValueKind::{Amount, Bool, Flag, Integer, Integers, Text, Word, Words};
+use super::ValueKind::{Amount, Bool, Flag, Float, Integer, Integers, Text, Word, Words};
 use super::{FioOption, MOST, absent, differs, same};
+
+const NO_SPRANDOM: &str = "a disk is not brought into a steady state by a plan of overwrites";
+const PRECONDITION: &str =
+    "precondition it by a job with rw=write, then one with rw=randwrite and io_size twice its size";
 
 pub(super) const OPTIONS: &[FioOption] = &[
     same("direct", &[], Bool),
@@ -90,6 +94,16 @@ pub(super) const OPTIONS: &[FioOption] = &[
         Text,
         "the same distributions; which blocks are the favourites of zipf and pareto is drawn from our seed, not as in fio",
     ),
+    absent("sprandom", Bool, NO_SPRANDOM, PRECONDITION).harmless(&["0"]),
+    absent("spr_num_regions", Integer(1, MOST), NO_SPRANDOM, PRECONDITION),
+    absent("spr_op", Float(0.0, 1.0), NO_SPRANDOM, PRECONDITION),
+    absent(
+        "random_sequence_stride",
+        Integer(0, MOST),
+        "places at random come from one generator for each worker",
+        "randseed=N draws another order",
+    )
+    .harmless(&["0", "1"]),
     same("percentage_random", &[], Integers(0, 100)),
     same("norandommap", &[], Flag),
     differs(

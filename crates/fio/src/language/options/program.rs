@@ -22,7 +22,7 @@ const SIGNAL: &str = "kill -INT PID ends the run with its results";
 pub(super) const OPTIONS: &[FioOption] = &[
     on_line(
         Required,
-        absent("debug", Text, "fio's traces are of fio's own parts", "--journal-dir keeps what was done"),
+        differs("debug", &[], Text, "accepted without effect: fio's traces are of fio's own parts"),
     ),
     on_line(Alone, same("parse-only", &[], Flag)),
     on_line(
@@ -48,7 +48,15 @@ pub(super) const OPTIONS: &[FioOption] = &[
     on_line(Alone, same("minimal", &[], Flag)),
     on_line(Alone, same("append-terse", &[], Flag)),
     on_line(Required, same("terse-version", &[], Integer(2, 5))),
-    on_line(Alone, differs("version", &["v"], Flag, "manometer's version is printed")),
+    on_line(
+        Alone,
+        differs(
+            "version",
+            &["v"],
+            Flag,
+            "`fio-3.33 (manometer 0.1.0)`: the version whose language and shapes these are, and what it is",
+        ),
+    ),
     on_line(Alone, differs("help", &["h"], Flag, "manometer's help is printed")),
     on_line(
         Alone,
@@ -75,16 +83,24 @@ pub(super) const OPTIONS: &[FioOption] = &[
     ),
     on_line(Alone, absent("showcmd", Flag, "a job file is shown as an experiment file", "--convert")),
     on_line(Alone, same("readonly", &[], Flag)),
-    on_line(Required, same("eta", &[], Text)),
+    on_line(
+        Required,
+        differs(
+            "eta",
+            &[],
+            Text,
+            "on standard error; auto looks whether that is a terminal, and without one nothing is told",
+        ),
+    ),
     on_line(Required, differs("eta-interval", &[], Text, "accepted: the line is drawn five times a second")),
     on_line(Required, same("eta-newline", &[], Text)),
     on_line(
         Required,
-        absent(
+        differs(
             "status-interval",
+            &[],
             Text,
-            "figures come when the jobs are over",
-            "the progress line, --live, or write_bw_log in the jobs",
+            "counts, rates and latencies of this host since each job began; what is known at its end only is 0 until then",
         ),
     ),
     on_line(Required, differs("section", &[], Text, "a section that no job file has is an error")),
@@ -156,5 +172,4 @@ pub(super) const PROFILES: &[FioOption] = &[
     of_profile("block", Integer(0, MOST)),
     of_profile("numruns", Integer(0, MOST)),
     of_profile("dir", Text),
-    of_profile("threads", Integer(0, MOST)),
 ];

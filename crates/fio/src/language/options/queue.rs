@@ -1,7 +1,7 @@
 //! Queue depth, rates, think time, latency goals.
 
 use super::ValueKind::{Bool, Float, Integer, Integers, Time, Times, Word};
-use super::{FioOption, MOST, differs, same};
+use super::{FioOption, MOST, absent, differs, same};
 
 const MICROSECOND: u64 = 1;
 const SECOND: u64 = 1_000_000;
@@ -26,6 +26,13 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("thinktime_blocks", &[], Integer(0, MOST)),
     same("thinktime_blocks_type", &[], Word(&["complete", "issue"])),
     same("thinktime_iotime", &[], Time(SECOND)),
+    absent(
+        "thinkcycles",
+        Integer(0, MOST),
+        "pauses have a length of time",
+        "thinktime_spin=TIME computes for so long",
+    )
+    .harmless(&["0"]),
     same("rate", &[], Integers(0, i64::MAX)),
     differs("rate_min", &["ratemin"], Integers(0, i64::MAX), EARLY_RATE),
     same("rate_iops", &[], Integers(0, MOST)),

@@ -9,10 +9,17 @@ pub(super) const OPTIONS: &[FioOption] = &[
     differs(
         "steadystate",
         &["ss"],
-        Word(&["iops", "iops_slope", "bw", "bw_slope"]),
+        Word(&["iops", "iops_slope", "bw", "bw_slope", "lat", "lat_slope"]),
         "limits are percentages of the mean; ones in operations or bytes are refused",
     ),
     same("steadystate_duration", &["ss_dur"], Time(SECOND)),
+    absent(
+        "steadystate_check_interval",
+        Time(SECOND),
+        "the rule looks after every interval of the run",
+        "leave it out: iops and bw are those of each second",
+    )
+    .harmless(&["1", "1s"]),
     same("steadystate_ramp_time", &["ss_ramp"], Time(SECOND)),
     same("per_job_logs", &[], Bool),
     same("group_reporting", &[], Flag),
@@ -38,11 +45,18 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("log_hist_coarseness", &[], Integer(0, 6)),
     differs(
         "log_max_value",
-        &[],
+        &["log_window_value"],
         Bool,
         "of latencies; bandwidth and operations a second are those of the span",
     ),
     same("log_offset", &[], Bool),
+    absent(
+        "log_issue_time",
+        Bool,
+        "times in logs are those of the end of an operation",
+        "write_iolog has the start of each",
+    )
+    .harmless(&["0"]),
     same("log_prio", &[], Bool),
     differs("log_compression", &[], Integer(1024, 536_870_912), "accepted: logs do not stay in memory"),
     differs("log_compression_cpus", &[], Text, "accepted: nothing is compressed"),

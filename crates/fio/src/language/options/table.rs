@@ -52,7 +52,7 @@ jobs on the command line (`--name=a --rw=read --bs=4k`). What differs in the lan
   whole numbers drops the rest.
 - What stands behind a number must be a unit: fio reads `1.5k` as 1 and `10sec` as 10 microseconds, without a word. Here
   `sec`, `msec` and `usec` are units as the HOWTO says, and the rest is refused. `4ki` is what the HOWTO says, 1000 or 1024
-  each; fio 3.33 takes it for `4k` unless it is written `4kib`.
+  each; fio 3.33 takes it for `4k` unless it is written `4kib`. A fraction of zeros at the end, `70.0`, is no fraction.
 - Blanks around `=` are no part of the value. An environment variable that is not set is the empty text, as in fio.
 - `--section=NAME` chooses in every job file, and a name that no file has is an error.
 - An option of an engine that the job does not use is refused, as in fio; on the command line it may stand before

@@ -39,6 +39,25 @@ pub(super) const OPTIONS: &[FioOption] = &[
     same("verify_offset", &[], Integer(0, MOST)),
     same("verify_interval", &[], Integer(0, MOST)),
     same("verify_pattern", &[], Text),
+    absent(
+        "verify_pattern_interval",
+        Bool,
+        "a pattern begins with each block",
+        "%o in verify_pattern has the offset in each block",
+    )
+    .harmless(&["0"]),
+    differs(
+        "verify_write_sequence",
+        &[],
+        Bool,
+        "accepted: a number is compared where a job reads back what it wrote itself, and nowhere else",
+    ),
+    differs(
+        "verify_header_seed",
+        &[],
+        Bool,
+        "accepted: seeds in headers are fio's own affair; what we wrote is compared byte by byte",
+    ),
     same("verify_fatal", &[], Bool),
     same("verify_dump", &[], Bool),
     differs(

@@ -48,7 +48,15 @@ pub(super) fn split(text: &str) -> Result<(i64, &str), String> {
         return Err(WRITE_A_NUMBER.to_owned());
     }
     let number = text[..end].parse().map_err(|_| too_large())?;
-    Ok((number, &text[end..]))
+    Ok((number, without_zeros(&text[end..])))
+}
+
+/// What stands behind a number, without a fraction of zeros that ends it: scripts write `70.0`.
+fn without_zeros(behind: &str) -> &str {
+    match behind.strip_prefix('.') {
+        Some(zeros) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => "",
+        _ => behind,
+    }
 }
 
 /// What a unit of data multiplies by. None is 1.
@@ -114,6 +122,8 @@ mod tests {
             ("1mi", 1_000_000, 1 << 20),
             ("1t", 1 << 40, 1_000_000_000_000),
             ("1ti", 1_000_000_000_000, 1 << 40),
+            ("4096.0", 4096, 4096),
+            ("70.00", 70, 70),
             ("2p", 2 << 50, 2_000_000_000_000_000),
             ("0x10", 16, 16),
             ("0X1f", 31, 31),
@@ -131,9 +141,10 @@ mod tests {
 
     #[test]
     fn what_fio_guesses_is_refused() {
-        for text in
-            ["", "abc", "1.5k", "10kk", "3x", "4k8", "0x", "0x10k", "1e3", "5)", "(5", "20%", "1z", "-", "9e"]
-        {
+        for text in [
+            "", "abc", "1.5k", "4.0k", "1.5", "1.", "10kk", "3x", "4k8", "0x", "0x10k", "1e3", "5)", "(5",
+            "20%", "1z", "-", "9e",
+        ] {
             assert!(integer(text, 1024).is_err(), "{text}");
         }
         assert!(integer("9223372036854775808", 1024).is_err());

@@ -8,6 +8,7 @@ mod style;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use engine::CheckedBlocks;
 use experiment::ShownDirections;
 use metrics::ErrorKind;
 use serde::Serialize;
@@ -150,6 +151,8 @@ struct OwnJobPart<'a> {
     errors: &'a BTreeMap<ErrorKind, u64>,
     in_flight_at_end: u64,
     log_waits: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification: Option<CheckedBlocks>,
 }
 
 #[derive(Serialize)]
@@ -237,6 +240,7 @@ impl<'a> JobPart<'a> {
                 errors: &entry.own.errors,
                 in_flight_at_end: entry.own.in_flight_at_end,
                 log_waits: entry.own.log_waits,
+                verification: entry.own.verification,
             },
         }
     }

@@ -1,0 +1,90 @@
+//! What jobs have done so far, for those who want figures before they end (fio's `--status-interval`).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use engine::StageResult;
+use experiment::{Cell, Plan};
+use jiff::Timestamp;
+use metrics::Interval;
+
+use crate::job_outcome::{CellOutcome, JobsOutcome};
+use crate::outcome::nothing;
+use crate::progress::SharedProgress;
+use crate::samples::Sampler;
+use crate::stages::MEASURE;
+use crate::{RunEvent, timestamp};
+
+/// The jobs of a run under way, put together from what the run tells.
+#[derive(Debug)]
+pub struct Interim {
+    plan: Plan,
+    started: Timestamp,
+    progress: OnceLock<Arc<SharedProgress>>,
+    cells: Mutex<BTreeMap<u32, Partial>>,
+}
+
+/// A cell's measurement so far.
+#[derive(Debug)]
+struct Partial {
+    total: Interval,
+    sampler: Sampler,
+}
+
+impl Interim {
+    /// Of a run of this plan that begins now.
+    pub fn new(plan: &Plan) -> Self {
+        Interim {
+            plan: plan.clone(),
+            started: timestamp::now(),
+            progress: OnceLock::new(),
+            cells: Mutex::default(),
+        }
+    }
+
+    /// Takes in what the run tells.
+    pub fn event(&self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Began(progress) => {
+                let _ = self.progress.set(Arc::clone(progress));
+            }
+            RunEvent::Interval { cell, stage, interval, .. } if *stage == MEASURE => {
+                self.add(*cell, interval)
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&self, cell: u32, interval: &Interval) {
+        let report = self.plan.cells.get(cell as usize).and_then(|cell| cell.workload.stream());
+        let report = report.map(|job| job.report.clone()).unwrap_or_default();
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let partial = cells
+            .entry(cell)
+            .or_insert_with(|| Partial { total: Interval::default(), sampler: Sampler::new(&report) });
+        partial.total.merge(interval);
+        partial.total.length_ns += interval.length_ns;
+        partial.sampler.add(interval);
+    }
+
+    /// All cells, each from its beginning until now; without what is known at their end only.
+    pub fn outcome(&self) -> JobsOutcome {
+        let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |cell: &Cell| match cells.get(&cell.index) {
+            Some(partial) => CellOutcome {
+                load: Some(StageResult::of_intervals(partial.total.clone())),
+                samples: partial.sampler.clone().samples(),
+                ..nothing(cell)
+            },
+            None => nothing(cell),
+        };
+        JobsOutcome {
+            run: self.progress.get().map(|progress| progress.lock().run.clone()).unwrap_or_default(),
+            started: self.started,
+            finished: timestamp::now(),
+            cells: self.plan.cells.iter().map(of).collect(),
+            disks: Vec::new(),
+            plan: self.plan.clone(),
+        }
+    }
+}
