@@ -30,7 +30,7 @@ fn many_hosts_are_a_band_with_the_slowest_on_it() {
     let page = report::html(&fixture::fleet());
     let from = page.find("id=\"cell-2\"").unwrap();
     let cell = &page[from..page.find("id=\"cell-3\"").unwrap()];
-    assert!(cell.contains("least to most of 20 hosts") && cell.contains("node14 (slowest)"));
+    assert!(cell.contains("min to max of 20 hosts") && cell.contains("node14 (slowest)"));
     assert!(!cell.contains("node01 (slowest)"));
 }
 
@@ -55,7 +55,8 @@ fn a_host_with_a_hostile_name_stays_text() {
     document.cells[0].record.result.as_mut().unwrap().hosts[0].name = name;
     let page = report::html(&document);
     assert!(!page.contains("</script><b>"));
-    let series = page.split("id=\"manometer-series\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let series = page.split("data-series=\"hosts-0\"").nth(1).unwrap();
+    let series = series.split("<metadata>").nth(1).unwrap().split("</metadata>").next().unwrap();
     let series: serde_json::Value = serde_json::from_str(series).unwrap();
-    assert_eq!(series["hosts-0"]["rows"][0][0], "</script><b>\"\\");
+    assert_eq!(series["rows"][0][0], "</script><b>\"\\");
 }

@@ -108,9 +108,9 @@ fn nothing_hostile_gets_out_of_its_text() {
         event.text = EVIL.into();
     });
     let page = html(&document);
-    // Three elements of script: two of data, one of ours.
-    assert_eq!(page.matches("<script").count(), 3);
-    assert_eq!(page.matches("</script").count(), 3);
+    // Two elements of script: one of data, one of ours.
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("</script").count(), 2);
     assert_eq!(page.matches("</style").count(), 1);
     assert_eq!(page.matches("</title").count(), page.matches("<title").count());
     assert!(!page.contains("<img"));
@@ -142,6 +142,124 @@ fn the_page_asks_the_network_for_nothing() {
         let allowed = page.matches("http://www.w3.org/2000/svg").count() * usize::from(asks == "http://");
         assert_eq!(found, allowed, "{asks}");
     }
+}
+
+/// The numbers that a chart carries, by its name.
+fn chart(page: &str, name: &str) -> Value {
+    let from = page.split(&format!("data-series=\"{name}\"")).nth(1).unwrap();
+    serde_json::from_str(between(from, "<metadata>", "</metadata>")[0]).unwrap()
+}
+
+#[test]
+fn the_overview_has_each_crossed_parameter_with_its_intervals() {
+    let document = fixture::everything();
+    let page = html(&document);
+    // Three figures by block size, the same by queue depth, and these of the workloads in which nothing was crossed.
+    for (name, title) in [
+        ("overview-0", "Throughput by block size"),
+        ("overview-1", "IOPS by block size"),
+        ("overview-2", "p99 by block size"),
+        ("overview-3", "Throughput by queue depth"),
+        ("overview-5", "p99 by queue depth"),
+        ("overview-6", "Throughput by workload"),
+    ] {
+        assert!(page.contains(&format!("<span class=\"title\">{title}</span>")), "{title}");
+        assert!(page.contains(&format!("data-series=\"{name}\"")), "{name}");
+    }
+    let by_size = chart(&page, "overview-0");
+    assert_eq!(by_size["x"], serde_json::json!(["block size", "", [4096, 65540.0, 1.049e6]]));
+    assert_eq!(by_size["labels"], serde_json::json!(["4KiB", "64KiB", "1MiB"]));
+    assert_eq!(by_size["rows"].as_array().unwrap().len(), 4);
+    // Cell 6 is that of 64 KiB at a queue depth of 8.
+    let rate = &document.cells[5].record.result.as_ref().unwrap().total.bytes_per_s;
+    let row = &by_size["rows"][1];
+    assert_eq!(row[0], "queue depth 8");
+    for (part, value) in [(2, rate.mean), (3, rate.low), (4, rate.high)] {
+        let shown = row[part][1].as_f64().unwrap();
+        assert!((shown / value - 1.0).abs() < 1e-3, "{shown} is not {value}");
+    }
+}
+
+#[test]
+fn repetitions_are_one_point_whose_band_holds_the_interval_of_each() {
+    let once = fixture::simple("aaaaaaaa", 1.0, 1);
+    let mut document = once.clone();
+    let slower = fixture::simple("bbbbbbbb", 0.8, 2);
+    for (mut planned, mut view) in slower.run.plan.cells.into_iter().zip(slower.cells) {
+        planned.index += 3;
+        view.record.index += 3;
+        planned.repetition = 2;
+        document.run.plan.cells.push(planned);
+        document.cells.push(view);
+    }
+    let rates = |at: usize| document.cells[at].record.result.as_ref().unwrap().total.bytes_per_s;
+    let data = chart(&html(&document), "overview-0");
+    assert_eq!(data["x"][2], serde_json::json!([1, 8, 32]));
+    let row = &data["rows"][0];
+    let (fast, slow) = (rates(1), rates(4));
+    for (part, value) in [(2, (fast.mean + slow.mean) / 2.0), (3, slow.low), (4, fast.high)] {
+        let shown = row[part][1].as_f64().unwrap();
+        assert!((shown / value - 1.0).abs() < 1e-3, "{shown} is not {value}");
+    }
+}
+
+#[test]
+fn of_many_cells_twelve_curves_are_drawn_and_the_rule_is_stated() {
+    let mut document = fixture::simple("aaaaaaaa", 1.0, 1);
+    assert_eq!(chart(&html(&document), "curves")["rows"].as_array().unwrap().len(), 3);
+    for index in 3..40u32 {
+        let mut planned = document.run.plan.cells[0].clone();
+        planned.index = index;
+        planned.point = [("queue_depth".to_owned(), (index + 100).to_string())].into();
+        let mut view = document.cells[0].clone();
+        view.record.index = index;
+        document.run.plan.cells.push(planned);
+        document.cells.push(view);
+    }
+    let page = html(&document);
+    assert_eq!(chart(&page, "curves")["rows"].as_array().unwrap().len(), 12);
+    assert!(page.contains("12 of 40 cells, evenly spread from the lowest to the highest p99"));
+}
+
+#[test]
+fn the_client_is_drawn_over_time_beside_the_load() {
+    let page = html(&fixture::everything());
+    let busy = chart(&page, "busy-0");
+    assert_eq!(busy["rows"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        (busy["rows"][0][0].as_str(), busy["rows"][3][0].as_str()),
+        (Some("busiest core"), Some("busiest disk"))
+    );
+    assert_eq!(chart(&page, "network-0")["rows"][0][0], "received");
+    // The same time from left to right as the load above.
+    let axis = |name: &str| {
+        let from = page.split(&format!("data-series=\"{name}\"")).next().unwrap();
+        from.rsplit("data-x=\"").next().unwrap().split('"').next().unwrap().to_owned()
+    };
+    assert_eq!(axis("busy-0"), axis("rate-0"));
+    // Without samples there is nothing to draw.
+    let mut without = fixture::everything();
+    without.cells.iter_mut().for_each(|view| view.samples.clear());
+    assert!(!html(&without).contains("data-series=\"busy-"));
+}
+
+#[test]
+fn cells_are_folded_and_what_they_share_is_said_once() {
+    let page = html(&fixture::everything());
+    assert_eq!(page.matches("<details class=\"cell\"><summary>").count(), 15);
+    let shown = page.split("id=\"manometer-data\"").next().unwrap();
+    assert_eq!(shown.matches("registered files and buffers").count(), 1);
+    assert!(
+        html(&fixture::document(
+            "a",
+            "b",
+            vec![fixture::make(
+                fixture::planned(0, "w", [].into(), 4096, 1),
+                &fixture::Load { seconds: 60, ..fixture::Load::of_device(4096, 1, 1) }
+            )]
+        ))
+        .contains("<details class=\"cell\" open>")
+    );
 }
 
 #[test]

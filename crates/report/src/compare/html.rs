@@ -8,7 +8,7 @@ use super::matching::{Key, RepeatedPoint, groups};
 use super::{CellComparison, RunComparison, call_text, text};
 use crate::figures::FigureUnit;
 use crate::html::{Page, escape, page};
-use crate::svg::{Axis, Chart, Frame};
+use crate::svg::{Axis, Chart, ChartData, DataRow, Frame};
 use crate::{CurvePoint, Document};
 
 /// The page.
@@ -45,7 +45,7 @@ pub fn html(comparison: &RunComparison, a: &Document, b: &Document) -> String {
     }
     body.push_str("</section></main>");
     let title = format!("{} against {} · manometer", comparison.b.id, comparison.a.id);
-    page(&Page { title: &title, body: &body, data: &comparison.json(), series: "{}" })
+    page(&Page { title: &title, body: &body, data: &comparison.json() })
 }
 
 fn is_of(cell: &CellComparison, key: &Key) -> bool {
@@ -138,13 +138,13 @@ fn row(n: usize, cell: &CellComparison) -> String {
 /// The pictures of a point: of the first repetition of each run.
 fn overlay(position: usize, key: &Key, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>, hosts: &str) -> String {
     let name = key.text();
-    let pictures: String = [rates(&name, a, b), curves(&name, a, b)]
+    let pictures: String = [rates(position, &name, a, b), curves(position, &name, a, b)]
         .into_iter()
         .flatten()
         .map(|(title, svg)| {
             format!(
-                "<figure><figcaption>{title} <span class=\"key\"><i class=\"side-a\"></i>A</span>\
-                 <span class=\"key\"><i class=\"side-b\"></i>B</span></figcaption>{svg}</figure>"
+                "<figure><figcaption><span class=\"title\">{title}</span> <span class=\"key\"><i class=\"side-a\"></i>A</span>\
+                 <span class=\"key\"><i class=\"side-b\"></i>B</span></figcaption><div class=\"canvas\">{svg}</div></figure>"
             )
         })
         .collect();
@@ -155,7 +155,14 @@ fn overlay(position: usize, key: &Key, a: &RepeatedPoint<'_>, b: &RepeatedPoint<
     )
 }
 
-fn curves(name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Option<(&'static str, String)> {
+fn middle(point: &crate::TimelinePoint) -> f64 {
+    (point.start_s + point.end_s) / 2.0
+}
+
+/// A title and a picture.
+type Drawn = Option<(&'static str, String)>;
+
+fn curves(position: usize, name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Drawn {
     let points = |group: &RepeatedPoint<'_>| -> Vec<CurvePoint> {
         group.view.curves.first().map(|curve| curve.points.clone()).unwrap_or_default()
     };
@@ -165,19 +172,32 @@ fn curves(name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Option<(&
     let least = all().map(|point| point.response_ns).filter(|ns| *ns > 0).min()? as f64;
     let far = all().map(|point| point.one_in).fold(0.0, f64::max);
     let mut chart = Chart::new(
-        Frame::new(480.0, 300.0),
+        Frame::new(400.0, 260.0),
         Axis::percentiles(far),
         Axis::log(least, most, FigureUnit::Ns, ""),
         &format!("Latency by percentile of both runs, {name}"),
         "Two lines, one a run; the higher one waits longer.",
     );
+    let (longer, _) = if of_a.len() > of_b.len() { (&of_a, &of_b) } else { (&of_b, &of_a) };
+    let x: Vec<f64> = longer.iter().map(|point| point.one_in).collect();
+    let at = |points: &[CurvePoint], one_in: &f64| {
+        let same = |p: &&CurvePoint| (p.one_in / one_in - 1.0).abs() < 1e-9;
+        points.iter().find(same).map_or(f64::NAN, |p| p.response_ns as f64)
+    };
+    let row = |name: &str, points: &[CurvePoint]| {
+        DataRow::of(name, "ns", x.iter().map(|one_in| at(points, one_in)))
+    };
+    let rows = vec![row("A", &of_a), row("B", &of_b)];
+    let x_name = "percentile".to_owned();
+    let data = ChartData { x_name, x_unit: "one in", rows, x: x.clone(), ..ChartData::default() };
+    chart.data(&format!("curve-{position}"), &data);
     for (class, points) in [("side-a", &of_a), ("side-b", &of_b)] {
         chart.line(class, points.iter().map(|point| (point.one_in, Some(point.response_ns as f64))));
     }
     Some(("Latency by percentile", chart.finish()))
 }
 
-fn rates(name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Option<(&'static str, String)> {
+fn rates(position: usize, name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Drawn {
     let (of_a, of_b) = (a.view.total()?, b.view.total()?);
     let all = || of_a.points.iter().chain(&of_b.points);
     let most = all().map(|point| point.ops_per_s.mean).fold(0.0, f64::max);
@@ -187,15 +207,24 @@ fn rates(name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Option<(&'
         return None;
     }
     let mut chart = Chart::new(
-        Frame::new(720.0, 300.0),
+        Frame::new(720.0, 260.0),
         Axis::time(first, last, "time since the measurement began"),
         Axis::from_zero(most, FigureUnit::OpsPerS, ""),
-        &format!("Operations a second over time of both runs, {name}"),
+        &format!("IOPS over time of both runs, {name}"),
         "Two lines, one a run.",
     );
+    chart.attribute("data-zoom", "time");
+    // The lengths may differ: the places are those of the longer one, and the values what stands there.
+    let longer = if of_a.points.len() > of_b.points.len() { of_a } else { of_b };
+    let mut data = ChartData::over_time(longer.points.iter().map(middle));
+    for (name, timeline) in [("A", of_a), ("B", of_b)] {
+        let value = |at: f64| timeline.points.iter().find(|p| p.start_s <= at && at < p.end_s);
+        let values = longer.points.iter().map(|p| value(middle(p)).map_or(f64::NAN, |p| p.ops_per_s.mean));
+        data.row(name, "/s", values);
+    }
+    chart.data(&format!("rate-{position}"), &data);
     for (class, timeline) in [("side-a", of_a), ("side-b", of_b)] {
-        let middle = |point: &crate::TimelinePoint| (point.start_s + point.end_s) / 2.0;
         chart.line(class, timeline.points.iter().map(|point| (middle(point), Some(point.ops_per_s.mean))));
     }
-    Some(("Operations a second over time", chart.finish()))
+    Some(("IOPS over time", chart.finish()))
 }

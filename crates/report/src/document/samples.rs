@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use store::Sample;
 
-/// A host over time: how busy its processors and its network card were.
+/// A host over time: how busy its processors, its network card and its disk were.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostSamples {
     /// The host.
@@ -28,6 +28,12 @@ pub struct SamplePoint {
     pub received_bytes_per_s: Option<f64>,
     /// Bytes a second that the card with the most sent.
     pub sent_bytes_per_s: Option<f64>,
+    /// The busiest disk: share of time with a request in it.
+    pub busiest_disk: Option<f64>,
+    /// Bytes a second read from the disk with the most.
+    pub read_bytes_per_s: Option<f64>,
+    /// Bytes a second written to the disk with the most.
+    pub written_bytes_per_s: Option<f64>,
 }
 
 impl HostSamples {
@@ -54,6 +60,9 @@ impl SamplePoint {
             busiest_worker: mean(&|value| most(numbers(value, "workers", "ran"))),
             received_bytes_per_s: mean(&|value| most(numbers(value, "nics", "received_bytes_per_s"))),
             sent_bytes_per_s: mean(&|value| most(numbers(value, "nics", "sent_bytes_per_s"))),
+            busiest_disk: mean(&|value| most(numbers(value, "disks", "busy"))),
+            read_bytes_per_s: mean(&|value| most(numbers(value, "disks", "read_bytes_per_s"))),
+            written_bytes_per_s: mean(&|value| most(numbers(value, "disks", "written_bytes_per_s"))),
         }
     }
 }
@@ -89,6 +98,8 @@ mod tests {
                 "workers": [{"worker": 0, "ran": 0.5}],
                 "nics": [{"name": "lo", "received_bytes_per_s": 1, "sent_bytes_per_s": 1},
                          {"name": "eth0", "received_bytes_per_s": received, "sent_bytes_per_s": 7}],
+                "disks": [{"name": "vda", "busy": 0.25, "read_bytes_per_s": 40, "written_bytes_per_s": 0},
+                          {"name": "vdb", "busy": 0.75, "read_bytes_per_s": 20, "written_bytes_per_s": 10}],
             })
         };
         let samples = [sample(1, full(0.2, 100)), sample(2, full(0.4, 300)), sample(3, json!({"cpu": 0.25}))];
@@ -104,6 +115,8 @@ mod tests {
                 && (first.all_cores.unwrap() - 0.35).abs() < 1e-9
         );
         assert_eq!(first.busiest_worker, Some(0.5));
+        let disk = (first.busiest_disk, first.read_bytes_per_s, first.written_bytes_per_s);
+        assert_eq!(disk, (Some(0.75), Some(40.0), Some(10.0)));
         // What a sample does not say is not zero.
         assert_eq!(host.points[1], SamplePoint { at_s: 3.0, ..SamplePoint::default() });
     }

@@ -6,22 +6,33 @@ use stats::SteadyJudgement;
 use store::{CellResult, State, Validity};
 
 use super::charts::{self, Picture};
+use super::facts::SharedFacts;
 use super::figure::Figures;
-use super::{details, escape, hosts, limit, words};
+use super::{curves, details, escape, hosts, limit, machines, words};
 use crate::figures::FigureUnit;
 use crate::{CellView, Document};
 
 /// The section of a cell.
-pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Figures<'_>) -> String {
+pub fn cell(
+    document: &Document,
+    position: usize,
+    view: &CellView,
+    (figures, shared): (&Figures<'_>, &SharedFacts),
+) -> String {
     let index = view.record.index;
     let planned = document.planned(index);
     let name = planned.map_or_else(|| format!("cell {}", index + 1), |cell| cell.name.clone());
+    // One cell alone is what the page is about.
+    let open = if document.cells.len() == 1 { " open" } else { "" };
     let mut out = format!(
-        "<article class=\"cell\" id=\"cell-{number}\" aria-labelledby=\"cell-title-{number}\">\
-         <h3 id=\"cell-title-{number}\"><span class=\"number\">{}</span> {}{}</h3>",
+        "<details class=\"cell\"{open}><summary><h3 id=\"cell-title-{number}\"><span class=\"number\">{}</span> {}</h3>{}{}\
+         <a class=\"permalink\" href=\"#cell-{number}\" title=\"Link to this cell\" aria-label=\"Link to cell {}\">#</a></summary>\
+         <div class=\"inside\" id=\"cell-{number}\" role=\"group\" aria-labelledby=\"cell-title-{number}\">",
         index + 1,
         escape(&name),
         badge(view),
+        glance(position, view, figures),
+        index + 1,
         number = position + 1,
     );
     if let Some(cell) = planned {
@@ -39,7 +50,7 @@ pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Fig
         if !pictures.is_empty() {
             let _ = write!(out, "<div class=\"plots\"><div class=\"over-time\">{pictures}</div></div>");
         }
-        out.push_str("</article>");
+        out.push_str("</div></details>");
         return out;
     };
     let path = format!("/cells/{position}/result");
@@ -51,10 +62,10 @@ pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Fig
         out,
         "<div class=\"plots\"><div class=\"over-time\">{}</div><div class=\"beside\">{}{}{}</div></div>",
         pictures(position, &name, view, Some(result)),
-        charts::curve(position, &name, &view.curves, result.open_loop.is_some())
+        curves::curve(position, &name, &view.curves, result.open_loop.is_some())
             .map(figure)
             .unwrap_or_default(),
-        charts::study(&name, &result.points).map(figure).unwrap_or_default(),
+        curves::study(position, &name, &result.points).map(figure).unwrap_or_default(),
         if beside { details::latencies(&path, result, figures) } else { String::new() },
     );
     out.push_str(&hosts::hosts(position, &name, view, result, figures));
@@ -73,8 +84,28 @@ pub fn cell(document: &Document, position: usize, view: &CellView, figures: &Fig
     out.push_str(&details::errors(&path, result, figures));
     out.push_str(&details::gates(&path, result, figures, planned));
     out.push_str(&details::stages(&path, result, figures));
-    out.push_str(&details::surroundings(&path, result, figures));
-    out.push_str("</div></article>");
+    out.push_str("</div>");
+    out.push_str(&shared.of_cell(document, position, figures));
+    out.push_str("</div></details>");
+    out
+}
+
+/// What is seen of a cell that is folded.
+fn glance(position: usize, view: &CellView, figures: &Figures<'_>) -> String {
+    let Some(result) = &view.record.result else { return String::new() };
+    let total = format!("/cells/{position}/result/total");
+    let mut out = String::from("<span class=\"glance\">");
+    let throughput = match result.total.bytes {
+        0 => String::new(),
+        _ => figures.estimate(&format!("{total}/bytes_per_s"), FigureUnit::BytesPerS),
+    };
+    let iops = figures.estimate(&format!("{total}/ops_per_s"), FigureUnit::OpsPerS);
+    let p99 = figures.latency(&format!("{total}/response"), "p99_ns");
+    let limit = result.limit.as_ref().map_or("", |limit| limit.bound.words());
+    let _ = write!(
+        out,
+        "<span>{throughput}</span><span>{iops}</span><span><small>p99</small> {p99}</span><span class=\"why\">{limit}</span></span>"
+    );
     out
 }
 
@@ -110,17 +141,13 @@ fn reasons(result: &CellResult) -> String {
         Validity::Invalid => "reasons bad",
     };
     let mut out = format!("<ul class=\"{class}\">");
-    let sign = match result.steady.judgement() {
-        SteadyJudgement::NotJudged => "Steady state not judged",
-        SteadyJudgement::Yes => "Steady",
-        SteadyJudgement::No => "No steady state",
+    let steady = &result.steady;
+    let _ = match steady.judgement() {
+        // The reason says that nothing was judged, and why.
+        SteadyJudgement::NotJudged => write!(out, "<li>Steady state {}</li>", escape(&steady.reason)),
+        SteadyJudgement::Yes => judged(&mut out, "Steady", steady),
+        SteadyJudgement::No => judged(&mut out, "No steady state", steady),
     };
-    let _ = write!(
-        out,
-        "<li><strong>{sign}</strong> (rule {}): {}</li>",
-        escape(&result.steady.rule),
-        escape(&result.steady.reason)
-    );
     for reason in &result.verdict.reasons {
         let _ = write!(out, "<li>{}</li>", escape(reason));
     }
@@ -135,6 +162,15 @@ fn reasons(result: &CellResult) -> String {
     out
 }
 
+fn judged(out: &mut String, call: &str, steady: &stats::SteadyOutcome) -> std::fmt::Result {
+    write!(
+        out,
+        "<li><strong>{call}</strong> (rule {}): {}</li>",
+        escape(&steady.rule),
+        escape(&steady.reason)
+    )
+}
+
 fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let total = format!("{path}/total");
     let estimate = |name: &str, unit: FigureUnit| {
@@ -146,7 +182,7 @@ fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     if result.total.bytes > 0 {
         cards.push(("throughput", estimate("bytes_per_s", FigureUnit::BytesPerS)));
     }
-    cards.push(("operations", estimate("ops_per_s", FigureUnit::OpsPerS)));
+    cards.push(("IOPS", estimate("ops_per_s", FigureUnit::OpsPerS)));
     let response = format!("{total}/response");
     cards.push(("median", (figures.latency(&response, "p50_ns"), String::new())));
     cards.push((
@@ -178,12 +214,12 @@ fn headline(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
 }
 
 fn pictures(position: usize, name: &str, view: &CellView, result: Option<&CellResult>) -> String {
-    let pictures = [
+    let load = [
         charts::rate(position, name, view, result),
         charts::latency(position, name, view, result),
-        charts::heat(name, view),
+        charts::heat(position, name, view),
     ];
-    pictures.into_iter().flatten().map(figure).collect()
+    load.into_iter().flatten().chain(machines::machines(position, name, view, result)).map(figure).collect()
 }
 
 pub(super) fn figure(picture: Picture) -> String {
@@ -192,5 +228,9 @@ pub(super) fn figure(picture: Picture) -> String {
         let _ =
             write!(legend, "<span class=\"key\"><i class=\"{}\"></i>{}</span>", escape(class), escape(name));
     }
-    format!("<figure><figcaption>{} {legend}</figcaption>{}</figure>", escape(&picture.title), picture.svg)
+    format!(
+        "<figure><figcaption><span class=\"title\">{}</span> {legend}</figcaption><div class=\"canvas\">{}</div></figure>",
+        escape(&picture.title),
+        picture.svg
+    )
 }

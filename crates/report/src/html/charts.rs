@@ -1,21 +1,27 @@
-//! The pictures of a cell.
+//! The pictures of a cell over time.
 
 use std::collections::BTreeMap;
 
 use stats::SteadyJudgement;
-use store::{CellResult, StudyPoint};
+use store::CellResult;
 
-use crate::document::{CellView, Curve, HeatColumn, HeatMap, Timeline};
+use crate::document::{CellView, HeatColumn, HeatMap, Timeline};
 use crate::figures::FigureUnit;
 use crate::op_name;
-use crate::svg::{Axis, Chart, Frame};
+use crate::svg::{Axis, Chart, ChartData, Frame};
 
 /// Charts over time, one below the other, with the same horizontal axis.
 pub(super) const OVER_TIME: Frame = Frame::new(720.0, 210.0);
-pub(super) const SQUARE: Frame = Frame::new(480.0, 300.0);
+/// Charts that stand side by side, small enough to be read on a telephone.
+pub(super) const SQUARE: Frame = Frame::new(400.0, 260.0);
 
 /// Colours by operation: the first is all together.
 pub const COLOURS: [&str; 6] = ["c0", "c1", "c2", "c3", "c4", "c5"];
+
+/// The class of one of many lines: six colours, then the same with dashes, then with dots.
+pub fn line_class(index: usize) -> String {
+    format!("c{}{}", index % COLOURS.len(), ["", " dashed", " dotted"][index / COLOURS.len() % 3])
+}
 
 /// What a chart is of and which lines it has, for the caption.
 pub struct Picture {
@@ -35,7 +41,8 @@ pub fn counts_operations(view: &CellView) -> bool {
     bytes <= 0.0 || bytes / ops.max(1e-9) < 64.0 * 1024.0
 }
 
-fn time_axis(total: &Timeline) -> Axis {
+/// The time of a cell: charts with this axis stand below each other and are zoomed together.
+pub(super) fn time_axis(total: &Timeline) -> Axis {
     let first = total.points.first().map_or(0.0, |point| point.start_s);
     let last = total.points.last().map_or(1.0, |point| point.end_s);
     Axis::time(first, last, "time since the measurement began")
@@ -48,7 +55,7 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
     let unit = if ops { FigureUnit::OpsPerS } else { FigureUnit::BytesPerS };
     let of = |point: &crate::TimelinePoint| if ops { point.ops_per_s } else { point.bytes_per_s };
     let most = total.points.iter().map(|point| of(point).high).fold(0.0, f64::max);
-    let what = if ops { "Operations a second" } else { "Throughput" };
+    let what = if ops { "IOPS" } else { "Throughput" };
     let mut chart = Chart::new(
         OVER_TIME,
         time_axis(total),
@@ -56,8 +63,8 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
         &format!("{what} over time, {name}"),
         &format!("From {} to {} at most.", unit.text(lowest(total, of)), unit.text(most)),
     );
-    chart.attribute("data-series", &format!("rate-{position}"));
-    chart.attribute("tabindex", "0");
+    chart.attribute("data-zoom", "time");
+    chart.data(&format!("rate-{position}"), &rate_data(view, total));
     spans(&mut chart, total, result);
     if total.is_thinned() {
         let band: Vec<_> = total.points.iter().map(|p| (middle(p), of(p).low, of(p).high)).collect();
@@ -71,7 +78,7 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
     }
     legend.retain(|(_, name)| !name.is_empty());
     if total.is_thinned() {
-        legend.push(("band c0".into(), "least to most of an interval".into()));
+        legend.push(("band c0".into(), "min to max of an interval".into()));
     }
     if let Some(result) = result.filter(|result| result.steady.regimes.len() > 1) {
         for regime in &result.steady.regimes {
@@ -104,6 +111,34 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
     Some(Picture { svg: chart.finish(), title: format!("{what} over time"), legend })
 }
 
+fn rate_data(view: &CellView, total: &Timeline) -> ChartData {
+    let mut data = ChartData::over_time(total.points.iter().map(middle));
+    data.row("throughput", "B/s", total.points.iter().map(|p| p.bytes_per_s.mean));
+    data.row("IOPS", "/s", total.points.iter().map(|p| p.ops_per_s.mean));
+    for timeline in view.timelines.iter().filter(|timeline| timeline.op.is_some()) {
+        data.row(op_name(timeline.op), "/s", timeline.points.iter().map(|p| p.ops_per_s.mean));
+    }
+    if total.points.iter().any(|p| p.failed > 0) {
+        data.row("failed", "", total.points.iter().map(|p| p.failed as f64));
+    }
+    data
+}
+
+fn latency_data(total: &Timeline, open: bool) -> ChartData {
+    let mut data = ChartData::over_time(total.points.iter().map(middle));
+    let mut row = |name: &str, of: fn(&crate::TimelinePoint) -> f64| {
+        // Where nothing ended there is no latency.
+        data.row(name, "ns", total.points.iter().map(|p| if p.busy > 0 { of(p) } else { f64::NAN }));
+    };
+    row("p50", |p| p.p50_ns.mean);
+    row("p99", |p| p.p99_ns.mean);
+    if open {
+        row("service p99", |p| p.service_p99_ns.mean);
+    }
+    row("max", |p| p.max_ns as f64);
+    data
+}
+
 /// Latency over time.
 pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&CellResult>) -> Option<Picture> {
     let total = view.total().filter(|total| total.points.iter().any(|point| point.busy > 0))?;
@@ -116,14 +151,10 @@ pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&Cel
         time_axis(total),
         Axis::log(least, most, FigureUnit::Ns, ""),
         &format!("Latency over time, {name}"),
-        &format!(
-            "Medians from {}; the longest took {}.",
-            FigureUnit::Ns.text(least),
-            FigureUnit::Ns.text(most)
-        ),
+        &format!("Medians from {}; max {}.", FigureUnit::Ns.text(least), FigureUnit::Ns.text(most)),
     );
-    chart.attribute("data-series", &format!("latency-{position}"));
-    chart.attribute("tabindex", "0");
+    chart.attribute("data-zoom", "time");
+    chart.data(&format!("latency-{position}"), &latency_data(total, open));
     spans(&mut chart, total, result);
     let mut draw = |class: &str, of: fn(&crate::TimelinePoint) -> f64| {
         chart.line(class, total.points.iter().map(|p| (middle(p), (p.busy > 0).then(|| of(p)))));
@@ -134,7 +165,7 @@ pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&Cel
     }
     draw("p99", |point| point.p99_ns.mean);
     draw("p50", |point| point.p50_ns.mean);
-    let mut legend = vec![("p50", "p50"), ("p99", "p99"), ("max", "longest")];
+    let mut legend = vec![("p50", "p50"), ("p99", "p99"), ("max", "max")];
     if open {
         legend.push(("service", "p99 from the actual start"));
     }
@@ -143,8 +174,8 @@ pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&Cel
     Some(Picture { svg: chart.finish(), title: title.into(), legend })
 }
 
-/// How latencies were spread over time.
-pub fn heat(name: &str, view: &CellView) -> Option<Picture> {
+/// How many operations had which latency, over time.
+pub fn heat(position: usize, name: &str, view: &CellView) -> Option<Picture> {
     let HeatMap { columns } = view.heat.as_ref()?;
     let total = view.total()?;
     let rows = || columns.iter().flat_map(|column| column.rows.keys().copied());
@@ -155,15 +186,27 @@ pub fn heat(name: &str, view: &CellView) -> Option<Picture> {
         OVER_TIME,
         time_axis(total),
         axis,
-        &format!("Spread of latencies over time, {name}"),
+        &format!("Latency heat map, {name}"),
         "Each column is a stretch of time, each row a range of latencies; the darker, the more operations.",
     );
+    chart.attribute("data-zoom", "time");
+    chart.data(&format!("heat-{position}"), &heat_data(columns, first..=last));
     let most = columns.iter().flat_map(|column| column.rows.values()).copied().max()?;
     let boxes = runs(columns, most);
     chart.boxes(&boxes);
     let legend =
         vec![("scale".to_owned(), format!("1 to {} operations", FigureUnit::Count.text(most as f64)))];
-    Some(Picture { svg: chart.finish(), title: "Spread of latencies over time".into(), legend })
+    Some(Picture { svg: chart.finish(), title: "Latency heat map".into(), legend })
+}
+
+/// Operations of each column by latency; empty rows at the ends are none.
+fn heat_data(columns: &[HeatColumn], rows: std::ops::RangeInclusive<u32>) -> ChartData {
+    let mut data = ChartData::over_time(columns.iter().map(|column| (column.start_s + column.end_s) / 2.0));
+    for row in rows {
+        let name = format!("from {}", FigureUnit::Ns.text(crate::document::row_edge_ns(row)));
+        data.row(&name, "", columns.iter().map(|column| column.rows.get(&row).copied().unwrap_or(0) as f64));
+    }
+    data
 }
 
 /// The boxes of a heat map `(x from, x to, y from, y to, shade)`; neighbours in time of one shade are one box.
@@ -191,89 +234,6 @@ fn runs(columns: &[HeatColumn], most: u64) -> Vec<(f64, f64, f64, f64, u8)> {
     boxes
 }
 
-/// Latency by percentile, of all operations together and of each; with a rate, from the actual start too.
-pub fn curve(position: usize, name: &str, curves: &[Curve], open: bool) -> Option<Picture> {
-    let most_counted =
-        curves.iter().filter_map(|curve| curve.points.last()).map(|p| p.one_in).fold(0.0, f64::max);
-    let points = || curves.iter().flat_map(|curve| &curve.points);
-    let values = || points().flat_map(|p| [p.response_ns as f64, p.service_ns as f64]).filter(|v| *v > 0.0);
-    let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
-    if most <= 0.0 {
-        return None;
-    }
-    let mut chart = Chart::new(
-        SQUARE,
-        Axis::percentiles(most_counted),
-        Axis::log(least, most, FigureUnit::Ns, ""),
-        &format!("Latency by percentile, {name}"),
-        &format!("From {} to {}.", FigureUnit::Ns.text(least), FigureUnit::Ns.text(most)),
-    );
-    chart.attribute("data-series", &format!("curve-{position}"));
-    chart.attribute("tabindex", "0");
-    let mut legend = Vec::new();
-    for (curve, colour) in curves.iter().zip(COLOURS) {
-        if open {
-            let class = format!("{colour} dashed");
-            chart.line(&class, curve.points.iter().map(|p| (p.one_in, Some(p.service_ns as f64))));
-        }
-        chart.line(colour, curve.points.iter().map(|p| (p.one_in, Some(p.response_ns as f64))));
-        if curves.len() > 1 || open {
-            let of = if curves.len() > 1 { op_name(curve.op) } else { "response: from the intended start" };
-            legend.push((colour.to_owned(), of.to_owned()));
-        }
-    }
-    if open {
-        legend.push(("c0 dashed".into(), "service: from the actual start".into()));
-    }
-    Some(Picture { svg: chart.finish(), title: "Latency by percentile".into(), legend })
-}
-
-/// The latency/throughput curve of a sweep or a search.
-pub fn study(name: &str, points: &[StudyPoint]) -> Option<Picture> {
-    let measured: Vec<_> = points.iter().filter(|point| point.response.count > 0).collect();
-    let most_rate = measured.iter().map(|point| point.ops_per_s).fold(0.0, f64::max);
-    let latencies =
-        || measured.iter().flat_map(|p| [p.response.p50_ns, p.response.p99_ns]).map(|ns| ns as f64);
-    let (least, most) = (latencies().fold(f64::MAX, f64::min), latencies().fold(0.0, f64::max));
-    if measured.is_empty() || most <= 0.0 {
-        return None;
-    }
-    let mut x = Axis::from_zero(most_rate, FigureUnit::OpsPerS, "operations a second that were done");
-    x.high = x.high.max(most_rate * 1.05);
-    let mut chart = Chart::new(
-        SQUARE,
-        x,
-        Axis::log(least, most, FigureUnit::Ns, ""),
-        &format!("Latency by throughput, {name}"),
-        &format!("{} rates up to {}.", measured.len(), FigureUnit::OpsPerS.text(most_rate)),
-    );
-    // A closed loop's point tells what the target reaches, but belongs to no rate.
-    let mut in_order: Vec<&StudyPoint> =
-        measured.iter().copied().filter(|p| p.offered_ops_per_s > 0.0).collect();
-    in_order.sort_by(|a, b| a.offered_ops_per_s.total_cmp(&b.offered_ops_per_s));
-    for (class, of) in
-        [("p99", (|p| p.response.p99_ns) as fn(&StudyPoint) -> u64), ("p50", |p| p.response.p50_ns)]
-    {
-        chart.line(class, in_order.iter().map(|p| (p.ops_per_s, Some(of(p) as f64))));
-        let text = |p: &StudyPoint| {
-            format!(
-                "{class} {} at {}",
-                FigureUnit::Ns.text(of(p) as f64),
-                FigureUnit::OpsPerS.text(p.ops_per_s)
-            )
-        };
-        let (held, missed): (Vec<&StudyPoint>, Vec<&StudyPoint>) =
-            in_order.iter().copied().partition(|p| p.held);
-        chart.dots(class, held.iter().map(|p| (p.ops_per_s, of(p) as f64, text(p))));
-        chart.dots(&format!("{class} open"), missed.iter().map(|p| (p.ops_per_s, of(p) as f64, text(p))));
-    }
-    let mut legend = vec![("p50".to_owned(), "p50".to_owned()), ("p99".to_owned(), "p99".to_owned())];
-    if measured.iter().any(|point| !point.held) {
-        legend.push(("dot open p99".into(), "the goal did not hold".into()));
-    }
-    Some(Picture { svg: chart.finish(), title: "Latency by throughput".into(), legend })
-}
-
 /// A line so small that it fits into a table.
 pub fn spark(view: &CellView) -> String {
     let Some(total) = view.total().filter(|total| total.points.len() > 1) else { return String::new() };
@@ -292,7 +252,7 @@ pub fn spark(view: &CellView) -> String {
         path.push(if index == 0 { 'M' } else { 'L' });
         crate::svg::coordinate(&mut path, 1.0 + 78.0 * index as f64 / (means.len() - 1).max(1) as f64);
         path.push(' ');
-        crate::svg::coordinate(&mut path, 19.0 - 17.0 * if most > 0.0 { mean / most } else { 0.0 });
+        crate::svg::coordinate(&mut path, 18.5 - 15.5 * if most > 0.0 { mean / most } else { 0.0 });
     }
     format!("<svg class=\"spark\" viewBox=\"0 0 80 20\" aria-hidden=\"true\"><path d=\"{path}\"/></svg>")
 }

@@ -21,10 +21,10 @@ const LEFT: [&str; 11] = [
     "host",
     "path",
     "looked at",
-    "it says",
+    "finding",
     "held back by",
     "seen",
-    "a limit from",
+    "limit from",
 ];
 
 /// A table with a caption; nothing when it has no rows. The first column is a row's name.
@@ -83,7 +83,7 @@ pub fn latencies_fit_beside(result: &CellResult) -> bool {
 /// Percentiles, from the intended start and, with a rate, from the actual one.
 pub fn latencies(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     const PERCENTILES: [(&str, &str); 9] = [
-        ("least", "min_ns"),
+        ("min", "min_ns"),
         ("mean", "mean_ns"),
         ("p50", "p50_ns"),
         ("p90", "p90_ns"),
@@ -91,7 +91,7 @@ pub fn latencies(path: &str, result: &CellResult, figures: &Figures<'_>) -> Stri
         ("p99", "p99_ns"),
         ("p99.9", "p999_ns"),
         ("p99.99", "p9999_ns"),
-        ("longest", "max_ns"),
+        ("max", "max_ns"),
     ];
     let open = result.open_loop.is_some();
     let mut heads = vec!["".to_owned()];
@@ -134,8 +134,7 @@ pub fn operations(path: &str, result: &CellResult, figures: &Figures<'_>) -> Str
             ]
         })
         .collect();
-    let heads =
-        ["operation", "throughput", "operations", "ok", "failed", "payload", "messages", "sent again"];
+    let heads = ["operation", "throughput", "IOPS", "ok", "failed", "payload", "RPCs", "retries"];
     table("Operations over the reported window", &heads, &rows)
 }
 
@@ -177,7 +176,7 @@ pub fn criteria(path: &str, result: &CellResult, figures: &Figures<'_>) -> Strin
         })
         .collect();
     let caption = format!("Steady state by the rule “{}”", result.steady.rule);
-    table(&caption, &["condition", "found", "demanded", ""], &rows)
+    table(&caption, &["condition", "measured", "required", ""], &rows)
 }
 
 fn of_criterion(unit: stats::CriterionUnit) -> FigureUnit {
@@ -195,7 +194,7 @@ fn of_criterion(unit: stats::CriterionUnit) -> FigureUnit {
 fn of_measure(measure: Measure) -> (&'static str, FigureUnit) {
     match measure {
         Measure::BytesPerS => ("throughput", FigureUnit::BytesPerS),
-        Measure::OpsPerS => ("operations", FigureUnit::OpsPerS),
+        Measure::OpsPerS => ("IOPS", FigureUnit::OpsPerS),
         Measure::P50Ns => ("p50 of intervals", FigureUnit::Ns),
         Measure::P99Ns => ("p99 of intervals", FigureUnit::Ns),
         Measure::MeanNs => ("mean latency", FigureUnit::Ns),
@@ -262,8 +261,7 @@ pub fn series(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
             ]
         })
         .collect();
-    let heads =
-        ["series", "mean ± 95 % interval", "intervals", "worth independent", "drift", "drift at most"];
+    let heads = ["series", "mean ± 95 % interval", "intervals", "effective samples", "drift", "drift bound"];
     table("Confidence", &heads, &rows)
 }
 
@@ -393,19 +391,4 @@ pub fn study(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
         .collect();
     let heads = ["offered", "done", "throughput", "p50", "p99", "p99.9", "deepest backlog", "goal"];
     table("Rates that were tried", &heads, &rows)
-}
-
-/// The target, the client and the caches while it measured.
-pub fn surroundings(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
-    let mut rows = vec![vec!["cache".to_owned(), text(&result.cache)]];
-    rows.extend(result.target.iter().map(|(name, value)| vec![text(name), text(value)]));
-    for (name, value) in &result.client {
-        let pointer = format!("{path}/client/{}", name.replace('~', "~0").replace('/', "~1"));
-        let share = name.starts_with("cpu.") && (0.0..=1.0).contains(value);
-        rows.push(vec![
-            text(name),
-            figures.get(&pointer, if share { FigureUnit::Percent } else { FigureUnit::Plain }),
-        ]);
-    }
-    table("Target and client", &["", ""], &rows)
 }

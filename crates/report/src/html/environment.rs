@@ -3,26 +3,22 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::facts::{self, SharedFacts};
 use super::{escape, words};
 use crate::Document;
 
-/// The sections on plan, environment and events.
-pub fn environment(document: &Document) -> String {
-    format!("{}{}{}", plan(document), facts(document), events(document))
-}
-
-fn plan(document: &Document) -> String {
+/// The plan, workload by workload and as a whole.
+pub fn plan(document: &Document) -> String {
     let plan = &document.run.plan;
-    let mut out =
-        String::from("<section id=\"plan\" aria-labelledby=\"plan-title\"><h2 id=\"plan-title\">Plan</h2>");
+    let mut out = String::new();
     if let Some(description) = &plan.description {
         let _ = write!(out, "<p class=\"lead\">{}</p>", escape(description));
     }
     let _ = write!(
         out,
-        "<p class=\"quiet\">{} cells, seed {}. A workload's first cell is described; what the matrix crosses differs from cell to cell.</p>\
+        "<p class=\"quiet\">{}, seed {}. A workload's first cell is described; what the matrix crosses differs from cell to cell.</p>\
          <div class=\"columns\">",
-        plan.cells.len(),
+        words::count(plan.cells.len(), "cell"),
         plan.seed
     );
     let mut seen = BTreeSet::new();
@@ -50,10 +46,17 @@ fn plan(document: &Document) -> String {
     let text = serde_json::to_string_pretty(plan).unwrap_or_default();
     let _ = write!(
         out,
-        "</div><details class=\"whole-plan\"><summary>The whole plan, as it was run (JSON)</summary><pre>{}</pre></details></section>",
+        "</div><details class=\"whole-plan\"><summary>The whole plan, as it was run (JSON)</summary><pre>{}</pre></details>",
         escape(&text)
     );
     out
+}
+
+/// What is known of a host, in words.
+fn known(out: &mut String, caption: &str, environment: &store::Environment) {
+    let rows: Vec<(String, String)> =
+        environment.facts.iter().map(|(key, value)| (facts::name(key), facts::value(key, value))).collect();
+    pairs(out, caption, rows.iter().map(|(name, value)| (name.as_str(), value.as_str())));
 }
 
 fn pairs<'a>(out: &mut String, caption: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) {
@@ -64,11 +67,10 @@ fn pairs<'a>(out: &mut String, caption: &str, rows: impl Iterator<Item = (&'a st
     out.push_str("</tbody></table>");
 }
 
-fn facts(document: &Document) -> String {
+/// The client, or the hosts of a fleet.
+pub fn surroundings(document: &Document, shared: &SharedFacts) -> String {
     let run = &document.run;
-    let mut out = String::from(
-        "<section id=\"environment\" aria-labelledby=\"environment-title\"><h2 id=\"environment-title\">Environment</h2>",
-    );
+    let mut out = String::new();
     let started = run.started.to_string();
     let finished = run.finished.map(|moment| moment.to_string()).unwrap_or_default();
     let own = [
@@ -80,23 +82,22 @@ fn facts(document: &Document) -> String {
     out.push_str("<div class=\"columns\">");
     pairs(&mut out, "Run", own.into_iter().filter(|(_, value)| !value.is_empty()));
     if !run.environment.facts.is_empty() {
-        pairs(
-            &mut out,
-            "Client",
-            run.environment.facts.iter().map(|(name, value)| (name.as_str(), value.as_str())),
-        );
+        known(&mut out, "Client", &run.environment);
     }
     for host in run.hosts.iter().take(HOSTS) {
         let caption = format!("Host {}", host.name);
-        let facts = host.environment.facts.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        pairs(&mut out, &caption, facts);
+        known(&mut out, &caption, &host.environment);
     }
     out.push_str("</div>");
+    out.push_str(&shared.table);
     let more = run.hosts.len().saturating_sub(HOSTS);
     if more > 0 {
-        let _ = write!(out, "<p class=\"quiet\">and {more} more hosts, in this page's data</p>");
+        let _ = write!(
+            out,
+            "<p class=\"quiet\">and {} more, in this page's data</p>",
+            words::count(more, "host")
+        );
     }
-    out.push_str("</section>");
     out
 }
 
@@ -106,13 +107,13 @@ const HOSTS: usize = 16;
 /// Beyond this many events the page would be about them.
 const EVENTS: usize = 200;
 
-fn events(document: &Document) -> String {
+/// Stages, errors and stalls with their times; empty when nothing was noted.
+pub fn events(document: &Document) -> String {
     if document.events.is_empty() {
         return String::new();
     }
     let mut out = String::from(
-        "<section id=\"events\" aria-labelledby=\"events-title\"><h2 id=\"events-title\">What happened</h2>\
-         <div class=\"scroll\"><table class=\"events\"><thead><tr><th scope=\"col\">since the start</th><th scope=\"col\">cell</th>\
+        "<div class=\"scroll\"><table class=\"events\"><thead><tr><th scope=\"col\">since the start</th><th scope=\"col\">cell</th>\
          <th scope=\"col\">kind</th><th scope=\"col\">what</th></tr></thead><tbody>",
     );
     for event in document.events.iter().take(EVENTS) {
@@ -133,6 +134,5 @@ fn events(document: &Document) -> String {
             "<p class=\"quiet\">and {more} more, in the results file and in this page's data</p>"
         );
     }
-    out.push_str("</section>");
     out
 }

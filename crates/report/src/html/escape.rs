@@ -22,7 +22,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// JSON for the inside of a script element: nothing in it can end the element, and it stays the same JSON.
+/// JSON for the inside of an element: nothing in it can end the element or turn the direction of writing, and it stays the
+/// same JSON.
 pub fn script_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -30,9 +31,24 @@ pub fn script_safe(json: &str) -> String {
             '<' => out.push_str("\\u003c"),
             '>' => out.push_str("\\u003e"),
             '&' => out.push_str("\\u0026"),
-            '\u{2028}' => out.push_str("\\u2028"),
-            '\u{2029}' => out.push_str("\\u2029"),
+            '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
             c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text for the inside of a quoted string of a style sheet: everything but letters, digits and spaces by its number.
+pub fn style_safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() || c == ' ' => out.push(c),
+            c if c.is_control() => out.push(' '),
+            // The space ends the number and belongs to it.
+            c => out.push_str(&format!("\\{:x} ", u32::from(c))),
         }
     }
     out
@@ -50,6 +66,7 @@ mod tests {
             "&lt;script&gt;alert(&#39;&quot;&amp;&#39;)&lt;/script&gt;"
         );
         assert_eq!(escape("a\u{202e}b\u{0}c\u{1b}[31m"), "a\u{fffd}b\u{fffd}c\u{fffd}[31m");
+        assert_eq!(style_safe("a\"}</style>\n·9"), "a\\22 \\7d \\3c \\2f style\\3e  \\b7 9");
         assert_eq!(script_safe("\"</script><!--\""), "\"\\u003c/script\\u003e\\u003c!--\"");
     }
 

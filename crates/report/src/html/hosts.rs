@@ -13,7 +13,7 @@ use super::escape;
 use super::figure::Figures;
 use crate::document::{CellView, HostLine};
 use crate::figures::FigureUnit;
-use crate::svg::{Axis, Chart};
+use crate::svg::{Axis, Chart, ChartData};
 
 /// Beyond this many hosts their lines cannot be told apart: least, middle and most are drawn instead.
 pub const LINES: usize = 16;
@@ -48,7 +48,7 @@ pub fn hosts(
 fn evenness(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let lost: Vec<&HostResult> = result.hosts.iter().filter(|host| host.lost.is_some()).collect();
     let class = if lost.is_empty() { "reasons" } else { "reasons warn" };
-    let mut out = format!("<ul class=\"{class}\"><li>{} hosts", result.hosts.len());
+    let mut out = format!("<ul class=\"{class}\"><li>{}", super::words::count(result.hosts.len(), "host"));
     if let Some(fleet) = &result.fleet {
         let _ = write!(
             out,
@@ -60,7 +60,7 @@ fn evenness(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
         for (n, spread) in fleet.spread.iter().enumerate() {
             let (what, unit, worst) = match spread.measure {
                 Measure::BytesPerS => ("Throughput", FigureUnit::BytesPerS, "slowest"),
-                Measure::OpsPerS => ("Operations", FigureUnit::OpsPerS, "slowest"),
+                Measure::OpsPerS => ("IOPS", FigureUnit::OpsPerS, "slowest"),
                 Measure::P50Ns | Measure::P99Ns | Measure::MeanNs => ("p99", FigureUnit::Ns, "longest"),
             };
             let at = |field: &str, unit| figures.get(&format!("{path}/fleet/spread/{n}/{field}"), unit);
@@ -135,7 +135,7 @@ fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) 
     let points = || view.hosts.iter().flat_map(|host| &host.points);
     let most = points().map(|point| of(point).mean).fold(0.0, f64::max);
     let (first, last) = (longest.points.first()?.start_s, longest.points.last()?.end_s);
-    let what = if ops { "Operations a second" } else { "Throughput" };
+    let what = if ops { "IOPS" } else { "Throughput" };
     let slow = slowest(result, ops);
     let mut chart = Chart::new(
         charts::OVER_TIME,
@@ -149,18 +149,15 @@ fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) 
             slow.map(|slow| format!(" The slowest is {slow}.")).unwrap_or_default()
         ),
     );
-    chart.attribute("data-series", &format!("hosts-{position}"));
-    chart.attribute("tabindex", "0");
+    chart.attribute("data-zoom", "time");
+    chart.data(&format!("hosts-{position}"), &data(view, ops));
     charts::reported(&mut chart, result);
     let mut legend = Vec::new();
-    // The first line drawn is the longest: from its points the script finds the horizontal scale.
-    let mut order: Vec<(usize, &HostLine)> = view.hosts.iter().enumerate().collect();
-    order.sort_by_key(|(_, host)| std::cmp::Reverse(host.points.len()));
     let draw = |chart: &mut Chart, class: &str, host: &HostLine| {
         chart.line(class, host.points.iter().map(|point| (middle(point), Some(of(point).mean))));
     };
     if view.hosts.len() <= LINES {
-        for (index, host) in order {
+        for (index, host) in view.hosts.iter().enumerate() {
             draw(&mut chart, &class(index, slow == Some(host.name.as_str())), host);
         }
         for (index, host) in view.hosts.iter().enumerate() {
@@ -177,8 +174,8 @@ fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) 
         let (band, middles) = spread(view, of);
         chart.band("c0", &band);
         chart.line("c0", middles);
-        legend.push(("c0".into(), "middle of the hosts".into()));
-        legend.push(("band c0".into(), format!("least to most of {} hosts", view.hosts.len())));
+        legend.push(("c0".into(), "median of the hosts".into()));
+        legend.push(("band c0".into(), format!("min to max of {} hosts", view.hosts.len())));
         if let Some(host) = view.hosts.iter().find(|host| slow == Some(host.name.as_str())) {
             draw(&mut chart, "c1 slowest", host);
             legend.push(("c1".into(), format!("{} (slowest)", host.name)));
@@ -191,10 +188,28 @@ fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) 
     Some(Picture { svg: chart.finish(), title: format!("{what} of each host"), legend })
 }
 
-/// Six colours, then the same with dashes, then with dots.
+/// Each host, or of many what is drawn of them.
+fn data(view: &CellView, ops: bool) -> ChartData {
+    let of = |point: &crate::TimelinePoint| if ops { point.ops_per_s } else { point.bytes_per_s };
+    let unit = if ops { "/s" } else { "B/s" };
+    if view.hosts.len() > LINES {
+        let (band, middles) = spread(view, of);
+        let mut data = ChartData::over_time(middles.iter().map(|(at, _)| *at));
+        data.row("median", unit, middles.iter().map(|(_, value)| value.unwrap_or(f64::NAN)));
+        data.row("min", unit, band.iter().map(|(_, low, _)| *low));
+        data.row("max", unit, band.iter().map(|(.., high)| *high));
+        return data;
+    }
+    let longest = view.hosts.iter().max_by_key(|host| host.points.len());
+    let mut data = ChartData::over_time(longest.into_iter().flat_map(|host| &host.points).map(middle));
+    for host in &view.hosts {
+        data.row(&host.name, unit, host.points.iter().map(|point| of(point).mean));
+    }
+    data
+}
+
 fn class(index: usize, slowest: bool) -> String {
-    let stroke = ["", " dashed", " dotted"][index / 6 % 3];
-    format!("c{}{stroke}{}", index % 6, if slowest { " slowest" } else { "" })
+    format!("{}{}", charts::line_class(index), if slowest { " slowest" } else { "" })
 }
 
 /// Least and most over the hosts at each moment, and their median.
@@ -229,7 +244,7 @@ fn side_by_side(path: &str, result: &CellResult, figures: &Figures<'_>) -> Strin
     if moved {
         heads.push("throughput");
     }
-    heads.extend(["operations", "p50", "p99", "p99.9", "failed", "started"]);
+    heads.extend(["IOPS", "p50", "p99", "p99.9", "failed", "started"]);
     if clocks {
         heads.extend(["clock", "drift, ppm"]);
     }
@@ -312,6 +327,6 @@ pub fn paths(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
         0 => String::new(),
         more => format!(" ({more} more are in this page's data)"),
     };
-    let heads = ["path", "connections", "sent", "received", "share", "sent again", "round trip"];
+    let heads = ["path", "connections", "sent", "received", "share", "retransmits", "round trip"];
     table(&format!("Paths over the measurement, by the kernel's counts{more}"), &heads, &rows)
 }

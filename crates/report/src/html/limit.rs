@@ -49,5 +49,5 @@ pub fn evidence(result: &CellResult) -> String {
         vec![text(&row.name), text(&row.value), text(&row.limit), text(&row.says)]
     };
     let rows: Vec<Vec<String>> = limit.evidence.iter().map(row).collect();
-    table("What was looked at for the limit", &["looked at", "seen", "a limit from", "it says"], &rows)
+    table("What was looked at for the limit", &["looked at", "seen", "limit from", "finding"], &rows)
 }

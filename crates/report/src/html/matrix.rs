@@ -1,12 +1,10 @@
 //! Cross tables: two parameters of the matrix against each other, one table a metric, coloured by value.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use units::{OpRate, Size, Span};
-
-use super::escape;
 use super::figure::Figures;
+use super::parameters::{CrossedCell, Group};
+use super::{escape, parameters};
 use crate::Document;
 use crate::figures::FigureUnit;
 
@@ -51,69 +49,24 @@ const METRICS: [CrossMetric; 4] = [
 const DOWN_FIRST: [&str; 3] = ["block_size", "bs", "size"];
 const ACROSS_FIRST: [&str; 3] = ["queue_depth", "qd", "jobs"];
 
-/// A cell's parameters, and where it is in the document.
-struct Place<'a> {
-    point: &'a BTreeMap<String, String>,
-    position: usize,
-}
-
 /// The section; empty when nothing was crossed.
 pub fn matrix(document: &Document, figures: &Figures<'_>) -> String {
-    // Only cells of the same workload and target are compared with each other.
-    let mut groups: Vec<((&str, &str), Vec<Place<'_>>)> = Vec::new();
-    for (position, view) in document.cells.iter().enumerate() {
-        let (Some(cell), Some(_)) = (document.planned(view.record.index), &view.record.result) else {
-            continue;
-        };
-        let key = (cell.workload_name.as_str(), cell.target.name.as_str());
-        let place = Place { point: &cell.point, position };
-        match groups.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, places)) => places.push(place),
-            None => groups.push((key, vec![place])),
-        }
-    }
-    let tables: String =
-        groups.iter().map(|((workload, target), places)| group(workload, target, places, figures)).collect();
+    let tables: String = parameters::groups(document).iter().map(|one| group(one, figures)).collect();
     if tables.is_empty() {
         return tables;
     }
     let unsteady = document.measured().any(|(_, _, result)| !result.steady.reached);
     let asterisk = if unsteady { " * marks points without a steady state." } else { "" };
     format!(
-        "<section id=\"matrix\" aria-labelledby=\"matrix-title\"><h2 id=\"matrix-title\">Matrix</h2>\
-         <p class=\"quiet\">The stronger the colour, the larger the value; where the smallest and the largest do \
+        "<p class=\"quiet\">The stronger the colour, the larger the value; where the smallest and the largest do \
          not differ by more than their 95 % intervals, there is none. Repetitions of a point are shown by their \
-         mean.{asterisk}</p>{tables}</section>",
+         mean.{asterisk}</p>{tables}",
     )
 }
 
-/// A parameter's values, in the order of what they mean.
-fn values<'a>(name: &str, places: &[Place<'a>]) -> Vec<&'a str> {
-    let mut values: Vec<&str> = Vec::new();
-    for place in places {
-        if let Some(value) = place.point.get(name).filter(|value| !values.contains(&value.as_str())) {
-            values.push(value);
-        }
-    }
-    let rank = |text: &str| -> Option<f64> {
-        let size = || text.parse::<Size>().ok().map(|size| size.0 as f64);
-        let span = || text.parse::<Span>().ok().map(|span| span.nanos() as f64);
-        let rate = || text.parse::<OpRate>().ok().map(|rate| rate.0);
-        text.parse::<f64>().ok().or_else(size).or_else(span).or_else(rate)
-    };
-    if values.iter().all(|value| rank(value).is_some()) {
-        values.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal));
-    }
-    values
-}
-
-fn group(workload: &str, target: &str, places: &[Place<'_>], figures: &Figures<'_>) -> String {
-    let names: Vec<&String> = places.first().map(|place| place.point.keys().collect()).unwrap_or_default();
-    let mut crossed: Vec<(&str, Vec<&str>)> = names
-        .into_iter()
-        .map(|name| (name.as_str(), values(name, places)))
-        .filter(|(_, values)| values.len() > 1)
-        .collect();
+fn group(group: &Group<'_>, figures: &Figures<'_>) -> String {
+    let mut crossed: Vec<(&str, Vec<&str>)> =
+        group.crossed().into_iter().map(|parameter| (parameter.name, parameter.values)).collect();
     if crossed.is_empty() {
         return String::new();
     }
@@ -126,12 +79,12 @@ fn group(workload: &str, target: &str, places: &[Place<'_>], figures: &Figures<'
     let wanted = crossed.iter().position(|(name, _)| ACROSS_FIRST.contains(name));
     let across = crossed.remove(wanted.unwrap_or(0));
     let mut out = String::new();
-    for (fixed, places) in split(places, &crossed) {
+    for (fixed, places) in split(&group.places, &crossed) {
         let _ = write!(
             out,
             "<h3>{} <small>on {}{}</small></h3><div class=\"crosses\">",
-            escape(workload),
-            escape(target),
+            escape(group.workload),
+            escape(group.target),
             escape(&fixed)
         );
         for metric in &METRICS {
@@ -143,8 +96,11 @@ fn group(workload: &str, target: &str, places: &[Place<'_>], figures: &Figures<'
 }
 
 /// The cells for each combination of the parameters that stand neither down nor across.
-fn split<'a, 'p>(places: &'p [Place<'a>], rest: &[(&str, Vec<&str>)]) -> Vec<(String, Vec<&'p Place<'a>>)> {
-    let mut groups: Vec<(String, Vec<&Place<'a>>)> = Vec::new();
+fn split<'a, 'p>(
+    places: &'p [CrossedCell<'a>],
+    rest: &[(&str, Vec<&str>)],
+) -> Vec<(String, Vec<&'p CrossedCell<'a>>)> {
+    let mut groups: Vec<(String, Vec<&CrossedCell<'a>>)> = Vec::new();
     for place in places {
         let fixed: String = rest
             .iter()
@@ -162,7 +118,7 @@ fn cross(
     metric: &CrossMetric,
     down: Option<&(&str, Vec<&str>)>,
     across: &(&str, Vec<&str>),
-    places: &[&Place<'_>],
+    places: &[&CrossedCell<'_>],
     figures: &Figures<'_>,
 ) -> String {
     let CrossMetric { title, field, estimate, unit } = *metric;
@@ -170,7 +126,7 @@ fn cross(
     let (down_name, rows) = down.map_or(("", &nothing), |(name, values)| (*name, values));
     let (across_name, columns) = (across.0, &across.1);
     let at = |row: &str, column: &str| {
-        let matching: Vec<&&Place<'_>> = places
+        let matching: Vec<&&CrossedCell<'_>> = places
             .iter()
             .filter(|place| {
                 down_name.is_empty() || place.point.get(down_name).is_some_and(|value| value == row)

@@ -2,26 +2,32 @@
 
 mod cell;
 mod charts;
+mod curves;
 mod details;
 mod environment;
 mod escape;
+mod facts;
 mod figure;
+mod header;
 mod hosts;
 mod limit;
+mod machines;
 mod matrix;
+mod overview;
 mod page;
+mod parameters;
 mod scale;
-mod series;
 mod summary;
 mod words;
 
 pub use escape::escape;
-pub(crate) use escape::script_safe;
+pub(crate) use escape::{script_safe, style_safe};
 pub(crate) use page::{Page, page};
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use facts::SharedFacts;
 use figure::Figures;
 use serde_json::Value;
 
@@ -47,27 +53,39 @@ pub fn data(document: &Document) -> Value {
 pub fn html(document: &Document) -> String {
     let data = data(document);
     let figures = Figures::new(&data);
-    let mut body = String::new();
-    body.push_str(&summary::header(document));
+    let shared = SharedFacts::of(document, &figures);
+    // Sections without content are left out, of the page and of its menu.
+    let sections = [
+        ("summary", "Summary", summary::summary(document, &figures)),
+        ("overview", "Overview", overview::overview(document)),
+        ("scale", "Scale-out", scale::scale(document, &figures)),
+        ("matrix", "Matrix", matrix::matrix(document, &figures)),
+        ("cells", "Cells", cells(document, &figures, &shared)),
+        ("plan", "Plan", environment::plan(document)),
+        ("environment", "Environment", environment::surroundings(document, &shared)),
+        ("events", "What happened", environment::events(document)),
+    ];
+    let shown = || sections.iter().filter(|(_, _, content)| !content.is_empty());
+    let menu: Vec<(&str, &str)> = shown().map(|(id, name, _)| (*id, *name)).collect();
+    let mut body = header::header(document, &menu);
     body.push_str("<main>");
-    body.push_str(&summary::summary(document, &figures));
-    body.push_str(&scale::scale(document, &figures));
-    body.push_str(&matrix::matrix(document, &figures));
-    let _ = write!(
-        body,
-        "<section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>"
-    );
-    for (position, view) in document.cells.iter().enumerate() {
-        body.push_str(&cell::cell(document, position, view, &figures));
+    for (id, name, content) in shown() {
+        let _ = write!(
+            body,
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\"><h2 id=\"{id}-title\">{name}</h2>{content}</section>"
+        );
     }
-    if document.cells.is_empty() {
-        body.push_str("<p class=\"quiet\">The plan has no cells.</p>");
-    }
-    body.push_str("</section>");
-    body.push_str(&environment::environment(document));
     body.push_str("</main>");
     let title = format!("{} · {} · manometer", document.run.name, document.run.id);
-    page(&Page { title: &title, body: &body, data: &data, series: &series::series(document) })
+    page(&Page { title: &title, body: &body, data: &data })
+}
+
+fn cells(document: &Document, figures: &Figures<'_>, shared: &SharedFacts) -> String {
+    if document.cells.is_empty() {
+        return "<p class=\"quiet\">The plan has no cells.</p>".into();
+    }
+    let each = document.cells.iter().enumerate();
+    each.map(|(position, view)| cell::cell(document, position, view, (figures, shared))).collect()
 }
 
 #[cfg(test)]

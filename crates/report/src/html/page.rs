@@ -5,11 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{escape, script_safe};
+use super::{escape, script_safe, style_safe};
 
-const STYLE: &str = include_str!("style.css");
-const CHART_STYLE: &str = include_str!("charts.css");
-const SCRIPT: &str = include_str!("script.js");
+const STYLE: &str = concat!(include_str!("style.css"), include_str!("charts.css"), include_str!("print.css"));
+const SCRIPT: &str = concat!(include_str!("script.js"), include_str!("charts.js"), include_str!("save.js"));
 
 /// What a page is made of.
 pub(crate) struct Page<'a> {
@@ -19,8 +18,6 @@ pub(crate) struct Page<'a> {
     pub body: &'a str,
     /// What its figures are taken from.
     pub data: &'a Value,
-    /// What its charts show, as JSON, for the script.
-    pub series: &'a str,
 }
 
 /// The page as one file. It forbids itself everything but its own style and its own script.
@@ -35,12 +32,11 @@ pub(crate) fn page(page: &Page<'_>) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"manometer\">\n\
          <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>\n{STYLE}{CHART_STYLE}</style>\n</head>\n<body>\n{}\n\
+         <title>{}</title>\n<style>\n{STYLE}@page {{ @top-left {{ content: \"{}\"; font: 8pt sans-serif; color: #555; }} }}\n</style>\n</head>\n<body>\n{}\n\
          <script type=\"application/json\" id=\"manometer-data\">{data}</script>\n\
-         <script type=\"application/json\" id=\"manometer-series\">{}</script>\n\
          <script>{SCRIPT}</script>\n</body>\n</html>\n",
         escape(page.title),
+        style_safe(page.title),
         page.body,
-        script_safe(page.series),
     )
 }

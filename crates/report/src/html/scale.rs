@@ -12,10 +12,10 @@ use super::escape;
 use super::figure::Figures;
 use crate::Document;
 use crate::figures::{FigureUnit, digits};
-use crate::svg::{Axis, Chart};
+use crate::svg::{Axis, Chart, ChartData};
 
-/// Parameters along which a study grows, with what one of them is called.
-const AXES: [(&str, &str); 2] = [("agents", "hosts"), ("addresses", "addresses")];
+/// Parameters along which a study grows, with what several and one of them are called.
+const AXES: [(&str, &str, &str); 2] = [("agents", "hosts", "host"), ("addresses", "addresses", "address")];
 
 /// Cells that differ only in how many hosts or addresses they used.
 struct Study {
@@ -23,26 +23,26 @@ struct Study {
     name: String,
     /// What grows.
     what: &'static str,
+    /// One of it.
+    one: &'static str,
     /// How many, and where the cell is in the document.
     cells: Vec<(u32, usize)>,
 }
 
 /// The section; empty when nothing grew.
 pub fn scale(document: &Document, figures: &Figures<'_>) -> String {
-    let parts: String = studies(document).iter().map(|study| shown(document, study, figures)).collect();
+    let parts: String = studies(document)
+        .iter()
+        .enumerate()
+        .map(|(number, study)| shown(document, (number, study), figures))
+        .collect();
     if parts.is_empty() {
         return parts;
     }
     format!(
-        "<section id=\"scale\" aria-labelledby=\"scale-title\"><h2 id=\"scale-title\">Scale-out</h2>\
-         <p class=\"quiet\">Efficiency is the throughput a host against that of the smallest fleet. Added hosts count as scaling \
-         while they bring at least half of what a host brought before.</p>{parts}</section>"
+        "<p class=\"quiet\">Efficiency is the throughput a host against that of the smallest fleet. Added hosts count as scaling \
+         while they bring at least half of what a host brought before.</p>{parts}"
     )
-}
-
-/// Whether something grew.
-pub fn any(document: &Document) -> bool {
-    studies(document).iter().any(|study| study.cells.iter().any(|(count, _)| *count != study.cells[0].0))
 }
 
 fn studies(document: &Document) -> Vec<Study> {
@@ -51,7 +51,7 @@ fn studies(document: &Document) -> Vec<Study> {
         let (Some(cell), Some(result)) = (document.planned(view.record.index), &view.record.result) else {
             continue;
         };
-        let Some((axis, what)) = AXES.iter().find(|(axis, _)| cell.point.contains_key(*axis)) else {
+        let Some((axis, what, one)) = AXES.iter().find(|(axis, ..)| cell.point.contains_key(*axis)) else {
             continue;
         };
         let named = cell.point.get(*axis).and_then(|value| value.parse::<u32>().ok());
@@ -69,13 +69,13 @@ fn studies(document: &Document) -> Vec<Study> {
         }
         match studies.iter_mut().find(|study| study.name == name && study.what == *what) {
             Some(study) => study.cells.push((count, position)),
-            None => studies.push(Study { name, what, cells: vec![(count, position)] }),
+            None => studies.push(Study { name, what, one, cells: vec![(count, position)] }),
         }
     }
     studies
 }
 
-fn shown(document: &Document, study: &Study, figures: &Figures<'_>) -> String {
+fn shown(document: &Document, (number, study): (usize, &Study), figures: &Figures<'_>) -> String {
     let results: Vec<(u32, usize, &CellResult)> = study
         .cells
         .iter()
@@ -98,23 +98,24 @@ fn shown(document: &Document, study: &Study, figures: &Figures<'_>) -> String {
                 limit.as_ref().map(|limit| format!(" ({})", escape(limit))).unwrap_or_default()
             };
             format!(
-                "<p><strong>It scales to {} {what}</strong>{}; {}{} no longer pay.</p>",
+                "<p><strong>It scales to {} {what}</strong>{}; {}{} no longer {pay}.</p>",
                 end.last,
                 limit(&end.limit_before),
                 end.next,
                 limit(&end.limit_after),
-                what = study.what,
+                pay = if end.next == 1 { "pays" } else { "pay" },
+                what = if end.last == 1 { study.one } else { study.what },
             )
         }
-        None => "<p>It scales as far as was measured, or the steps cannot be told from noise.</p>".to_owned(),
+        None => "<p>It scales as far as was measured, or noise hides the steps.</p>".to_owned(),
     };
     let rows = rows(&scaling, &results, bytes, figures);
-    let heads = [study.what, "throughput", "efficiency", "a step brings", "p99", "held back by", "it says"];
+    let heads = [study.what, "throughput", "efficiency", "a step brings", "p99", "held back by", "finding"];
     format!(
         "<h3>{}</h3>{end}<div class=\"scaling\">{}{}</div>{}",
         escape(&study.name),
-        throughput(study, &scaling, bytes).map(figure).unwrap_or_default(),
-        latency(study, &scaling).map(figure).unwrap_or_default(),
+        throughput(study, number, &scaling, bytes).map(figure).unwrap_or_default(),
+        latency(study, number, &scaling).map(figure).unwrap_or_default(),
         table(&format!("By number of {}", study.what), &heads, &rows)
     )
 }
@@ -191,13 +192,19 @@ fn knee(chart: &mut Chart, scaling: &Scaling) {
     }
 }
 
-fn throughput(study: &Study, scaling: &Scaling, bytes: bool) -> Option<Picture> {
+/// The places of a study's charts.
+fn numbers(study: &Study, scaling: &Scaling) -> ChartData {
+    let x = scaling.steps.iter().map(|step| f64::from(step.point.count)).collect();
+    ChartData { x_name: study.what.to_owned(), x, ..ChartData::default() }
+}
+
+fn throughput(study: &Study, number: usize, scaling: &Scaling, bytes: bool) -> Option<Picture> {
     let unit = if bytes { FigureUnit::BytesPerS } else { FigureUnit::OpsPerS };
     let (first, last) = (scaling.steps.first()?, scaling.steps.last()?);
     let each = first.point.throughput.mean / f64::from(first.point.count);
     let linear = each * f64::from(last.point.count);
     let most = scaling.steps.iter().map(|step| step.point.throughput.high).fold(linear, f64::max);
-    let what = if bytes { "Throughput" } else { "Operations a second" };
+    let what = if bytes { "Throughput" } else { "IOPS" };
     let mut chart = Chart::new(
         charts::SQUARE,
         counts(study, scaling),
@@ -212,6 +219,19 @@ fn throughput(study: &Study, scaling: &Scaling, bytes: bool) -> Option<Picture> 
             unit.text(linear)
         ),
     );
+    let mut data = numbers(study, scaling);
+    let means = scaling.steps.iter().map(|step| step.point.throughput.mean);
+    let ends = |of: fn(&stats::Estimate) -> f64| {
+        scaling.steps.iter().map(|step| of(&step.point.throughput)).collect()
+    };
+    data.row(&what.to_lowercase(), if bytes { "B/s" } else { "/s" }, means);
+    data.rows[0].bounds = Some((ends(|rate| rate.low), ends(|rate| rate.high)));
+    data.row(
+        "linear",
+        data.rows[0].unit,
+        scaling.steps.iter().map(|step| each * f64::from(step.point.count)),
+    );
+    chart.data(&format!("scale-throughput-{number}"), &data);
     knee(&mut chart, scaling);
     chart.line("linear", [(0.0, Some(0.0)), (f64::from(last.point.count), Some(linear))]);
     let band: Vec<(f64, f64, f64)> = scaling
@@ -238,7 +258,7 @@ fn throughput(study: &Study, scaling: &Scaling, bytes: bool) -> Option<Picture> 
     Some(Picture { svg: chart.finish(), title: format!("{what} by number of {}", study.what), legend })
 }
 
-fn latency(study: &Study, scaling: &Scaling) -> Option<Picture> {
+fn latency(study: &Study, number: usize, scaling: &Scaling) -> Option<Picture> {
     let points: Vec<(f64, f64)> = scaling
         .steps
         .iter()
@@ -255,6 +275,9 @@ fn latency(study: &Study, scaling: &Scaling) -> Option<Picture> {
         &format!("99th percentile of the latency by number of {}, {}", study.what, study.name),
         &format!("From {} to {}.", FigureUnit::Ns.text(least), FigureUnit::Ns.text(most)),
     );
+    let mut data = numbers(study, scaling);
+    data.row("p99", "ns", scaling.steps.iter().map(|step| step.point.p99_ns.unwrap_or(f64::NAN)));
+    chart.data(&format!("scale-p99-{number}"), &data);
     knee(&mut chart, scaling);
     chart.line("p99", points.iter().map(|(count, ns)| (*count, Some(*ns))));
     chart.dots(

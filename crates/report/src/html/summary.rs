@@ -11,53 +11,6 @@ use crate::figures::FigureUnit;
 use crate::headline::{BestCell, Headline};
 use crate::{CellView, Document};
 
-/// Title and ways to the sections.
-pub fn header(document: &Document) -> String {
-    let run = &document.run;
-    let kernel =
-        run.environment.facts.get("kernel").map(|kernel| format!(" · Linux {kernel}")).unwrap_or_default();
-    let took = run
-        .finished
-        .map(|end| {
-            format!(
-                " · took {}",
-                FigureUnit::Seconds.text(end.duration_since(run.started).as_secs_f64().round())
-            )
-        })
-        .unwrap_or_default();
-    let options: String = document
-        .cells
-        .iter()
-        .enumerate()
-        .map(|(position, view)| {
-            let name = document.planned(view.record.index).map_or("", |cell| &cell.name);
-            format!("<option value=\"{position}\">{} {}</option>", view.record.index + 1, escape(name))
-        })
-        .collect();
-    format!(
-        "<header class=\"top\"><p class=\"eyebrow\">manometer · run {}</p><h1>{}</h1>\
-         <p class=\"meta\"><time datetime=\"{started}\">{}</time>{took} · {} · manometer {}{}</p>{}</header>\
-         <nav aria-label=\"Sections\"><a href=\"#summary\">Summary</a>{}<a href=\"#matrix\">Matrix</a><a href=\"#cells\">Cells</a>\
-         <a href=\"#plan\">Plan</a><a href=\"#environment\">Environment</a>\
-         <span class=\"picker\" hidden><button type=\"button\" id=\"previous\" aria-label=\"Previous cell\">‹</button>\
-         <select id=\"pick\" aria-label=\"Cells shown\"><option value=\"all\">all cells</option>{options}</select>\
-         <button type=\"button\" id=\"next\" aria-label=\"Next cell\">›</button></span></nav>",
-        escape(&run.id),
-        escape(&run.name),
-        run.started.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        words::state(run.state),
-        escape(&run.version),
-        escape(&kernel),
-        run.plan
-            .description
-            .as_ref()
-            .map(|text| format!("<p class=\"lead\">{}</p>", escape(text)))
-            .unwrap_or_default(),
-        if super::scale::any(document) { "<a href=\"#scale\">Scale-out</a>" } else { "" },
-        started = run.started,
-    )
-}
-
 /// What is counted over all cells.
 struct Totals {
     measured: usize,
@@ -98,9 +51,7 @@ fn totals(document: &Document) -> Totals {
 /// The section with the judgement and the table of all cells.
 pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
     let totals = totals(document);
-    let mut out = String::from(
-        "<section id=\"summary\" aria-labelledby=\"summary-title\"><h2 id=\"summary-title\">Summary</h2>",
-    );
+    let mut out = String::new();
     let targets: BTreeSet<&str> =
         document.run.plan.cells.iter().map(|cell| cell.target.url.as_str()).collect();
     let badge = match totals.worst {
@@ -154,7 +105,6 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
     out.push_str(&failed_gates(document, figures));
     out.push_str(&doubts(document, &headline));
     out.push_str(&cells(document, figures));
-    out.push_str("</section>");
     out
 }
 

@@ -21,6 +21,11 @@ fn trim(text: &str) -> String {
     }
 }
 
+/// `1 cell`, `2 cells`.
+pub fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// How far a run or cell came.
 pub fn state(state: State) -> &'static str {
     match state {
@@ -59,7 +64,7 @@ pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
         ("operations", ops),
         ("access", access(&load.access())),
         ("block size", sizes),
-        ("in flight", format!("{} jobs × queue depth {}", load.jobs, load.queue_depth)),
+        ("in flight", format!("{} × queue depth {}", count(load.jobs as usize, "job"), load.queue_depth)),
         ("arrivals", arrivals(&load.arrivals)),
         ("data set", data_set(cell)),
     ];

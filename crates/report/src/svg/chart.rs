@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Axis, coordinate};
+use super::{Axis, ChartData, coordinate};
 use crate::html::escape;
 
 /// Where the plot lies in its picture, in user units.
@@ -25,21 +25,31 @@ pub struct Frame {
 impl Frame {
     /// Labels on the left and below.
     pub const fn new(width: f64, height: f64) -> Self {
-        Self { width, height, left: 68.0, right: 14.0, top: 12.0, bottom: 36.0 }
+        Self { width, height, left: 68.0, right: 16.0, top: 12.0, bottom: 36.0 }
+    }
+
+    /// As wide, but lower: what is beside the matter.
+    pub const fn low(self) -> Self {
+        Self { height: self.height * 0.7, ..self }
     }
 }
 
 /// A picture in the making.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    frame: Frame,
-    x: Axis,
-    y: Axis,
-    title: String,
-    description: String,
-    behind: String,
-    body: String,
-    attributes: String,
+    pub(super) frame: Frame,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) title: String,
+    pub(super) description: String,
+    /// Stretches of the horizontal axis.
+    pub(super) behind: String,
+    /// Lines and areas: what may be stretched when a part of the horizontal axis is shown.
+    pub(super) body: String,
+    /// Marks and words: what keeps its shape.
+    pub(super) over: String,
+    pub(super) attributes: String,
+    pub(super) data: String,
 }
 
 impl Chart {
@@ -54,8 +64,17 @@ impl Chart {
             description: description.into(),
             behind: String::new(),
             body: String::new(),
+            over: String::new(),
             attributes: String::new(),
+            data: String::new(),
         }
+    }
+
+    /// What it shows as numbers, for readers of values and for files; the name is unique on its page.
+    pub fn data(&mut self, name: &str, data: &ChartData) {
+        self.attribute("data-series", name);
+        self.attribute("tabindex", "0");
+        self.data = data.json();
     }
 
     /// An attribute of the picture, for scripts.
@@ -63,15 +82,15 @@ impl Chart {
         let _ = write!(self.attributes, " {name}=\"{}\"", escape(value));
     }
 
-    fn at_x(&self, value: f64) -> f64 {
+    pub(super) fn at_x(&self, value: f64) -> f64 {
         self.frame.left + self.x.at(value) * (self.frame.width - self.frame.left - self.frame.right)
     }
 
-    fn at_y(&self, value: f64) -> f64 {
+    pub(super) fn at_y(&self, value: f64) -> f64 {
         self.bottom() - self.y.at(value) * (self.bottom() - self.frame.top)
     }
 
-    fn bottom(&self) -> f64 {
+    pub(super) fn bottom(&self) -> f64 {
         self.frame.height - self.frame.bottom
     }
 
@@ -105,24 +124,23 @@ impl Chart {
         if drawing && since_move == 1 {
             self.dot(&mut lonely, class, last);
         }
-        let _ = write!(self.body, "<path class=\"line {class}\" d=\"{path}\"/>{lonely}");
+        let _ = write!(self.body, "<path class=\"line {class}\" d=\"{path}\"/>");
+        self.over.push_str(&lonely);
     }
 
     fn dot(&self, out: &mut String, class: &str, (x, y): (f64, f64)) {
-        out.push_str("<circle class=\"dot ");
-        out.push_str(class);
-        out.push_str("\" r=\"2.5\" cx=\"");
-        coordinate(out, self.at_x(x));
-        out.push_str("\" cy=\"");
-        coordinate(out, self.at_y(y));
-        out.push_str("\"/>");
+        let (x, y) = (self.at_x(x), self.at_y(y));
+        let _ = write!(
+            out,
+            "<circle class=\"dot {class}\" r=\"2.5\" cx=\"{x:.1}\" cy=\"{y:.1}\" data-at=\"{x:.1}\"/>"
+        );
     }
 
     /// Dots, each with a text that is shown when it is pointed at.
     pub fn dots(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64, String)>) {
         for (x, y, text) in points {
             let _ = write!(
-                self.body,
+                self.over,
                 "<circle class=\"dot {class}\" r=\"4\" cx=\"{:.1}\" cy=\"{:.1}\"><title>{}</title></circle>",
                 self.at_x(x),
                 self.at_y(y),
@@ -159,11 +177,11 @@ impl Chart {
         // A name that does not fit is only shown when it is pointed at.
         if right - left > name.chars().count() as f64 * 6.0 + 8.0 {
             let _ = write!(
-                self.body,
-                "<text class=\"span-name {class}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                left + 5.0,
+                self.over,
+                "<text class=\"span-name {class}\" x=\"{x:.1}\" y=\"{:.1}\" data-at=\"{x:.1}\">{}</text>",
                 self.frame.top + 13.0,
-                escape(name)
+                escape(name),
+                x = left + 5.0,
             );
         }
     }
@@ -185,8 +203,8 @@ impl Chart {
         for (x, text) in marks {
             let (x, y) = (self.at_x(x), self.bottom());
             let _ = write!(
-                self.body,
-                "<path class=\"mark {class}\" d=\"M{x:.1} {y:.1}l-3.5 6h7z\"><title>{}</title></path>",
+                self.over,
+                "<path class=\"mark {class}\" data-at=\"{x:.1}\" d=\"M{x:.1} {y:.1}l-3.5 6h7z\"><title>{}</title></path>",
                 escape(&text)
             );
         }
@@ -204,6 +222,32 @@ impl Chart {
                 escape(&text)
             );
             self.marks(class, [(x, text)]);
+        }
+    }
+
+    /// Intervals `(x, low, high)`, each a line with a foot and a head.
+    pub fn intervals(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64, f64)>) {
+        for (x, low, high) in points {
+            let (x, low, high) = (self.at_x(x), self.at_y(low), self.at_y(high));
+            let _ = write!(
+                self.over,
+                "<path class=\"interval {class}\" d=\"M{x:.1} {low:.1}V{high:.1}m-3 0h6M{:.1} {low:.1}h6\"/>",
+                x - 3.0
+            );
+        }
+    }
+
+    /// Bars from the bottom, `(from, to, y, text)`, each with a text that is shown when it is pointed at.
+    pub fn bars(&mut self, class: &str, bars: impl IntoIterator<Item = (f64, f64, f64, String)>) {
+        for (from, to, y, text) in bars {
+            let (left, right, top) = (self.at_x(from), self.at_x(to), self.at_y(y));
+            let _ = write!(
+                self.body,
+                "<rect class=\"bar {class}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title></rect>",
+                right - left,
+                self.bottom() - top,
+                escape(&text)
+            );
         }
     }
 
@@ -231,62 +275,5 @@ impl Chart {
                 let _ = write!(self.body, "<path class=\"heat h{shade}\" d=\"{path}\"/>");
             }
         }
-    }
-
-    /// The finished picture.
-    pub fn finish(self) -> String {
-        let Frame { width, height, left, right, top, .. } = self.frame;
-        let bottom = self.bottom();
-        let mut out = format!(
-            "<svg class=\"chart\" viewBox=\"0 0 {width} {height}\" role=\"img\" data-plot=\"{left} {top} {} {bottom}\"{}>\
-             <title>{}</title><desc>{}</desc>{}<g class=\"grid\">",
-            width - right,
-            self.attributes,
-            escape(&self.title),
-            escape(&self.description),
-            self.behind
-        );
-        for (tick, _) in &self.y.ticks {
-            let y = self.at_y(*tick);
-            let _ = write!(out, "<line x1=\"{left}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>", width - right);
-        }
-        for (tick, _) in &self.x.ticks {
-            let x = self.at_x(*tick);
-            let _ = write!(out, "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>");
-        }
-        out.push_str("</g>");
-        out.push_str(&self.body);
-        let _ = write!(
-            out,
-            "<line class=\"axis\" x1=\"{left}\" x2=\"{}\" y1=\"{bottom}\" y2=\"{bottom}\"/><g class=\"ticks-y\">",
-            width - right
-        );
-        let mut free = f64::INFINITY;
-        for (tick, label) in &self.y.ticks {
-            let y = self.at_y(*tick) + 4.0;
-            // Labels of a log axis may come too close.
-            if free - y >= 13.0 {
-                let _ = write!(out, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", left - 7.0, escape(label));
-                free = y;
-            }
-        }
-        out.push_str("</g><g class=\"ticks-x\">");
-        let mut free = f64::NEG_INFINITY;
-        for (tick, label) in &self.x.ticks {
-            let x = self.at_x(*tick);
-            let half = label.chars().count() as f64 * 3.3;
-            if x - half >= free {
-                let _ = write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\">{}</text>", bottom + 16.0, escape(label));
-                free = x + half + 6.0;
-            }
-        }
-        let _ = write!(
-            out,
-            "</g><text class=\"axis-title\" x=\"{:.1}\" y=\"{:.1}\">{}</text></svg>",
-            (left + width - right) / 2.0,
-            height - 4.0,
-            escape(&self.x.title)
-        );
-        out
     }
 }

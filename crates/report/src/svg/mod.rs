@@ -1,11 +1,14 @@
-//! A small writer of SVG charts: axes, lines, bands, spans, heat maps. Colours are classes, so that one style sheet
+//! A small writer of SVG charts: axes, lines, bands, bars, spans, heat maps. Colours are classes, so that one style sheet
 //! serves screen, dark screen and paper.
 
 mod axis;
 mod chart;
+mod data;
+mod finish;
 
 pub use axis::{Axis, Scale};
 pub use chart::{Chart, Frame};
+pub use data::{ChartData, DataRow};
 
 /// A coordinate with one decimal, without a needless `.0`: what a path is made of.
 pub(crate) fn coordinate(out: &mut String, value: f64) {
