@@ -21,6 +21,9 @@ SERIES = [
     ("sample", "all_cores", 0.01, "all cores, %"),
     ("sample", "received_bytes_per_s", 1e6, "card receives, MB/s"),
     ("sample", "sent_bytes_per_s", 1e6, "card sends, MB/s"),
+    ("sample", "busiest_disk", 0.01, "busiest disk, %"),
+    ("sample", "read_bytes_per_s", 1e6, "disk reads, MB/s"),
+    ("sample", "written_bytes_per_s", 1e6, "disk writes, MB/s"),
 ]
 
 for position in SHOWN:
@@ -41,7 +44,7 @@ for position in SHOWN:
         len(wanted), 1, figsize=(11, 0.8 + 1.7 * len(wanted)), sharex=True, squeeze=False, layout="constrained")
     for axes, (series, name, scale, text) in zip(panels[:, 0], wanted):
         host_lines(axes, series, name, scale, slowest, order)
-        axes.set(ylabel=text, ylim=(0, 105 if "core" in name else None))
+        axes.set(ylabel=text, ylim=(0, 105 if scale == 0.01 else None))
         axes.yaxis.label.set_fontsize("small")
         if (result := cell["result"]) is not None:
             axes.axvspan(result["window_start_s"], result["window_end_s"], alpha=0.12, linewidth=0,

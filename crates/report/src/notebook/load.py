@@ -24,6 +24,24 @@ def half_width(estimate):
     return (high - low) / 2 / mean if mean and None not in (low, high) else np.nan
 
 
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+
+
+def rank(text):
+    """What a parameter's value means, so that 64KiB comes after 4KiB."""
+    text = str(text)
+    for unit, factor in UNITS.items():
+        if text.endswith(unit):
+            text, scale = text.removesuffix(unit), factor
+            break
+    else:
+        scale = 1
+    try:
+        return (0, float(text) * scale, "")
+    except ValueError:
+        return (1, 0.0, text)
+
+
 STEADY_COLOURS = {"yes": "tab:green", "no": "tab:orange", "not judged": "tab:blue"}
 
 
@@ -53,6 +71,7 @@ def summarise(data):
             **plan["point"],
             "bytes_per_s": total["bytes_per_s"]["mean"],
             "bytes_per_s_pm": half_width(total["bytes_per_s"]),
+            **{f"{name}_{end}": total[name][end] for name in ("bytes_per_s", "ops_per_s", "p99_ns") for end in ("low", "high")},
             "ops_per_s": total["ops_per_s"]["mean"],
             "ops_per_s_pm": half_width(total["ops_per_s"]),
             "p50_ns": latency["p50_ns"],
@@ -68,4 +87,6 @@ def summarise(data):
 
 
 CELLS = summarise(DATA)
+# Parameters that were crossed.
+POINT = sorted({key for cell in DATA["run"]["plan"]["cells"] for key in cell["point"]})
 print(f"{len(DATA['cells'])} cells, {len(CELLS)} of them measured")

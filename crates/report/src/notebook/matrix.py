@@ -1,25 +1,6 @@
-UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "kB": 1e3, "MB": 1e6, "GB": 1e9}
-
-
-def rank(text):
-    """What a parameter's value means, so that 64KiB comes after 4KiB."""
-    text = str(text)
-    for unit, factor in UNITS.items():
-        if text.endswith(unit):
-            text, scale = text.removesuffix(unit), factor
-            break
-    else:
-        scale = 1
-    try:
-        return (0, float(text) * scale, "")
-    except ValueError:
-        return (1, 0.0, text)
-
-
 def heat_map(cells, metric, title, scale, number):
     """Two parameters against each other; the mean over repetitions and over what else was crossed."""
-    crossed = [name for name in sorted({key for cell in DATA["run"]["plan"]["cells"] for key in cell["point"]})
-               if name in cells and cells[name].nunique() > 1]
+    crossed = [name for name in POINT if name in cells and cells[name].nunique() > 1]
     if len(crossed) < 2:
         return
     down, across = crossed[:2]
@@ -36,5 +17,5 @@ if not CELLS.empty:
     for (workload, target), cells in CELLS.groupby(["workload", "target"], sort=False):
         where = f"{workload} on {target}"
         heat_map(cells, "bytes_per_s", f"{where}: throughput, MB/s", 1e6, ",.0f")
-        heat_map(cells, "ops_per_s", f"{where}: operations a second", 1, ",.0f")
+        heat_map(cells, "ops_per_s", f"{where}: IOPS", 1, ",.0f")
         heat_map(cells, "p99_ns", f"{where}: p99, µs", 1e3, ",.0f")

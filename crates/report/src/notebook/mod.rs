@@ -28,7 +28,14 @@ pub fn notebook(document: &Document) -> String {
             "summary-title",
             "## Summary\n\nEach figure is of the reported window, with half of the width of its 95 % interval.",
         ),
+        code("headline", include_str!("headline.py")),
         code("summary", include_str!("summary.py")),
+        markdown(
+            "overview-title",
+            "## Overview\n\nAgainst each parameter that was crossed, with 95 % intervals; repetitions by their mean, the band then \
+             spans the intervals of all.",
+        ),
+        code("overview", include_str!("overview.py")),
         markdown(
             "time-title",
             "## Over time\n\nThe reported window is shaded: green when steady, orange when not, blue when no rule judged it.",
@@ -176,6 +183,9 @@ fn samples(host: &HostSamples) -> Value {
         "busiest_worker": column(&|p| p.busiest_worker),
         "received_bytes_per_s": column(&|p| p.received_bytes_per_s),
         "sent_bytes_per_s": column(&|p| p.sent_bytes_per_s),
+        "busiest_disk": column(&|p| p.busiest_disk),
+        "read_bytes_per_s": column(&|p| p.read_bytes_per_s),
+        "written_bytes_per_s": column(&|p| p.written_bytes_per_s),
     })
 }
 
