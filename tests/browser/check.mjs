@@ -1,11 +1,12 @@
 // Opens a page made by manometer and compares what it shows with the JSON in it, and that with the export.
 // usage: node check.mjs MODULES report|comparison PAGE EXPORT|- PICTURES|""
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { checkCharts } from "./charts.mjs";
 import { checkFigures } from "./figures.mjs";
 import { checkScript } from "./script.mjs";
 
@@ -53,12 +54,28 @@ async function readable(page, where) {
       unlabelled: all("[aria-labelledby]").filter((element) => !document.getElementById(element.getAttribute("aria-labelledby"))).length,
     };
   });
-  // A run without a crossed matrix has no such section to jump to.
-  found.dangling = found.dangling.filter((id) => id !== "matrix");
   assert.deepEqual(found, { headings: 1, unnamed: 0, heads: 0, twice: [], dangling: [], unlabelled: 0 }, where);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wide <= 0, `${where}: the page is ${wide} px wider than its window`);
 }
+
+/** Letters of charts as they are seen: none is too small to be read. */
+async function legible(page, where) {
+  const small = await page.evaluate((least) => [...document.querySelectorAll("main *")]
+    .filter((element) => element.getClientRects().length > 0 && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+    .map((element) => {
+      const chart = element.closest("svg.chart");
+      const scale = chart ? chart.getBoundingClientRect().width / chart.viewBox.baseVal.width : 1;
+      return [parseFloat(getComputedStyle(element).fontSize) * scale, element.textContent.trim().slice(0, 40)];
+    })
+    .filter(([size]) => size < least), 9);
+  assert.deepEqual(small, [], `${where}: letters of less than 9 px`);
+}
+
+/** Opens or folds every cell. */
+const unfold = (page, open = true) => page.evaluate((open) => {
+  for (const details of document.querySelectorAll("details:not(.whole-plan)")) details.open = open;
+}, open);
 
 async function pageWith(options, where, check) {
   const browser = await context(options);
@@ -80,6 +97,9 @@ const embedded = () => {
 try {
   await pageWith({ viewport: { width: 1280, height: 900 } }, "with a script", async (page) => {
     assert.deepEqual(await data(page), embedded());
+    // Folded, as people first see it.
+    if (pictures) await page.screenshot({ path: `${pictures}-folded.png`, fullPage: true });
+    await unfold(page);
     const count = await checkFigures(page, embedded(), kind);
     if (exported !== "-") {
       assert.deepEqual(embedded(), JSON.parse(readFileSync(exported, "utf8")), "the page's data is the export");
@@ -90,26 +110,39 @@ try {
       const height = Math.min(8000, await page.evaluate(() => document.documentElement.scrollHeight));
       await page.screenshot({ path: `${pictures}-light.png`, fullPage: true, clip: { x: 0, y: 0, width: 1280, height } });
     }
+    await unfold(page, false);
     if (kind === "report") await checkScript(page);
+    await checkCharts(page);
     console.log(`${kind}: ${count} figures are those of the JSON`);
   });
   await pageWith({ javaScriptEnabled: false, viewport: { width: 1280, height: 900 } }, "without a script", async (page) => {
+    await unfold(page);
     const count = await checkFigures(page, embedded(), kind);
     console.log(`${kind} without JavaScript: ${count} figures are those of the JSON`);
   });
-  await pageWith({ colorScheme: "dark", viewport: { width: 390, height: 844 } }, "dark and narrow", async (page) => {
-    await readable(page, "narrow");
-    const [ink, paper] = await page.evaluate(() => {
-      const style = getComputedStyle(document.body);
-      const sum = (colour) => colour.match(/\d+/g).slice(0, 3).reduce((all, part) => all + Number(part), 0);
-      return [sum(style.color), sum(style.backgroundColor)];
+  for (const colorScheme of ["light", "dark"]) {
+    const where = `${colorScheme} and narrow`;
+    await pageWith({ colorScheme, viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 }, where, async (page) => {
+      await readable(page, `${where}, folded`);
+      if (pictures) await page.screenshot({ path: `${pictures}-${colorScheme}-narrow.png`, fullPage: true, clip: { x: 0, y: 0, width: 390, height: 5000 } });
+      await unfold(page);
+      await readable(page, `${where}, open`);
+      await legible(page, where);
+      const [ink, paper] = await page.evaluate(() => {
+        const style = getComputedStyle(document.body);
+        const sum = (colour) => colour.match(/\d+/g).slice(0, 3).reduce((all, part) => all + Number(part), 0);
+        return [sum(style.color), sum(style.backgroundColor)];
+      });
+      assert.ok((colorScheme === "dark" ? ink - paper : paper - ink) > 450, `${where}: letters stand out`);
     });
-    assert.ok(ink - paper > 450, "light letters on dark paper");
-    if (pictures) await page.screenshot({ path: `${pictures}-dark-narrow.png` });
+  }
+  await pageWith({ colorScheme: "dark", viewport: { width: 1280, height: 900 } }, "dark", async (page) => {
+    if (pictures) await page.screenshot({ path: `${pictures}-dark.png`, fullPage: true });
   });
   await pageWith({ viewport: { width: 1280, height: 900 } }, "printed", async (page) => {
-    const pdf = await page.pdf({ preferCSSPageSize: true, ...(pictures ? { path: `${pictures}.pdf` } : {}) });
-    assert.ok(pdf.length > 10_000, "a PDF comes out");
+    const pdf = await page.pdf({ preferCSSPageSize: true });
+    writeFileSync(`${file}.pdf`, pdf);
+    if (pictures) writeFileSync(`${pictures}.pdf`, pdf);
     await page.emulateMedia({ media: "print" });
     const hidden = await page.evaluate(() => [...document.querySelectorAll(".cell")].filter((cell) => !cell.offsetHeight).length);
     assert.equal(hidden, 0, "every cell is printed");

@@ -41,6 +41,12 @@ def main(path, kind, pictures=None):
     assert drawn >= 2, f"only {drawn} pictures"
     assert HOSTS[kind] in said, said
     by_id = {cell["id"]: cell.get("outputs", []) for cell in notebook["cells"]}
+    headline = "".join("".join(output.get("text", "")) for output in by_id["headline"])
+    assert "best IOPS: " in headline, headline
+    if kind == "fixture":
+        assert "WARN, cell 8: no steady state" in headline, headline
+        overview = sum("image/png" in output.get("data", {}) for output in by_id["overview"])
+        assert overview == 2, f"{overview} overview pictures, and two parameters were crossed"
     pictured = sum("image/png" in output.get("data", {}) for output in by_id["hosts-time"])
     if kind in ("fleet", "agents"):
         table = "".join("".join(output.get("data", {}).get("text/html", "")) for output in by_id["hosts"])

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The truth test of reports: opens them in a headless browser and compares what they show with the JSON, with and
 # without JavaScript; runs the notebook. Installs what is missing: Chromium (Debian, needs root), playwright-core (npm),
-# and for the notebook Jupyter, pandas, matplotlib and seaborn (PyPI).
+# for the notebook Jupyter, pandas, matplotlib and seaborn, for the printed pages pypdfium2 (PyPI).
 # usage: tests/browser/run.sh [--pictures DIRECTORY]     DIRECTORY gets screenshots, for people to look at
 #        tests/browser/run.sh --set-up                   installs what is missing, and runs nothing
 set -euo pipefail
@@ -107,6 +107,12 @@ node_check comparison "$work/fixture/comparison.html" - "${pictures:+$pictures/c
 node_check comparison "$work/fixture/fleet-comparison.html" - "${pictures:+$pictures/fleet-comparison}"
 node_check comparison "$work/real/comparison.html" - ""
 node_check comparison "$work/agents/comparison.html" - ""
+
+printed() {
+    "$cache/notebook/bin/python3" tests/browser/print_check.py "$@"
+}
+printed "$work/fixture/report.html.pdf" nvme-acceptance 8 ${pictures:+"$pictures/fixture"}
+printed "$work/real/report.html.pdf" demo-sim 12 ${pictures:+"$pictures/real"}
 
 mkdir "$work/fleet"
 mv "$work/fixture/fleet.ipynb" "$work/fleet/report.ipynb"
