@@ -67,7 +67,9 @@ fn number(text: &str) -> Result<(String, &str), String> {
     }
     let sign = usize::from(text.starts_with(['-', '+']));
     let end = text[sign..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |at| at + sign);
-    let (number, after) = text.split_at(end);
+    // The 0 of a 0x that follows is no digit of this number: -120xff is -12 and 0xff.
+    let is_hex = text[end..].starts_with(['x', 'X']) && text[..end].ends_with('0') && end - sign > 1;
+    let (number, after) = text.split_at(if is_hex { end - 1 } else { end });
     let number: i64 = number.parse().map_err(|_| HOW.to_owned())?;
     if number > i64::from(u32::MAX) || number < i64::from(i32::MIN) {
         return Err(format!("{number} does not fit 32 bits; write it in hexadecimal digits after 0x"));
@@ -100,6 +102,7 @@ mod tests {
             ("-300", "d4feffff"),
             ("0", "00"),
             ("255", "ff"),
+            ("\"abcd\"-120xdeadface", "61626364f4ffffffdeadface"),
             ("65536", "000001"),
             ("0xdeadbeefcafe01", "deadbeefcafe01"),
             (r#""a\nb""#, "615c6e62"),

@@ -27,11 +27,11 @@ pub(crate) fn region(asked: &Asked<'_>, files: &JobFiles, least_block: u64) -> R
         io_bytes,
         operations: asked.number("number_ios").unwrap_or(0),
         fill_device: asked.flag("fill_device"),
-        zones: zones(asked, files),
+        zones: zones(asked),
     }
 }
 
-fn zones(asked: &Asked<'_>, files: &JobFiles) -> Option<Zones> {
+fn zones(asked: &Asked<'_>) -> Option<Zones> {
     let bytes = asked.number("zonesize").unwrap_or(0);
     let range = asked.number("zonerange").unwrap_or(0);
     let skip = asked.number("zoneskip").unwrap_or(0);
@@ -57,11 +57,6 @@ fn zones(asked: &Asked<'_>, files: &JobFiles) -> Option<Zones> {
     }
     if bytes == 0 {
         asked.fault("zonemode", "zonemode=strided needs zonesize", "add zonesize, in bytes");
-        return None;
-    }
-    if files.per_worker() > 1 && files.open != 1 {
-        let text = "zonemode=strided works on one open file";
-        asked.fault("zonemode", text, "use one file (nrfiles=1), or openfiles=1");
         return None;
     }
     Some(Zones { bytes, range: if range == 0 { bytes } else { range }, skip })

@@ -59,7 +59,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
         "zonemode",
         &[],
         Word(&["none", "strided", "zbd"]),
-        "none and strided; zbd is refused: zones of devices are not known here",
+        "none and strided, where of several files each has zones of its own; zbd is refused: zones of devices are not known here",
     ),
     same("zonerange", &[], Integer(0, i64::MAX)),
     same("zonesize", &[], Integer(0, i64::MAX)),
