@@ -133,6 +133,10 @@ pub struct Config {
     pub faults: FaultPlan,
     /// JSON file with faults: read at start, and again whenever it changes.
     pub fault_file: Option<PathBuf>,
+    /// File systems that exist from the start, exported over NFS to everybody.
+    pub exports: Vec<String>,
+    /// Buckets that exist from the start; [`Array::s3_key`](crate::Array::s3_key) may do everything with them.
+    pub buckets: Vec<String>,
 }
 
 impl Config {
@@ -159,6 +163,8 @@ impl Config {
             seed: 1,
             faults: FaultPlan::default(),
             fault_file: None,
+            exports: Vec::new(),
+            buckets: Vec::new(),
         }
     }
 }

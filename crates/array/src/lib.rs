@@ -30,4 +30,5 @@ mod tls;
 pub use capacity::Capacity;
 pub use config::{AddressConfig, Config, ManagementTls, Token};
 pub use faults::FaultHandle;
+pub use objects::S3Key;
 pub use start::{Array, DataEndpoint, StartError};

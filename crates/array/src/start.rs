@@ -7,7 +7,7 @@ use crate::capacity::Capacity;
 use crate::config::{AddressConfig, Config, Token};
 use crate::faults::{FaultHandle, Watch};
 use crate::files::Files;
-use crate::objects::Objects;
+use crate::objects::{Objects, S3Key};
 use crate::state::{Parts, state};
 use crate::{nfs, rest, s3, tls};
 
@@ -79,6 +79,7 @@ pub struct Array {
     fingerprint: Option<String>,
     certificate_pem: Option<String>,
     token: Token,
+    s3_key: Option<S3Key>,
     data: Vec<DataEndpoint>,
     faults: FaultHandle,
     state: Parts,
@@ -107,7 +108,11 @@ impl Array {
         let identity = tls::identity(&config.tls, &config.name, &addresses)?;
         let acceptor = identity.as_ref().map(|identity| identity.acceptor.clone());
         let files = Files::new(Arc::clone(&capacity));
-        let objects = Arc::new(RwLock::new(Objects::new(Arc::clone(&files))));
+        let mut objects = Objects::new(Arc::clone(&files));
+        let s3_key = objects
+            .create_initial(&config.exports, &config.buckets)
+            .map_err(|refusal| StartError::Config(refusal.to_string()))?;
+        let objects = Arc::new(RwLock::new(objects));
 
         let enabled: Vec<&AddressConfig> = config.data.iter().filter(|data| data.enabled).collect();
         let endpoints: Vec<s3::Endpoint> = enabled
@@ -160,6 +165,7 @@ impl Array {
             fingerprint: identity.as_ref().map(|identity| identity.fingerprint.clone()),
             certificate_pem: identity.map(|identity| identity.pem),
             token: config.token,
+            s3_key,
             data,
             faults,
             state,
@@ -192,6 +198,11 @@ impl Array {
     /// The API token that logs in.
     pub fn token(&self) -> &Token {
         &self.token
+    }
+
+    /// The key that may do everything with the buckets of the configuration; `None` where it names none.
+    pub fn s3_key(&self) -> Option<&S3Key> {
+        self.s3_key.as_ref()
     }
 
     /// The data addresses in the order of the configuration.

@@ -55,8 +55,7 @@ fn spawn_listener(messages: Messages, manner: Manner, token: StopToken) -> std::
     // The handlers are in place before this function returns.
     let (mut interrupts, mut terminations, mut hangups) = {
         let _entered = runtime.enter();
-        let hangups = if hangup_is_ignored() { None } else { Some(signal(SignalKind::hangup())?) };
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, hangups)
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, hangups()?)
     };
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         runtime.block_on(async {
@@ -113,8 +112,13 @@ fn arrived(reason: StopReason, count: u32, manner: Manner, stop: &StopToken, mes
     }
 }
 
+/// Catches SIGHUP, in a runtime that is entered; `None` where it is ignored.
+pub fn hangups() -> std::io::Result<Option<Signal>> {
+    if hangup_is_ignored() { Ok(None) } else { signal(SignalKind::hangup()).map(Some) }
+}
+
 /// The next SIGHUP; never, where it is ignored.
-async fn hangup(hangups: &mut Option<Signal>) -> Option<()> {
+pub async fn hangup(hangups: &mut Option<Signal>) -> Option<()> {
     match hangups {
         Some(hangups) => hangups.recv().await,
         None => std::future::pending().await,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -85,6 +86,56 @@ fn it_ends_with_a_signal_and_takes_the_token_from_a_file() {
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     end(child);
+}
+
+/// The lines are run as they are printed, in a shell that knows nothing but them.
+#[test]
+fn the_lines_of_the_playground_work_as_they_are_printed() {
+    let home = tempfile::tempdir().unwrap();
+    let mut child = array(&["--playground"]).env("TMPDIR", home.path()).spawn().unwrap();
+    let mut lines = Vec::new();
+    let mut printed = BufReader::new(child.stdout.take().unwrap()).lines();
+    while lines.last().is_none_or(|line: &String| !line.starts_with("Ctrl-C")) {
+        lines.push(printed.next().expect("it prints what can be tried").unwrap());
+    }
+    let keys =
+        lines.iter().find_map(|line| line.strip_prefix("export AWS_SHARED_CREDENTIALS_FILE=")).unwrap();
+    let mode = |path: &Path| std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o777;
+    assert_eq!((mode(Path::new(keys)), mode(Path::new(keys).parent().unwrap())), (0o600, 0o700));
+    let secret = std::fs::read_to_string(keys).unwrap();
+    let secret = secret.lines().find_map(|line| line.strip_prefix("aws_secret_access_key = ")).unwrap();
+    assert!(secret.len() == 40 && lines.iter().all(|line| !line.contains(secret)), "{lines:?}");
+
+    let programs = Path::new(env!("CARGO_BIN_EXE_manometer")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let tries: Vec<&String> = lines.iter().filter(|line| line.starts_with("manometer ")).collect();
+    assert_eq!(tries.len(), 3, "{lines:#?}");
+    for (line, wanted) in tries.iter().zip(["nfs-read", "s3-get", "s3 write"]) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("export AWS_SHARED_CREDENTIALS_FILE={keys}\n{line}")]);
+        let output = shell.env_clear().env("PATH", &path).env("HOME", home.path()).output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && shown.contains(wanted), "{line}\n{shown}{said}");
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(!Path::new(keys).parent().unwrap().exists(), "the keys are gone with the array");
+}
+
+#[test]
+fn exports_and_buckets_are_named_once_and_as_arrays_name_them() {
+    for (flags, part) in [
+        (&["--export", "a", "--export", "a"][..], "a: File system already exists."),
+        (&["--bucket", "A"], "A: Invalid bucket name."),
+        (&["--export", "/a"], "/a: Invalid name."),
+    ] {
+        let output = array(flags).args(["--management", "127.0.0.1:0"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{flags:?}: {said}");
+        assert!(said.contains(part) && said.lines().count() == 1, "{flags:?}: {said}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod accounts;
 mod buckets;
 mod file_systems;
+mod initial;
 mod keys;
 mod rules;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub use accounts::FULL_ACCESS;
 pub(crate) use accounts::POLICIES;
 pub(crate) use file_systems::{FileSystemChange, NewFileSystem};
+pub use initial::S3Key;
 pub(crate) use keys::Secret;
 
 use crate::files::{Files, SpaceUsage};

@@ -1,22 +1,32 @@
 //! `manometer array`: runs a simulated array until it is told to stop.
 
-use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+mod announce;
+mod data;
+mod keys_file;
+mod playground;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow, bail};
-use array::{AddressConfig, Array, Config, ManagementTls, StartError, Token};
+use array::{Array, Config, ManagementTls, StartError, Token};
 use clap::Args;
-use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use units::Size;
 
+use self::data::Data;
+use self::keys_file::KeysFile;
 use crate::exit;
+use crate::interrupt;
 use crate::messages::Messages;
 
+/// Where the management API listens unless told otherwise.
+const MANAGEMENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8443);
+
 /// Runs a simulated array: the management API, NFSv3 and S3 in memory, on loopback addresses.
+///
+/// With --playground it has an export, a bucket and keys from the start and prints commands to try on them.
 ///
 /// It prints where it listens and runs until Ctrl-C or SIGTERM. Faults can be given at start and, with
 /// a file, changed while it runs; docs/simulated-array.md describes them.
@@ -24,9 +34,18 @@ use crate::messages::Messages;
 /// Exit code: 0 after it was told to stop, 1 if it cannot start, 2 wrong usage.
 #[derive(Args, Debug)]
 pub struct ArrayArguments {
-    /// Where the management API listens
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8443")]
-    management: SocketAddr,
+    /// Have an export and a bucket, both called `bench`, and print commands to try on them
+    #[arg(long)]
+    playground: bool,
+    /// A file system that exists from the start, exported over NFS to everybody; may be repeated
+    #[arg(long, value_name = "NAME")]
+    export: Vec<String>,
+    /// A bucket that exists from the start; its keys are written to a file that is removed at the end; may be repeated
+    #[arg(long, value_name = "NAME")]
+    bucket: Vec<String>,
+    /// Where the management API listens [default: 127.0.0.1:8443; with --playground a free port]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    management: Option<SocketAddr>,
     /// A data address: IP[,subnet=NAME][,interface=NAME][,prefix=BITS][,mtu=BYTES][,nfs=PORT][,mount=PORT]
     /// [,portmap=PORT][,s3=PORT][,s3-tls=PORT][,disabled]; ports not given are free ones. May be repeated
     /// [default: 127.0.1.1,subnet=subnet1 and 127.0.2.1,subnet=subnet2]
@@ -83,62 +102,32 @@ pub struct ArrayArguments {
     until_eof: bool,
 }
 
-/// A `--data`.
-#[derive(Clone, Debug)]
-struct Data(AddressConfig);
-
-impl FromStr for Data {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut items = text.split(',');
-        let ip = items.next().unwrap_or_default();
-        let ip: IpAddr = ip.parse().map_err(|_| format!("{ip:?} is not an IP address"))?;
-        // The names are completed once all addresses are known.
-        let mut data = AddressConfig::new(ip, "", "");
-        for item in items {
-            let (name, value) = item.split_once('=').unwrap_or((item, ""));
-            let number =
-                || value.parse::<u16>().map_err(|_| format!("{name}={value}: not a number up to 65535"));
-            match name {
-                "subnet" => data.subnet = value.into(),
-                "interface" => data.interface = value.into(),
-                "prefix" => {
-                    data.prefix_bits = value.parse().map_err(|_| format!("prefix={value}: not a number"))?
-                }
-                "mtu" => data.mtu = u32::from(number()?),
-                "nfs" => data.nfs_port = number()?,
-                "mount" => data.mount_port = number()?,
-                "portmap" => data.portmap_port = number()?,
-                "s3" => data.s3_port = number()?,
-                "s3-tls" => data.s3_tls_port = Some(number()?),
-                "disabled" => data.enabled = false,
-                other => return Err(format!("{other:?} is not known; see --help")),
-            }
-        }
-        if usize::from(data.prefix_bits) > if ip.is_ipv4() { 32 } else { 128 } {
-            return Err(format!("prefix={}: longer than the address", data.prefix_bits));
-        }
-        Ok(Self(data))
-    }
-}
-
 /// Runs the array; the process's exit code.
 pub fn run(arguments: ArrayArguments, messages: &Messages) -> u8 {
-    let ready_file = arguments.ready_file.clone();
-    let until_eof = arguments.until_eof;
+    let until = Until { ready_file: arguments.ready_file.clone(), end_of_input: arguments.until_eof };
+    let playground = arguments.playground;
     let config = match configuration(arguments) {
         Ok(config) => config,
         Err(error) => return exit::usage(messages, "array", &format!("{error:#}")),
     };
-    match serve(config, ready_file.as_deref(), until_eof) {
+    match serve(config, playground, &until) {
         Ok(()) => 0,
         Err(error) => exit::failure(messages, &format!("{error:#}")),
     }
 }
 
 fn configuration(arguments: ArrayArguments) -> anyhow::Result<Config> {
-    let mut config = Config { management: arguments.management, ..Config::loopback() };
+    let usual = if arguments.playground { SocketAddr::new(MANAGEMENT.ip(), 0) } else { MANAGEMENT };
+    let named = |given: Vec<String>| match given.is_empty() && arguments.playground {
+        true => vec![playground::NAME.to_owned()],
+        false => given,
+    };
+    let mut config = Config {
+        management: arguments.management.unwrap_or(usual),
+        exports: named(arguments.export),
+        buckets: named(arguments.bucket),
+        ..Config::loopback()
+    };
     if !arguments.data.is_empty() {
         config.data = arguments.data.into_iter().map(|Data(data)| data).collect();
         for (number, data) in (1..).zip(&mut config.data) {
@@ -187,13 +176,20 @@ fn configuration(arguments: ArrayArguments) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-fn serve(config: Config, ready_file: Option<&Path>, until_eof: bool) -> anyhow::Result<()> {
+/// Whom the array tells that it is ready, and what ends it beside signals.
+struct Until {
+    ready_file: Option<PathBuf>,
+    end_of_input: bool,
+}
+
+fn serve(config: Config, playground: bool, until: &Until) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     // The handlers are in place before the array is, so that no signal is missed.
-    let (mut interrupts, mut terminations) = {
+    let (mut interrupts, mut terminations, mut hangups) = {
         let _entered = runtime.enter();
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, interrupt::hangups()?)
     };
+    let (exports, buckets) = (config.exports.clone(), config.buckets.clone());
     let mut array = Array::start(config).map_err(|error| {
         let next = match error {
             StartError::Listen { .. } | StartError::Nfs(_) => {
@@ -203,14 +199,21 @@ fn serve(config: Config, ready_file: Option<&Path>, until_eof: bool) -> anyhow::
         };
         anyhow!("the simulated array cannot start: {error}{next}")
     })?;
-    announce(&array)?;
-    if let Some(path) = ready_file {
-        write_ready(&array, path).with_context(|| format!("--ready-file {}", path.display()))?;
+    // Removed when this function ends, whichever way.
+    let keys = array.s3_key().map(KeysFile::write).transpose().context("the file with the S3 keys")?;
+    let has = announce::Contents { exports: &exports, buckets: &buckets, keys: keys.as_ref() };
+    announce::print(&array, &has)?;
+    if playground {
+        playground::print(&array, &has)?;
+    }
+    if let Some(path) = &until.ready_file {
+        announce::write_ready(&array, &has, path)
+            .with_context(|| format!("--ready-file {}", path.display()))?;
     }
     let (ended, end) = tokio::sync::oneshot::channel::<()>();
     // Without the flag the sender is kept, so that the end never comes.
     let mut kept = Some(ended);
-    if let Some(ended) = kept.take_if(|_| until_eof) {
+    if let Some(ended) = kept.take_if(|_| until.end_of_input) {
         std::thread::spawn(move || {
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             let _ = ended.send(());
@@ -220,67 +223,10 @@ fn serve(config: Config, ready_file: Option<&Path>, until_eof: bool) -> anyhow::
         tokio::select! {
             _ = interrupts.recv() => {}
             _ = terminations.recv() => {}
+            _ = interrupt::hangup(&mut hangups) => {}
             _ = end => {}
         }
     });
     array.stop();
-    Ok(())
-}
-
-/// Says where everything listens.
-fn announce(array: &Array) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "management   {}", array.management_url())?;
-    if let Some(fingerprint) = array.fingerprint() {
-        writeln!(out, "fingerprint  {fingerprint}")?;
-    }
-    writeln!(out, "token        {}", array.token().reveal())?;
-    for data in array.data() {
-        write!(out, "data         {} ({}, {})", data.ip, data.interface, data.subnet)?;
-        if data.enabled {
-            let (nfs, mount, portmap) = (data.nfs_port, data.mount_port, data.portmap_port);
-            write!(out, ": nfs {nfs}, mount {mount}, portmap {portmap}, s3 {}", data.s3_port)?;
-            data.s3_tls_port.map_or(Ok(()), |port| write!(out, ", s3 over TLS {port}"))?;
-            writeln!(out)?;
-        } else {
-            writeln!(out, ": disabled")?;
-        }
-    }
-    out.flush()
-}
-
-/// Writes the ready file in one step, readable by its owner only: it holds the token.
-fn write_ready(array: &Array, path: &Path) -> anyhow::Result<()> {
-    let data: Vec<_> = array
-        .data()
-        .iter()
-        .map(|data| {
-            json!({
-                "ip": data.ip,
-                "interface": data.interface,
-                "subnet": data.subnet,
-                "enabled": data.enabled,
-                "nfs_port": data.nfs_port,
-                "mount_port": data.mount_port,
-                "portmap_port": data.portmap_port,
-                "s3_port": data.s3_port,
-                "s3_tls_port": data.s3_tls_port,
-            })
-        })
-        .collect();
-    let ready = json!({
-        "management": array.management_address(),
-        "management_url": array.management_url(),
-        "fingerprint": array.fingerprint(),
-        "certificate_pem": array.certificate_pem(),
-        "token": array.token().reveal(),
-        "data": data,
-    });
-    let unfinished = path.with_extension("unfinished");
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-    file.write_all(ready.to_string().as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&unfinished, path)?;
     Ok(())
 }

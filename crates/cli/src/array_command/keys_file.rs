@@ -1,0 +1,45 @@
+//! The file with the S3 keys of a simulated array, as the AWS tools read it. Nobody but its owner can read it, and it goes with the array.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use array::S3Key;
+
+/// A file in a directory of its own. Dropping it removes both.
+pub struct KeysFile {
+    directory: PathBuf,
+    path: PathBuf,
+}
+
+impl KeysFile {
+    /// Writes a key to a new file of mode 0600.
+    ///
+    /// # Errors
+    /// The directory for temporary files cannot be written.
+    pub fn write(key: &S3Key) -> io::Result<Self> {
+        let name: String = (0..8).map(|_| fastrand::lowercase()).collect();
+        let directory = std::env::temp_dir().join(format!("manometer-array-{name}"));
+        DirBuilder::new().mode(0o700).create(&directory)?;
+        // From here on dropping it removes what there is.
+        let made = Self { path: directory.join("credentials"), directory };
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&made.path)?;
+        writeln!(file, "[default]\naws_access_key_id = {}", key.id())?;
+        writeln!(file, "aws_secret_access_key = {}", key.reveal_secret())?;
+        Ok(made)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for KeysFile {
+    fn drop(&mut self) {
+        // Whoever removed it meanwhile did what was to be done.
+        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_dir(&self.directory);
+    }
+}
