@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow, bail};
 use store::RunRecord;
 
 use crate::messages::Messages;
-use crate::results::destination::begins_like_sqlite;
+use crate::results::destination::{begins_like_sqlite, write_whole};
 use crate::results::{self, WrongInput};
 
 /// Where a page or notebook goes: the named file, `-` for standard output, or a file named after the run.
@@ -31,7 +31,7 @@ pub fn write(
     if begins_like_sqlite(&path) {
         bail!(WrongInput(format!("-o {}: is a results file; next: name another file", path.display())));
     }
-    std::fs::write(&path, text).map_err(|why| {
+    write_whole(&path, text).map_err(|why| {
         anyhow!(
             "{}: cannot be written: {why}; next: name a file where you may write with -o FILE",
             path.display()
@@ -80,6 +80,23 @@ mod tests {
             environment: store::Environment::default(),
             hosts: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_page_is_there_as_a_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.html");
+        std::fs::write(&path, "before").unwrap();
+        let link = directory.path().join("link.html");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write_whole(&link, "after").unwrap();
+        assert!(link.is_symlink() && std::fs::read_to_string(&path).unwrap() == "after");
+        // What the draft would be called is taken by a directory, so that it cannot be written.
+        std::fs::create_dir(directory.path().join("x.html.unfinished")).unwrap();
+        assert!(write_whole(&path, "later").is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "after");
+        assert!(write_whole(Path::new("/dev/full"), "x").is_err());
+        assert!(Path::new("/dev/full").exists());
     }
 
     #[test]

@@ -62,6 +62,30 @@ impl BufferedOutput {
     }
 }
 
+/// Writes a file as a whole: one that cannot be written to its end, as on a full disk, is not there, and what was there before stays. What
+/// is no plain file, such as a pipe, is written as it is.
+///
+/// # Errors
+/// What the system says.
+pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    // Behind a link, so that the link stays.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, text);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".unfinished");
+    let draft = path.with_file_name(name);
+    let written = File::create(&draft)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&draft, &path));
+    if written.is_err() {
+        // It may not have come to be; the first error is the cause.
+        let _ = std::fs::remove_file(&draft);
+    }
+    written
+}
+
 /// Results are not written over by mistake.
 pub fn begins_like_sqlite(path: &Path) -> bool {
     let mut head = [0; 15];

@@ -60,11 +60,14 @@ pub fn text(
     let width = width.map_or(LOG_WIDTH, usize::from);
     let paragraph = width.clamp(60, 120);
     let mut out = String::from("\n");
+    let measured = cells.iter().any(|record| record.result.is_some());
     let headline = Headline::of_several(run, cells);
     if let Some(headline) = &headline {
         out.push_str(&format!("{}\n", headline.text(paragraph)));
     }
-    out.push_str(&format!("{}\n", cells::table(run, cells, width, colours)));
+    if measured {
+        out.push_str(&format!("{}\n", cells::table(run, cells, width, colours)));
+    }
     for record in cells {
         out.push_str(&remarks(run, record, headline.is_none(), paragraph));
     }
@@ -74,7 +77,7 @@ pub fn text(
     }
     out.push_str(&summary(run, cells));
     let resumable = cells.iter().any(|record| record.state != State::Finished);
-    out.push_str(&next(run, flags, resumable));
+    out.push_str(&next(run, flags, measured, resumable));
     out
 }
 
@@ -191,11 +194,10 @@ fn summary(run: &RunRecord, cells: &[CellRecord]) -> String {
 }
 
 /// What to type next.
-fn next(run: &RunRecord, flags: &Flags, resumable: bool) -> String {
+fn next(run: &RunRecord, flags: &Flags, measured: bool, resumable: bool) -> String {
     let Flags { results, journal } = flags;
-    let mut out = format!("Next: manometer report {}{results}\n", run.id);
-    if resumable {
-        out.push_str(&format!("      manometer run --resume {}{results}{journal}\n", run.id));
-    }
-    out
+    let report = measured.then(|| format!("manometer report {}{results}\n", run.id));
+    let resume = resumable.then(|| format!("manometer run --resume {}{results}{journal}\n", run.id));
+    let commands: Vec<String> = report.into_iter().chain(resume).collect();
+    if commands.is_empty() { String::new() } else { format!("Next: {}", commands.join("      ")) }
 }

@@ -137,6 +137,16 @@ fn people_see_a_line_a_cell_and_why_some_are_not_good() {
     insta::assert_snapshot!(text(&run(State::Interrupted), &cells, None, &flags, ""));
 }
 
+#[test]
+fn where_nothing_was_measured_there_is_no_table_and_no_report() {
+    let cells =
+        [record(0, State::Failed, None, Some("the target is gone")), record(1, State::Pending, None, None)];
+    let shown = text(&run(State::Failed), &cells, None, &Flags::default(), "");
+    assert!(shown.starts_with("\ncell 1 ("), "{shown}");
+    assert_eq!(shown.matches("the target is gone").count(), 1, "{shown}");
+    assert!(shown.ends_with("1 failed, 1 not run.\nNext: manometer run --resume abcdefgh\n"), "{shown}");
+}
+
 /// Two crossed parameters, two repetitions, one workload that mixes operations and one that does not.
 fn large() -> (RunRecord, Vec<CellRecord>) {
     let text = "name: nightly\ntargets: {t: 'null:'}\nworkloads:\n  randread: {ops: read}\n  oltp: {ops: {read: 70%, write: 30%}}\n\

@@ -100,6 +100,7 @@ impl Kubectl {
         })?;
         if !status.success() {
             let told = said(&complaint, REST);
+            let told = no_cluster(&told).unwrap_or(told);
             return Err(Failure::Refused(format!("{} failed{told}", self.shown(arguments))));
         }
         answer
@@ -148,6 +149,15 @@ fn wait(child: &mut Child, deadline: &Deadline<'_>) -> Result<ExitStatus, String
     let _ = child.kill();
     let _ = child.wait();
     Err(why)
+}
+
+/// Where it looked for the cluster's schema in vain before anything else: that nothing answers, without the advice to check less.
+fn no_cluster(told: &str) -> Option<String> {
+    let (_, cause) = told.split_once("failed to download openapi: ")?;
+    let cause = cause.split("; if you choose to ignore").next().unwrap_or(cause);
+    Some(format!(
+        ": the cluster does not answer ({cause}); next: see that `kubectl get pods` works, with the context and namespace that are meant"
+    ))
 }
 
 /// The last lines of what it said, on one line.

@@ -160,6 +160,18 @@ fn what_kubectl_refuses_is_said_in_its_words() {
 }
 
 #[test]
+fn a_cluster_that_does_not_answer_is_said_without_kubectls_advice_to_check_less() {
+    let fake = Fake::new();
+    let text = "error: error validating \"STDIN\": error validating data: failed to download openapi: Get \
+                \"http://localhost:8080/openapi/v2?timeout=32s\": dial tcp [::1]:8080: connect: connection refused; if you \
+                choose to ignore these errors, turn validation off with --validate=false\n";
+    fake.write("refuse", text);
+    let text = failure(fake.launch(&pods(1), 20, false).0);
+    assert!(text.contains("the cluster does not answer (Get \"http://localhost:8080"), "{text}");
+    assert!(text.contains("next: see that `kubectl get pods` works") && !text.contains("validat"), "{text}");
+}
+
+#[test]
 fn a_pod_that_will_never_run_ends_the_start_at_once() {
     let fake = Fake::new();
     fake.answer(&[("n1", running()), ("n2", waiting("ErrImageNeverPull"))]);
