@@ -49,6 +49,7 @@ impl From<RunError> for CheckError {
         match error {
             RunError::Usage(line) => Self::Usage(line),
             RunError::Failure(line) => Self::Failure(line),
+            RunError::NotReady(_) => Self::Failure(error.to_string()),
         }
     }
 }

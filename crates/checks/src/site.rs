@@ -152,7 +152,7 @@ mod tests {
     use experiment::{Settings, SourceText};
     use host::LocalExecutor;
     use provision::{Journal, RunId};
-    use targets::{ClearedFiles, HeldSecrets};
+    use targets::HeldSecrets;
 
     use super::*;
 
@@ -167,7 +167,7 @@ mod tests {
         let source = SourceText { file: "t.yaml", text: &text };
         let plan = experiment::parse(&source, &Settings::of(targets::kinds())).unwrap();
         let keys = Arc::new(HeldSecrets::default());
-        let executor = LocalExecutor::of_run(&run, keys, ClearedFiles::default(), journal.path().to_owned());
+        let executor = LocalExecutor::of_run(&run, keys, journal.path().to_owned());
         let host_group = HostGroup::here(Arc::new(executor));
         let id = run.id().to_string();
         let reactor = reactor::BackendChoice::Auto;

@@ -2,6 +2,7 @@
 
 use checks::CheckError;
 use runner::{RunError, RunOutcome, StopReason};
+use targets::{Finding, FindingKind};
 
 use crate::messages::Messages;
 use crate::results::WrongInput;
@@ -15,6 +16,9 @@ pub enum CommandError {
     /// Faults of a file: each with its place, in several lines.
     #[error("{0}")]
     Faults(String),
+    /// Targets that cannot be used: a line each.
+    #[error("{}", .0.iter().map(|fault| &*fault.text).collect::<Vec<_>>().join("; "))]
+    NotReady(Vec<Finding>),
     /// Anything else: one line.
     #[error("{0}")]
     Failure(String),
@@ -24,6 +28,7 @@ impl From<RunError> for CommandError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Usage(line) => CommandError::Usage(line),
+            RunError::NotReady(faults) => CommandError::NotReady(faults),
             RunError::Failure(line) => CommandError::Failure(line),
         }
     }
@@ -37,6 +42,10 @@ impl CommandError {
             CommandError::Faults(text) => {
                 messages.paragraph(&text);
                 2
+            }
+            CommandError::NotReady(faults) => {
+                faults.iter().for_each(|fault| messages.error(&fault.text));
+                if faults.iter().all(|fault| fault.kind == FindingKind::Misuse) { 2 } else { 1 }
             }
             CommandError::Failure(line) => failure(messages, &line),
         }

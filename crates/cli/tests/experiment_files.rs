@@ -23,7 +23,7 @@ fn every_example_can_be_looked_at_without_touching_anything() {
         let path = entry.unwrap().path();
         let file = path.to_str().unwrap();
         let words = std::fs::read_to_string(&path).unwrap();
-        let mut arguments = vec!["run", file, "--dry-run"];
+        let mut arguments = vec!["run", file, "--dry-run", "--no-preflight"];
         for set in [
             "device=/dev/nonexistent",
             "server=filer.invalid",

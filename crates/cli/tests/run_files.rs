@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use run_support::{Lab, names};
 use store::{State, Validity};
-use support::Ended;
+use support::{Ended, run};
 
 const BLOCK: u64 = 64 << 10;
 
@@ -231,7 +231,7 @@ fn assert_dry_run_says_what_was_written(lab: &Lab) {
 }
 
 #[test]
-fn a_target_that_is_gone_fails_its_cells_and_the_run_goes_on() {
+fn a_target_that_is_gone_is_refused_and_without_a_look_fails_its_cells_alone() {
     let lab = Lab::new();
     let text = "
 targets: {gone: 'nfs://127.0.0.1:1/export?mount_port=1', there: 'sim:?latency=1ms'}
@@ -240,7 +240,11 @@ workloads: {a: {target: gone}, b: {target: there}}
 stages: {warm_up: 0s, measure: {at_least: 1s, at_most: 1s}}
 steady: none
 ";
-    let ended = lab.run(text);
+    let refused = lab.run(text);
+    assert!(refused.code == Some(1) && refused.stderr.contains("target gone: "), "{refused:#?}");
+    assert!(lab.store().runs().unwrap().is_empty(), "a run that cannot begin was written down");
+    let file = lab.experiment("experiment.yaml", text);
+    let ended = run(lab.command().arg(file).arg("--no-preflight"));
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     let cells = lab.cells();
     assert_eq!((cells[0].state, cells[1].state), (State::Failed, State::Finished), "{cells:#?}");

@@ -49,8 +49,8 @@ fn the_printed_experiment_is_the_same_one() {
         let printed = one_line(&lab, &format!("{line} --print-experiment"));
         assert_eq!((printed.code, printed.stderr.as_str()), (Some(0), ""), "{line}");
         let file = lab.experiment("kept.yaml", &printed.stdout);
-        let of_file = run(lab.command().arg(file).args(["--dry-run", "--output", "json"]));
-        let of_line = one_line(&lab, &format!("{line} --dry-run --output json"));
+        let of_file = run(lab.command().arg(file).args(["--dry-run", "--no-preflight", "--output", "json"]));
+        let of_line = one_line(&lab, &format!("{line} --dry-run --no-preflight --output json"));
         assert_eq!((of_file.code, of_line.code), (Some(0), Some(0)), "{line}: {of_file:#?} {of_line:#?}");
         assert_eq!(of_file.stdout, of_line.stdout, "{line}");
     }
@@ -125,7 +125,7 @@ fn faults_name_the_flag() {
 #[test]
 fn a_block_size_that_is_seldom_meant_is_remarked() {
     let lab = Lab::new();
-    let ended = one_line(&lab, "nfs://filer/export --block-size 4kb,4KiB --dry-run");
+    let ended = one_line(&lab, "nfs://filer/export --block-size 4kb,4KiB --dry-run --no-preflight");
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let line = "note: block_size 4kB is 4000 bytes, no multiple of 512; what fio calls 4kb is 4KiB\n";
     assert_eq!(ended.stderr.matches("note: ").count(), 1, "{}", ended.stderr);

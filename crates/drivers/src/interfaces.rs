@@ -66,6 +66,12 @@ pub fn is_own(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
+/// The largest packet that an interface sends, in bytes (/sys/class/net/NAME/mtu); `None` where it cannot be told.
+pub fn mtu(interface: &str) -> Option<u32> {
+    let path = std::path::Path::new("/sys/class/net").join(interface).join("mtu");
+    std::fs::read_to_string(path).ok()?.trim().parse().ok().filter(|_| !interface.contains('/'))
+}
+
 /// The NUMA node that an interface's card hangs on (/sys/class/net/NAME/device/numa_node).
 ///
 /// # Errors

@@ -93,14 +93,7 @@ impl Drop for MtuResponder {
 /// # Errors
 /// What the sockets report; of kind `TimedOut` when not even the smallest probe is answered.
 pub fn path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<PathMtu> {
-    let any =
-        |v4: bool| if v4 { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
-    let connected = || -> io::Result<UdpSocket> {
-        let socket = UdpSocket::bind((local.unwrap_or(any(remote.is_ipv4())), 0))?;
-        socket.connect(remote)?;
-        Ok(socket)
-    };
-    let socket = connected()?;
+    let socket = connected(local, remote)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     let route_bytes = route_mtu(&socket, remote.is_ipv4())?;
     forbid_fragments(&socket, remote.is_ipv4())?;
@@ -128,8 +121,26 @@ pub fn path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<PathMtu
     let method =
         "UDP probes that may not be fragmented, acknowledged by the other host (RFC 8899)".to_owned();
     // A socket keeps the route that it was connected by: only a new one asks again.
-    let believed_bytes = route_mtu(&connected()?, remote.is_ipv4())?.min(most);
+    let believed_bytes = route_mtu(&connected(local, remote)?, remote.is_ipv4())?.min(most);
     Ok(PathMtu { bytes: known, route_bytes, believed_bytes, method })
+}
+
+/// What the kernel holds the path to `remote` to be capable of (`IP_MTU`, ip(7)), IP header included, in bytes: the MTU of the route or of
+/// the interface, or less where a router on the way has said so. Nothing is sent.
+///
+/// # Errors
+/// What the sockets report: there is no route, for example.
+pub fn known_path_mtu(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<u32> {
+    route_mtu(&connected(local, remote)?, remote.is_ipv4())
+}
+
+/// A UDP socket whose peer is `remote`.
+fn connected(local: Option<IpAddr>, remote: SocketAddr) -> io::Result<UdpSocket> {
+    let any: IpAddr =
+        if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((local.unwrap_or(any), 0))?;
+    socket.connect(remote)?;
+    Ok(socket)
 }
 
 struct Probe {

@@ -2,6 +2,7 @@
 
 use engine::StageResult;
 use metrics::{Interval, OpStats};
+use targets::Look;
 
 use crate::order::SiteFacts;
 
@@ -98,6 +99,19 @@ pub(crate) fn site(facts: &mut SiteFacts) -> Result<(), String> {
         facts.cache_bytes.unwrap_or(0),
         facts.connect_timeout_ns,
     ])
+}
+
+/// What was seen of a target: bounded, a line each.
+pub(crate) fn look(look: &mut Look) {
+    look.findings.truncate(MAX_EXAMPLES);
+    look.findings.iter_mut().for_each(|finding| finding.text = one_line(&finding.text));
+    look.seen = one_line(&look.seen);
+    if let Some(space) = &mut look.space {
+        space.file_system = one_line(&space.file_system);
+        space.place = one_line(&space.place);
+        // Some servers call their space endless.
+        space.available_bytes = space.available_bytes.min(MOST);
+    }
 }
 
 /// What one kind of operation is said to have done.

@@ -12,7 +12,7 @@ use crate::probe::HostSample;
 
 /// Version of this language. Both sides must speak the same; programs of different versions do not work together, whatever they
 /// speak, because their loads may differ.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 /// Version of this program.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 

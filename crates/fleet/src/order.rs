@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use experiment::{Arrivals, CacheControl, Cell, Sharing, WITHOUT_LIMIT_S};
 use metrics::ErrorKind;
 use serde::{Deserialize, Serialize};
-use targets::{AccessKey, Patience};
+use targets::{AccessKey, Look, Patience};
 
 /// Number of an opened target, chosen by the side that leads; the same with every agent.
 pub type SiteId = u32;
@@ -86,6 +86,8 @@ pub struct SiteFacts {
 /// Something to be done with an opened target, which takes no part in a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Act {
+    /// Look at what can be known before anything is made.
+    Look,
     /// Make the place, the journal first; or enter it again.
     Prepare,
     /// Use the place as it is: it must be there.
@@ -126,6 +128,8 @@ pub enum Reply {
     Done,
     /// The target is open.
     Opened(SiteFacts),
+    /// What was seen of the target.
+    Looked(Look),
     /// The place was entered.
     Entered {
         /// It was made just now, and holds nothing.

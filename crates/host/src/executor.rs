@@ -40,8 +40,8 @@ struct Shared {
 
 impl LocalExecutor {
     /// For the process that leads, whose journal is open already; dumps of damaged blocks are written to `directory`.
-    pub fn of_run(run: &Run, secrets: Arc<dyn Secrets>, cleared: ClearedFiles, directory: PathBuf) -> Self {
-        let executor = Self { secrets, cleared, directory, ..Self::new(None) };
+    pub fn of_run(run: &Run, secrets: Arc<dyn Secrets>, directory: PathBuf) -> Self {
+        let executor = Self { secrets, directory, ..Self::new(None) };
         executor.know(run);
         executor
     }

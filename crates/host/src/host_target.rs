@@ -125,6 +125,9 @@ impl HostTarget {
         let entered = |entered| Reply::Entered { new: entered == Entered::New };
         let told = |error| refusal(&error);
         match act {
+            Act::Look => {
+                Ok(Reply::Looked(self.opened.look(load::changes_target(&self.cell, self.opened.kind()))))
+            }
             Act::Prepare => self.opened.prepare().map(entered).map_err(told),
             Act::Adopt => self.opened.adopt().map(|()| entered(Entered::Existing)).map_err(told),
             Act::Inherit => self.opened.inherit().map(|()| Reply::Done).map_err(told),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drivers::Payload;
-use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, RateStep, SteadyRule};
+use experiment::{Arrivals, Cell, ErrorPolicy, Prepare, RateFrom, RateStep, SteadyRule, TargetKind};
 use metrics::OpKind;
 
 /// How long operations in flight are waited for once a measurement is over.
@@ -43,6 +43,11 @@ pub fn writes(cell: &Cell) -> bool {
 /// Whether a device that this cell loads is written to, to prepare it or by the load.
 pub fn changes_device(cell: &Cell) -> bool {
     writes(cell) || matches!(cell.stages.prepare, Prepare::Fill | Prepare::FillAlways)
+}
+
+/// Whether anything is made or written on a target of this kind: a place of our own, what prepares it, or the load's data.
+pub fn changes_target(cell: &Cell, kind: &TargetKind) -> bool {
+    if kind.device { changes_device(cell) } else { writes(cell) || cell.stages.prepare != Prepare::Keep }
 }
 
 /// Whether the load makes or removes files or objects, so that the set of them is another afterwards.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use experiment::Plan;
 use provision::{Journal, Run, RunId};
 use store::{Baseline, CellRecord, RunRecord, State, Store};
+use targets::Finding;
 
 use super::baseline;
 use crate::events::Events;
@@ -20,6 +21,9 @@ pub enum RunError {
     /// Something that was asked for cannot be done: one line, with what to do about it.
     #[error("{0}")]
     Usage(String),
+    /// Targets that cannot be used: all that is wrong with them, a line each. Nothing was made or written.
+    #[error("{}", .0.iter().map(|fault| &*fault.text).collect::<Vec<_>>().join("; "))]
+    NotReady(Vec<Finding>),
     /// Anything else: one line.
     #[error("{0}")]
     Failure(String),

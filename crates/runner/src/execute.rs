@@ -146,8 +146,15 @@ fn carry_out(
     }));
     events.event(RunEvent::Began(&progress));
     let host_group_events = Arc::new(HostGroupEvents::default());
-    let host_group =
-        host_group::assemble(&plan, &begun.run, options, events, stop, &secrets, &host_group_events)?;
+    let host_group = host_group::assemble(
+        &plan,
+        &begun.run,
+        (options, begun.resumed),
+        events,
+        stop,
+        &secrets,
+        &host_group_events,
+    )?;
     if !begun.resumed {
         begun.store.begin_run(&begun.record).map_err(failure)?;
     }

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::{Fleet, Plan};
+use experiment::Plan;
 use fleet::{FleetEvent, HostGroup};
 use host::LocalExecutor;
 use provision::Run;
-use targets::{ClearedFiles, Secrets};
+use targets::Secrets;
 
 use super::open_requests::OpenRequests;
-use super::preflight;
+use super::preflight::{self, Depth};
 use crate::begin::RunError;
 use crate::events::Events;
 use crate::fleet_start::start_fleet;
@@ -47,11 +47,40 @@ impl HostGroupEvents {
     }
 }
 
-/// Starts the agents of a plan's fleet, or takes this process alone, once every target is known to be written well.
+/// The hosts of a plan, once every target was looked at from each of them.
 ///
 /// # Errors
-/// A target cannot be used as it is written; an agent could not be started.
+/// An agent could not be started; a target cannot be used: all that is wrong.
 pub fn assemble(
+    plan: &Plan,
+    run: &Run,
+    (options, resumed): (&RunOptions, bool),
+    events: &Arc<dyn Events>,
+    stop: &StopToken,
+    secrets: &Arc<dyn Secrets>,
+    host_group_events: &Arc<HostGroupEvents>,
+) -> Result<HostGroup, RunError> {
+    let host_group = start(plan, run, options, events, stop, secrets, host_group_events)?;
+    let requests = OpenRequests::of_run(plan, &host_group, run, options, &**secrets);
+    let ready = fits(plan, &host_group).map_err(RunError::Usage).and_then(|()| {
+        let seen = preflight::look(&requests, Depth::of(options, resumed), &**events);
+        seen.warnings().for_each(|text| events.warn(text));
+        seen.verdict()
+    });
+    match ready {
+        Ok(()) => Ok(host_group),
+        Err(error) => {
+            host_group.end();
+            Err(error)
+        }
+    }
+}
+
+/// Starts the agents of a plan's fleet, or takes this process alone.
+///
+/// # Errors
+/// An agent could not be started.
+pub fn start(
     plan: &Plan,
     run: &Run,
     options: &RunOptions,
@@ -60,45 +89,26 @@ pub fn assemble(
     secrets: &Arc<dyn Secrets>,
     host_group_events: &Arc<HostGroupEvents>,
 ) -> Result<HostGroup, RunError> {
-    match &plan.fleet {
-        None => {
-            let cleared = ClearedFiles::default();
-            preflight::here(plan, run, options, secrets, &cleared)?;
-            Ok(HostGroup::here(Arc::new(LocalExecutor::of_run(
-                run,
-                Arc::clone(secrets),
-                cleared,
-                options.directory.clone(),
-            ))))
-        }
-        Some(fleet) => {
-            let host_group_events = Arc::clone(host_group_events);
-            let warn = Arc::clone(events);
-            let tell = move |event: FleetEvent| {
-                let told = told(&event);
-                warn.warn(&told.text);
-                host_group_events.add(told);
-            };
-            let host_group = start_fleet(fleet, options.password.as_ref(), events, stop, Arc::new(tell))?;
-            let approach = OpenRequests {
-                plan,
-                host_group: &host_group,
-                run,
-                reactor: options.reactor,
-                destroy: options.destroy.as_deref(),
-                secrets: &**secrets,
-            };
-            if let Err(line) = fits(plan, fleet, &host_group).and_then(|()| preflight::on_hosts(&approach)) {
-                host_group.end();
-                return Err(RunError::Usage(line));
-            }
-            Ok(host_group)
-        }
-    }
+    let Some(fleet) = &plan.fleet else {
+        let executor = LocalExecutor::of_run(run, Arc::clone(secrets), options.directory.clone());
+        return Ok(HostGroup::here(Arc::new(executor)));
+    };
+    let host_group_events = Arc::clone(host_group_events);
+    let warn = Arc::clone(events);
+    let tell = move |event: FleetEvent| {
+        let told = told(&event);
+        warn.warn(&told.text);
+        host_group_events.add(told);
+    };
+    start_fleet(fleet, options.password.as_ref(), events, stop, Arc::new(tell))
 }
 
 /// Whether every host that came has its variables: some launchers tell names only now.
-fn fits(plan: &Plan, fleet: &Fleet, host_group: &HostGroup) -> Result<(), String> {
+///
+/// # Errors
+/// The first host without a value: one line.
+pub fn fits(plan: &Plan, host_group: &HostGroup) -> Result<(), String> {
+    let Some(fleet) = &plan.fleet else { return Ok(()) };
     let targets = preflight::targets(plan);
     let names = host_group.names();
     let hosts = names.iter().zip(0..);

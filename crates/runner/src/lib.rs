@@ -41,6 +41,7 @@ pub mod progress;
 mod recorder;
 mod samples;
 mod site;
+mod space;
 mod stages;
 mod stop;
 mod study;
@@ -65,6 +66,7 @@ pub use job_outcome::{
 };
 pub use options::RunOptions;
 pub use outcome::nothing;
+pub use preflight::{Preflight, TargetLook, preflight};
 pub use recorder::Recorder;
 pub use stages::{MEASURE, PREPARE, VERIFY, record as stage_record, warm_up as warm_up_record};
 pub use stop::{Governed, StopReason, StopToken};

@@ -90,7 +90,7 @@ pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> MatrixOutcome 
 }
 
 /// Cells that run at the same time, in order: those with the same group that stand next to each other.
-fn groups(plan: &Plan) -> Vec<Vec<&Cell>> {
+pub fn groups(plan: &Plan) -> Vec<Vec<&Cell>> {
     let same = |a: &Cell, b: &Cell| match (a.group, b.group) {
         (Some(a), Some(b)) => a.number == b.number,
         _ => false,

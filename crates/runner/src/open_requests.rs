@@ -7,6 +7,8 @@ use fleet::{HostGroup, HostShare, OpenOrder, SiteId};
 use provision::Run;
 use targets::{Patience, Secrets};
 
+use crate::options::RunOptions;
+
 /// What an opening takes besides the cell.
 pub struct OpenRequests<'a> {
     /// All cells, and the fleet.
@@ -21,6 +23,20 @@ pub struct OpenRequests<'a> {
     pub destroy: Option<&'a Path>,
     /// The keys that came with the plan.
     pub secrets: &'a dyn Secrets,
+}
+
+impl<'a> OpenRequests<'a> {
+    /// Of a run with these options.
+    pub fn of_run(
+        plan: &'a Plan,
+        host_group: &'a HostGroup,
+        run: &'a Run,
+        options: &'a RunOptions,
+        secrets: &'a dyn Secrets,
+    ) -> Self {
+        let destroy = options.destroy.as_deref();
+        Self { plan, host_group, run, reactor: options.reactor, destroy, secrets }
+    }
 }
 
 impl OpenRequests<'_> {

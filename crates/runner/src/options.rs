@@ -21,6 +21,8 @@ pub struct RunOptions {
     pub save_baseline: Option<String>,
     /// The password of a fleet's hosts.
     pub password: Option<ApiSecret>,
+    /// Targets are looked at before anything is made: whether they answer, may be used and have room. Otherwise cells find out.
+    pub preflight: bool,
     /// What jobs found is kept in memory, for output that the results file is not enough for.
     pub keep_outcomes: bool,
     /// Where logs and dumps of jobs are written that name no directory.
@@ -40,6 +42,7 @@ impl RunOptions {
             baseline: None,
             save_baseline: None,
             password: None,
+            preflight: true,
             keep_outcomes: false,
             directory,
             command: String::new(),

@@ -1,126 +1,343 @@
-//! Every target is opened once before anything is made: what is written wrongly is said now, not hours later.
-//!
-//! What cannot be reached now is no error: its cells will say so.
+//! Looks at every target from every host before anything is made or written, and finds all that is wrong at once.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use experiment::{Cell, Plan};
-use fleet::{Act, HostRefusal as Refused, SiteId, Trouble};
+use fleet::{Act, HostRefusal, Reply, SiteId, Trouble};
 use host::load;
-use provision::{Run, settled_on, settled_told};
-use targets::{ClearedFiles, OpenContext, Patience, Secrets, TargetError};
+use provision::{Journal, RunId, settled_on, settled_told};
+use serde::Serialize;
+use targets::{Finding, FindingKind, Look, Patience, Secrets};
 
+use super::host_group::{self, HostGroupEvents};
 use super::open_requests::OpenRequests;
 use crate::begin::RunError;
+use crate::events::Events;
 use crate::options::RunOptions;
+use crate::space::{self, HostSpace};
+use crate::stop::StopToken;
 
-/// The number under which hosts try targets; those of cells count from 0.
-const TRIED: SiteId = SiteId::MAX;
+/// The number under which hosts look at the first target; those of the others follow downwards, and those of cells count from 0.
+const FIRST_SITE: SiteId = SiteId::MAX;
+/// Targets that are looked at side by side.
+const SIDE_BY_SIDE: usize = 16;
+/// When it takes longer, it is said what is waited for.
+const SILENCE: Duration = Duration::from_millis(500);
+/// Lines of findings that are kept.
+const MAX_FINDINGS: usize = 100;
 
-/// A cell for each target of the plan.
+/// What was seen of the targets of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Preflight {
+    /// Those that were looked at, in the order of the plan.
+    pub targets: Vec<TargetLook>,
+    /// All that was found, faults and warnings; a line each.
+    pub findings: Vec<Finding>,
+}
+
+/// What was seen of one target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TargetLook {
+    /// Its name.
+    pub target: String,
+    /// What answered, in words.
+    pub seen: String,
+    /// Bytes that can still be written, by the host that has least; `None` where that is not known.
+    pub available_bytes: Option<u64>,
+    /// The most that its data takes on one host, in bytes.
+    pub needed_bytes: u64,
+}
+
+impl Preflight {
+    /// Whether a run can begin.
+    ///
+    /// # Errors
+    /// All faults.
+    pub fn verdict(&self) -> Result<(), RunError> {
+        let faults: Vec<Finding> =
+            self.findings.iter().filter(|finding| finding.kind.is_fault()).cloned().collect();
+        if faults.is_empty() { Ok(()) } else { Err(RunError::NotReady(faults)) }
+    }
+
+    /// The warnings, in words.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.findings.iter().filter(|finding| !finding.kind.is_fault()).map(|finding| &*finding.text)
+    }
+}
+
+/// Looks at the targets of a plan as a run of it would, from the hosts that would carry it out; nothing is made, written or kept. A plan
+/// of imaginary targets alone starts nothing.
+///
+/// # Errors
+/// No agent can be started on a host.
+pub fn preflight(
+    plan: &Plan,
+    options: &RunOptions,
+    events: &Arc<dyn Events>,
+    stop: &StopToken,
+    secrets: &Arc<dyn Secrets>,
+) -> Result<Preflight, RunError> {
+    let imaginary = |cell: &Cell| targets::kind_of(&cell.target.url).is_some_and(|kind| kind.imaginary);
+    if plan.cells.iter().all(imaginary) {
+        return Ok(Preflight::default());
+    }
+    let id = RunId::random();
+    let directory = std::env::temp_dir().join(id.object_name());
+    let failure = |error: provision::ProvisionError| RunError::Failure(error.to_string());
+    // Nothing is made, so nothing will stand in it; what opens targets asks for one all the same.
+    let run = Journal::open(&directory).and_then(|journal| journal.begin(&id)).map_err(failure)?;
+    let host_group_events = Arc::new(HostGroupEvents::default());
+    let started = host_group::start(plan, &run, options, events, stop, secrets, &host_group_events);
+    let looked = started.and_then(|host_group| {
+        let requests = OpenRequests::of_run(plan, &host_group, &run, options, &**secrets);
+        let looked = host_group::fits(plan, &host_group)
+            .map(|()| look(&requests, Depth::of(options, false), &**events))
+            .map_err(RunError::Usage);
+        host_group.end();
+        looked
+    });
+    drop(run);
+    // The journal goes with its last holder.
+    let _ = std::fs::remove_dir(&directory);
+    looked
+}
+
+/// How closely targets are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What is written wrongly, and devices that must not be overwritten.
+    Written,
+    /// Also whether they answer and may be used.
+    Reachable,
+    /// Also whether there is room for all data.
+    Room,
+}
+
+impl Depth {
+    /// As the options ask for it; data of a run that is resumed lies there already.
+    pub fn of(options: &RunOptions, resumed: bool) -> Self {
+        match (options.preflight, resumed) {
+            (false, _) => Depth::Written,
+            (true, true) => Depth::Reachable,
+            (true, false) => Depth::Room,
+        }
+    }
+}
+
+/// A cell for each target of the plan, one that changes it where there is one: it asks for most.
 pub fn targets(plan: &Plan) -> Vec<&Cell> {
     let mut targets: Vec<&Cell> = Vec::new();
     for cell in &plan.cells {
-        if !targets.iter().any(|known| known.target == cell.target) {
-            targets.push(cell);
+        match targets.iter_mut().find(|known| known.target == cell.target) {
+            None => targets.push(cell),
+            Some(known) if !load::changes_device(known) && load::changes_device(cell) => *known = cell,
+            Some(_) => {}
         }
     }
     targets
 }
 
-/// Opens every target in this process.
-///
-/// # Errors
-/// A URL or an option that cannot be used, or a device that may not be overwritten.
-pub fn here(
-    plan: &Plan,
-    run: &Run,
-    options: &RunOptions,
-    secrets: &Arc<dyn Secrets>,
-    cleared: &ClearedFiles,
-) -> Result<(), RunError> {
-    for cell in targets(plan) {
-        let context = OpenContext {
-            run: run.clone(),
-            place: run.id().clone(),
-            destroy: options.destroy.clone(),
-            cleared: cleared.clone(),
-            secrets: Arc::clone(secrets),
-            seed: plan.seed,
-            patience: Patience::default(),
-        };
-        let opened = targets::open(&cell.target, &cell.workload, &context);
-        if let Err(TargetError::Input(line)) = opened {
-            return Err(RunError::Usage(line));
-        }
-        if opened.is_ok() && overwrites(cell) {
-            let opened = opened.map_err(|error| RunError::Usage(error.to_string()))?;
-            opened.prepare().map_err(|error| RunError::Usage(error.to_string()))?;
-        }
-    }
-    Ok(())
-}
-
-/// Opens every target on every host.
-///
-/// # Errors
-/// As [`here`]: one line, with the first host that says so and how many others do.
-pub fn on_hosts(approach: &OpenRequests<'_>) -> Result<(), String> {
-    let names = approach.host_group.names();
-    for cell in targets(approach.plan) {
-        let members = approach.host_group.alive();
-        let mut openings = approach.openings(cell, TRIED, &members)?;
-        let journals = approach.run.path().parent().unwrap_or(Path::new("."));
-        for (member, opening) in &mut openings {
-            let settled = settled_on(journals, &names[*member]);
-            opening.settled = settled.iter().map(ToString::to_string).collect();
-        }
-        let (mut open, mut refusals) = (Vec::new(), Vec::new());
-        for (member, answer) in approach.host_group.open(openings) {
-            match answer {
-                Ok(_) => {
-                    // If this cannot be noted, the host is told again the next time.
-                    let _ = settled_told(journals, &names[member]);
-                    open.push(member);
+/// Looks at every target from every host, side by side.
+pub fn look(requests: &OpenRequests<'_>, depth: Depth, events: &dyn Events) -> Preflight {
+    let cells = targets(requests.plan);
+    let mut looks: Vec<Option<Looks>> = cells.iter().map(|_| None).collect();
+    let (next, (tell, told)) = (AtomicUsize::new(0), channel());
+    std::thread::scope(|scope| {
+        for _ in 0..cells.len().min(SIDE_BY_SIDE) {
+            let (tell, next, cells) = (tell.clone(), &next, &cells);
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(cell) = cells.get(at) else { return };
+                    // Who is told waits until all have ended.
+                    let _ = tell.send((at, one_target(requests, cell, FIRST_SITE - at as SiteId, depth)));
                 }
-                Err(Trouble::Refused(refused)) if refused.input => refusals.push((member, refused)),
-                Err(_) => {}
+            });
+        }
+        drop(tell);
+        let mut silent = true;
+        loop {
+            match told.recv_timeout(SILENCE) {
+                Ok((at, seen)) => looks[at] = Some(seen),
+                Err(RecvTimeoutError::Timeout) if silent => {
+                    silent = false;
+                    let waiting = cells.iter().zip(&looks).filter(|(_, look)| look.is_none());
+                    events.note(&connecting(waiting.map(|(cell, _)| &*cell.target.url)));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        if refusals.is_empty() && overwrites(cell) {
-            let prepared = approach.host_group.act(&open, TRIED, &Act::Prepare).into_iter();
-            refusals.extend(prepared.filter_map(|(member, answer)| match answer {
-                Err(Trouble::Refused(refused)) => Some((member, refused)),
-                _ => None,
-            }));
+    });
+    let names = requests.host_group.names();
+    let apart = requests.host_group.tells_hosts_apart();
+    let mut found = Preflight::default();
+    let mut spaces = Vec::new();
+    for (cell, looks) in cells.iter().zip(looks) {
+        let Looks(looks) = looks.unwrap_or_default();
+        found.findings.extend(gathered(&looks, &names, apart, (cells.len() > 1).then_some(*cell)));
+        if let Some((_, first)) = looks.iter().find(|(_, look)| !look.seen.is_empty()) {
+            let available = looks.iter().filter_map(|(_, look)| Some(look.space.as_ref()?.available_bytes));
+            found.targets.push(TargetLook {
+                target: cell.target.name.clone(),
+                seen: first.seen.clone(),
+                available_bytes: available.min(),
+                needed_bytes: space::most_bytes(requests.plan, &cell.target.place()),
+            });
         }
-        // A host that is lost has forgotten it, too.
-        let _ = approach.host_group.act(&open, TRIED, &Act::Close);
-        if let Some(line) = line(cell, &names, &refusals) {
-            return Err(line);
+        let remote = targets::kind_of(&cell.target.url).is_some_and(|kind| kind.remote);
+        spaces.extend(looks.into_iter().filter_map(|(member, look)| {
+            let machine = requests.host_group.machine(member);
+            let host = match (remote, machine) {
+                (true, _) => "",
+                (false, "") => &*names[member],
+                (false, machine) => machine,
+            };
+            Some(HostSpace { host: host.to_owned(), place: cell.target.place(), space: look.space? })
+        }));
+    }
+    if depth == Depth::Room {
+        found.findings.extend(space::faults(requests.plan, &spaces));
+    }
+    found.findings.truncate(MAX_FINDINGS);
+    found
+}
+
+/// `connecting to nfs://filer/export (for at most 10 s)`.
+fn connecting<'a>(urls: impl Iterator<Item = &'a str>) -> String {
+    let urls: Vec<&str> = urls.collect();
+    let more = urls.len().saturating_sub(3);
+    let shown = urls[..urls.len() - more].join(", ");
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("connecting to {shown}{more} (for at most {} s)", Patience::default().connect.as_secs())
+}
+
+/// What each host saw of a target, by the host's number.
+#[derive(Default)]
+struct Looks(Vec<(usize, Look)>);
+
+fn one_target(requests: &OpenRequests<'_>, cell: &Cell, site: SiteId, depth: Depth) -> Looks {
+    let host_group = requests.host_group;
+    let names = host_group.names();
+    let members = host_group.alive();
+    let mut openings = match requests.openings(cell, site, &members) {
+        Ok(openings) => openings,
+        Err(line) => return Looks(vec![(0, Look::default().with(FindingKind::Misuse, line))]),
+    };
+    let journals = requests.run.path().parent().unwrap_or(Path::new("."));
+    for (member, opening) in &mut openings {
+        let settled = settled_on(journals, &names[*member]);
+        opening.settled = settled.iter().map(ToString::to_string).collect();
+    }
+    let mut looks = Vec::new();
+    let mut open = Vec::new();
+    for (member, answer) in host_group.open(openings) {
+        match answer {
+            Ok(_) => {
+                // If this cannot be noted, the host is told again the next time.
+                let _ = settled_told(journals, &names[member]);
+                open.push(member);
+            }
+            Err(Trouble::Refused(refusal)) if refusal.input || depth != Depth::Written => {
+                looks.push((member, refused(refusal)));
+            }
+            // A host that is lost was said to be; what does not answer, cells will say.
+            Err(_) => {}
         }
     }
-    Ok(())
+    let device = targets::kind_of(&cell.target.url).is_some_and(|kind| kind.device);
+    // The files of jobs are looked at when they are laid out, and what came of it is the job's own result.
+    if device || (depth != Depth::Written && cell.workload.stream().is_none()) {
+        for (member, answer) in host_group.act(&open, site, &Act::Look) {
+            match answer {
+                Ok(Reply::Looked(look)) => looks.push((member, look)),
+                Err(Trouble::Refused(refusal)) => looks.push((member, refused(refusal))),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    // A host that is lost has forgotten it, too.
+    let _ = host_group.act(&open, site, &Act::Close);
+    looks.sort_by_key(|(member, _)| *member);
+    Looks(looks)
 }
 
-/// What hosts refused, in one line.
-fn line(cell: &Cell, names: &[String], refusals: &[(usize, Refused)]) -> Option<String> {
-    let (member, Refused { text, .. }) = refusals.first()?;
-    let target = &cell.target;
-    let named = [&target.name, &target.url].into_iter().any(|name| !name.is_empty() && text.contains(name));
-    let whose = if named { String::new() } else { format!("target {}: ", target.name) };
-    let others: BTreeSet<usize> = refusals[1..].iter().map(|(other, _)| *other).collect();
-    let more = match others.len() {
-        0 => String::new(),
-        1 => " (and another host)".to_owned(),
-        more => format!(" (and {more} other hosts)"),
+fn refused(refusal: HostRefusal) -> Look {
+    let kind = if refusal.input { FindingKind::Misuse } else { FindingKind::Failure };
+    Look::default().with(kind, refusal.text)
+}
+
+/// Findings with the host's name where there are several, and the target's (`named`) where the text has neither that nor its URL. What
+/// several hosts found alike is one line.
+fn gathered(looks: &[(usize, Look)], names: &[String], apart: bool, named: Option<&Cell>) -> Vec<Finding> {
+    // Alike but for the host's own name, as in a path that has it.
+    let alike = |(one, of_one): (usize, &Finding), (other, of_other): (usize, &Finding)| {
+        let without = |member: usize, finding: &Finding| finding.text.replace(&names[member], "");
+        of_one.kind == of_other.kind && without(one, of_one) == without(other, of_other)
     };
-    Some(format!("{}{more}: {whose}{text}", names[*member]))
+    let mut lines: Vec<(usize, usize, &Finding)> = Vec::new();
+    for (member, finding) in
+        looks.iter().flat_map(|(member, look)| look.findings.iter().map(move |f| (*member, f)))
+    {
+        match lines.iter_mut().find(|(at, _, known)| alike((*at, known), (member, finding))) {
+            Some((_, others, _)) => *others += 1,
+            None => lines.push((member, 0, finding)),
+        }
+    }
+    let line = |(member, others, Finding { kind, text }): (usize, usize, &Finding)| {
+        let of_target = named
+            .map(|cell| &cell.target)
+            .filter(|target| ![&target.name, &target.url].iter().any(|name| text.contains(name.as_str())))
+            .map(|target| format!("target {}: ", target.name))
+            .unwrap_or_default();
+        let more = match others {
+            0 => String::new(),
+            1 => " (and another host)".to_owned(),
+            more => format!(" (and {more} other hosts)"),
+        };
+        let host = if apart { format!("{}{more}: ", names[member]) } else { String::new() };
+        Finding { kind: *kind, text: format!("{host}{of_target}{text}") }
+    };
+    lines.into_iter().map(line).collect()
 }
 
-/// The load writes to a whole block device.
-fn overwrites(cell: &Cell) -> bool {
-    targets::kind_of(&cell.target.url).is_some_and(|kind| kind.device) && load::changes_device(cell)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(texts: &[&str]) -> Look {
+        texts.iter().fold(Look::default(), |look, text| look.with(FindingKind::Failure, (*text).to_owned()))
+    }
+
+    #[test]
+    fn what_hosts_find_alike_is_one_line() {
+        let names = ["one".to_owned(), "two".to_owned(), "three".to_owned()];
+        let looks = [(0, look(&["no answer"])), (1, look(&["no answer", "full"])), (2, look(&["no answer"]))];
+        let texts = |apart| -> Vec<String> {
+            gathered(&looks, &names, apart, None).into_iter().map(|finding| finding.text).collect()
+        };
+        assert_eq!(texts(true), ["one (and 2 other hosts): no answer", "two: full"]);
+        assert_eq!(texts(false), ["no answer", "full"]);
+    }
+
+    #[test]
+    fn what_is_waited_for_is_named_and_a_long_list_is_cut() {
+        assert_eq!(connecting(["nfs://a/b"].into_iter()), "connecting to nfs://a/b (for at most 10 s)");
+        let urls = ["a", "b", "c", "d", "e"];
+        assert_eq!(connecting(urls.into_iter()), "connecting to a, b, c and 2 more (for at most 10 s)");
+    }
+
+    #[test]
+    fn faults_stop_a_run_and_warnings_do_not() {
+        let warned = Look::default().with(FindingKind::Warning, "clock".into());
+        let mut seen = Preflight { findings: warned.findings, ..Preflight::default() };
+        assert_eq!((seen.verdict(), seen.warnings().count()), (Ok(()), 1));
+        seen.findings.extend(look(&["a", "b"]).findings);
+        let Err(RunError::NotReady(faults)) = seen.verdict() else { panic!("two faults") };
+        assert_eq!(faults.len(), 2);
+    }
 }

@@ -21,8 +21,8 @@ use super::options::{DIRECTORY, ENGINE, IOPOLL, REGISTERED, SQPOLL, SYNC};
 use super::place::{Entered, OwnPlace};
 use super::protocol::wrong;
 use super::{
-    ClearedFiles, LaidOut, OpenContext, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError,
-    StageRunner, TargetError, file_job,
+    ClearedFiles, FindingKind, FreeSpace, LaidOut, Look, OpenContext, OpenRequest, OpenTarget, Protocol,
+    RemovalContext, RemoveLeftError, StageRunner, TargetError, file_job,
 };
 
 /// The protocol of `file:` or `block:`.
@@ -288,6 +288,15 @@ impl OpenTarget for FileTarget {
         Some(&self.place)
     }
 
+    fn look(&self, writes: bool) -> Look {
+        match self.looked(writes) {
+            Ok(look) => look,
+            // A device that holds something, or is not there, was named by mistake.
+            Err(error) if self.is_device() => Look::default().with(FindingKind::Misuse, error.to_string()),
+            Err(error) => Look::refused(&error),
+        }
+    }
+
     fn prepare(&self) -> Result<Entered, TargetError> {
         if self.is_named() {
             return Ok(Entered::Existing);
@@ -385,6 +394,30 @@ impl OpenTarget for FileTarget {
 }
 
 impl FileTarget {
+    fn looked(&self, writes: bool) -> Result<Look, TargetError> {
+        if self.is_named() {
+            return Ok(Look::default());
+        }
+        if self.is_device() {
+            if writes {
+                self.may_be_written()?;
+            }
+            self.driver.adopt()?;
+        }
+        self.check_sizes()?;
+        let Some(directory) = self.driver.look_at_directory(writes)? else {
+            return Ok(Look { seen: "the device can be used".to_owned(), ..Look::default() });
+        };
+        let path = self.driver.config().place.path();
+        let space = FreeSpace {
+            file_system: directory.file_system.to_string(),
+            place: path.parent().unwrap_or(path).display().to_string(),
+            available_bytes: directory.available_bytes,
+            holds_data: directory.exists,
+        };
+        Ok(Look { space: Some(space), seen: "the directory can be used".to_owned(), ..Look::default() })
+    }
+
     /// Looks what the device holds before it is overwritten.
     fn may_be_written(&self) -> Result<(), DriverError> {
         let path = self.driver.config().place.path();

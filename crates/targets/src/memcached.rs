@@ -16,8 +16,8 @@ use super::options::{ADDRESSES, DIRECTORY, PAIRING, SOURCE, USE_ADDRESSES};
 use super::paths::{named, shown};
 use super::place::{Entered, OwnPlace, PATIENCE};
 use super::{
-    OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError, StageRunner, TargetError,
-    paths,
+    Look, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError, StageRunner,
+    TargetError, paths,
 };
 
 /// The protocol of `memcached:`.
@@ -118,6 +118,15 @@ impl OpenTarget for MemcachedTarget {
 
     fn place(&self) -> Option<&OwnPlace> {
         Some(&self.place)
+    }
+
+    fn look(&self, _writes: bool) -> Look {
+        let config = self.driver.config();
+        match self.driver.version(self.patience.connect) {
+            Ok(version) => Look { seen: format!("memcached {version} answers"), ..Look::default() }
+                .with_mtu(&config.paths, config.address),
+            Err(error) => Look::refused(&error.into()),
+        }
     }
 
     fn prepare(&self) -> Result<Entered, TargetError> {

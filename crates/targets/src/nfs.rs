@@ -23,8 +23,8 @@ use super::place::{Entered, OwnPlace, PATIENCE};
 
 use super::protocol::wrong;
 use super::{
-    CheckTraits, LaidOut, OpenRequest, OpenTarget, Patience, Protocol, RemovalContext, RemoveLeftError,
-    StageRunner, TargetError, kinds, paths,
+    CheckTraits, FindingKind, FreeSpace, LaidOut, Look, OpenRequest, OpenTarget, Patience, Protocol,
+    RemovalContext, RemoveLeftError, StageRunner, TargetError, kinds, paths,
 };
 
 /// The protocol of `nfs:`.
@@ -277,6 +277,34 @@ impl OpenTarget for NfsTarget {
 
     fn place(&self) -> Option<&OwnPlace> {
         Some(&self.place)
+    }
+
+    fn look(&self, writes: bool) -> Look {
+        let config = self.driver.config();
+        let found = match self.driver.look_at_export(self.patience.connect) {
+            Ok(found) => found,
+            Err(error) => return Look::refused(&error.into()),
+        };
+        let place = format!("{}:{}", found.remote.ip(), config.export);
+        let file_system =
+            found.file_system.map_or_else(|| place.clone(), |fsid| format!("{} {fsid}", found.remote.ip()));
+        let space = found.available_bytes.map(|available_bytes| FreeSpace {
+            file_system,
+            place: place.clone(),
+            available_bytes,
+            holds_data: found.directory_exists,
+        });
+        let look = Look { space, seen: "the export answers".to_owned(), ..Look::default() };
+        let look = look.with_mtu(&config.paths, found.remote);
+        if !writes || found.may_write != Some(false) {
+            return look;
+        }
+        let text = format!(
+            "export {place}: uid {} gid {} may not write there; next: change the permissions or the export rule, or give the \
+             options uid and gid",
+            config.uid, config.gid
+        );
+        look.with(FindingKind::Failure, text)
     }
 
     fn prepare(&self) -> Result<Entered, TargetError> {

@@ -16,7 +16,7 @@ use super::engines::JobEngines;
 use super::job::{LaidOut, as_wanted};
 use super::place::OwnPlace;
 use super::removal::{RemovalContext, RemoveLeftError};
-use super::{AccessKey, Entered, OpenContext, Secrets, TargetError, complete};
+use super::{AccessKey, Entered, Look, OpenContext, Secrets, TargetError, complete};
 
 /// Everything about a protocol except its load, once. One value of it stands in [`PROTOCOLS`](super::PROTOCOLS).
 pub trait Protocol: Sync {
@@ -154,6 +154,13 @@ pub trait OpenTarget: Send + Sync {
     #[doc(hidden)]
     fn place(&self) -> Option<&OwnPlace> {
         None
+    }
+
+    /// Looks at what can be known before anything is made or written: whether it answers, may be used, and has how much room. Nothing is
+    /// changed. `writes` says that something is to be made or written there. Blocks, no longer than the patience of the opening.
+    fn look(&self, writes: bool) -> Look {
+        let _ = writes;
+        Look::default()
     }
 
     /// Makes our place on the target, the journal first, or enters it again if this run (or the one that is resumed)

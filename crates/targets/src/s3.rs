@@ -25,8 +25,8 @@ use super::protocol::wrong;
 use super::s3_check;
 use super::s3_place::{self, S3Place};
 use super::{
-    AccessKey, CheckTraits, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError, Secrets,
-    StageRunner, TargetError, paths,
+    AccessKey, CheckTraits, Look, OpenRequest, OpenTarget, Protocol, RemovalContext, RemoveLeftError,
+    Secrets, StageRunner, TargetError, paths,
 };
 
 /// The protocol of `s3:`.
@@ -290,8 +290,8 @@ impl S3Target {
         self.driver.with_control_timeout(self.contact)
     }
 
-    /// Looks whether our objects are there; a job's need not be, only its bucket.
-    fn look(&self) -> Result<(), DriverError> {
+    /// Sees that our objects are there; a job's need not be, only its bucket.
+    fn find(&self) -> Result<(), DriverError> {
         match self.driver.config().blocks {
             Some(_) => self.first_contact().check_bucket(),
             None => self.first_contact().adopt(),
@@ -348,14 +348,24 @@ impl OpenTarget for S3Target {
         Some(&self.place)
     }
 
+    fn look(&self, _writes: bool) -> Look {
+        let config = self.driver.config();
+        match self.first_contact().look_at_bucket() {
+            Ok(ahead_s) => Look { seen: "the bucket answers".to_owned(), ..Look::default() }
+                .with_clock(&config.endpoint.to_string(), ahead_s.unwrap_or(0))
+                .with_mtu(&config.paths, self.driver.addresses()[0]),
+            Err(error) => Look::refused(&error.into()),
+        }
+    }
+
     fn prepare(&self) -> Result<Entered, TargetError> {
         // A prefix needs no making: there is one as soon as there is an object. Whether there is one is asked for.
         let make = |announce: Announce<'_>| self.first_contact().check_bucket().and_then(|()| announce());
-        self.place.enter(make, || self.look())
+        self.place.enter(make, || self.find())
     }
 
     fn adopt(&self) -> Result<(), TargetError> {
-        Ok(self.look()?)
+        Ok(self.find()?)
     }
 
     fn remove_all(&self) -> Result<(), TargetError> {

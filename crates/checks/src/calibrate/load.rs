@@ -10,7 +10,7 @@ use fleet::{HostGroup, HostRefusal, StageRequest, StageTask};
 use host::LocalExecutor;
 use provision::{Journal, Run, RunId};
 use runner::StopToken;
-use targets::{ClearedFiles, HeldSecrets, Patience};
+use targets::{HeldSecrets, Patience};
 
 use super::CalibrateRequest;
 use super::array_process::ArrayProcess;
@@ -56,8 +56,7 @@ impl LoadRunner {
         let journal = server.journal().clone();
         let run = journal.begin(&RunId::random())?;
         let keys = Arc::new(server.keys().collect::<HeldSecrets>());
-        let (cleared, directory) = (ClearedFiles::default(), request.scratch.clone());
-        let executor = Arc::new(LocalExecutor::of_run(&run, keys, cleared, directory));
+        let executor = Arc::new(LocalExecutor::of_run(&run, keys, request.scratch.clone()));
         Ok(Self {
             window: Duration::from_secs_f64(request.seconds),
             clients,

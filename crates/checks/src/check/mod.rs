@@ -26,7 +26,7 @@ use provision::{Journal, Run, RunId};
 use runner::bottleneck::Alone;
 use runner::{Events, StopReason, StopToken, timestamp};
 use store::{RunRecord, State, Store};
-use targets::{ClearedFiles, HeldSecrets, Patience, Secrets};
+use targets::{HeldSecrets, Patience, Secrets};
 
 pub use paths::SlowPath;
 pub use report::{CheckReport, CheckSettings, CheckedArray};
@@ -121,8 +121,8 @@ fn rows(
     let keys =
         with_cells().filter_map(|(target, cells)| Some((cells[0].target.name.clone(), target.key.clone()?)));
     let secrets = Arc::new(keys.collect::<HeldSecrets>());
-    let (cleared, directory) = (ClearedFiles::default(), request.scratch.clone());
-    let host_group = HostGroup::here(Arc::new(LocalExecutor::of_run(run, secrets, cleared, directory)));
+    let executor = LocalExecutor::of_run(run, secrets, request.scratch.clone());
+    let host_group = HostGroup::here(Arc::new(executor));
     let mut phases = PhaseRunner {
         host_group: &host_group,
         label: String::new(),

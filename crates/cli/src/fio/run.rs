@@ -169,6 +169,8 @@ fn run_options(asked: &FioInvocation) -> Result<RunOptions, CommandError> {
         save_baseline: line.value("save-baseline").map(Into::into),
         baseline: line.value("baseline").map(Into::into),
         journal: line.value("journal-dir").map(Into::into),
+        // What is wrong with the files of a job is the job's own result.
+        preflight: false,
         keep_outcomes: asked.formats.is_some(),
         ..crate::run::of_this_process()?
     })

@@ -13,6 +13,9 @@ use crate::fleet::FleetArguments;
 /// `manometer run nfs://filer/export --read 70% --block-size 4KiB,64KiB --queue-depth 32 --for 30s`. What a URL and
 /// flags stand for is shown as a file, which --print-experiment prints alone.
 ///
+/// Before anything is made every target is looked at from every host: whether it answers, may be used and has room for
+/// the data. All that is wrong is said at once, and the run does not begin.
+///
 /// Each cell is prepared (every byte is really written), warmed up, measured until the rule of the
 /// experiment calls it steady or its time is over, verified if asked, and kept in the results file
 /// as it goes. What was created is removed at the end.
@@ -21,7 +24,7 @@ use crate::fleet::FleetArguments;
 /// time leaves without cleaning up and says what is left.
 ///
 /// Exit code: 0 every cell ran and every gate held, 1 a gate failed, data was not what was written, a
-/// cell could not be run or errors ended it, 2 wrong usage or a fault in the file, 129, 130 or 143 interrupted.
+/// target or a cell could not be used or errors ended it, 2 wrong usage or a fault in the file, 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct RunArguments {
@@ -32,9 +35,12 @@ pub struct RunArguments {
     /// Give a parameter of the file a value: --set name=value; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
-    /// Show the cells, the bytes to be written and the time expected; nothing is touched
+    /// Show the cells, the bytes to be written and the time expected, and look at the targets from every host; nothing is made or written
     #[arg(long, conflicts_with_all = ["resume", "live"])]
     pub dry_run: bool,
+    /// Do not look at the targets first, whether they answer, may be used and have room: --dry-run then contacts nothing
+    #[arg(long)]
+    pub no_preflight: bool,
     /// Print the experiment file that a URL and flags stand for, and do nothing else
     #[arg(long, conflicts_with_all = ["resume", "dry_run", "live"])]
     pub print_experiment: bool,

@@ -1,9 +1,11 @@
-//! What `manometer run --dry-run` shows: the cells, the bytes to be written and the time expected. Nothing is touched.
+//! What `manometer run --dry-run` shows: the cells, the bytes to be written, the time expected, and what was seen of the targets.
+//! Nothing is made or written.
 
 mod fleet;
 
 use experiment::{BytesToWrite, CellFigures, DataSetFigures, Plan};
 use report::{FittedTable, TableColumn};
+use runner::{Preflight, TargetLook};
 use serde::Serialize;
 use units::{Size, Span};
 
@@ -20,6 +22,8 @@ struct Document<'a> {
     data_sets: Vec<DataSetFigures>,
     bytes_to_write: BytesToWrite,
     expected_s: Range,
+    /// `null` where the targets were not looked at.
+    preflight: Option<&'a Preflight>,
     plan: &'a Plan,
 }
 
@@ -29,8 +33,8 @@ struct Range {
     high: f64,
 }
 
-/// The plan and what it will cost, as one JSON document.
-pub fn json(plan: &Plan) -> String {
+/// The plan, what it will cost and what was seen of its targets, as one JSON document.
+pub fn json(plan: &Plan, seen: Option<&Preflight>) -> String {
     let (low, high) = plan.expected_seconds();
     let document = Document {
         format: FORMAT,
@@ -38,6 +42,7 @@ pub fn json(plan: &Plan) -> String {
         data_sets: plan.data_sets(targets::kinds()),
         bytes_to_write: plan.bytes_to_write(targets::kinds()),
         expected_s: Range { low, high },
+        preflight: seen,
         plan,
     };
     let mut text = serde_json::to_string_pretty(&document).expect("plans are plain data");
@@ -45,8 +50,8 @@ pub fn json(plan: &Plan) -> String {
     text
 }
 
-/// The plan and what it will cost, for people.
-pub fn text(plan: &Plan, width: usize) -> String {
+/// The plan, what it will cost and what was seen of its targets, for people.
+pub fn text(plan: &Plan, seen: Option<&Preflight>, width: usize) -> String {
     let mut out = format!("{}: {}\n", plan.name, count(plan.cells.len(), "cell"));
     if let Some(description) = &plan.description {
         out.push_str(&format!("{description}\n"));
@@ -81,8 +86,28 @@ pub fn text(plan: &Plan, width: usize) -> String {
     if !gates.is_empty() {
         out.push_str(&format!("Gates: {}\n", gates.join(", ")));
     }
-    out.push_str("Nothing was touched.\n");
+    let looks = seen.map_or(&[][..], |seen| &seen.targets);
+    if !looks.is_empty() {
+        out.push_str("\nTargets\n");
+        looks.iter().for_each(|look| out.push_str(&format!("  {}: {}\n", look.target, target(look))));
+    }
+    out.push_str(if looks.is_empty() {
+        "Nothing was touched.\n"
+    } else {
+        "\nNothing was made or written.\n"
+    });
     out
+}
+
+fn target(look: &TargetLook) -> String {
+    let mut words = look.seen.clone();
+    if let Some(available) = look.available_bytes {
+        words.push_str(&format!("; {} free", Size(available).rounded()));
+    }
+    if look.needed_bytes > 0 {
+        words.push_str(&format!(", {} needed", Size(look.needed_bytes).rounded()));
+    }
+    words
 }
 
 fn cells(plan: &Plan, width: usize) -> String {
@@ -226,12 +251,30 @@ gates: [errors == 0]
 
     /// As a log has it.
     fn shown(file: &str) -> String {
-        text(&plan(file), 100)
+        text(&plan(file), None, 100)
     }
 
     #[test]
     fn people_see_cells_bytes_and_time() {
         insta::assert_snapshot!(shown(NIGHTLY));
+    }
+
+    fn seen() -> Preflight {
+        let disk = TargetLook {
+            target: "disk".into(),
+            seen: "the directory can be used".into(),
+            available_bytes: Some(3 << 30),
+            needed_bytes: 1 << 30,
+        };
+        let kind = targets::FindingKind::Warning;
+        Preflight { targets: vec![disk], findings: vec![targets::Finding { kind, text: "clock".into() }] }
+    }
+
+    #[test]
+    fn what_was_seen_of_the_targets_is_shown() {
+        let shown = text(&plan(NIGHTLY), Some(&seen()), 100);
+        let wanted = "\nTargets\n  disk: the directory can be used; 3.00 GiB free, 1.00 GiB needed\n\nNothing was made or written.\n";
+        assert!(shown.ends_with(wanted), "{shown}");
     }
 
     #[test]
@@ -266,9 +309,10 @@ scale: [1, 4, all]
     fn machines_get_everything() {
         let with_fleet = NIGHTLY.replace("targets: ", "fleet: {slurm: {}}\ntargets: ");
         for file in [NIGHTLY, &with_fleet] {
-            conforms(&serde_json::from_str(&json(&plan(file))).unwrap());
+            conforms(&serde_json::from_str(&json(&plan(file), Some(&seen()))).unwrap());
+            conforms(&serde_json::from_str(&json(&plan(file), None)).unwrap());
         }
-        let json: serde_json::Value = serde_json::from_str(&json(&plan(NIGHTLY))).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json(&plan(NIGHTLY), None)).unwrap();
         assert_eq!(json["cells"].as_array().map(Vec::len), Some(6));
         assert_eq!(json["bytes_to_write"]["fill"], 1u64 << 30);
         assert_eq!(json["bytes_to_write"]["whole_devices"], 1);

@@ -13,8 +13,8 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 
-use runner::{RunOptions, RunOutcome, StopReason};
-use targets::ProcessEnvironment;
+use runner::{Events, RunOptions, RunOutcome, StopReason, StopToken};
+use targets::{ProcessEnvironment, Secrets};
 
 use self::arguments::{RunArguments, SummaryFormat};
 use crate::exit::{self, CommandError};
@@ -43,7 +43,7 @@ fn attempt(mut arguments: RunArguments, messages: &Messages) -> Result<u8, Comma
     }
     let given = given.map(|given| given.plan);
     if let Some(plan) = given.as_ref().filter(|_| arguments.dry_run) {
-        return show_plan(plan, &arguments).map(|()| 0);
+        return dry_run(plan, &arguments, messages).map(|()| 0);
     }
     if arguments.resume.is_some() && given.is_none() && !arguments.set.is_empty() {
         let text = "--set: a run that is resumed keeps its stored plan; take --set away";
@@ -99,6 +99,7 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, CommandError> {
     Ok(RunOptions {
         reactor: arguments.reactor,
         destroy: arguments.destroy.clone(),
+        preflight: !arguments.no_preflight,
         results: arguments.results.clone(),
         journal: arguments.journal_dir.clone(),
         baseline: arguments.baseline.clone(),
@@ -118,11 +119,31 @@ pub fn of_this_process() -> Result<RunOptions, CommandError> {
     })
 }
 
-fn show_plan(plan: &experiment::Plan, arguments: &RunArguments) -> Result<(), CommandError> {
+/// Shows the plan and what is seen of its targets.
+///
+/// # Errors
+/// A target cannot be used; an agent cannot be started; standard output cannot be written.
+fn dry_run(
+    plan: &experiment::Plan,
+    arguments: &RunArguments,
+    messages: &Messages,
+) -> Result<(), CommandError> {
+    let seen = match arguments.no_preflight {
+        true => None,
+        false => {
+            let events: Arc<dyn Events> = Arc::new(messages.clone());
+            let secrets: Arc<dyn Secrets> = Arc::new(ProcessEnvironment);
+            Some(runner::preflight(plan, &options(arguments)?, &events, &StopToken::new(), &secrets))
+        }
+    };
+    let shown = seen.as_ref().and_then(|seen| seen.as_ref().ok());
     print(&match arguments.output {
-        SummaryFormat::Json => dry_run::json(plan),
-        SummaryFormat::Text => dry_run::text(plan, messages::width()),
-    })
+        SummaryFormat::Json => dry_run::json(plan, shown),
+        SummaryFormat::Text => dry_run::text(plan, shown, messages::width()),
+    })?;
+    let Some(seen) = seen.transpose()? else { return Ok(()) };
+    seen.warnings().for_each(|text| messages.warn(text));
+    Ok(seen.verdict()?)
 }
 
 fn print(text: &str) -> Result<(), CommandError> {

@@ -26,6 +26,7 @@ mod incoming;
 mod incoming_tests;
 mod lane;
 mod later;
+mod look;
 mod lookup;
 mod manage;
 mod mounting;
@@ -40,6 +41,7 @@ mod transfer;
 mod transmit;
 
 pub use config::{NfsAddress, NfsConfig};
+pub use look::ExportLook;
 pub use manage::ServerLimits;
 pub use named::ExportFiles;
 pub use named_files::{NamedPath, PathState};

@@ -1,14 +1,15 @@
 //! Checks and requests around a run: blocking functions, each on a small reactor of its own.
 
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use metrics::ErrorKind;
-use reactor::{BackendChoice, Reactor};
+use reactor::{BackendChoice, Reactor, clock};
 use wire::s3::{create_bucket_configuration, parse_list_v2};
 use wire::sigv4::canonical_query;
 
 use super::driver::S3Driver;
-use super::exchange::{Counts, Expect};
+use super::exchange::{Answer, Counts, Expect};
 use super::failure::Failure;
 use super::lane::Lane;
 use super::multi::unreadable;
@@ -24,18 +25,28 @@ pub(super) struct Control {
 
 impl Control {
     pub(super) async fn request(&mut self, request: &Request<'_>, expect: Expect) -> Result<(), Failure> {
+        self.answer(request, expect).await.map(drop)
+    }
+
+    async fn answer(&mut self, request: &Request<'_>, expect: Expect) -> Result<Answer, Failure> {
         let span = self.session.context.op_timeout;
         let deadline = deadline_ns(&self.session);
         let counts = Counts::until(deadline);
         let asked = self.session.request(&mut self.lane, 0, request, expect, &counts);
         match self.session.reactor.timeout_at(deadline, asked).await {
-            Ok(answer) => answer.map(|_| ()),
+            Ok(answer) => answer,
             Err(_) => {
                 let detail = format!("no answer within {span:?}: {}", counts.state());
                 Err(Failure::new(ErrorKind::TimedOut, detail))
             }
         }
     }
+}
+
+/// By how much a time in seconds since 1970 is ahead of this machine's clock.
+fn ahead_s(server_time: u64) -> i64 {
+    let own = clock::wall().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    server_time as i64 - own as i64
 }
 
 /// When a request that begins now is to be done, on the reactor's clock.
@@ -83,9 +94,21 @@ impl S3Driver {
     /// One line that names the bucket, the endpoint, what the server said and what to do: not found, access
     /// denied, wrong region, clocks that differ, or no connection.
     pub fn check_bucket(&self) -> Result<(), DriverError> {
+        self.look_at_bucket().map(drop)
+    }
+
+    /// As [`Self::check_bucket`]; how many seconds the server's clock is ahead of this machine's, where it tells the time. It is told in
+    /// whole seconds, and read when the answer has come.
+    ///
+    /// # Errors
+    /// As [`Self::check_bucket`].
+    pub fn look_at_bucket(&self) -> Result<Option<i64>, DriverError> {
         self.control("checking", async |control| {
-            let head = control.request(&Request::new("HEAD", Subject::Bucket), Expect::Nothing).await;
-            let Err(failure) = head else { return Ok(()) };
+            let head = control.answer(&Request::new("HEAD", Subject::Bucket), Expect::Nothing).await;
+            let failure = match head {
+                Ok(answer) => return Ok(answer.server_time.map(ahead_s)),
+                Err(failure) => failure,
+            };
             if matches!(
                 failure.kind,
                 ErrorKind::TimedOut | ErrorKind::ConnectFailed | ErrorKind::ConnectionLost
@@ -104,7 +127,7 @@ impl S3Driver {
                 // Some servers have no HEAD of a bucket; all that is needed of it is that it can be listed.
                 Ok(()) if matches!(failure.status, Some(405 | 501)) => {
                     parse_list_v2(&control.lane.document).map_err(unreadable)?;
-                    return Ok(());
+                    return Ok(None);
                 }
                 Ok(()) => failure,
             };

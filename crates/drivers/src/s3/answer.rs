@@ -11,7 +11,7 @@ use wire::http1::{
 use super::exchange::Wanted;
 use super::failure::{Again, Failure};
 use super::lane::Lane;
-use super::request::Request;
+use super::request::{Request, Subject};
 use super::session::S3Session;
 use crate::link::Link;
 
@@ -82,7 +82,8 @@ impl Head {
         let content_range =
             if head.status == 206 { head.text("content-range").and_then(parse_range) } else { None };
         let mut notes = Notes::default();
-        if head.status >= 300 || request.query.contains("partNumber") {
+        let of_bucket = request.method == "HEAD" && matches!(request.subject, Subject::Bucket);
+        if head.status >= 300 || of_bucket || request.query.contains("partNumber") {
             let text = |name| head.text(name).map(|value| value.chars().take(200).collect::<String>());
             notes.etag = text("etag");
             notes.region = text("x-amz-bucket-region");

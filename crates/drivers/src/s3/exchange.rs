@@ -83,6 +83,8 @@ pub(super) struct Answer {
     pub(super) first_byte_ns: Option<u64>,
     /// The ETag, of answers to PUT.
     pub(super) etag: Option<String>,
+    /// The Date header, seconds since 1970, of answers to HEAD of a bucket.
+    pub(super) server_time: Option<u64>,
 }
 
 impl S3Session {
@@ -256,7 +258,7 @@ impl S3Session {
             acknowledge::check(request, head, &lane.document).map_err(|failure| (failure, true))?;
         }
         let etag = if request.method == "PUT" { head.notes.etag.clone() } else { None };
-        Ok(Answer { first_byte_ns: body.first_byte_ns, etag })
+        Ok(Answer { first_byte_ns: body.first_byte_ns, etag, server_time: head.notes.server_time })
     }
 }
 

@@ -154,7 +154,12 @@ impl Many {
 
     pub(super) fn act(&self, members: &[usize], site: SiteId, act: &Act) -> Answers<Reply> {
         let question = |at: &usize| (*at, ToAgent::Act { id: self.id(), site, act: act.clone() });
-        let answers = self.ask(members.iter().map(question).collect());
+        let mut answers = self.ask(members.iter().map(question).collect());
+        for (_, answer) in &mut answers {
+            if let Ok(Reply::Looked(look)) = answer {
+                check::look(look);
+            }
+        }
         if *act == Act::Close {
             let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
             sites.retain(|(at, known), _| *known != site || !members.contains(at));

@@ -1,0 +1,62 @@
+//! What a directory says of itself before anything is made in it: whether it is one, who may write, how much is free.
+
+use std::fs;
+use std::io;
+use std::os::linux::fs::MetadataExt;
+
+use metrics::ErrorKind;
+use rustix::fs::{Access, access, statvfs};
+
+use super::errors::kind_of;
+use super::manage::failed;
+use super::{FileDriver, Place};
+use crate::DriverError;
+
+/// What was seen of the directory that is to hold the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectoryLook {
+    /// It is there already; otherwise it is made in the one above it.
+    pub exists: bool,
+    /// The number of the device that its file system lies on (stat(2)).
+    pub file_system: u64,
+    /// Bytes that this user may still write (statvfs(3)).
+    pub available_bytes: u64,
+}
+
+impl FileDriver {
+    /// Looks at the directory, or at the one that it is to be made in; nothing is made. `None` of anything but a directory.
+    ///
+    /// # Errors
+    /// Neither is a directory, or, with `writes`, this user may not write there.
+    pub fn look_at_directory(&self, writes: bool) -> Result<Option<DirectoryLook>, DriverError> {
+        let Place::Directory(path) = &self.config().place else { return Ok(None) };
+        let exists = fs::symlink_metadata(path).is_ok();
+        let there = if exists { path } else { path.parent().unwrap_or(path) };
+        let found = fs::metadata(there).map_err(|error| failed("directory", there, &error))?;
+        if !found.is_dir() {
+            let text = format!("{} is a file, not a directory; name another, or remove it", there.display());
+            return Err(DriverError::new(ErrorKind::Rejected, text));
+        }
+        if writes {
+            access(there, Access::WRITE_OK | Access::EXEC_OK).map_err(|errno| {
+                let error = io::Error::from(errno);
+                match kind_of(&error) {
+                    ErrorKind::AccessDenied => {
+                        let text = format!(
+                            "directory {}: this user may not write there; change its permissions, or name another",
+                            there.display()
+                        );
+                        DriverError::new(ErrorKind::AccessDenied, text)
+                    }
+                    _ => failed("directory", there, &error),
+                }
+            })?;
+        }
+        let space = statvfs(there).map_err(|errno| failed("directory", there, &errno.into()))?;
+        Ok(Some(DirectoryLook {
+            exists,
+            file_system: found.st_dev(),
+            available_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+        }))
+    }
+}
