@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// Stands for whatever comes: a line of its own for any lines, at the end of a line for the rest of it, in it for a word.
 const ANYTHING: &str = "…";
@@ -80,37 +82,97 @@ fn compare(expected: &[String], lines: &[&str]) -> Result<(), String> {
     if skip || rest.is_empty() { Ok(()) } else { Err(format!("more than expected: {:?}", rest[0])) }
 }
 
+/// The two terminals of the tutorial: one in which the simulated array runs, and one for everything else.
+struct Terminals {
+    directory: PathBuf,
+    /// What was exported.
+    variables: BTreeMap<String, String>,
+    array: Option<(Child, BufReader<ChildStdout>)>,
+    /// What the array printed: commands of the tutorial are run with its ports and paths.
+    printed: Vec<String>,
+}
+
+impl Terminals {
+    fn command(&self, program: &str) -> Command {
+        let programs = Path::new(env!("CARGO_BIN_EXE_manometer")).parent().unwrap();
+        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+        let mut command = Command::new(program);
+        command.current_dir(&self.directory).env("HOME", &self.directory).env("PATH", path);
+        for name in ["XDG_DATA_HOME", "XDG_STATE_HOME", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+            command.env_remove(name);
+        }
+        // As the tutorial shows it.
+        command.env("TMPDIR", "/tmp").envs(&self.variables).stdin(Stdio::null()).stdout(Stdio::piped());
+        command
+    }
+
+    fn run(&mut self, example: &Example) {
+        let printed = self.printed.iter().find(|line| matches(&example.command, line));
+        let command = printed.unwrap_or(&example.command).clone();
+        if command.starts_with("manometer array") {
+            self.start(&command, &example.expected);
+        } else if let Some((name, value)) =
+            command.strip_prefix("export ").and_then(|set| set.split_once('='))
+        {
+            self.variables.insert(name.to_owned(), value.to_owned());
+        } else {
+            let output = self.command("sh").args(["-c", &command]).stderr(Stdio::piped()).output().unwrap();
+            let (shown, said) =
+                (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+            assert!(output.status.success(), "{command}: {shown}{said}");
+            let lines: Vec<&str> = shown.lines().collect();
+            if let Err(fault) = compare(&example.expected, &lines) {
+                panic!("{command}: {fault}; it printed\n{shown}{said}");
+            }
+        }
+    }
+
+    /// Starts the array and reads what it prints, up to the last line of the tutorial.
+    fn start(&mut self, command: &str, expected: &[String]) {
+        let words: Vec<&str> = command.split(' ').collect();
+        let mut child = self.command(words[0]).args(&words[1..]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let last = expected.last().unwrap();
+        let mut line = String::new();
+        while self.printed.last() != Some(last) {
+            line.clear();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "{command} ended with {:?}", self.printed);
+            self.printed.push(line.trim_end().to_owned());
+        }
+        self.array = Some((child, lines));
+        let printed: Vec<&str> = self.printed.iter().map(String::as_str).collect();
+        compare(expected, &printed).unwrap_or_else(|fault| panic!("{command}: {fault} in {printed:#?}"));
+    }
+
+    /// Ctrl-C in the array's terminal.
+    fn end(mut self) {
+        let (mut child, _lines) = self.array.take().expect("the tutorial starts an array");
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        assert!(child.wait().unwrap().success());
+        let keys = &self.variables["AWS_SHARED_CREDENTIALS_FILE"];
+        assert!(!Path::new(keys).parent().unwrap().exists(), "{keys} was left");
+    }
+}
+
 #[test]
 fn every_line_of_the_tutorial_works() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let examples = examples(&std::fs::read_to_string(root.join("docs/tutorial.md")).unwrap());
-    assert!(examples.len() >= 8, "{} commands", examples.len());
+    assert!(examples.len() >= 13, "{} commands", examples.len());
     // Where cargo keeps its files direct I/O works, which it may not in /tmp.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let programs = Path::new(env!("CARGO_BIN_EXE_manometer")).parent().unwrap();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    for example in &examples {
-        let output = Command::new("sh")
-            .args(["-c", &example.command])
-            .current_dir(directory.path())
-            .env("HOME", directory.path())
-            .env("PATH", &path)
-            .env_remove("XDG_DATA_HOME")
-            .env_remove("XDG_STATE_HOME")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let (shown, said) =
-            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-        assert!(output.status.success(), "{}: {shown}{said}", example.command);
-        let lines: Vec<&str> = shown.lines().collect();
-        if let Err(fault) = compare(&example.expected, &lines) {
-            panic!("{}: {fault}; it printed\n{shown}{said}", example.command);
-        }
-    }
+    let mut terminals = Terminals {
+        directory: directory.path().to_owned(),
+        variables: BTreeMap::new(),
+        array: None,
+        printed: Vec::new(),
+    };
+    examples.iter().for_each(|example| terminals.run(example));
     assert!(directory.path().join("report.html").exists());
     let left: Vec<_> = std::fs::read_dir(directory.path().join("data")).unwrap().collect();
     assert!(left.is_empty(), "runs left {left:?}");
+    terminals.end();
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use metrics::ErrorKind;
 use reactor::Reactor;
-use wire::nfs3::{AccessArgs, AccessOk, Attributes, FileHandle, FileType, FsstatOk, Procedure};
+use wire::nfs3::{AccessArgs, AccessOk, Attributes, FileHandle, FileType, FsstatOk, Procedure, Status};
 
 use super::caller::Caller;
 use super::dial::{self, refused};
@@ -79,7 +79,7 @@ async fn may_write(
     let arguments = AccessArgs { file: directory, access: wanted };
     match caller.ask::<AccessOk, Option<Attributes>>(Procedure::Access, &arguments).await? {
         Ok(allowed) => Ok(Some(allowed.access & wanted == wanted)),
-        Err(status) if matches!(status, wire::nfs3::Status::NOTSUPP) => Ok(None),
+        Err(Status::NOTSUPP) => Ok(None),
         Err(status) => Err(refused(config, "ACCESS", status)),
     }
 }
