@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use run_support::{Lab, names};
 use rustix::process::Signal;
-use store::{RunRecord, State, Store};
+use store::{RunRecord, State, Store, Validity};
 use support::{run, start, wait_until};
 
 /// Cells long enough to be interrupted, on files.
@@ -57,6 +57,26 @@ fn sigterm_twice_stops_at_once_and_still_cleans_up() {
     let ended = running.finish();
     assert_eq!(ended.code, Some(143), "{ended:#?}");
     assert_eq!(lab.cells()[0].state, State::Interrupted);
+    lab.assert_clean();
+}
+
+/// A laptop's lid, a frozen container, a debugger: what did not run did not measure.
+#[test]
+fn a_load_that_stood_still_is_no_valid_measurement() {
+    let lab = Lab::new();
+    let file = lab.experiment("e.yaml", &LONG.replace("60s", "6s").replace("4KiB, 8KiB", "4KiB"));
+    let running = start(lab.command().arg(&file));
+    lab.wait_for_intervals(1);
+    running.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_millis(2500));
+    running.signal(Signal::CONT);
+    let ended = running.finish();
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let cells = lab.cells();
+    let verdict = &cells[0].result.as_ref().unwrap().verdict;
+    assert_eq!(verdict.validity, Validity::Warn, "{verdict:#?}");
+    let still = verdict.reasons.iter().any(|reason| reason.starts_with("the load stood still for "));
+    assert!(still, "{verdict:#?}");
     lab.assert_clean();
 }
 

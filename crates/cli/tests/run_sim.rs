@@ -162,6 +162,26 @@ stages: {warm_up: 0s}
     assert!(ended.stdout.contains("p99 <= 2 ms holds up to"), "{}", ended.stdout);
 }
 
+/// Every minute nothing happens for 0.4 s: a trial of 20 s sees that once in three times, and must not end the search.
+#[test]
+fn a_stall_in_one_trial_does_not_decide_a_search() {
+    for warm_up in ["0s", "3s", "7s"] {
+        let lab = Lab::new();
+        let ended = lab.run(&format!(
+            "
+targets: {{t: 'sim:?latency=20ms&stall=400ms/60s'}}
+workloads: {{w: {{ops: read, queue_depth: 4, find: {{goal: p99 <= 60 ms, from: 10/s, trial: 20s}}, file_size: 1MiB}}}}
+stages: {{warm_up: {warm_up}}}
+"
+        ));
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let result = &lab.results()[0];
+        // Four lanes of 20 ms: 200 operations a second.
+        let found = result.found_ops_per_s.unwrap();
+        assert!((180.0..=201.0).contains(&found), "{warm_up}: {found}: {:#?}", result.points);
+    }
+}
+
 #[test]
 fn searches_sweeps_and_rates_go_with_jobs() {
     let lab = Lab::new();

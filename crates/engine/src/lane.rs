@@ -42,6 +42,8 @@ pub(crate) struct Shared<'a> {
     pub stopped: Cell<bool>,
     /// Operations that were started.
     pub issued: Cell<u64>,
+    /// The longest that this thread woke too late inside the window: the process was stopped, or got no core.
+    pub longest_pause_ns: Cell<u64>,
     /// Lanes that did their whole share.
     pub exhausted: Cell<u32>,
 }

@@ -84,6 +84,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// The window has begun and has not ended.
+    pub(crate) fn is_measuring(&self) -> bool {
+        self.phase == Phase::Window
+    }
+
     /// When [`Recorder::advance`] has something to do next.
     #[inline]
     pub(crate) fn next_cut(&self) -> u64 {

@@ -144,6 +144,10 @@ pub struct StageResult {
     /// The longest that a worker began late because it waited for a core, in nanoseconds; 0 where the kernel does not tell.
     #[serde(default)]
     pub start_core_wait_ns: u64,
+    /// The longest that a worker woke too late inside the window, in nanoseconds: its process was stopped, the machine stood
+    /// still, or it got no core.
+    #[serde(default)]
+    pub longest_pause_ns: u64,
     /// Every lane did its share to the end.
     pub exhausted: bool,
     /// [`crate::Control::stop`] ended the stage.
@@ -201,6 +205,7 @@ impl StageResult {
             started_ns: 0,
             start_skew_ns: 0,
             start_core_wait_ns: 0,
+            longest_pause_ns: 0,
             exhausted: false,
             stopped: false,
             error_limit_reached: false,

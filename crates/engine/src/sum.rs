@@ -36,6 +36,7 @@ pub(crate) fn add_up(plan: &StagePlan, reports: Vec<Report>, ending: Ending) -> 
         sum.missed_starts += report.schedule.missed;
         sum.closing.merge(&measured.closing);
         sum.settled_ns = sum.settled_ns.max(measured.settled_ns);
+        sum.longest_pause_ns = sum.longest_pause_ns.max(report.longest_pause_ns);
         sum.worker_cpu_ns.push(measured.cpu_ns);
         sum.corrupt.extend(measured.corrupt);
         add_facts(&mut sum.facts, report.facts);
@@ -157,6 +158,7 @@ impl StageResult {
         }
         self.closing.merge(&other.closing);
         self.settled_ns = self.settled_ns.max(other.settled_ns);
+        self.longest_pause_ns = self.longest_pause_ns.max(other.longest_pause_ns);
         self.start_core_wait_ns = self.start_core_wait_ns.max(other.start_core_wait_ns);
         add_facts(&mut self.facts, other.facts);
         add_paths(&mut self.paths, other.paths);

@@ -89,6 +89,11 @@ pub(crate) async fn supervise(shared: &Shared<'_>, stop: Stop<'_>) {
         if now >= shared.drain_end_ns.get() {
             return;
         }
-        shared.reactor.sleep_until((now + TICK_NS).min(next_cut).min(shared.drain_end_ns.get())).await;
+        let wake_ns = (now + TICK_NS).min(next_cut).min(shared.drain_end_ns.get());
+        shared.reactor.sleep_until(wake_ns).await;
+        if shared.recorder.borrow().is_measuring() {
+            let late_ns = shared.reactor.now().saturating_sub(wake_ns);
+            shared.longest_pause_ns.set(shared.longest_pause_ns.get().max(late_ns));
+        }
     }
 }

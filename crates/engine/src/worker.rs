@@ -35,6 +35,8 @@ pub(crate) struct Report {
     pub backend: Backend,
     pub refusal: Option<String>,
     pub issued: u64,
+    /// The longest that the worker woke too late inside the window.
+    pub longest_pause_ns: u64,
     pub schedule: ScheduleStats,
     pub exhausted: bool,
     pub job: JobFacts,
@@ -145,6 +147,7 @@ impl<D: Driver> Connected<D> {
             drain_ns,
             stopped: Cell::new(false),
             issued: Cell::new(0),
+            longest_pause_ns: Cell::new(0),
             exhausted: Cell::new(0),
         };
 
@@ -186,6 +189,7 @@ impl<D: Driver> Connected<D> {
             backend: reactor.backend(),
             refusal: reactor.refusal(),
             issued: shared.issued.get(),
+            longest_pause_ns: shared.longest_pause_ns.get(),
             schedule,
             exhausted,
             job: facts,

@@ -179,6 +179,16 @@ fn steady_rule(rule: &SteadyRule) -> Option<Form> {
                 ("effective_samples", plain(*effective_samples)),
             ],
         ),
+        SteadyRule::Sustained { horizon_s, half_width, drift, latency_drift, effective_samples } => (
+            "sustained",
+            vec![
+                ("horizon", Form::text(span(*horizon_s))),
+                ("half_width", number(*half_width)),
+                ("drift", number(*drift)),
+                ("latency_drift", number(*latency_drift)),
+                ("effective_samples", plain(*effective_samples)),
+            ],
+        ),
         SteadyRule::Snia { round_s } => ("snia", vec![("round", Form::text(span(*round_s)))]),
         SteadyRule::Storperf { sample_s, samples } => (
             "storperf",

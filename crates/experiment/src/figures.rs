@@ -21,6 +21,8 @@ const SWEEP_POINTS: usize = 11;
 
 /// A search ends after this many trials in any case.
 const MAX_TRIALS: u32 = 40;
+/// Trials of a rate that misses the goal, at most: two of three decide.
+const TRIALS_A_RATE: u32 = 3;
 
 /// The rate up to which a search is assumed to go when a closed loop will tell, in operations a second.
 const ASSUMED_CEILING: f64 = 1e6;
@@ -266,8 +268,9 @@ fn cell_seconds(cell: &Cell) -> (f64, f64) {
         Some(Study::Find { from_ops_per_s, to_ops_per_s, tolerance, trial_s, .. }) => {
             let closed = u32::from(*to_ops_per_s == 0.0);
             let to = if closed == 1 { ASSUMED_CEILING.max(2.0 * from_ops_per_s) } else { *to_ops_per_s };
-            let most = closed + 2 + most_steps(*from_ops_per_s, to, *tolerance);
-            (trial(*trial_s) * f64::from(closed + 1), trial(*trial_s) * f64::from(most.min(MAX_TRIALS)))
+            let rates = 2 + most_steps(*from_ops_per_s, to, *tolerance);
+            let most = (closed + rates * TRIALS_A_RATE).min(MAX_TRIALS + TRIALS_A_RATE - 1);
+            (trial(*trial_s) * f64::from(closed + 1), trial(*trial_s) * f64::from(most))
         }
         None if let Some(job) = cell.workload.stream() => jobs::seconds(cell, job),
         None if cell.steady == SteadyRule::None => {

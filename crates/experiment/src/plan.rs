@@ -288,6 +288,20 @@ pub enum SteadyRule {
         /// Effective samples that are demanded (30).
         effective_samples: f64,
     },
+    /// The conditions of [`SteadyRule::Default`] over everything since the warm-up, with the drift bounded over a horizon:
+    /// the level is claimed for that long.
+    Sustained {
+        /// How long the level is claimed for, in seconds (600); no measurement is shorter.
+        horizon_s: f64,
+        /// Half-width of the 95 % interval that is good enough, relative (0.03).
+        half_width: f64,
+        /// Drift of throughput over the horizon that is tolerated, relative (0.05).
+        drift: f64,
+        /// Drift of p99 over the horizon that is tolerated, relative (0.10).
+        latency_drift: f64,
+        /// Effective samples that are demanded (30).
+        effective_samples: f64,
+    },
     /// SNIA SSS PTS 2.0.2: 5 rounds, range 20 %, slope excursion over the window 10 %.
     Snia {
         /// Length of a round in seconds (60).
@@ -320,6 +334,7 @@ impl SteadyRule {
     pub fn name(&self) -> &'static str {
         match self {
             SteadyRule::Default { .. } => "default",
+            SteadyRule::Sustained { .. } => "sustained",
             SteadyRule::Snia { .. } => "snia",
             SteadyRule::Storperf { .. } => "storperf",
             SteadyRule::Fio { .. } => "fio",

@@ -164,6 +164,7 @@ fn definitions(kinds: &[&'static TargetKind]) -> Value {
             {"enum": known::STEADY},
             one_of_keys(vec![
                 ("default", object(known::STEADY_DEFAULT, &[])),
+                ("sustained", object(known::STEADY_SUSTAINED, &[])),
                 ("snia", object(known::STEADY_SNIA, &[])),
                 ("storperf", object(known::STEADY_STORPERF, &[])),
                 ("fio", object(known::STEADY_FIO, &[])),

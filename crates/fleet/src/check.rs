@@ -149,6 +149,7 @@ pub(crate) fn result(result: &mut StageResult) -> Result<(), String> {
         result.settled_ns,
         result.start_skew_ns,
         result.start_core_wait_ns,
+        result.longest_pause_ns,
         result.unseen_intervals,
         result.checked.right,
         result.checked.wrong,

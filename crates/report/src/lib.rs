@@ -11,6 +11,7 @@ mod html;
 mod named_cell;
 mod network;
 mod notebook;
+mod steadiness;
 mod svg;
 mod table;
 
@@ -21,4 +22,5 @@ pub use html::{data, html};
 pub use named_cell::NamedCell;
 pub use network::network_picture;
 pub use notebook::notebook;
+pub use steadiness::steadiness;
 pub use table::{FittedTable, LOG_WIDTH, TableColumn, TextColour, paragraph};

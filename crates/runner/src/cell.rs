@@ -322,6 +322,7 @@ impl CellRun<'_> {
             measured_s: measured.seconds(),
             abandoned: result.abandoned,
             unseen: result.unseen_intervals,
+            longest_pause_ns: result.longest_pause_ns,
             limit: None,
             steal: measured.cores.iter().map(|core| core.steal).fold(0.0, f64::max),
             open_loop: measured.open_loop(),

@@ -22,6 +22,7 @@ pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
     }
     if !measured.hosts.is_empty() {
         keep("hosts", measured.hosts.len() as f64);
+        keep("longest-pause.ns", result.longest_pause_ns as f64);
         keep("start-skew.ns", result.start_skew_ns.max(measured.skew.ns) as f64);
         keep("start-skew.uncertainty.ns", measured.skew.uncertainty_ns as f64);
     }

@@ -67,6 +67,13 @@ pub fn carry_out(run: &mut CellRun<'_>, study: &Study) -> Result<StudyOutcome, C
     Ok(StudyOutcome { points: trials.made, rate, best, failed: trials.failed, summary, interrupted })
 }
 
+/// One measurement of a study.
+struct Trial {
+    point: StudyPoint,
+    /// The target did what was offered, whatever the goal.
+    kept: bool,
+}
+
 /// The measurements of a study so far.
 struct Trials<'a, 'r> {
     run: &'a mut CellRun<'r>,
@@ -89,13 +96,13 @@ impl Trials<'_, '_> {
     ) -> Result<(Option<f64>, String), CellFailure> {
         let (mut low, mut high) = (from, to);
         if high <= 0.0 {
-            high = self.at(Arrivals::Closed)?.ops_per_s;
+            high = self.at(Arrivals::Closed)?.point.ops_per_s;
         }
         let goal = &goal.text;
-        if high <= low || !self.rate(low)?.held {
+        if high <= low || !self.holds(low)? {
             return Ok((None, format!("{goal} does not hold even at {}", OpRate(low))));
         }
-        if self.rate(high)?.held {
+        if self.holds(high)? {
             let more =
                 if to > 0.0 { ", the highest rate that was tried" } else { ", what a closed loop reaches" };
             return Ok((Some(high), format!("{goal} holds up to {}{more}", OpRate(high))));
@@ -103,7 +110,7 @@ impl Trials<'_, '_> {
         while (high - low) / high > tolerance && self.made.len() < MAX_TRIALS {
             // A wide bracket is halved in proportion, a narrow one in the middle.
             let middle = if high > 4.0 * low { (high * low).sqrt() } else { f64::midpoint(high, low) };
-            if self.rate(middle)?.held {
+            if self.holds(middle)? {
                 low = middle;
             } else {
                 high = middle;
@@ -112,17 +119,27 @@ impl Trials<'_, '_> {
         Ok((Some(low), format!("{goal} holds up to {} and not at {}", OpRate(low), OpRate(high))))
     }
 
+    /// Whether the goal holds at a rate. A stall in one trial must not decide the search: where the target kept the rate and missed
+    /// the goal, two of three trials decide.
+    fn holds(&mut self, ops_per_s: f64) -> Result<bool, CellFailure> {
+        let first = self.rate(ops_per_s)?;
+        if first.point.held || !first.kept {
+            return Ok(first.point.held);
+        }
+        Ok(self.rate(ops_per_s)?.point.held && self.rate(ops_per_s)?.point.held)
+    }
+
     /// One measurement at each rate.
     fn sweep(&mut self, rates: &[f64]) -> Result<(Option<f64>, String), CellFailure> {
         let rates = if rates.is_empty() {
-            let ceiling = self.at(Arrivals::Closed)?.ops_per_s;
+            let ceiling = self.at(Arrivals::Closed)?.point.ops_per_s;
             (1..=STEPS).map(|step| ceiling * f64::from(step) / f64::from(STEPS)).collect()
         } else {
             rates.to_vec()
         };
         let mut kept = None;
         for rate in &rates {
-            if self.rate(*rate)?.held {
+            if self.rate(*rate)?.point.held {
                 kept = Some(*rate);
             }
         }
@@ -131,7 +148,7 @@ impl Trials<'_, '_> {
         Ok((None, format!("{} rates, {kept}", rates.len())))
     }
 
-    fn rate(&mut self, ops_per_s: f64) -> Result<StudyPoint, CellFailure> {
+    fn rate(&mut self, ops_per_s: f64) -> Result<Trial, CellFailure> {
         let arrivals = match self.run.cell.workload.arrivals {
             Arrivals::Poisson { .. } => Arrivals::Poisson { ops_per_s },
             _ => Arrivals::Constant { ops_per_s },
@@ -140,7 +157,7 @@ impl Trials<'_, '_> {
     }
 
     /// One measurement; a signal ends the study with what it has.
-    fn at(&mut self, arrivals: Arrivals) -> Result<StudyPoint, CellFailure> {
+    fn at(&mut self, arrivals: Arrivals) -> Result<Trial, CellFailure> {
         let trial = self.made.len() as u32;
         let offered = match arrivals {
             Arrivals::Constant { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
@@ -180,7 +197,7 @@ impl Trials<'_, '_> {
         if ended_by_errors {
             return Err(CellFailure::Failed(format!("errors ended the measurement at {}", OpRate(offered))));
         }
-        Ok(point)
+        Ok(Trial { point, kept })
     }
 
     fn say(&mut self, point: &StudyPoint, kept: bool) {

@@ -13,6 +13,10 @@ const STOLEN: f64 = 0.05;
 const TOLERATED_BACKLOG: f64 = 0.01;
 /// Half of the 95 % interval, relative to the figure, from which on a figure is too uncertain to be called valid.
 pub const WIDEST_INTERVAL: f64 = 0.1;
+/// Stalls outside of the window that cost less than this share of the throughput are not worth a warning.
+const MISSED_STALLS: f64 = 0.005;
+/// A worker that wakes this much too late, in nanoseconds, did not measure in that time.
+const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
 /// Up to this share of failed operations the others may still be used.
 const TOLERATED_ERRORS: f64 = 0.01;
 
@@ -43,6 +47,8 @@ pub struct CellEvidence {
     pub abandoned: u64,
     /// Intervals that were not seen.
     pub unseen: u64,
+    /// The longest that a worker woke too late, in nanoseconds.
+    pub longest_pause_ns: u64,
     /// What held it back; `None` on a virtual clock.
     pub limit: Option<Bottleneck>,
     /// Largest share of a core's time that the hypervisor gave to others.
@@ -82,7 +88,8 @@ impl CellEvidence {
 pub fn judge(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Verdict {
     let mut reasons = invalid(cell, steady, evidence);
     let worst = if reasons.is_empty() { Validity::Valid } else { Validity::Invalid };
-    let warnings = warnings(cell, evidence);
+    let mut warnings = warnings(cell, evidence);
+    warnings.extend(stalls_left_out(steady));
     let validity = if warnings.is_empty() { worst } else { worst.max(Validity::Warn) };
     reasons.extend(warnings);
     Verdict { validity, reasons }
@@ -157,6 +164,13 @@ fn warnings(cell: &Cell, evidence: &CellEvidence) -> Vec<String> {
             evidence.unseen
         ));
     }
+    if evidence.longest_pause_ns >= LONGEST_PAUSE_NS {
+        reasons.push(format!(
+            "the load stood still for {:.1} s: manometer was stopped, the machine was suspended, or it got no core; what \
+             the target did in that time is unknown",
+            evidence.longest_pause_ns as f64 / 1e9
+        ));
+    }
     reasons.extend(evidence.uncertain.clone());
     reasons.extend(cache(cell, evidence));
     reasons.extend(evidence.doubts.iter().cloned());
@@ -187,6 +201,24 @@ pub fn uncertain(total: &OpSummary) -> Option<String> {
             )
         })
     }
+}
+
+/// What stalls outside of the reported window cost, where that is more than the figure's own uncertainty: a window that missed
+/// them says more than the target delivers in the long run.
+fn stalls_left_out(steady: &SteadyOutcome) -> Option<String> {
+    let stalls = steady.stalls?;
+    let half_width = steady.series.first()?.estimate.relative_half_width();
+    let (count, left_out) = (stalls.count - stalls.in_window, stalls.cost - stalls.window_cost);
+    (count > 0 && left_out > half_width.max(MISSED_STALLS)).then(|| {
+        format!(
+            "{} of {} stalls (the longest {:.0} s) lie outside of the reported window: over the whole measurement they \
+             cost {:.1} % of the throughput",
+            count,
+            stalls.count,
+            stalls.longest_s,
+            stalls.cost * 100.0
+        )
+    })
 }
 
 /// How an open loop kept its schedule.

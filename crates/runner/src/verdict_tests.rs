@@ -29,6 +29,8 @@ fn steady(rule: &str, reached: bool) -> SteadyOutcome {
         regimes: Vec::new(),
         pts: Vec::new(),
         lost: None,
+        stalls: None,
+        trend: None,
         notes: Vec::new(),
     }
 }
@@ -121,6 +123,7 @@ fn what_makes_figures_doubtful() {
     assert!(warn(shared).starts_with("other programs use vda: 1.1 of"));
     assert!(warn(|e| e.steal = 0.2).contains("hypervisor"));
     assert!(warn(|e| e.unseen = 3).contains("3 intervals were not seen"));
+    assert!(warn(|e| e.longest_pause_ns = 3_040_000_000).contains("the load stood still for 3.0 s"));
     assert!(warn(|e| e.abandoned = 2).contains("never got an answer"));
     assert!(warn(|e| e.not_verified = Some("nothing was verified".into())).contains("verified"));
     let open = OpenLoop { shed: 7, ..OpenLoop::default() };

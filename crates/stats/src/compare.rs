@@ -23,6 +23,9 @@ pub const SIGNIFICANCE: f64 = 0.05;
 pub struct ComparedSide<'a> {
     /// One estimate a repetition of the cell; at least one.
     pub repetitions: &'a [Estimate],
+    /// Every repetition kept one level ([`crate::SteadyOutcome::settled`]). Where one did not, its interval says nothing of
+    /// another moment, and only the spread of repetitions does.
+    pub settled: bool,
 }
 
 /// Which direction is good.
@@ -45,6 +48,8 @@ pub enum Call {
     Worse,
     /// No difference was shown.
     NoDifference,
+    /// A single run did not keep one level: a second one of the same could have come out otherwise.
+    NotComparable,
 }
 
 /// How the second result differs from the first.
@@ -76,7 +81,8 @@ struct Side {
 /// Compares `b` with `a`.
 ///
 /// `threshold` (0.05 is 5 %) only decides about [`Difference::regression`]; `call` is by significance alone. A side
-/// without repetitions, or with one that has fewer than two effective samples, shows no difference.
+/// without repetitions, or with one that has fewer than two effective samples, shows no difference. A single run that is not
+/// settled cannot be compared.
 pub fn compare(a: &ComparedSide<'_>, b: &ComparedSide<'_>, better: Better, threshold: f64) -> Difference {
     let test = test_name(a, b);
     let (one, two) = (side(a, b), side(b, a));
@@ -91,6 +97,9 @@ pub fn compare(a: &ComparedSide<'_>, b: &ComparedSide<'_>, better: Better, thres
         regression: false,
     };
     let known = [a, b].iter().all(|s| is_known(s));
+    if known && ![a, b].iter().all(|side| is_comparable(side)) {
+        return Difference { call: Call::NotComparable, ..none(-1.0, f64::MAX, 1.0) };
+    }
     if !known || one.mean == two.mean && one.variance + two.variance == 0.0 {
         return none(if known { 0.0 } else { -1.0 }, if known { 0.0 } else { f64::MAX }, 1.0);
     }
@@ -125,6 +134,11 @@ fn is_known(sample: &ComparedSide<'_>) -> bool {
         [only] => only.effective_samples >= 2.0,
         _ => true,
     }
+}
+
+/// Repetitions show what differs from run to run; a single run must have kept its level.
+fn is_comparable(sample: &ComparedSide<'_>) -> bool {
+    sample.settled || sample.repetitions.len() > 1
 }
 
 fn side(sample: &ComparedSide<'_>, other: &ComparedSide<'_>) -> Side {
@@ -191,6 +205,9 @@ fn test_name(a: &ComparedSide<'_>, b: &ComparedSide<'_>) -> String {
         _ if !is_known(a) || !is_known(b) => {
             "none: too few intervals to know how sure the figures are".to_owned()
         }
+        _ if !is_comparable(a) || !is_comparable(b) => {
+            "none: a single run without a steady level may come out otherwise the next time".to_owned()
+        }
         (true, true) => format!("Welch's t-test on {one} and {two} repetitions"),
         (false, false) => format!(
             "Welch's t-test on {:.0} and {:.0} effective samples of one run each; runs are taken to differ by {:.1} %",
@@ -225,6 +242,7 @@ impl std::fmt::Display for Call {
             Call::Better => "better",
             Call::Worse => "worse",
             Call::NoDifference => "no difference",
+            Call::NotComparable => "not comparable",
         })
     }
 }

@@ -85,6 +85,11 @@ impl Window {
         self.end.saturating_sub(self.first)
     }
 
+    /// How many of them another window spans too.
+    pub fn shared_with(&self, other: Window) -> u32 {
+        self.end.min(other.end).saturating_sub(self.first.max(other.first))
+    }
+
     /// It spans none.
     pub fn is_empty(&self) -> bool {
         self.end <= self.first

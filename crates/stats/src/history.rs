@@ -7,6 +7,8 @@
 
 use metrics::{Histogram, Interval, OpKind};
 
+use crate::Window;
+
 /// Points of a series, at most.
 pub(crate) const LONGEST: usize = 16_384;
 /// Latencies that a percentile is taken from, at least: two of 200 lie beyond the 99th.
@@ -125,6 +127,12 @@ impl History {
             self.halve();
         }
         true
+    }
+
+    /// How long a window lasted, in seconds.
+    pub(crate) fn seconds_in(&self, window: Window) -> f64 {
+        let points = self.grid.point_from(window.first)..self.grid.point_from(window.end);
+        self.seconds.get(points).map_or(0.0, |seconds| seconds.iter().sum())
     }
 
     fn count(&mut self, interval: &Interval, join: bool) {

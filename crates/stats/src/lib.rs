@@ -26,6 +26,7 @@ mod series;
 mod shape;
 #[cfg(test)]
 mod simulation;
+mod stalls;
 pub mod storperf;
 mod window_sums;
 
@@ -38,4 +39,5 @@ pub use network::*;
 pub use op_summary::OpSummary;
 pub use outcome::*;
 pub use scale::*;
+pub use stalls::Stalls;
 pub use window_sums::{OpFigures, WindowFigures, WindowSums};

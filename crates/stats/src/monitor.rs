@@ -5,7 +5,7 @@ use metrics::Interval;
 
 use crate::history::{History, LONGEST};
 use crate::rule::{self, Look};
-use crate::{Criterion, Regime, RunShape, SteadyOutcome, shape};
+use crate::{Criterion, Regime, RunShape, SeriesEstimate, SteadyOutcome, Trend, shape};
 
 /// What must be reached before anything is called steady, and when to give up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,25 +156,43 @@ impl Monitor {
         for (kind, _) in self.history.latencies.iter().filter(|(_, latencies)| latencies.merged) {
             notes.push(format!("{kind}: intervals were merged to have enough latencies for a percentile"));
         }
+        let series = rule::estimates(&self.rule, &self.history, window, look.cut);
         SteadyOutcome {
             rule: self.rule.name().to_owned(),
             reached: look.reached,
             reason: look.reason.clone(),
+            trend: trend(&series, self.history.seconds_in(window)),
             window,
             criteria: look.criteria.clone(),
-            series: rule::estimates(&self.rule, &self.history, window, look.cut),
+            series,
             shape,
             lost: shape::loss(&regimes),
             regimes,
             pts: look.pts.clone(),
             notes,
+            stalls: self.history.stalls(window),
         }
     }
 
     fn shape(&self) -> (Vec<Regime>, RunShape) {
         let series = self.history.headline();
-        let regimes = shape::regimes(&series.values, series.grid);
+        let regimes = shape::regimes(series.level(), series.grid);
         let shape = shape::classify(&regimes);
         (regimes, shape)
     }
+}
+
+/// The drift of the first series, which is total throughput, for each minute.
+fn trend(series: &[SeriesEstimate], window_s: f64) -> Option<Trend> {
+    let SeriesEstimate { measure, estimate, drift, drift_bound, .. } = series.first()?;
+    // A drift over the window is that from the first of its points to the last.
+    let span_s = window_s * (1.0 - 1.0 / estimate.samples as f64);
+    let minutes = span_s / 60.0;
+    let known = estimate.samples > 2 && estimate.mean > 0.0 && drift_bound.is_finite();
+    known.then(|| Trend {
+        measure: *measure,
+        mean: estimate.mean,
+        per_minute: drift / minutes,
+        per_minute_bound: drift_bound / minutes,
+    })
 }

@@ -1,6 +1,6 @@
 //! Small formulas that everything else is made of: moments, the fitted line, medians, Student's t.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
 /// The arithmetic mean; 0 of nothing.
 pub(crate) fn mean(values: &[f64]) -> f64 {
@@ -105,6 +105,11 @@ pub(crate) fn t_two_sided(t: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |d| (2.0 * d.cdf(-t.abs())).clamp(0.0, 1.0))
 }
 
+/// How many rare events may be expected where `seen` were: the upper 95 % bound of a Poisson mean (Garwood 1936). 3 where none was.
+pub(crate) fn poisson_bound(seen: f64) -> f64 {
+    Gamma::new(seen + 1.0, 1.0).map_or(f64::MAX, |gamma| gamma.inverse_cdf(0.95))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +122,13 @@ mod tests {
         assert_eq!(range(&values), Some(7.0));
         assert_eq!(median(&mut values.clone()), 4.5);
         assert_eq!((mean(&[]), variance(&[1.0]), range(&[])), (0.0, 0.0, None));
+    }
+
+    #[test]
+    fn the_bound_on_rare_events_is_the_rule_of_three_and_garwoods_table() {
+        for (seen, bound) in [(0.0, 2.996), (1.0, 4.744), (4.0, 9.154), (10.0, 16.962)] {
+            assert!((poisson_bound(seen) - bound).abs() < 2e-3, "{seen}: {}", poisson_bound(seen));
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use metrics::OpKind;
 use serde::{Deserialize, Serialize};
 
+use crate::Stalls;
+
 /// A mean with its uncertainty, corrected for autocorrelation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -166,6 +168,38 @@ pub struct Loss {
     pub after: f64,
 }
 
+/// How throughput moved within the reported window, and what that leaves open for the time after.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trend {
+    /// Bandwidth, or operations a second where no bytes moved.
+    pub measure: Measure,
+    /// Its mean over the window.
+    pub mean: f64,
+    /// Change a minute by the fitted line, relative to the mean.
+    pub per_minute: f64,
+    /// Upper 95 % bound on the size of that change.
+    pub per_minute_bound: f64,
+}
+
+impl Trend {
+    /// The change over a time in seconds, relative, if the drift goes on.
+    pub fn change_over(&self, seconds: f64) -> f64 {
+        self.per_minute * seconds / 60.0
+    }
+
+    /// The largest change over a time in seconds, relative, that the measurement does not rule out (95 %).
+    pub fn bound_over(&self, seconds: f64) -> f64 {
+        self.per_minute_bound * seconds / 60.0
+    }
+
+    /// The lowest and the highest level after a time in seconds that the measurement does not rule out, if the drift goes on.
+    /// `None` where it says nothing: the bound is as large as the level.
+    pub fn level_after(&self, seconds: f64) -> Option<(f64, f64)> {
+        let bound = self.bound_over(seconds);
+        (bound < 1.0).then_some((self.mean * (1.0 - bound), self.mean * (1.0 + bound)))
+    }
+}
+
 /// What a rule decided about a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyOutcome {
@@ -192,6 +226,12 @@ pub struct SteadyOutcome {
     /// Throughput kept a level for long and then left it (a full cache, throttling, spent credits).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Loss>,
+    /// Moments in which next to nothing moved, over the whole measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Stalls>,
+    /// How throughput moved in the window; absent where that is unknown, and in results from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trend: Option<Trend>,
     /// What else a reader must know: series that were left out and why, merged intervals, approximations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -226,6 +266,20 @@ impl SteadyOutcome {
             ("none", _) => SteadyJudgement::NotJudged,
             (_, true) => SteadyJudgement::Yes,
             (_, false) => SteadyJudgement::No,
+        }
+    }
+
+    /// One level was kept: a rule found it steady or, where none looked, the stretches that make up a fifth of the window each differ
+    /// by at most 5 %.
+    pub fn settled(&self) -> bool {
+        match self.judgement() {
+            SteadyJudgement::Yes => true,
+            SteadyJudgement::No => false,
+            SteadyJudgement::NotJudged => {
+                let long = |regime: &&Regime| 5 * regime.window.shared_with(self.window) >= self.window.len();
+                let levels = || self.regimes.iter().filter(long).map(|regime| regime.estimate.mean);
+                levels().all(|a| levels().all(|b| !crate::shape::differ(a, b)))
+            }
         }
     }
 }

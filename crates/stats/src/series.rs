@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use metrics::OpKind;
 
 use crate::history::{Counts, Grid, History, Latencies};
+use crate::stalls::{self, Stalls};
 use crate::{Measure, Window};
 
 /// An operation that makes up less than this share of operations and of bytes is not judged.
@@ -19,6 +20,8 @@ pub(crate) struct Series<'a> {
     pub op: Option<OpKind>,
     pub measure: Measure,
     pub values: Cow<'a, [f64]>,
+    /// The values as if there had been no stalls, where there were any.
+    pub undisturbed: Option<Vec<f64>>,
     pub grid: &'a Grid,
     /// It takes part in the decision; otherwise it is only reported.
     pub judged: bool,
@@ -28,6 +31,11 @@ impl Series<'_> {
     /// Its name for people: `read p99`, `ops/s`.
     pub(crate) fn name(&self) -> String {
         name(self.op, self.measure)
+    }
+
+    /// What warm-up, levels and drift are looked for in: the values without stalls.
+    pub(crate) fn level(&self) -> &[f64] {
+        self.undisturbed.as_deref().unwrap_or(&self.values)
     }
 
     /// It is a latency.
@@ -61,7 +69,7 @@ impl Latencies {
         [(Measure::P99Ns, &self.p99, judged), (Measure::P50Ns, &self.p50, false)].map(
             |(measure, values, judged)| {
                 let values = Cow::Borrowed(values.as_slice());
-                Series { op, measure, values, grid: &self.grid, judged }
+                Series { op, measure, values, undisturbed: None, grid: &self.grid, judged }
             },
         )
     }
@@ -84,7 +92,8 @@ impl History {
             let moved = totals.iter().any(|v| *v > 0.0);
             if measure == Measure::OpsPerS && op.is_none() || moved {
                 let values = totals.iter().zip(&self.seconds).map(|(v, s)| v / s).collect();
-                out.push(Series { op, measure, values: Cow::Owned(values), grid: &self.grid, judged });
+                let values = Cow::Owned(values);
+                out.push(Series { op, measure, values, undisturbed: None, grid: &self.grid, judged });
             }
         };
         let total = |pick: fn(&Counts) -> &Vec<f64>| {
@@ -102,7 +111,20 @@ impl History {
             add(Some(counts.kind), Measure::BytesPerS, &counts.bytes, judged);
             add(Some(counts.kind), Measure::OpsPerS, &counts.ok, judged);
         }
+        let stalls = out.first().map_or_else(Vec::new, |total| stalls::find(&total.values, &self.seconds));
+        if !stalls.is_empty() {
+            for series in &mut out {
+                series.undisturbed = Some(stalls::without(&series.values, &stalls).into_owned());
+            }
+        }
         out
+    }
+
+    /// The stalls of total throughput, and what those within a window cost.
+    pub(crate) fn stalls(&self, window: Window) -> Option<Stalls> {
+        let total = self.headline();
+        let found = stalls::find(&total.values, &self.seconds);
+        stalls::sum_up(&total.values, &self.seconds, &found, total.within(window))
     }
 
     /// p99 and p50 of each operation; the only one stands for all together too.
@@ -161,7 +183,8 @@ impl History {
         let timed: Vec<&Counts> = self.counts.iter().filter(|c| c.waited.iter().any(|w| *w > 0.0)).collect();
         for counts in &timed {
             let (op, measure, values) = (Some(counts.kind), Measure::MeanNs, Cow::Owned(of(counts)));
-            let series = Series { op, measure, values, grid: &self.grid, judged: self.is_common(counts) };
+            let judged = self.is_common(counts);
+            let series = Series { op, measure, values, undisturbed: None, grid: &self.grid, judged };
             if timed.len() == 1 {
                 out.push(Series { op: None, judged: false, ..series.clone() });
             }

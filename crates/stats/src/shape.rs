@@ -78,7 +78,8 @@ pub(crate) fn loss(regimes: &[Regime]) -> Option<Loss> {
     })
 }
 
-fn differ(a: f64, b: f64) -> bool {
+/// Two levels are not the same.
+pub(crate) fn differ(a: f64, b: f64) -> bool {
     share((a - b).abs(), a.abs().max(b.abs())) > SAME
 }
 

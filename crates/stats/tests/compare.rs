@@ -19,7 +19,12 @@ fn run(mean: f64, error: f64, effective: f64) -> Estimate {
 }
 
 fn of(a: &[Estimate], b: &[Estimate], better: Better) -> Difference {
-    compare(&ComparedSide { repetitions: a }, &ComparedSide { repetitions: b }, better, 0.05)
+    compare(
+        &ComparedSide { repetitions: a, settled: true },
+        &ComparedSide { repetitions: b, settled: true },
+        better,
+        0.05,
+    )
 }
 
 #[test]
@@ -104,4 +109,20 @@ fn holm_by_hand() {
         assert!((found - expected).abs() < 1e-12, "{adjusted:?}");
     }
     assert!(holm(&[]).is_empty());
+}
+
+/// A run that went between levels says nothing of the next one; its repetitions do.
+#[test]
+fn a_single_run_without_a_level_cannot_be_compared() {
+    let (a, b) = ([run(100.0, 0.1, 50.0)], [run(60.0, 0.1, 50.0)]);
+    let unsettled = |repetitions| ComparedSide { repetitions, settled: false };
+    let settled = |repetitions| ComparedSide { repetitions, settled: true };
+    for (one, two) in [(unsettled(&a), settled(&b)), (settled(&a), unsettled(&b))] {
+        let d = compare(&one, &two, Better::Higher, 0.05);
+        assert_eq!((d.call, d.regression, d.p_value), (Call::NotComparable, false, 1.0));
+        assert!(d.test.starts_with("none: a single run without a steady level"), "{}", d.test);
+    }
+    let (a, b) =
+        ([98.0, 100.0, 102.0].map(|m| run(m, 0.1, 50.0)), [58.0, 60.0, 62.0].map(|m| run(m, 0.1, 50.0)));
+    assert_eq!(compare(&unsettled(&a), &unsettled(&b), Better::Higher, 0.05).call, Call::Worse);
 }

@@ -35,6 +35,22 @@ pub(crate) fn finite(result: &CellResult) -> CellResult {
         number(&mut lost.before);
         number(&mut lost.after);
     }
+    if let Some(stalls) = &mut steady.stalls {
+        for value in [
+            &mut stalls.seconds,
+            &mut stalls.longest_s,
+            &mut stalls.expected_in_window,
+            &mut stalls.cost,
+            &mut stalls.window_cost,
+        ] {
+            number(value);
+        }
+    }
+    if let Some(trend) = &mut steady.trend {
+        number(&mut trend.mean);
+        number(&mut trend.per_minute);
+        number(&mut trend.per_minute_bound);
+    }
     op(&mut result.total);
     result.ops.iter_mut().for_each(op);
     if let Some(open_loop) = &mut result.open_loop {

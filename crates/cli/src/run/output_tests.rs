@@ -75,6 +75,8 @@ fn result(validity: Validity, passed: bool) -> CellResult {
             regimes: Vec::new(),
             pts: Vec::new(),
             lost: None,
+        stalls: None,
+        trend: None,
             notes: Vec::new(),
         },
         ops: Vec::new(),

@@ -106,6 +106,12 @@ pub fn reference(kinds: &[&'static TargetKind]) -> String {
         ),
         table("`stages: {measure: …}`", "A duration alone is short for `at_least`.", MEASURE),
         table("`steady: {default: …}`", "The rule of this program.", STEADY_DEFAULT),
+        table(
+            "`steady: {sustained: …}`",
+            "The rule of this program with a claim about the time after \
+             ([steady-state.md](steady-state.md#how-long-a-claim-holds-sustained)).",
+            STEADY_SUSTAINED,
+        ),
         table("`steady: {snia: …}`", "The SNIA Performance Test Specification's.", STEADY_SNIA),
         table("`steady: {storperf: …}`", "StorPerf's, for comparison with its results.", STEADY_STORPERF),
         table("`steady: {fio: …}`", "fio's `steadystate`.", STEADY_FIO),

@@ -10,6 +10,14 @@ pub(crate) const STEADY_DEFAULT: &[Key] = &[
     key("effective_samples", Count(2), "30", "independent samples that are demanded"),
 ];
 
+pub(crate) const STEADY_SUSTAINED: &[Key] = &[
+    key("horizon", Span, "10m", "how long the level is claimed for; no measurement is shorter"),
+    key("half_width", Share, "3%", "half of the 95 % confidence interval, relative, that is good enough"),
+    key("drift", Share, "5%", "drift of throughput over the horizon that is tolerated"),
+    key("latency_drift", Share, "10%", "drift of p99 over the horizon that is tolerated"),
+    key("effective_samples", Count(2), "30", "independent samples that are demanded"),
+];
+
 pub(crate) const STEADY_SNIA: &[Key] = &[key("round", Span, "60s", "length of a round; five must be alike")];
 
 pub(crate) const STEADY_STORPERF: &[Key] = &[
@@ -28,4 +36,4 @@ pub(crate) const STEADY_FIO: &[Key] = &[
 pub(crate) const FIO_METRIC: &[&str] = &["iops", "bw", "lat"];
 
 /// Names of the rules.
-pub(crate) const STEADY: &[&str] = &["default", "snia", "storperf", "fio", "none"];
+pub(crate) const STEADY: &[&str] = &["default", "sustained", "snia", "storperf", "fio", "none"];

@@ -2,6 +2,7 @@
 
 use crate::known::{
     CACHE, ERRORS, FIO_METRIC, STEADY, STEADY_DEFAULT, STEADY_FIO, STEADY_SNIA, STEADY_STORPERF,
+    STEADY_SUSTAINED,
 };
 use crate::plan::{CacheControl, ErrorPolicy, SteadyRule};
 use crate::reader::{Fields, Reader};
@@ -30,6 +31,7 @@ fn rule(
     let fields = Fields::new(reader, format!("rule {name:?}"), "steady.rule.", place, options);
     let known = match name {
         "default" => STEADY_DEFAULT,
+        "sustained" => STEADY_SUSTAINED,
         "snia" => STEADY_SNIA,
         "storperf" => STEADY_STORPERF,
         "fio" => STEADY_FIO,
@@ -44,6 +46,13 @@ fn rule(
     };
     let rule = match name {
         "default" => SteadyRule::Default {
+            half_width: above_zero("half_width", fields.share("half_width", 0.03)),
+            drift: above_zero("drift", fields.share("drift", 0.05)),
+            latency_drift: above_zero("latency_drift", fields.share("latency_drift", 0.10)),
+            effective_samples: fields.integer("effective_samples", 2, 1_000_000, 30) as f64,
+        },
+        "sustained" => SteadyRule::Sustained {
+            horizon_s: at_least_one(&fields, "horizon", 600.0),
             half_width: above_zero("half_width", fields.share("half_width", 0.03)),
             drift: above_zero("drift", fields.share("drift", 0.05)),
             latency_drift: above_zero("latency_drift", fields.share("latency_drift", 0.10)),
@@ -78,6 +87,7 @@ fn at_least_one(fields: &Fields<'_>, key: &str, default: f64) -> f64 {
 pub(crate) fn shortest(rule: &SteadyRule) -> f64 {
     match rule {
         SteadyRule::Default { .. } | SteadyRule::None => 0.0,
+        SteadyRule::Sustained { horizon_s, .. } => *horizon_s,
         SteadyRule::Snia { round_s } => 5.0 * round_s,
         SteadyRule::Storperf { sample_s, samples } => sample_s * f64::from(*samples),
         SteadyRule::Fio { window_s, .. } => *window_s,

@@ -8,8 +8,10 @@ use super::CellComparison;
 
 /// Adjusts the p-values of all comparisons, and takes back the calls that do not survive it.
 pub fn adjust(cells: &mut [CellComparison]) {
-    let plain: Vec<f64> = cells.iter().map(|cell| cell.difference.p_value).collect();
-    for (cell, adjusted) in cells.iter_mut().zip(stats::holm(&plain)) {
+    let mut tested: Vec<&mut CellComparison> =
+        cells.iter_mut().filter(|cell| cell.difference.call != Call::NotComparable).collect();
+    let plain: Vec<f64> = tested.iter().map(|cell| cell.difference.p_value).collect();
+    for (cell, adjusted) in tested.iter_mut().zip(stats::holm(&plain)) {
         cell.adjusted_p_value = adjusted;
         if adjusted >= stats::SIGNIFICANCE {
             cell.difference.call = Call::NoDifference;

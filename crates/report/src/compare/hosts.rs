@@ -53,10 +53,11 @@ pub fn of(
         .collect();
     let Some(each) = each.filter(|each| each.len() > 1) else { return Vec::new() };
     let changes: Vec<f64> = each.iter().map(|(_, a, b)| super::mean(b) / super::mean(a)).collect();
+    let settled = (a.settled(), b.settled());
     let compare = |a: &[Estimate], b: &[Estimate]| {
         stats::compare(
-            &ComparedSide { repetitions: a },
-            &ComparedSide { repetitions: b },
+            &ComparedSide { repetitions: a, settled: settled.0 },
+            &ComparedSide { repetitions: b, settled: settled.1 },
             metric.better(),
             threshold,
         )

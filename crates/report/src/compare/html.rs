@@ -114,7 +114,7 @@ fn row(n: usize, cell: &CellComparison) -> String {
         (Call::Worse, true) => "badge bad",
         (Call::Worse, false) => "badge warn",
         (Call::Better, _) => "badge good",
-        (Call::NoDifference, _) => "badge none",
+        (Call::NoDifference | Call::NotComparable, _) => "badge none",
     };
     let steady = if cell.steady { "" } else { " <span class=\"badge warn\">not steady</span>" };
     let interval = match d.high > 1e6 {

@@ -31,6 +31,13 @@ pub struct RepeatedPoint<'a> {
     pub results: Vec<&'a CellResult>,
 }
 
+impl RepeatedPoint<'_> {
+    /// Every repetition kept one level.
+    pub fn settled(&self) -> bool {
+        self.results.iter().all(|result| result.steady.settled())
+    }
+}
+
 impl Key {
     /// That of a cell.
     pub fn of(planned: &Cell) -> Self {

@@ -229,8 +229,8 @@ fn cell(
             continue;
         }
         let difference = stats::compare(
-            &ComparedSide { repetitions: &of_a },
-            &ComparedSide { repetitions: &of_b },
+            &ComparedSide { repetitions: &of_a, settled: a.settled() },
+            &ComparedSide { repetitions: &of_b, settled: b.settled() },
             metric.better(),
             choice.threshold,
         );
@@ -259,5 +259,6 @@ pub(crate) fn call_text(call: Call) -> &'static str {
         Call::Better => "better",
         Call::Worse => "worse",
         Call::NoDifference => "no difference",
+        Call::NotComparable => "not comparable",
     }
 }

@@ -50,11 +50,22 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
         let subject = if worse > 0 { "better" } else { "B is better than A" };
         parts.push(format!("{subject}{}{}", of(better), most(Call::Better)));
     }
+    let unsettled = count(Call::NotComparable);
+    let advice = "a level was not steady: repeat the runs (`repetitions: 3`), or measure until it is";
+    if unsettled == total {
+        return format!("A and B cannot be compared: {advice}");
+    }
     if parts.is_empty() {
-        return match total {
-            1 => "no difference between A and B".into(),
+        parts.push(match total - unsettled {
+            1 => "no difference between A and B".to_owned(),
             n => format!("no difference between A and B in {n} comparisons"),
-        };
+        });
+    }
+    if unsettled > 0 {
+        parts.push(format!("{unsettled} cannot be compared, {advice}"));
+    }
+    if better + worse == 0 {
+        return parts.join("; ");
     }
     let regressions = cells.iter().filter(|cell| cell.difference.regression).count();
     if threshold > 0.0 {

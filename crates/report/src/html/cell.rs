@@ -151,6 +151,9 @@ fn reasons(result: &CellResult) -> String {
     for reason in &result.verdict.reasons {
         let _ = write!(out, "<li>{}</li>", escape(reason));
     }
+    for sentence in crate::steadiness(&result.steady) {
+        let _ = write!(out, "<li class=\"quiet\">{}</li>", escape(&sentence));
+    }
     if let Some(lost) = &result.steady.lost {
         let _ =
             write!(out, "<li>A steady level was left at interval {} of the measurement.</li>", lost.interval);

@@ -154,6 +154,13 @@ fn rule(rule: &SteadyRule) -> String {
             percent(*drift),
             percent(*latency_drift)
         ),
+        SteadyRule::Sustained { horizon_s, half_width, drift, latency_drift, effective_samples } => format!(
+            "sustained for {horizon_s} s: interval ± {}, drift in that time {}, of p99 {}, {effective_samples} \
+             effective samples",
+            percent(*half_width),
+            percent(*drift),
+            percent(*latency_drift)
+        ),
         SteadyRule::Snia { round_s } => format!("snia: rounds of {round_s} s"),
         SteadyRule::Storperf { sample_s, samples } => format!("storperf: {samples} samples of {sample_s} s"),
         SteadyRule::Fio { metric, slope, limit, window_s } => {

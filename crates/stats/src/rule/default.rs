@@ -16,6 +16,9 @@ pub(crate) struct Limits {
     pub drift: f64,
     pub latency_drift: f64,
     pub effective_samples: f64,
+    /// The drift is limited over this many seconds, and the window is everything since the warm-up; otherwise over a window
+    /// that is the last half.
+    pub horizon_s: Option<f64>,
 }
 
 /// Share of the measurement that may be warm-up. At MSER-5's cut the rest of a transient is as large as the noise; with
@@ -36,9 +39,10 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
     let everything = history.everything();
     let throughput = history.throughput();
     // Where the warm-up ends: the latest cut of the totals.
-    let cut = throughput.iter().filter(|s| s.op.is_none()).map(|s| mser::cut(&s.values)).max().unwrap_or(0);
+    let cut = throughput.iter().filter(|s| s.op.is_none()).map(|s| mser::cut(s.level())).max().unwrap_or(0);
     let cut_share = share(cut as f64, history.grid.len() as f64);
-    let half = history.grid.len() / 2;
+    // A claim about the time to come rests on all that was seen; one about now on what is new since the last look but one.
+    let half = if limits.horizon_s.is_some() { 0 } else { history.grid.len() / 2 };
     let fresh = Window { first: history.grid.first(half), end: everything.end };
     let window = Window { first: history.grid.first(half.max(cut)), ..fresh };
     let cut = history.grid.first(cut);
@@ -50,7 +54,8 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
         .into_iter()
         .map(|series| {
             let found = measure(&series, window, levels(limits, &series, window, cut).stretch);
-            let jump = levels(limits, &series, fresh, cut).jump;
+            let jump =
+                levels(limits, &series, if limits.horizon_s.is_some() { window } else { fresh }, cut).jump;
             Judged { series, found, jump }
         })
         .collect();
@@ -58,7 +63,12 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
     let mut criteria = floor_criteria(floors, history);
     let name = "warm-up cut (MSER-5), share of the measurement";
     criteria.push(Criterion::at_most(name, cut_share, LATEST_CUT, CriterionUnit::Share));
-    criteria.extend(conditions(limits, &judged));
+    criteria.extend(conditions(limits, &judged, history.seconds_in(window)));
+    if let (Some(_), Some(stalls)) = (limits.horizon_s, history.stalls(window)) {
+        let name = "stalls, 95 % bound on their share of the time";
+        let bound = stalls.share_bound(history.seconds_in(window));
+        criteria.push(Criterion::at_most(name, bound, limits.drift, CriterionUnit::Share));
+    }
     // Nothing at all is perfectly steady, and no measurement.
     if history.counts.iter().all(|counts| counts.ok[half..].iter().all(|ok| *ok == 0.0)) {
         let name = "operations that ended well in the window";
@@ -92,8 +102,8 @@ pub(crate) fn levels(limits: &Limits, series: &Series<'_>, window: Window, cut: 
     let tolerated = if series.is_latency() { limits.latency_drift } else { limits.drift };
     // Latencies are skewed and vary in proportion: their logarithms have levels.
     let values: Vec<f64> = match series.is_latency() {
-        true => series.values.iter().map(|v| v.max(1.0).ln()).collect(),
-        false => series.values.to_vec(),
+        true => series.level().iter().map(|v| v.max(1.0).ln()).collect(),
+        false => series.level().to_vec(),
     };
     let mut edges = vec![0];
     edges.extend(change::points(&values));
@@ -116,8 +126,20 @@ pub(crate) fn levels(limits: &Limits, series: &Series<'_>, window: Window, cut: 
 }
 
 /// The conditions on the series, each with the series that is furthest from it.
-fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
+fn conditions(limits: &Limits, judged: &[Judged<'_>], window_s: f64) -> Vec<Criterion> {
     let mut out = Vec::new();
+    let (drift_name, level_name, spans) = match limits.horizon_s {
+        Some(horizon_s) => (
+            format!("drift over {horizon_s} s, 95 % bound, largest"),
+            "level change since the warm-up, largest",
+            share(horizon_s, window_s),
+        ),
+        None => (
+            "drift over the window, 95 % bound, largest".to_owned(),
+            "level change in the last half, largest",
+            1.0,
+        ),
+    };
     let worth = |j: &Judged<'_>| j.found.as_ref().map_or(0.0, |f| f.estimate.effective_samples);
     if let Some(worst) = judged.iter().min_by(|a, b| worth(a).total_cmp(&worth(b))) {
         let name = format!("effective samples in the window, fewest: {}", worst.series.name());
@@ -144,8 +166,8 @@ fn conditions(limits: &Limits, judged: &[Judged<'_>]) -> Vec<Criterion> {
         condition("half-width of the 95 % interval, widest", half_width, &|j| {
             found(j, |f| f.estimate.relative_half_width())
         });
-        condition("drift over the window, 95 % bound, largest", drift, &|j| found(j, |f| f.drift_bound));
-        condition("level change in the last half, largest", drift, &|j| j.jump);
+        condition(&drift_name, drift, &|j| found(j, |f| f.drift_bound) * spans);
+        condition(level_name, drift, &|j| j.jump);
     }
     out
 }
@@ -155,7 +177,7 @@ fn best_window(history: &History, window: Window) -> Window {
     let series = history.headline();
     let points = series.within(window);
     let last =
-        change::points(&series.values).into_iter().rev().find(|at| *at > points.start && *at < points.end);
+        change::points(series.level()).into_iter().rev().find(|at| *at > points.start && *at < points.end);
     match last {
         Some(at) if crate::estimate(&series.values[at..points.end]).effective_samples >= WORTH => {
             Window { first: history.grid.first(at), end: window.end }

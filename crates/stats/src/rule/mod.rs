@@ -32,7 +32,9 @@ pub(crate) struct Look {
 /// Looks at what there is by the rule of that name.
 pub(crate) fn look(rule: &SteadyRule, floors: &Floors, history: &History) -> Look {
     match rule {
-        SteadyRule::Default { .. } => default::look(&limits(rule), floors, history),
+        SteadyRule::Default { .. } | SteadyRule::Sustained { .. } => {
+            default::look(&limits(rule), floors, history)
+        }
         SteadyRule::Snia { round_s } => snia::look(*round_s, floors, history),
         SteadyRule::Storperf { sample_s, samples } => storperf::look(*sample_s, *samples, floors, history),
         SteadyRule::Fio { metric, slope, limit, window_s } => {
@@ -51,8 +53,24 @@ fn limits(rule: &SteadyRule) -> default::Limits {
             drift: *drift,
             latency_drift: *latency_drift,
             effective_samples: *effective_samples,
+            horizon_s: None,
         },
-        _ => default::Limits { half_width: 0.03, drift: 0.05, latency_drift: 0.10, effective_samples: 30.0 },
+        SteadyRule::Sustained { horizon_s, half_width, drift, latency_drift, effective_samples } => {
+            default::Limits {
+                half_width: *half_width,
+                drift: *drift,
+                latency_drift: *latency_drift,
+                effective_samples: *effective_samples,
+                horizon_s: Some(*horizon_s),
+            }
+        }
+        _ => default::Limits {
+            half_width: 0.03,
+            drift: 0.05,
+            latency_drift: 0.10,
+            effective_samples: 30.0,
+            horizon_s: None,
+        },
     }
 }
 
@@ -60,6 +78,7 @@ fn limits(rule: &SteadyRule) -> default::Limits {
 pub(crate) fn first_look(rule: &SteadyRule, floors: &Floors) -> f64 {
     let own = match rule {
         SteadyRule::Default { .. } | SteadyRule::None => 0.0,
+        SteadyRule::Sustained { horizon_s, .. } => *horizon_s,
         SteadyRule::Snia { round_s } => *round_s,
         SteadyRule::Storperf { sample_s, .. } => *sample_s,
         SteadyRule::Fio { window_s, .. } => *window_s,
@@ -75,7 +94,7 @@ pub(crate) fn first_look(rule: &SteadyRule, floors: &Floors) -> f64 {
 pub(crate) fn next_look(rule: &SteadyRule, due: f64, now: f64) -> f64 {
     match rule {
         // 60, 90, 135, 200 …: each look has a window that is at least half new.
-        SteadyRule::Default { .. } => {
+        SteadyRule::Default { .. } | SteadyRule::Sustained { .. } => {
             let mut next = due.max(1e-3);
             while next <= now * (1.0 + 1e-9) {
                 next *= 1.5;
@@ -144,7 +163,7 @@ pub(crate) fn measure(series: &Series<'_>, window: Window, stretch_from: u32) ->
         true => crate::autocorrelation::integrated_time(stretch),
         false => 1.0,
     };
-    let drift = drift::over_window(stretch, points.len(), 1.0);
+    let drift = drift::over_window(&series.level()[from..points.end], points.len(), 1.0);
     let estimate = estimate_with(&series.values[points], least);
     Some(SeriesEstimate {
         op: series.op,

@@ -116,7 +116,7 @@ mod tests {
     fn of(rounds: &[f64]) -> Option<PtsStatement> {
         let grid = Grid::default();
         let (op, measure, values) = (None, Measure::OpsPerS, Cow::Owned(Vec::new()));
-        statement(&Series { op, measure, values, grid: &grid, judged: true }, rounds)
+        statement(&Series { op, measure, values, undisturbed: None, grid: &grid, judged: true }, rounds)
     }
 
     #[test]

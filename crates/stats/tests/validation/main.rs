@@ -8,3 +8,4 @@ mod estimators;
 mod pairs;
 mod rules;
 mod series;
+mod steadiness;

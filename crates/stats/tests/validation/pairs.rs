@@ -68,8 +68,12 @@ fn share_called(pair: &Pair, factor: f64, pairs: u64) -> (f64, f64) {
         };
         let (a, b) = (side(1.0, 0), side(factor, 1));
         let better = if pair.latency { Better::Lower } else { Better::Higher };
-        let difference =
-            compare(&ComparedSide { repetitions: &a }, &ComparedSide { repetitions: &b }, better, 0.05);
+        let difference = compare(
+            &ComparedSide { repetitions: &a, settled: true },
+            &ComparedSide { repetitions: &b, settled: true },
+            better,
+            0.05,
+        );
         worse += u32::from(difference.call == Call::Worse);
         called += u32::from(difference.call != Call::NoDifference);
     }

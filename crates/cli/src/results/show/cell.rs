@@ -28,6 +28,7 @@ pub fn block(record: &CellRecord, planned: Option<&Cell>, all: bool, width: usiz
     }
     result.verdict.reasons.iter().for_each(|reason| say(words::plain(reason)));
     say(steady(result));
+    report::steadiness(&result.steady).into_iter().for_each(&mut say);
     out.push_str(&hosts::limit(result, all, width));
     out.push_str(&figures(result, width));
     out.push_str(&hosts::hosts(result, width));

@@ -139,6 +139,8 @@ fn steady() -> SteadyOutcome {
         regimes: Vec::new(),
         pts: Vec::new(),
         lost: None,
+        stalls: None,
+        trend: None,
         notes: Vec::new(),
     }
 }
