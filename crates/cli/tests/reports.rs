@@ -155,11 +155,7 @@ fn a_slower_run_fails_where_that_is_asked_for() {
     };
     let plain = compare(&[]);
     assert_eq!((plain.code, plain.stderr.as_str()), (Some(0), ""));
-    assert!(
-        plain.stdout.trim_end().lines().last().unwrap().starts_with("B is worse than A in 3 of 3"),
-        "{}",
-        plain.stdout
-    );
+    assert!(plain.stdout.contains("\n\nB is worse than A in 3 of 3"), "{}", plain.stdout);
     assert_eq!(compare(&["--fail-on-regression", "5%"]).code, Some(1));
     assert_eq!(compare(&["--fail-on-regression", "20%"]).code, Some(0));
     let bare = compare(&["--fail-on-regression", "5"]);
@@ -177,6 +173,34 @@ fn a_slower_run_fails_where_that_is_asked_for() {
     assert_eq!((page.code, page.stderr.as_str()), (Some(0), "wrote comparison.html\n"));
     let page = std::fs::read_to_string(place.file("comparison.html")).unwrap();
     assert!(page.contains("line side-a") && page.contains("line side-b"));
+}
+
+#[test]
+fn any_number_of_runs_and_single_cells_are_compared() {
+    let place = Place::new();
+    let results = two(&place);
+    let results = results.to_str().unwrap();
+    let compare = |of: &[&str]| place.manometer(&[&["compare"], of, &["--results", results]].concat());
+    let three = compare(&["last~1", "last~1", "last", "--fail-on-regression", "5%"]);
+    assert_eq!((three.code, three.stderr.as_str()), (Some(1), ""), "{}", three.stdout);
+    assert!(three.stdout.contains("\n\nC is worse than A in 3 of 3 comparisons"), "{}", three.stdout);
+    let json: Value =
+        serde_json::from_str(&compare(&["last~1", "last~1", "last", "--output", "json"]).stdout).unwrap();
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../schemas/run-series.schema.json")).unwrap();
+    jsonschema::validate(&schema, &json).unwrap();
+    let page = compare(&["last", "last", "last", "-o", "runs.html"]);
+    assert_eq!((page.code, page.stderr.as_str()), (Some(0), "wrote runs.html\n"));
+
+    let newest = compare(&["--last", "5"]);
+    assert_eq!(newest.code, Some(0), "{}", newest.stderr);
+    assert!(newest.stdout.contains("B is worse than A in 3 of 3"), "{}", newest.stdout);
+    let cells = compare(&["last#1", "last#3"]);
+    assert_eq!(cells.code, Some(0), "{}", cells.stderr);
+    assert!(cells.stdout.contains(" →"), "{}", cells.stdout);
+    wrong(&compare(&["last#1", "last#9"]), &["\"last#9\"", "cells 1 to 3", "next: manometer show last"]);
+    let alone = compare(&["--last", "1"]);
+    assert!(alone.code == Some(2) && alone.stderr.contains("'--last <COUNT>'"), "{}", alone.stderr);
 }
 
 #[test]

@@ -222,7 +222,7 @@ fn the_schema_knows_no_field_that_never_comes() {
     let (_directory, path) = file();
     let document = json(&output(&path, &["export", "last", "--intervals"]));
     let (_fleets, path_of_fleet) = kept(2);
-    let fleet = schema::with_a_doubt(json(&output(&path_of_fleet, &["export", "fffftttt"])));
+    let fleet = schema::with_later_fields(json(&output(&path_of_fleet, &["export", "fffftttt"])));
     schema::assert_valid("run", None, &fleet);
     let line = |arguments: &[&str]| json(output(&path, arguments).lines().next().unwrap());
     let cell = line(&["export", "last", "--format", "jsonl"]);

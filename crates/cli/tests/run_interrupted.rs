@@ -192,8 +192,16 @@ steady: none
             Some(code) => panic!("{code}: {ended:#?}"),
             None => {
                 kills += 1;
-                let Ok(store) = Store::open_existing(&lab.path("results.sqlite")) else { continue };
-                let Ok(record) = store.run("last") else { continue };
+                let path = lab.path("results.sqlite");
+                let (store, record) = match Store::open_existing(&path).and_then(|s| Ok((s.run("last")?, s)))
+                {
+                    Ok((record, store)) => (store, record),
+                    // Killed before the first run was kept; later there is always one.
+                    Err(error) => {
+                        assert!(!resume, "{error}");
+                        continue;
+                    }
+                };
                 assert_whole(&store, &record);
                 let done =
                     store.cells(&record.id).unwrap().iter().filter(|c| c.state == State::Finished).count();

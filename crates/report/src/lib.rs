@@ -15,7 +15,10 @@ mod steadiness;
 mod svg;
 mod table;
 
-pub use compare::{CellComparison, CompareOptions, HostComparison, Metric, MetricError, RunComparison, Side};
+pub use compare::{
+    CellComparison, CellFigure, CellSeries, CompareOptions, HostComparison, Metric, MetricError,
+    RunComparison, RunSeries, Side,
+};
 pub use document::*;
 pub use headline::{BestCell, Doubt, Headline, half_width};
 pub use html::{data, html};

@@ -180,13 +180,20 @@ impl FittedTable {
     }
 }
 
-/// A text over several lines of at most `width`, broken at blanks; a word that is longer stays whole. Nothing in it steers the
-/// terminal.
+/// A text over several lines of at most `width`, broken at blanks; a word that is longer stays whole, and a number keeps its unit
+/// where there is room. Nothing in it steers the terminal.
 fn broken(text: &str, width: usize) -> String {
     let text = text.replace(char::is_control, " ");
     let mut out = String::new();
     let mut used = 0;
-    for word in text.split(' ') {
+    let mut words = text.split(' ').peekable();
+    while let Some(first) = words.next() {
+        let mut word = first.to_owned();
+        let fits = |word: &str, next: &str| word.chars().count() + 1 + next.chars().count() <= width;
+        while let Some(unit) = words.next_if(|next| is_number_with_unit(&word, next) && fits(&word, next)) {
+            word.push(' ');
+            word.push_str(unit);
+        }
         let length = word.chars().count();
         if used > 0 && used + 1 + length > width {
             out.push('\n');
@@ -195,10 +202,16 @@ fn broken(text: &str, width: usize) -> String {
             out.push(' ');
             used += 1;
         }
-        out.push_str(word);
+        out.push_str(&word);
         used += length;
     }
     out
+}
+
+/// A number at the end of what was, and a word that may be its unit.
+fn is_number_with_unit(before: &str, next: &str) -> bool {
+    before.ends_with(|c: char| c.is_ascii_digit())
+        && next.starts_with(|c: char| c.is_alphabetic() || c == '%')
 }
 
 /// A paragraph broken at blanks into lines of at most `width` (words apart that are longer), the first after `indent` and the
@@ -245,6 +258,20 @@ mod tests {
 
     fn widest(text: &str) -> usize {
         text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        assert_eq!(
+            broken("mixed block_size=4 KiB (not steady)", 16),
+            "mixed\nblock_size=4 KiB\n(not steady)"
+        );
+        assert_eq!(broken("± 3 % of 12 cells", 8), "± 3 % of\n12 cells");
+        assert_eq!(
+            broken("block_size=16 KiB", 16),
+            "block_size=16\nKiB",
+            "where there is no room, it is broken"
+        );
     }
 
     #[test]

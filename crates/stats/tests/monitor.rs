@@ -353,21 +353,22 @@ fn without_a_rule_two_levels_are_not_settled_and_noise_is() {
 #[test]
 fn a_drift_is_stated_a_minute_and_stalls_are_counted_over_the_whole_measurement() {
     let mut monitor = Monitor::new(&default_rule(), floors(120.0, 600.0));
-    // −1 % a minute, and two seconds of nothing before the window.
-    let level = |i: u32| 100_000.0 * (1.0 - 0.01 * f64::from(i) / 60.0);
+    // −0.5 % a minute, and two seconds of nothing before the window.
+    let level = |i: u32| 100_000.0 * (1.0 - 0.005 * f64::from(i) / 60.0) * (1.0 + 0.08 * scatter(i));
     let (decision, _) =
         until(&mut monitor, 600, |i| counted(i, if (20..22).contains(&i) { 0.0 } else { level(i) }));
-    assert_eq!(decision, Decision::Steady);
     let outcome = monitor.outcome();
+    assert_eq!(decision, Decision::Steady, "{}", outcome.reason);
     let trend = outcome.trend.unwrap();
-    assert!((trend.per_minute + 0.0102).abs() < 3e-4, "{trend:?}");
-    assert!(trend.per_minute_bound >= 0.01 && trend.bound_over(3600.0) >= 0.6, "{trend:?}");
+    assert!((0.005..0.05).contains(&trend.per_minute_bound), "{trend:?}");
+    assert!((trend.per_minute + 0.005).abs() <= trend.per_minute_bound, "{trend:?}");
+    assert!((trend.bound_over(3600.0) - 60.0 * trend.per_minute_bound).abs() < 1e-12);
     let (low, high) = trend.level_after(600.0).unwrap();
-    assert!(low < 0.91 * trend.mean && high > 1.09 * trend.mean, "{low} {high}");
+    assert!(low <= 0.95 * trend.mean && high >= 1.05 * trend.mean, "{low} {high}");
     let stalls = outcome.stalls.unwrap();
     assert_eq!((stalls.count, stalls.in_window, stalls.seconds), (1, 0, 2.0));
     assert!(
-        (stalls.cost - 2.0 / 120.0).abs() < 1e-3 && (stalls.expected_in_window - 0.5).abs() < 0.02,
+        stalls.cost > 0.001 && stalls.window_cost == 0.0 && stalls.expected_in_window < 1.0,
         "{stalls:?}"
     );
 }

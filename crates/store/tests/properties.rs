@@ -14,7 +14,8 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 use stats::{
-    Criterion, CriterionUnit, Estimate, Measure, Regime, RunShape, SeriesEstimate, SteadyOutcome, Window,
+    Criterion, CriterionUnit, Estimate, Measure, Regime, RunShape, SeriesEstimate, Stalls, SteadyOutcome,
+    Trend, Window,
 };
 use store::{
     Baseline, CellRecord, CellResult, Environment, ErrorSample, Event, FleetFigures, GateResult, HostClock,
@@ -96,11 +97,26 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn stalls()(n in vec(any::<u32>(), 2), x in vec(number(), 5)) -> Stalls {
+        Stalls {
+            count: n[0], in_window: n[1], seconds: x[0], longest_s: x[1], expected_in_window: x[2], cost: x[3],
+            window_cost: x[4],
+        }
+    }
+}
+
+prop_compose! {
+    fn trend()(x in vec(number(), 3)) -> Trend {
+        Trend { measure: Measure::OpsPerS, mean: x[0], per_minute: x[1], per_minute_bound: x[2] }
+    }
+}
+
+prop_compose! {
     fn steady()(
         rule in text(), reached: bool, reason in text(), window in window(), criteria in vec(criterion(), 0..3),
         series in vec((of(op()), estimate(), number(), number()), 0..3),
         shape in select(vec![RunShape::Flat, RunShape::WarmUp, RunShape::Slowdown, RunShape::MultiModal, RunShape::Unsettled]),
-        regimes in vec((window(), estimate()), 0..3), notes in vec(text(), 0..2),
+        regimes in vec((window(), estimate()), 0..3), notes in vec(text(), 0..2), stalls in of(stalls()), trend in of(trend()),
     ) -> SteadyOutcome {
         let series = series.into_iter().map(|(op, estimate, drift, drift_bound)| {
             SeriesEstimate { op, measure: Measure::P99Ns, estimate, drift, drift_bound }
@@ -108,6 +124,7 @@ prop_compose! {
         let regimes = regimes.into_iter().map(|(window, estimate)| Regime { window, estimate });
         SteadyOutcome {
             rule, reached, reason, window, criteria, series: series.collect(), shape, regimes: regimes.collect(), notes,
+            stalls, trend,
             ..support::result(Validity::Valid).steady
         }
     }

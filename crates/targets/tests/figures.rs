@@ -58,7 +58,8 @@ fn studies_take_as_long_as_their_trials() {
     // From 100 to 200 within 10 %: 100..150 (33 %), 125..150 (17 %), 137.5..150 (8 %), at worst from the lower half.
     let (low, high) = of("find: {goal: p99 <= 1ms, from: 100/s, to: 200/s, tolerance: 10%, trial: 20s}");
     assert_eq!(low, 25.0);
-    assert!(((2.0 + 3.0) * 25.0..=(2.0 + 4.0) * 25.0).contains(&high), "{high}");
+    // Each rate three times, where the first trial misses the goal.
+    assert!(((2.0 + 3.0) * 75.0..=(2.0 + 4.0) * 75.0).contains(&high), "{high}");
 }
 
 #[test]

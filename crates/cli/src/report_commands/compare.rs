@@ -5,18 +5,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use report::{CompareOptions, Document, Metric, RunComparison};
-use store::{BaselineContent, Store, StoreError};
+use report::{CompareOptions, Document, Metric, RunComparison, RunSeries};
+use store::{BaselineContent, RunRecord, Store, StoreError};
 use units::Share;
 
 use super::{ended, write};
 use crate::messages::{Messages, terminal_width};
-use crate::results::show::baseline::document;
+use crate::results::show::baseline;
 use crate::results::{ResultsFile, WrongInput};
 
-/// Compares two runs, or a run with a named baseline, cell by cell: the difference with its 95 % interval, and whether it is one.
+/// Compares runs, or a run with a named baseline, cell by cell: the difference with its 95 % interval, and whether it is one.
 ///
-/// Cells of the same workload, target and point are compared; repetitions of a point are one sample. The test is
+/// Cells of the same workload, target and point are compared, and where targets differ those of the same workload and point;
+/// repetitions of a point are one sample. Of more than two runs each is compared with the first and with the one before, and
+/// of four or more the trend is told. The test is
 /// Welch's t-test, on the repetitions' means where there are several, else on the effective samples of the reported
 /// window; p-values are adjusted for the number of comparisons (Holm). What else differs between the runs (kernel,
 /// versions, settings) and what is not steady is said.
@@ -25,16 +27,16 @@ use crate::results::{ResultsFile, WrongInput};
 /// usage, no such run, or nothing in common.
 #[derive(Args, Debug)]
 pub struct CompareArguments {
-    /// The run to compare with: an id, the beginning of one, a name, `last`, `last~1`, or FILE:RUN; with --baseline the one
-    /// to be judged [default: `last~1`, with --baseline `last`]
-    #[arg(value_name = "A")]
-    a: Option<String>,
-    /// The run to be judged, in the same forms [default: last]
-    #[arg(value_name = "B")]
-    b: Option<String>,
+    /// The runs, the one to compare with first: an id, the beginning of one, a name, `last`, `last~1`, FILE:RUN, or one cell of
+    /// it as RUN#CELL [default: `last~1 last`; of one run: it and `last`; with --baseline: `last`]
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// The last so many runs of the experiment that ran last, in the order of time
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["runs", "baseline"], value_parser = clap::value_parser!(u32).range(2..))]
+    last: Option<u32>,
     /// Compare with what was kept under this name by `manometer run --save-baseline NAME`, which may be in another file as
     /// FILE:NAME
-    #[arg(long, value_name = "NAME", conflicts_with = "b")]
+    #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     #[command(flatten)]
     file: ResultsFile,
@@ -84,66 +86,147 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
     let metrics = metrics.map_err(|error: report::MetricError| WrongInput(format!("--metric: {error}")))?;
     let threshold = arguments.fail_on_regression.map_or(0.0, Share::value);
     let whole = arguments.html.is_some();
-    let run = |named: &Option<String>, otherwise: &str| {
-        load(named.as_deref().unwrap_or(otherwise), &arguments.file, whole)
+    let documents = documents(arguments, whole)?;
+    let options = CompareOptions { metrics, threshold };
+    let compared = match documents.as_slice() {
+        [a, b] => of_two(a, b, arguments, &options)?,
+        several => of_several(several, arguments, &options)?,
     };
-    let (a, b) = match &arguments.baseline {
-        Some(name) => (load_baseline(name, &arguments.file, whole), run(&arguments.a, "last")),
-        None => (run(&arguments.a, "last~1"), run(&arguments.b, "last")),
-    };
-    let (a, b) = both(a, b)?;
-    let mut comparison = RunComparison::of(&a, &b, &CompareOptions { metrics, threshold });
-    if let Some(name) = &arguments.baseline {
-        comparison = comparison.with_baseline(name);
-    }
-    if let Some(path) = &arguments.html {
-        write(Some(path), &b.run, "html", &comparison.html(&a, &b), messages)?;
+    if let (Some(path), Some(page)) = (&arguments.html, &compared.page) {
+        write(Some(path), &documents[documents.len() - 1].run, "html", page, messages)?;
     }
     if arguments.html.as_deref() != Some(Path::new("-")) {
-        let text = match arguments.output {
-            Format::Text => comparison.text(terminal_width()),
-            Format::Json => serde_json::to_string_pretty(&comparison.json())? + "\n",
-            Format::Markdown => comparison.markdown(),
-        };
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
+        out.write_all(compared.text.as_bytes())?;
         out.flush()?;
     }
-    if comparison.cells.is_empty() {
-        return Err(WrongInput(format!(
-            "{} and {} have no cell in common that both measured; next: compare runs of the same experiment",
-            a.run.id, b.run.id
-        ))
-        .into());
+    if compared.nothing {
+        let why = "the runs have no cell in common that two of them measured; next: compare runs of the same experiment";
+        return Err(WrongInput(why.into()).into());
     }
-    let regressed = arguments.fail_on_regression.is_some() && comparison.regressions > 0;
-    Ok(u8::from(regressed))
+    Ok(u8::from(arguments.fail_on_regression.is_some() && compared.regressions > 0))
+}
+/// A comparison, as it was asked for.
+struct Compared {
+    /// For standard output.
+    text: String,
+    /// For a file, where one is wanted.
+    page: Option<String>,
+    /// No cell was compared.
+    nothing: bool,
+    regressions: u64,
 }
 
-/// Both, or what is wrong with either.
-fn both(a: Result<Document>, b: Result<Document>) -> Result<(Document, Document)> {
-    let unknown = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(StoreError::Unknown { .. }));
-    match (a, b) {
-        (Err(a), Err(b)) if unknown(&a) && unknown(&b) && a.to_string() != b.to_string() => {
-            Err(WrongInput(format!("{a}; and {b}")).into())
+fn of_two(
+    a: &Document,
+    b: &Document,
+    arguments: &CompareArguments,
+    options: &CompareOptions,
+) -> Result<Compared> {
+    let mut found = RunComparison::of(a, b, options);
+    if let Some(name) = &arguments.baseline {
+        found = found.with_baseline(name);
+    }
+    let text = match arguments.output {
+        Format::Text => found.text(terminal_width()),
+        Format::Json => serde_json::to_string_pretty(&found.json())? + "\n",
+        Format::Markdown => found.markdown(),
+    };
+    let page = arguments.html.is_some().then(|| found.html(a, b));
+    Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions: found.regressions })
+}
+
+fn of_several(runs: &[Document], arguments: &CompareArguments, options: &CompareOptions) -> Result<Compared> {
+    let found = RunSeries::of(&runs.iter().collect::<Vec<_>>(), options);
+    let text = match arguments.output {
+        Format::Text => found.text(terminal_width()),
+        Format::Json => serde_json::to_string_pretty(&found.json())? + "\n",
+        Format::Markdown => found.markdown(),
+    };
+    let page = arguments.html.is_some().then(|| found.html());
+    Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions: found.regressions })
+}
+
+/// The runs that are meant, at least two.
+fn documents(arguments: &CompareArguments, whole: bool) -> Result<Vec<Document>> {
+    let file = &arguments.file;
+    if let Some(count) = arguments.last {
+        return last_runs(count as usize, file, whole);
+    }
+    let named = |name: &str| load(name, file, whole);
+    let mut found = Vec::new();
+    let names = match (&arguments.baseline, arguments.runs.as_slice()) {
+        (Some(name), runs) => {
+            found.push(load_baseline(name, file, whole));
+            if runs.is_empty() { vec!["last"] } else { runs.iter().map(String::as_str).collect() }
         }
-        (a, b) => Ok((a?, b?)),
+        (None, []) => vec!["last~1", "last"],
+        (None, [one]) => vec![one, "last"],
+        (None, runs) => runs.iter().map(String::as_str).collect(),
+    };
+    found.extend(names.into_iter().map(named));
+    all(found)
+}
+
+/// The last runs of the experiment of the last one, the first of them first.
+fn last_runs(count: usize, file: &ResultsFile, whole: bool) -> Result<Vec<Document>> {
+    let store = file.open()?;
+    let last = store.run("last")?;
+    let mut runs: Vec<_> = store.runs()?.into_iter().filter(|run| run.name == last.name).collect();
+    runs.sort_by_key(|run| run.started);
+    if runs.len() < 2 {
+        let why =
+            format!("--last {count}: {:?} ran only once; next: run it again, or name two runs", last.name);
+        return Err(WrongInput(why).into());
+    }
+    let kept = runs.len().saturating_sub(count);
+    runs.into_iter().skip(kept).map(|run| document(&store, run, whole)).collect()
+}
+
+/// All of them, or what is wrong with each that is not known.
+fn all(found: Vec<Result<Document>>) -> Result<Vec<Document>> {
+    let unknown = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(StoreError::Unknown { .. }));
+    let mut missing: Vec<String> = Vec::new();
+    for error in found.iter().filter_map(|one| one.as_ref().err()).filter(|error| unknown(error)) {
+        let text = error.to_string();
+        if !missing.contains(&text) {
+            missing.push(text);
+        }
+    }
+    match missing.len() {
+        0 | 1 => found.into_iter().collect(),
+        _ => Err(WrongInput(missing.join("; and ")).into()),
     }
 }
 
-/// A run of the results file, or of another one: `FILE:RUN`.
+/// A run of the results file, or of another one: `FILE:RUN`; of `RUN#CELL` that cell alone.
 fn load(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
-    let (store, run) = place(text, file)?;
-    let run = store.run(run)?;
-    Ok(if whole { Document::load(&store, run)? } else { Document::load_records(&store, run)? })
+    let (run, cell) = match text.rsplit_once('#') {
+        Some((run, number)) => (run, Some(number)),
+        None => (text, None),
+    };
+    let (store, run) = place(run, file)?;
+    let mut document = document(&store, store.run(run)?, whole)?;
+    if let Some(number) = cell {
+        let there = document.cells.len();
+        let wanted = number.parse().ok().filter(|wanted| (1..=there).contains(wanted)).ok_or_else(|| {
+            WrongInput(format!("{text:?}: the run has cells 1 to {there}; next: manometer show {run}"))
+        })?;
+        document.cells = vec![document.cells.swap_remove(wanted - 1)];
+    }
+    Ok(document)
+}
+
+fn document(store: &Store, run: RunRecord, whole: bool) -> Result<Document> {
+    Ok(if whole { Document::load(store, run)? } else { Document::load_records(store, run)? })
 }
 
 /// The run that was kept as a baseline, of this results file or of another one: `FILE:NAME`.
 fn load_baseline(text: &str, file: &ResultsFile, whole: bool) -> Result<Document> {
     let (store, name) = place(text, file)?;
-    let baseline = store.baseline(name)?;
-    let Some(document) = document(&baseline) else {
-        let why = match &baseline.content {
+    let kept = store.baseline(name)?;
+    let Some(document) = baseline::document(&kept) else {
+        let why = match &kept.content {
             BaselineContent::Network(_) => "is of a network, and a comparison needs a run",
             BaselineContent::Run { .. } => "was kept by an earlier version, without what a comparison needs",
         };

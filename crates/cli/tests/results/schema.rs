@@ -26,9 +26,24 @@ pub fn assert_valid(name: &str, definition: Option<&str>, document: &Value) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
-/// A run whose first finding says that others use the same card: the kept files are older than such findings.
-pub fn with_a_doubt(mut run: Value) -> Value {
+/// A run with what the kept files are older than: its first finding says that others use the same card, and its first cell has
+/// the rule `sustained`, a trend and stalls.
+pub fn with_later_fields(mut run: Value) -> Value {
     assert_valid("run", None, &run);
+    let steady = &mut run["cells"][0]["result"]["steady"];
+    steady["trend"] =
+        json!({"measure": "bytes-per-s", "mean": 1e9, "per_minute": -0.002, "per_minute_bound": 0.007});
+    steady["stalls"] = json!({
+        "count": 2, "seconds": 20.0, "longest_s": 12.0, "in_window": 1, "expected_in_window": 1.5, "cost": 0.03,
+        "window_cost": 0.02
+    });
+    let outcome: stats::SteadyOutcome = serde_json::from_value(steady.clone()).unwrap();
+    assert!(outcome.trend.is_some() && outcome.stalls.is_some());
+    let sustained = json!({
+        "horizon_s": 600.0, "half_width": 0.03, "drift": 0.05, "latency_drift": 0.1, "effective_samples": 30.0
+    });
+    let rule: experiment::SteadyRule = serde_json::from_value(json!({"sustained": sustained})).unwrap();
+    run["run"]["plan"]["cells"][0]["steady"] = serde_json::to_value(rule).unwrap();
     let limit = &mut run["cells"][0]["result"]["limit"];
     let mut finding: stats::limit::Bottleneck = serde_json::from_value(limit.clone()).unwrap();
     finding.doubts = vec!["other programs use eth0: 0.9 of 1.2 GB/s are not this load's".to_owned()];

@@ -1,82 +1,97 @@
-//! What else differs between two runs: whoever reads that one is slower wants to know that its kernel was another.
+//! What else differs between runs: whoever reads that one is slower wants to know that its kernel was another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use stats::SteadyJudgement;
 use store::{State, Validity};
+use units::Size;
 
-use super::matching::{Key, RepeatedPoint};
+use super::label;
+use super::matching::{MatchedPoint, RepeatedPoint};
 use crate::Document;
 
 /// Parts of a planned cell that do not change what is measured, or that make it the same cell.
 const ASIDE: [&str; 8] =
     ["index", "name", "workload_name", "point", "repetition", "gates", "errors", "study"];
 /// Facts that say nothing of what is measured.
-const FLEETING: [&str; 4] = ["hostname", "uptime", "load", "time"];
+const FLEETING: [&str; 5] = ["hostname", "uptime", "load", "time", "manometer.command"];
+/// In place of a fact that one side does not have.
+const UNKNOWN: &str = "(unknown)";
 /// Beyond this many a list of differences is not read.
 const SHOWN: usize = 12;
 /// The longest text of a fact that is shown.
 const LONGEST: usize = 60;
 
-/// One line for each difference that matters, and for each figure that is doubtful.
-pub fn warnings(
-    a: &Document,
-    b: &Document,
-    groups_a: &BTreeMap<Key, RepeatedPoint<'_>>,
-    groups_b: &BTreeMap<Key, RepeatedPoint<'_>>,
-) -> Vec<String> {
-    let mut out = Vec::new();
-    for (letter, document) in [("A", a), ("B", b)] {
-        let run = &document.run;
-        if run.state != State::Finished {
-            out.push(format!("{letter} ({}) is not finished: cells may be missing", run.id));
+/// A line for each setting that is not the same in all runs: what whoever reads that one is slower wants to know first.
+pub fn changed(runs: &[&Document], points: &[MatchedPoint<'_>]) -> Vec<String> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for point in points {
+        let settings: Vec<Option<BTreeMap<String, String>>> = point
+            .of_runs
+            .iter()
+            .zip(runs)
+            .map(|(of_run, run)| of_run.as_ref().map(|of_run| settings(of_run, &run.run.id)))
+            .collect();
+        for line in different(&settings, "(not set)") {
+            *counts.entry(line).or_default() += 1;
         }
     }
-    out.extend(facts(a, b));
-    out.extend(hosts(a, b));
-    out.extend(plans(groups_a, groups_b));
-    out.extend(doubtful("A", groups_a));
-    out.extend(doubtful("B", groups_b));
-    out
+    let lines = counts.into_iter().map(|(text, count)| match count {
+        1 => text,
+        several => format!("{text} ({several} cells)"),
+    });
+    limited(lines.collect(), "settings")
 }
 
-fn facts(a: &Document, b: &Document) -> Vec<String> {
+/// One line for each difference of the runs' surroundings that matters, and for each figure that is doubtful.
+pub fn warnings(runs: &[&Document], points: &[MatchedPoint<'_>]) -> Vec<String> {
     let mut out = Vec::new();
-    if a.run.version != b.run.version {
-        out.push(differs("manometer", &a.run.version, &b.run.version));
+    for (n, document) in runs.iter().enumerate() {
+        let run = &document.run;
+        if run.state != State::Finished {
+            out.push(format!("{} ({}) is not finished: cells may be missing", label(n), run.id));
+        }
     }
-    let different = different_facts(&a.run.environment.facts, &b.run.environment.facts);
-    limited(&mut out, different, "facts of the environment");
+    let versions: Vec<_> = runs.iter().map(|run| Some(run.run.version.clone())).collect();
+    out.extend(differs("manometer", &versions));
+    let facts: Vec<_> = runs.iter().map(|run| Some(known_facts(&run.run.environment.facts))).collect();
+    out.extend(limited(different(&facts, UNKNOWN), "facts of the environment"));
+    out.extend(hosts(runs));
+    for n in 0..runs.len() {
+        out.extend(doubtful(n, points));
+    }
     out
 }
 
-/// Which hosts only one of two fleets has, and what else differs on those that both have.
-fn hosts(a: &Document, b: &Document) -> Vec<String> {
-    let of = |document: &Document| -> BTreeMap<String, BTreeMap<String, String>> {
+/// Which hosts not all fleets have, and what else differs on those that all have.
+fn hosts(runs: &[&Document]) -> Vec<String> {
+    let of = |document: &&Document| -> BTreeMap<String, BTreeMap<String, String>> {
         let hosts = document.run.hosts.iter();
-        hosts.map(|host| (host.name.clone(), host.environment.facts.clone())).collect()
+        hosts.map(|host| (host.name.clone(), known_facts(&host.environment.facts))).collect()
     };
-    let (of_a, of_b) = (of(a), of(b));
+    let fleets: Vec<_> = runs.iter().map(of).collect();
     let mut out = Vec::new();
-    if of_a.is_empty() && of_b.is_empty() {
-        return out;
-    }
-    for (letter, mine, theirs) in [("A", &of_a, &of_b), ("B", &of_b, &of_a)] {
-        let alone: Vec<&str> = mine.keys().filter(|name| !theirs.contains_key(*name)).map(|n| &**n).collect();
+    for (n, fleet) in fleets.iter().enumerate() {
+        let missing = |name: &str| fleets.iter().any(|other| !other.contains_key(name));
+        let alone: Vec<&str> = fleet.keys().map(String::as_str).filter(|name| missing(name)).collect();
         if !alone.is_empty() {
-            out.push(format!("hosts only in {letter}: {}", some(&alone)));
+            let only = if runs.len() == 2 { "hosts only in" } else { "hosts that not all have, in" };
+            out.push(format!("{only} {}: {}", label(n), some(&alone)));
         }
     }
     // What differs alike on many hosts is one line.
-    let mut different: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (host, facts_a) in &of_a {
-        let Some(facts_b) = of_b.get(host) else { continue };
-        for text in different_facts(facts_a, facts_b) {
-            different.entry(text).or_default().push(host);
+    let mut by_line: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for host in fleets.first().into_iter().flat_map(BTreeMap::keys) {
+        let facts: Vec<_> = fleets.iter().map(|fleet| fleet.get(host).cloned()).collect();
+        if facts.iter().all(Option::is_some) {
+            for line in different(&facts, UNKNOWN) {
+                by_line.entry(line).or_default().push(host);
+            }
         }
     }
-    let lines = different.into_iter().map(|(text, hosts)| format!("on {}: {text}", some(&hosts))).collect();
-    limited(&mut out, lines, "facts of hosts");
+    let lines = by_line.into_iter().map(|(text, hosts)| format!("on {}: {text}", some(&hosts))).collect();
+    out.extend(limited(lines, "facts of hosts"));
     out
 }
 
@@ -87,81 +102,89 @@ fn some(names: &[&str]) -> String {
     format!("{}{tail}", names[..names.len().min(4)].join(", "))
 }
 
-fn different_facts(of_a: &BTreeMap<String, String>, of_b: &BTreeMap<String, String>) -> Vec<String> {
-    let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
-    let mut different = Vec::new();
-    for name in names {
-        let fleeting = FLEETING.iter().any(|word| name == word || name.starts_with(&format!("{word}.")));
-        let get = |of: &BTreeMap<String, String>| of.get(name).map_or("(unknown)".to_owned(), Clone::clone);
-        if !fleeting && get(of_a) != get(of_b) {
-            different.push(differs(name, &get(of_a), &get(of_b)));
+/// The facts that say something of what is measured.
+fn known_facts(facts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let fleeting = |name: &str| {
+        FLEETING
+            .iter()
+            .any(|word| name == *word || name.strip_prefix(word).is_some_and(|rest| rest.starts_with('.')))
+    };
+    facts
+        .iter()
+        .filter(|(name, _)| !fleeting(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// All that was set for a point, and what was really done.
+fn settings(point: &RepeatedPoint<'_>, run: &str) -> BTreeMap<String, String> {
+    let mut settings = BTreeMap::new();
+    if let Ok(Value::Object(mut cell)) = serde_json::to_value(point.planned) {
+        cell.retain(|name, _| !ASIDE.contains(&name.as_str()));
+        flatten("", &Value::Object(cell), &mut settings);
+    }
+    if let Some(result) = point.results.first() {
+        settings.insert("cache, as it was done".into(), result.cache.clone());
+        for (name, value) in &result.target {
+            // Places carry the run's id, which always differs.
+            settings.insert(format!("target {name}"), value.replace(run, "RUN"));
         }
     }
-    different
+    settings.insert("repetitions".into(), point.results.len().to_string());
+    settings
 }
 
-fn plans(
-    groups_a: &BTreeMap<Key, RepeatedPoint<'_>>,
-    groups_b: &BTreeMap<Key, RepeatedPoint<'_>>,
-) -> Vec<String> {
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for (key, a) in groups_a {
-        let Some(b) = groups_b.get(key) else { continue };
-        let of = |group: &RepeatedPoint<'_>| -> BTreeMap<String, String> {
-            let mut leaves = BTreeMap::new();
-            if let Ok(Value::Object(mut cell)) = serde_json::to_value(group.planned) {
-                cell.retain(|name, _| !ASIDE.contains(&name.as_str()));
-                flatten("", &Value::Object(cell), &mut leaves);
-            }
-            if let Some(result) = group.results.first() {
-                leaves.insert("cache, as it was done".into(), result.cache.clone());
-                for (name, value) in &result.target {
-                    leaves.insert(format!("target {name}"), value.clone());
-                }
-            }
-            leaves
-        };
-        let (of_a, of_b) = (of(a), of(b));
-        let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
-        for name in names {
-            let get =
-                |of: &BTreeMap<String, String>| of.get(name).map_or("(not set)".to_owned(), Clone::clone);
-            if get(&of_a) != get(&of_b) {
-                *counts.entry(differs(name, &get(&of_a), &get(&of_b))).or_default() += 1;
-            }
-        }
-        if a.results.len() != b.results.len() {
-            let text = differs("repetitions", &a.results.len().to_string(), &b.results.len().to_string());
-            *counts.entry(text).or_default() += 1;
+/// A line for each name whose values differ between the runs that are there.
+fn different(of_runs: &[Option<BTreeMap<String, String>>], absent: &str) -> Vec<String> {
+    let names: BTreeSet<&String> = of_runs.iter().flatten().flat_map(BTreeMap::keys).collect();
+    let value = |of: &BTreeMap<String, String>, name: &String| {
+        of.get(name).cloned().unwrap_or_else(|| absent.to_owned())
+    };
+    let values = |name: &String| -> Vec<Option<String>> {
+        of_runs.iter().map(|of| of.as_ref().map(|of| value(of, name))).collect()
+    };
+    names.into_iter().filter_map(|name| differs(name, &values(name))).collect()
+}
+
+/// `kernel differs: 6.1 in A and B, 6.6 in C`; `None` where all that are known are the same.
+fn differs(name: &str, values: &[Option<String>]) -> Option<String> {
+    let mut by_value: Vec<(&String, Vec<String>)> = Vec::new();
+    for (n, value) in values.iter().enumerate() {
+        let Some(value) = value else { continue };
+        match by_value.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, runs)) => runs.push(label(n)),
+            None => by_value.push((value, vec![label(n)])),
         }
     }
-    let lines = counts.into_iter().map(|(text, count)| match count {
-        1 => text,
-        several => format!("{text} ({several} cells)"),
-    });
-    let mut out = Vec::new();
-    limited(&mut out, lines.collect(), "settings");
-    out
+    let each = by_value.iter().map(|(value, runs)| format!("{} in {}", short(name, value), runs.join(" ")));
+    (by_value.len() > 1)
+        .then(|| format!("{} differs: {}", plain_name(name), each.collect::<Vec<_>>().join(", ")))
 }
 
-fn limited(out: &mut Vec<String>, lines: Vec<String>, what: &str) {
-    let more = lines.len().saturating_sub(SHOWN);
-    out.extend(lines.into_iter().take(SHOWN));
-    if more > 0 {
-        out.push(format!("and {more} more {what} differ"));
+/// A setting's name without the place in a list of one, and without the unit, which its value then has.
+fn plain_name(name: &str) -> String {
+    let name = name.replace(".0.", ".");
+    name.strip_suffix(".bytes").unwrap_or(&name).to_owned()
+}
+
+fn short(name: &str, text: &str) -> String {
+    if let (true, Ok(bytes)) = (name.ends_with("bytes"), text.parse()) {
+        return Size(bytes).to_string();
     }
-}
-
-fn differs(name: &str, a: &str, b: &str) -> String {
-    format!("{name} differs: {} in A, {} in B", short(a), short(b))
-}
-
-fn short(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control(), " ");
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }
+}
+
+fn limited(mut lines: Vec<String>, what: &str) -> Vec<String> {
+    let more = lines.len().saturating_sub(SHOWN);
+    lines.truncate(SHOWN);
+    if more > 0 {
+        lines.push(format!("and {more} more {what} differ"));
+    }
+    lines
 }
 
 fn flatten(path: &str, value: &Value, out: &mut BTreeMap<String, String>) {
@@ -180,24 +203,22 @@ fn flatten(path: &str, value: &Value, out: &mut BTreeMap<String, String>) {
     }
 }
 
-fn doubtful(letter: &str, groups: &BTreeMap<Key, RepeatedPoint<'_>>) -> Vec<String> {
+fn doubtful(n: usize, points: &[MatchedPoint<'_>]) -> Vec<String> {
     let mut out = Vec::new();
-    let mut ordered: Vec<_> = groups.iter().collect();
-    ordered.sort_by_key(|(_, group)| group.first);
     let mut cells = |keep: &dyn Fn(&store::CellResult) -> bool, what: &str| {
-        let names: Vec<String> = ordered
-            .iter()
-            .filter(|(_, group)| group.results.iter().any(|result| keep(result)))
-            .map(|(key, _)| key.cell())
+        let of_run = points.iter().filter_map(|point| Some((point, point.of_runs[n].as_ref()?)));
+        let names: Vec<&str> = of_run
+            .filter(|(_, own)| own.results.iter().any(|result| keep(result)))
+            .map(|(point, _)| point.cell.as_str())
             .collect();
         if !names.is_empty() {
             let more = names.len().saturating_sub(3);
             let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-            out.push(format!("{letter}: {what}: {}{tail}", names[..names.len().min(3)].join(", ")));
+            out.push(format!("{}: {what}: {}{tail}", label(n), names[..names.len().min(3)].join(", ")));
         }
     };
     cells(
-        &|result| !result.steady.reached,
+        &|result| result.steady.judgement() == SteadyJudgement::No,
         "no steady state, so that the figure depends on when it was taken",
     );
     cells(&|result| result.verdict.validity == Validity::Invalid, "the result is called INVALID");

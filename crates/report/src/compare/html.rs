@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use stats::Call;
 
-use super::matching::{Key, RepeatedPoint, groups};
+use super::matching::{MatchedPoint, RepeatedPoint, matched, points};
 use super::{CellComparison, RunComparison, call_text, text};
 use crate::figures::FigureUnit;
 use crate::html::{Page, escape, page};
@@ -24,6 +24,7 @@ pub fn html(comparison: &RunComparison, a: &Document, b: &Document) -> String {
     };
     let _ = write!(body, "<p class=\"verdict\">{badge} {}</p>", escape(&comparison.summary));
     body.push_str(&list(&text::host_changes(comparison).collect::<Vec<_>>()));
+    body.push_str(&list(&comparison.changed));
     body.push_str(&list(&comparison.warnings));
     body.push_str(&table(comparison));
     for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
@@ -34,26 +35,24 @@ pub fn html(comparison: &RunComparison, a: &Document, b: &Document) -> String {
     body.push_str(
         "</section><section id=\"cells\" aria-labelledby=\"cells-title\"><h2 id=\"cells-title\">Cells</h2>",
     );
-    let (groups_a, groups_b) = (groups(a), groups(b));
-    let mut both: Vec<_> =
-        groups_a.iter().filter_map(|(key, a)| Some((key, a, groups_b.get(key)?))).collect();
-    both.sort_by_key(|(_, a, _)| a.first);
-    for (position, (key, a, b)) in both.into_iter().enumerate() {
-        let of_point = comparison.cells.iter().enumerate().filter(|(_, cell)| is_of(cell, key));
+    let matched = matched(&[points(a), points(b)]);
+    let both = matched.iter().filter_map(|point| Some((point, point.both()?)));
+    for (position, (point, (a, b))) in both.enumerate() {
+        let of_point = comparison.cells.iter().enumerate().filter(|(_, cell)| is_of(cell, point));
         let hosts: String = of_point.map(|(n, cell)| super::host_table::table(n, cell)).collect();
-        body.push_str(&overlay(position, key, a, b, &hosts));
+        body.push_str(&overlay((position, &point.text()), a, b, &hosts));
     }
     body.push_str("</section></main>");
     let title = format!("{} against {} · manometer", comparison.b.id, comparison.a.id);
     page(&Page { title: &title, body: &body, data: &comparison.json() })
 }
 
-fn is_of(cell: &CellComparison, key: &Key) -> bool {
-    cell.target == key.target && cell.cell == key.cell()
+fn is_of(cell: &CellComparison, point: &MatchedPoint<'_>) -> bool {
+    (&cell.target, &cell.cell) == (&point.target, &point.cell)
 }
 
 /// Lines to be heeded; nothing of none.
-fn list(lines: &[String]) -> String {
+pub fn list(lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }
@@ -136,9 +135,13 @@ fn row(n: usize, cell: &CellComparison) -> String {
 }
 
 /// The pictures of a point: of the first repetition of each run.
-fn overlay(position: usize, key: &Key, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>, hosts: &str) -> String {
-    let name = key.text();
-    let pictures: String = [rates(position, &name, a, b), curves(position, &name, a, b)]
+fn overlay(
+    (position, name): (usize, &str),
+    a: &RepeatedPoint<'_>,
+    b: &RepeatedPoint<'_>,
+    hosts: &str,
+) -> String {
+    let pictures: String = [rates(position, name, a, b), curves(position, name, a, b)]
         .into_iter()
         .flatten()
         .map(|(title, svg)| {
@@ -151,7 +154,7 @@ fn overlay(position: usize, key: &Key, a: &RepeatedPoint<'_>, b: &RepeatedPoint<
     format!(
         "<article class=\"cell\" id=\"cell-{}\"><h3>{}</h3><div class=\"plots\">{pictures}</div>{hosts}</article>",
         position + 1,
-        escape(&name)
+        escape(name)
     )
 }
 

@@ -1,4 +1,5 @@
-//! Which cells of two runs are the same: those of the same workload, target and point. Repetitions belong together.
+//! Which cells of several runs belong together: those of the same workload, target and point; where targets differ, those of
+//! the same workload and point. Repetitions are one.
 
 use std::collections::BTreeMap;
 
@@ -31,10 +32,44 @@ pub struct RepeatedPoint<'a> {
     pub results: Vec<&'a CellResult>,
 }
 
+/// The points of a run that have results.
+pub type Points<'a> = BTreeMap<Key, RepeatedPoint<'a>>;
+
+/// What belongs together in several runs.
+#[derive(Clone, Debug)]
+pub struct MatchedPoint<'a> {
+    /// Workload and point; where they differ, those of each run: `read queue_depth=1 → read queue_depth=16`.
+    pub cell: String,
+    /// The target's name, or that of each run.
+    pub target: String,
+    /// The point of each run; `None` where it has no result of it.
+    pub of_runs: Vec<Option<RepeatedPoint<'a>>>,
+}
+
 impl RepeatedPoint<'_> {
     /// Every repetition kept one level.
     pub fn settled(&self) -> bool {
         self.results.iter().all(|result| result.steady.settled())
+    }
+}
+
+impl<'a> MatchedPoint<'a> {
+    /// Both of two runs.
+    pub fn both(&self) -> Option<(&RepeatedPoint<'a>, &RepeatedPoint<'a>)> {
+        match self.of_runs.as_slice() {
+            [Some(a), Some(b)] => Some((a, b)),
+            _ => None,
+        }
+    }
+
+    /// Where the first of its points stands in a plan.
+    pub fn first(&self) -> usize {
+        self.of_runs.iter().flatten().map(|point| point.first).min().unwrap_or(0)
+    }
+
+    /// Workload, point and target.
+    pub fn text(&self) -> String {
+        format!("{} on {}", self.cell, self.target)
     }
 }
 
@@ -56,20 +91,78 @@ impl Key {
         }
         text
     }
-
-    /// Workload, point and target.
-    pub fn text(&self) -> String {
-        format!("{} on {}", self.cell(), self.target)
-    }
 }
 
 /// The points of a run that have results.
-pub fn groups(document: &Document) -> BTreeMap<Key, RepeatedPoint<'_>> {
-    let mut groups: BTreeMap<Key, RepeatedPoint<'_>> = BTreeMap::new();
+pub fn points(document: &Document) -> Points<'_> {
+    let mut points = Points::new();
     for (first, (planned, view, result)) in document.measured().enumerate() {
-        let key = Key::of(planned);
         let new = RepeatedPoint { first, planned, view, results: Vec::new() };
-        groups.entry(key).or_insert(new).results.push(result);
+        points.entry(Key::of(planned)).or_insert(new).results.push(result);
     }
-    groups
+    points
+}
+
+/// What belongs together, in the order of the plans.
+///
+/// First what has the same workload, point and target. What is then left of one workload and point, once in each run that has
+/// it, is of different targets, and belongs together. Runs of a single point each are compared whatever they are.
+pub fn matched<'a>(runs: &[Points<'a>]) -> Vec<MatchedPoint<'a>> {
+    let mut rows: BTreeMap<Key, Vec<Option<(Key, RepeatedPoint<'a>)>>> = BTreeMap::new();
+    for (n, points) in runs.iter().enumerate() {
+        for (key, point) in points {
+            let row = rows.entry(key.clone()).or_insert_with(|| vec![None; runs.len()]);
+            row[n] = Some((key.clone(), point.clone()));
+        }
+    }
+    let (whole, parts): (Vec<_>, Vec<_>) =
+        rows.into_values().partition(|row| row.iter().all(Option::is_some));
+    let same_but_target = |a: &Key, b: &Key| (&a.workload, &a.point) == (&b.workload, &b.point);
+    let mut rows = whole;
+    rows.extend(joined(parts, same_but_target));
+    if runs.iter().all(|points| points.len() == 1) {
+        rows = joined(rows, |_, _| true);
+    }
+    let mut rows: Vec<MatchedPoint<'a>> = rows.into_iter().map(named).collect();
+    rows.sort_by_key(MatchedPoint::first);
+    rows
+}
+
+type Row<'a> = Vec<Option<(Key, RepeatedPoint<'a>)>>;
+
+/// Rows that are alike put together, where no run has more than one of them.
+fn joined<'a>(rows: Vec<Row<'a>>, alike: impl Fn(&Key, &Key) -> bool) -> Vec<Row<'a>> {
+    let key = |row: &Row<'_>| row.iter().flatten().next().map(|(key, _)| key.clone());
+    let mut sets: Vec<Vec<Row<'a>>> = Vec::new();
+    for row in rows {
+        let Some(own) = key(&row) else { continue };
+        match sets.iter_mut().find(|set| key(&set[0]).is_some_and(|other| alike(&own, &other))) {
+            Some(set) => set.push(row),
+            None => sets.push(vec![row]),
+        }
+    }
+    sets.into_iter().flat_map(join).collect()
+}
+
+/// One row of several, where no run has more than one of them.
+fn join(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    let runs = rows[0].len();
+    let alone = (0..runs).all(|n| rows.iter().filter(|row| row[n].is_some()).count() <= 1);
+    match alone {
+        true => vec![(0..runs).map(|n| rows.iter().find_map(|row| row[n].clone())).collect()],
+        false => rows,
+    }
+}
+
+fn named(row: Row<'_>) -> MatchedPoint<'_> {
+    let each = |of: fn(&Key) -> String| {
+        let mut texts: Vec<String> = row.iter().flatten().map(|(key, _)| of(key)).collect();
+        texts.dedup();
+        texts.join(" → ")
+    };
+    MatchedPoint {
+        cell: each(Key::cell),
+        target: each(|key| key.target.clone()),
+        of_runs: row.iter().map(|place| place.as_ref().map(|(_, point)| point.clone())).collect(),
+    }
 }

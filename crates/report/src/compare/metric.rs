@@ -42,6 +42,11 @@ impl Metric {
         Self { op: None, measure }
     }
 
+    /// The figure of each repetition in which it was measured.
+    pub(super) fn estimates(self, point: &RepeatedPoint<'_>) -> Vec<Estimate> {
+        point.results.iter().filter_map(|result| self.estimate(result)).collect()
+    }
+
     /// The figure in a result; `None` when it was not measured.
     pub fn estimate(self, result: &CellResult) -> Option<Estimate> {
         if let Measure::P50Ns | Measure::MeanNs = self.measure {

@@ -1,4 +1,4 @@
-//! Two runs side by side: cell by cell the difference, how sure it is, and whether it is one at all.
+//! Runs side by side: cell by cell the difference, how sure it is, and whether it is one at all; of more than two also the trend.
 
 mod differences;
 mod holm;
@@ -7,19 +7,20 @@ mod hosts;
 mod html;
 mod matching;
 mod metric;
+mod series;
+mod series_html;
 mod text;
 
 pub use hosts::HostComparison;
 pub use metric::{Metric, MetricError};
-
-use std::collections::BTreeMap;
+pub use series::{CellFigure, CellSeries, RunSeries};
 
 use jiff::Timestamp;
 use serde::Serialize;
 use stats::{Call, ComparedSide, Difference, Estimate};
 
 use crate::Document;
-use matching::{Key, RepeatedPoint};
+use matching::{Key, MatchedPoint, RepeatedPoint};
 
 /// What is compared, and when it is a regression.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +31,23 @@ pub struct CompareOptions {
     pub threshold: f64,
 }
 
-/// One of the two runs.
+impl CompareOptions {
+    /// What is compared of a point.
+    fn metrics_of(&self, point: &RepeatedPoint<'_>) -> Vec<Metric> {
+        if self.metrics.is_empty() { vec![Metric::usual(point)] } else { self.metrics.clone() }
+    }
+}
+
+/// The letter of the n-th run, counted from 0: A to Z, then AA.
+fn label(n: usize) -> String {
+    let letter = char::from(b'A' + u8::try_from(n % 26).unwrap_or_default());
+    match n / 26 {
+        0 => letter.to_string(),
+        more => format!("{}{letter}", label(more - 1)),
+    }
+}
+
+/// One of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
     /// Its id.
@@ -61,6 +78,8 @@ pub struct RunComparison {
     pub only_a: Vec<String>,
     /// Points of which only the second has results.
     pub only_b: Vec<String>,
+    /// Settings that are not the same in both; each one line.
+    pub changed: Vec<String>,
     /// What else is different, and what makes a figure doubtful; each one line.
     pub warnings: Vec<String>,
     /// Better, worse or no difference, in one line.
@@ -129,37 +148,30 @@ fn mean(estimates: &[Estimate]) -> f64 {
 impl RunComparison {
     /// Compares `b` with `a`.
     pub fn of(a: &Document, b: &Document, choice: &CompareOptions) -> Self {
-        let (groups_a, groups_b) = (matching::groups(a), matching::groups(b));
+        let points = matching::matched(&[matching::points(a), matching::points(b)]);
+        let changed = differences::changed(&[a, b], &points);
+        let mut warnings = differences::warnings(&[a, b], &points);
         let mut cells = Vec::new();
-        let mut warnings = differences::warnings(a, b, &groups_a, &groups_b);
-        for (key, group_a) in &groups_a {
-            let Some(group_b) = groups_b.get(key) else { continue };
-            cells.extend(cell(key, group_a, group_b, choice, &mut warnings));
+        for (matched, (a, b)) in points.iter().filter_map(|point| Some((point, point.both()?))) {
+            cells.extend(cell(matched, a, b, choice, &mut warnings));
         }
-        // In the order of the plan, not of the names.
-        cells.sort_by_key(|cell: &(usize, CellComparison)| cell.0);
-        let mut cells: Vec<CellComparison> = cells.into_iter().map(|(_, cell)| cell).collect();
         holm::adjust(&mut cells);
         hosts::adjust(&mut cells);
         cells.iter_mut().for_each(|cell| cell.host_change = hosts::line(&cell.hosts));
         let summary = text::summary(&cells, choice.threshold);
         let regressions = cells.iter().filter(|cell| cell.difference.regression).count() as u64;
-        let missing = |of: &BTreeMap<Key, RepeatedPoint<'_>>, other: &BTreeMap<Key, RepeatedPoint<'_>>| {
-            let mut names: Vec<_> = of
-                .iter()
-                .filter(|(key, _)| !other.contains_key(*key))
-                .map(|(key, group)| (group.first, key.text()))
-                .collect();
-            names.sort();
-            names.into_iter().map(|(_, name)| name).collect()
+        let only = |n: usize| {
+            let alone = points.iter().filter(|point| point.both().is_none() && point.of_runs[n].is_some());
+            alone.map(MatchedPoint::text).collect()
         };
         Self {
             a: side(a),
             b: side(b),
             threshold: choice.threshold,
-            only_a: missing(&groups_a, &groups_b),
-            only_b: missing(&groups_b, &groups_a),
+            only_a: only(0),
+            only_b: only(1),
             cells,
+            changed,
             warnings,
             summary,
             regressions,
@@ -208,24 +220,19 @@ fn side(document: &Document) -> Side {
     }
 }
 
-/// A point's metrics, each with the place of the point in the plan.
+/// A point's metrics.
 fn cell(
-    key: &Key,
+    matched: &MatchedPoint<'_>,
     a: &RepeatedPoint<'_>,
     b: &RepeatedPoint<'_>,
     choice: &CompareOptions,
     warnings: &mut Vec<String>,
-) -> Vec<(usize, CellComparison)> {
-    let usual = [Metric::usual(a)];
-    let metrics = if choice.metrics.is_empty() { &usual[..] } else { &choice.metrics };
+) -> Vec<CellComparison> {
     let mut out = Vec::new();
-    for metric in metrics {
-        let estimates = |group: &RepeatedPoint<'_>| -> Vec<Estimate> {
-            group.results.iter().filter_map(|result| metric.estimate(result)).collect()
-        };
-        let (of_a, of_b) = (estimates(a), estimates(b));
+    for metric in choice.metrics_of(a) {
+        let (of_a, of_b) = (metric.estimates(a), metric.estimates(b));
         if of_a.is_empty() || of_b.is_empty() {
-            warnings.push(format!("{}: {metric} was not measured in both runs", key.text()));
+            warnings.push(format!("{}: {metric} was not measured in both runs", matched.text()));
             continue;
         }
         let difference = stats::compare(
@@ -236,19 +243,19 @@ fn cell(
         );
         let adjusted_p_value = difference.p_value;
         let comparison = CellComparison {
-            cell: key.cell(),
-            target: key.target.clone(),
+            cell: matched.cell.clone(),
+            target: matched.target.clone(),
             metric: metric.to_string(),
             steady: a.results.iter().chain(&b.results).all(|result| result.steady.reached),
             a: of_a,
             b: of_b,
             difference,
             adjusted_p_value,
-            hosts: hosts::of(*metric, a, b, choice.threshold),
+            hosts: hosts::of(metric, a, b, choice.threshold),
             host_change: None,
-            of: *metric,
+            of: metric,
         };
-        out.push((a.first, comparison));
+        out.push(comparison);
     }
     out
 }

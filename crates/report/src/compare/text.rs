@@ -6,7 +6,7 @@ use stats::Call;
 
 use super::{CellComparison, RunComparison, call_text};
 use crate::figures::digits;
-use crate::table::{FittedTable, LOG_WIDTH, TableColumn};
+use crate::table::{FittedTable, LOG_WIDTH, TableColumn, paragraph};
 
 const HEADS: [&str; 7] = ["cell", "metric", "A", "B", "difference", "p", "call"];
 
@@ -51,9 +51,9 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
         parts.push(format!("{subject}{}{}", of(better), most(Call::Better)));
     }
     let unsettled = count(Call::NotComparable);
-    let advice = "a level was not steady: repeat the runs (`repetitions: 3`), or measure until it is";
     if unsettled == total {
-        return format!("A and B cannot be compared: {advice}");
+        return "A and B cannot be compared: a single run kept no steady level; repeat the runs, or measure until they are steady"
+            .into();
     }
     if parts.is_empty() {
         parts.push(match total - unsettled {
@@ -62,7 +62,7 @@ pub fn summary(cells: &[CellComparison], threshold: f64) -> String {
         });
     }
     if unsettled > 0 {
-        parts.push(format!("{unsettled} cannot be compared, {advice}"));
+        parts.push(format!("{unsettled} not comparable (no steady level: repeat the runs)"));
     }
     if better + worse == 0 {
         return parts.join("; ");
@@ -112,7 +112,7 @@ pub fn p_value(p: f64) -> String {
 }
 
 /// A text of one line that does not steer the terminal.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }
 
@@ -165,6 +165,7 @@ pub fn host_changes(comparison: &RunComparison) -> impl Iterator<Item = String> 
 
 /// For a terminal.
 pub fn text(comparison: &RunComparison, width: Option<u16>) -> String {
+    let width = width.map_or(LOG_WIDTH, usize::from);
     let mut out = String::new();
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         let _ = writeln!(
@@ -177,11 +178,14 @@ pub fn text(comparison: &RunComparison, width: Option<u16>) -> String {
             plain(&side.version)
         );
     }
+    for change in &comparison.changed {
+        out.push_str(&paragraph(change, width, "", "  "));
+    }
     if !comparison.cells.is_empty() {
         let rows = comparison.cells.iter().map(|cell| row(cell).into()).collect();
         let table = FittedTable::of(HEADS.iter().zip(RANKS).map(column).collect(), rows);
-        let _ = writeln!(out, "\n{}", table.text(width.map_or(LOG_WIDTH, usize::from), ""));
-        out.push_str(&legend(comparison));
+        let _ = writeln!(out, "\n{}", table.text(width, ""));
+        legend(comparison).lines().for_each(|line| out.push_str(&paragraph(line, width, "", "  ")));
     }
     for change in host_changes(comparison) {
         let _ = writeln!(out, "host: {}", plain(&change));
@@ -192,14 +196,14 @@ pub fn text(comparison: &RunComparison, width: Option<u16>) -> String {
         }
     }
     for warning in &comparison.warnings {
-        let _ = writeln!(out, "warning: {}", plain(warning));
+        out.push_str(&paragraph(&format!("warning: {warning}"), width, "", "  "));
     }
-    let _ = writeln!(out, "\n{}", plain(&comparison.summary));
+    let _ = write!(out, "\n{}", paragraph(&comparison.summary, width, "", "  "));
     out
 }
 
 /// Text for a cell of a Markdown table.
-fn cell_text(text: &str) -> String {
+pub fn cell_text(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {
@@ -226,7 +230,7 @@ pub fn markdown(comparison: &RunComparison) -> String {
         let _ = writeln!(out, "\n| {} |\n|---|---|--:|--:|---|--:|---|", HEADS.join(" | "));
         for cell in &comparison.cells {
             let mut texts = row(cell).map(|text| cell_text(&text));
-            if cell.difference.call != Call::NoDifference {
+            if matches!(cell.difference.call, Call::Better | Call::Worse) {
                 texts[6] = format!("**{}**", texts[6]);
             }
             let _ = writeln!(out, "| {} |", texts.join(" | "));
@@ -238,7 +242,7 @@ pub fn markdown(comparison: &RunComparison) -> String {
     for (letter, names) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
         notes.extend(names.iter().map(|name| format!("only in {letter}: {name}")));
     }
-    notes.extend(comparison.warnings.iter().cloned());
+    notes.extend(comparison.changed.iter().chain(&comparison.warnings).cloned());
     if !notes.is_empty() {
         out.push('\n');
         notes.iter().for_each(|note| out.push_str(&format!("- {}\n", cell_text(note))));

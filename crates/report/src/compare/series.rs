@@ -1,0 +1,347 @@
+//! More than two runs: each against the first and against the one before, and the trend over all.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use stats::{Call, ComparedSide, Difference, Estimate, RunTrend};
+
+use super::matching::{self, MatchedPoint, RepeatedPoint};
+use super::{CompareOptions, Metric, Side, call_text, differences, label, mean, side, text};
+use crate::Document;
+use crate::table::{FittedTable, LOG_WIDTH, TableColumn, paragraph};
+
+/// Several runs side by side, in the order in which they were given.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSeries {
+    /// The runs.
+    pub runs: Vec<Side>,
+    /// What is worse than the first run by more than this share is a regression.
+    pub threshold: f64,
+    /// Each point and metric that at least two of them have.
+    pub cells: Vec<CellSeries>,
+    /// Settings that are not the same in all; each one line.
+    pub changed: Vec<String>,
+    /// What else is different, and what makes a figure doubtful; each one line.
+    pub warnings: Vec<String>,
+    /// What came out, in one line.
+    pub summary: String,
+    /// Cells in which the last run is worse than the first by more than the threshold, and surely so.
+    pub regressions: u64,
+}
+
+/// One point and one metric of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellSeries {
+    /// Workload and point.
+    pub cell: String,
+    /// The target's name.
+    pub target: String,
+    /// What is compared: `bandwidth`, `read.p99`.
+    pub metric: String,
+    /// The figure of each run; `null` where it was not measured.
+    pub figures: Vec<Option<CellFigure>>,
+    /// The trend over the runs that have it, of four or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend: Option<RunTrend>,
+    /// The p-value of the trend that allows for the number of cells (Holm 1979).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend_adjusted_p_value: Option<f64>,
+    /// What it is of.
+    #[serde(skip)]
+    pub(super) of: Metric,
+}
+
+/// One run's figure of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellFigure {
+    /// One estimate a repetition.
+    pub repetitions: Vec<Estimate>,
+    /// Every repetition kept one level.
+    pub settled: bool,
+    /// How it differs from the first run that has the cell; absent in that. The call allows for all comparisons made (Holm).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against_first: Option<Difference>,
+    /// How it differs from the run before it that has the cell; absent in the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against_previous: Option<Difference>,
+}
+
+impl CellFigure {
+    /// The mean over the repetitions.
+    pub fn mean(&self) -> f64 {
+        mean(&self.repetitions)
+    }
+
+    /// The figure with its interval: of one measurement its own, else that of the repetitions' means.
+    pub fn estimate(&self) -> Estimate {
+        match self.repetitions.as_slice() {
+            [only] => *only,
+            several => {
+                stats::estimate_of_repetitions(&several.iter().map(|one| one.mean).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    fn of(metric: Metric, point: &RepeatedPoint<'_>) -> Option<Self> {
+        let repetitions = metric.estimates(point);
+        let settled = point.settled();
+        (!repetitions.is_empty()).then_some(Self {
+            repetitions,
+            settled,
+            against_first: None,
+            against_previous: None,
+        })
+    }
+
+    fn compared(&self) -> ComparedSide<'_> {
+        ComparedSide { repetitions: &self.repetitions, settled: self.settled }
+    }
+}
+
+impl RunSeries {
+    /// Compares runs in the order given, two at least.
+    pub fn of(runs: &[&Document], choice: &CompareOptions) -> Self {
+        let points: Vec<_> = runs.iter().map(|run| matching::points(run)).collect();
+        let points = matching::matched(&points);
+        let mut cells: Vec<CellSeries> = points
+            .iter()
+            .flat_map(|point| cells_of(point, choice))
+            .filter(|cell| cell.figures.iter().flatten().count() > 1)
+            .collect();
+        adjust(&mut cells);
+        let last_regressed = |cell: &&CellSeries| {
+            let last = cell.figures.last().and_then(Option::as_ref);
+            last.and_then(|last| last.against_first.as_ref()).is_some_and(|difference| difference.regression)
+        };
+        let regressions = cells.iter().filter(last_regressed).count() as u64;
+        let summary = summary(&cells, runs.len());
+        Self {
+            runs: runs.iter().map(|run| side(run)).collect(),
+            threshold: choice.threshold,
+            changed: differences::changed(runs, &points),
+            warnings: differences::warnings(runs, &points),
+            cells,
+            summary,
+            regressions,
+        }
+    }
+
+    /// The comparison for programs, after `schemas/run-series.schema.json`.
+    pub fn json(&self) -> serde_json::Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        value["schema"] = "manometer.run-series".into();
+        value["schema_version"] = 1.into();
+        value
+    }
+
+    /// The comparison for a terminal of this many columns.
+    pub fn text(&self, width: Option<u16>) -> String {
+        let width = width.map_or(LOG_WIDTH, usize::from);
+        let runs = self.runs.iter().enumerate();
+        let named =
+            runs.map(|(n, run)| format!("{} {} {}", label(n), text::plain(&run.id), text::plain(&run.name)));
+        let mut out = paragraph(&named.collect::<Vec<_>>().join(", "), width, "", "  ");
+        for change in &self.changed {
+            out.push_str(&paragraph(change, width, "", "  "));
+        }
+        for cell in &self.cells {
+            let _ = write!(out, "\n{}", paragraph(&cell.title(), width, "", "  "));
+            let table = FittedTable::of(columns(), self.rows(cell));
+            out.push_str(&table.text(width, "  "));
+            if let Some(trend) = cell.trend_text() {
+                out.push_str(&paragraph(&format!("trend: {trend}"), width, "  ", "    "));
+            }
+        }
+        for warning in &self.warnings {
+            out.push_str(&paragraph(&format!("warning: {warning}"), width, "", "  "));
+        }
+        let _ = write!(out, "\n{}", paragraph(&self.summary, width, "", "  "));
+        out
+    }
+
+    /// The comparison as a page.
+    pub fn html(&self) -> String {
+        super::series_html::html(self)
+    }
+
+    /// The comparison for a merge request.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("**{}**\n\n", text::cell_text(&self.summary));
+        for (n, run) in self.runs.iter().enumerate() {
+            let (id, name) = (text::cell_text(&run.id), text::cell_text(&run.name));
+            let _ = writeln!(out, "- {}: {id} {name}, {}", label(n), run.started);
+        }
+        for cell in &self.cells {
+            let titles: Vec<_> = TITLES.iter().map(|(title, ..)| *title).collect();
+            let _ = writeln!(
+                out,
+                "\n{}\n\n| {} |\n|---|---|--:|---|---|",
+                text::cell_text(&cell.title()),
+                titles.join(" | ")
+            );
+            for row in self.rows(cell) {
+                let texts: Vec<_> = row.iter().map(|one| text::cell_text(one)).collect();
+                let _ = writeln!(out, "| {} |", texts.join(" | "));
+            }
+            if let Some(trend) = cell.trend_text() {
+                let _ = writeln!(out, "\ntrend: {}", text::cell_text(&trend));
+            }
+        }
+        let notes: Vec<_> = self.changed.iter().chain(&self.warnings).collect();
+        if !notes.is_empty() {
+            out.push('\n');
+            notes.iter().for_each(|note| out.push_str(&format!("- {}\n", text::cell_text(note))));
+        }
+        out
+    }
+
+    /// A row for each run that has the cell.
+    fn rows(&self, cell: &CellSeries) -> Vec<Vec<String>> {
+        let runs = self.runs.iter().zip(&cell.figures).enumerate();
+        runs.filter_map(|(n, (run, figure))| {
+            let figure = figure.as_ref()?;
+            let against = |difference: &Option<Difference>| match difference {
+                Some(one) if one.call == Call::NotComparable => call_text(one.call).to_owned(),
+                Some(one) => format!("{} {}", text::percent(one.relative), call_text(one.call)),
+                None => String::new(),
+            };
+            let unsteady = if figure.settled { "" } else { " (not steady)" };
+            Some(vec![
+                label(n),
+                run.started.strftime("%Y-%m-%d %H:%M").to_string(),
+                format!("{}{unsteady}", cell.of.unit().text(figure.mean())),
+                against(&figure.against_first),
+                against(&figure.against_previous),
+            ])
+        })
+        .collect()
+    }
+}
+
+/// Title, rank, and whether it is set to the right.
+const TITLES: [(&str, u8, bool); 5] = [
+    ("", 0, false),
+    ("started, UTC", 1, false),
+    ("figure", 0, true),
+    ("against the first", 0, false),
+    ("against the one before", 2, false),
+];
+
+fn columns() -> Vec<TableColumn> {
+    let column = |(title, rank, right): &(&str, u8, bool)| match right {
+        true => TableColumn::right(*title).rank(*rank),
+        false => TableColumn::left(*title).rank(*rank),
+    };
+    TITLES.iter().map(column).collect()
+}
+
+impl CellSeries {
+    pub(super) fn title(&self) -> String {
+        format!("{} on {}: {}", self.cell, self.target, self.metric)
+    }
+
+    /// `−0.8 % a run [−1.1 % to −0.5 %], p <0.001: it falls`; `None` where there are too few runs.
+    pub(super) fn trend_text(&self) -> Option<String> {
+        let (trend, p) = (self.trend?, self.trend_adjusted_p_value?);
+        let word = match (p < stats::SIGNIFICANCE, trend.per_run > 0.0) {
+            (false, _) => "none is shown",
+            (true, true) => "it rises",
+            (true, false) => "it falls",
+        };
+        Some(format!(
+            "{} a run [{} to {}], p {}: {word}",
+            text::percent(trend.per_run),
+            text::percent(trend.low),
+            text::percent(trend.high),
+            text::p_value(p)
+        ))
+    }
+}
+
+/// A point's metrics.
+fn cells_of(point: &MatchedPoint<'_>, choice: &CompareOptions) -> Vec<CellSeries> {
+    let Some(first) = point.of_runs.iter().flatten().next() else { return Vec::new() };
+    let of_metric = |metric: Metric| {
+        let mut figures: Vec<Option<CellFigure>> =
+            point.of_runs.iter().map(|own| CellFigure::of(metric, own.as_ref()?)).collect();
+        let there: Vec<usize> = (0..figures.len()).filter(|n| figures[*n].is_some()).collect();
+        let against = |figures: &[Option<CellFigure>], before: usize, n: usize| {
+            let (a, b) = (figures[before].as_ref()?, figures[n].as_ref()?);
+            Some(stats::compare(&a.compared(), &b.compared(), metric.better(), choice.threshold))
+        };
+        for pair in there.windows(2) {
+            let (to_first, to_previous) =
+                (against(&figures, there[0], pair[1]), against(&figures, pair[0], pair[1]));
+            if let Some(figure) = &mut figures[pair[1]] {
+                (figure.against_first, figure.against_previous) = (to_first, to_previous);
+            }
+        }
+        let of_runs: Vec<Estimate> = figures.iter().flatten().map(CellFigure::estimate).collect();
+        let trend = stats::run_trend(&of_runs);
+        CellSeries {
+            cell: point.cell.clone(),
+            target: point.target.clone(),
+            metric: metric.to_string(),
+            figures,
+            trend,
+            trend_adjusted_p_value: trend.map(|trend| trend.p_value),
+            of: metric,
+        }
+    };
+    choice.metrics_of(first).into_iter().map(of_metric).collect()
+}
+
+/// Allows for how many comparisons were made: of all runs with the first, of all with the one before, and of all trends.
+fn adjust(cells: &mut [CellSeries]) {
+    for of in [
+        (|figure| figure.against_first.as_mut()) as fn(&mut CellFigure) -> Option<&mut Difference>,
+        |figure| figure.against_previous.as_mut(),
+    ] {
+        let figures = cells.iter_mut().flat_map(|cell| cell.figures.iter_mut().flatten());
+        super::holm::take_back(figures.filter_map(of));
+    }
+    let mut trends: Vec<&mut f64> =
+        cells.iter_mut().filter_map(|cell| cell.trend_adjusted_p_value.as_mut()).collect();
+    let plain: Vec<f64> = trends.iter().map(|p| **p).collect();
+    for (p, adjusted) in trends.iter_mut().zip(stats::holm(&plain)) {
+        **p = adjusted;
+    }
+}
+
+/// What came out, in one line.
+fn summary(cells: &[CellSeries], runs: usize) -> String {
+    if cells.is_empty() {
+        return "nothing to compare: the runs have no cell in common that two of them measured".into();
+    }
+    let last = |call: Call| {
+        let of_last = cells.iter().filter_map(|cell| cell.figures.last()?.as_ref()?.against_first.as_ref());
+        of_last.filter(|difference| difference.call == call).count()
+    };
+    let of = |count: usize| match cells.len() {
+        1 => String::new(),
+        all => format!(" in {count} of {all} comparisons"),
+    };
+    let name = label(runs - 1);
+    let mut parts = Vec::new();
+    for (call, word) in [(Call::Worse, "worse"), (Call::Better, "better")] {
+        if last(call) > 0 {
+            parts.push(format!("{name} is {word} than A{}", of(last(call))));
+        }
+    }
+    if parts.is_empty() {
+        parts.push(format!("{name} does not differ from A"));
+    }
+    let trends = |rises: bool| {
+        let shown = |cell: &&CellSeries| {
+            let p = cell.trend_adjusted_p_value.unwrap_or(1.0);
+            p < stats::SIGNIFICANCE && cell.trend.is_some_and(|trend| (trend.per_run > 0.0) == rises)
+        };
+        cells.iter().filter(shown).count()
+    };
+    for (rises, word) in [(false, "falls"), (true, "rises")] {
+        if trends(rises) > 0 {
+            parts.push(format!("a figure {word} from run to run{}", of(trends(rises))));
+        }
+    }
+    parts.join("; ")
+}

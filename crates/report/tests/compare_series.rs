@@ -1,0 +1,89 @@
+//! More than two runs: what is compared with what, the trend, and that noise is none.
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+mod fixture;
+
+use report::{CompareOptions, Document, RunComparison, RunSeries};
+use stats::Call;
+
+/// A run of one steady cell.
+fn run(n: usize, bytes_per_s: f64) -> Document {
+    let mut document = fixture::simple(&format!("aaaaaaa{n}"), 1.0, 1);
+    document.cells.truncate(1);
+    document.run.started = format!("2026-11-{:02}T03:00:00Z", n + 1).parse().unwrap();
+    document.cells[0].record.result.as_mut().unwrap().total.bytes_per_s = fixture::sure(bytes_per_s);
+    document
+}
+
+fn series(figures: &[f64]) -> RunSeries {
+    let runs: Vec<Document> = figures.iter().enumerate().map(|(n, figure)| run(n, *figure)).collect();
+    RunSeries::of(&runs.iter().collect::<Vec<_>>(), &CompareOptions { threshold: 0.05, ..Default::default() })
+}
+
+#[test]
+fn nightly_runs_read_well() {
+    let found = series(&[1.0e9, 1.003e9, 0.998e9, 0.93e9, 0.931e9]);
+    insta::assert_snapshot!("series", found.text(Some(100)));
+    insta::assert_snapshot!("series_narrow", found.text(Some(80)));
+    assert_eq!(found.regressions, 1);
+    let calls: Vec<_> = found.cells[0]
+        .figures
+        .iter()
+        .flatten()
+        .map(|figure| figure.against_previous.as_ref().map(|difference| difference.call))
+        .collect();
+    let same = Some(Call::NoDifference);
+    assert_eq!(calls, [None, same, same, Some(Call::Worse), same], "the night it happened is named");
+    assert!(found.markdown().contains("| D | 2026-11-04 03:00"), "{}", found.markdown());
+    assert!(found.markdown().contains("- D: aaaaaaa3"), "{}", found.markdown());
+    assert!(found.html().contains("5 runs of"));
+}
+
+#[test]
+fn a_slow_decline_is_a_trend_though_no_night_is_worse_than_the_one_before() {
+    let found = series(&[1.0e9, 0.994e9, 0.99e9, 0.983e9, 0.98e9, 0.974e9, 0.969e9, 0.965e9]);
+    let trend = found.cells[0].trend.unwrap();
+    assert!((-0.006..=-0.004).contains(&trend.per_run), "{trend:?}");
+    assert!(found.text(None).contains("it falls"), "{}", found.text(None));
+    assert!(found.summary.contains("a figure falls from run to run"), "{}", found.summary);
+    let same = series(&[1.0e9, 1.003e9, 0.998e9, 1.001e9, 0.999e9]);
+    assert_eq!((same.summary.as_str(), same.regressions), ("E does not differ from A", 0));
+    assert!(same.text(None).contains("none is shown"), "{}", same.text(None));
+}
+
+/// A filer beside another, and NFS beside S3: the same workload on targets of other names.
+#[test]
+fn other_targets_of_the_same_workload_belong_together() {
+    let (a, mut b) = (run(0, 1e9), run(1, 2e9));
+    b.run.plan.cells[0].target.name = "other".into();
+    let target = a.run.plan.cells[0].target.name.clone();
+    let found = RunComparison::of(&a, &b, &CompareOptions::default());
+    assert_eq!(found.cells[0].target, format!("{target} → other"));
+    assert_eq!(found.cells[0].difference.call, Call::Better);
+    assert!(found.only_a.is_empty() && found.only_b.is_empty());
+}
+
+/// One cell of each: queue depth 1 beside 16.
+#[test]
+fn single_cells_are_compared_whatever_they_are() {
+    let (a, mut b) = (run(0, 1e9), run(1, 2e9));
+    b.run.plan.cells[0].point = [("queue_depth".to_owned(), "16".to_owned())].into();
+    let found = RunComparison::of(&a, &b, &CompareOptions::default());
+    assert_eq!(found.cells.len(), 1);
+    assert!(
+        found.cells[0].cell.contains(" → ") && found.cells[0].cell.ends_with("queue_depth=16"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_series_follows_its_schema() {
+    let schema = include_str!("../../../schemas/run-series.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let mut json = series(&[1.0e9, 0.994e9, 0.99e9, 0.9e9]).json();
+    let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    json["cells"][0]["figures"][1]["against_first"]["call"] = "great".into();
+    assert!(!validator.is_valid(&json));
+}
