@@ -28,13 +28,7 @@ pub fn plan(document: &Document) -> String {
         }
         let mut rows = vec![("target", format!("{} {}", cell.target.name, cell.target.url))];
         rows.extend(words::workload(cell));
-        rows.push((
-            "stages",
-            format!(
-                "warm-up {} s, measured {} to {} s",
-                cell.stages.warm_up_s, cell.stages.measure_at_least_s, cell.stages.measure_at_most_s
-            ),
-        ));
+        rows.push(("stages", words::stages(cell)));
         for (name, value) in &cell.target.options {
             rows.push(("option", format!("{name} = {value}")));
         }

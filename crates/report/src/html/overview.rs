@@ -84,8 +84,7 @@ pub fn overview(document: &Document) -> String {
             pictures,
         ));
     }
-    let alone = workloads(&groups);
-    if let Some(study) = alone {
+    if let Some(study) = workloads(&groups) {
         charts.push(("Workloads".into(), pictures(document, &study, &mut number)));
     }
     charts.retain(|(_, pictures)| !pictures.is_empty());
@@ -148,21 +147,44 @@ fn studies<'a>(group: &Group<'a>) -> Vec<Study<'a>> {
     group.crossed().into_iter().map(study).collect()
 }
 
-/// Workloads in which nothing was crossed, beside each other.
+/// Workloads in which nothing was crossed, beside each other; on several targets these, with a line for each workload.
 fn workloads<'a>(groups: &[Group<'a>]) -> Option<Study<'a>> {
-    let alone: Vec<&Group<'a>> =
-        groups.iter().filter(|group| group.crossed().is_empty()).take(LINES).collect();
-    let same_target = alone.iter().all(|group| group.target == alone[0].target);
-    let named_once = |name: &str| alone.iter().filter(|group| group.workload == name).count() == 1;
-    // One workload on several targets: these are what differs.
-    let by_target = !same_target && alone.iter().all(|group| group.workload == alone[0].workload);
-    if alone.len() < 2 || !by_target && !alone.iter().all(|group| named_once(group.workload)) {
+    let alone: Vec<&Group<'a>> = groups.iter().filter(|group| group.crossed().is_empty()).collect();
+    if alone.len() < 2 {
         return None;
     }
-    let values = alone.iter().map(|group| if by_target { group.target } else { group.workload }).collect();
-    let cells = alone.iter().map(|group| group.places.iter().map(|place| place.position).collect()).collect();
-    let name = if by_target { "target" } else { "workload" };
-    Some(Study { axis: Crossed { name, values }, lines: vec![(String::new(), cells)], all_lines: 1 })
+    let cells = |wanted: &dyn Fn(&Group<'a>) -> bool| -> Vec<usize> {
+        let of = alone.iter().filter(|group| wanted(group));
+        of.flat_map(|group| &group.places).map(|place| place.position).collect()
+    };
+    let names = distinct(alone.iter().map(|group| group.workload));
+    if names.len() == alone.len() {
+        let values: Vec<&str> = evenly(names.len(), LINES).map(|at| names[at]).collect();
+        let line = values.iter().map(|name| cells(&|group| group.workload == *name)).collect();
+        return Some(Study {
+            axis: Crossed { name: "workload", values },
+            lines: vec![(String::new(), line)],
+            all_lines: 1,
+        });
+    }
+    let targets = distinct(alone.iter().map(|group| group.target));
+    let line = |name: &str| {
+        let of = |target: &&str| cells(&|group| group.workload == name && group.target == *target);
+        (name.to_owned(), targets.iter().map(of).collect())
+    };
+    let lines = evenly(names.len(), LINES).map(|at| line(names[at])).collect();
+    Some(Study { lines, axis: Crossed { name: "target", values: targets }, all_lines: names.len() })
+}
+
+/// Each once, in their order.
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut known: Vec<&str> = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    known
 }
 
 /// As many of the first `count` numbers as the limit allows, the first and the last among them.
@@ -339,9 +361,13 @@ fn numeric(axis: &Crossed<'_>, numbers: &[f64]) -> Axis {
 fn categories(axis: &Crossed<'_>) -> Axis {
     let count = axis.values.len();
     let letters = (LETTERS / count).max(3);
-    let label = |name: &str| match name.chars().count() > letters {
-        true => name.chars().take(letters - 1).chain(['…']).collect(),
-        false => name.to_owned(),
+    // Names of addresses differ at their ends.
+    let label = |name: &str| {
+        let (count, half) = (name.chars().count(), (letters - 1) / 2);
+        match count > letters {
+            true => name.chars().take(half).chain(['…']).chain(name.chars().skip(count - half)).collect(),
+            false => name.to_owned(),
+        }
     };
     let ticks = axis.values.iter().enumerate().map(|(n, value)| (n as f64, label(value))).collect();
     Axis { scale: Scale::Linear, low: -0.5, high: count as f64 - 0.5, title: words(axis.name), ticks }
@@ -362,10 +388,30 @@ mod tests {
     }
 
     #[test]
+    fn workloads_that_stand_alone_are_compared_by_name_or_by_target() {
+        let none = std::collections::BTreeMap::new();
+        let group = |workload, target, position| Group {
+            workload,
+            target,
+            places: vec![super::parameters::CrossedCell { point: &none, position }],
+        };
+        let study = workloads(&[group("scan", "nas", 0), group("oltp", "nas", 1)]).unwrap();
+        assert_eq!((study.axis.name, study.axis.values), ("workload", vec!["scan", "oltp"]));
+        assert_eq!(study.lines, [(String::new(), vec![vec![0], vec![1]])]);
+        let check = [group("write", "a", 0), group("read", "a", 1), group("write", "b", 2)];
+        let study = workloads(&check).unwrap();
+        assert_eq!((study.axis.name, study.axis.values), ("target", vec!["a", "b"]));
+        let lines =
+            [("write".to_owned(), vec![vec![0], vec![2]]), ("read".to_owned(), vec![vec![1], Vec::new()])];
+        assert_eq!(study.lines, lines);
+        assert!(workloads(&[group("scan", "nas", 0)]).is_none());
+    }
+
+    #[test]
     fn long_names_of_categories_leave_room_for_the_others() {
         let axis = Crossed { name: "w", values: vec!["short", "a-very-long-name-of-a-workload", "x", "y"] };
         let axis = categories(&axis);
         let labels: Vec<&str> = axis.ticks.iter().map(|(_, label)| label.as_str()).collect();
-        assert_eq!(labels, ["short", "a-very-lon…", "x", "y"]);
+        assert_eq!(labels, ["short", "a-ver…kload", "x", "y"]);
     }
 }

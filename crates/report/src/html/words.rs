@@ -65,7 +65,13 @@ pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
         ("access", access(&load.access())),
         ("block size", sizes),
         ("in flight", format!("{} × queue depth {}", count(load.jobs as usize, "job"), load.queue_depth)),
-        ("arrivals", arrivals(&load.arrivals)),
+        (
+            "arrivals",
+            match cell.study {
+                Some(_) => "open loop, at each rate that is tried".into(),
+                None => arrivals(&load.arrivals),
+            },
+        ),
         ("data set", data_set(cell)),
     ];
     // A job's lanes do one stream of operations.
@@ -85,9 +91,9 @@ pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
     let checked =
         if load.verifies() { "every read is compared with what was written" } else { "not verified" };
     pairs.push(("verification", checked.into()));
-    pairs.push(("stop rule", rule(&cell.steady)));
-    if let Some(study) = &cell.study {
-        pairs.push(("study", study_text(study)));
+    match &cell.study {
+        Some(study) => pairs.push(("study", study_text(study))),
+        None => pairs.push(("stop rule", rule(&cell.steady))),
     }
     pairs
 }
@@ -100,6 +106,22 @@ fn pauses(think: &Think) -> String {
         (false, operations) => format!("{operations} operations"),
     };
     format!("{} after {after}", span(think.pause_s))
+}
+
+/// How long a cell warms up and measures, in words.
+pub fn stages(cell: &Cell) -> String {
+    let stages = &cell.stages;
+    let least = stages.measure_at_least_s;
+    let measured = match &cell.study {
+        Some(Study::Find { trial_s, .. }) => format!("each trial {trial_s} s"),
+        Some(Study::Sweep { point_s, .. }) => format!("each rate {point_s} s"),
+        // Without a rule it ends as soon as it may.
+        None if matches!(cell.steady, SteadyRule::None) && stages.measure_at_least_bytes == 0 => {
+            format!("measured {least} s")
+        }
+        None => format!("measured {least} to {} s", stages.measure_at_most_s),
+    };
+    format!("warm-up {} s, {measured}", stages.warm_up_s)
 }
 
 fn data_set(cell: &Cell) -> String {
