@@ -112,7 +112,7 @@ printed() {
     "$cache/notebook/bin/python3" tests/browser/print_check.py "$@"
 }
 printed "$work/fixture/report.html.pdf" nvme-acceptance 8 ${pictures:+"$pictures/fixture"}
-printed "$work/real/report.html.pdf" demo-sim 12 ${pictures:+"$pictures/real"}
+printed "$work/real/report.html.pdf" demo-sim 8 ${pictures:+"$pictures/real"}
 
 mkdir "$work/fleet"
 mv "$work/fixture/fleet.ipynb" "$work/fleet/report.ipynb"
