@@ -138,6 +138,9 @@ const BYTES: &[&str] = &[
 ];
 /// Keys of a job that are sizes or percentages.
 const AMOUNTS: &[&str] = &["offset", "offset_increment", "size", "io_bytes", "length"];
+/// Keys of a job that are numbers of any kind.
+const NUMBERS: &[&str] =
+    &["bytes-per-s", "ops-per-s", "percent", "percentile", "compress_percent", "dedupe_percent"];
 /// Keys of a job with a value for each direction, in bytes.
 const BYTES_EACH: &[&str] = &["sizes", "align"];
 
@@ -180,6 +183,10 @@ fn with_units(form: &mut Form, key: &str, parent: &str) {
                 && let Some(span) = text.parse().ok().and_then(exact_span)
             {
                 *text = span;
+            } else if NUMBERS.contains(&key)
+                && let Some(whole) = text.strip_suffix(".0")
+            {
+                *text = whole.to_owned();
             }
         }
         Form::Scalar(None) => {}

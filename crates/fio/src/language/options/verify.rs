@@ -9,7 +9,7 @@ const TRIM_JOB: &str = "rw=trimwrite, or a job with rw=trim of its own";
 pub(super) const OPTIONS: &[FioOption] = &[
     same("verify_only", &[], Flag),
     same("do_verify", &[], Bool),
-    same(
+    differs(
         "verify",
         &[],
         Word(&[
@@ -35,6 +35,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
             "pattern_hdr",
             "null",
         ]),
+        "what would compare nothing is refused: read_iolog, and time_based without verify_backlog; a job that compared nothing fails",
     ),
     same("verify_offset", &[], Integer(0, MOST)),
     same("verify_interval", &[], Integer(0, MOST)),
