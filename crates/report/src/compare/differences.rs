@@ -136,6 +136,7 @@ fn settings(point: &RepeatedPoint<'_>, run: &str) -> BTreeMap<String, String> {
 
 /// A line for each name whose values differ between the runs that are there.
 fn different(of_runs: &[Option<BTreeMap<String, String>>], absent: &str) -> Vec<String> {
+    let of_runs = &alternatives(of_runs);
     let names: BTreeSet<&String> = of_runs.iter().flatten().flat_map(BTreeMap::keys).collect();
     let value = |of: &BTreeMap<String, String>, name: &String| {
         of.get(name).cloned().unwrap_or_else(|| absent.to_owned())
@@ -144,6 +145,27 @@ fn different(of_runs: &[Option<BTreeMap<String, String>>], absent: &str) -> Vec<
         of_runs.iter().map(|of| of.as_ref().map(|of| value(of, name))).collect()
     };
     names.into_iter().filter_map(|name| differs(name, &values(name))).collect()
+}
+
+/// What one run has a whole branch of and another does not is an alternative (`steady.default.…`, `steady.sustained.…`): which
+/// one it is stands for all below it.
+fn alternatives(of_runs: &[Option<BTreeMap<String, String>>]) -> Vec<Option<BTreeMap<String, String>>> {
+    let branches = |of: &BTreeMap<String, String>| -> BTreeSet<String> {
+        let of_name =
+            |name: &String| name.match_indices('.').map(|(at, _)| name[..at].to_owned()).collect::<Vec<_>>();
+        of.keys().flat_map(of_name).collect()
+    };
+    let all: Vec<BTreeSet<String>> = of_runs.iter().flatten().map(branches).collect();
+    let short = |(name, value): (&String, &String)| {
+        let ends = name.match_indices('.').map(|(at, _)| at);
+        let missing =
+            ends.clone().zip(ends.skip(1)).find(|(_, end)| all.iter().any(|of| !of.contains(&name[..*end])));
+        match missing {
+            Some((parent, end)) => (name[..parent].to_owned(), name[parent + 1..end].to_owned()),
+            None => (name.clone(), value.clone()),
+        }
+    };
+    of_runs.iter().map(|of| of.as_ref().map(|of| of.iter().map(short).collect())).collect()
 }
 
 /// `kernel differs: 6.1 in A and B, 6.6 in C`; `None` where all that are known are the same.
@@ -224,4 +246,26 @@ fn doubtful(n: usize, points: &[MatchedPoint<'_>]) -> Vec<String> {
     cells(&|result| result.verdict.validity == Validity::Invalid, "the result is called INVALID");
     cells(&|result| result.total.failed > 0, "operations failed");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alternative_is_named_and_not_all_of_its_settings() {
+        let of = |pairs: &[(&str, &str)]| {
+            Some(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+        };
+        let a =
+            of(&[("steady.default.drift", "0.05"), ("steady.default.half_width", "0.03"), ("kernel", "6.1")]);
+        let b = of(&[("steady.sustained.drift", "0.05"), ("kernel", "6.1")]);
+        let c =
+            of(&[("steady.default.drift", "0.02"), ("steady.default.half_width", "0.03"), ("kernel", "6.6")]);
+        assert_eq!(different(&[a.clone(), b], "(not set)"), ["steady differs: default in A, sustained in B"]);
+        assert_eq!(
+            different(&[a, None, c], "(not set)"),
+            ["kernel differs: 6.1 in A, 6.6 in C", "steady.default.drift differs: 0.05 in A, 0.02 in C"]
+        );
+    }
 }
