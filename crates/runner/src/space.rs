@@ -179,7 +179,7 @@ workloads:
     #[test]
     fn what_lies_there_already_and_what_is_only_read_needs_no_room() {
         let reads = plan(
-            "targets: {a: {url: file:///mnt/a, directory: d}}\nworkloads: {r: {ops: read, prepare: keep}}\n",
+            "targets: {a: {url: file:///mnt/a, directory: d}}\nworkloads: {r: {ops: read}}\nstages: {prepare: keep}\n",
         );
         assert!(faults(&reads, &[space("", "file:///mnt/a directory d", "1", 0)]).is_empty());
         let writes = plan("targets: {a: {url: file:///mnt/a, directory: d}}\nworkloads: {w: {ops: write}}\n");
