@@ -84,7 +84,7 @@ steady: none
 fn what_one_host_made_is_removed_when_another_refuses() {
     let lab = Lab::new();
     std::fs::create_dir(lab.data().join("local-0")).unwrap();
-    // Nothing can be made in /proc, which without a look before is found out when the directory is to be made.
+    // Nothing can be made in /proc, which is found out when the directory is to be made.
     std::os::unix::fs::symlink("/proc", lab.data().join("local-1")).unwrap();
     let text = "
 targets: {t: 'file://DATA/{host}'}
@@ -92,7 +92,7 @@ workloads: {w: {ops: read, file_size: 1MiB, block_size: 4KiB}}
 steady: none
 ";
     let file = lab.experiment("e.yaml", text);
-    let ended = run(lab.command().args(["--local", "2", "--no-preflight"]).arg(file));
+    let ended = run(lab.command().args(["--local", "2"]).arg(file));
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert!(ended.stderr.contains("local-1") && ended.stderr.contains("making directory"), "{ended:#?}");
     assert!(!ended.stderr.contains("left behind"), "{}", ended.stderr);

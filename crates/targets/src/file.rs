@@ -409,13 +409,13 @@ impl FileTarget {
             return Ok(Look { seen: "the device can be used".to_owned(), ..Look::default() });
         };
         let path = self.driver.config().place.path();
-        let space = FreeSpace {
+        let space = directory.available_bytes.map(|available_bytes| FreeSpace {
             file_system: directory.file_system.to_string(),
             place: path.parent().unwrap_or(path).display().to_string(),
-            available_bytes: directory.available_bytes,
+            available_bytes,
             holds_data: directory.exists,
-        };
-        Ok(Look { space: Some(space), seen: "the directory can be used".to_owned(), ..Look::default() })
+        });
+        Ok(Look { space, seen: "the directory can be used".to_owned(), ..Look::default() })
     }
 
     /// Looks what the device holds before it is overwritten.

@@ -19,8 +19,9 @@ pub struct DirectoryLook {
     pub exists: bool,
     /// The number of the device that its file system lies on (stat(2)).
     pub file_system: u64,
-    /// Bytes that this user may still write (statvfs(3)).
-    pub available_bytes: u64,
+    /// Bytes that this user may still write (statvfs(3)); `None` where the file system counts no blocks, as /proc and some FUSE
+    /// file systems do not.
+    pub available_bytes: Option<u64>,
 }
 
 impl FileDriver {
@@ -56,7 +57,7 @@ impl FileDriver {
         Ok(Some(DirectoryLook {
             exists,
             file_system: found.st_dev(),
-            available_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+            available_bytes: (space.f_blocks > 0).then(|| space.f_bavail.saturating_mul(space.f_frsize)),
         }))
     }
 }
