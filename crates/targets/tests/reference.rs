@@ -1,4 +1,4 @@
-//! The reference tables of docs/experiments.md are made from the tables that the reader uses.
+//! The reference tables of docs/experiment-reference.md are made from the tables that the reader uses.
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 const BEGIN: &str = "<!-- reference begin -->\n";
@@ -6,7 +6,7 @@ const END: &str = "<!-- reference end -->\n";
 
 #[test]
 fn the_documentation_has_the_tables_of_the_reader() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiment-reference.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let from = text.find(BEGIN).expect("the reference's beginning") + BEGIN.len();
     let to = text.find(END).expect("the reference's end");

@@ -1,4 +1,4 @@
-//! Every mistake that docs/experiments.md lists, with the whole message that users see (snapshots).
+//! Every mistake that docs/experiment-reference.md lists, with the whole message that users see (snapshots).
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use experiment::{Settings, SourceText, parse};
@@ -119,7 +119,7 @@ fn one_mistake_gives_one_fault() {
 /// The documentation has a table of all mistakes with the first line of their messages.
 #[test]
 fn the_documentation_lists_every_mistake() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiment-reference.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let (begin, end) = ("<!-- mistakes begin -->\n", "<!-- mistakes end -->\n");
     let from = text.find(begin).expect("the table's beginning") + begin.len();
