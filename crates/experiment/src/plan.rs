@@ -185,6 +185,13 @@ pub enum Access {
     },
 }
 
+impl Arrivals {
+    /// The load is the same all the time; otherwise its rate changes as it was written.
+    pub fn is_even(&self) -> bool {
+        matches!(self, Arrivals::Closed | Arrivals::Constant { .. } | Arrivals::Poisson { .. })
+    }
+}
+
 /// When operations are meant to start, over all lanes of all jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -111,6 +111,9 @@ impl CellRun<'_> {
         mut monitor: Monitor,
     ) -> Result<Measured, CellFailure> {
         let CellRun { context, cell, site, group, .. } = *self;
+        if cell.workload.holds_lanes_back() || !request.arrivals.is_even() {
+            monitor = monitor.of_uneven_load();
+        }
         let logs = job::logs(context, cell)?;
         let trace = logs.as_ref().map(CellLogs::trace);
         let beside = StageContext { rendezvous: self.start.take(), trace, ..StageContext::default() };

@@ -90,6 +90,8 @@ pub(crate) struct History {
     pub bytes: u64,
     /// Points of the grid were merged to bound memory.
     pub halved: u32,
+    /// The load itself leaves gaps: what looks like a stall may be its own.
+    pub uneven: bool,
     /// The usual length of an interval: that of the first.
     nominal_s: f64,
     /// Intervals that the next point still takes, when points were merged.

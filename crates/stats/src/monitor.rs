@@ -75,6 +75,13 @@ impl Monitor {
         }
     }
 
+    /// Follows a load that leaves gaps itself (think time, a rate in steps): its silence is no stall of the target.
+    #[must_use]
+    pub fn of_uneven_load(mut self) -> Self {
+        self.history.uneven = true;
+        self
+    }
+
     /// Takes the next interval of the measurement (merged over all workers), in order.
     ///
     /// An interval of no length is ignored. After a decision the same is answered again.

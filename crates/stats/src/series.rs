@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use metrics::OpKind;
 
 use crate::history::{Counts, Grid, History, Latencies};
+use crate::numbers::median;
 use crate::stalls::{self, Stalls};
 use crate::{Measure, Window};
 
@@ -13,6 +14,10 @@ const RARE: f64 = 0.01;
 /// Operations an interval that an operation's p99 needs on average; with fewer, the points of its series would span
 /// more than four intervals each.
 pub(crate) const FEWEST_FOR_P99: f64 = 50.0;
+
+/// Operations that end in a point in the median, for stalls to be told from chance: of independent ones fewer than half
+/// of 50 come once in thirty thousand points.
+const FEWEST_FOR_STALLS: f64 = 50.0;
 
 /// One series of values over the points of a grid.
 #[derive(Clone, Debug)]
@@ -111,7 +116,7 @@ impl History {
             add(Some(counts.kind), Measure::BytesPerS, &counts.bytes, judged);
             add(Some(counts.kind), Measure::OpsPerS, &counts.ok, judged);
         }
-        let stalls = out.first().map_or_else(Vec::new, |total| stalls::find(&total.values, &self.seconds));
+        let stalls = out.first().map_or_else(Vec::new, |total| self.stall_points(total));
         if !stalls.is_empty() {
             for series in &mut out {
                 series.undisturbed = Some(stalls::without(&series.values, &stalls).into_owned());
@@ -120,10 +125,21 @@ impl History {
         out
     }
 
+    /// The points of each stall of total throughput. None of an uneven load, and none where so few operations end in a second that
+    /// chance alone halves their number now and then.
+    fn stall_points(&self, total: &Series<'_>) -> Vec<std::ops::Range<usize>> {
+        let mut counts: Vec<f64> =
+            (0..self.grid.len()).map(|at| self.counts.iter().map(|counts| counts.ok[at]).sum()).collect();
+        if self.uneven || median(&mut counts) < FEWEST_FOR_STALLS {
+            return Vec::new();
+        }
+        stalls::find(&total.values, &self.seconds)
+    }
+
     /// The stalls of total throughput, and what those within a window cost.
     pub(crate) fn stalls(&self, window: Window) -> Option<Stalls> {
         let total = self.headline();
-        let found = stalls::find(&total.values, &self.seconds);
+        let found = self.stall_points(&total);
         stalls::sum_up(&total.values, &self.seconds, &found, total.within(window))
     }
 

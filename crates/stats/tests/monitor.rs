@@ -350,6 +350,20 @@ fn without_a_rule_two_levels_are_not_settled_and_noise_is() {
     assert!(!settled(|i| if i < 25 { 1000.0 } else { 600.0 }));
 }
 
+/// Of a load that pauses itself, and of one of which a few operations end in a second, nothing is said of stalls.
+#[test]
+fn own_pauses_and_chance_are_no_stalls() {
+    let stalls = |monitor: Monitor, level: f64| {
+        let mut monitor = monitor;
+        until(&mut monitor, 60, |i| counted(i, if i % 10 == 5 { 0.0 } else { level }));
+        monitor.outcome().stalls.map(|stalls| stalls.count)
+    };
+    let monitor = || Monitor::new(&SteadyRule::None, floors(60.0, 60.0));
+    assert_eq!(stalls(monitor(), 1000.0), Some(6));
+    assert_eq!(stalls(monitor().of_uneven_load(), 1000.0), None);
+    assert_eq!(stalls(monitor(), 20.0), None);
+}
+
 #[test]
 fn a_drift_is_stated_a_minute_and_stalls_are_counted_over_the_whole_measurement() {
     let mut monitor = Monitor::new(&default_rule(), floors(120.0, 600.0));
