@@ -92,6 +92,16 @@ struct Terminals {
     printed: Vec<String>,
 }
 
+/// A line that fails leaves no array behind.
+impl Drop for Terminals {
+    fn drop(&mut self) {
+        if let Some((child, _)) = &mut self.array {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
 impl Terminals {
     fn command(&self, program: &str) -> Command {
         let programs = Path::new(env!("CARGO_BIN_EXE_manometer")).parent().unwrap();
@@ -131,7 +141,8 @@ impl Terminals {
     fn start(&mut self, command: &str, expected: &[String]) {
         let words: Vec<&str> = command.split(' ').collect();
         let mut child = self.command(words[0]).args(&words[1..]).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let (_, lines) = self.array.insert((child, lines));
         let last = expected.last().unwrap();
         let mut line = String::new();
         while self.printed.last() != Some(last) {
@@ -139,7 +150,6 @@ impl Terminals {
             assert!(lines.read_line(&mut line).unwrap() > 0, "{command} ended with {:?}", self.printed);
             self.printed.push(line.trim_end().to_owned());
         }
-        self.array = Some((child, lines));
         let printed: Vec<&str> = self.printed.iter().map(String::as_str).collect();
         compare(expected, &printed).unwrap_or_else(|fault| panic!("{command}: {fault} in {printed:#?}"));
     }
