@@ -56,7 +56,7 @@ pub(crate) fn meaning(asked: &Asked<'_>, number: usize, clones_before: u64) -> M
     let region = region::region(asked, &job_files, least);
     region::check(asked, &region, &job_files, least);
     check_blocks(asked, kind, &block_sizes, &region, &used);
-    // As in fio: `name` in a file changes neither the job's name nor those of its files.
+    // `name` in a file changes neither; fio prints the one that a section of its own says, but names files by the section.
     let name = &*asked.section.name;
     let replay = logs::replay(asked);
     if engine.needs_size && nothing_to_do(&region, job_files.bytes) && replay.is_none() {

@@ -12,7 +12,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
         "name",
         &[],
         Text,
-        "begins a job on the command line; in a file it has no effect, as in fio 3.33: the section's name holds",
+        "begins a job on the command line; in a file the section's name holds, where fio 3.33 prints the name that a section of its own says (its files have the section's)",
     ),
     same("description", &[], OptionalText),
     same("loops", &[], Integer(0, MOST)),
