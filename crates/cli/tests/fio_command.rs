@@ -269,6 +269,20 @@ fn success_is_silent_where_nobody_watches() {
 }
 
 #[test]
+fn a_job_that_fails_says_why_on_standard_error_where_nobody_watches() {
+    let lab = FioLab::new();
+    let job = ["--name=strict", "--rw=read", "--size=1m", "--allow_file_create=0"];
+    let directory = format!("--directory={}", lab.directory.path().display());
+    let ended = run(lab.command("fio").args(job).arg(directory));
+    assert_eq!((ended.code, ended.stderr.lines().count()), (Some(1), 1), "{ended:#?}");
+    assert!(
+        ended.stderr.starts_with("error: strict: ") && ended.stderr.contains("strict.0.0"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn a_job_that_cannot_verify_anything_is_refused() {
     let lab = FioLab::new();
     let ended = lab.run("[a]\nrw=write\nsize=1m\ntime_based\nruntime=2\nverify=crc32c\n");

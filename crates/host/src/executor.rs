@@ -69,12 +69,14 @@ impl LocalExecutor {
 
     /// The journal of this id, opened when it is first asked for.
     fn journal(&self, id: &RunId) -> Result<Run, HostRefusal> {
-        if let Some(run) = self.shared().runs.get(id) {
+        // Held while it is opened: of two targets that are opened at once, the second takes the first one's.
+        let mut shared = self.shared();
+        if let Some(run) = shared.runs.get(id) {
             return Ok(run.clone());
         }
         let failed = |error: provision::ProvisionError| HostRefusal::failed(error.to_string());
         let run = self.journals().and_then(|journal| journal.reopen(id)).map_err(failed)?;
-        self.shared().runs.insert(id.clone(), run.clone());
+        shared.runs.insert(id.clone(), run.clone());
         Ok(run)
     }
 
@@ -198,5 +200,30 @@ impl HostExecutor for LocalExecutor {
             let _ = run.finish();
         }
         told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    /// Two targets of one run that are opened at the same moment on an agent.
+    #[test]
+    fn a_journal_that_is_asked_for_by_several_at_once_is_opened_once() {
+        let directory = tempfile::tempdir().unwrap();
+        for _ in 0..20 {
+            let executor = LocalExecutor::new(Some(directory.path().to_owned()));
+            let (id, together) = (RunId::random(), Barrier::new(8));
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        together.wait();
+                        executor.journal(&id).unwrap();
+                    });
+                }
+            });
+        }
     }
 }

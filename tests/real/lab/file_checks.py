@@ -141,6 +141,9 @@ def full_disk(lab: Lab, report: Report) -> None:
     with started(lab) as (directory, manometer), small_disk(directory, 24) as disk:
         load = "ops: write, block_size: 64KiB, queue_depth: 4, file_size: 64MiB"
         outcome = start(manometer, f"file://{disk}", load).finish()
+        report.equal("too large a data set is refused before it begins", outcome.code, 1)
+        report.contains("with what there is", outcome.stderr, ["takes 64.0 MiB", "are free", "next: make it smaller"])
+        outcome = start(manometer, f"file://{disk}", load, "--no-preflight").finish()
         report.equal("too large a data set fails", outcome.code, 1)
         said = outcome.stderr + outcome.stdout
         report.contains("says how far it came", said, ["no-space", "prepare wrote only", "free some space"])

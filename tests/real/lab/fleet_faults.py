@@ -159,7 +159,8 @@ def disk_full(lab: Lab, report: Report) -> None:
     with network(lab) as net, filer(net) as server:
         text = NFS.replace(', directory: "{directory}-{{index}}"', "").replace("/export", "/small")
         text = text.replace("file_size: 4MiB", "file_size: 16MiB")
-        outcome = program(lab, net).start(*arguments_of(net, experiment_file(net, text), *net.ssh_flags())).finish(WAIT)
+        flags = [*net.ssh_flags(), "--no-preflight"]
+        outcome = program(lab, net).start(*arguments_of(net, experiment_file(net, text), *flags)).finish(WAIT)
         report.equal("exit code", outcome.code, 1)
         report.contains("the reason is said", outcome.stderr, ["space", "host"])
         report.equal("files left at the server", layout_of(server.small), {})

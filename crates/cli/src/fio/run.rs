@@ -73,6 +73,10 @@ fn carry_out(
     let started = timestamp::now();
     let carried = runner::run(plan.clone(), &options, view, &stop, secrets)?;
     let finished = timestamp::now();
+    if !asked.progress.tells_notes(messages.bars().is_some()) {
+        // The notes would have said it.
+        failed_jobs(&carried).for_each(|line| messages.error(&line));
+    }
     let mut destination = destination.lock().unwrap_or_else(PoisonError::into_inner);
     let written = match asked.formats {
         None => {
@@ -89,6 +93,14 @@ fn carry_out(
     let code = exit::of_run(&carried, options.save_baseline.as_deref(), messages);
     let fine = written? == 0;
     Ok(if code == 0 && !fine { 1 } else { code })
+}
+
+/// A line for each job that could not be carried out.
+fn failed_jobs(carried: &RunOutcome) -> impl Iterator<Item = String> {
+    carried.cells.iter().filter_map(|cell| {
+        let name = carried.record.planned(cell.index).map_or("", |planned| &planned.name);
+        Some(format!("{name}: {}", cell.failure.as_ref()?))
+    })
 }
 
 /// Who watches the run: as with fio, nothing is said on success where no person watches.
