@@ -25,6 +25,19 @@ const DECIMAL: [(&str, f64); 5] = [("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e
 const TIMES: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
 
 impl FigureUnit {
+    /// What machines call it, and the heads of CSV files: the unit of the number as it is kept.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            FigureUnit::BytesPerS => "B/s",
+            FigureUnit::OpsPerS => "/s",
+            FigureUnit::Ns => "ns",
+            FigureUnit::Bytes => "B",
+            FigureUnit::Seconds => "s",
+            FigureUnit::Percent => "share",
+            FigureUnit::Count | FigureUnit::Plain => "",
+        }
+    }
+
     /// A value as text; `–` when it is not a number.
     pub fn text(self, value: f64) -> String {
         if !value.is_finite() {

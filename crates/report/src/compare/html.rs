@@ -7,9 +7,10 @@ use stats::Call;
 use super::matching::{MatchedPoint, RepeatedPoint, matched, points};
 use super::{CellComparison, RunComparison, call_text, text};
 use crate::figures::FigureUnit;
+use crate::html::curves::{NamedCurve, at_percentiles};
 use crate::html::{Page, escape, page};
-use crate::svg::{Axis, Chart, ChartData, DataRow, Frame};
-use crate::{CurvePoint, Document};
+use crate::svg::{Axis, Chart, ChartData, Frame};
+use crate::{Curve, CurvePoint, Document, TimelinePoint};
 
 /// The page.
 pub fn html(comparison: &RunComparison, a: &Document, b: &Document) -> String {
@@ -158,19 +159,15 @@ fn overlay(
     )
 }
 
-fn middle(point: &crate::TimelinePoint) -> f64 {
-    (point.start_s + point.end_s) / 2.0
-}
-
 /// A title and a picture.
 type Drawn = Option<(&'static str, String)>;
 
 fn curves(position: usize, name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Drawn {
-    let points = |group: &RepeatedPoint<'_>| -> Vec<CurvePoint> {
-        group.view.curves.first().map(|curve| curve.points.clone()).unwrap_or_default()
-    };
-    let (of_a, of_b) = (points(a), points(b));
-    let all = || of_a.iter().chain(&of_b);
+    let sides: Vec<(&str, &str, &Curve)> = [("side-a", "A", a), ("side-b", "B", b)]
+        .into_iter()
+        .filter_map(|(class, name, group)| Some((class, name, group.view.curves.first()?)))
+        .collect();
+    let all = || sides.iter().flat_map(|(.., curve)| &curve.points);
     let most = all().map(|point| point.response_ns).max().filter(|most| *most > 0)? as f64;
     let least = all().map(|point| point.response_ns).filter(|ns| *ns > 0).min()? as f64;
     let far = all().map(|point| point.one_in).fold(0.0, f64::max);
@@ -181,21 +178,15 @@ fn curves(position: usize, name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<
         &format!("Latency by percentile of both runs, {name}"),
         "Two lines, one a run; the higher one waits longer.",
     );
-    let (longer, _) = if of_a.len() > of_b.len() { (&of_a, &of_b) } else { (&of_b, &of_a) };
-    let x: Vec<f64> = longer.iter().map(|point| point.one_in).collect();
-    let at = |points: &[CurvePoint], one_in: &f64| {
-        let same = |p: &&CurvePoint| (p.one_in / one_in - 1.0).abs() < 1e-9;
-        points.iter().find(same).map_or(f64::NAN, |p| p.response_ns as f64)
-    };
-    let row = |name: &str, points: &[CurvePoint]| {
-        DataRow::of(name, "ns", x.iter().map(|one_in| at(points, one_in)))
-    };
-    let rows = vec![row("A", &of_a), row("B", &of_b)];
-    let x_name = "percentile".to_owned();
-    let data = ChartData { x_name, x_unit: "one in", rows, x: x.clone(), ..ChartData::default() };
-    chart.data(&format!("curve-{position}"), &data);
-    for (class, points) in [("side-a", &of_a), ("side-b", &of_b)] {
-        chart.line(class, points.iter().map(|point| (point.one_in, Some(point.response_ns as f64))));
+    let named: Vec<NamedCurve<'_>> = sides
+        .iter()
+        .map(|(_, name, curve)| {
+            ((*name).to_owned(), *curve, (|p: &CurvePoint| p.response_ns) as fn(&CurvePoint) -> u64)
+        })
+        .collect();
+    chart.data(&format!("curve-{position}"), &at_percentiles(&named));
+    for (class, _, curve) in &sides {
+        chart.line(class, curve.points.iter().map(|point| (point.one_in, Some(point.response_ns as f64))));
     }
     Some(("Latency by percentile", chart.finish()))
 }
@@ -219,15 +210,15 @@ fn rates(position: usize, name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'
     chart.attribute("data-zoom", "time");
     // The lengths may differ: the places are those of the longer one, and the values what stands there.
     let longer = if of_a.points.len() > of_b.points.len() { of_a } else { of_b };
-    let mut data = ChartData::over_time(longer.points.iter().map(middle));
+    let mut data = ChartData::over_time(longer.points.iter().map(TimelinePoint::middle_s));
     for (name, timeline) in [("A", of_a), ("B", of_b)] {
         let value = |at: f64| timeline.points.iter().find(|p| p.start_s <= at && at < p.end_s);
-        let values = longer.points.iter().map(|p| value(middle(p)).map_or(f64::NAN, |p| p.ops_per_s.mean));
-        data.row(name, "/s", values);
+        let values = longer.points.iter().map(|p| value(p.middle_s()).map_or(f64::NAN, |p| p.ops_per_s.mean));
+        data.row(name, FigureUnit::OpsPerS, values);
     }
     chart.data(&format!("rate-{position}"), &data);
     for (class, timeline) in [("side-a", of_a), ("side-b", of_b)] {
-        chart.line(class, timeline.points.iter().map(|point| (middle(point), Some(point.ops_per_s.mean))));
+        chart.line(class, timeline.points.iter().map(|point| (point.middle_s(), Some(point.ops_per_s.mean))));
     }
     Some(("IOPS over time", chart.finish()))
 }

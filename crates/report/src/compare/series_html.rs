@@ -90,13 +90,8 @@ fn chart(position: usize, cell: &CellSeries) -> String {
         "A line through the means; the band is their 95 % interval.",
     );
     let of = |pick: fn(&(f64, f64, f64, f64)) -> f64| points.iter().map(pick).collect::<Vec<f64>>();
-    let unit = match cell.of.unit() {
-        FigureUnit::BytesPerS => "B/s",
-        FigureUnit::Ns => "ns",
-        _ => "/s",
-    };
     let bounds = Some((of(|point| point.2), of(|point| point.3)));
-    let row = DataRow { bounds, ..DataRow::of(&cell.metric, unit, of(|point| point.1)) };
+    let row = DataRow { bounds, ..DataRow::of(&cell.metric, cell.of.unit(), of(|point| point.1)) };
     let labels = there().map(|(n, _)| label(n)).collect();
     let x = of(|point| point.0);
     let data = ChartData { x_name: "run".to_owned(), x, labels, rows: vec![row], ..ChartData::default() };

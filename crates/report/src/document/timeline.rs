@@ -57,6 +57,13 @@ pub struct TimelinePoint {
 }
 
 impl TimelinePoint {
+    /// Where it is drawn: its middle, in seconds since the measurement began.
+    pub fn middle_s(&self) -> f64 {
+        (self.start_s + self.end_s) / 2.0
+    }
+}
+
+impl TimelinePoint {
     /// One interval; of its service times the 99th percentile, in nanoseconds.
     pub fn of(point: &SeriesPoint, service_p99_ns: u64) -> Self {
         Self {

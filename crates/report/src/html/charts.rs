@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stats::SteadyJudgement;
 use store::CellResult;
 
-use crate::document::{CellView, HeatColumn, HeatMap, Timeline};
+use crate::document::{CellView, HeatColumn, HeatMap, Timeline, TimelinePoint};
 use crate::figures::FigureUnit;
 use crate::op_name;
 use crate::svg::{Axis, Chart, ChartData, Frame};
@@ -67,12 +67,12 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
     chart.data(&format!("rate-{position}"), &rate_data(view, total));
     spans(&mut chart, total, result);
     if total.is_thinned() {
-        let band: Vec<_> = total.points.iter().map(|p| (middle(p), of(p).low, of(p).high)).collect();
+        let band: Vec<_> = total.points.iter().map(|p| (p.middle_s(), of(p).low, of(p).high)).collect();
         chart.band("c0", &band);
     }
     let mut legend = Vec::new();
     for (timeline, colour) in view.timelines.iter().zip(COLOURS) {
-        chart.line(colour, timeline.points.iter().map(|p| (middle(p), Some(of(p).mean))));
+        chart.line(colour, timeline.points.iter().map(|p| (p.middle_s(), Some(of(p).mean))));
         let all = if view.timelines.len() > 1 { "all together" } else { "" };
         legend.push((colour.to_owned(), timeline.op.map_or(all, |op| op.name()).to_owned()));
     }
@@ -84,7 +84,7 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
         for regime in &result.steady.regimes {
             let from = f64::from(regime.window.first) * interval_s(view);
             let to = f64::from(regime.window.end) * interval_s(view);
-            let within = |point: &&crate::TimelinePoint| middle(point) >= from && middle(point) < to;
+            let within = |point: &&crate::TimelinePoint| point.middle_s() >= from && point.middle_s() < to;
             let values: Vec<f64> = total.points.iter().filter(within).map(|point| of(point).mean).collect();
             if values.is_empty() {
                 continue;
@@ -97,7 +97,10 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
     let failed = total.points.iter().filter(|point| point.failed > 0);
     let marks: Vec<_> = failed
         .map(|p| {
-            (middle(p), format!("{} failed at {:.0} s", FigureUnit::Count.text(p.failed as f64), p.start_s))
+            (
+                p.middle_s(),
+                format!("{} failed at {:.0} s", FigureUnit::Count.text(p.failed as f64), p.start_s),
+            )
         })
         .collect();
     if !marks.is_empty() {
@@ -112,23 +115,27 @@ pub fn rate(position: usize, name: &str, view: &CellView, result: Option<&CellRe
 }
 
 fn rate_data(view: &CellView, total: &Timeline) -> ChartData {
-    let mut data = ChartData::over_time(total.points.iter().map(middle));
-    data.row("throughput", "B/s", total.points.iter().map(|p| p.bytes_per_s.mean));
-    data.row("IOPS", "/s", total.points.iter().map(|p| p.ops_per_s.mean));
+    let mut data = ChartData::over_time(total.points.iter().map(TimelinePoint::middle_s));
+    data.row("throughput", FigureUnit::BytesPerS, total.points.iter().map(|p| p.bytes_per_s.mean));
+    data.row("IOPS", FigureUnit::OpsPerS, total.points.iter().map(|p| p.ops_per_s.mean));
     for timeline in view.timelines.iter().filter(|timeline| timeline.op.is_some()) {
-        data.row(op_name(timeline.op), "/s", timeline.points.iter().map(|p| p.ops_per_s.mean));
+        data.row(op_name(timeline.op), FigureUnit::OpsPerS, timeline.points.iter().map(|p| p.ops_per_s.mean));
     }
     if total.points.iter().any(|p| p.failed > 0) {
-        data.row("failed", "", total.points.iter().map(|p| p.failed as f64));
+        data.row("failed", FigureUnit::Count, total.points.iter().map(|p| p.failed as f64));
     }
     data
 }
 
 fn latency_data(total: &Timeline, open: bool) -> ChartData {
-    let mut data = ChartData::over_time(total.points.iter().map(middle));
+    let mut data = ChartData::over_time(total.points.iter().map(TimelinePoint::middle_s));
     let mut row = |name: &str, of: fn(&crate::TimelinePoint) -> f64| {
         // Where nothing ended there is no latency.
-        data.row(name, "ns", total.points.iter().map(|p| if p.busy > 0 { of(p) } else { f64::NAN }));
+        data.row(
+            name,
+            FigureUnit::Ns,
+            total.points.iter().map(|p| if p.busy > 0 { of(p) } else { f64::NAN }),
+        );
     };
     row("p50", |p| p.p50_ns.mean);
     row("p99", |p| p.p99_ns.mean);
@@ -157,7 +164,7 @@ pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&Cel
     chart.data(&format!("latency-{position}"), &latency_data(total, open));
     spans(&mut chart, total, result);
     let mut draw = |class: &str, of: fn(&crate::TimelinePoint) -> f64| {
-        chart.line(class, total.points.iter().map(|p| (middle(p), (p.busy > 0).then(|| of(p)))));
+        chart.line(class, total.points.iter().map(|p| (p.middle_s(), (p.busy > 0).then(|| of(p)))));
     };
     draw("max", |point| point.max_ns as f64);
     if open {
@@ -204,7 +211,11 @@ fn heat_data(columns: &[HeatColumn], rows: std::ops::RangeInclusive<u32>) -> Cha
     let mut data = ChartData::over_time(columns.iter().map(|column| (column.start_s + column.end_s) / 2.0));
     for row in rows {
         let name = format!("from {}", FigureUnit::Ns.text(crate::document::row_edge_ns(row)));
-        data.row(&name, "", columns.iter().map(|column| column.rows.get(&row).copied().unwrap_or(0) as f64));
+        data.row(
+            &name,
+            FigureUnit::Count,
+            columns.iter().map(|column| column.rows.get(&row).copied().unwrap_or(0) as f64),
+        );
     }
     data
 }
@@ -255,10 +266,6 @@ pub fn spark(view: &CellView) -> String {
         crate::svg::coordinate(&mut path, 18.5 - 15.5 * if most > 0.0 { mean / most } else { 0.0 });
     }
     format!("<svg class=\"spark\" viewBox=\"0 0 80 20\" aria-hidden=\"true\"><path d=\"{path}\"/></svg>")
-}
-
-pub(super) fn middle(point: &crate::TimelinePoint) -> f64 {
-    (point.start_s + point.end_s) / 2.0
 }
 
 fn lowest(total: &Timeline, of: impl Fn(&crate::TimelinePoint) -> crate::ValueSpread) -> f64 {

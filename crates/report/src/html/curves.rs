@@ -15,7 +15,7 @@ const ALL: Frame = Frame::new(OVER_TIME.width, 320.0);
 const CELLS: usize = 12;
 
 /// A curve with what it is called and which of its times is meant.
-type NamedCurve<'a> = (String, &'a Curve, fn(&CurvePoint) -> u64);
+pub(crate) type NamedCurve<'a> = (String, &'a Curve, fn(&CurvePoint) -> u64);
 
 /// Latency by percentile of all cells; `None` with fewer than two. Of many cells some are shown: evenly spread from the lowest
 /// to the highest p99.
@@ -61,7 +61,7 @@ pub fn of_all(document: &Document) -> Option<Picture> {
             (name(*position), *curve, (|p: &CurvePoint| p.response_ns) as fn(&CurvePoint) -> u64)
         })
         .collect();
-    chart.data("curves", &data(&named));
+    chart.data("curves", &at_percentiles(&named));
     let mut legend = Vec::new();
     for (index, (name, curve, _)) in named.into_iter().enumerate() {
         let class = line_class(index);
@@ -122,11 +122,11 @@ fn of_cell(curves: &[Curve], open: bool) -> ChartData {
             named.push((format!("{name}, service"), curve, |p| p.service_ns));
         }
     }
-    data(&named)
+    at_percentiles(&named)
 }
 
 /// Curves at the percentiles of the longest, which hold those of the others but for their ends.
-fn data(curves: &[NamedCurve<'_>]) -> ChartData {
+pub(crate) fn at_percentiles(curves: &[NamedCurve<'_>]) -> ChartData {
     let longest = curves.iter().max_by_key(|(_, curve, _)| curve.points.len());
     let points: Vec<f64> =
         longest.map(|(_, curve, _)| curve.points.iter().map(|p| p.one_in).collect()).unwrap_or_default();
@@ -135,7 +135,7 @@ fn data(curves: &[NamedCurve<'_>]) -> ChartData {
             let same = |p: &&CurvePoint| (p.one_in / one_in - 1.0).abs() < 1e-9;
             curve.points.iter().find(same).map_or(f64::NAN, |p| of(p) as f64)
         };
-        DataRow::of(name, "ns", points.iter().map(value))
+        DataRow::of(name, FigureUnit::Ns, points.iter().map(value))
     };
     let rows = curves.iter().map(row).collect();
     ChartData { x_name: "percentile".into(), x_unit: "one in", x: points, labels: Vec::new(), rows }
@@ -191,12 +191,12 @@ pub fn study(position: usize, name: &str, points: &[StudyPoint]) -> Option<Pictu
 fn study_data(points: &[&StudyPoint]) -> ChartData {
     let mut data = ChartData {
         x_name: "reached".into(),
-        x_unit: "/s",
+        x_unit: FigureUnit::OpsPerS.symbol(),
         x: points.iter().map(|p| p.ops_per_s).collect(),
         ..ChartData::default()
     };
-    data.row("offered", "/s", points.iter().map(|p| p.offered_ops_per_s));
-    data.row("p50", "ns", points.iter().map(|p| p.response.p50_ns as f64));
-    data.row("p99", "ns", points.iter().map(|p| p.response.p99_ns as f64));
+    data.row("offered", FigureUnit::OpsPerS, points.iter().map(|p| p.offered_ops_per_s));
+    data.row("p50", FigureUnit::Ns, points.iter().map(|p| p.response.p50_ns as f64));
+    data.row("p99", FigureUnit::Ns, points.iter().map(|p| p.response.p99_ns as f64));
     data
 }

@@ -7,11 +7,11 @@ use metrics::PathFacts;
 use stats::Measure;
 use store::{CellResult, HostResult};
 
-use super::charts::{self, Picture, middle};
+use super::charts::{self, Picture};
 use super::details::{table, text};
 use super::escape;
 use super::figure::Figures;
-use crate::document::{CellView, HostLine};
+use crate::document::{CellView, HostLine, TimelinePoint};
 use crate::figures::FigureUnit;
 use crate::svg::{Axis, Chart, ChartData};
 
@@ -154,7 +154,7 @@ fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) 
     charts::reported(&mut chart, result);
     let mut legend = Vec::new();
     let draw = |chart: &mut Chart, class: &str, host: &HostLine| {
-        chart.line(class, host.points.iter().map(|point| (middle(point), Some(of(point).mean))));
+        chart.line(class, host.points.iter().map(|point| (point.middle_s(), Some(of(point).mean))));
     };
     if view.hosts.len() <= LINES {
         for (index, host) in view.hosts.iter().enumerate() {
@@ -191,7 +191,7 @@ fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) 
 /// Each host, or of many what is drawn of them.
 fn data(view: &CellView, ops: bool) -> ChartData {
     let of = |point: &crate::TimelinePoint| if ops { point.ops_per_s } else { point.bytes_per_s };
-    let unit = if ops { "/s" } else { "B/s" };
+    let unit = if ops { FigureUnit::OpsPerS } else { FigureUnit::BytesPerS };
     if view.hosts.len() > LINES {
         let (band, middles) = spread(view, of);
         let mut data = ChartData::over_time(middles.iter().map(|(at, _)| *at));
@@ -201,7 +201,8 @@ fn data(view: &CellView, ops: bool) -> ChartData {
         return data;
     }
     let longest = view.hosts.iter().max_by_key(|host| host.points.len());
-    let mut data = ChartData::over_time(longest.into_iter().flat_map(|host| &host.points).map(middle));
+    let mut data =
+        ChartData::over_time(longest.into_iter().flat_map(|host| &host.points).map(TimelinePoint::middle_s));
     for host in &view.hosts {
         data.row(&host.name, unit, host.points.iter().map(|point| of(point).mean));
     }
@@ -220,7 +221,7 @@ fn spread(
 ) -> (Vec<(f64, f64, f64)>, Vec<(f64, Option<f64>)>) {
     let mut moments: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
     for point in view.hosts.iter().flat_map(|host| &host.points) {
-        let at = moments.entry((point.start_s * 1e3) as u64).or_insert((middle(point), Vec::new()));
+        let at = moments.entry((point.start_s * 1e3) as u64).or_insert((point.middle_s(), Vec::new()));
         at.1.push(of(point).mean);
     }
     moments

@@ -22,7 +22,6 @@ struct MachineChart {
     id: &'static str,
     title: &'static str,
     unit: FigureUnit,
-    unit_name: &'static str,
     quantities: &'static [Quantity],
 }
 
@@ -31,7 +30,6 @@ const CHARTS: [MachineChart; 3] = [
         id: "busy",
         title: "Processors and disks: busy",
         unit: FigureUnit::Percent,
-        unit_name: "share",
         quantities: &[
             Quantity { name: "busiest core", of: |point| point.busiest_core },
             Quantity { name: "all cores", of: |point| point.all_cores },
@@ -43,7 +41,6 @@ const CHARTS: [MachineChart; 3] = [
         id: "network",
         title: "Network card with the most traffic",
         unit: FigureUnit::BytesPerS,
-        unit_name: "B/s",
         quantities: &[
             Quantity { name: "received", of: |point| point.received_bytes_per_s },
             Quantity { name: "sent", of: |point| point.sent_bytes_per_s },
@@ -53,7 +50,6 @@ const CHARTS: [MachineChart; 3] = [
         id: "disk",
         title: "Disk with the most traffic",
         unit: FigureUnit::BytesPerS,
-        unit_name: "B/s",
         quantities: &[
             Quantity { name: "read", of: |point| point.read_bytes_per_s },
             Quantity { name: "written", of: |point| point.written_bytes_per_s },
@@ -171,7 +167,7 @@ fn data(of: &MachineChart, series: &[(&Quantity, Series)]) -> ChartData {
                 .map(|moment| at.get(&moment.to_bits()).map_or(f64::NAN, |moment| of(moment)))
                 .collect()
         };
-        data.rows.push(DataRow::of(quantity.name, of.unit_name, part(|moment| moment.mean)));
+        data.rows.push(DataRow::of(quantity.name, of.unit, part(|moment| moment.mean)));
     }
     data
 }

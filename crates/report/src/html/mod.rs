@@ -2,7 +2,7 @@
 
 mod cell;
 mod charts;
-mod curves;
+pub(crate) mod curves;
 mod details;
 mod environment;
 mod escape;

@@ -24,7 +24,6 @@ const LETTERS: usize = 44;
 struct OverviewMetric {
     title: &'static str,
     unit: FigureUnit,
-    name: &'static str,
     /// A result's value with the ends of its interval.
     of: fn(&CellResult) -> Option<[f64; 3]>,
 }
@@ -33,19 +32,16 @@ const METRICS: [OverviewMetric; 3] = [
     OverviewMetric {
         title: "Throughput",
         unit: FigureUnit::BytesPerS,
-        name: "B/s",
         of: |result| (result.total.bytes > 0).then(|| with_interval(&result.total.bytes_per_s)),
     },
     OverviewMetric {
         title: "IOPS",
         unit: FigureUnit::OpsPerS,
-        name: "/s",
         of: |result| (result.total.ok > 0).then(|| with_interval(&result.total.ops_per_s)),
     },
     OverviewMetric {
         title: "p99",
         unit: FigureUnit::Ns,
-        name: "ns",
         of: |result| {
             let of_all = result.total.response.p99_ns as f64;
             let [_, low, high] = with_interval(&result.total.p99_ns);
@@ -323,7 +319,7 @@ fn data(
             |n: usize| -> Vec<f64> { line.iter().map(|value| value.map_or(f64::NAN, |v| v[n])).collect() };
         DataRow {
             name: if name.is_empty() { metric.title.to_owned() } else { name.clone() },
-            unit: metric.name,
+            unit: metric.unit,
             values: part(0),
             bounds: Some((part(1), part(2))),
         }

@@ -224,7 +224,7 @@ fn throughput(study: &Study, number: usize, scaling: &Scaling, bytes: bool) -> O
     let ends = |of: fn(&stats::Estimate) -> f64| {
         scaling.steps.iter().map(|step| of(&step.point.throughput)).collect()
     };
-    data.row(&what.to_lowercase(), if bytes { "B/s" } else { "/s" }, means);
+    data.row(&what.to_lowercase(), unit, means);
     data.rows[0].bounds = Some((ends(|rate| rate.low), ends(|rate| rate.high)));
     data.row(
         "linear",
@@ -276,7 +276,7 @@ fn latency(study: &Study, number: usize, scaling: &Scaling) -> Option<Picture> {
         &format!("From {} to {}.", FigureUnit::Ns.text(least), FigureUnit::Ns.text(most)),
     );
     let mut data = numbers(study, scaling);
-    data.row("p99", "ns", scaling.steps.iter().map(|step| step.point.p99_ns.unwrap_or(f64::NAN)));
+    data.row("p99", FigureUnit::Ns, scaling.steps.iter().map(|step| step.point.p99_ns.unwrap_or(f64::NAN)));
     chart.data(&format!("scale-p99-{number}"), &data);
     knee(&mut chart, scaling);
     chart.line("p99", points.iter().map(|(count, ns)| (*count, Some(*ns))));

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::figures::FigureUnit;
 use crate::html::script_safe;
 
 /// The numbers of a chart: a column of places on the horizontal axis, and a column a line.
@@ -22,12 +23,12 @@ pub struct ChartData {
 }
 
 /// A line of a chart: a value for each place, not a number where there is none.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DataRow {
     /// What it is called.
     pub name: String,
-    /// `B/s`, `/s`, `ns`, `share`, or nothing.
-    pub unit: &'static str,
+    /// What its values count.
+    pub unit: FigureUnit,
     /// The values.
     pub values: Vec<f64>,
     /// The lower and the upper end of each value's interval, where one is known.
@@ -36,7 +37,7 @@ pub struct DataRow {
 
 impl DataRow {
     /// Values without intervals.
-    pub fn of(name: &str, unit: &'static str, values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn of(name: &str, unit: FigureUnit, values: impl IntoIterator<Item = f64>) -> Self {
         Self { name: name.to_owned(), unit, values: values.into_iter().collect(), bounds: None }
     }
 }
@@ -48,7 +49,7 @@ impl ChartData {
     }
 
     /// Adds a line.
-    pub fn row(&mut self, name: &str, unit: &'static str, values: impl IntoIterator<Item = f64>) {
+    pub fn row(&mut self, name: &str, unit: FigureUnit, values: impl IntoIterator<Item = f64>) {
         self.rows.push(DataRow::of(name, unit, values));
     }
 
@@ -64,7 +65,7 @@ impl ChartData {
             if index > 0 {
                 out.push(',');
             }
-            let _ = write!(out, "[{},{},", text(&row.name), text(row.unit));
+            let _ = write!(out, "[{},{},", text(&row.name), text(row.unit.symbol()));
             numbers(&mut out, &row.values);
             if let Some((low, high)) = &row.bounds {
                 out.push(',');
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn data_is_json_that_ends_no_element() {
         let mut data = ChartData::over_time([0.5, 1.5]);
-        data.row("</metadata>\"", "B/s", [1e9, f64::NAN]);
+        data.row("</metadata>\"", FigureUnit::BytesPerS, [1e9, f64::NAN]);
         data.rows[0].bounds = Some((vec![1.0, 2.0], vec![3.0, 4.0]));
         let json = data.json();
         assert!(!json.contains('<'), "{json}");
