@@ -6,7 +6,9 @@ use crate::convert_fleet::FleetForm;
 use crate::convert_form::{self, Form, share};
 use crate::fleet::escape_braces;
 use crate::job::{BlockSizes, Commits, Directions, Job, Pattern, SizeChoice, WITHOUT_LIMIT_S};
-use crate::plan::{Cell, ErrorPolicy, Plan, Stages, SteadyRule, Target, WeightedOp, WeightedSize};
+use crate::plan::{
+    Cell, ErrorPolicy, LevelLimits, Plan, Stages, SteadyRule, Target, WeightedOp, WeightedSize,
+};
 use crate::read::{USUAL_OP_TIMEOUT_S, USUAL_SEED};
 use units::{Size, Span};
 
@@ -167,28 +169,22 @@ fn op_timeout(seconds: f64) -> Option<Form> {
 
 fn steady_rule(rule: &SteadyRule) -> Option<Form> {
     let number = |value: f64| Form::text(share(value));
-    let plain = |value: f64| Form::text(value.to_string());
+    let level = |limits: &LevelLimits| {
+        vec![
+            ("half_width", number(limits.half_width)),
+            ("drift", number(limits.drift)),
+            ("latency_drift", number(limits.latency_drift)),
+            ("effective_samples", Form::text(limits.effective_samples.to_string())),
+        ]
+    };
     let (name, values) = match rule {
         SteadyRule::None => return None,
-        SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => (
-            "default",
-            vec![
-                ("half_width", number(*half_width)),
-                ("drift", number(*drift)),
-                ("latency_drift", number(*latency_drift)),
-                ("effective_samples", plain(*effective_samples)),
-            ],
-        ),
-        SteadyRule::Sustained { horizon_s, half_width, drift, latency_drift, effective_samples } => (
-            "sustained",
-            vec![
-                ("horizon", Form::text(span(*horizon_s))),
-                ("half_width", number(*half_width)),
-                ("drift", number(*drift)),
-                ("latency_drift", number(*latency_drift)),
-                ("effective_samples", plain(*effective_samples)),
-            ],
-        ),
+        SteadyRule::Default(limits) => ("default", level(limits)),
+        SteadyRule::Sustained { horizon_s, limits } => {
+            let mut values = vec![("horizon", Form::text(span(*horizon_s)))];
+            values.extend(level(limits));
+            ("sustained", values)
+        }
         SteadyRule::Snia { round_s } => ("snia", vec![("round", Form::text(span(*round_s)))]),
         SteadyRule::Storperf { sample_s, samples } => (
             "storperf",

@@ -285,29 +285,15 @@ pub enum Prepare {
 #[serde(rename_all = "kebab-case")]
 pub enum SteadyRule {
     /// Floors, truncation, checkpoints, effective samples, interval, drift, change points.
-    Default {
-        /// Half-width of the 95 % interval that is good enough, relative (0.03).
-        half_width: f64,
-        /// Drift of throughput over the window that is tolerated, relative (0.05).
-        drift: f64,
-        /// Drift of p99 that is tolerated, relative (0.10).
-        latency_drift: f64,
-        /// Effective samples that are demanded (30).
-        effective_samples: f64,
-    },
+    Default(LevelLimits),
     /// The conditions of [`SteadyRule::Default`] over everything since the warm-up, with the drift bounded over a horizon:
     /// the level is claimed for that long.
     Sustained {
         /// How long the level is claimed for, in seconds (600); no measurement is shorter.
         horizon_s: f64,
-        /// Half-width of the 95 % interval that is good enough, relative (0.03).
-        half_width: f64,
-        /// Drift of throughput over the horizon that is tolerated, relative (0.05).
-        drift: f64,
-        /// Drift of p99 over the horizon that is tolerated, relative (0.10).
-        latency_drift: f64,
-        /// Effective samples that are demanded (30).
-        effective_samples: f64,
+        /// What a level must keep; drifts are bounded over the horizon.
+        #[serde(flatten)]
+        limits: LevelLimits,
     },
     /// SNIA SSS PTS 2.0.2: 5 rounds, range 20 %, slope excursion over the window 10 %.
     Snia {
@@ -336,11 +322,30 @@ pub enum SteadyRule {
     None,
 }
 
+/// What a level must keep to be called one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelLimits {
+    /// Half-width of the 95 % interval that is good enough, relative.
+    pub half_width: f64,
+    /// Drift of throughput that is tolerated, relative: over the window, or over the horizon of the rule.
+    pub drift: f64,
+    /// Drift of p99 that is tolerated, relative.
+    pub latency_drift: f64,
+    /// Effective samples that are demanded.
+    pub effective_samples: f64,
+}
+
+impl Default for LevelLimits {
+    fn default() -> Self {
+        Self { half_width: 0.03, drift: 0.05, latency_drift: 0.10, effective_samples: 30.0 }
+    }
+}
+
 impl SteadyRule {
     /// Its name, in results and on screens.
     pub fn name(&self) -> &'static str {
         match self {
-            SteadyRule::Default { .. } => "default",
+            SteadyRule::Default(_) => "default",
             SteadyRule::Sustained { .. } => "sustained",
             SteadyRule::Snia { .. } => "snia",
             SteadyRule::Storperf { .. } => "storperf",

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use experiment::SteadyRule;
+use experiment::{LevelLimits, SteadyRule};
 use metrics::{Interval, OpKind};
 use proptest::prelude::*;
 use stats::{
@@ -30,8 +30,13 @@ fn rules() -> Vec<SteadyRule> {
         window_s: 5.0,
     };
     vec![
-        SteadyRule::Default { half_width: 0.03, drift: 0.05, latency_drift: 0.1, effective_samples: 30.0 },
-        SteadyRule::Default { half_width: 0.0, drift: 0.0, latency_drift: 0.0, effective_samples: 0.0 },
+        SteadyRule::Default(LevelLimits::default()),
+        SteadyRule::Default(LevelLimits {
+            half_width: 0.0,
+            drift: 0.0,
+            latency_drift: 0.0,
+            effective_samples: 0.0,
+        }),
         SteadyRule::Snia { round_s: 3.0 },
         SteadyRule::Storperf { sample_s: 2.0, samples: 10 },
         fio("iops", true),

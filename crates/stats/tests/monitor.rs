@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
-use experiment::SteadyRule;
+use experiment::{LevelLimits, SteadyRule};
 use metrics::{Interval, OpKind};
 use stats::{Decision, Floors, Measure, Monitor, RunShape, SteadyOutcome};
 
 fn default_rule() -> SteadyRule {
-    SteadyRule::Default { half_width: 0.03, drift: 0.05, latency_drift: 0.10, effective_samples: 30.0 }
+    SteadyRule::Default(LevelLimits::default())
 }
 
 fn floors(seconds: f64, limit_seconds: f64) -> Floors {

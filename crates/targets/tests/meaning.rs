@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use experiment::{
-    Access, Arrivals, CacheControl, Cell, ErrorPolicy, GateMetric, GateOperator, Plan, Prepare, RateFrom,
-    RateStep, Settings, SourceText, SteadyRule, Study, WeightedOp, WeightedSize, parse,
+    Access, Arrivals, CacheControl, Cell, ErrorPolicy, GateMetric, GateOperator, LevelLimits, Plan, Prepare,
+    RateFrom, RateStep, Settings, SourceText, SteadyRule, Study, WeightedOp, WeightedSize, parse,
 };
 use metrics::OpKind;
 
@@ -56,8 +56,7 @@ fn the_smallest_file_has_sensible_defaults() {
     let stages = &cell.stages;
     assert_eq!((stages.prepare, stages.verify, stages.clean_up), (Prepare::Fill, false, true));
     assert_eq!((stages.warm_up_s, stages.measure_at_least_s, stages.measure_at_most_s), (10.0, 60.0, 1800.0));
-    let rule =
-        SteadyRule::Default { half_width: 0.03, drift: 0.05, latency_drift: 0.10, effective_samples: 30.0 };
+    let rule = SteadyRule::Default(LevelLimits::default());
     assert_eq!(cell.steady, rule);
     assert_eq!((cell.cache, cell.errors), (CacheControl::Invalidate, ErrorPolicy::Continue));
     assert!(cell.gates.is_empty() && cell.study.is_none());

@@ -4,7 +4,7 @@ use crate::known::{
     CACHE, ERRORS, FIO_METRIC, STEADY, STEADY_DEFAULT, STEADY_FIO, STEADY_SNIA, STEADY_STORPERF,
     STEADY_SUSTAINED,
 };
-use crate::plan::{CacheControl, ErrorPolicy, SteadyRule};
+use crate::plan::{CacheControl, ErrorPolicy, LevelLimits, SteadyRule};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Node, Value};
 
@@ -44,19 +44,20 @@ fn rule(
         }
         value
     };
+    let usual = LevelLimits::default();
+    let share_above_zero = |key: &str, usual: f64| above_zero(key, fields.share(key, usual));
+    let level_limits = || LevelLimits {
+        half_width: share_above_zero("half_width", usual.half_width),
+        drift: share_above_zero("drift", usual.drift),
+        latency_drift: share_above_zero("latency_drift", usual.latency_drift),
+        effective_samples: fields.integer("effective_samples", 2, 1_000_000, usual.effective_samples as u64)
+            as f64,
+    };
     let rule = match name {
-        "default" => SteadyRule::Default {
-            half_width: above_zero("half_width", fields.share("half_width", 0.03)),
-            drift: above_zero("drift", fields.share("drift", 0.05)),
-            latency_drift: above_zero("latency_drift", fields.share("latency_drift", 0.10)),
-            effective_samples: fields.integer("effective_samples", 2, 1_000_000, 30) as f64,
-        },
+        "default" => SteadyRule::Default(level_limits()),
         "sustained" => SteadyRule::Sustained {
             horizon_s: at_least_one(&fields, "horizon", 600.0),
-            half_width: above_zero("half_width", fields.share("half_width", 0.03)),
-            drift: above_zero("drift", fields.share("drift", 0.05)),
-            latency_drift: above_zero("latency_drift", fields.share("latency_drift", 0.10)),
-            effective_samples: fields.integer("effective_samples", 2, 1_000_000, 30) as f64,
+            limits: level_limits(),
         },
         "snia" => SteadyRule::Snia { round_s: at_least_one(&fields, "round", 60.0) },
         "storperf" => SteadyRule::Storperf {
@@ -66,7 +67,7 @@ fn rule(
         "fio" => SteadyRule::Fio {
             metric: fields.choice("metric", FIO_METRIC, "iops").to_owned(),
             slope: fields.flag("slope", true),
-            limit: above_zero("limit", fields.share("limit", 0.003)),
+            limit: share_above_zero("limit", 0.003),
             window_s: at_least_one(&fields, "window", 30.0),
         },
         _ => SteadyRule::None,
@@ -86,7 +87,7 @@ fn at_least_one(fields: &Fields<'_>, key: &str, default: f64) -> f64 {
 /// How many seconds a rule looks at before it can decide.
 pub(crate) fn shortest(rule: &SteadyRule) -> f64 {
     match rule {
-        SteadyRule::Default { .. } | SteadyRule::None => 0.0,
+        SteadyRule::Default(_) | SteadyRule::None => 0.0,
         SteadyRule::Sustained { horizon_s, .. } => *horizon_s,
         SteadyRule::Snia { round_s } => 5.0 * round_s,
         SteadyRule::Storperf { sample_s, samples } => sample_s * f64::from(*samples),

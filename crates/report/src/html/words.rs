@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use experiment::{Access, Arrivals, Cell, Prepare, SteadyRule, Study, Think};
+use experiment::{Access, Arrivals, Cell, LevelLimits, Prepare, SteadyRule, Study, Think};
 use stats::SteadyJudgement;
 use store::{CellResult, State, Validity};
 use units::{Size, Span};
@@ -169,20 +169,20 @@ fn arrivals(arrivals: &Arrivals) -> String {
 }
 
 fn rule(rule: &SteadyRule) -> String {
+    let level = |drift: &str, limits: &LevelLimits| {
+        format!(
+            "interval ± {}, {drift} {}, of p99 {}, {} effective samples",
+            percent(limits.half_width),
+            percent(limits.drift),
+            percent(limits.latency_drift),
+            limits.effective_samples
+        )
+    };
     match rule {
-        SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => format!(
-            "default: interval ± {}, drift {}, of p99 {}, {effective_samples} effective samples",
-            percent(*half_width),
-            percent(*drift),
-            percent(*latency_drift)
-        ),
-        SteadyRule::Sustained { horizon_s, half_width, drift, latency_drift, effective_samples } => format!(
-            "sustained for {horizon_s} s: interval ± {}, drift in that time {}, of p99 {}, {effective_samples} \
-             effective samples",
-            percent(*half_width),
-            percent(*drift),
-            percent(*latency_drift)
-        ),
+        SteadyRule::Default(limits) => format!("default: {}", level("drift", limits)),
+        SteadyRule::Sustained { horizon_s, limits } => {
+            format!("sustained for {horizon_s} s: {}", level("drift in that time", limits))
+        }
         SteadyRule::Snia { round_s } => format!("snia: rounds of {round_s} s"),
         SteadyRule::Storperf { sample_s, samples } => format!("storperf: {samples} samples of {sample_s} s"),
         SteadyRule::Fio { metric, slope, limit, window_s } => {

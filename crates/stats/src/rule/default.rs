@@ -3,23 +3,13 @@
 //! Every condition must hold for every series: bandwidth and operations a second of all together and of each operation,
 //! and each operation's p99. The worst series decides, and is named. The list of criteria has one line a condition.
 
+use experiment::LevelLimits;
+
 use super::{Look, floor_criteria, measure};
 use crate::history::History;
 use crate::numbers::share;
 use crate::series::{FEWEST_FOR_P99, Series, name};
 use crate::{Criterion, CriterionUnit, Floors, SeriesEstimate, Window, change, mser};
-
-/// The rule's limits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub half_width: f64,
-    pub drift: f64,
-    pub latency_drift: f64,
-    pub effective_samples: f64,
-    /// The drift is limited over this many seconds, and the window is everything since the warm-up; otherwise over a window
-    /// that is the last half.
-    pub horizon_s: Option<f64>,
-}
 
 /// Share of the measurement that may be warm-up. At MSER-5's cut the rest of a transient is as large as the noise; with
 /// the cut at a third, a window that begins at half begins half as late again, where little is left of it.
@@ -35,14 +25,16 @@ struct Judged<'a> {
     jump: f64,
 }
 
-pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look {
+/// With a horizon, in seconds, the drift is limited over that time and the window is everything since the warm-up;
+/// otherwise over the window, which is the last half.
+pub(crate) fn look(limits: &LevelLimits, horizon_s: Option<f64>, floors: &Floors, history: &History) -> Look {
     let everything = history.everything();
     let throughput = history.throughput();
     // Where the warm-up ends: the latest cut of the totals.
     let cut = throughput.iter().filter(|s| s.op.is_none()).map(|s| mser::cut(s.level())).max().unwrap_or(0);
     let cut_share = share(cut as f64, history.grid.len() as f64);
     // A claim about the time to come rests on all that was seen; one about now on what is new since the last look but one.
-    let half = if limits.horizon_s.is_some() { 0 } else { history.grid.len() / 2 };
+    let half = if horizon_s.is_some() { 0 } else { history.grid.len() / 2 };
     let fresh = Window { first: history.grid.first(half), end: everything.end };
     let window = Window { first: history.grid.first(half.max(cut)), ..fresh };
     let cut = history.grid.first(cut);
@@ -53,9 +45,9 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
     let judged: Vec<Judged<'_>> = all
         .into_iter()
         .map(|series| {
-            let found = measure(&series, window, levels(limits, &series, window, cut).stretch);
-            let jump =
-                levels(limits, &series, if limits.horizon_s.is_some() { window } else { fresh }, cut).jump;
+            let levels = Levels::of(limits, &series);
+            let found = measure(&series, window, levels.stretch(&series, window, cut));
+            let jump = levels.jump(&series, if horizon_s.is_some() { window } else { fresh });
             Judged { series, found, jump }
         })
         .collect();
@@ -63,8 +55,8 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
     let mut criteria = floor_criteria(floors, history);
     let name = "warm-up cut (MSER-5), share of the measurement";
     criteria.push(Criterion::at_most(name, cut_share, LATEST_CUT, CriterionUnit::Share));
-    criteria.extend(conditions(limits, &judged, history.seconds_in(window)));
-    if let (Some(_), Some(stalls)) = (limits.horizon_s, history.stalls(window)) {
+    criteria.extend(conditions(limits, horizon_s, &judged, history.seconds_in(window)));
+    if let (Some(_), Some(stalls)) = (horizon_s, history.stalls(window)) {
         let name = "stalls, 95 % bound on their share of the time";
         let bound = stalls.share_bound(history.seconds_in(window));
         criteria.push(Criterion::at_most(name, bound, limits.drift, CriterionUnit::Share));
@@ -88,47 +80,70 @@ pub(crate) fn look(limits: &Limits, floors: &Floors, history: &History) -> Look 
     Look { reached, reason, window: Some(window), criteria, cut: Some(cut), notes, ..Look::default() }
 }
 
-/// What change points say of a series.
+/// The changes of level that change points find in a series.
 pub(crate) struct Levels {
-    /// Where the stretch of one level began that the window ends: at the cut, or after it.
-    pub stretch: u32,
-    /// Largest difference between levels that meet inside the window, relative.
-    jump: f64,
+    changes: Vec<LevelChange>,
+    tolerated: f64,
 }
 
-/// Finds the changes of level before and inside the window.
-pub(crate) fn levels(limits: &Limits, series: &Series<'_>, window: Window, cut: u32) -> Levels {
-    let points = series.within(window);
-    let tolerated = if series.is_latency() { limits.latency_drift } else { limits.drift };
-    // Latencies are skewed and vary in proportion: their logarithms have levels.
-    let values: Vec<f64> = match series.is_latency() {
-        true => series.level().iter().map(|v| v.max(1.0).ln()).collect(),
-        false => series.level().to_vec(),
-    };
-    let mut edges = vec![0];
-    edges.extend(change::points(&values));
-    edges.push(values.len());
-    let level = |from: usize, end: usize| crate::numbers::mean(&values[from..end]);
-    let difference = |a: f64, b: f64| match series.is_latency() {
-        true => (a - b).abs().exp_m1(),
-        false => share((a - b).abs(), 0.5 * (a + b)),
-    };
-    let mut found = Levels { stretch: cut, jump: 0.0 };
-    for at in 1..edges.len() - 1 {
-        let size = difference(level(edges[at - 1], edges[at]), level(edges[at], edges[at + 1]));
-        if edges[at] > points.start && edges[at] < points.end {
-            found.jump = found.jump.max(size);
-        } else if edges[at] <= points.start && size > tolerated {
-            found.stretch = found.stretch.max(series.grid.first(edges[at]));
-        }
+/// Where one level ends and another begins.
+struct LevelChange {
+    /// The first point of the new level.
+    at: usize,
+    /// Its interval.
+    interval: u32,
+    /// The difference of the two levels, relative.
+    size: f64,
+}
+
+impl Levels {
+    pub(crate) fn of(limits: &LevelLimits, series: &Series<'_>) -> Self {
+        // Latencies are skewed and vary in proportion: their logarithms have levels.
+        let values: Vec<f64> = match series.is_latency() {
+            true => series.level().iter().map(|v| v.max(1.0).ln()).collect(),
+            false => series.level().to_vec(),
+        };
+        let mut edges = vec![0];
+        edges.extend(change::points(&values));
+        edges.push(values.len());
+        let level = |from: usize, end: usize| crate::numbers::mean(&values[from..end]);
+        let difference = |a: f64, b: f64| match series.is_latency() {
+            true => (a - b).abs().exp_m1(),
+            false => share((a - b).abs(), 0.5 * (a + b)),
+        };
+        let changes = edges.windows(3).map(|edge| LevelChange {
+            at: edge[1],
+            interval: series.grid.first(edge[1]),
+            size: difference(level(edge[0], edge[1]), level(edge[1], edge[2])),
+        });
+        let tolerated = if series.is_latency() { limits.latency_drift } else { limits.drift };
+        Self { changes: changes.collect(), tolerated }
     }
-    found
+
+    /// Where the stretch of one level began that the window ends: at the cut, or after it.
+    pub(crate) fn stretch(&self, series: &Series<'_>, window: Window, cut: u32) -> u32 {
+        let start = series.within(window).start;
+        let before = self.changes.iter().filter(|change| change.at <= start && change.size > self.tolerated);
+        before.map(|change| change.interval).fold(cut, u32::max)
+    }
+
+    /// Largest difference between levels that meet inside the window, relative.
+    fn jump(&self, series: &Series<'_>, window: Window) -> f64 {
+        let points = series.within(window);
+        let inside = self.changes.iter().filter(|change| change.at > points.start && change.at < points.end);
+        inside.map(|change| change.size).fold(0.0, f64::max)
+    }
 }
 
 /// The conditions on the series, each with the series that is furthest from it.
-fn conditions(limits: &Limits, judged: &[Judged<'_>], window_s: f64) -> Vec<Criterion> {
+fn conditions(
+    limits: &LevelLimits,
+    horizon_s: Option<f64>,
+    judged: &[Judged<'_>],
+    window_s: f64,
+) -> Vec<Criterion> {
     let mut out = Vec::new();
-    let (drift_name, level_name, spans) = match limits.horizon_s {
+    let (drift_name, level_name, spans) = match horizon_s {
         Some(horizon_s) => (
             format!("drift over {horizon_s} s, 95 % bound, largest"),
             "level change since the warm-up, largest",

@@ -6,7 +6,9 @@ pub(crate) mod none;
 pub(crate) mod snia;
 pub(crate) mod storperf;
 
-use experiment::SteadyRule;
+use experiment::{LevelLimits, SteadyRule};
+
+use default::Levels;
 
 use crate::drift;
 use crate::estimate::estimate_with;
@@ -32,8 +34,9 @@ pub(crate) struct Look {
 /// Looks at what there is by the rule of that name.
 pub(crate) fn look(rule: &SteadyRule, floors: &Floors, history: &History) -> Look {
     match rule {
-        SteadyRule::Default { .. } | SteadyRule::Sustained { .. } => {
-            default::look(&limits(rule), floors, history)
+        SteadyRule::Default(limits) => default::look(limits, None, floors, history),
+        SteadyRule::Sustained { horizon_s, limits } => {
+            default::look(limits, Some(*horizon_s), floors, history)
         }
         SteadyRule::Snia { round_s } => snia::look(*round_s, floors, history),
         SteadyRule::Storperf { sample_s, samples } => storperf::look(*sample_s, *samples, floors, history),
@@ -45,39 +48,10 @@ pub(crate) fn look(rule: &SteadyRule, floors: &Floors, history: &History) -> Loo
     }
 }
 
-/// The default rule's limits; those of its own when another rule judges.
-fn limits(rule: &SteadyRule) -> default::Limits {
-    match rule {
-        SteadyRule::Default { half_width, drift, latency_drift, effective_samples } => default::Limits {
-            half_width: *half_width,
-            drift: *drift,
-            latency_drift: *latency_drift,
-            effective_samples: *effective_samples,
-            horizon_s: None,
-        },
-        SteadyRule::Sustained { horizon_s, half_width, drift, latency_drift, effective_samples } => {
-            default::Limits {
-                half_width: *half_width,
-                drift: *drift,
-                latency_drift: *latency_drift,
-                effective_samples: *effective_samples,
-                horizon_s: Some(*horizon_s),
-            }
-        }
-        _ => default::Limits {
-            half_width: 0.03,
-            drift: 0.05,
-            latency_drift: 0.10,
-            effective_samples: 30.0,
-            horizon_s: None,
-        },
-    }
-}
-
 /// When the rule looks first, in seconds.
 pub(crate) fn first_look(rule: &SteadyRule, floors: &Floors) -> f64 {
     let own = match rule {
-        SteadyRule::Default { .. } | SteadyRule::None => 0.0,
+        SteadyRule::Default(_) | SteadyRule::None => 0.0,
         SteadyRule::Sustained { horizon_s, .. } => *horizon_s,
         SteadyRule::Snia { round_s } => *round_s,
         SteadyRule::Storperf { sample_s, .. } => *sample_s,
@@ -94,7 +68,7 @@ pub(crate) fn first_look(rule: &SteadyRule, floors: &Floors) -> f64 {
 pub(crate) fn next_look(rule: &SteadyRule, due: f64, now: f64) -> f64 {
     match rule {
         // 60, 90, 135, 200 …: each look has a window that is at least half new.
-        SteadyRule::Default { .. } | SteadyRule::Sustained { .. } => {
+        SteadyRule::Default(_) | SteadyRule::Sustained { .. } => {
             let mut next = due.max(1e-3);
             while next <= now * (1.0 + 1e-9) {
                 next *= 1.5;
@@ -133,11 +107,15 @@ pub(crate) fn estimates(
     window: Window,
     cut: Option<u32>,
 ) -> Vec<SeriesEstimate> {
-    let limits = limits(rule);
+    // Another rule has no limits of its own on levels.
+    let limits = match rule {
+        SteadyRule::Default(limits) | SteadyRule::Sustained { limits, .. } => *limits,
+        _ => LevelLimits::default(),
+    };
     all_series(history)
         .iter()
         .filter_map(|series| match cut {
-            Some(cut) => measure(series, window, default::levels(&limits, series, window, cut).stretch),
+            Some(cut) => measure(series, window, Levels::of(&limits, series).stretch(series, window, cut)),
             None => measure(series, window, window.first),
         })
         .collect()

@@ -1,6 +1,6 @@
 //! The rules on the cases of a steady, warming, drifting and collapsing target.
 
-use experiment::SteadyRule;
+use experiment::{LevelLimits, SteadyRule};
 use metrics::Interval;
 use stats::{Decision, Floors, Measure, Monitor};
 
@@ -38,7 +38,7 @@ impl Score {
 }
 
 pub fn default_rule() -> SteadyRule {
-    SteadyRule::Default { half_width: 0.03, drift: 0.05, latency_drift: 0.10, effective_samples: 30.0 }
+    SteadyRule::Default(LevelLimits::default())
 }
 
 pub fn score(rule: &SteadyRule, case: &Case, runs: usize) -> Score {
@@ -55,7 +55,7 @@ pub fn score(rule: &SteadyRule, case: &Case, runs: usize) -> Score {
     for run in 0..runs {
         let bytes = (case.floor_s * RATE * 4096.0) as u64;
         // The other rules have no floor of their own.
-        let seconds = if matches!(rule, SteadyRule::Default { .. }) { 60.0 } else { 0.0 };
+        let seconds = if matches!(rule, SteadyRule::Default(_)) { 60.0 } else { 0.0 };
         let mut monitor = Monitor::new(rule, Floors { seconds, bytes, limit_seconds: LIMIT_S });
         let mut noise = Noise::new(run as u64, case.rho);
         let mut index = 0;

@@ -1,6 +1,6 @@
 //! What the rules make of the series on which a rule goes wrong: slow levels, slow warm-ups, sawtooths, rare stalls.
 
-use experiment::SteadyRule;
+use experiment::{LevelLimits, SteadyRule};
 use fastrand::Rng;
 use metrics::Interval;
 use stats::{
@@ -255,13 +255,7 @@ impl std::fmt::Display for Row {
 }
 
 fn sustained(horizon_s: f64) -> SteadyRule {
-    SteadyRule::Sustained {
-        horizon_s,
-        half_width: 0.03,
-        drift: 0.05,
-        latency_drift: 0.10,
-        effective_samples: 30.0,
-    }
+    SteadyRule::Sustained { horizon_s, limits: LevelLimits::default() }
 }
 
 /// Nothing can foresee what did not happen: without a stall in the window, rarer ones are not excluded.

@@ -7,8 +7,9 @@ mod fleet;
 use std::collections::BTreeMap;
 
 use experiment::{
-    Access, Arrivals, CacheControl, Cell, ErrorPolicy, Gate, GateMetric, GateOperator, Load, MixLoad, Plan,
-    Prepare, RateFrom, RateStep, Stages, SteadyRule, Study, Target, WeightedOp, WeightedSize, Workload,
+    Access, Arrivals, CacheControl, Cell, ErrorPolicy, Gate, GateMetric, GateOperator, LevelLimits, Load,
+    MixLoad, Plan, Prepare, RateFrom, RateStep, Stages, SteadyRule, Study, Target, WeightedOp, WeightedSize,
+    Workload,
 };
 use jiff::Timestamp;
 use metrics::{ErrorKind, Histogram, Interval, OpKind};
@@ -84,7 +85,7 @@ fn cell(index: u32) -> Cell {
         Arrivals::Times { times: vec![RateFrom { at_s: 3.0, ops_per_s: 7.0 }] },
     ];
     let rules = [
-        SteadyRule::Default { half_width: 0.03, drift: 0.05, latency_drift: 0.1, effective_samples: 30.0 },
+        SteadyRule::Default(LevelLimits::default()),
         SteadyRule::Snia { round_s: 60.0 },
         SteadyRule::Storperf { sample_s: 60.0, samples: 10 },
         SteadyRule::Fio { metric: "iops".into(), slope: true, limit: 0.003, window_s: 30.0 },
