@@ -55,7 +55,8 @@ impl CheckedBlocks {
         self.right + self.wrong + self.unread + self.uncertain
     }
 
-    pub(crate) fn merge(&mut self, other: CheckedBlocks) {
+    /// Adds what became of other blocks.
+    pub fn merge(&mut self, other: CheckedBlocks) {
         self.right = self.right.saturating_add(other.right);
         self.wrong = self.wrong.saturating_add(other.wrong);
         self.unread = self.unread.saturating_add(other.unread);

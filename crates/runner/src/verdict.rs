@@ -88,8 +88,7 @@ impl CellEvidence {
 pub fn judge(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Verdict {
     let mut reasons = invalid(cell, steady, evidence);
     let worst = if reasons.is_empty() { Validity::Valid } else { Validity::Invalid };
-    let mut warnings = warnings(cell, evidence);
-    warnings.extend(stalls_left_out(steady));
+    let warnings = warnings(cell, steady, evidence);
     let validity = if warnings.is_empty() { worst } else { worst.max(Validity::Warn) };
     reasons.extend(warnings);
     Verdict { validity, reasons }
@@ -144,7 +143,7 @@ fn floors(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     })
 }
 
-fn warnings(cell: &Cell, evidence: &CellEvidence) -> Vec<String> {
+fn warnings(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec<String> {
     let mut reasons = Vec::new();
     let share = evidence.failed_share();
     if evidence.failed > 0 && !evidence.error_limit_reached && share <= TOLERATED_ERRORS {
@@ -174,6 +173,7 @@ fn warnings(cell: &Cell, evidence: &CellEvidence) -> Vec<String> {
     reasons.extend(evidence.uncertain.clone());
     reasons.extend(cache(cell, evidence));
     reasons.extend(evidence.doubts.iter().cloned());
+    reasons.extend(stalls_left_out(steady));
     reasons
 }
 

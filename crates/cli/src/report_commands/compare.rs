@@ -76,6 +76,22 @@ enum Format {
     Markdown,
 }
 
+impl Format {
+    /// A comparison in this format; of its three forms one is made.
+    fn write(
+        self,
+        text: impl FnOnce(Option<u16>) -> String,
+        json: impl FnOnce() -> serde_json::Value,
+        markdown: impl FnOnce() -> String,
+    ) -> Result<String> {
+        Ok(match self {
+            Format::Text => text(terminal_width()),
+            Format::Json => serde_json::to_string_pretty(&json())? + "\n",
+            Format::Markdown => markdown(),
+        })
+    }
+}
+
 /// Compares; the process's exit code.
 pub fn run(arguments: &CompareArguments, messages: &Messages) -> u8 {
     ended(compare(arguments, messages), messages)
@@ -106,6 +122,7 @@ fn compare(arguments: &CompareArguments, messages: &Messages) -> Result<u8> {
     }
     Ok(u8::from(arguments.fail_on_regression.is_some() && compared.regressions > 0))
 }
+
 /// A comparison, as it was asked for.
 struct Compared {
     /// For standard output.
@@ -127,22 +144,14 @@ fn of_two(
     if let Some(name) = &arguments.baseline {
         found = found.with_baseline(name);
     }
-    let text = match arguments.output {
-        Format::Text => found.text(terminal_width()),
-        Format::Json => serde_json::to_string_pretty(&found.json())? + "\n",
-        Format::Markdown => found.markdown(),
-    };
+    let text = arguments.output.write(|width| found.text(width), || found.json(), || found.markdown())?;
     let page = arguments.html.is_some().then(|| found.html(a, b));
     Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions: found.regressions })
 }
 
 fn of_several(runs: &[Document], arguments: &CompareArguments, options: &CompareOptions) -> Result<Compared> {
     let found = RunSeries::of(&runs.iter().collect::<Vec<_>>(), options);
-    let text = match arguments.output {
-        Format::Text => found.text(terminal_width()),
-        Format::Json => serde_json::to_string_pretty(&found.json())? + "\n",
-        Format::Markdown => found.markdown(),
-    };
+    let text = arguments.output.write(|width| found.text(width), || found.json(), || found.markdown())?;
     let page = arguments.html.is_some().then(|| found.html());
     Ok(Compared { text, page, nothing: found.cells.is_empty(), regressions: found.regressions })
 }

@@ -238,15 +238,9 @@ impl Own {
         }
         self.in_flight_at_end += other.in_flight_at_end;
         self.log_waits += other.log_waits;
-        self.verification = match (self.verification, other.verification) {
-            (Some(mine), Some(theirs)) => Some(CheckedBlocks {
-                right: mine.right + theirs.right,
-                wrong: mine.wrong + theirs.wrong,
-                unread: mine.unread + theirs.unread,
-                uncertain: mine.uncertain + theirs.uncertain,
-            }),
-            (mine, theirs) => mine.or(theirs),
-        };
+        if let Some(checked) = other.verification {
+            self.verification.get_or_insert_default().merge(checked);
+        }
     }
 }
 

@@ -77,7 +77,7 @@ fn hosts(runs: &[&Document]) -> Vec<String> {
         let alone: Vec<&str> = fleet.keys().map(String::as_str).filter(|name| missing(name)).collect();
         if !alone.is_empty() {
             let only = if runs.len() == 2 { "hosts only in" } else { "hosts that not all have, in" };
-            out.push(format!("{only} {}: {}", label(n), some(&alone)));
+            out.push(format!("{only} {}: {}", label(n), first_of(&alone, 4)));
         }
     }
     // What differs alike on many hosts is one line.
@@ -90,16 +90,17 @@ fn hosts(runs: &[&Document]) -> Vec<String> {
             }
         }
     }
-    let lines = by_line.into_iter().map(|(text, hosts)| format!("on {}: {text}", some(&hosts))).collect();
+    let lines =
+        by_line.into_iter().map(|(text, hosts)| format!("on {}: {text}", first_of(&hosts, 4))).collect();
     out.extend(limited(lines, "facts of hosts"));
     out
 }
 
 /// The first of some names, and how many more there are.
-fn some(names: &[&str]) -> String {
-    let more = names.len().saturating_sub(4);
+fn first_of(names: &[&str], shown: usize) -> String {
+    let more = names.len().saturating_sub(shown);
     let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{tail}", names[..names.len().min(4)].join(", "))
+    format!("{}{tail}", names[..names.len() - more].join(", "))
 }
 
 /// The facts that say something of what is measured.
@@ -234,9 +235,7 @@ fn doubtful(n: usize, points: &[MatchedPoint<'_>]) -> Vec<String> {
             .map(|(point, _)| point.cell.as_str())
             .collect();
         if !names.is_empty() {
-            let more = names.len().saturating_sub(3);
-            let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-            out.push(format!("{}: {what}: {}{tail}", label(n), names[..names.len().min(3)].join(", ")));
+            out.push(format!("{}: {what}: {}", label(n), first_of(&names, 3)));
         }
     };
     cells(
