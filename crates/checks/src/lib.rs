@@ -7,11 +7,13 @@
 
 mod array_places;
 mod calibrate;
+mod cell_measure;
 mod check;
 mod error;
 mod network;
 mod reactor_facts;
 mod site;
+mod stored;
 #[doc(hidden)]
 pub mod test_support;
 
@@ -24,5 +26,5 @@ pub use check::{
     SlowPath, WrittenData, check, judge_check,
 };
 pub use error::CheckError;
-pub use network::{LinkChoice, NetworkReport, NetworkRequest, network};
+pub use network::{LinkChoice, NetworkReport, NetworkRequest, link_way, network, network_verdict};
 pub use reactor_facts::ReactorFacts;

@@ -26,4 +26,10 @@ impl ReactorFacts {
         };
         Ok(Self { backend, refusal: reactor.refusal() })
     }
+
+    /// As facts of a run's environment.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let refusal = self.refusal.iter().map(|refusal| ("reactor.refusal", refusal.clone()));
+        std::iter::once(("reactor", self.backend.to_owned())).chain(refusal).collect()
+    }
 }

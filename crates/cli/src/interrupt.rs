@@ -22,7 +22,7 @@ pub enum Manner {
     Run,
 }
 
-/// Carries out a command of which nothing is kept when a signal ends it; the process's exit code.
+/// Carries out a command of which nothing but an interrupted run is kept when a signal ends it; the process's exit code.
 pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&StopToken) -> anyhow::Result<u8>) -> u8 {
     let stop = match listen(messages, Manner::Check) {
         Ok(stop) => stop,
@@ -31,7 +31,7 @@ pub fn whole_or_nothing(messages: &Messages, work: impl FnOnce(&StopToken) -> an
     let outcome = work(&stop);
     match (stop.reason(), outcome) {
         (Some(reason), _) => {
-            messages.note("interrupted: nothing is kept");
+            messages.note("interrupted: nothing is kept but the run");
             exit::of_reason(reason)
         }
         (None, Ok(code)) => code,

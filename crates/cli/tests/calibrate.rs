@@ -37,6 +37,25 @@ fn calibrate(directory: &TempDir, flags: &[&str]) -> Output {
     command.env("TMPDIR", directory.path()).output().unwrap()
 }
 
+/// A command that reads the results file.
+fn read(directory: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manometer"));
+    command.args(arguments).current_dir(directory.path()).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+}
+
+/// What is in a directory, in order.
+fn within(directory: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(directory.path()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
@@ -84,9 +103,7 @@ fn every_piece_is_measured_and_kept() {
         assert!(reactor == "auto" || document["reactor"] == "epoll");
         assert_eq!(kept(&directory), document);
         // The array, its journal and its token are gone.
-        let left: Vec<_> =
-            std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["calibration"]);
+        assert_eq!(within(&directory), ["calibration", "results.sqlite"]);
     }
 }
 
@@ -124,7 +141,73 @@ fn a_signal_ends_it_and_nothing_stays() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     assert!(rest.iter().any(|line| line.contains("nothing is kept")), "{rest:?}");
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    // No calibration, and nothing of the array: the run alone, as far as it came.
+    assert_eq!(within(&directory), ["results.sqlite"]);
+    let listed = json(&read(&directory, &["list", "--results", "results.sqlite", "--output", "json"]));
+    assert_eq!(listed["runs"][0]["state"], "interrupted", "{listed:#}");
+}
+
+#[test]
+fn calibrations_of_two_hosts_are_listed_shown_reported_exported_and_compared() {
+    let hosts = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for host in &hosts {
+        let output = calibrate(host, &["--seconds", "0.2", "--repetitions", "3"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("kept as run "), "{}", text(&output.stderr));
+    }
+    let [first, second] = &hosts;
+    let listed = json(&read(second, &["list", "--results", "results.sqlite", "--output", "json"]));
+    let run = &listed["runs"][0];
+    assert_eq!((&run["kind"], &run["state"]), (&"calibrate".into(), &"finished".into()), "{listed:#}");
+    assert_eq!((&run["cells"], &run["cells_done"]), (&14.into(), &14.into()), "{listed:#}");
+
+    let exported = json(&read(second, &["export", "last", "--intervals", "--results", "results.sqlite"]));
+    let schema: Value = serde_json::from_str(include_str!("../../../schemas/run.schema.json")).unwrap();
+    let validator = jsonschema::draft202012::options().build(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&exported).map(|error| format!("{}: {error}", error.instance_path)).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    // What has no target is a fact of the run, all else a cell, in the order of the calibration.
+    let facts = &exported["run"]["environment"]["facts"];
+    let of_cells = exported["cells"].as_array().unwrap().iter().map(|cell| cell["name"].as_str().unwrap());
+    let of_cells: Vec<&str> = of_cells.collect();
+    for name in MEASURES {
+        let fact = facts[format!("calibration.{name}")].is_string();
+        assert_eq!(fact, !of_cells.contains(&name), "{name}: {facts:#}");
+    }
+    let expected: Vec<&str> = MEASURES.into_iter().filter(|name| of_cells.contains(name)).collect();
+    assert_eq!(of_cells, expected);
+    for (at, cell) in exported["cells"].as_array().unwrap().iter().enumerate() {
+        let measured = cell["result"]["stages"][1].as_object().unwrap();
+        assert_eq!((&measured["name"], &measured["note"]), (&"measure".into(), &"3 repetitions".into()));
+        // The repetitions are the samples.
+        assert_eq!(cell["result"]["total"]["ops_per_s"]["samples"], 3, "{cell:#}");
+        assert!(cell["result"]["client"]["per-cpu-second"].as_f64().unwrap() > 0.0, "{cell:#}");
+        let own = |interval: &&Value| interval["cell"] == at && interval["stage"] == "measure";
+        let indexes: Vec<u64> = exported["intervals"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(own)
+            .map(|interval| interval["interval"].as_u64().unwrap())
+            .collect();
+        assert!(indexes.len() >= 3 && (0..).zip(&indexes).all(|(n, index)| n == *index), "{at}: {indexes:?}");
+    }
+
+    let shown = read(second, &["show", "last", "--results", "results.sqlite"]);
+    assert!(text(&shown.stdout).contains("nfs-read-1m"), "{}", text(&shown.stdout));
+    assert!(text(&shown.stdout).contains("calibration.copy-one: "), "{}", text(&shown.stdout));
+    let reported = read(second, &["report", "last", "-o", "page.html", "--results", "results.sqlite"]);
+    assert_eq!(reported.status.code(), Some(0), "{}", text(&reported.stderr));
+    assert!(std::fs::read_to_string(second.path().join("page.html")).unwrap().contains("s3-put-4k"));
+    let other = format!("{}:last", first.path().join("results.sqlite").display());
+    let arguments = ["compare", &other, "last", "--results", "results.sqlite", "--output", "json"];
+    let compared = json(&read(second, &arguments));
+    assert_eq!(compared["cells"].as_array().unwrap().len(), 14, "{compared:#}");
+    assert_eq!(compared["changed"], serde_json::json!([]), "{compared:#}");
+    let resumed = read(second, &["run", "--resume", "last", "--results", "results.sqlite"]);
+    assert_eq!(resumed.status.code(), Some(2));
+    assert!(text(&resumed.stderr).contains("is a calibration"), "{}", text(&resumed.stderr));
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn two_checks_are_listed_shown_reported_exported_and_compared() {
     assert_eq!(runs.len(), 2, "{runs:#?}");
     for run in &runs {
         assert_eq!((&run["name"], &run["state"]), (&"check".into(), &"finished".into()), "{run:#}");
+        assert_eq!(run["kind"], "check", "{run:#}");
         assert_eq!((&run["cells"], &run["cells_done"]), (&4.into(), &4.into()), "{run:#}");
     }
     let shown = read(&stage, &["show", "last"]);

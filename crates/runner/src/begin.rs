@@ -4,16 +4,13 @@ use std::path::PathBuf;
 
 use experiment::Plan;
 use provision::{Journal, Run, RunId};
-use store::{Baseline, CellRecord, RunRecord, State, Store};
+use store::{Baseline, CellRecord, MADE_BY, RunRecord, State, Store};
 use targets::Finding;
 
 use super::baseline;
 use crate::events::Events;
 use crate::options::RunOptions;
 use crate::timestamp::now;
-
-/// The fact of a run's environment that names the command which made it, where that was not an experiment's.
-pub const MADE_BY: &str = "manometer.made-by";
 
 /// Why a run cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,8 +91,13 @@ pub fn resume(
         )));
     }
     if let Some(maker) = record.environment.facts.get(MADE_BY) {
+        let what = match maker.as_str() {
+            "network" => "network test",
+            "calibrate" => "calibration",
+            other => other,
+        };
         return Err(usage(format!(
-            "run {} is a {maker}: only runs of experiments can be resumed; next: begin anew with `manometer {maker}`",
+            "run {} is a {what}: only runs of experiments can be resumed; next: begin anew with `manometer {maker}`",
             record.id
         )));
     }

@@ -54,7 +54,7 @@ mod verdict;
 mod verdict_tests;
 mod verify;
 
-pub use begin::{Begun, MADE_BY, RunError, new_run, resume};
+pub use begin::{Begun, RunError, new_run, resume};
 pub use events::{Events, RunEvent, Severity};
 pub use execute::{RunOutcome, execute, run, what_may_be_left};
 pub use facts::{START_CORE_WAIT, of_result as stage_facts};
@@ -70,5 +70,6 @@ pub use preflight::{Preflight, TargetLook, preflight};
 pub use recorder::Recorder;
 pub use stages::{MEASURE, PREPARE, VERIFY, record as stage_record, warm_up as warm_up_record};
 pub use stop::{Governed, StopReason, StopToken};
+pub use store::MADE_BY;
 pub use summary::{cell_count, in_a_line, success};
 pub use verdict::{WIDEST_INTERVAL, uncertain};

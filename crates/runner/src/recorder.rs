@@ -44,6 +44,12 @@ impl Recorder {
         self.note(written);
     }
 
+    /// Keeps facts of the environment that were not known when the run began.
+    pub fn facts(&mut self, facts: &[(String, String)]) {
+        let written = self.store.keep_facts(&self.run, facts);
+        self.note(written);
+    }
+
     /// Keeps an interval of one host beside that of the whole, which has the same number. False once results cannot be
     /// written any more.
     pub fn host_interval(

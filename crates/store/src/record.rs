@@ -10,6 +10,9 @@ use stats::{OpSummary, SteadyOutcome};
 
 use crate::fleet::{FleetFigures, HostRecord, HostResult};
 
+/// The fact of a run's environment that names the command which made it, where that was not an experiment's.
+pub const MADE_BY: &str = "manometer.made-by";
+
 /// How far a run or a cell has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -106,6 +106,23 @@ impl Store {
         })
     }
 
+    /// Keeps facts of a run's environment, by its exact id; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// When the run is not in the file, or the file cannot be written.
+    pub fn keep_facts(&self, run: &str, facts: &[(String, String)]) -> Result<(), StoreError> {
+        let number = self.number_of(run)?;
+        self.write(|transaction| {
+            for (name, value) in facts {
+                transaction.execute(
+                    "INSERT OR REPLACE INTO environment (run, name, value) VALUES (?1, ?2, ?3)",
+                    params![number, name, value],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
     /// Takes up a run that was interrupted: it is running again, in this process.
     ///
     /// # Errors

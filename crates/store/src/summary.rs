@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::StoreError;
 use crate::owner;
-use crate::record::{State, Validity};
+use crate::record::{MADE_BY, State, Validity};
 use crate::store::Store;
 
 /// A line of `manometer list`.
@@ -16,6 +16,8 @@ pub struct RunSummary {
     pub id: String,
     /// The experiment's name.
     pub name: String,
+    /// The command that made it: `run`, or `check`, `network`, `calibrate`, which measure without an experiment.
+    pub kind: String,
     /// When it began.
     pub started: Timestamp,
     /// When it ended.
@@ -45,11 +47,12 @@ impl Store {
                 "SELECT id, runs.name, runs.started, runs.finished, runs.state, owner, count(cells.number),
                     count(CASE WHEN cells.state = 'finished' THEN 1 END),
                     count(CASE WHEN cells.state = 'failed' THEN 1 END),
-                    max(CASE validity WHEN 'VALID' THEN 1 WHEN 'WARN' THEN 2 WHEN 'INVALID' THEN 3 END)
+                    max(CASE validity WHEN 'VALID' THEN 1 WHEN 'WARN' THEN 2 WHEN 'INVALID' THEN 3 END),
+                    (SELECT value FROM environment WHERE environment.run = runs.number AND environment.name = ?1)
                  FROM runs LEFT JOIN cells ON cells.run = runs.number
                  GROUP BY runs.number ORDER BY runs.started, runs.number",
             )?;
-            statement.query_map([], summary)?.collect()
+            statement.query_map([MADE_BY], summary)?.collect()
         };
         read().map_err(|error| self.unreadable(error))
     }
@@ -61,6 +64,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     Ok(RunSummary {
         id: row.get(0)?,
         name: row.get(1)?,
+        kind: row.get::<_, Option<String>>(10)?.unwrap_or_else(|| "run".to_owned()),
         started: crate::find::moment(row, 2)?,
         finished: crate::find::optional_moment(row, 3)?,
         state,

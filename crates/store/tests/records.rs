@@ -197,6 +197,22 @@ fn a_summary_counts_cells_and_takes_the_worst_verdict() {
     );
     assert_eq!((second.cells_done, second.cells, second.verdict), (0, 7, None));
     assert!(second.state == State::Running && !second.abandoned, "this process lives");
+    assert_eq!(second.kind, "run");
+}
+
+#[test]
+fn facts_that_are_known_late_are_kept_and_what_made_a_run_is_its_kind() {
+    let (_directory, path) = here();
+    let store = Store::open(&path).unwrap();
+    let mut made = run("zzzz2222", "network");
+    made.environment.facts.insert(store::MADE_BY.into(), "network".into());
+    store.begin_run(&made).unwrap();
+    let late = [("kernel", "late"), ("copy", "12.0 GB/s")].map(|(name, value)| (name.into(), value.into()));
+    store.keep_facts("zzzz2222", &late).unwrap();
+    let facts = store.run("zzzz2222").unwrap().environment.facts;
+    assert_eq!((&*facts["kernel"], &*facts["copy"]), ("late", "12.0 GB/s"));
+    assert_eq!(store.summaries().unwrap()[0].kind, "network");
+    assert!(store.keep_facts("aaaa2222", &late).is_err());
 }
 
 #[test]

@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use engine::StageResult;
 use experiment::Cell;
-use fleet::{HostGroup, HostRefusal, StageRequest, StageTask};
+use fleet::{HostGroup, HostRefusal, StageRequest, StageTask, StageUpdate};
 use host::LocalExecutor;
 use provision::{Journal, Run, RunId};
+use reactor::clock;
 use runner::StopToken;
 use targets::{HeldSecrets, Patience};
 
-use super::CalibrateRequest;
 use super::array_process::ArrayProcess;
 use super::microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult};
 use super::plan;
+use super::stored::StoredCalibration;
+use super::{CalibrateRequest, WARM_UP};
 use crate::error::CheckError;
 use crate::site::{OpenSite, SiteOpening};
 
 /// Seed of all payload: every calibration moves the same bytes.
 const SEED: u64 = 1;
-/// Load before the measured time, as a share of that.
-const WARM_UP: f64 = 0.2;
 
 /// What all loads share.
 pub struct LoadRunner {
@@ -34,6 +34,8 @@ pub struct LoadRunner {
     pub reactor: reactor::BackendChoice,
     /// What a signal must reach.
     pub stop: StopToken,
+    /// Keeps what is measured.
+    stored: Arc<StoredCalibration>,
     host_group: HostGroup,
     executor: Arc<LocalExecutor>,
     journal: Journal,
@@ -52,6 +54,7 @@ impl LoadRunner {
         clients: u32,
         stop: &StopToken,
         server: &ArrayProcess,
+        stored: &Arc<StoredCalibration>,
     ) -> Result<Self, CheckError> {
         let journal = server.journal().clone();
         let run = journal.begin(&RunId::random())?;
@@ -62,6 +65,7 @@ impl LoadRunner {
             clients,
             reactor: request.reactor,
             stop: stop.clone(),
+            stored: Arc::clone(stored),
             host_group: HostGroup::here(executor.clone()),
             executor,
             journal,
@@ -113,12 +117,47 @@ impl LoadRunner {
         }
     }
 
-    /// Runs a stage; an operation that fails makes it worthless.
+    /// Runs a stage of which nothing is reported; an operation that fails makes it worthless.
     ///
     /// # Errors
     /// It could not begin, operations failed, or a stop came.
     pub fn run(&self, site: &OpenSite<'_>, request: StageRequest) -> Result<StageResult, CheckError> {
-        let result = site.run(request, &self.stop, &mut |_| {}).map_err(refused)?;
+        self.whole(site.run(request, &self.stop, &mut |_| {}))
+    }
+
+    /// Runs a stage that is a repetition of a load, which is kept as it goes on.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn measure(
+        &self,
+        site: &OpenSite<'_>,
+        request: StageRequest,
+        step: Microbenchmark,
+        block: BlockSize,
+    ) -> Result<RepetitionResult, CheckError> {
+        self.stored.begin(step);
+        let mut began_ns = None;
+        let ran = site.run(request, &self.stop, &mut |seen| match seen {
+            StageUpdate::Whole(interval) => {
+                began_ns.get_or_insert_with(|| clock::now_ns().saturating_sub(interval.length_ns));
+                self.stored.interval(step, interval);
+            }
+            StageUpdate::Sample { sample, .. } => {
+                if let Some(began_ns) = began_ns {
+                    self.stored.sample(step, clock::now_ns().saturating_sub(began_ns), sample);
+                }
+            }
+            StageUpdate::Part { .. } => {}
+        });
+        let result = self.whole(ran)?;
+        self.stored.end(step, &result, block);
+        Ok(found(&result, block))
+    }
+
+    /// A stage that ran to its end, without an error.
+    fn whole(&self, ran: Result<StageResult, HostRefusal>) -> Result<StageResult, CheckError> {
+        let result = ran.map_err(refused)?;
         if let Some((kind, detail)) = result.error_samples.first() {
             return Err(CheckError::Failure(format!(
                 "{} operations failed, such as {kind}: {detail}",
@@ -139,8 +178,7 @@ impl LoadRunner {
         let site = self.open_placeless(&plan::null(step, workers)?)?;
         let measure = self.timed(&site, StageTask::Measure { generation: 0 }, self.window);
         // There is no server that wants the cores too.
-        let result = self.run(&site, StageRequest { alone: true, ..measure })?;
-        Ok(found(&result, BlockSize::Small))
+        self.measure(&site, StageRequest { alone: true, ..measure }, step, BlockSize::Small)
     }
 }
 

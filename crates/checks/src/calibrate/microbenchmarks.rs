@@ -103,6 +103,16 @@ impl Microbenchmark {
         }
     }
 
+    /// What is measured together with it, itself first: sending and receiving are one stream.
+    pub fn all_of_step(self) -> Vec<Self> {
+        match self {
+            Microbenchmark::TcpSend(streams) | Microbenchmark::TcpReceive(streams) => {
+                vec![Microbenchmark::TcpSend(streams), Microbenchmark::TcpReceive(streams)]
+            }
+            one => vec![one],
+        }
+    }
+
     fn title(self) -> String {
         let streams = |what: &str, streams: u32| match streams {
             1 => format!("TCP {what}, 1 stream"),

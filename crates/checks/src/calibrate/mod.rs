@@ -11,24 +11,31 @@ mod microbenchmarks;
 mod plan;
 mod served;
 mod socket;
+mod stored;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use ::provision::RunId;
 use ::runner::{Events, RunEvent, StopToken, timestamp};
 use stats::{CALIBRATION_VERSION, Calibration};
 
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
+use crate::stored::{RunMaker, StoredRun};
 use array_process::ArrayProcess;
 use load::{LoadRunner, interrupted};
 pub use microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult, gather};
 use served::ServedTargets;
+use stored::StoredCalibration;
 
 /// TCP connections of the step with many streams.
 const STREAMS: u32 = 8;
 /// Threads that make load beside a server that has as many: half of the cores, within these bounds.
 const CLIENTS: (u32, u32) = (1, 16);
+/// Load before the measured time, as a share of that.
+const WARM_UP: f64 = 0.2;
 
 /// How a host is calibrated.
 #[derive(Clone, Debug)]
@@ -43,23 +50,47 @@ pub struct CalibrateRequest {
     pub program: PathBuf,
     /// A directory for what that process needs; nothing stays in it.
     pub scratch: PathBuf,
+    /// The results file; without it that of the user.
+    pub results: Option<PathBuf>,
+    /// The command line, without secrets, for the results.
+    pub command: String,
 }
 
-/// Measures what this host could drive at most, whatever the storage.
+/// Measures what this host could drive at most, whatever the storage. It is kept as a run is, a cell a load.
 ///
 /// # Errors
-/// Something could not be measured, or a stop came.
+/// The results file cannot be written, something could not be measured, or a stop came.
 pub fn calibrate(
     request: &CalibrateRequest,
     events: &dyn Events,
     stop: &StopToken,
 ) -> Result<Calibration, CheckError> {
     let taken = timestamp::now();
+    let store = crate::stored::open(request.results.as_deref())?;
     let chosen = ReactorFacts::of(request.reactor)?;
     let cores = std::thread::available_parallelism()
         .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
-    let found = rounds(cores, request, events, stop)?;
+    let clients = (cores / 2).clamp(CLIENTS.0, CLIENTS.1);
     let facts = host::facts(&chosen);
+    let plan = plan::of_calibration(request, cores, clients)?;
+    let known = facts.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let id = RunId::random().to_string();
+    let record =
+        crate::stored::record(RunMaker::Calibrate, &id, plan.clone(), taken, known, &request.command);
+    let run = StoredRun::begin(Some(store), RunMaker::Calibrate, &record)?;
+    let stored = Arc::new(StoredCalibration::new(run, &plan, request.seconds, request.repetitions));
+    let mut step = None;
+    let found = rounds((cores, clients), request, &stored, events, stop, &mut step);
+    // Whoever measured is gone.
+    let stored = Arc::into_inner(stored)
+        .ok_or_else(|| CheckError::failure("the calibration is still measured; this is a defect"))?;
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => {
+            stored.fail(step, &error, stop, events);
+            return Err(error);
+        }
+    };
     let fact = |name: &str| facts.get(name).cloned().unwrap_or_default();
     let mut calibration = Calibration {
         schema: "manometer.calibration".into(),
@@ -78,19 +109,21 @@ pub fn calibrate(
         facts,
     };
     gather(&mut calibration, &found);
+    stored.finish(&calibration, stop, events);
     Ok(calibration)
 }
 
-/// Measures each step once a round.
+/// Measures each step once a round. `current` is the one under way, so that whoever is told of an error knows which.
 fn rounds(
-    cores: u32,
+    (cores, clients): (u32, u32),
     request: &CalibrateRequest,
+    stored: &Arc<StoredCalibration>,
     events: &dyn Events,
     stop: &StopToken,
+    current: &mut Option<Microbenchmark>,
 ) -> Result<Vec<(Microbenchmark, Vec<RepetitionResult>)>, CheckError> {
-    let clients = (cores / 2).clamp(CLIENTS.0, CLIENTS.1);
     let server = ArrayProcess::start(&request.program, &request.scratch, clients)?;
-    let runner = LoadRunner::new(request, clients, stop, &server)?;
+    let runner = LoadRunner::new(request, clients, stop, &server, stored)?;
     let served = ServedTargets::filled(&runner, &server)?;
     let all = steps();
     let rounds = request.repetitions;
@@ -103,6 +136,7 @@ fn rounds(
         for step in &all {
             events.event(RunEvent::StepBegan { done, steps, label: &step.name() });
             done += 1;
+            *current = Some(*step);
             let measured = measure(&runner, cores, &served, *step);
             for (benchmark, value) in measured.map_err(|error| error.during(step.name()))? {
                 match found.iter_mut().find(|(other, _)| *other == benchmark) {
@@ -165,4 +199,22 @@ fn measure(
         Microbenchmark::Timer => machine::timer(runner.reactor, brief)?,
     };
     Ok(vec![(step, found)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request that is never carried out.
+    pub fn request() -> CalibrateRequest {
+        CalibrateRequest {
+            seconds: 1.0,
+            repetitions: 5,
+            reactor: reactor::BackendChoice::Auto,
+            program: PathBuf::new(),
+            scratch: PathBuf::new(),
+            results: None,
+            command: String::new(),
+        }
+    }
 }

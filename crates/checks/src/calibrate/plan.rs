@@ -1,9 +1,13 @@
 //! The loads of a calibration as cells, as an experiment file would say them.
 
-use experiment::{CalibratedOp, Cell, ErrorPolicy, Settings, SourceText, Target};
-use targets::CheckTraits;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use experiment::{CalibratedOp, Cell, ErrorPolicy, Plan, Settings, SourceText, Target};
+use targets::{CheckTarget, CheckTraits};
 
 use super::microbenchmarks::{BlockSize, Microbenchmark};
+use super::{CalibrateRequest, WARM_UP, served as on_array};
 use crate::error::CheckError;
 
 /// The experiment's name.
@@ -25,18 +29,80 @@ const OP_TIMEOUT_S: f64 = 30.0;
 /// Bytes of one block on a TCP connection.
 const TCP_BLOCK: u64 = 256 << 10;
 
+/// Where the simulated array and the streams are in the plan. In truth they are on addresses of 127.0.0.0/8 and ports that nobody
+/// has: others each time, so that calibrations side by side do not meet, which is of no interest later.
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// All loads of a calibration, a cell each. What has no target is none.
+///
+/// # Errors
+/// As [`null`].
+pub fn of_calibration(request: &CalibrateRequest, cores: u32, clients: u32) -> Result<Plan, CheckError> {
+    let (mut plan, _) = parsed(NAME, "{url: 'null:'}", "ops: read, file_size: 4096", (1, 1))?;
+    plan.cells.clear();
+    plan.description = Some("what this host could drive at most: loads on targets of its own".to_owned());
+    for step in super::steps().into_iter().flat_map(Microbenchmark::all_of_step) {
+        let Some(mut cell) = planned(step, cores, clients)? else { continue };
+        cell.index = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX);
+        cell.name = step.name();
+        cell.workload_name = step.name();
+        cell.stages.warm_up_s = request.seconds * WARM_UP;
+        cell.stages.measure_at_least_s = request.seconds * f64::from(request.repetitions);
+        cell.stages.measure_at_most_s = cell.stages.measure_at_least_s;
+        plan.cells.push(cell);
+    }
+    Ok(plan)
+}
+
+fn planned(step: Microbenchmark, cores: u32, clients: u32) -> Result<Option<Cell>, CheckError> {
+    let stream = |streams, side: usize| {
+        let [send, receive] = tcp((LOOPBACK, 9).into(), streams, clients)?;
+        let mut cell = if side == 0 { send } else { receive };
+        cell.target.name = "tcp".to_owned();
+        Ok::<_, CheckError>(cell)
+    };
+    let cell = match step {
+        Microbenchmark::NullOne => null(step, 1)?,
+        Microbenchmark::NullAll => null(step, cores)?,
+        Microbenchmark::Served(scheme, op, block) => {
+            let found = on_array::protocols().find(|protocol| protocol.kind.scheme == scheme);
+            let Some(protocol) = found else { return Ok(None) };
+            let target = CheckTarget {
+                host: LOOPBACK.to_string(),
+                port: None,
+                tls: false,
+                name: NAME.to_owned(),
+                options: BTreeMap::new(),
+            };
+            let (url, options) = protocol.through(&target, LOOPBACK, &BTreeMap::new());
+            served(protocol, &Target { name: scheme.to_owned(), url, options }, (op, block), clients)?
+        }
+        Microbenchmark::TcpSend(streams) => stream(streams, 0)?,
+        Microbenchmark::TcpReceive(streams) => stream(streams, 1)?,
+        Microbenchmark::CopyOne
+        | Microbenchmark::CopyAll
+        | Microbenchmark::PayloadMake
+        | Microbenchmark::PayloadCompare
+        | Microbenchmark::Clock
+        | Microbenchmark::Timer => return Ok(None),
+    };
+    Ok(Some(cell))
+}
+
 /// The load on the null target.
 ///
 /// # Errors
 /// The text of the plan is not understood, which is a defect.
 pub fn null(step: Microbenchmark, workers: u32) -> Result<Cell, CheckError> {
     let block = BlockSize::Small.bytes();
-    cell(
+    let mut cell = cell(
         &step.name(),
         "{url: 'null:'}",
         &format!("ops: read, access: sequential, block_size: {block}, file_size: {block}"),
         (workers, SMALL_LANES),
-    )
+    )?;
+    cell.target.name = "null".to_owned();
+    Ok(cell)
 }
 
 /// The load by an operation of a protocol, on a target of this URL and with these options.
@@ -89,7 +155,16 @@ pub fn tcp(listen: std::net::SocketAddr, streams: u32, most_workers: u32) -> Res
 }
 
 /// A cell of a plan with one workload on one target.
-fn cell(name: &str, target: &str, load: &str, (workers, lanes): (u32, u32)) -> Result<Cell, CheckError> {
+fn cell(name: &str, target: &str, load: &str, lanes: (u32, u32)) -> Result<Cell, CheckError> {
+    parsed(name, target, load, lanes).map(|(_, cell)| cell)
+}
+
+fn parsed(
+    name: &str,
+    target: &str,
+    load: &str,
+    (workers, lanes): (u32, u32),
+) -> Result<(Plan, Cell), CheckError> {
     let text = format!(
         "name: {NAME}\nstages: {{prepare: fill, measure: 1s}}\nsteady: none\n\
          targets: {{target: {target}}}\n\
@@ -98,13 +173,13 @@ fn cell(name: &str, target: &str, load: &str, (workers, lanes): (u32, u32)) -> R
     let source = SourceText { file: NAME, text: &text };
     let plan = experiment::parse(&source, &Settings::of(targets::kinds()))
         .map_err(|faults| CheckError::failure(format!("{faults}").replace('\n', " ")))?;
-    let first = plan.cells.into_iter().next();
+    let first = plan.cells.first().cloned();
     let mut cell =
         first.ok_or_else(|| CheckError::failure("a calibration's plan has no cell; this is a defect"))?;
     // What failed is told when the step is over, with how often it did.
     cell.errors = ErrorPolicy::Continue;
     cell.workload.op_timeout_s = OP_TIMEOUT_S;
-    Ok(cell)
+    Ok((plan, cell))
 }
 
 #[cfg(test)]
@@ -167,5 +242,20 @@ mod tests {
             assert_eq!((send.target.option("repeat"), send.target.option("listen")), (Some("true"), None));
             assert_eq!(receive.target.option("listen"), Some("true"));
         }
+    }
+
+    #[test]
+    fn every_load_is_a_cell_and_what_has_no_target_is_none() {
+        let request = CalibrateRequest { seconds: 0.5, repetitions: 4, ..crate::calibrate::tests::request() };
+        let plan = of_calibration(&request, 6, 3).unwrap();
+        let names: Vec<&str> = plan.cells.iter().map(|cell| &*cell.name).collect();
+        assert_eq!(names.len(), 14, "{names:?}");
+        assert_eq!(names[..2], ["null-one", "null-all"]);
+        assert_eq!(names[10..], ["tcp-send-1", "tcp-receive-1", "tcp-send-8", "tcp-receive-8"]);
+        assert!((0..).zip(&plan.cells).all(|(index, cell)| cell.index == index));
+        assert_eq!((plan.cells[1].workload.jobs, plan.cells[2].workload.jobs), (6, 3));
+        let times = &plan.cells[2].stages;
+        assert_eq!((times.warm_up_s, times.measure_at_most_s), (0.1, 2.0));
+        assert_eq!(plan.cells[2].target.url, "nfs://127.0.0.1/calibrate");
     }
 }

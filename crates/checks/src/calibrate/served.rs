@@ -8,7 +8,7 @@ use provision::Run;
 use targets::{CheckTraits, Entered};
 
 use super::array_process::ArrayProcess;
-use super::load::{LoadRunner, found, refused};
+use super::load::{LoadRunner, refused};
 use super::microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult};
 use super::plan;
 use crate::error::CheckError;
@@ -76,16 +76,17 @@ impl<'a> ServedTargets<'a> {
         &self,
         (scheme, op, block): (&'static str, CalibratedOp, BlockSize),
     ) -> Result<RepetitionResult, CheckError> {
-        let runner = self.runner;
-        if let Some(site) = self.filled.get(&Microbenchmark::Served(scheme, op, block).name()) {
+        let (runner, step) = (self.runner, Microbenchmark::Served(scheme, op, block));
+        if let Some(site) = self.filled.get(&step.name()) {
             let request = runner.timed(site, StageTask::Measure { generation: 0 }, runner.window);
-            return Ok(found(&runner.run(site, request)?, block));
+            return runner.measure(site, request, step, block);
         }
         let site = runner.open(&self.cell(scheme, op, block)?, &self.writes)?;
         site.prepare().map_err(refused)?;
-        let wrote = runner.run(&site, runner.timed(&site, StageTask::Write, runner.window))?;
+        let request = runner.timed(&site, StageTask::Write, runner.window);
+        let wrote = runner.measure(&site, request, step, block)?;
         site.leave().map_err(refused)?;
-        Ok(found(&wrote, block))
+        Ok(wrote)
     }
 
     fn fill(&self, site: &OpenSite<'_>) -> Result<(), CheckError> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use fleet::StageTask;
 
-use super::load::{LoadRunner, found};
-use super::microbenchmarks::{BlockSize, RepetitionResult};
+use super::load::LoadRunner;
+use super::microbenchmarks::{BlockSize, Microbenchmark, RepetitionResult};
 use super::plan;
 use crate::error::{CheckError, While};
 
@@ -25,15 +25,17 @@ pub fn streams(
     // It ends when the sender has gone.
     let receiving = runner.timed(&receiver, task, runner.window * 2 + Duration::from_secs(10));
     let (sent, received) = std::thread::scope(|scope| {
-        let received = scope.spawn(|| runner.run(&receiver, receiving));
-        let sent = runner.run(&sender, sending);
+        let received = scope.spawn(|| {
+            runner.measure(&receiver, receiving, Microbenchmark::TcpReceive(streams), BlockSize::Large)
+        });
+        let sent = runner.measure(&sender, sending, Microbenchmark::TcpSend(streams), BlockSize::Large);
         (sent, received.join())
     });
     let received = received
         .map_err(|_| CheckError::failure("the receiving side panicked; this is a defect of manometer"))?;
     let sent = sent.map_err(|error| error.during("sending"))?;
     let received = received.map_err(|error| error.during("receiving"))?;
-    Ok((found(&sent, BlockSize::Large), found(&received, BlockSize::Large)))
+    Ok((sent, received))
 }
 
 /// An address that nobody has: of a network of its own within 127.0.0.0/8, so that its port stays free.

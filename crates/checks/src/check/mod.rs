@@ -16,7 +16,6 @@ mod stored;
 mod verdict;
 mod visit;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use experiment::Cell;
@@ -25,7 +24,6 @@ use host::LocalExecutor;
 use provision::{Journal, Run, RunId};
 use runner::bottleneck::Alone;
 use runner::{Events, StopReason, StopToken, timestamp};
-use store::{RunRecord, State, Store};
 use targets::{HeldSecrets, Patience, Secrets};
 
 pub use paths::SlowPath;
@@ -37,6 +35,7 @@ pub use verdict::{BestFigure, CheckVerdict, judge_check};
 use crate::error::CheckError;
 use crate::reactor_facts::ReactorFacts;
 use crate::site::SiteOpening;
+use crate::stored::{RunMaker, keep_failure};
 use demo::DemoArray;
 use provisioned::Provisioned;
 use row::CheckPhase;
@@ -75,7 +74,7 @@ pub fn check(
             let plan = plan::of_check(&request.load, &[])?;
             let record = stored::record(&run.id().to_string(), plan, started, &reactor, &request.command);
             let error = abandon(&run, stop, events, error);
-            keep_failure(store, &record, &error, stop, events);
+            keep_failure(store, RunMaker::Check, &record, &error, stop, events);
             return Err(error);
         }
     };
@@ -92,8 +91,9 @@ pub fn check(
     if !left_behind.is_empty() {
         events.error(&left_behind_line(&left_behind));
     }
-    let (rows, stored) = measured?;
-    keep(stored, &run, &left_behind, stop, events);
+    let (rows, mut stored) = measured?;
+    left_behind.iter().for_each(|left| stored.event("error", &format!("left behind: {left}")));
+    stored.finish(stop, events);
     Ok(CheckReport {
         run_id: run.id().to_string(),
         started,
@@ -149,45 +149,6 @@ fn rows(
         rows.push(row);
     }
     (rows, phases.stored)
-}
-
-/// Ends the run in the results file, and says where it is.
-fn keep(mut stored: StoredCheck, run: &Run, left_behind: &[String], stop: &StopToken, events: &dyn Events) {
-    left_behind.iter().for_each(|left| stored.event("error", &format!("left behind: {left}")));
-    let state = match stop.reason() {
-        Some(reason) => {
-            stored.event("signal", &format!("stopped early by {}", reason.name()));
-            State::Interrupted
-        }
-        None => State::Finished,
-    };
-    told(stored.finish(state), run.id().as_str(), events);
-}
-
-/// Keeps that a check came to nothing, and why.
-fn keep_failure(
-    store: Option<Store>,
-    record: &RunRecord,
-    error: &CheckError,
-    stop: &StopToken,
-    events: &dyn Events,
-) {
-    let state = if stop.is_requested() { State::Interrupted } else { State::Failed };
-    let kept = StoredCheck::begin(store, record).map_err(|error| error.to_string()).and_then(|mut stored| {
-        stored.event("error", &error.to_string());
-        stored.finish(state)
-    });
-    if let Err(why) = kept {
-        events.warn(&format!("the check is not kept: {why}"));
-    }
-}
-
-fn told(kept: Result<Option<PathBuf>, String>, run: &str, events: &dyn Events) {
-    match kept {
-        Ok(Some(path)) => events.note(&format!("kept as run {run} in {}", path.display())),
-        Ok(None) => {}
-        Err(why) => events.warn(&format!("the check is not kept as a whole: {why}")),
-    }
 }
 
 fn begin(request: &CheckRequest) -> Result<Run, CheckError> {

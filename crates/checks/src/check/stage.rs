@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use drivers::{SessionFacts, Sink};
 use engine::{DataSet, StageResult};
-use experiment::{Cell, SteadyRule};
+use experiment::Cell;
 use fleet::probe::{card_of, core_loads};
 use fleet::{HostGroup, HostRefusal, StageRequest, StageTask, StageUpdate};
 use host::load;
@@ -13,11 +13,11 @@ use reactor::clock;
 use runner::bottleneck::{Alone, HostEvidence};
 use runner::{Events, RunEvent, StopToken};
 use stats::limit::{Bottleneck, Bound};
-use stats::{Floors, Monitor, WindowSums};
 
 use super::limit;
 use super::row::{CheckPhase, ClientLoad, PhaseFigures};
 use super::stored::{StoredCheck, cell_result};
+use crate::cell_measure::CellMeasure;
 use crate::site::{HERE, OpenSite};
 
 /// A second, in nanoseconds.
@@ -72,7 +72,7 @@ impl PhaseRunner<'_> {
         self.events.event(RunEvent::PhaseBegan { label, window: load::duration(limit_s) });
         self.stored.begin_phase(phase);
         let (stored, events) = (&mut self.stored, self.events);
-        let (mut sums, mut monitor) = (WindowSums::default(), unruled(limit_s));
+        let mut measure = CellMeasure::new(limit_s);
         let mut seconds = SeriesOfSeconds::default();
         let mut began_ns = None;
         let witness = HostEvidence::default();
@@ -81,8 +81,7 @@ impl PhaseRunner<'_> {
                 began_ns.get_or_insert_with(|| clock::now_ns().saturating_sub(interval.length_ns));
                 seconds.add(interval);
                 stored.interval(phase, interval);
-                sums.add(interval);
-                monitor.push(interval);
+                measure.add(interval);
                 events.event(RunEvent::PhaseInterval { label, interval });
             }
             StageUpdate::Sample { sample, .. } => {
@@ -105,8 +104,8 @@ impl PhaseRunner<'_> {
             ClientLoad { cores: core_loads(&samples), nic: local_end(&result.facts).and_then(card_of) };
         let limit = limit::find(cell, &self.alone, &result, samples);
         let figures = figures(&result, seconds.finish(), client, limit);
-        let kept = cell_result(&result, &figures, sums, monitor.outcome(), warm_up_s);
-        self.stored.end_phase(phase, kept, result.stopped);
+        measure.end_stage(warm_up_s, &result);
+        self.stored.end_phase(phase, cell_result(measure, &figures), result.stopped);
         self.end(label, &summary(&figures));
         Ok(PhaseRun {
             phase: figures,
@@ -120,11 +119,6 @@ impl PhaseRunner<'_> {
         self.events.event(RunEvent::PhaseEnded { label });
         self.events.note(&format!("{label}: {outcome}"));
     }
-}
-
-/// Takes the measure of a phase, which ends by its time alone.
-fn unruled(seconds: f64) -> Monitor {
-    Monitor::new(&SteadyRule::None, Floors { seconds, bytes: 0, limit_seconds: seconds })
 }
 
 /// Intervals put together to seconds.

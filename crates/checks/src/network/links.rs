@@ -4,20 +4,21 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use engine::{Control, StageContext};
-use experiment::{Cell, Settings, SourceText};
+use experiment::Cell;
 use fleet::{Act, HostGroup, HostShare, OpenOrder, StageRequest, StageTask, StageUpdate, Trouble};
 use provision::RunId;
+use reactor::clock;
+use runner::StopToken;
 use stats::{LinkFacts, NetworkLink, NetworkPathMtu};
-
+use store::CellResult;
 use targets::Patience;
 
 use super::facts::facts;
 use super::pairs::LinkDirection;
 use super::path_mtu;
-use runner::StopToken;
-
-/// Workers of a link: a core drives several streams, but not a fast card alone.
-const MAX_WORKERS: u32 = 8;
+use super::plan::{LinkStep, cells};
+use super::stored::{self, StoredLinks};
+use crate::cell_measure::CellMeasure;
 
 /// How links are measured.
 #[derive(Clone, Debug)]
@@ -36,8 +37,8 @@ pub struct LinkLoad {
 
 /// What measures links.
 pub trait MeasureLinks: Sync {
-    /// Measures links at the same time, each with this many streams; a link that cannot be measured says why.
-    fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink>;
+    /// Measures the links of a step at the same time; a link that cannot be measured says why.
+    fn measure(&self, step: &LinkStep) -> Vec<NetworkLink>;
 
     /// Finds how large packets may be on links, all at the same time; one whose probes are not answered says why.
     fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu>;
@@ -51,7 +52,18 @@ pub struct HostGroupLinks<'a> {
     runs: Vec<String>,
     load: LinkLoad,
     stop: StopToken,
+    stored: &'a StoredLinks,
     next_site: AtomicU32,
+}
+
+/// What a link was found to give.
+struct MeasuredLink {
+    /// Bytes a second that arrived in each interval.
+    rates: Vec<f64>,
+    /// What the sending kernel knows.
+    tcp: LinkFacts,
+    /// What is kept of it.
+    kept: CellResult,
 }
 
 /// The sites of one measurement, on its two members.
@@ -64,9 +76,15 @@ pub(super) struct LinkFlow {
 
 impl<'a> HostGroupLinks<'a> {
     /// Of a host group whose members have these addresses, in the order of their numbers.
-    pub fn new(host_group: &'a HostGroup, addresses: Vec<IpAddr>, load: LinkLoad, stop: StopToken) -> Self {
+    pub fn new(
+        host_group: &'a HostGroup,
+        addresses: Vec<IpAddr>,
+        load: LinkLoad,
+        stop: StopToken,
+        stored: &'a StoredLinks,
+    ) -> Self {
         let runs = addresses.iter().map(|_| RunId::random().to_string()).collect();
-        Self { host_group, addresses, runs, load, stop, next_site: AtomicU32::new(1) }
+        Self { host_group, addresses, runs, load, stop, stored, next_site: AtomicU32::new(1) }
     }
 
     fn address(&self, host: u32) -> Result<IpAddr, String> {
@@ -96,25 +114,33 @@ impl<'a> HostGroupLinks<'a> {
     }
 
     /// One link, from its openings to its end.
-    fn link(&self, (from, to): LinkDirection, port: u16, streams: u32, both_ways: bool) -> NetworkLink {
+    fn link(&self, (from, to): LinkDirection, port: u16, step: &LinkStep, cell: u32) -> NetworkLink {
         let mut link = NetworkLink {
             from,
             to,
-            streams,
-            both_ways,
+            streams: step.streams,
+            both_ways: step.both_ways,
             throughput: None,
             failure: None,
             from_address: self.address(from).ok().map(|ip| ip.to_string()),
             to_address: self.address(to).ok().map(|ip| ip.to_string()),
             tcp: LinkFacts::default(),
         };
-        match self.with_open((from, to), port, streams, &|flow| self.run(flow)) {
-            Ok((rates, tcp)) => {
-                link.throughput = Some(stats::estimate(&rates));
-                link.tcp = tcp;
+        let started = self.stored.begin_cell(cell);
+        let measured = match self.with_open((from, to), port, step.streams, &|flow| self.run(flow, cell)) {
+            Ok(mut measured) => {
+                link.throughput = Some(stats::estimate(&measured.rates));
+                let addresses = [link.from_address.as_ref(), link.to_address.as_ref()];
+                stored::evidence(&mut measured.kept, &measured.tcp, addresses);
+                link.tcp = measured.tcp;
+                Ok(measured.kept)
             }
-            Err(why) => link.failure = Some(why),
-        }
+            Err(why) => {
+                link.failure = Some(why.clone());
+                Err(why)
+            }
+        };
+        self.stored.end_cell(cell, started, measured, self.stop.is_requested());
         link
     }
 
@@ -172,8 +198,8 @@ impl<'a> HostGroupLinks<'a> {
         }
     }
 
-    /// Bytes a second that arrived in each interval, and what the sending kernel knows.
-    fn run(&self, flow: &LinkFlow) -> Result<(Vec<f64>, LinkFacts), String> {
+    /// Loads an open link; what arrived is kept as it comes.
+    fn run(&self, flow: &LinkFlow, cell: u32) -> Result<MeasuredLink, String> {
         let request = StageRequest {
             warm_up_s: self.load.ramp_s,
             limit_s: self.load.seconds,
@@ -182,20 +208,30 @@ impl<'a> HostGroupLinks<'a> {
         };
         let control = Control::new();
         let _governed = self.stop.governs(&control);
+        let names = self.host_group.names();
         let mut rates = Vec::new();
+        let mut measure = CellMeasure::new(self.load.seconds);
+        let mut began_ns = None;
         let result = self
             .host_group
             .run_stage(
                 vec![(flow.to, request.clone()), (flow.from, request)],
                 StageContext::default(),
                 &control,
-                &mut |seen| {
-                    if let StageUpdate::Part { member, interval } = seen
-                        && member == flow.to
-                        && interval.length_ns > 0
-                    {
+                &mut |seen| match seen {
+                    StageUpdate::Part { member, interval } if member == flow.to && interval.length_ns > 0 => {
+                        began_ns.get_or_insert_with(|| clock::now_ns().saturating_sub(interval.length_ns));
                         rates.push(interval.bytes() as f64 * 1e9 / interval.length_ns as f64);
+                        measure.add(interval);
+                        self.stored.interval(cell, interval);
                     }
+                    StageUpdate::Sample { member, sample } => {
+                        if let (Some(began_ns), Some(name)) = (began_ns, names.get(member)) {
+                            let at_ns = clock::now_ns().saturating_sub(began_ns);
+                            self.stored.sample(cell, name, at_ns, sample);
+                        }
+                    }
+                    StageUpdate::Part { .. } | StageUpdate::Whole(_) => {}
                 },
             )
             .map_err(|refusal| refusal.text)?;
@@ -213,76 +249,21 @@ impl<'a> HostGroupLinks<'a> {
         }
         if rates.is_empty() {
             rates.push(received.result.bytes_per_s());
+            measure.add(&received.result.total);
         }
-        Ok((rates, facts(&sent.result, self.load.ramp_s + self.load.seconds)))
+        measure.end_stage(self.load.ramp_s, &received.result);
+        let tcp = facts(&sent.result, self.load.ramp_s + self.load.seconds);
+        Ok(MeasuredLink { rates, tcp, kept: measure.finish() })
     }
 }
 
 impl MeasureLinks for HostGroupLinks<'_> {
-    fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink> {
-        // Both ways is two links that are measured at the same time.
-        let all: Vec<LinkDirection> = match both_ways {
-            false => links.to_vec(),
-            true => links.iter().flat_map(|(from, to)| [(*from, *to), (*to, *from)]).collect(),
-        };
-        self.at_once(&all, |link, port| self.link(link, port, streams, both_ways))
+    fn measure(&self, step: &LinkStep) -> Vec<NetworkLink> {
+        let cell = |port: u16| step.first_cell + u32::from(port - self.load.port);
+        self.at_once(&step.directions(), |link, port| self.link(link, port, step, cell(port)))
     }
 
     fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu> {
         self.at_once(links, |link, port| path_mtu::probe(self, link, port))
-    }
-}
-
-/// The receiver's cell and the sender's, as an experiment file would say them.
-fn cells(listen: SocketAddr, streams: u32, load: &LinkLoad) -> Result<[Cell; 2], String> {
-    let jobs = (1..=streams.min(MAX_WORKERS)).rev().find(|jobs| streams.is_multiple_of(*jobs)).unwrap_or(1);
-    let lanes = streams / jobs;
-    let block = load.block_bytes;
-    let text = format!(
-        "name: network\n\
-         targets:\n  \
-           receiver: {{url: \"tcp://{listen}\", listen: true, connections: {lanes}}}\n  \
-           sender: {{url: \"tcp://{listen}\", connections: {lanes}, repeat: true}}\n\
-         stages: {{prepare: none, measure: {seconds}s}}\n\
-         workloads:\n  \
-           receive: {{target: receiver, ops: read, block_size: {block}, queue_depth: {lanes}, jobs: {jobs}, sink: discard}}\n  \
-           send: {{target: sender, ops: write, block_size: {block}, queue_depth: {lanes}, jobs: {jobs}}}\n",
-        seconds = load.seconds.ceil().max(1.0),
-    );
-    let plan =
-        experiment::parse(&SourceText { file: "network", text: &text }, &Settings::of(targets::kinds()))
-            .map_err(|faults| format!("{faults}").replace('\n', " "))?;
-    let cell = |workload: &str| {
-        let found = plan.cells.iter().find(|cell| cell.workload_name == workload);
-        found.cloned().ok_or_else(|| "the link's plan has no cells; this is a defect".to_owned())
-    };
-    Ok([cell("receive")?, cell("send")?])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_link_s_cells_are_valid_for_any_number_of_streams() {
-        let load = LinkLoad {
-            seconds: 0.5,
-            ramp_s: 0.1,
-            block_bytes: 256 << 10,
-            port: 18_700,
-            reactor: reactor::BackendChoice::Auto,
-        };
-        for (streams, jobs, lanes) in [(1, 1, 1), (8, 8, 1), (12, 6, 2), (17, 1, 17), (1024, 8, 128)] {
-            for listen in ["10.0.0.1:18700", "[fe80::1]:18701"] {
-                let [receiver, sender] = cells(listen.parse().unwrap(), streams, &load).unwrap();
-                for cell in [&receiver, &sender] {
-                    assert_eq!((cell.workload.jobs, cell.workload.queue_depth), (jobs, lanes), "{streams}");
-                    assert_eq!(cell.target.url, format!("tcp://{listen}"));
-                    assert_eq!(cell.target.option("connections"), Some(&*lanes.to_string()));
-                }
-                assert_eq!(receiver.target.option("listen"), Some("true"));
-                assert_eq!(receiver.workload.sink, "discard");
-            }
-        }
     }
 }

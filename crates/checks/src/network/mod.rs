@@ -7,24 +7,34 @@ mod facts;
 mod links;
 mod pairs;
 mod path_mtu;
+mod plan;
+mod stored;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use experiment::{Fleet, Launcher};
-use fleet::FleetEvent;
+use experiment::{Fleet, Launcher, Plan};
+use fleet::{FleetEvent, HostGroup};
 use host::ADDRESS;
-use provision::ApiSecret;
+use provision::{ApiSecret, RunId};
 use runner::{Events, RunEvent, StopToken, start_fleet, timestamp};
 use stats::{NetworkJudgement, NetworkLink, NetworkMatrix, judge_network};
+use store::{RunRecord, Store};
 use units::ByteRate;
 
 use crate::error::CheckError;
+use crate::stored::{RunMaker, keep_failure, open, record};
 use links::{HostGroupLinks, LinkLoad, MeasureLinks};
 use pairs::LinkDirection;
+use plan::LinkStep;
+pub use plan::way as link_way;
+use stored::StoredLinks;
+pub use words::verdict as network_verdict;
 
 /// Which links are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +74,22 @@ pub struct NetworkRequest {
     pub port: u16,
     /// How the kernel is asked for I/O.
     pub reactor: reactor::BackendChoice,
+    /// The results file; without it that of the user.
+    pub results: Option<PathBuf>,
+    /// The command line, without secrets, for the results.
+    pub command: String,
+}
+
+impl NetworkRequest {
+    fn load(&self) -> LinkLoad {
+        LinkLoad {
+            seconds: self.duration.as_secs_f64(),
+            ramp_s: self.ramp.as_secs_f64(),
+            block_bytes: self.block_bytes,
+            port: self.port,
+            reactor: self.reactor,
+        }
+    }
 }
 
 /// What the network between hosts gives.
@@ -84,43 +110,79 @@ impl NetworkReport {
     }
 }
 
-/// Measures the network between the hosts of a fleet, without storage.
+/// Measures the network between the hosts of a fleet, without storage. It is kept as a run is.
 ///
 /// # Errors
-/// The hosts cannot be had, what is asked for names none of them, or a stop came.
+/// The results file cannot be written, the hosts cannot be had, what is asked for names none of them, or a stop came.
 pub fn network(
     request: &NetworkRequest,
     events: &Arc<dyn Events>,
     stop: &StopToken,
 ) -> Result<NetworkReport, CheckError> {
     let taken = timestamp::now();
+    let store = open(request.results.as_deref())?;
+    let id = RunId::random().to_string();
+    let head = |plan| record(RunMaker::Network, &id, plan, taken, Vec::new(), &request.command);
+    let host_group = match start(request, events, stop) {
+        Ok(host_group) => host_group,
+        Err(error @ CheckError::Usage(_)) => return Err(error),
+        Err(error) => {
+            let head = head(plan::without_links(&request.load())?);
+            keep_failure(Some(store), RunMaker::Network, &head, &error, stop, &**events);
+            return Err(error);
+        }
+    };
+    let measured = between(request, &host_group, (store, &head), &**events, stop);
+    host_group.end();
+    let (matrix, judgement) = measured?;
+    Ok(NetworkReport { taken, matrix, judgement })
+}
+
+/// The agents on all hosts.
+fn start(
+    request: &NetworkRequest,
+    events: &Arc<dyn Events>,
+    stop: &StopToken,
+) -> Result<HostGroup, CheckError> {
     let told = Arc::clone(events);
     let of_hosts = move |event: FleetEvent| match event {
         FleetEvent::Lost { name, why, .. } => told.warn(&format!("{name}: lost: {why}")),
         FleetEvent::Said { name, text, .. } => told.note(&format!("{name}: {text}")),
     };
     let fleet = Fleet::of(request.launcher.clone());
-    let host_group = start_fleet(&fleet, request.password.as_ref(), events, stop, Arc::new(of_hosts))?;
+    Ok(start_fleet(&fleet, request.password.as_ref(), events, stop, Arc::new(of_hosts))?)
+}
+
+/// Measures the links between hosts and judges them.
+fn between(
+    request: &NetworkRequest,
+    host_group: &HostGroup,
+    (store, head): (Store, &dyn Fn(Plan) -> RunRecord),
+    events: &dyn Events,
+    stop: &StopToken,
+) -> Result<(NetworkMatrix, NetworkJudgement), CheckError> {
     let hosts = host_group.names();
-    let outcome = (|| {
-        let links = wanted(&request.links, &hosts).map_err(CheckError::Usage)?;
-        let own = |member: usize| host_group.host_facts(member).get(ADDRESS)?.parse().ok();
-        let addresses = addresses::of(&request.launcher, &hosts, &request.addresses, &own);
-        let load = LinkLoad {
-            seconds: request.duration.as_secs_f64(),
-            ramp_s: request.ramp.as_secs_f64(),
-            block_bytes: request.block_bytes,
-            port: request.port,
-            reactor: request.reactor,
-        };
-        let measures =
-            HostGroupLinks::new(&host_group, addresses.map_err(CheckError::Usage)?, load, stop.clone());
-        measure(&measures, request, hosts, &links, stop, &**events)
-    })();
-    host_group.end();
-    let matrix = outcome?;
-    let judgement = judge_network(&matrix);
-    Ok(NetworkReport { taken, matrix, judgement })
+    let links = wanted(&request.links, &hosts).map_err(CheckError::Usage)?;
+    let own = |member: usize| host_group.host_facts(member).get(ADDRESS)?.parse().ok();
+    let addresses = addresses::of(&request.launcher, &hosts, &request.addresses, &own);
+    let addresses = addresses.map_err(CheckError::Usage)?;
+    let load = request.load();
+    let steps = plan::steps(request, &links, hosts.len());
+    let mut plan = plan::of_network(&steps, &hosts, &addresses, &load)?;
+    plan.fleet = Some(Fleet::of(request.launcher.clone()));
+    let stored = StoredLinks::begin(Some(store), &head(plan), host_group)?;
+    let measures = HostGroupLinks::new(host_group, addresses, load, stop.clone(), &stored);
+    match measure(&measures, &steps, hosts, stop, events) {
+        Ok(matrix) => {
+            let judgement = judge_network(&matrix);
+            stored.finish(&steps, (&matrix, &judgement), stop, events);
+            Ok((matrix, judgement))
+        }
+        Err(error) => {
+            stored.fail(&error, stop, events);
+            Err(error)
+        }
+    }
 }
 
 /// The links that are asked for.
@@ -136,44 +198,24 @@ fn wanted(choice: &LinkChoice, hosts: &[String]) -> Result<Vec<LinkDirection>, S
     }
 }
 
-/// Measures all links in all ways, in rounds.
+/// Measures all links, step by step.
 fn measure(
     measures: &dyn MeasureLinks,
-    request: &NetworkRequest,
+    steps: &[LinkStep],
     hosts: Vec<String>,
-    links: &[LinkDirection],
     stop: &StopToken,
     events: &dyn Events,
 ) -> Result<NetworkMatrix, CheckError> {
-    let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
-    let mut rounds = pairs::rounds(links, count);
-    if !request.parallel {
-        // One link at a time, in the order of the rounds: a host rests between its links where that can be.
-        rounds = rounds.into_iter().flatten().map(|link| vec![link]).collect();
-    }
-    let mut ways: Vec<(u32, bool)> = request.streams.iter().map(|streams| (*streams, false)).collect();
-    if request.duplex {
-        ways.extend(request.streams.iter().map(|streams| (*streams, true)));
-    }
-    let steps = (rounds.len() * ways.len()) as u64;
-    let mut done = 0;
     let mut matrix = NetworkMatrix { hosts, ..NetworkMatrix::default() };
-    for (streams, both_ways) in ways {
-        for round in &rounds {
-            // A pair that is measured both ways is measured once.
-            let both_listed =
-                |link: &&LinkDirection| both_ways && link.0 > link.1 && links.contains(&(link.1, link.0));
-            let now: Vec<LinkDirection> = round.iter().filter(|link| !both_listed(link)).copied().collect();
-            if stop.is_requested() {
-                return Err(CheckError::Stopped("interrupted".to_owned()));
-            }
-            events.event(RunEvent::StepBegan { done, steps, label: "measuring links" });
-            probe(measures, &mut matrix, &now, both_ways);
-            for link in measures.measure(&now, streams, both_ways) {
-                events.note(&line(&matrix, &link));
-                matrix.links.push(link);
-            }
-            done += 1;
+    for (done, step) in (0..).zip(steps) {
+        if stop.is_requested() {
+            return Err(CheckError::Stopped("interrupted".to_owned()));
+        }
+        events.event(RunEvent::StepBegan { done, steps: steps.len() as u64, label: "measuring links" });
+        probe(measures, &mut matrix, &step.directions());
+        for link in measures.measure(step) {
+            events.note(&line(&matrix, &link));
+            matrix.links.push(link);
         }
     }
     events.event(RunEvent::Ended);
@@ -193,9 +235,8 @@ fn line(matrix: &NetworkMatrix, link: &NetworkLink) -> String {
 
 /// Finds how large packets may be on links of which that is not known yet, before they are loaded: probes of a full link get
 /// lost, and what the kernel learns by them the load needs.
-fn probe(measures: &dyn MeasureLinks, matrix: &mut NetworkMatrix, links: &[LinkDirection], both_ways: bool) {
-    let back = links.iter().map(|(from, to)| (*to, *from)).filter(|_| both_ways);
-    let all = links.iter().copied().chain(back);
+fn probe(measures: &dyn MeasureLinks, matrix: &mut NetworkMatrix, links: &[LinkDirection]) {
+    let all = links.iter().copied();
     let new: Vec<LinkDirection> = all.filter(|(from, to)| matrix.path_mtu(*from, *to).is_none()).collect();
     if !new.is_empty() {
         matrix.path_mtus.extend(measures.path_mtus(&new));

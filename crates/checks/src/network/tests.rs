@@ -22,6 +22,8 @@ fn request() -> NetworkRequest {
         addresses: Vec::new(),
         port: 18_700,
         reactor: reactor::BackendChoice::Auto,
+        results: None,
+        command: String::new(),
     }
 }
 
@@ -41,9 +43,9 @@ struct MadeUp {
 }
 
 impl MeasureLinks for MadeUp {
-    fn measure(&self, links: &[LinkDirection], streams: u32, both_ways: bool) -> Vec<NetworkLink> {
-        self.asked.lock().unwrap().push((links.to_vec(), streams, both_ways));
-        let ways = |link: &LinkDirection| if both_ways { vec![*link, (link.1, link.0)] } else { vec![*link] };
+    fn measure(&self, step: &LinkStep) -> Vec<NetworkLink> {
+        let LinkStep { streams, both_ways, links, .. } = step.clone();
+        self.asked.lock().unwrap().push((links, streams, both_ways));
         let link = |(from, to): LinkDirection| {
             let share = if self.bad == Some((from, to)) { 0.5 } else { 1.0 };
             let rate =
@@ -60,7 +62,7 @@ impl MeasureLinks for MadeUp {
                 tcp: LinkFacts::default(),
             }
         };
-        links.iter().flat_map(ways).map(link).collect()
+        step.directions().into_iter().map(link).collect()
     }
 
     fn path_mtus(&self, links: &[LinkDirection]) -> Vec<NetworkPathMtu> {
@@ -80,7 +82,8 @@ impl MeasureLinks for MadeUp {
 fn measured(made_up: &MadeUp, request: &NetworkRequest) -> NetworkMatrix {
     let hosts = ["a", "b", "c", "d"].map(String::from).to_vec();
     let links = wanted(&request.links, &hosts).unwrap();
-    measure(made_up, request, hosts, &links, &StopToken::new(), &Unseen).unwrap()
+    let steps = plan::steps(request, &links, hosts.len());
+    measure(made_up, &steps, hosts, &StopToken::new(), &Unseen).unwrap()
 }
 
 #[test]

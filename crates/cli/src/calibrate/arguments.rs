@@ -7,7 +7,8 @@ use crate::results::{ResultsFile, ResultsFormat};
 /// Measures what this client could drive at most, whatever the storage: its processors, its memory, its kernel.
 ///
 /// NFS and S3 are measured against a simulated array in memory on the loopback interface, in a process beside this one.
-/// The result is kept beside the results file as the calibration of this host.
+/// The result is kept beside the results file as the calibration of this host, and in it as a run, for `manometer list`, `show`,
+/// `report` and `compare`.
 ///
 /// Exit code: 0 measured, 1 something could not be measured or kept, 2 wrong usage, 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]

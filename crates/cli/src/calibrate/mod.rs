@@ -29,6 +29,8 @@ fn calibrate(arguments: &CalibrateArguments, stop: &StopToken, messages: &Messag
         reactor: arguments.reactor,
         program: std::env::current_exe().context("this program's own file is not known")?,
         scratch: std::env::temp_dir(),
+        results: arguments.file.path.clone(),
+        command: host::environment::command_line(std::env::args()),
     };
     let calibration =
         checks::calibrate(&request, &ProgressView::new(messages), stop).map_err(of_check_error)?;

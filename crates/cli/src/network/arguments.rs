@@ -13,6 +13,7 @@ use crate::results::{ResultsFile, ResultsFormat};
 ///
 /// Each pair of hosts moves bytes from memory to memory over TCP, one pair after the other, so that they do not disturb each
 /// other. What the kernel knows of the connections (retransmits, round trip, what held the sender back) is shown with it.
+/// It is kept in the results file as a run is, a cell a link, for `manometer list`, `show`, `report` and `compare`.
 ///
 /// Exit code: 0 no link is degraded, 1 one is or could not be measured, 2 wrong usage, 129, 130 or 143 interrupted.
 #[derive(Args, Debug)]

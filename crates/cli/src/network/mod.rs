@@ -72,6 +72,8 @@ fn request(arguments: &NetworkArguments) -> Result<NetworkRequest, String> {
         addresses: arguments.address.clone(),
         port: arguments.port,
         reactor: arguments.reactor,
+        results: arguments.file.path.clone(),
+        command: host::environment::command_line(std::env::args()),
     })
 }
 

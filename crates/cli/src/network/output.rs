@@ -1,8 +1,7 @@
 //! What the measured network says, for people.
 
-use stats::{
-    Degraded, LinkFacts, NetworkFinding, NetworkJudgement, NetworkLink, NetworkMatrix, NetworkPathMtu,
-};
+use checks::link_way;
+use stats::{NetworkJudgement, NetworkLink, NetworkMatrix};
 use units::{ByteRate, latency};
 
 use report::{FittedTable, TableColumn};
@@ -16,7 +15,7 @@ const MAX_COLUMNS: usize = 12;
 pub fn text(matrix: &NetworkMatrix, judgement: &NetworkJudgement, width: usize) -> String {
     let mut out = String::new();
     for kind in matrix.kinds() {
-        out.push_str(&format!("\n{}, throughput from row to column\n", title(kind)));
+        out.push_str(&format!("\n{}, throughput from row to column\n", link_way(kind)));
         if matrix.hosts.len() <= MAX_COLUMNS {
             out.push_str(&grid(matrix, kind, width));
         }
@@ -31,104 +30,7 @@ pub fn text(matrix: &NetworkMatrix, judgement: &NetworkJudgement, width: usize) 
 
 /// Everything that is wrong, or that nothing is; a line each.
 pub fn verdict(matrix: &NetworkMatrix, judgement: &NetworkJudgement) -> Vec<String> {
-    let mut lines: Vec<String> = judgement.findings.iter().map(|finding| sentence(matrix, finding)).collect();
-    for (from, to) in &judgement.failed {
-        let failures = matrix.links.iter().filter(|link| (link.from, link.to) == (*from, *to));
-        let why = failures.filter_map(|link| link.failure.as_deref()).next().unwrap_or("unknown");
-        lines.push(format!("{} could not be measured: {}", matrix.name(*from, *to), words::plain(why)));
-    }
-    let degraded = !lines.is_empty();
-    lines.extend(matrix.path_mtus.iter().filter_map(|path| black_hole(matrix, path)));
-    let judged = matrix.kinds().len() > judgement.not_judged.len();
-    if !degraded && judged {
-        lines.push("No link is degraded: all of them agree within what equal links differ by.".into());
-    }
-    lines.extend(not_probed(matrix));
-    for kind in &judgement.not_judged {
-        lines.push(format!(
-            "{}: too few links to tell which of them is usual; at least 3 are needed",
-            title(*kind)
-        ));
-    }
-    lines
-}
-
-/// Packets that vanish because they are large.
-fn black_hole(matrix: &NetworkMatrix, path: &NetworkPathMtu) -> Option<String> {
-    let (arrives, sent) = path.black_hole()?;
-    Some(format!(
-        "{} is a black hole for packets larger than {arrives} bytes: up to {sent} are sent, none arrives and \
-         nobody says so; next: let ICMP \"fragmentation needed\" (\"packet too big\") through, or set the MTU \
-         of the hosts to {arrives}",
-        matrix.name(path.from, path.to)
-    ))
-}
-
-/// How many links were not probed, and why the first was not.
-fn not_probed(matrix: &NetworkMatrix) -> Option<String> {
-    let measured = |path: &&NetworkPathMtu| {
-        let own = |link: &&NetworkLink| (link.from, link.to) == (path.from, path.to);
-        matrix.links.iter().filter(own).any(|link| link.throughput.is_some())
-    };
-    let failed = || matrix.path_mtus.iter().filter(measured).filter(|path| path.failure.is_some());
-    let first = failed().next()?;
-    let why = first.failure.as_deref().unwrap_or("unknown");
-    Some(format!(
-        "The path MTU of {} of {} links was not probed ({}: {}): shown is what TCP knows; next: let UDP through \
-         on the links' ports",
-        failed().count(),
-        matrix.path_mtus.len(),
-        matrix.name(first.from, first.to),
-        words::plain(why)
-    ))
-}
-
-/// What is degraded, by how much, and why that is no chance.
-pub fn sentence(matrix: &NetworkMatrix, finding: &NetworkFinding) -> String {
-    let (what, facts) = match finding.of {
-        Degraded::Host(host) => (format!("Degraded: every link of {}", matrix.host(host)), String::new()),
-        Degraded::Link(from, to) => {
-            let kind = (finding.streams, finding.both_ways);
-            let link = matrix.of_kind(kind).find(|link| (link.from, link.to) == (from, to));
-            (
-                format!("Degraded: {}", matrix.name(from, to)),
-                link.map_or_else(String::new, |link| why(&link.tcp)),
-            )
-        }
-    };
-    let below = (1.0 - finding.bytes_per_s / finding.usual_bytes_per_s) * 100.0;
-    let spread = finding.spread_bytes_per_s / finding.usual_bytes_per_s * 100.0;
-    format!(
-        "{what}: {}, {below:.0} % below the median {} of {} comparable links ({}), which differ by {spread:.1} % among \
-         themselves{facts}",
-        rate(finding.bytes_per_s),
-        rate(finding.usual_bytes_per_s),
-        finding.compared,
-        title((finding.streams, finding.both_ways)),
-    )
-}
-
-/// What the kernel says of a degraded link.
-fn why(tcp: &LinkFacts) -> String {
-    let mut parts = Vec::new();
-    if tcp.retransmits > 0 {
-        parts.push(format!("{} segments sent again", tcp.retransmits));
-    }
-    if let Some(limits) = &tcp.limits {
-        parts.push(format!("held back by the {}", limits.most()));
-    }
-    if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
-}
-
-/// `8 streams, both ways at once`
-fn title((streams, both_ways): (u32, bool)) -> String {
-    let streams = if streams == 1 { "1 stream".to_owned() } else { format!("{streams} streams") };
-    if both_ways { format!("{streams}, both ways at once") } else { streams }
-}
-
-fn rate(bytes_per_s: f64) -> String {
-    let rate = ByteRate(bytes_per_s);
-    format!("{rate} ({})", rate.as_bits())
+    checks::network_verdict(matrix, judgement).iter().map(|line| words::plain(line)).collect()
 }
 
 fn grid(matrix: &NetworkMatrix, kind: (u32, bool), width: usize) -> String {
@@ -198,7 +100,7 @@ fn path_mtu(matrix: &NetworkMatrix, link: &NetworkLink) -> String {
 
 #[cfg(test)]
 mod tests {
-    use stats::{LinkLimits, estimate, judge_network};
+    use stats::{LinkFacts, LinkLimits, NetworkPathMtu, estimate, judge_network};
 
     use super::*;
 

@@ -16,7 +16,7 @@ use crate::messages::{self, Messages};
 /// Version of `schemas/list.schema.json`. Adding a field does not raise it; removing or redefining one does.
 const VERSION: u32 = 1;
 
-/// Lists the runs that are kept: id, name, when, how far, verdict; the oldest first.
+/// Lists the runs that are kept: id, name, what made it, when, how far, verdict; the oldest first.
 ///
 /// Exit code: 0 listed, 1 the file cannot be read, 2 wrong usage or no such file.
 #[derive(Args, Debug)]
@@ -117,12 +117,13 @@ fn text(store: &Store, runs: &[RunSummary], width: usize) -> String {
             ("id", 0),
             ("name", 0),
             ("began (UTC)", 0),
+            ("kind", 2),
             ("state", 0),
             ("verdict", 0),
             ("took", 1),
             ("cells", 0),
         ];
-        words::table(&titles, 5, rows, (width, "")) + "\n"
+        words::table(&titles, 6, rows, (width, "")) + "\n"
     };
     let kept = match runs.len() {
         0 => "no runs yet".to_owned(),
@@ -131,14 +132,12 @@ fn text(store: &Store, runs: &[RunSummary], width: usize) -> String {
     };
     out.push_str(&format!("{}: {kept}, {}\n", store.path().display(), Size(store.bytes()).rounded()));
     if let Some(run) = runs.iter().rfind(|run| run.abandoned) {
-        let record = store.run(&run.id).ok();
-        let maker = record.as_ref().and_then(|record| record.environment.facts.get(runner::MADE_BY));
-        let next = match maker {
-            Some(maker) => format!(
+        let next = match run.kind.as_str() {
+            "run" => format!("`manometer run --resume {}` goes on", run.id),
+            maker => format!(
                 "`manometer cleanup` removes what it left, `manometer {}` begins anew",
                 words::plain(maker)
             ),
-            None => format!("`manometer run --resume {}` goes on", run.id),
         };
         out.push_str(&format!("abandoned: its process is gone; {next}\n"));
     }
@@ -151,6 +150,7 @@ fn row(run: &RunSummary) -> Vec<String> {
         run.id.clone(),
         words::plain(&run.name),
         run.started.strftime("%Y-%m-%d %H:%M").to_string(),
+        words::plain(&run.kind),
         if run.abandoned { "abandoned" } else { words::state(run.state) }.to_owned(),
         words::verdict(run.verdict).to_owned(),
         took.map_or_else(|| "-".into(), words::seconds),

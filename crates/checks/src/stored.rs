@@ -1,0 +1,211 @@
+//! What is measured without an experiment, in the results file: a run like any other. Its head, its cells as they come, its end.
+
+use std::path::{Path, PathBuf};
+
+use experiment::Plan;
+use fleet::probe::HostSample;
+use jiff::Timestamp;
+use metrics::Interval;
+use runner::{Events, MEASURE, Recorder, StopToken, timestamp};
+use store::{CellRecord, CellResult, HostRecord, RunRecord, State, Store, StoreError, Validity, Verdict};
+
+use crate::error::CheckError;
+
+/// What makes a run that is no experiment's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunMaker {
+    /// The paths to a storage.
+    Check,
+    /// The links between hosts.
+    Network,
+    /// This host alone.
+    Calibrate,
+}
+
+impl RunMaker {
+    /// Its command, by which the run is known.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Network => "network",
+            Self::Calibrate => "calibrate",
+        }
+    }
+
+    /// What it makes, in messages.
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Network => "network test",
+            Self::Calibrate => "calibration",
+        }
+    }
+}
+
+/// Opens the results file before anything is made: the one that is named, else the user's.
+///
+/// # Errors
+/// It cannot be written.
+pub fn open(results: Option<&Path>) -> Result<Store, CheckError> {
+    let usage = |error: StoreError| CheckError::Usage(error.to_string());
+    let path = results.map_or_else(store::default_path, |path| Ok(path.to_owned())).map_err(usage)?;
+    Store::open(&path).map_err(usage)
+}
+
+/// The run that begins now; `facts` of its surroundings beside those that every run has.
+pub fn record(
+    maker: RunMaker,
+    id: &str,
+    plan: Plan,
+    started: Timestamp,
+    mut facts: Vec<(&str, String)>,
+    command: &str,
+) -> RunRecord {
+    facts.push((runner::MADE_BY, maker.command().to_owned()));
+    RunRecord {
+        id: id.to_owned(),
+        name: plan.name.clone(),
+        started,
+        finished: None,
+        state: State::Running,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan,
+        environment: host::environment::capture(&facts, command),
+        hosts: Vec::new(),
+    }
+}
+
+/// Keeps a run as it goes on. Of a run without a results file nothing is kept.
+pub struct StoredRun {
+    recorder: Option<Recorder>,
+    path: PathBuf,
+    id: String,
+    maker: RunMaker,
+}
+
+impl StoredRun {
+    /// Keeps the run, with all of its cells pending.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn begin(store: Option<Store>, maker: RunMaker, record: &RunRecord) -> Result<Self, CheckError> {
+        let mut run = Self { recorder: None, path: PathBuf::new(), id: record.id.clone(), maker };
+        if let Some(store) = store {
+            let failure = |error: StoreError| CheckError::Failure(error.to_string());
+            run.path = store.path().to_path_buf();
+            store.begin_run(record).map_err(failure)?;
+            run.recorder = Some(Recorder::new(store, &record.id).map_err(failure)?);
+        }
+        Ok(run)
+    }
+
+    /// Keeps the hosts that take part.
+    pub fn hosts(&mut self, hosts: &[HostRecord]) {
+        self.recorder.iter_mut().for_each(|recorder| recorder.hosts(hosts));
+    }
+
+    /// A cell begins; when.
+    pub fn begin_cell(&mut self, cell: u32) -> Timestamp {
+        let now = timestamp::now();
+        self.recorder.iter_mut().for_each(|recorder| recorder.begin_cell(cell, now));
+        now
+    }
+
+    /// The next interval of a cell's measurement.
+    pub fn interval(&mut self, cell: u32, interval: &Interval) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.interval(cell, MEASURE, 0, interval);
+        }
+    }
+
+    /// What a host did meanwhile; `at_ns` since the measured window of the cell began.
+    pub fn sample(&mut self, cell: u32, host: &str, at_ns: u64, sample: &HostSample) {
+        self.recorder.iter_mut().for_each(|recorder| recorder.sample(cell, host, at_ns, sample));
+    }
+
+    /// What became of a cell. What is said later of the same cell stands.
+    pub fn finish_cell(&mut self, record: &CellRecord) {
+        self.recorder.iter_mut().for_each(|recorder| recorder.finish_cell(record));
+    }
+
+    /// Facts that are known only now: of the run's environment.
+    pub fn facts(&mut self, facts: &[(String, String)]) {
+        self.recorder.iter_mut().for_each(|recorder| recorder.facts(facts));
+    }
+
+    /// Keeps what happened.
+    pub fn event(&mut self, kind: &str, text: &str) {
+        self.recorder.iter_mut().for_each(|recorder| recorder.event(None, kind, text));
+    }
+
+    /// The run is over, to its end or by a stop. Says where it is.
+    pub fn finish(mut self, stop: &StopToken, events: &dyn Events) {
+        let state = match stop.reason() {
+            Some(reason) => {
+                self.event("signal", &format!("stopped early by {}", reason.name()));
+                State::Interrupted
+            }
+            None => State::Finished,
+        };
+        self.end(state, events);
+    }
+
+    /// The run came to nothing, or to no end, and why. Says where it is.
+    pub fn fail(mut self, error: &CheckError, stop: &StopToken, events: &dyn Events) {
+        if stop.is_requested() {
+            return self.finish(stop, events);
+        }
+        self.event("error", &error.to_string());
+        self.end(State::Failed, events);
+    }
+
+    fn end(self, state: State, events: &dyn Events) {
+        let Some(mut recorder) = self.recorder else { return };
+        recorder.finish_run(state);
+        match recorder.failure() {
+            None => events.note(&format!("kept as run {} in {}", self.id, self.path.display())),
+            Some(why) => {
+                events.warn(&format!("the {} is not kept as a whole: {why}", self.maker.noun()));
+            }
+        }
+    }
+}
+
+/// Keeps that nothing came of a run, and why. Nothing is said of it, unless it cannot be kept.
+pub fn keep_failure(
+    store: Option<Store>,
+    maker: RunMaker,
+    record: &RunRecord,
+    error: &CheckError,
+    stop: &StopToken,
+    events: &dyn Events,
+) {
+    let state = if stop.is_requested() { State::Interrupted } else { State::Failed };
+    let kept =
+        StoredRun::begin(store, maker, record).map_err(|error| error.to_string()).and_then(|mut run| {
+            run.event("error", &error.to_string());
+            let Some(mut recorder) = run.recorder else { return Ok(()) };
+            recorder.finish_run(state);
+            recorder.failure().map_or(Ok(()), Err)
+        });
+    if let Err(why) = kept {
+        events.warn(&format!("the {} is not kept: {why}", maker.noun()));
+    }
+}
+
+/// May the figures be used? Not with a fault, and with care where there are doubts.
+pub fn judged(result: &CellResult, stopped: bool, fault: Option<String>, doubts: &[String]) -> Verdict {
+    let cut = format!(
+        "interrupted after {:.1} s: the figures are of what was measured until then",
+        result.measured_s
+    );
+    let mut reasons: Vec<String> = fault.into_iter().chain(stopped.then_some(cut)).collect();
+    let doubts: Vec<String> = doubts.iter().cloned().chain(runner::uncertain(&result.total)).collect();
+    let validity = match (reasons.is_empty(), doubts.is_empty()) {
+        (false, _) => Validity::Invalid,
+        (true, false) => Validity::Warn,
+        (true, true) => Validity::Valid,
+    };
+    reasons.extend(doubts);
+    Verdict { validity, reasons }
+}
