@@ -1,4 +1,4 @@
-//! A run and what is kept under names: what it is to be held against, and what it is to be kept as.
+//! Baselines: the stored run that a new run is compared against, and the name under which a run is kept.
 
 use store::{Baseline, CellRecord, RunRecord, State, Store, StoreError};
 
@@ -6,20 +6,20 @@ use crate::begin::RunError;
 use crate::options::RunOptions;
 use crate::timestamp;
 
-/// The baseline that is asked for, and whether another can be kept: before anything is measured.
+/// Looks up the requested baseline and checks that the new name is free, before anything is measured.
 ///
 /// # Errors
-/// There is none of this name, or one cannot have the other name.
+/// No baseline of this name exists, or the new name cannot be used.
 pub fn asked(store: &Store, options: &RunOptions) -> Result<Option<Baseline>, RunError> {
     let usage = |error: StoreError| RunError::Usage(error.to_string());
     options.save_baseline.as_deref().map_or(Ok(()), Baseline::check_name).map_err(usage)?;
     options.baseline.as_deref().map(|name| store.baseline(name)).transpose().map_err(usage)
 }
 
-/// Keeps a run under a name; a line that says so.
+/// Keeps a run as a baseline; returns a line that says so.
 ///
 /// # Errors
-/// One line: the run did not come to its end or measured nothing, or the results file cannot be written.
+/// One line: the run did not finish or measured nothing, or the results file cannot be written.
 pub fn keep(store: &Store, run: &RunRecord, cells: &[CellRecord], name: &str) -> Result<String, String> {
     let refused = |why: &str, next: &str| format!("--save-baseline {name}: not kept: {why}; next: {next}");
     if run.state != State::Finished {

@@ -1,4 +1,4 @@
-//! What is to be run, and where its results go: a new run of a plan, or one that was interrupted.
+//! Starting a run, new or interrupted, and opening its results file.
 
 use std::path::PathBuf;
 
@@ -15,10 +15,10 @@ use crate::timestamp::now;
 /// Why a run cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// Something that was asked for cannot be done: one line, with what to do about it.
+    /// The request cannot be carried out: one line, with what to do about it.
     #[error("{0}")]
     Usage(String),
-    /// Targets that cannot be used: all that is wrong with them, a line each. Nothing was made or written.
+    /// Targets that cannot be used: every fault, a line each. Nothing was created or written.
     #[error("{}", .0.iter().map(|fault| &*fault.text).collect::<Vec<_>>().join("; "))]
     NotReady(Vec<Finding>),
     /// Anything else: one line.
@@ -26,19 +26,19 @@ pub enum RunError {
     Failure(String),
 }
 
-/// A run that can begin.
+/// A run that is ready to start.
 pub struct Begun {
     /// The run's id and plan.
     pub record: RunRecord,
-    /// The cells as an earlier attempt left them; empty in a new run.
+    /// The cells as an earlier attempt left them; empty for a new run.
     pub cells: Vec<CellRecord>,
     /// The results file.
     pub store: Store,
     /// The journal.
     pub run: Run,
-    /// What the results are to be held against.
+    /// The baseline that the results are compared against.
     pub baseline: Option<Baseline>,
-    /// It goes on where it was interrupted.
+    /// The run continues an interrupted one.
     pub resumed: bool,
 }
 
@@ -66,10 +66,10 @@ pub fn new_run(plan: Plan, options: &RunOptions) -> Result<Begun, RunError> {
     Ok(Begun { record, cells: Vec::new(), store, run, baseline, resumed: false })
 }
 
-/// Takes up an interrupted run.
+/// Resumes an interrupted run.
 ///
 /// # Errors
-/// There is no such run, it is over, it is still alive, or the file that is named is another experiment.
+/// There is no such run, it has finished, it is still running, or the named file is a different experiment.
 pub fn resume(
     wanted: &str,
     given: Option<Plan>,
@@ -116,7 +116,7 @@ pub fn resume(
     Ok(Begun { record, cells, store, run, baseline, resumed: true })
 }
 
-/// The results file: as the command line says, else the experiment, else the user's data folder.
+/// Path of the results file: from the command line, else from the experiment, else in the user's data directory.
 fn results(options: &RunOptions, plan: Option<&str>) -> Result<PathBuf, RunError> {
     match (&options.results, plan) {
         (Some(path), _) => Ok(path.clone()),

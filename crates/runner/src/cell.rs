@@ -1,4 +1,4 @@
-//! One cell from its first contact with the target to its judgement.
+//! One cell from its first contact with the target to its verdict.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -27,26 +27,26 @@ use super::study;
 use super::verdict::{self, CellEvidence};
 use super::verify::{VerifyOutcome, verify};
 
-/// Examples of errors that are kept.
+/// Maximum error examples kept.
 const EXAMPLES: usize = 10;
 
-/// What became of a cell.
+/// How a cell ended.
 #[derive(Clone, Debug)]
 pub struct EndedCell {
-    /// How far it came.
+    /// How far it got.
     pub state: State,
     /// What was measured.
     pub result: Option<CellResult>,
-    /// Why it could not be run.
+    /// Why it could not run.
     pub failure: Option<String>,
-    /// The experiment's policy on errors ends the run with it.
+    /// The experiment's error policy ends the run with this cell.
     pub stops_run: bool,
-    /// A host was lost, and the policy is not to go on without it.
+    /// A host was lost, and the policy is not to continue without it.
     pub lost: bool,
 }
 
 impl EndedCell {
-    /// A cell that went no further than where this fault came.
+    /// A cell that ended early with this fault.
     pub fn early(cell: &Cell, fault: CellFailure) -> Self {
         let ended =
             |state, failure| EndedCell { state, result: None, failure, stops_run: false, lost: false };
@@ -61,19 +61,19 @@ impl EndedCell {
     }
 }
 
-/// A cell whose load can begin.
+/// A cell whose load can start.
 pub struct OpenedCell {
     site: Site,
     ready: Ready,
     stages: Vec<StageRecord>,
-    /// The numbers of the devices of this host that a job's files lie on (stat(2)).
+    /// Device numbers (stat(2)) of the devices on this host that hold a job's files.
     pub devices: BTreeSet<u64>,
 }
 
-/// Contacts the target, and makes what the load works on.
+/// Contacts the target and creates what the load needs.
 ///
 /// # Errors
-/// It cannot be done, or a signal came.
+/// The target or data set cannot be opened or created, or a signal arrived.
 pub fn open(context: &Context, data_sets: &mut DataSets, cell: &Cell) -> Result<OpenedCell, CellFailure> {
     if context.stop.is_requested() {
         return Err(CellFailure::Interrupted);
@@ -99,8 +99,8 @@ struct CellLoad {
     interrupted: bool,
 }
 
-/// Carries the load of a cell out, beside those of its group, and all that follows. Whatever fails becomes part of what
-/// is returned.
+/// Runs the load of a cell, alongside the other cells of its group, and everything that follows. Any failure becomes
+/// part of the returned value.
 pub fn carry_out(
     context: &Context,
     data_sets: &Mutex<DataSets>,
@@ -111,7 +111,7 @@ pub fn carry_out(
     let OpenedCell { site, ready, mut stages, .. } = opening;
     let mut run = CellRun { context, cell, site: &site, ready: &ready, group, start };
     let done = run.load_and_judge(data_sets, &mut stages);
-    // A start that was not taken is given up with it.
+    // A start slot that was not taken is released with it.
     drop(run);
     site.close(context);
     done.unwrap_or_else(|fault| {
@@ -150,7 +150,7 @@ impl CellRun<'_> {
         Ok(self.assemble(&load, &checked?, std::mem::take(stages), cache))
     }
 
-    /// What follows the load: the group may end with it, and what was written is verified.
+    /// After the load: ends the group if the cell closes it, and verifies what was written.
     fn after_load(
         &self,
         load: &CellLoad,
@@ -222,7 +222,7 @@ impl CellRun<'_> {
         let evidence = CellEvidence { limit: limit.clone(), ..self.evidence(load, checked) };
         let verdict = verdict::judge(cell, &measured.steady, &evidence);
         let mut gate_results = gates::judge(&cell.gates, &measured.figures);
-        // Errors are counted wherever they happened.
+        // Errors count wherever they happened.
         for (gate, result) in cell.gates.iter().zip(&mut gate_results) {
             if gate.metric == experiment::GateMetric::Errors && gate.op.is_none() {
                 result.measured = load.failed as f64;
@@ -231,7 +231,7 @@ impl CellRun<'_> {
         }
         let mut samples = checked.samples.clone();
         samples.extend(measured.result.error_samples.iter().cloned());
-        // What is wrong with the data comes first: it is the worst that can be found.
+        // Wrong data comes first: nothing else is worse.
         samples.sort_by_key(|(kind, _)| *kind != ErrorKind::Corrupt);
         let errors_ended_it = measured.ended_by_errors(cell.errors);
         let result = CellResult {
@@ -257,13 +257,13 @@ impl CellRun<'_> {
             found_ops_per_s: load.found,
             hosts: measured.hosts.clone(),
             fleet: hosts::evenness(&measured.hosts, measured.skew),
-            // Those of several hosts stand with each.
+            // With several hosts, paths are listed per host.
             paths: if measured.hosts.is_empty() { measured.result.paths.clone() } else { Vec::new() },
             limit: limit.map(Box::new),
         };
         outcome::keep(context, cell, measured, &result);
         if let Some(limit) = result.limit.as_ref().filter(|_| context.outcomes.is_some()) {
-            // fio's output has no place for it.
+            // fio's output has no field for it.
             context.remark(cell, "limit", &format!("{}; next: {}", limit.sentence, limit.next));
         }
         let (state, failure) = match (errors_ended_it, load.interrupted) {
@@ -338,7 +338,7 @@ impl CellRun<'_> {
     }
 }
 
-/// A study's measurements have a fixed length: their rule is none, whatever the cell's is.
+/// A study's measurements have a fixed length and use no steady-state rule, whatever the cell's rule is.
 fn steady(cell: &Cell, outcome: &SteadyOutcome) -> SteadyOutcome {
     let mut outcome = outcome.clone();
     if cell.study.is_none() && cell.steady == SteadyRule::None && outcome.reason.is_empty() {

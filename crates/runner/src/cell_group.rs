@@ -1,4 +1,4 @@
-//! Cells that run at the same time: they start at one instant, and the end of one may be that of the others.
+//! Cells that run at the same time: they share a start, and the end of one may end the others.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use experiment::Cell;
 use super::context::CellFailure;
 use crate::stop::StopToken;
 
-/// How often a cell that waits for others looks whether a signal came.
+/// How often a waiting cell checks for a signal.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The cells of a group while they run.
@@ -22,15 +22,15 @@ pub struct CellGroup {
 
 #[derive(Default)]
 struct State {
-    /// Stages under way, by their cells.
+    /// Stages under way, by cell.
     under_way: Vec<(u32, Control)>,
     /// Cells that have not ended.
     open: Vec<u32>,
-    /// The cell whose end is that of all.
+    /// The cell whose end ended all others.
     closed_by: Option<u32>,
 }
 
-/// A stage that the end of another cell reaches until this is dropped.
+/// A stage that another cell's end can stop, until this is dropped.
 pub struct Listed<'a> {
     together: &'a CellGroup,
     cell: u32,
@@ -42,11 +42,11 @@ impl Drop for Listed<'_> {
     }
 }
 
-/// A cell's place at the common start; dropped without being used, nobody waits for it.
+/// A cell's slot at the common start; if it is dropped unused, nobody waits for it.
 pub struct StartSlot(Option<Rendezvous>);
 
 impl StartSlot {
-    /// The common start, for the first stage that asks.
+    /// The common start, handed to the first stage that asks.
     pub fn take(&mut self) -> Option<Rendezvous> {
         self.0.take()
     }
@@ -61,7 +61,7 @@ impl Drop for StartSlot {
 }
 
 impl CellGroup {
-    /// For the cells of a group, all of which will be run.
+    /// For the cells of a group, all of which will run.
     pub fn new(cells: &[&Cell]) -> Self {
         let open: Vec<u32> = cells.iter().map(|cell| cell.index).collect();
         let at_start = cells.iter().filter(|cell| awaited(cell, cells).is_empty()).count();
@@ -82,10 +82,10 @@ impl CellGroup {
         self.members == 1
     }
 
-    /// Waits until the cell's turn has come: at the group's start, or when the cells that it waits for have ended.
+    /// Waits for the cell's turn: the group's start, or the end of the cells that it waits for.
     ///
     /// # Errors
-    /// A signal came.
+    /// A signal arrived.
     pub fn turn(&self, cell: &Cell, cells: &[&Cell], stop: &StopToken) -> Result<StartSlot, CellFailure> {
         let awaited = awaited(cell, cells);
         if awaited.is_empty() {
@@ -101,7 +101,7 @@ impl CellGroup {
         Ok(StartSlot(None))
     }
 
-    /// The end of another cell can reach this stage; at once, if the group is over.
+    /// Lets the end of another cell stop this stage; stops it at once if the group has ended.
     pub fn lists(&self, cell: u32, control: &Control) -> Listed<'_> {
         let mut state = self.state();
         if state.closed_by.is_some_and(|other| other != cell) {
@@ -112,12 +112,12 @@ impl CellGroup {
         Listed { together: self, cell }
     }
 
-    /// The cell whose end was that of this one, if so.
+    /// The cell whose end ended this one, if any.
     pub fn closed_by(&self, cell: u32) -> Option<u32> {
         self.state().closed_by.filter(|other| *other != cell)
     }
 
-    /// The load of a cell that ends the group has ended: so do the others, wherever they are.
+    /// Ends all other cells, because the load of a cell that closes the group has ended.
     pub fn close(&self, cell: u32) {
         let mut state = self.state();
         if state.closed_by.is_none() {
@@ -131,14 +131,14 @@ impl CellGroup {
         self.changed.notify_all();
     }
 
-    /// A cell is over: those that waited for it begin.
+    /// Marks a cell as ended: cells that waited for it start.
     pub fn ended(&self, cell: u32) {
         self.state().open.retain(|other| *other != cell);
         self.changed.notify_all();
     }
 }
 
-/// The cells of the group that this one waits for: all clones of the job that it names.
+/// The cells of the group that this one waits for: every clone of the job that it names.
 fn awaited(cell: &Cell, cells: &[&Cell]) -> Vec<u32> {
     let Some(named) = cell.group.and_then(|group| group.after_cell) else { return Vec::new() };
     let job = |cell: &Cell| cell.workload.stream().map(|job| job.name.clone());

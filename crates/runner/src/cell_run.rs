@@ -1,4 +1,4 @@
-//! A cell whose load is carried out: what its measurements and what follows them have in common.
+//! A cell whose load is running: state shared by its measurements and the steps after them.
 
 use experiment::Cell;
 
@@ -17,7 +17,7 @@ pub struct CellRun<'a> {
     pub site: &'a Site,
     /// The data set.
     pub ready: &'a Ready,
-    /// The cells beside it.
+    /// The other cells of its group.
     pub group: &'a CellGroup,
     /// The common start of its group, for its first measurement.
     pub start: StartSlot,

@@ -1,4 +1,4 @@
-//! What all cells of a run share, and the one place where a stage is run.
+//! State shared by all cells of a run, and the one place that runs a stage.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,52 +25,52 @@ use crate::progress::Stage;
 use crate::progress::{RunProgress, SharedProgress};
 use crate::stop::StopToken;
 
-/// What all cells of a run share.
+/// State shared by all cells of a run.
 pub struct Context {
     /// The journal: what was created and must be removed.
     pub run: provision::Run,
     /// The results file; cells that run at the same time share it.
     pub recorder: Mutex<Recorder>,
-    /// The state of the run, for those who watch.
+    /// The state of the run, for observers.
     pub progress: Arc<SharedProgress>,
-    /// Whoever started the run and is told what happens.
+    /// The observer that receives the run's events.
     pub events: Arc<dyn Events>,
-    /// Ends the run before its end.
+    /// Ends the run early.
     pub stop: StopToken,
-    /// How the kernel is asked for I/O where the target does not say.
+    /// How to submit I/O to the kernel where the target does not say.
     pub reactor: reactor::BackendChoice,
     /// The device that may be overwritten.
     pub destroy: Option<PathBuf>,
-    /// Where logs and dumps of jobs are written that name no directory.
+    /// Directory for job logs and dumps whose paths name none.
     pub directory: PathBuf,
-    /// What jobs found, for output that the results file is not enough for; `None`: nobody asks.
+    /// Results of jobs, for output that needs more than the results file holds; `None`: not requested.
     pub outcomes: Option<Mutex<Vec<CellOutcome>>>,
-    /// What the disks under the jobs' files did, once the run is over, if outcomes are kept.
+    /// What the disks under the jobs' files did; filled at the end of the run if outcomes are kept.
     pub disks: Mutex<Vec<DiskUse>>,
     /// All cells.
     pub plan: Plan,
-    /// The hosts that carry it out: this process alone, or agents.
+    /// The hosts that carry it out: this process, or agents.
     pub host_group: HostGroup,
-    /// Their names, by their number.
+    /// Host names, by host number.
     pub hosts: Vec<String>,
-    /// What each can do by tests of it alone.
+    /// Each host's standalone limits.
     pub alone: Vec<Alone>,
-    /// Events of the hosts that are not in the results yet.
+    /// Host events that are not in the results yet.
     pub host_group_events: Arc<HostGroupEvents>,
-    /// Keys of targets.
+    /// Credentials of targets.
     pub secrets: Arc<dyn Secrets>,
-    /// Number of the next target that is opened.
+    /// Number of the next target to open.
     pub sites: AtomicU32,
 }
 
-/// Why a cell went no further.
+/// Why a cell ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CellFailure {
-    /// It cannot be run: one line that says why and what to do.
+    /// It cannot run: one line that says why and what to do.
     Failed(String),
     /// A signal ended it.
     Interrupted,
-    /// A host was lost, and the policy is not to go on without it; its name and why.
+    /// A host was lost, and the policy is not to continue without it; the host's name and the reason.
     Lost(String),
 }
 
@@ -82,30 +82,30 @@ impl From<store::StoreError> for CellFailure {
 
 /// A stage of a cell, about to be run.
 pub struct CellStage<'a> {
-    /// Its cell.
+    /// The cell.
     pub cell: &'a Cell,
     /// The target.
     pub site: &'a Site,
     /// `prepare`, `measure`, `verify`.
     pub name: &'static str,
-    /// Which measurement of a study.
+    /// Number of the measurement in a study.
     pub trial: u32,
-    /// What the hosts are to do, all together.
+    /// The request to all hosts together.
     pub request: StageRequest,
-    /// The stages beside it: the common start, and who takes down every operation.
+    /// What runs alongside: the common start and the recorder of every operation.
     pub beside: StageContext,
-    /// The cells beside it; `None` when nothing runs beside this stage.
+    /// The other cells of the group; `None` when nothing runs alongside this stage.
     pub group: Option<&'a CellGroup>,
-    /// Who keeps what the hosts did meanwhile.
+    /// Collects samples of the hosts during the stage.
     pub witness: Option<&'a HostEvidence>,
-    /// Who keeps the throughput of each host over time.
+    /// Collects each host's throughput over time.
     pub samplers: Option<&'a HostSamplers>,
-    /// Bytes that it will move in all, when that is known.
+    /// Total bytes it will move, if known.
     pub bytes_expected: Option<u64>,
 }
 
 impl<'a> CellStage<'a> {
-    /// A stage with nothing beside it.
+    /// A stage with nothing alongside it.
     pub fn new(cell: &'a Cell, site: &'a Site, name: &'static str, request: StageRequest) -> Self {
         Self {
             cell,
@@ -121,13 +121,13 @@ impl<'a> CellStage<'a> {
         }
     }
 
-    /// A stage that goes over all the data once, alone.
+    /// A stage that passes over all the data once, alone.
     pub fn full_pass(cell: &'a Cell, site: &'a Site, name: &'static str, task: StageTask) -> Self {
         Self::new(cell, site, name, StageRequest::to_the_end(site.id, task))
     }
 
-    /// What each host is to do: all that have the target open, or of a measurement those that the cell asks for. A rate is
-    /// of all together.
+    /// The request to each host: all that have the target open, or for a measurement those that the cell asks for. A
+    /// rate is the total over all hosts.
     fn of_hosts(&self, context: &Context) -> Vec<(usize, StageRequest)> {
         let mut members = self.site.members(context);
         if matches!(self.request.task, StageTask::Measure { .. }) {
@@ -157,11 +157,11 @@ impl Context {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a stage on all hosts: shows it, keeps its intervals, and lets a signal end it. `each` sees every interval of all
-    /// together and may change what is shown; it returns true to end the measurement after that interval.
+    /// Runs a stage on all hosts: shows it, keeps its intervals, and lets a signal end it. `each` sees every combined
+    /// interval and may change what is shown; it returns true to end the measurement after that interval.
     ///
     /// # Errors
-    /// A host refuses, or a signal came before.
+    /// A host refuses, or a signal arrived first.
     pub fn stage(
         &self,
         stage: CellStage<'_>,
@@ -242,7 +242,7 @@ impl Context {
         }
     }
 
-    /// What one host did meanwhile, `since_ns` being when the measured window began.
+    /// Records one host's part; `since_ns` is when the measured window began.
     fn of_one_host(&self, stage: &CellStage<'_>, seen: &StageUpdate<'_>, since_ns: Option<u64>) {
         let (cell, names) = (stage.cell.index, &self.hosts);
         match seen {
@@ -265,7 +265,7 @@ impl Context {
         }
     }
 
-    /// Number of the next target that is opened.
+    /// Number of the next target to open.
     pub fn next_site(&self) -> SiteId {
         self.sites.fetch_add(1, Ordering::Relaxed)
     }
@@ -280,7 +280,7 @@ impl Context {
         self.plan.fleet.as_ref().map_or(FailurePolicy::GoOn, |fleet| fleet.on_failure)
     }
 
-    /// A line about one host, with its name where there are several.
+    /// A line about one host, with its name if there are several.
     pub fn of_host(&self, member: usize, text: &str) -> String {
         match self.host_group.tells_hosts_apart() {
             true => format!("{}: {text}", self.hosts[member]),
@@ -288,14 +288,14 @@ impl Context {
         }
     }
 
-    /// Keeps what happened in the host group since the last time; it was said when it happened.
+    /// Records the host group's events since the last call. They were already reported when they happened.
     pub fn tell_of_host_group(&self, cell: Option<u32>) {
         for event in self.host_group_events.take() {
             self.recorder().event(cell, event.kind, event.text);
         }
     }
 
-    /// Says something about a cell, to people and in the results.
+    /// Reports something about a cell, to the user and in the results.
     pub fn remark(&self, cell: &Cell, kind: &str, text: &str) {
         self.recorder().event(Some(cell.index), kind, text);
         self.events.note(&format!("cell {} ({}): {text}", cell.index + 1, cell.name));

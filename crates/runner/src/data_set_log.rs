@@ -1,4 +1,4 @@
-//! What a run that is resumed knows of its data sets: the events in which it wrote down what a place holds.
+//! What a resumed run knows about its data sets: the events that recorded what each place holds.
 
 use super::context::{CellFailure, Context};
 use super::data_sets::{Held, StoredContent};
@@ -6,7 +6,7 @@ use super::data_sets::{Held, StoredContent};
 /// The kind of these events.
 pub const DATA_SET: &str = "data-set";
 
-/// Writes into the results what a place holds, for a run that is resumed.
+/// Records in the results what a place holds, so that a resumed run knows.
 pub fn remember(context: &Context, place: &str, layout: &str, generation: Option<u32>) {
     let text = match generation {
         Some(generation) => format!("{place}: {layout}; complete, generation {generation}"),
@@ -15,7 +15,7 @@ pub fn remember(context: &Context, place: &str, layout: &str, generation: Option
     context.recorder().event(None, DATA_SET, text);
 }
 
-/// What the interrupted run knew of a place, and the next generation of content there.
+/// What the interrupted run knew about a place, and the next content generation there.
 ///
 /// # Errors
 /// The results file cannot be read.
@@ -34,7 +34,7 @@ fn recall(texts: &[&str]) -> (Option<Held>, u32) {
         let (layout, rest) = text.split_once("; complete, generation ")?;
         Some((layout.to_owned(), rest.parse::<u32>().ok()?))
     };
-    // Whatever was begun may have used the generation after the last that was completed, and those of its passes.
+    // An unfinished pass may have used the generations after the last completed one.
     let used = texts.iter().filter_map(|text| complete(text)).map(|(_, generation)| generation).max();
     let next = used.map_or(1, |generation| (generation + 0x101) & 0xFFFF);
     let last = texts.last().and_then(|text| complete(text));

@@ -1,7 +1,7 @@
-//! The data sets of a run: how they come to be, what is known of their content, and how they go.
+//! The data sets of a run: how they are created, what is known about their content, and how they are removed.
 //!
-//! A place (directory, prefix, device) holds one data set at a time. A cell finds it as an earlier cell of the run
-//! left it, if that is exactly what it needs; otherwise every byte is written.
+//! A place (directory, prefix, device) holds one data set at a time. A cell reuses what an earlier cell of the run left
+//! if it is exactly what it needs; otherwise every byte is written.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,11 +22,11 @@ use super::site::Site;
 use crate::progress::Stage;
 use crate::stages::PREPARE;
 
-/// Every place that the run has made or found so far.
+/// Every place that the run has created or found so far.
 #[derive(Default)]
 pub struct DataSets {
     places: Vec<Place>,
-    /// Something stays, on purpose or because it could not be removed.
+    /// Something remains, on purpose or because it could not be removed.
     something_stays: bool,
 }
 
@@ -34,13 +34,13 @@ pub struct DataSets {
 struct Place {
     /// [`Target::place`].
     name: String,
-    /// Enough to open it again when it is to be removed.
+    /// A cell with enough detail to open the place again for removal.
     cell: Cell,
-    /// It was made, or found to be there.
+    /// It was created, or found to exist.
     entered: bool,
-    /// What it holds, as far as that is known.
+    /// What it holds, if known.
     held: Option<Held>,
-    /// Generation of the next content, so that what was there before is told from it.
+    /// Generation of the next content, which distinguishes it from earlier content.
     next_generation: u32,
 }
 
@@ -58,20 +58,20 @@ pub struct Held {
 pub enum StoredContent {
     /// All of one generation.
     Uniform(u32),
-    /// Something else of the right size.
+    /// Other content of the right size.
     Other,
 }
 
-/// A data set that a cell can be measured on.
+/// A data set that is ready for a cell's measurement.
 pub struct Ready {
     /// What its files or objects hold.
     pub content: StoredContent,
-    /// One that lies nowhere in it, as far as is known.
+    /// A generation that, as far as known, none of its data has.
     unused_generation: u32,
 }
 
 impl Ready {
-    /// The generation that a measurement begins with: what it writes must not be what lies there.
+    /// First generation that a measurement writes: it must differ from the data already there.
     pub fn generation(&self) -> u32 {
         match self.content {
             StoredContent::Uniform(generation) => generation,
@@ -80,12 +80,12 @@ impl Ready {
     }
 }
 
-/// The places, for one of the cells that run at the same time.
+/// Locks the places, for one of the cells that run at the same time.
 pub fn lock(data_sets: &Mutex<DataSets>) -> MutexGuard<'_, DataSets> {
     data_sets.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The size and number of files, and all else that decides which bytes they hold, in words.
+/// The number and size of files, and everything else that determines their bytes, in words.
 fn layout(cell: &Cell, site: &Site) -> String {
     let workload = &cell.workload;
     let hosts = match site.hosts() {
@@ -103,7 +103,7 @@ fn layout(cell: &Cell, site: &Site) -> String {
 }
 
 impl DataSets {
-    /// Enters the place of a cell's target, and makes it when this is the first cell there.
+    /// Enters the place of a cell's target, creating it if this is the first cell there.
     ///
     /// # Errors
     /// The target refuses, or the journal cannot be written.
@@ -115,7 +115,7 @@ impl DataSets {
             }
             Prepare::Fill | Prepare::FillAlways => false,
         };
-        // Known before anything is made there: what one host makes is removed although another refuses.
+        // Recorded before anything is created: what one host creates is removed even if another refuses.
         let at = self.record(cell);
         let entered = match uses_what_is_there {
             true => site.act(context, &Act::Adopt).map(|()| Entered::Existing),
@@ -126,7 +126,7 @@ impl DataSets {
             (true, Entered::New) => place.held = None,
             (false, Entered::Existing) => {
                 (place.held, place.next_generation) = match remembered(context, &place.name)? {
-                    // An earlier run, perhaps of the same seed: what is written must differ from what lies there.
+                    // An earlier run may have used the same seed: new data must differ from what is already there.
                     (None, 1) => (None, site.held_generation(context).map_or(1, |held| (held + 1) & 0xFFFF)),
                     known => known,
                 };
@@ -140,7 +140,7 @@ impl DataSets {
         Ok(())
     }
 
-    /// Notes the place of a cell's target, so that it is removed in the end; where it stands in the list.
+    /// Records the place of a cell's target so that it is removed at the end; returns its index.
     fn record(&mut self, cell: &Cell) -> usize {
         let name = cell.target.place();
         let at = self.places.iter().position(|place| place.name == name).unwrap_or_else(|| {
@@ -152,10 +152,10 @@ impl DataSets {
         at
     }
 
-    /// Makes sure that the data set of a cell is there, complete, and known in content if the cell verifies.
+    /// Ensures that a cell's data set exists, is complete, and has known content if the cell verifies.
     ///
     /// # Errors
-    /// It cannot be made, or is not what it should be; a signal came.
+    /// It cannot be created, or is not as required; a signal arrived.
     pub fn make_ready(
         &mut self,
         context: &Context,
@@ -168,14 +168,14 @@ impl DataSets {
         match cell.stages.prepare {
             Prepare::None => {
                 if load::writes(cell) && place.held.as_ref().is_some_and(|held| held.layout != layout) {
-                    // What is written lies over a data set of other sizes.
+                    // The data set about to be written overlies one of other sizes.
                     place.held = None;
                     remember(context, &cell.target.place(), &layout, None);
                 }
                 return Ok(Ready { content: StoredContent::Other, unused_generation: place.next_generation });
             }
             Prepare::Keep => {
-                // What is there is of an earlier run, unless this run changed it, and says itself of which generation.
+                // Data that this run did not write is an earlier run's, and its headers tell the generation.
                 let content = match &place.held {
                     Some(held) if held.layout == layout => held.content.clone(),
                     _ => StoredContent::Uniform(site.held_generation(context).unwrap_or(0)),
@@ -205,7 +205,7 @@ impl DataSets {
         let differs = place.held.take().is_some_and(|held| held.layout != layout);
         remember(context, &cell.target.place(), &layout, None);
         if differs {
-            // One data set at a time: the space of the old one is needed, and nothing of it must remain.
+            // One data set at a time: the old one's space is needed, and none of it may remain.
             site.act(context, &Act::RemoveAll)?;
             site.prepare(context)?;
         }
@@ -219,7 +219,7 @@ impl DataSets {
         Ok(Ready { content, unused_generation: (generation + 1) & 0xFFFF })
     }
 
-    /// A load that may change the data set is about to begin: what it holds is not known until it ends well.
+    /// Marks the content as unknown, because a load that may change it is about to start.
     pub fn about_to_change(&mut self, context: &Context, cell: &Cell) {
         if let Some(held) = &mut self.place(&cell.target.place()).held {
             held.content = StoredContent::Other;
@@ -228,7 +228,7 @@ impl DataSets {
         }
     }
 
-    /// A load has ended: what the data set holds now.
+    /// Records what the data set holds after a load.
     pub fn changed(&mut self, context: &Context, cell: &Cell, before: &StoredContent, left: Left) {
         let name = cell.target.place();
         let place = self.place(&name);
@@ -245,12 +245,12 @@ impl DataSets {
                 remember(context, &name, &layout, Some(generation));
             }
         } else if left != Left::Unknown {
-            // Passes of this load have used up some generations.
+            // Passes of this load have used several generations.
             place.next_generation = (generation + 0x100) & 0xFFFF;
         }
     }
 
-    /// Removes a place that no later cell needs; what could not be removed stays in the journal.
+    /// Removes a place that no later cell needs; anything that could not be removed stays in the journal.
     pub fn leave(&mut self, context: &Context, name: &str) {
         let Some(at) = self.places.iter().position(|place| place.name == name) else { return };
         let place = self.places.swap_remove(at);
@@ -279,13 +279,13 @@ impl DataSets {
         }
     }
 
-    /// A place stays as it is.
+    /// Leaves a place as it is.
     pub fn forget(&mut self, name: &str) {
         self.something_stays |= self.places.iter().any(|place| place.name == name);
         self.places.retain(|place| place.name != name);
     }
 
-    /// Removes every place that is left.
+    /// Removes every remaining place.
     pub fn leave_all(&mut self, context: &Context) {
         while let Some(name) = self.places.last().map(|place| place.name.clone()) {
             self.leave(context, &name);
@@ -295,7 +295,7 @@ impl DataSets {
         }
     }
 
-    /// The journals of lost hosts list what was removed from another: says so, and keeps it in mind for the next run there.
+    /// Where another host removed what a lost host's journal lists, says so and records it for the next run there.
     fn settle_lost(&self, context: &Context) {
         let alive = context.host_group.alive();
         let here =
@@ -306,7 +306,7 @@ impl DataSets {
         }
         let id = |member: &usize| context.run.id().of_agent(*member as u32);
         if here {
-            // Agents of this host keep their journals where they usually lie.
+            // Agents on this host keep their journals in the default directory.
             let journals = Journal::default_directory().and_then(|directory| Journal::open(&directory));
             if let Ok(journals) = journals {
                 lost.iter().for_each(|member| drop(forget(&journals, &id(member))));

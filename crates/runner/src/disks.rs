@@ -1,5 +1,5 @@
-//! What disks did over a while: two readings of what the kernel counts (`stat` of each disk in /sys/block, whose fields the
-//! kernel's Documentation/block/stat.rst names).
+//! Disk activity over a period: the difference between two readings of the kernel's counters (`stat` of each disk in
+//! /sys/block; the kernel's Documentation/block/stat.rst names its fields).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,14 +9,14 @@ use reactor::clock;
 
 use crate::job_outcome::DiskUse;
 
-/// Watches the disks that some files lie on.
+/// Watches the disks that hold some files.
 #[derive(Debug)]
 pub struct DiskWatch {
     disks: Vec<Disk>,
     begun_ns: u64,
 }
 
-/// A disk as it was when the watch began.
+/// A disk when the watch began.
 #[derive(Debug)]
 struct Disk {
     name: String,
@@ -25,12 +25,12 @@ struct Disk {
     parts: Vec<Disk>,
 }
 
-/// Reads, writes and the like since the disk was attached, by the places of their fields.
+/// Cumulative counters since the disk was attached, in field order.
 type Counts = [u64; 11];
 
 impl DiskWatch {
-    /// Begins to watch the disks with these device numbers, or that hold the partitions with them. What is no disk, such as
-    /// a file system in memory or over a network, is left out.
+    /// Starts watching the disks with these device numbers, or the disks that hold these partitions. Skips anything
+    /// that is not a disk, such as a file system in memory or over a network.
     pub fn start(numbers: &BTreeSet<u64>) -> Self {
         Self::below(Path::new("/sys"), numbers)
     }
@@ -49,7 +49,7 @@ impl DiskWatch {
         Self { disks, begun_ns: clock::now_ns() }
     }
 
-    /// What each disk did since the beginning.
+    /// What each disk did since the start.
     pub fn used(&self) -> Vec<DiskUse> {
         let watched_ms = clock::now_ns().saturating_sub(self.begun_ns) / 1_000_000;
         self.disks.iter().map(|disk| disk.used(watched_ms)).collect()
@@ -73,7 +73,7 @@ impl Disk {
     fn used(&self, watched_ms: u64) -> DiskUse {
         let now = fs::read_to_string(self.place.join("stat")).ok().and_then(|text| counts(&text));
         let now = now.unwrap_or(self.before);
-        // Counts begin anew when a disk was taken away and put back.
+        // The counters restart when a disk is detached and attached again.
         let since = |at: usize| now[at].saturating_sub(self.before[at]);
         DiskUse {
             name: self.name.clone(),
@@ -102,7 +102,7 @@ fn counts(text: &str) -> Option<Counts> {
 mod tests {
     use super::*;
 
-    /// A tree like that of /sys: a disk with a partition, and a volume made of it.
+    /// A tree like /sys: a disk with a partition, and a volume built on it.
     fn tree() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let at = |path: &str| root.path().join(path);
@@ -120,7 +120,7 @@ mod tests {
         root
     }
 
-    /// Eleven fields and more that newer kernels add, counting up from `first`.
+    /// Eleven fields, plus those that newer kernels add, counting up from `first`.
     fn write_stat(place: &Path, first: u64) {
         let fields: Vec<String> = (first..first + 17).map(|field| field.to_string()).collect();
         fs::write(place.join("stat"), format!("  {}\n", fields.join("   "))).unwrap();

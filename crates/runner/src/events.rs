@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, to whoever started it: a terminal, a service, a notebook.
+//! What a run reports while it runs, to whoever started it: a terminal, a service, a notebook.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use store::CellRecord;
 
 use crate::progress::SharedProgress;
 
-/// How much a message matters.
+/// Severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Something that happened.
@@ -22,11 +22,11 @@ pub enum Severity {
 /// Something that happened in a run.
 #[derive(Clone, Copy, Debug)]
 pub enum RunEvent<'a> {
-    /// A line for people.
+    /// A line for the user.
     Message(Severity, &'a str),
-    /// The run begins. Its state can be looked at from now on, at any time and from any thread.
+    /// The run starts. Any thread can read its state from now on.
     Began(&'a Arc<SharedProgress>),
-    /// An interval of a stage, of all hosts together.
+    /// An interval of a stage, combined over all hosts.
     Interval {
         /// Index of the cell.
         cell: u32,
@@ -37,48 +37,48 @@ pub enum RunEvent<'a> {
         /// What was done in it.
         interval: &'a Interval,
     },
-    /// A cell is over.
+    /// A cell has ended.
     CellEnded(&'a CellRecord),
-    /// A phase of a check begins.
+    /// A phase of a check starts.
     PhaseBegan {
         /// Protocol, address and direction, such as `nfs 10.0.0.1 write`.
         label: &'a str,
-        /// How long it will be measured.
+        /// Planned length of the measurement.
         window: Duration,
     },
-    /// A second of the phase under way.
+    /// One second of the current phase.
     PhaseInterval {
-        /// Which.
+        /// The phase.
         label: &'a str,
         /// What was done in it.
         interval: &'a Interval,
     },
-    /// A phase of a check is over; a message says what came out.
+    /// A phase of a check has ended; a message reports its result.
     PhaseEnded {
-        /// Which.
+        /// The phase.
         label: &'a str,
     },
-    /// A round of a calibration begins, in which each step is taken once.
+    /// A round of a calibration starts; each round runs every step once.
     RoundBegan {
         /// Number of the round, from 1.
         round: u32,
-        /// How many there are.
+        /// Total number of rounds.
         rounds: u32,
     },
-    /// A step of a measurement whose number of steps is known begins: of a calibration or of the network between hosts.
+    /// A step starts, in a measurement with a known number of steps: a calibration, or the network between hosts.
     StepBegan {
-        /// Steps that are over.
+        /// Completed steps.
         done: u64,
-        /// All of them.
+        /// Total steps.
         steps: u64,
         /// What is measured.
         label: &'a str,
     },
-    /// Nothing more comes: what was created is removed, and the state does not change any more.
+    /// Last event: what was created has been removed, and the state no longer changes.
     Ended,
 }
 
-/// An observer of a run. It is called from the threads that lead cells, one event at a time from each, and must return
+/// An observer of a run. It is called from the threads that drive cells, one event at a time from each, and must return
 /// quickly: the run waits for it.
 pub trait Events: Send + Sync {
     /// Something happened.
@@ -86,23 +86,23 @@ pub trait Events: Send + Sync {
 }
 
 impl dyn Events + '_ {
-    /// Tells something that happened.
+    /// Reports something that happened.
     pub fn note(&self, text: &str) {
         self.event(RunEvent::Message(Severity::Note, text));
     }
 
-    /// Tells something that looks wrong but does not stop the run.
+    /// Reports something that looks wrong but does not stop the run.
     pub fn warn(&self, text: &str) {
         self.event(RunEvent::Message(Severity::Warning, text));
     }
 
-    /// Tells what failed, where, and what to do next.
+    /// Reports what failed, where, and what to do next.
     pub fn error(&self, text: &str) {
         self.event(RunEvent::Message(Severity::Error, text));
     }
 }
 
-/// Tells the end of a run when it is dropped, whichever way the run ends.
+/// Reports the end of a run when dropped, however the run ends.
 pub struct EndOnDrop<'a>(pub &'a dyn Events);
 
 impl Drop for EndOnDrop<'_> {

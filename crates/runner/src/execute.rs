@@ -1,4 +1,4 @@
-//! Carrying out a run that has begun: the hosts, the cells, and what is left.
+//! Executes a run that has begun: its hosts, its cells, and the clean-up.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
@@ -25,34 +25,34 @@ use crate::recorder::Recorder;
 use crate::stop::{StopReason, StopToken};
 use crate::summary;
 
-/// A run that is over.
+/// A run that has ended.
 pub struct RunOutcome {
-    /// The run as it is in the results file.
+    /// The run as stored in the results file.
     pub record: RunRecord,
     /// Its cells.
     pub cells: Vec<CellRecord>,
     /// The results file.
     pub store: Store,
-    /// The baseline that the results are held against, if one was named.
+    /// The baseline that the results are compared against, if one was named.
     pub baseline: Option<Baseline>,
-    /// What jobs found, if [`RunOptions::keep_outcomes`] asks for it; in the order in which they ended.
+    /// The jobs' results, if [`RunOptions::keep_outcomes`] is set, in the order in which they ended.
     pub found: Vec<CellOutcome>,
-    /// What the disks under their files did, likewise.
+    /// What the disks under their files did, under the same condition.
     pub disks: Vec<DiskUse>,
-    /// Why the run went no further, in one line.
+    /// Why the run ended early, in one line.
     pub failure: Option<String>,
-    /// What could not be removed although it was to be.
+    /// What could not be removed but should have been.
     pub left_behind: Vec<String>,
-    /// Who or what ended the run before its end.
+    /// Who or what ended the run early.
     pub stopped: Option<StopReason>,
     state: State,
 }
 
 impl RunOutcome {
-    /// Whether the run did what it was to do: it came to its end, every cell ran, every gate held, nothing that was read was
-    /// wrong, and nothing is left behind.
+    /// Whether the run succeeded: it finished, every cell ran, every gate passed, no data was wrong, and nothing is
+    /// left behind.
     pub fn succeeded(&self) -> bool {
-        // In a run that is finished, what is pending was left out because another cell ended its group or the run.
+        // In a finished run, a pending cell was skipped because another cell ended its group or the run.
         let ran = self.cells.iter().filter(|cell| cell.state != State::Pending).cloned();
         self.stopped.is_none()
             && self.state == State::Finished
@@ -60,19 +60,19 @@ impl RunOutcome {
             && summary::success(&ran.collect::<Vec<_>>())
     }
 
-    /// Keeps the results as a baseline under a name; a line that says so.
+    /// Keeps the results as a baseline; returns a line that says so.
     ///
     /// # Errors
-    /// One line: the run did not come to its end or measured nothing, or the results file cannot be written.
+    /// One line: the run did not finish or measured nothing, or the results file cannot be written.
     pub fn keep_as_baseline(&self, name: &str) -> Result<String, String> {
         baseline::keep(&self.store, &self.record, &self.cells, name)
     }
 }
 
-/// Carries out a new run of a plan, from its journal to the removal of what it made.
+/// Executes a new run of a plan, from its journal to the removal of what it created.
 ///
 /// # Errors
-/// It cannot begin; nothing was touched then.
+/// It cannot start; nothing was touched.
 pub fn run(
     plan: Plan,
     options: &RunOptions,
@@ -86,7 +86,7 @@ pub fn run(
 /// Carries out a run that has begun.
 ///
 /// # Errors
-/// It cannot go on; what was measured is in the results file.
+/// It cannot continue; what was measured is in the results file.
 pub fn execute(
     begun: Begun,
     options: &RunOptions,
@@ -116,7 +116,7 @@ pub fn execute(
     })
 }
 
-/// What is left of a run when its cells are over.
+/// What remains of a run after its cells.
 struct Rest {
     outcome: MatrixOutcome,
     found: Vec<CellOutcome>,
@@ -191,7 +191,7 @@ fn carry_out(
     Ok(finish(context, &plan, outcome))
 }
 
-/// Dismisses the hosts, closes the files, and says what stays on purpose.
+/// Releases the hosts, closes the files, and reports what stays on purpose.
 fn finish(context: Context, plan: &Plan, outcome: MatrixOutcome) -> Rest {
     let Context { recorder, run, outcomes, disks, host_group, events, .. } = context;
     host_group.end();
@@ -210,7 +210,7 @@ fn finish(context: Context, plan: &Plan, outcome: MatrixOutcome) -> Rest {
     }
 }
 
-/// Tries the reactor before anything is made, and says so when io_uring is refused.
+/// Tests the reactor before anything is created, and reports if io_uring is refused.
 fn reactor_facts(
     choice: reactor::BackendChoice,
     events: &dyn Events,
@@ -229,7 +229,7 @@ fn reactor_facts(
     Ok(facts)
 }
 
-/// What a process that leaves in the middle of a run may leave behind, and the command that removes it.
+/// What a process that exits mid-run may leave behind, and the command that removes it.
 pub fn what_may_be_left(run: &Run, journal: Option<&Path>) -> String {
     let flag = match journal {
         Some(directory) => format!(" --journal-dir {}", directory.display()),

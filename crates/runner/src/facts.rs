@@ -1,4 +1,4 @@
-//! What is kept beside a cell's figures: the client while it measured, and the target.
+//! Facts kept beside a cell's figures: about the client during the measurement, and about the target.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::context::Context;
 use super::measure::Measured;
 use super::site::{FactsByHost, target_facts};
 
-/// The client while it measured; of a fleet all hosts together.
+/// The client during the measurement; for a fleet, all hosts together.
 pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
     let result = &measured.result;
     let mut client = of_result(result);
@@ -29,10 +29,10 @@ pub fn client(measured: &Measured) -> BTreeMap<String, f64> {
     client
 }
 
-/// The longest that a worker began late because it waited for a core, in nanoseconds.
+/// Maximum delay of a worker's start while it waited for a core, in nanoseconds.
 pub const START_CORE_WAIT: &str = "start-skew.core-wait.ns";
 
-/// What a stage's own process knows of it.
+/// Facts known to the stage's own process.
 pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
     let mut client = BTreeMap::new();
     let mut keep = |name: &str, value: f64| client.insert(name.to_owned(), value);
@@ -68,10 +68,10 @@ pub fn of_result(result: &StageResult) -> BTreeMap<String, f64> {
     client
 }
 
-/// Paths whose figures are kept by name; all are in the result.
+/// Maximum paths whose figures are kept by name; the result has all of them.
 const MAX_PATHS: usize = 64;
 
-/// From where to where the paths go whose figures are kept, by the same numbers.
+/// Source and destination of those paths, with the same numbering.
 fn paths(result: &StageResult) -> impl Iterator<Item = (String, String)> {
     let named = |(number, path): (usize, &PathFacts)| {
         let interface = path.interface.as_deref().unwrap_or("an unknown interface");
@@ -80,7 +80,7 @@ fn paths(result: &StageResult) -> impl Iterator<Item = (String, String)> {
     (1..=MAX_PATHS).zip(&result.paths).map(named)
 }
 
-/// The target, as its driver knows it.
+/// The target, as its driver describes it.
 pub fn target(context: &Context, by_host: &FactsByHost, measured: &Measured) -> BTreeMap<String, String> {
     let mut facts = target_facts(context, by_host);
     let backend = match measured.result.backend {
@@ -93,7 +93,7 @@ pub fn target(context: &Context, by_host: &FactsByHost, measured: &Measured) -> 
         facts.insert("reactor.refusal".into(), refusal.clone());
     }
     facts.extend(paths(&measured.result));
-    // The cards of other hosts are not to be seen from here.
+    // Other hosts' NICs are not visible from here.
     if context.host_group.sees_the_load()
         && let Some(connection) = measured.result.facts.connections.first()
         && let Some(nic) = fleet::probe::card_of(connection.local.ip())

@@ -1,4 +1,4 @@
-//! Filling a data set: every byte is written, and then looked for.
+//! Fills a data set: writes every byte, then checks that it is there.
 
 use experiment::{Cell, Sharing};
 use fleet::{Act, HostGroupResult, StageTask};
@@ -10,11 +10,11 @@ use super::context::{CellFailure, CellStage, Context};
 use super::site::Site;
 use crate::stages::PREPARE;
 
-/// Writes every byte of the data set of all hosts. A host that is lost meanwhile, where the run may go on without it, is not
-/// waited for; its part of what others read is written by a host that is left.
+/// Writes every byte of all hosts' data sets. A host lost meanwhile is not waited for if the run may continue without
+/// it; a remaining host writes the part that others read.
 ///
 /// # Errors
-/// Not everything could be written, or a signal came.
+/// Not everything could be written, or a signal arrived.
 pub fn fill(
     context: &Context,
     cell: &Cell,
@@ -45,20 +45,20 @@ pub fn fill(
     Ok(filling.prepared)
 }
 
-/// The filling of a data set, as far as it has come.
+/// Progress of filling a data set.
 struct Filling<'a> {
     context: &'a Context,
     cell: &'a Cell,
     generation: u32,
-    /// Stages so far.
+    /// Number of stages so far.
     part: u32,
     prepared: StageRecord,
 }
 
 impl Filling<'_> {
-    /// Makes and fills what the hosts of a site have to.
+    /// Creates and fills what the hosts of a site lack.
     fn over(&mut self, site: &Site) -> Result<(), CellFailure> {
-        // Files that are there in full size are written over: what they held is of another generation.
+        // Full-size files are overwritten: their content is of another generation.
         if site.kind() == "files" && check_complete(self.context, site, false).is_err() {
             self.run(site, StageTask::Create)?;
         }
@@ -75,7 +75,7 @@ impl Filling<'_> {
         self.part += 1;
         let HostGroupResult { whole, parts, .. } = self.context.stage(stage, &mut |_, _| false)?;
         self.prepared.ok += whole.total.ok();
-        // A file that an interrupted preparation had made already is no error.
+        // A file that an interrupted preparation already created is no error.
         let there: u64 = whole
             .total
             .op(OpKind::Create)
@@ -88,7 +88,7 @@ impl Filling<'_> {
         if let Some(error) = self.context.recorder().failure() {
             return Err(CellFailure::Failed(error));
         }
-        // What is missing of a host that was lost says nothing of the target.
+        // What a lost host did not write says nothing about the target.
         let kept = || parts.iter().filter(|part| part.lost.is_none());
         let written: u64 = kept().map(|part| part.result.total.bytes()).sum();
         let expected: u64 = kept().map(|part| site.bytes_of(part.member)).sum();
@@ -107,10 +107,10 @@ impl Filling<'_> {
     }
 }
 
-/// Files must have their size, and every byte of them must have been written: a hole is an error.
+/// Checks that files have their full size and every byte was written: a hole is an error.
 ///
 /// # Errors
-/// The first that is not so; one line.
+/// The first file that fails the check; one line.
 pub fn check_size(context: &Context, site: &Site) -> Result<(), CellFailure> {
     check_complete(context, site, true)
 }

@@ -1,12 +1,12 @@
-//! What is done on one host alone: a fleet that asks for it is refused.
+//! Refuses fleets for features that work on a single host only.
 
 use experiment::{Logs, Plan};
 
-/// Refuses a plan for several hosts that asks for what only one does: logs of operations, and their replay, are files of the
-/// host that leads.
+/// Refuses a plan for several hosts that uses a single-host feature: operation logs and their replay are files of the
+/// coordinator.
 ///
 /// # Errors
-/// Which cell asks for what, and what to do about it: one line.
+/// Which cell uses which feature, and what to do about it: one line.
 pub fn check_for_several(plan: &Plan) -> Result<(), String> {
     for cell in &plan.cells {
         let Some(job) = cell.workload.stream() else { continue };

@@ -1,4 +1,4 @@
-//! From a fleet as it is written to agents that listen.
+//! From a fleet's description to listening agents.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::begin::RunError;
 use crate::events::Events;
 use crate::stop::StopToken;
 
-/// Starts the agents of a fleet and greets them.
+/// Starts a fleet's agents and connects to them.
 ///
 /// # Errors
 /// A line for each host on which no agent could be started.

@@ -4,12 +4,12 @@ use experiment::{Gate, GateMetric, GateOperator};
 use stats::{OpFigures, WindowFigures};
 use store::GateResult;
 
-/// What became of each gate of a cell.
+/// Evaluates each gate of a cell.
 pub fn judge(gates: &[Gate], figures: &WindowFigures) -> Vec<GateResult> {
     gates.iter().map(|gate| judge_one(gate, of_op(gate, figures))).collect()
 }
 
-/// The figures that a gate is about; `None` when no such operation occurred.
+/// The figures that a gate applies to; `None` when no such operation occurred.
 pub fn of_op<'a>(gate: &Gate, figures: &'a WindowFigures) -> Option<&'a OpFigures> {
     match gate.op {
         None => Some(&figures.total),
@@ -17,7 +17,7 @@ pub fn of_op<'a>(gate: &Gate, figures: &'a WindowFigures) -> Option<&'a OpFigure
     }
 }
 
-/// Nothing was done is never good enough, whatever the condition, but for the count of errors.
+/// Evaluates one gate. If nothing was done, every gate fails except one on the error count.
 pub fn judge_one(gate: &Gate, figure: Option<&OpFigures>) -> GateResult {
     let measured = figure.and_then(|figure| value(gate.metric, figure));
     GateResult {
@@ -28,7 +28,7 @@ pub fn judge_one(gate: &Gate, figure: Option<&OpFigures>) -> GateResult {
     }
 }
 
-/// What a metric says of an operation; `None` when nothing was counted that could say it.
+/// Value of a metric for an operation; `None` when nothing was counted for it.
 fn value(metric: GateMetric, figure: &OpFigures) -> Option<f64> {
     let op = &figure.summary;
     let latency = |nanos: f64| (op.response.count > 0).then_some(nanos);
@@ -42,7 +42,7 @@ fn value(metric: GateMetric, figure: &OpFigures) -> Option<f64> {
     }
 }
 
-/// Whether `measured` compares so with `limit`.
+/// Whether `measured` satisfies the comparison with `limit`.
 pub fn holds(comparison: GateOperator, measured: f64, limit: f64) -> bool {
     match comparison {
         GateOperator::AtLeast => measured >= limit,

@@ -1,4 +1,4 @@
-//! Who carries a run out: this process alone, or agents on the hosts of a fleet.
+//! Who executes a run: this process, or agents on the hosts of a fleet.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,16 +16,16 @@ use crate::fleet_start::start_fleet;
 use crate::options::RunOptions;
 use crate::stop::StopToken;
 
-/// Events that are kept until they are told, at most.
+/// Maximum events held until they are reported.
 const MAX_EVENTS: usize = 10_000;
 
-/// What happened to the host group and was not told yet.
+/// Events of the host group that are not reported yet.
 #[derive(Default)]
 pub struct HostGroupEvents {
     events: Mutex<Vec<Told>>,
 }
 
-/// Something that host_group_events, as it is kept in the results.
+/// An event of the host group as stored in the results.
 pub struct Told {
     /// The kind of event.
     pub kind: &'static str,
@@ -41,16 +41,16 @@ impl HostGroupEvents {
         }
     }
 
-    /// All of it; it is told now.
+    /// Takes all pending events and marks them as reported.
     pub fn take(&self) -> Vec<Told> {
         std::mem::take(&mut self.events.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The hosts of a plan, once every target was looked at from each of them.
+/// The hosts of a plan, after every target was checked from each of them.
 ///
 /// # Errors
-/// An agent could not be started; a target cannot be used: all that is wrong.
+/// An agent could not be started; a target cannot be used: every fault.
 pub fn assemble(
     plan: &Plan,
     run: &Run,
@@ -76,7 +76,7 @@ pub fn assemble(
     }
 }
 
-/// Starts the agents of a plan's fleet, or takes this process alone.
+/// Starts the agents of a plan's fleet, or uses this process alone.
 ///
 /// # Errors
 /// An agent could not be started.
@@ -103,7 +103,7 @@ pub fn start(
     start_fleet(fleet, options.password.as_ref(), events, stop, Arc::new(tell))
 }
 
-/// Whether every host that came has its variables: some launchers tell names only now.
+/// Checks that every connected host has its variables: some launchers report names only at this point.
 ///
 /// # Errors
 /// The first host without a value: one line.

@@ -1,4 +1,4 @@
-//! What each host of a fleet did in a measurement, beside what all did together.
+//! Per-host results of a fleet, beside the combined result.
 
 use fleet::{ClockFacts, PartResult};
 use stats::Window;
@@ -8,7 +8,7 @@ use super::context::{CellFailure, Context};
 use super::facts;
 use super::measure::Skew;
 
-/// Writes the hosts of a fleet into the results, before anything is measured.
+/// Stores the fleet's hosts in the results, before anything is measured.
 pub fn keep(context: &Context) {
     if !context.host_group.tells_hosts_apart() {
         return;
@@ -21,7 +21,7 @@ pub fn keep(context: &Context) {
     context.recorder().hosts(&hosts);
 }
 
-/// The figures of each host over the window that is reported; nothing of a run on this host alone.
+/// The figures of each host over the reported window; empty for a run on this host alone.
 ///
 /// # Errors
 /// The results file cannot be read.
@@ -56,7 +56,7 @@ pub fn figures(
     parts.iter().map(of_host).collect()
 }
 
-/// How even the hosts were; nothing of a run on this host alone.
+/// How evenly the hosts performed; `None` for a run on this host alone.
 pub fn evenness(hosts: &[HostResult], skew: Skew) -> Option<FleetFigures> {
     (!hosts.is_empty()).then(|| FleetFigures::of(hosts, skew.ns, skew.uncertainty_ns))
 }

@@ -1,4 +1,4 @@
-//! What jobs have done so far, for those who want figures before they end (fio's `--status-interval`).
+//! Interim results of jobs, for output before they end (fio's `--status-interval`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,7 +15,7 @@ use crate::samples::Sampler;
 use crate::stages::MEASURE;
 use crate::{RunEvent, timestamp};
 
-/// The jobs of a run under way, put together from what the run tells.
+/// The jobs of a run in progress, assembled from the run's events.
 #[derive(Debug)]
 pub struct Interim {
     plan: Plan,
@@ -32,7 +32,7 @@ struct Partial {
 }
 
 impl Interim {
-    /// Of a run of this plan that begins now.
+    /// For a run of this plan that starts now.
     pub fn new(plan: &Plan) -> Self {
         Interim {
             plan: plan.clone(),
@@ -42,7 +42,7 @@ impl Interim {
         }
     }
 
-    /// Takes in what the run tells.
+    /// Processes an event of the run.
     pub fn event(&self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Began(progress) => {
@@ -67,7 +67,7 @@ impl Interim {
         partial.sampler.add(interval);
     }
 
-    /// All cells, each from its beginning until now; without what is known at their end only.
+    /// All cells, each from its start until now, without what is known only at their end.
     pub fn outcome(&self) -> JobsOutcome {
         let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         let of = |cell: &Cell| match cells.get(&cell.index) {

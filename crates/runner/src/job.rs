@@ -1,4 +1,4 @@
-//! Cells whose workload is a job: its files, its logs, and what its end means.
+//! Cells whose workload is a job: its files, its logs, and how its end is judged.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::op_logs::{self, CellLogs, LogPlan};
 use crate::site::Site;
 use crate::stages::{self, PREPARE};
 
-/// Makes the files of a job as it says, each step as a stage of its own; the devices of this host that they lie on.
+/// Creates the files of a job, each step as its own stage; returns the devices of this host that hold them.
 ///
 /// # Errors
-/// One line: which file, and why; or a signal came.
+/// One line: which file, and why; or a signal arrived.
 pub fn lay_out(
     context: &Context,
     cell: &Cell,
@@ -56,15 +56,15 @@ pub fn lay_out(
     Ok(devices)
 }
 
-/// Whether pages of a job's files that this machine's memory holds are given up before the load.
+/// Whether this machine's cached pages of a job's files are dropped before the load.
 pub fn gives_up_pages(cell: &Cell, site: &Site) -> bool {
     site.uses_page_cache() && cell.workload.gives_up_pages()
 }
 
-/// Opens the logs that a job asks for, and begins to write them.
+/// Opens the logs that a job asks for and starts writing them.
 ///
 /// # Errors
-/// A file cannot be made.
+/// A file cannot be created.
 pub fn logs(context: &Context, cell: &Cell) -> Result<Option<CellLogs>, CellFailure> {
     let failed =
         |error: std::io::Error| CellFailure::Failed(format!("the job's logs cannot be made: {error}"));
@@ -75,7 +75,7 @@ pub fn logs(context: &Context, cell: &Cell) -> Result<Option<CellLogs>, CellFail
     }
 }
 
-/// What is done to the files when the job is over.
+/// Treats the files as the job asks when it has ended.
 pub fn end(context: &Context, cell: &Cell, site: &Site) {
     if cell.workload.lays_out_files()
         && let Err(CellFailure::Failed(error)) = site.act(context, &Act::FinishJob)
@@ -84,12 +84,12 @@ pub fn end(context: &Context, cell: &Cell, site: &Site) {
     }
 }
 
-/// Why a job ended badly, if it did.
+/// Why a job failed, if it did.
 pub fn failure(cell: &Cell, measured: &Measured) -> Option<JobFailure> {
     failure_of(&measured.result).or_else(|| nothing_verified(cell, &measured.result))
 }
 
-/// A job that was to compare what it wrote or read, moved data, and compared none of it.
+/// Failure of a job that had to verify, moved data, and verified none of it.
 fn nothing_verified(cell: &Cell, result: &StageResult) -> Option<JobFailure> {
     let job = cell.workload.stream()?;
     let check = job.check.as_ref()?;
@@ -116,7 +116,7 @@ fn nothing_verified(cell: &Cell, result: &StageResult) -> Option<JobFailure> {
     Some(JobFailure { code: libc::ENODATA, text })
 }
 
-/// What a job could not verify of what it wrote, in a line.
+/// Written data that a job could not verify, in a line.
 pub fn not_judged(cell: &Cell, result: &StageResult) -> Option<String> {
     let checked = &result.checked;
     cell.workload.stream()?.check.as_ref()?;
@@ -140,12 +140,12 @@ fn failure_of(result: &StageResult) -> Option<JobFailure> {
     })
 }
 
-/// What fio says of a job's end: also of errors that it was told to go on after.
+/// The error that fio reports at a job's end, including errors that it was told to ignore.
 pub fn fault(cell: &Cell, measured: &Measured) -> Option<JobFailure> {
     fault_of(&measured.result).or_else(|| nothing_verified(cell, &measured.result))
 }
 
-/// The same of one host of a fleet, which may have been lost.
+/// The same for one host of a fleet, which may have been lost.
 pub fn fault_of_host(part: &PartResult) -> Option<JobFailure> {
     let lost = part.lost.as_ref().map(|why| JobFailure { code: libc::EIO, text: format!("lost: {why}") });
     lost.or_else(|| fault_of(&part.result))
@@ -160,7 +160,7 @@ fn fault_of(result: &StageResult) -> Option<JobFailure> {
     failure_of(result).or_else(gone_on)
 }
 
-/// The number of errno(3) that is nearest to a kind of error.
+/// The errno(3) value nearest to a kind of error.
 fn code(kind: ErrorKind) -> i32 {
     match kind {
         ErrorKind::TimedOut => libc::ETIMEDOUT,

@@ -1,4 +1,4 @@
-//! What a run of jobs found, in memory: what fio's output shapes are made from. The results file has the rest.
+//! The in-memory results of a run of jobs: the source of fio's output formats. The results file has the rest.
 
 use engine::StageResult;
 use experiment::{Cell, Plan};
@@ -6,107 +6,107 @@ use jiff::Timestamp;
 use stats::SteadyOutcome;
 use store::Verdict;
 
-/// A run of jobs.
+/// Results of a run of jobs.
 #[derive(Clone, Debug)]
 pub struct JobsOutcome {
     /// The run's id in the results file.
     pub run: String,
-    /// What was asked for.
+    /// The plan.
     pub plan: Plan,
-    /// When it began, on the wall clock.
+    /// Start, on the wall clock.
     pub started: Timestamp,
-    /// When it ended, or when this snapshot was taken (`--status-interval`).
+    /// End, or when this snapshot was taken (`--status-interval`).
     pub finished: Timestamp,
-    /// Every cell of the plan, in its order; also those that were not run.
+    /// Every cell of the plan, in plan order, including cells that did not run.
     pub cells: Vec<CellOutcome>,
     /// The disks under the jobs' files, over the whole run.
     pub disks: Vec<DiskUse>,
 }
 
-/// What became of a cell: a job section, or one clone of it.
+/// Outcome of a cell: a job section, or one clone of it.
 #[derive(Clone, Debug)]
 pub struct CellOutcome {
-    /// What was asked for.
+    /// The cell as planned.
     pub cell: Cell,
-    /// The load, verification included; `None` when it could not be run, or only laid out its files.
+    /// The load, verification included; `None` when it could not run or only laid out its files.
     pub load: Option<StageResult>,
     /// Throughput over time.
     pub samples: Samples,
-    /// What the rule said (`steadystate`); `None`: there was none.
+    /// Result of the steady-state rule (`steadystate`); `None` without a rule.
     pub steady: Option<SteadyOutcome>,
-    /// Why it ended badly.
+    /// Why it failed.
     pub failure: Option<JobFailure>,
-    /// What is thought of the measurement.
+    /// The measurement's verdict.
     pub verdict: Option<Verdict>,
-    /// What held it back.
+    /// What limited it.
     pub limit: Option<stats::limit::Bottleneck>,
-    /// What each host of a fleet did; none where this host alone ran it.
+    /// What each host of a fleet did; empty where this host alone ran it.
     pub hosts: Vec<HostOutcome>,
 }
 
 /// A host's part in a cell.
 #[derive(Clone, Debug)]
 pub struct HostOutcome {
-    /// As the fleet names it.
+    /// Its name in the fleet.
     pub name: String,
     /// Its load.
     pub load: StageResult,
     /// Its throughput over time.
     pub samples: Samples,
-    /// Why it ended badly there.
+    /// Why it failed there.
     pub failure: Option<JobFailure>,
 }
 
-/// Why a job ended badly.
+/// Why a job failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFailure {
-    /// A number of errno(3): the system's where there was one, else the nearest; 5 (EIO) when nothing is near.
+    /// An errno(3) value: the system's own if there was one, else the nearest; 5 (EIO) when none is close.
     pub code: i32,
     /// One line.
     pub text: String,
 }
 
-/// Throughput over time, in samples of half a second (fio's usual `bwavgtime` and `iopsavgtime`).
+/// Throughput over time, in samples of half a second (fio's default `bwavgtime` and `iopsavgtime`).
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// Of reads.
+    /// Reads.
     pub read: SampleSeries,
-    /// Of writes.
+    /// Writes.
     pub write: SampleSeries,
-    /// Of trims.
+    /// Trims.
     pub trim: SampleSeries,
 }
 
 /// One direction over time.
 #[derive(Clone, Debug, Default)]
 pub struct SampleSeries {
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_s: SampleSummary,
-    /// Operations a second.
+    /// Operations per second.
     pub ops_per_s: SampleSummary,
 }
 
-/// Samples, without the samples.
+/// Summary statistics of the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SampleSummary {
-    /// The smallest; 0 without samples.
+    /// The minimum; 0 without samples.
     pub min: f64,
-    /// The largest; 0 without samples.
+    /// The maximum; 0 without samples.
     pub max: f64,
     /// The mean; 0 without samples.
     pub mean: f64,
-    /// The samples' standard deviation; 0 of fewer than two.
+    /// The samples' standard deviation; 0 with fewer than two.
     pub deviation: f64,
-    /// How many.
+    /// Number of samples.
     pub count: u64,
-    /// Sum of the squared distances from the mean, from which the deviation comes.
+    /// Sum of squared deviations from the mean, for the standard deviation.
     squares: f64,
 }
 
 impl SampleSummary {
-    /// Takes a sample in.
+    /// Adds a sample.
     pub fn add(&mut self, value: f64) {
-        // Welford's way, which keeps its precision.
+        // Welford's algorithm, which keeps its precision.
         self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count += 1;
@@ -120,26 +120,26 @@ impl SampleSummary {
     }
 }
 
-/// A disk over a while (`/proc/diskstats`, Documentation/admin-guide/iostats.rst).
+/// A disk over a period (`/proc/diskstats`, Documentation/admin-guide/iostats.rst).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskUse {
     /// Its name, `sda`.
     pub name: String,
-    /// Reads, writes.
+    /// Operations: reads, writes.
     pub operations: [u64; 2],
-    /// Of them, put together with others.
+    /// Merged with others.
     pub merged: [u64; 2],
     /// Sectors of 512 bytes.
     pub sectors: [u64; 2],
-    /// Milliseconds that they waited, added up.
+    /// Total waiting time of each, in milliseconds.
     pub waited_ms: [u64; 2],
-    /// Milliseconds that all operations waited, added up.
+    /// Total waiting time of all operations, in milliseconds.
     pub queued_ms: u64,
-    /// Milliseconds during which the disk had something to do.
+    /// Milliseconds during which the disk was busy.
     pub busy_ms: u64,
-    /// Milliseconds that it was watched.
+    /// Milliseconds for which it was watched.
     pub watched_ms: u64,
-    /// The disks that it is made of, such as those of a RAID or a volume.
+    /// The disks below it, such as the members of a RAID or a volume.
     pub parts: Vec<DiskUse>,
 }
 

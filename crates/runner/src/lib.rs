@@ -1,10 +1,10 @@
 //! A run from its plan to its records: cells one after the other or in groups, studies, verification, verdict, gates.
 //!
-//! [`run`] takes values and keeps nothing in the process: a plan, [`RunOptions`], an observer ([`Events`]), a [`StopToken`] and
-//! secrets. Several runs go side by side in one process.
+//! [`run`] takes values and keeps no process-wide state: a plan, [`RunOptions`], an observer ([`Events`]), a
+//! [`StopToken`] and secrets. Several runs can share one process.
 //!
-//! The stages of a run, in order: plan, journal and results file, hosts, cells, removal. A cell goes: target, place, data set,
-//! caches, warm-up, measurement until it is steady, verification, judgement.
+//! The stages of a run, in order: plan, journal and results file, hosts, cells, removal. A cell goes through: target,
+//! place, data set, caches, warm-up, measurement until steady, verification, verdict.
 
 mod baseline;
 mod begin;

@@ -1,14 +1,14 @@
-//! What may be holding a result back, seen while it is measured: cores, workers, the schedule, errors.
+//! What may be limiting a result, seen during the measurement: cores, workers, the schedule, errors.
 
 use fleet::probe::{HostSample, core_loads};
 use metrics::Interval;
 
 use crate::progress::Limit;
 
-/// How far the response time may be from the service time before operations are said to wait.
+/// Ratio of response time to service time above which operations count as waiting.
 const WAITING: f64 = 1.5;
 
-/// What there is to see after an interval, the tightest first; `sample` is the host's newest.
+/// Possible limits after an interval, tightest first; `sample` is the host's latest.
 pub fn look(sample: Option<&HostSample>, interval: &Interval, lanes: u64) -> Vec<Limit> {
     let mut limits = sample.map_or_else(Vec::new, of_host);
     limits.extend(of_operations(interval, lanes));
@@ -16,7 +16,7 @@ pub fn look(sample: Option<&HostSample>, interval: &Interval, lanes: u64) -> Vec
     limits
 }
 
-/// What the host's processors tell.
+/// Limits seen in the host's processors.
 fn of_host(sample: &HostSample) -> Vec<Limit> {
     let mut limits = Vec::new();
     if let Some(share) = sample.workers.iter().map(|worker| f64::from(worker.ran)).reduce(f64::max) {
@@ -36,7 +36,7 @@ fn of_host(sample: &HostSample) -> Vec<Limit> {
     limits
 }
 
-/// What the operations themselves tell.
+/// Limits seen in the operations themselves.
 fn of_operations(interval: &Interval, lanes: u64) -> Vec<Limit> {
     let all = interval.all_ops();
     let mut limits = Vec::new();
@@ -46,7 +46,7 @@ fn of_operations(interval: &Interval, lanes: u64) -> Vec<Limit> {
         let text = format!("{} in the last interval", all.failed());
         limits.push(Limit { name: "errors".into(), share, text });
     }
-    // Little's law: the mean number of operations in service is their rate times their time.
+    // Little's law: the mean number of operations in service is their rate times their service time.
     let seconds = interval.length_ns as f64 / 1e9;
     if seconds > 0.0 && lanes > 0 && all.ok > 0 {
         let busy = all.ok as f64 / seconds * all.service.mean_ns() / 1e9;

@@ -1,8 +1,8 @@
 //! The cells of a run: one after the other, and those of a group at the same time.
 //!
-//! A cell without a group is a group of one. The files of jobs are laid out for all of them, one after the other, before the
-//! first group begins, as in fio; data sets of other cells when their turn comes. Then each cell of a group has a thread that
-//! leads its stages and ends by itself.
+//! A cell without a group is a group of one. Job files are laid out for all jobs, one after the other, before the first
+//! group starts, as in fio; other cells' data sets when their turn comes. Then a thread per cell of the group drives
+//! that cell's stages.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,19 +28,19 @@ use crate::stop::StopReason;
 use crate::summary;
 use crate::timestamp::now;
 
-/// Trials that a search is expected to need.
+/// Expected number of trials in a search.
 const EXPECTED_TRIALS: f64 = 10.0;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatrixOutcome {
-    /// How far it came.
+    /// How far it got.
     pub state: State,
-    /// Why it went no further, in one line.
+    /// Why it ended early, in one line.
     pub failure: Option<String>,
 }
 
-/// Carries out all cells that `done` does not hold; a group goes as a whole.
+/// Runs all cells that are not in `done`; a group runs as a whole.
 pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> MatrixOutcome {
     let data_sets = Mutex::new(DataSets::default());
     let groups: Vec<Vec<&Cell>> = groups(plan)
@@ -59,7 +59,7 @@ pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> MatrixOutcome 
         }
         Err(outcome) => outcome,
     };
-    // Cells whose files were laid out and which were not run.
+    // Cells whose files were laid out but which did not run.
     for (index, opening) in laid_out {
         drop(opening);
         let cell = &plan.cells[index as usize];
@@ -89,7 +89,7 @@ pub fn carry_out(context: &Context, plan: &Plan, done: &[u32]) -> MatrixOutcome 
     }
 }
 
-/// Cells that run at the same time, in order: those with the same group that stand next to each other.
+/// Cells that run at the same time, in order: adjacent cells with the same group.
 pub fn groups(plan: &Plan) -> Vec<Vec<&Cell>> {
     let same = |a: &Cell, b: &Cell| match (a.group, b.group) {
         (Some(a), Some(b)) => a.number == b.number,
@@ -98,18 +98,18 @@ pub fn groups(plan: &Plan) -> Vec<Vec<&Cell>> {
     plan.cells.chunk_by(same).map(|cells| cells.iter().collect()).collect()
 }
 
-/// What cells are to be run on, or why they cannot be.
+/// The opened cells, or why they cannot run.
 type Openings = BTreeMap<u32, (Timestamp, Result<OpenedCell, CellFailure>)>;
 
-/// Lays out the files of all jobs of groups, as fio does; those of a job alone are laid out when it begins, since the one before it
-/// may have removed them.
+/// Lays out the files of all grouped jobs, as fio does. The files of a job that runs alone are laid out when it starts,
+/// since the job before it may have removed them.
 fn lay_out(
     context: &Context,
     data_sets: &Mutex<DataSets>,
     groups: &[Vec<&Cell>],
     laid_out: &mut Openings,
 ) -> Result<(), MatrixOutcome> {
-    // What is replayed names its files itself, and an earlier job may write it.
+    // A replay names its files itself, and an earlier job may write the log.
     let early =
         |cell: &&&Cell| cell.group.is_some() && cell.workload.lays_out_files() && !replay::replays(cell);
     for cell in groups.iter().flatten().filter(early) {
@@ -152,7 +152,7 @@ fn run_groups(
             return interrupted(context);
         }
         let mut ended = group(context, data_sets, cells, laid_out);
-        // Each time there is a host fewer.
+        // Each repetition has one host fewer.
         while context.policy() == FailurePolicy::RepeatCell
             && ended.iter().any(|(_, ended)| ended.lost)
             && !context.host_group.alive().is_empty()
@@ -212,7 +212,7 @@ fn run_groups(
     MatrixOutcome { state: State::Finished, failure: None }
 }
 
-/// Runs the cells of a group at the same time; what became of each.
+/// Runs the cells of a group at the same time; returns the outcome of each.
 fn group<'a>(
     context: &Context,
     data_sets: &Mutex<DataSets>,
@@ -259,7 +259,7 @@ fn group<'a>(
                         }
                     };
                     finish(context, cell, started, &ended);
-                    // Written down first: who waited for it begins no earlier than it ended.
+                    // Recorded first: cells that waited for it must not start before its recorded end.
                     together.ended(cell.index);
                     ended
                 };
@@ -303,7 +303,7 @@ fn lead(
     }
 }
 
-/// Writes down and says what became of a cell.
+/// Records and reports the outcome of a cell.
 fn finish(context: &Context, cell: &Cell, started: Timestamp, ended: &EndedCell) {
     let record = CellRecord {
         index: cell.index,
@@ -330,7 +330,7 @@ fn interrupted(context: &Context) -> MatrixOutcome {
     MatrixOutcome { state: State::Interrupted, failure: None }
 }
 
-/// Whether a place's data stays: no cell that uses it removes it.
+/// Whether a place's data is kept: no cell that uses it removes it.
 fn keeps(plan: &Plan, place: &str) -> bool {
     !plan.cells.iter().any(|cell| cell.target.place() == place && cell.stages.clean_up)
 }
@@ -342,7 +342,7 @@ fn places(plan: &Plan) -> Vec<String> {
     places
 }
 
-/// The cells for those who watch; `done` ones are over already.
+/// The cells for observers; those in `done` have already ended.
 pub fn lines(plan: &Plan, records: &[CellRecord]) -> Vec<CellLine> {
     let cells = plan.cells.iter().map(|cell| {
         let record = records.iter().find(|record| record.index == cell.index);
@@ -360,7 +360,7 @@ pub fn lines(plan: &Plan, records: &[CellRecord]) -> Vec<CellLine> {
     cells.collect()
 }
 
-/// What a cell's workers do, as fio's progress line has it.
+/// Letter of a cell's workers in fio's progress line.
 fn letter(cell: &Cell) -> char {
     let letter = match (cell.workload.does(OpKind::reads), cell.workload.does(OpKind::writes)) {
         (true, true) => 'M',
@@ -372,11 +372,11 @@ fn letter(cell: &Cell) -> char {
     if in_order { letter } else { letter.to_ascii_lowercase() }
 }
 
-/// How long a cell is expected to take, without its preparation, in seconds.
+/// Expected duration of a cell, without its preparation, in seconds.
 fn expected_s(cell: &Cell) -> f64 {
     let stages = &cell.stages;
     match &cell.study {
-        // How long a job without a runtime takes is not known.
+        // The duration of a job without a runtime is unknown.
         None if load::limit_s(cell) >= WITHOUT_LIMIT_S => 0.0,
         None => stages.warm_up_s + f64::midpoint(stages.measure_at_least_s, load::limit_s(cell)),
         Some(Study::Find { trial_s, .. }) => EXPECTED_TRIALS * trial_s * 1.25,

@@ -1,4 +1,4 @@
-//! One measurement: load until the rule calls it steady, with the client watched meanwhile.
+//! One measurement: load until the rule calls it steady, while the client is observed.
 
 use std::collections::BTreeMap;
 
@@ -23,29 +23,29 @@ use crate::op_logs::CellLogs;
 use crate::progress::Steady;
 use crate::stages;
 
-/// Everything that came out of a measurement.
+/// The results of a measurement.
 pub struct Measured {
-    /// What the hosts say together.
+    /// The hosts' combined result.
     pub result: StageResult,
-    /// And each of them.
+    /// Each host's part.
     pub parts: Vec<PartResult>,
-    /// What is reported of each of several hosts.
+    /// Reported figures of each host of a fleet.
     pub hosts: Vec<HostResult>,
-    /// How far apart they started.
+    /// How far apart the hosts started.
     pub skew: Skew,
-    /// What the rule says.
+    /// Result of the steady-state rule.
     pub steady: SteadyOutcome,
-    /// What is reported.
+    /// The reported figures.
     pub figures: WindowFigures,
-    /// Of which stretch.
+    /// The window that they cover.
     pub window: MeasuredSpan,
-    /// The cores of this host meanwhile; empty on a virtual clock, and when others measured.
+    /// Load of this host's cores; empty on a virtual clock, and when other hosts measured.
     pub cores: Vec<CoreLoad>,
-    /// What the hosts did meanwhile.
+    /// Samples of the hosts during the measurement.
     pub witness: HostEvidence,
     /// Throughput of each direction over time.
     pub samples: Samples,
-    /// The same of each host of a fleet, by its number.
+    /// The same for each host of a fleet, by host number.
     pub host_samples: BTreeMap<usize, Samples>,
     /// A signal ended it.
     pub interrupted: bool,
@@ -56,20 +56,20 @@ pub struct Measured {
 pub struct Skew {
     /// Between the first and the last, in nanoseconds.
     pub ns: u64,
-    /// How well that is known, in nanoseconds.
+    /// Uncertainty of that skew, in nanoseconds.
     pub uncertainty_ns: u64,
 }
 
 impl CellRun<'_> {
-    /// Makes the one measurement of a cell.
+    /// Takes the one measurement of a cell.
     ///
     /// # Errors
-    /// It could not begin, or its results could not be kept; a signal came before anything was measured.
+    /// It could not start, or its results could not be stored; a signal arrived before anything was measured.
     pub fn measure(&mut self) -> Result<Measured, CellFailure> {
         let cell = self.cell;
         let limit_s = load::limit_s(cell);
         let floors = Floors {
-            // Without a rule nothing ends such a load but itself and its time.
+            // Without a rule, only the load itself or its time limit ends it.
             seconds: match cell.steady {
                 SteadyRule::None if cell.workload.ends_by_itself() => limit_s,
                 _ => cell.stages.measure_at_least_s,
@@ -81,7 +81,7 @@ impl CellRun<'_> {
         self.measure_until(0, request, Monitor::new(&cell.steady, floors))
     }
 
-    /// Makes a measurement of fixed length at some rate: the one of this number of a study.
+    /// Takes a measurement of fixed length at a given rate: the one with this number in a study.
     ///
     /// # Errors
     /// As [`CellRun::measure`].
@@ -91,7 +91,7 @@ impl CellRun<'_> {
         arrivals: Arrivals,
         seconds: f64,
     ) -> Result<Measured, CellFailure> {
-        // What the load before left behind, queues above all, is let go first.
+        // The warm-up drains what the previous load left behind, queues above all.
         let warm_up_s = self.cell.stages.warm_up_s.min(seconds / 4.0);
         let floors = Floors { seconds, bytes: 0, limit_seconds: seconds };
         let request = self.request(arrivals, warm_up_s, seconds);
@@ -121,7 +121,7 @@ impl CellRun<'_> {
         let report = cell.workload.stream().map(|job| &job.report);
         let usual = Reporting::default();
         let mut sampler = Sampler::new(report.unwrap_or(&usual));
-        // Only those who ask for outcomes see them.
+        // Only callers that ask for outcomes see them.
         let samplers = context.outcomes.as_ref().map(|_| HostSamplers::new(report.unwrap_or(&usual)));
         let mut began = false;
         let mut decided = false;
@@ -136,7 +136,7 @@ impl CellRun<'_> {
         };
         let result = context.stage(stage, &mut |interval, model| {
             began = true;
-            // What comes after the decision is on its way already; it is kept but not judged.
+            // Intervals that arrive after the decision are kept but not judged.
             if !decided {
                 decided = monitor.push(interval) != Decision::GoOn;
             }
@@ -148,7 +148,7 @@ impl CellRun<'_> {
                     next_look_s: progress.next_look_s,
                     criteria: progress.criteria,
                 });
-                // The limits of several hosts are not those of this one.
+                // With several hosts, this host's limits are not theirs.
                 if context.host_group.sees_the_load() && !site.virtual_clock() {
                     model.limits = limits::look(witness.latest(0).as_ref(), interval, lanes);
                 }
@@ -168,7 +168,7 @@ impl CellRun<'_> {
         }
         let mut steady = monitor.outcome();
         if result.exhausted && cell.workload.ends_by_itself() && *monitor.rule() == SteadyRule::None {
-            // That is its time: nothing is missing.
+            // It ran for its planned time: nothing is missing.
             steady.reached = true;
             steady.reason = "the job was over when it had moved its amount".to_owned();
             steady.criteria.clear();
@@ -206,7 +206,7 @@ impl Measured {
         self.result.window_ns as f64 / 1e9
     }
 
-    /// How the schedule was kept, in an open loop.
+    /// How well an open loop kept its schedule.
     pub fn open_loop(&self) -> Option<OpenLoop> {
         if !self.result.open_loop {
             return None;
@@ -222,18 +222,18 @@ impl Measured {
         })
     }
 
-    /// The stages that it was made of.
+    /// Its stages.
     pub fn stages(&self, warm_up_s: f64) -> Vec<StageRecord> {
         let warm_up = (warm_up_s > 0.0).then(|| stages::warm_up(warm_up_s, &self.result));
         warm_up.into_iter().chain([stages::record(stages::MEASURE, &self.result)]).collect()
     }
 
-    /// Operations that failed, in the warm-up and after the window too.
+    /// Failed operations, including the warm-up and the time after the window.
     pub fn failed(&self) -> u64 {
         self.result.before.failed + self.result.total.failed() + self.result.after.failed
     }
 
-    /// The errors ended it by the cell's policy.
+    /// Whether errors ended it under the cell's policy.
     pub fn ended_by_errors(&self, policy: ErrorPolicy) -> bool {
         self.result.error_limit_reached && policy != ErrorPolicy::Continue
     }

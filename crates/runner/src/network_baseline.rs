@@ -1,4 +1,4 @@
-//! What the network of each host carried when it was measured alone, for the verdict of a load on that host.
+//! What each host's network carried when measured alone, for the verdict of a load on that host.
 
 use jiff::Timestamp;
 use metrics::{Interval, OpKind};
@@ -6,11 +6,11 @@ use stats::NetworkMatrix;
 use stats::limit::NetworkBaseline;
 use store::{Baseline, BaselineContent, Store};
 
-/// A load whose bytes go one way to less than this share has no direction: what links carry both ways at once depends on the
-/// mix.
+/// A load with less than this share of its bytes in one direction has no direction: what links carry both ways at once
+/// depends on the mix.
 const ONE_WAY: f64 = 0.95;
 
-/// A host's figures, each from the newest network baseline that has one.
+/// A host's figures, each from the newest network baseline that contains one.
 #[derive(Clone, Debug, Default)]
 pub struct OfHost {
     sent: Option<Known>,
@@ -25,9 +25,9 @@ struct Known {
     address: String,
 }
 
-/// What was kept under names.
+/// Stored network baselines, newest first.
 pub fn newest_first(store: &Store) -> Vec<Baseline> {
-    // Those that cannot be read are as none: `manometer list --baselines` says so when it is asked.
+    // Unreadable baselines count as none: `manometer list --baselines` reports them when asked.
     let mut kept = store.baselines().unwrap_or_default();
     kept.sort_by_key(|baseline| std::cmp::Reverse(baseline.kept));
     kept
@@ -40,22 +40,22 @@ fn known(baseline: &Baseline, names: &[String], received: bool) -> Option<Known>
     Some(Known { name, kept: baseline.kept, bytes_per_s, address })
 }
 
-/// The place of a host with one of these names in a matrix.
+/// Index of a host with one of these names in a matrix.
 pub fn position(matrix: &NetworkMatrix, names: &[String]) -> Option<u32> {
-    // The user and the port by which a host is reached are no part of which host it is.
+    // The user and the port used to reach a host do not identify it.
     let same = |a: &str, b: &str| a == b || experiment::bare_host(a) == experiment::bare_host(b);
     let at = matrix.hosts.iter().position(|host| names.iter().any(|name| same(host, name)))?;
     u32::try_from(at).ok()
 }
 
 impl OfHost {
-    /// Of a host with these names; the newest baseline comes first.
+    /// For a host with these names; the newest baseline comes first.
     pub fn named(newest_first: &[Baseline], names: &[String]) -> Self {
         let find = |received: bool| newest_first.iter().find_map(|baseline| known(baseline, names, received));
         Self { sent: find(false), received: find(true) }
     }
 
-    /// The figure that a load is to be held against: what the host received where it reads, what it sent where it writes.
+    /// The figure to compare a load against: receive rate if it reads, send rate if it writes.
     pub fn of(&self, load: &Interval, now: Timestamp) -> Option<NetworkBaseline> {
         let received = receives(load.ops.iter().map(|(kind, ops)| (*kind, ops.bytes)))?;
         let known = if received { self.received.as_ref() } else { self.sent.as_ref() }?;
@@ -69,7 +69,7 @@ impl OfHost {
     }
 }
 
-/// Whether the bytes of a load came to this host; `None` when they went both ways, or none moved.
+/// Whether the bytes of a load came to this host; `None` when they went both ways, or none were moved.
 pub fn receives(moved: impl Iterator<Item = (OpKind, u64)>) -> Option<bool> {
     let (mut received, mut sent) = (0, 0);
     for (kind, bytes) in moved {

@@ -1,4 +1,4 @@
-//! How each host of a host group is to open the target of a cell.
+//! How each host of a host group opens the target of a cell.
 
 use std::path::Path;
 
@@ -9,24 +9,24 @@ use targets::{Patience, Secrets};
 
 use crate::options::RunOptions;
 
-/// What an opening takes besides the cell.
+/// What opening a target needs besides the cell.
 pub struct OpenRequests<'a> {
     /// All cells, and the fleet.
     pub plan: &'a Plan,
     /// The hosts.
     pub host_group: &'a HostGroup,
-    /// The journal of this side.
+    /// The coordinator's journal.
     pub run: &'a Run,
-    /// How the kernel is asked for I/O where the target does not say.
+    /// How to submit I/O to the kernel where the target does not say.
     pub reactor: reactor::BackendChoice,
     /// The device that may be overwritten.
     pub destroy: Option<&'a Path>,
-    /// The keys that came with the plan.
+    /// The credentials that came with the plan.
     pub secrets: &'a dyn Secrets,
 }
 
 impl<'a> OpenRequests<'a> {
-    /// Of a run with these options.
+    /// For a run with these options.
     pub fn of_run(
         plan: &'a Plan,
         host_group: &'a HostGroup,
@@ -40,9 +40,9 @@ impl<'a> OpenRequests<'a> {
 }
 
 impl OpenRequests<'_> {
-    /// Seed of everything that is drawn in a cell: another in each, so that repetitions are not copies of each other.
+    /// Seed of all random draws in a cell: it differs for every cell, so that repetitions are not copies of each other.
     pub fn draws(&self, cell: &Cell) -> u64 {
-        // An odd factor with its bits well spread (2^64 divided by the golden ratio).
+        // An odd factor with well-spread bits (2^64 divided by the golden ratio).
         self.plan.seed.wrapping_add(u64::from(cell.index).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
@@ -51,7 +51,7 @@ impl OpenRequests<'_> {
         self.plan.fleet.as_ref().map_or(Sharing::Own, |fleet| fleet.sharing)
     }
 
-    /// How each of the members is to open the target of a cell.
+    /// How each of these members opens the target of a cell.
     ///
     /// # Errors
     /// A host has no value for a variable.
@@ -72,7 +72,7 @@ impl OpenRequests<'_> {
         let one = |member: &usize| {
             let index = *member as u32;
             let id = if in_process { own.clone() } else { own.of_agent(index) };
-            // One place for all bears the first host's id; should that host be lost, another makes it its own.
+            // A place shared by all carries the first host's id; if that host is lost, another takes it over.
             let shared = own.of_agent(0);
             let (run, place) = match sharing {
                 Sharing::Own => (id.clone(), id),
@@ -88,7 +88,7 @@ impl OpenRequests<'_> {
                 part: HostShare { index, of: names.len() as u32, sharing },
                 run: run.to_string(),
                 place: place.to_string(),
-                // Where a target differs from host to host, only the host's own is whole.
+                // Where a target differs from host to host, only each host's own URL is complete.
                 key: if cell.target == *template { key.clone() } else { key_of(&cell.target) },
                 seed: self.plan.seed,
                 draws: self.draws(&cell).wrapping_add(u64::from(index).wrapping_mul(0xD1B5_4A32_D192_ED03)),

@@ -1,4 +1,4 @@
-//! What a cell found, kept in memory for those who ask for it.
+//! Results of a cell, kept in memory for callers that ask for them.
 
 use std::sync::PoisonError;
 
@@ -11,7 +11,7 @@ use super::job;
 use super::measure::Measured;
 use crate::job_outcome::{CellOutcome, HostOutcome, JobFailure, Samples};
 
-/// Keeps what a cell found.
+/// Keeps the results of a cell.
 pub fn keep(context: &Context, cell: &Cell, measured: &Measured, result: &CellResult) {
     put(context, || CellOutcome {
         load: Some(measured.result.clone()),
@@ -25,7 +25,7 @@ pub fn keep(context: &Context, cell: &Cell, measured: &Measured, result: &CellRe
     });
 }
 
-/// The hosts of a fleet, each by itself.
+/// Each host of a fleet separately.
 fn hosts(context: &Context, measured: &Measured) -> Vec<HostOutcome> {
     if !context.host_group.tells_hosts_apart() {
         return Vec::new();
@@ -39,13 +39,13 @@ fn hosts(context: &Context, measured: &Measured) -> Vec<HostOutcome> {
     measured.parts.iter().map(of_part).collect()
 }
 
-/// Keeps why a cell could not be run.
+/// Keeps the reason why a cell could not run.
 pub fn keep_failure(context: &Context, cell: &Cell, failure: Option<&str>) {
     let failure = failure.map(|text| JobFailure { code: libc::EIO, text: text.to_owned() });
     put(context, || CellOutcome { failure, ..nothing(cell) });
 }
 
-/// A cell that was not run.
+/// A cell that did not run.
 pub fn nothing(cell: &Cell) -> CellOutcome {
     CellOutcome {
         cell: cell.clone(),

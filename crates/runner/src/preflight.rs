@@ -1,4 +1,4 @@
-//! Looks at every target from every host before anything is made or written, and finds all that is wrong at once.
+//! Checks every target from every host before anything is created or written, and reports all faults at once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,59 +21,60 @@ use crate::options::RunOptions;
 use crate::space::{self, HostSpace};
 use crate::stop::StopToken;
 
-/// The number under which hosts look at the first target; those of the others follow downwards, and those of cells count from 0.
+/// Site number used for the preflight of the first target; further targets count down from it, while cells count up
+/// from 0.
 const FIRST_SITE: SiteId = SiteId::MAX;
-/// Targets that are looked at side by side.
+/// Maximum targets checked in parallel.
 const SIDE_BY_SIDE: usize = 16;
-/// When it takes longer, it is said what is waited for.
+/// After this time, a message says what the preflight is waiting for.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Lines of findings that are kept.
+/// Maximum lines of findings kept.
 const MAX_FINDINGS: usize = 100;
 
-/// What was seen of the targets of a plan.
+/// What the preflight found about the targets of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Preflight {
-    /// Those that were looked at, in the order of the plan.
+    /// The checked targets, in plan order.
     pub targets: Vec<TargetLook>,
-    /// All that was found, faults and warnings; a line each.
+    /// All faults and warnings, a line each.
     pub findings: Vec<Finding>,
 }
 
-/// What was seen of one target.
+/// What the preflight found about one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TargetLook {
     /// Its name.
     pub target: String,
     /// What answered, in words.
     pub seen: String,
-    /// Bytes that can still be written, by the host that has least; `None` where that is not known.
+    /// Free space in bytes, from the host that has the least; `None` if unknown.
     pub available_bytes: Option<u64>,
-    /// The most that its data takes on one host, in bytes.
+    /// Maximum space that its data needs on one host, in bytes.
     pub needed_bytes: u64,
 }
 
 impl Preflight {
-    /// Whether a run can begin.
+    /// Whether a run can start.
     ///
     /// # Errors
-    /// All faults.
+    /// Every fault.
     pub fn verdict(&self) -> Result<(), RunError> {
         let faults: Vec<Finding> =
             self.findings.iter().filter(|finding| finding.kind.is_fault()).cloned().collect();
         if faults.is_empty() { Ok(()) } else { Err(RunError::NotReady(faults)) }
     }
 
-    /// The warnings, in words.
+    /// The warnings as text.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.findings.iter().filter(|finding| !finding.kind.is_fault()).map(|finding| &*finding.text)
     }
 }
 
-/// Looks at the targets of a plan as a run of it would, from the hosts that would carry it out; nothing is made, written or kept. A plan
-/// of imaginary targets alone starts nothing.
+/// Checks the targets of a plan as a run of it would, from the hosts that would execute it; nothing is created, written
+/// or kept. A plan with only simulated targets starts nothing.
 ///
 /// # Errors
-/// No agent can be started on a host.
+/// An agent cannot be started on a host.
 pub fn preflight(
     plan: &Plan,
     options: &RunOptions,
@@ -88,7 +89,7 @@ pub fn preflight(
     let id = RunId::random();
     let directory = std::env::temp_dir().join(id.object_name());
     let failure = |error: provision::ProvisionError| RunError::Failure(error.to_string());
-    // Nothing is made, so nothing will stand in it; what opens targets asks for one all the same.
+    // Nothing is created, so the journal stays empty; opening a target requires one nevertheless.
     let run = Journal::open(&directory).and_then(|journal| journal.begin(&id)).map_err(failure)?;
     let host_group_events = Arc::new(HostGroupEvents::default());
     let started = host_group::start(plan, &run, options, events, stop, secrets, &host_group_events);
@@ -101,24 +102,24 @@ pub fn preflight(
         looked
     });
     drop(run);
-    // The journal goes with its last holder.
+    // The journal is removed with its last holder.
     let _ = std::fs::remove_dir(&directory);
     looked
 }
 
-/// How closely targets are looked at.
+/// How thoroughly targets are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// What is written wrongly, and devices that must not be overwritten.
+    /// Mistakes in the plan, and devices that must not be overwritten.
     Written,
-    /// Also whether they answer and may be used.
+    /// Also whether targets answer and may be used.
     Reachable,
-    /// Also whether there is room for all data.
+    /// Also whether there is space for all data.
     Room,
 }
 
 impl Depth {
-    /// As the options ask for it; data of a run that is resumed lies there already.
+    /// The depth that the options ask for; a resumed run's data is already there.
     pub fn of(options: &RunOptions, resumed: bool) -> Self {
         match (options.preflight, resumed) {
             (false, _) => Depth::Written,
@@ -128,7 +129,7 @@ impl Depth {
     }
 }
 
-/// A cell for each target of the plan, one that changes it where there is one: it asks for most.
+/// One cell for each target of the plan, preferably one that changes it, since it requires the most.
 pub fn targets(plan: &Plan) -> Vec<&Cell> {
     let mut targets: Vec<&Cell> = Vec::new();
     for cell in &plan.cells {
@@ -141,7 +142,7 @@ pub fn targets(plan: &Plan) -> Vec<&Cell> {
     targets
 }
 
-/// Looks at every target from every host, side by side.
+/// Checks every target from every host, in parallel.
 pub fn look(requests: &OpenRequests<'_>, depth: Depth, events: &dyn Events) -> Preflight {
     let cells = targets(requests.plan);
     let mut looks: Vec<Option<Looks>> = cells.iter().map(|_| None).collect();
@@ -153,7 +154,7 @@ pub fn look(requests: &OpenRequests<'_>, depth: Depth, events: &dyn Events) -> P
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(cell) = cells.get(at) else { return };
-                    // Who is told waits until all have ended.
+                    // The receiver waits until all have ended.
                     let _ = tell.send((at, one_target(requests, cell, FIRST_SITE - at as SiteId, depth)));
                 }
             });
@@ -216,7 +217,7 @@ fn connecting<'a>(urls: impl Iterator<Item = &'a str>) -> String {
     format!("connecting to {shown}{more} (for at most {} s)", Patience::default().connect.as_secs())
 }
 
-/// What each host saw of a target, by the host's number.
+/// What each host found about a target, by host number.
 #[derive(Default)]
 struct Looks(Vec<(usize, Look)>);
 
@@ -238,19 +239,19 @@ fn one_target(requests: &OpenRequests<'_>, cell: &Cell, site: SiteId, depth: Dep
     for (member, answer) in host_group.open(openings) {
         match answer {
             Ok(_) => {
-                // If this cannot be noted, the host is told again the next time.
+                // If this cannot be recorded, the host is told again next time.
                 let _ = settled_told(journals, &names[member]);
                 open.push(member);
             }
             Err(Trouble::Refused(refusal)) if refusal.input || depth != Depth::Written => {
                 looks.push((member, refused(refusal)));
             }
-            // A host that is lost was said to be; what does not answer, cells will say.
+            // The loss of a host was already reported; cells will report what does not answer.
             Err(_) => {}
         }
     }
     let device = targets::kind_of(&cell.target.url).is_some_and(|kind| kind.device);
-    // The files of jobs are looked at when they are laid out, and what came of it is the job's own result.
+    // Job files are checked when they are laid out, and the outcome is the job's own result.
     if device || (depth != Depth::Written && cell.workload.stream().is_none()) {
         for (member, answer) in host_group.act(&open, site, &Act::Look) {
             match answer {
@@ -260,7 +261,7 @@ fn one_target(requests: &OpenRequests<'_>, cell: &Cell, site: SiteId, depth: Dep
             }
         }
     }
-    // A host that is lost has forgotten it, too.
+    // A lost host has forgotten it anyway.
     let _ = host_group.act(&open, site, &Act::Close);
     looks.sort_by_key(|(member, _)| *member);
     Looks(looks)
@@ -271,10 +272,10 @@ fn refused(refusal: HostRefusal) -> Look {
     Look::default().with(kind, refusal.text)
 }
 
-/// Findings with the host's name where there are several, and the target's (`named`) where the text has neither that nor its URL. What
-/// several hosts found alike is one line.
+/// Findings, with the host's name if there are several hosts, and the target's (`named`) if the text contains neither
+/// that nor its URL. Findings that several hosts share become one line.
 fn gathered(looks: &[(usize, Look)], names: &[String], apart: bool, named: Option<&Cell>) -> Vec<Finding> {
-    // Alike but for the host's own name, as in a path that has it.
+    // Equal except for the host's own name, as in a path that contains it.
     let alike = |(one, of_one): (usize, &Finding), (other, of_other): (usize, &Finding)| {
         let without = |member: usize, finding: &Finding| finding.text.replace(&names[member], "");
         of_one.kind == of_other.kind && without(one, of_one) == without(other, of_other)

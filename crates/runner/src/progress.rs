@@ -1,4 +1,4 @@
-//! The state of a run while it goes on. The runner writes it; progress lines, live views and services read it.
+//! The live state of a run. The runner writes it; progress lines, live views and services read it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,9 @@ use metrics::{Interval, SeriesPoint};
 use stats::Criterion;
 use store::State;
 
-/// Points of history that are kept; when full, every second one goes, so that the whole cell stays in sight.
+/// Maximum points of history; when full, every second one is dropped, so that the whole cell stays visible.
 const MAX_POINTS: usize = 600;
-/// Messages that are kept for the view.
+/// Maximum messages kept for the view.
 const MAX_NOTES: usize = 200;
 
 /// The state of a run that several threads share.
@@ -22,44 +22,44 @@ impl SharedProgress {
         Self(Mutex::new(progress))
     }
 
-    /// The state, to be read or changed. Whoever holds it holds up the run: copy what takes long to show.
+    /// The state, for reading or changing. Holding the lock holds up the run: copy anything that takes long to show.
     pub fn lock(&self) -> MutexGuard<'_, RunProgress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A run at a moment.
+/// A snapshot of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunProgress {
     /// The run's id.
     pub run: String,
     /// The experiment's name.
     pub experiment: String,
-    /// When the run began, on the reactors' clock.
+    /// Start of the run, on the reactors' clock.
     pub began_ns: u64,
     /// All cells of the matrix.
     pub cells: Vec<CellLine>,
-    /// Those under way at the same time; the first of them leads: the stage that is shown is its.
+    /// Cells under way at the same time; the first one leads: its stage is shown.
     pub running: Vec<RunningCell>,
-    /// The one that leads, or led last.
+    /// The leading cell, or the last that led.
     pub current: usize,
-    /// When it began.
+    /// When that cell began.
     pub cell_began_ns: u64,
-    /// What it loads.
+    /// Its target.
     pub target: String,
-    /// What it does.
+    /// Its stage.
     pub stage: Stage,
-    /// The last intervals of the stage, thinned out; of all cells under way together.
+    /// Recent intervals of the stage, thinned out; combined over all cells under way.
     pub history: History,
     /// The operations in the last interval.
     pub ops: Vec<SeriesPoint>,
     /// Operations that failed since the cell began.
     pub failed: u64,
-    /// How far the measurement is, in the rule's terms.
+    /// Progress of the measurement, in the rule's terms.
     pub steady: Option<Steady>,
     /// What may be limiting the result, busiest first.
     pub limits: Vec<Limit>,
-    /// What was said, oldest first.
+    /// Messages, oldest first.
     pub notes: VecDeque<String>,
 }
 
@@ -68,24 +68,24 @@ pub struct RunProgress {
 pub struct CellLine {
     /// Its name.
     pub name: String,
-    /// How far it is.
+    /// How far it got.
     pub state: State,
     /// Its result in a few words, once there is one.
     pub outcome: String,
-    /// How long it is expected to take, in seconds.
+    /// Expected duration, in seconds.
     pub expected_s: f64,
-    /// How long it took, in seconds, once it ended.
+    /// Actual duration, in seconds, once it has ended.
     pub took_s: Option<f64>,
-    /// Its workers.
+    /// Number of workers.
     pub workers: u32,
-    /// What they do, in a letter of fio's progress line: `r` reads at random, `W` writes in order.
+    /// What they do, as a letter of fio's progress line: `r` random reads, `W` sequential writes.
     pub letter: char,
 }
 
 /// A cell under way.
 #[derive(Clone, Debug, Default)]
 pub struct RunningCell {
-    /// Its place among all cells.
+    /// Its index among all cells.
     pub cell: usize,
     began_ns: u64,
     target: String,
@@ -99,17 +99,17 @@ pub struct RunningCell {
 pub struct Stage {
     /// `prepare`, `warm-up`, `measure`, `verify`, `clean-up`.
     pub name: String,
-    /// When it began, on the reactors' clock.
+    /// Its start, on the reactors' clock.
     pub began_ns: u64,
-    /// How long it takes at most, in seconds, when that is known.
+    /// Maximum duration, in seconds, if known.
     pub at_most_s: Option<f64>,
-    /// Time passes in the target's simulation, not here.
+    /// Time passes in the target's simulation, not in real time.
     pub simulated: bool,
-    /// Seconds of the target's time that were seen in intervals.
+    /// Seconds of the target's time covered by intervals so far.
     pub seen_s: f64,
-    /// Bytes that it will move in all, when that is known.
+    /// Total bytes it will move, if known.
     pub bytes_expected: Option<u64>,
-    /// Bytes moved.
+    /// Bytes moved so far.
     pub bytes: u64,
 }
 
@@ -118,28 +118,28 @@ pub struct Stage {
 pub struct Steady {
     /// Its name.
     pub rule: String,
-    /// When it looks next, in seconds since the measurement began.
+    /// Time of its next look, in seconds since the measurement began.
     pub next_look_s: f64,
-    /// Its conditions as they stood at the last look.
+    /// Its criteria as of the last look.
     pub criteria: Vec<Criterion>,
 }
 
-/// Something that may hold the result back.
+/// Something that may limit the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// What.
+    /// Its name.
     pub name: String,
-    /// How much of it is used, 0 to 1; above 1 it overflows.
+    /// Utilisation, 0 to 1; above 1 it is overloaded.
     pub share: f64,
     /// In words.
     pub text: String,
 }
 
-/// Points of a stage, as many as can be shown.
+/// Points of a stage, thinned to what can be shown.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     points: Vec<SeriesPoint>,
-    /// Every how many intervals a point is kept, less one.
+    /// Intervals skipped between two kept points.
     skip: u32,
     skipped: u32,
 }
@@ -169,7 +169,7 @@ impl History {
 }
 
 impl RunProgress {
-    /// A cell begins.
+    /// Starts a cell.
     pub fn begin_cell(&mut self, index: usize, target: &str, now_ns: u64) {
         if self.running.is_empty() {
             self.failed = 0;
@@ -184,7 +184,7 @@ impl RunProgress {
         }
     }
 
-    /// A cell is over.
+    /// Ends a cell.
     pub fn end_cell(&mut self, index: usize, state: State, outcome: String, now_ns: u64) {
         let Some(at) = self.running.iter().position(|running| running.cell == index) else { return };
         let ended = self.running.remove(at);
@@ -199,7 +199,7 @@ impl RunProgress {
         }
     }
 
-    /// The first of those under way is shown.
+    /// Shows the first of the cells under way.
     fn lead(&mut self) {
         self.stage = Stage::default();
         self.steady = None;
@@ -220,7 +220,7 @@ impl RunProgress {
         self.running.first().is_none_or(|first| first.cell == index)
     }
 
-    /// A stage of a cell begins; one of none is shown at once.
+    /// Starts a stage of a cell; a stage without a cell is shown at once.
     pub fn begin_stage(&mut self, cell: Option<usize>, stage: Stage) {
         let running = self.running.iter_mut().find(|running| Some(running.cell) == cell);
         if let Some(running) = running {
@@ -234,7 +234,7 @@ impl RunProgress {
         }
     }
 
-    /// Takes an interval of a cell's stage in.
+    /// Adds an interval of a cell's stage.
     pub fn interval(&mut self, cell: usize, interval: &Interval) {
         if interval.length_ns == 0 {
             return;
@@ -256,14 +256,14 @@ impl RunProgress {
         }
     }
 
-    /// What all cells under way did in their last intervals, together.
+    /// Shows the combined last intervals of all cells under way.
     fn show(&mut self) {
         let mut lasts = self.running.iter().filter_map(|running| running.last.as_deref()).peekable();
         let Interval { index, start_ns, length_ns, .. } =
             *lasts.peek().copied().unwrap_or(&Interval::default());
         let mut sum = Interval { index, start_ns, length_ns, ops: Vec::new() };
         for interval in lasts {
-            // Rates add up: what a shorter interval counted is made that of one as long as the leader's.
+            // Rates add up: scales the counts of a shorter interval to the length of the leader's.
             let scaled = |count: u64| match interval.length_ns == length_ns {
                 true => count,
                 false => (count as f64 * length_ns as f64 / interval.length_ns as f64) as u64,
@@ -280,7 +280,7 @@ impl RunProgress {
         self.ops = sum.ops.iter().map(|(kind, stats)| SeriesPoint::of(&sum, Some(*kind), stats)).collect();
     }
 
-    /// Something was said.
+    /// Adds a message.
     pub fn note(&mut self, text: &str) {
         if self.notes.len() == MAX_NOTES {
             self.notes.pop_front();
@@ -288,12 +288,12 @@ impl RunProgress {
         self.notes.push_back(text.to_owned());
     }
 
-    /// The last moment of the stage.
+    /// The latest point of the stage.
     pub fn now(&self) -> Option<SeriesPoint> {
         self.history.points().last().copied()
     }
 
-    /// Seconds that the stage has taken so far: of the target's time where that is simulated.
+    /// Seconds that the stage has taken so far: in the target's time if that is simulated.
     pub fn stage_elapsed_s(&self, now_ns: u64) -> f64 {
         if self.stage.simulated {
             return self.stage.seen_s;
@@ -301,8 +301,8 @@ impl RunProgress {
         now_ns.saturating_sub(self.stage.began_ns) as f64 / 1e9
     }
 
-    /// Seconds until the cell and the whole run are over, by what cells took so far against what was expected of them.
-    /// `None` while nothing can be said.
+    /// Estimated seconds until the cell and the whole run end, from the actual and expected durations so far. `None`
+    /// while no estimate is possible.
     pub fn eta_s(&self, now_ns: u64) -> Option<(f64, f64)> {
         let ended = self.cells.iter().filter_map(|cell| Some((cell.took_s?, cell.expected_s)));
         let (took, expected) = ended.fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
@@ -318,7 +318,7 @@ impl RunProgress {
         Some((cell, cell + rest))
     }
 
-    /// Cells that are over, whatever became of them.
+    /// Number of cells that have ended, whatever the outcome.
     pub fn ended(&self) -> usize {
         let over = |cell: &&CellLine| !matches!(cell.state, State::Pending | State::Running);
         self.cells.iter().filter(over).count()
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(model.eta_s(5 * second), None);
         model.begin_cell(1, "null:", 5 * second);
         assert_eq!(model.eta_s(6 * second), Some((4.0, 14.0)));
-        // Later than expected: soon, not in the past.
+        // Overdue: soon, not in the past.
         assert_eq!(model.eta_s(30 * second), Some((0.0, 10.0)));
         assert_eq!(model.ended(), 1);
     }

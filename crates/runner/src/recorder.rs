@@ -1,4 +1,4 @@
-//! What is kept of a run while it goes on: intervals, events and results go into the results file as they come.
+//! Records a run while it goes on: intervals, events and results are written to the results file as they arrive.
 
 use jiff::Timestamp;
 use metrics::Interval;
@@ -7,18 +7,18 @@ use store::{CellRecord, Event, HOSTS_KEPT, HostRecord, Store, StoreError, Writer
 
 use crate::timestamp::now;
 
-/// Writes one run's results. The first failure to write is kept: nothing more is measured then.
+/// Writes one run's results. The first write failure is remembered, and measuring stops.
 pub struct Recorder {
     store: Store,
     writer: Writer,
     run: String,
-    /// Intervals of single hosts are kept.
+    /// Keep the intervals of single hosts.
     each_host: bool,
     failure: Option<String>,
 }
 
 impl Recorder {
-    /// Writes to `run`, which is in the file already.
+    /// Writes to `run`, which is already in the file.
     ///
     /// # Errors
     /// As [`Store::writer`].
@@ -27,7 +27,7 @@ impl Recorder {
         Ok(Self { store, writer, run: run.to_owned(), each_host: true, failure: None })
     }
 
-    /// Keeps an interval. False once results cannot be written any more: there is no point in measuring on.
+    /// Stores an interval. Returns false once results can no longer be written: measuring on is pointless.
     pub fn interval(&mut self, cell: u32, stage: &str, trial: u32, interval: &Interval) -> bool {
         if self.failure.is_none() {
             let written = self.writer.interval(cell, stage, trial, interval);
@@ -36,22 +36,22 @@ impl Recorder {
         self.failure.is_none()
     }
 
-    /// Keeps the hosts of the fleet, before anything is measured. Of more than [`HOSTS_KEPT`] no intervals of their own
-    /// are kept.
+    /// Stores the hosts of the fleet, before anything is measured. With more than [`HOSTS_KEPT`] hosts, their intervals
+    /// are not kept.
     pub fn hosts(&mut self, hosts: &[HostRecord]) {
         self.each_host = hosts.len() <= HOSTS_KEPT;
         let written = self.store.keep_hosts(&self.run, hosts);
         self.note(written);
     }
 
-    /// Keeps facts of the environment that were not known when the run began.
+    /// Stores environment facts that were unknown when the run began.
     pub fn facts(&mut self, facts: &[(String, String)]) {
         let written = self.store.keep_facts(&self.run, facts);
         self.note(written);
     }
 
-    /// Keeps an interval of one host beside that of the whole, which has the same number. False once results cannot be
-    /// written any more.
+    /// Stores an interval of one host beside the combined interval with the same number. Returns false once results can
+    /// no longer be written.
     pub fn host_interval(
         &mut self,
         cell: u32,
@@ -67,7 +67,8 @@ impl Recorder {
         self.failure.is_none()
     }
 
-    /// Keeps what a host reported of itself; `at_ns` since the measured window began. For at most one a second and host.
+    /// Stores a host's sample of itself; `at_ns` counts from the start of the measured window. At most one per second
+    /// and host.
     pub fn sample(&mut self, cell: u32, host: &str, at_ns: u64, sample: &impl serde::Serialize) {
         if self.failure.is_none() && self.each_host {
             let written = self.writer.sample(cell, host, at_ns, sample);
@@ -75,8 +76,8 @@ impl Recorder {
         }
     }
 
-    /// The figures of one host over the window that is reported of the whole. Where its intervals are not kept (a large
-    /// fleet), those of its whole measurement, which is `total`.
+    /// The figures of one host over the reported window. Where host intervals are not kept (a large fleet), the figures
+    /// of its whole measurement, `total`.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -101,7 +102,7 @@ impl Recorder {
         Ok(sums.finish(None))
     }
 
-    /// Keeps what happened.
+    /// Stores an event.
     pub fn event(&mut self, cell: Option<u32>, kind: &str, text: impl Into<String>) {
         if self.failure.is_some() {
             return;
@@ -111,7 +112,7 @@ impl Recorder {
         self.note(written);
     }
 
-    /// All that happened so far in the run, oldest first.
+    /// All events of the run so far, oldest first.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -120,22 +121,22 @@ impl Recorder {
         self.store.events(&self.run)
     }
 
-    /// A cell begins.
+    /// Starts a cell.
     pub fn begin_cell(&mut self, index: u32, at: Timestamp) {
         let written = self.store.begin_cell(&self.run, index, at);
         self.note(written);
     }
 
-    /// A cell is over.
+    /// Ends a cell.
     pub fn finish_cell(&mut self, record: &CellRecord) {
-        // What the end of a cell says is tried even where its intervals could not be kept.
+        // Record the end of the cell even if its intervals could not be stored.
         let flushed = self.writer.flush();
         self.note(flushed);
         let written = self.store.finish_cell(&self.run, record);
         self.note(written);
     }
 
-    /// The run is over.
+    /// Ends the run.
     pub fn finish_run(&mut self, state: store::State) {
         let flushed = self.writer.flush();
         self.note(flushed);
@@ -144,7 +145,7 @@ impl Recorder {
         self.note(written);
     }
 
-    /// The figures of a window of a measurement, read back from the file.
+    /// The figures of a window of a measurement, read from the file.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -170,12 +171,12 @@ impl Recorder {
         Ok((sums.finish(steady), span.unwrap_or_default()))
     }
 
-    /// Why results cannot be written any more, if so.
+    /// Why results can no longer be written, if so.
     pub fn failure(&self) -> Option<String> {
         self.failure.clone()
     }
 
-    /// The file, once nothing more is written.
+    /// The store, once nothing more will be written.
     pub fn into_store(self) -> Store {
         self.store
     }
@@ -187,10 +188,10 @@ impl Recorder {
     }
 }
 
-/// A stretch of a measurement, in seconds since it began.
+/// A span of a measurement, in seconds since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeasuredSpan {
-    /// Its beginning.
+    /// Its start.
     pub start_s: f64,
     /// Its end.
     pub end_s: f64,

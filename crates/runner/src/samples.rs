@@ -8,10 +8,10 @@ use metrics::Interval;
 
 use crate::job_outcome::{SampleSeries, SampleSummary, Samples};
 
-/// fio's usual `bwavgtime` and `iopsavgtime`, in milliseconds.
+/// fio's default `bwavgtime` and `iopsavgtime`, in milliseconds.
 const USUAL_MS: u32 = 500;
 
-/// Puts intervals together until they make a sample: of bytes, and of operations.
+/// Combines intervals into samples of bytes and of operations.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     samples: Samples,
@@ -19,7 +19,7 @@ pub struct Sampler {
     ops: Span,
 }
 
-/// The same of every host by itself, by its number.
+/// The same for every host separately, by host number.
 #[derive(Debug)]
 pub struct HostSamplers {
     report: Reporting,
@@ -27,12 +27,12 @@ pub struct HostSamplers {
 }
 
 impl HostSamplers {
-    /// With the lengths of samples that a job wants.
+    /// Uses the sample lengths that a job asks for.
     pub fn new(report: &Reporting) -> Self {
         Self { report: report.clone(), hosts: Mutex::default() }
     }
 
-    /// Takes an interval of a host in.
+    /// Adds an interval of a host.
     pub fn add(&self, member: usize, interval: &Interval) {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         hosts.entry(member).or_insert_with(|| Sampler::new(&self.report)).add(interval);
@@ -45,18 +45,18 @@ impl HostSamplers {
     }
 }
 
-/// What was counted since the last sample.
+/// Counts since the last sample.
 #[derive(Clone, Debug)]
 struct Span {
-    /// A sample is not shorter than this.
+    /// Minimum length of a sample.
     least_ns: u64,
     length_ns: u64,
-    /// Of each direction.
+    /// Per direction.
     counts: [u64; 3],
 }
 
 impl Sampler {
-    /// With the lengths of samples that a job wants.
+    /// Uses the sample lengths that a job asks for.
     pub fn new(report: &Reporting) -> Self {
         Sampler {
             samples: Samples::default(),
@@ -65,7 +65,7 @@ impl Sampler {
         }
     }
 
-    /// Takes an interval in.
+    /// Adds an interval.
     pub fn add(&mut self, interval: &Interval) {
         for (kind, stats) in &interval.ops {
             let Some(direction) = kind.traits().direction.map(|direction| direction as usize) else {
@@ -80,7 +80,7 @@ impl Sampler {
         self.ops.pass(interval.length_ns, [read, write, trim], |series| &mut series.ops_per_s);
     }
 
-    /// All samples so far; what is shorter than one is none.
+    /// All samples so far; a rest shorter than a sample is dropped.
     pub fn samples(self) -> Samples {
         self.samples
     }
@@ -92,7 +92,7 @@ impl Span {
         Span { least_ns: u64::from(least_ms) * 1_000_000, length_ns: 0, counts: [0; 3] }
     }
 
-    /// Time goes on; when that makes a sample, each direction gets it, but for those that have done nothing yet.
+    /// Advances time. When that completes a sample, every direction gets it except those that have done nothing yet.
     fn pass(
         &mut self,
         ns: u64,
@@ -136,7 +136,7 @@ mod tests {
             (read.count, read.min, read.max, read.mean),
             (2, 100.0 * block, 200.0 * block, 150.0 * block)
         );
-        // Of 0.2 s: 100 100 150 200 200 a second; the last 0.1 s are no sample.
+        // Over 0.2 s each: 100 100 150 200 200 per second; the last 0.1 s make no sample.
         let ops = samples.read.ops_per_s;
         assert_eq!((ops.count, ops.min, ops.max, ops.mean), (5, 100.0, 200.0, 150.0));
         assert_eq!(samples.write.ops_per_s.count, 0);

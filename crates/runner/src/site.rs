@@ -1,4 +1,4 @@
-//! A target as all hosts of the host group that work on a cell have it open.
+//! A target as opened by all hosts that work on a cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,23 +8,23 @@ use targets::Entered;
 
 use super::context::{CellFailure, Context};
 
-/// Values of one fact that are shown when hosts differ.
+/// Maximum values of one fact shown when hosts differ.
 const MAX_VALUES: usize = 4;
 
 /// An open target.
 pub struct Site {
     /// Its number.
     pub id: SiteId,
-    /// Each host that has it open, with what it says of its part.
+    /// Each host that has it open, with the facts of its part.
     facts: Vec<(usize, SiteFacts)>,
-    /// One place for all hosts: its first host makes and removes it.
+    /// One place for all hosts: the first host creates and removes it.
     shared: bool,
 }
 
-/// What hosts say of their targets, by the hosts' numbers; of those that do not answer nothing.
+/// Each host's facts about its target, by host number; hosts that do not answer have none.
 pub type FactsByHost = BTreeMap<usize, BTreeMap<String, String>>;
 
-/// What the results must say of the target.
+/// The target's facts for the results.
 pub fn target_facts(context: &Context, by_host: &FactsByHost) -> BTreeMap<String, String> {
     let mut by_name: BTreeMap<&str, Vec<(usize, String)>> = BTreeMap::new();
     for (member, facts) in by_host {
@@ -36,10 +36,10 @@ pub fn target_facts(context: &Context, by_host: &FactsByHost) -> BTreeMap<String
 }
 
 impl Site {
-    /// Opens a cell's target on all hosts that are there.
+    /// Opens a cell's target on all available hosts.
     ///
     /// # Errors
-    /// A host refuses: one line, with its name where there are several; or none is left.
+    /// A host refuses: one line, with its name if there are several; or no host is left.
     pub fn open(context: &Context, cell: &Cell) -> Result<Self, CellFailure> {
         let id = context.next_site();
         let members = context.host_group.alive();
@@ -51,7 +51,8 @@ impl Site {
         Ok(site)
     }
 
-    /// What hosts answered. A refusal of one is that of all; a lost one is left out, if the run may go on without it.
+    /// Settles the hosts' answers. A refusal by one host fails all; a lost host is left out if the run may continue
+    /// without it.
     fn settle<T>(
         &self,
         context: &Context,
@@ -78,22 +79,22 @@ impl Site {
         }
     }
 
-    /// Hosts that have it open and are there.
+    /// Available hosts that have it open.
     pub fn members(&self, context: &Context) -> Vec<usize> {
         let alive = context.host_group.alive();
         self.facts.iter().map(|(member, _)| *member).filter(|member| alive.contains(member)).collect()
     }
 
-    /// Asks all hosts to do something.
+    /// Sends a request to all hosts.
     ///
     /// # Errors
-    /// A host refuses, or is lost and the policy is not to go on.
+    /// A host refuses, or is lost and the policy is not to continue.
     pub fn ask(&self, context: &Context, act: &Act) -> Result<Vec<(usize, Reply)>, CellFailure> {
         let members = self.members(context);
         self.settle(context, context.host_group.act(&members, self.id, act))
     }
 
-    /// Asks all hosts to do something that says nothing.
+    /// Sends a request that returns nothing to all hosts.
     ///
     /// # Errors
     /// As [`Site::ask`].
@@ -101,7 +102,7 @@ impl Site {
         self.ask(context, act).map(drop)
     }
 
-    /// Makes the place, or each host's, or enters it again.
+    /// Creates the place, shared or one per host, or enters it again.
     ///
     /// # Errors
     /// As [`Site::ask`].
@@ -112,7 +113,7 @@ impl Site {
             _ => (members, Vec::new()),
         };
         if self.shared && first.first().is_some_and(|first| *first != 0) {
-            // The host that made the place is lost.
+            // The host that created the place is lost.
             self.settle(context, context.host_group.act(&first, self.id, &Act::Inherit))?;
         }
         let answers = self.settle(context, context.host_group.act(&first, self.id, &Act::Prepare))?;
@@ -121,7 +122,7 @@ impl Site {
         Ok(if answers.iter().any(new) { Entered::New } else { Entered::Existing })
     }
 
-    /// Of which generation the data is that lies there, if it is the same everywhere.
+    /// Generation of the existing data, if it is the same everywhere.
     pub fn held_generation(&self, context: &Context) -> Option<u32> {
         let answers = self.ask(context, &Act::HeldGeneration).ok()?;
         let mut held = answers.into_iter().map(|(_, reply)| match reply {
@@ -132,7 +133,7 @@ impl Site {
         held.all(|other| other == Some(first)).then_some(first)
     }
 
-    /// Does to the hosts' caches what is asked; what was really done, in words.
+    /// Treats the hosts' caches as requested; returns what was really done, in words.
     ///
     /// # Errors
     /// As [`Site::ask`].
@@ -143,7 +144,7 @@ impl Site {
         Ok(alike(context, said.collect()))
     }
 
-    /// What each host says of its target.
+    /// Each host's facts about its target.
     pub fn facts_by_host(&self, context: &Context) -> FactsByHost {
         let answers = self.ask(context, &Act::Facts).unwrap_or_default();
         let facts = answers.into_iter().filter_map(|(member, reply)| match reply {
@@ -153,7 +154,7 @@ impl Site {
         facts.collect()
     }
 
-    /// Looks at the files of a job on every host; what must move bytes before the load.
+    /// Checks the files of a job on every host; returns the steps that must move bytes before the load.
     ///
     /// # Errors
     /// As [`Site::ask`].
@@ -168,7 +169,7 @@ impl Site {
                     None => all.push(step),
                 }
             }
-            // Numbers of devices mean something on this host only.
+            // Device numbers are meaningful on this host only.
             if context.host_group.sees_the_load() {
                 disks.extend(devices);
             }
@@ -176,16 +177,16 @@ impl Site {
         Ok((all, disks))
     }
 
-    /// Hosts that had it open and are lost.
+    /// Lost hosts that had it open.
     pub fn lost(&self, context: &Context) -> Vec<usize> {
         let alive = context.host_group.alive();
         self.facts.iter().map(|(member, _)| *member).filter(|member| !alive.contains(member)).collect()
     }
 
-    /// Opens the part that was a lost host's, of data that hosts share, on a host that is left.
+    /// Opens a lost host's part of shared data on a remaining host.
     ///
     /// # Errors
-    /// That host refuses, or none is left.
+    /// That host refuses, or no host is left.
     pub fn of_lost(context: &Context, cell: &Cell, lost: usize) -> Result<Self, CellFailure> {
         let id = context.next_site();
         let members = context.host_group.alive();
@@ -201,24 +202,24 @@ impl Site {
         Ok(site)
     }
 
-    /// Removes what all hosts made, the lost ones' too where that can be reached from another host.
+    /// Removes what all hosts created, including lost hosts where another host can reach it.
     ///
     /// # Errors
-    /// The first that could not be removed; it stays in its host's journal.
+    /// The first item that could not be removed; it stays in its host's journal.
     pub fn remove(&self, context: &Context) -> Result<(), CellFailure> {
         let mut members = self.members(context);
         if self.shared {
             members.truncate(1);
         }
         if self.shared && members.first().is_some_and(|first| *first != 0) {
-            // The host that made the place is lost, perhaps since it was entered last.
+            // The host that created the place is lost, perhaps since the place was last entered.
             self.settle(context, context.host_group.act(&members, self.id, &Act::Inherit))?;
         }
         self.settle(context, context.host_group.act(&members, self.id, &Act::RemoveAll)).map(drop)
     }
 
-    /// Removes what hosts made that are lost, through one that is left, where the target can be reached from there. They may
-    /// do that themselves when they find that the coordinator is gone; removing twice is harmless.
+    /// Removes what lost hosts created, through a remaining host, where it can reach the target. Lost hosts may do so
+    /// themselves when they notice that the coordinator is gone; removing twice is harmless.
     ///
     /// # Errors
     /// What is left behind, and on which host.
@@ -255,12 +256,12 @@ impl Site {
         Ok(())
     }
 
-    /// Hosts that it was opened on.
+    /// Number of hosts that opened it.
     pub fn hosts(&self) -> usize {
         self.facts.len()
     }
 
-    /// The smallest memory in which a host can cache files, in bytes.
+    /// The smallest page cache among the hosts, in bytes.
     pub fn cache_bytes(&self) -> Option<u64> {
         self.facts.iter().filter_map(|(_, facts)| facts.cache_bytes).min()
     }
@@ -270,7 +271,7 @@ impl Site {
         self.facts.first().map_or("", |(_, facts)| &facts.kind)
     }
 
-    /// Files or objects of one host.
+    /// Files or objects per host.
     pub fn objects(&self) -> u64 {
         self.facts.first().map_or(0, |(_, facts)| facts.objects)
     }
@@ -280,7 +281,7 @@ impl Site {
         self.facts.first().map_or(0, |(_, facts)| facts.item_bytes)
     }
 
-    /// Bytes of all hosts' files together.
+    /// Total bytes of all hosts' files.
     pub fn bytes(&self) -> u64 {
         self.facts.iter().map(|(_, facts)| facts.bytes).sum()
     }
@@ -290,29 +291,29 @@ impl Site {
         self.facts.iter().filter(|(member, _)| *member == host).map(|(_, facts)| facts.bytes).sum()
     }
 
-    /// Stages take no time.
+    /// Whether it runs on a virtual clock, so that stages take no real time.
     pub fn virtual_clock(&self) -> bool {
         self.facts.iter().any(|(_, facts)| facts.virtual_clock)
     }
 
-    /// Reads may come from a host's page cache.
+    /// Whether reads may come from a host's page cache.
     pub fn uses_page_cache(&self) -> bool {
         self.facts.iter().any(|(_, facts)| facts.page_cache)
     }
 
-    /// Files of a job are laid out right before it.
+    /// Whether a job's files are laid out right before it starts.
     pub fn lays_out_late(&self) -> bool {
         self.facts.iter().any(|(_, facts)| facts.lays_out_late)
     }
 
-    /// Forgets the target; nothing is removed.
+    /// Closes the target; nothing is removed.
     pub fn close(&self, context: &Context) {
-        // A host that is lost has forgotten it, too.
+        // A lost host has forgotten it anyway.
         let _ = context.host_group.act(&self.members(context), self.id, &Act::Close);
     }
 }
 
-/// Values of several hosts as one text: that of all, or each with its hosts.
+/// Several hosts' values as one text: one value if all agree, else each value with its hosts.
 fn alike(context: &Context, values: Vec<(usize, String)>) -> String {
     let mut hosts_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let names = context.host_group.names();

@@ -1,4 +1,4 @@
-//! Whether the data sets of a plan have room, counting together those that exist at the same time on one file system.
+//! Whether the data sets of a plan fit, counting together those that share a file system at the same time.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use host::load;
 use targets::{Finding, FindingKind, FreeSpace};
 use units::Size;
 
-/// The room that one host has for a place's data.
+/// The space that one host has for a place's data.
 #[derive(Clone, Debug)]
 pub struct HostSpace {
-    /// What tells the host's own file systems from others' ("" where all hosts reach the same).
+    /// Distinguishes a host's own file systems from others' ("" where all hosts share one).
     pub host: String,
     /// The place: [`experiment::Target::place`].
     pub place: String,
-    /// What was seen.
+    /// The free space found.
     pub space: FreeSpace,
 }
 
-/// When a place's data is there, in groups of cells, and how much of it.
+/// When a place's data exists, in groups of cells, and how large it is.
 struct Lifetime<'a> {
     target: &'a str,
-    /// From the first group of cells that uses it.
+    /// The first group of cells that uses it.
     from: usize,
-    /// Its size in bytes on one host from the first use on, one for each group; it goes with the last.
+    /// Its size in bytes on one host, per group from the first use on; it is removed with the last.
     sizes: Vec<u64>,
 }
 
-/// Faults: file systems that the data sets do not fit on.
+/// Faults: file systems that are too small for the data sets.
 pub fn faults(plan: &Plan, spaces: &[HostSpace]) -> Vec<Finding> {
     let lifetimes = lifetimes(plan);
     let mut file_systems: BTreeMap<(&str, &str), Vec<&HostSpace>> = BTreeMap::new();
@@ -37,12 +37,12 @@ pub fn faults(plan: &Plan, spaces: &[HostSpace]) -> Vec<Finding> {
     file_systems.values().filter_map(|on_it| fault(&lifetimes, on_it)).collect()
 }
 
-/// The most that a place's data takes on one host at any time, in bytes.
+/// Maximum size of a place's data on one host at any time, in bytes.
 pub fn most_bytes(plan: &Plan, place: &str) -> u64 {
     lifetimes(plan).get(place).and_then(|life| life.sizes.iter().copied().max()).unwrap_or(0)
 }
 
-/// What is wrong with one file system, if it is too small for all that lies on it at some time.
+/// The fault of one file system, if it is too small for all data on it at some time.
 fn fault(lifetimes: &BTreeMap<String, Lifetime<'_>>, on_it: &[&HostSpace]) -> Option<Finding> {
     let available = on_it.iter().map(|space| space.space.available_bytes).min()?;
     let lives = || on_it.iter().filter_map(|space| lifetimes.get(&space.place));
@@ -77,7 +77,7 @@ impl Lifetime<'_> {
     }
 }
 
-/// A place holds one data set at a time, from its first cell to its last.
+/// When each place holds data: one data set at a time, from its first cell to its last.
 fn lifetimes(plan: &Plan) -> BTreeMap<String, Lifetime<'_>> {
     let mut lives: BTreeMap<String, Lifetime<'_>> = BTreeMap::new();
     for (group, cells) in crate::matrix::groups(plan).into_iter().enumerate() {
@@ -87,13 +87,13 @@ fn lifetimes(plan: &Plan) -> BTreeMap<String, Lifetime<'_>> {
                 from: group,
                 sizes: Vec::new(),
             });
-            // It stays as it was while other places are used.
+            // It stays while other places are used.
             let held = life.sizes.last().copied().unwrap_or(0);
             life.sizes.resize(group - life.from, held);
             let needed = bytes(cell);
             match life.sizes.get_mut(group - life.from) {
                 Some(size) => *size = needed.max(*size),
-                // What only reads what is there does not shrink it.
+                // A read-only use does not shrink it.
                 None => life.sizes.push(if needed == 0 { held } else { needed }),
             }
         }
@@ -101,7 +101,8 @@ fn lifetimes(plan: &Plan) -> BTreeMap<String, Lifetime<'_>> {
     lives
 }
 
-/// The data set of a cell on one host, in bytes; 0 where it writes none, or where what it writes is known only as it goes.
+/// The size of a cell's data set on one host, in bytes; 0 if it writes none, or if what it writes is not known
+/// beforehand.
 fn bytes(cell: &Cell) -> u64 {
     let workload = &cell.workload;
     let imaginary = targets::kind_of(&cell.target.url).is_none_or(|kind| kind.imaginary || kind.device);

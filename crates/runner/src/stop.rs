@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use engine::Control;
 use provision::Cancel;
 
-/// Who or what ended a run before its end.
+/// Who or what ended a run early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// SIGINT: Ctrl-C.
@@ -21,7 +21,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// As results and messages name it.
+    /// Its name in results and messages.
     pub fn name(self) -> &'static str {
         match self {
             StopReason::Interrupt => "SIGINT",
@@ -32,7 +32,7 @@ impl StopReason {
     }
 }
 
-/// Ends a run when it is told to. Clones share one state.
+/// Ends a run on request. Clones share one state.
 #[derive(Clone, Default)]
 pub struct StopToken(Arc<Shared>);
 
@@ -44,11 +44,11 @@ struct Shared {
 
 #[derive(Default)]
 struct Parts {
-    /// The first reason that came.
+    /// The first reason given.
     reason: Option<StopReason>,
     /// The stages under way.
     stages: Vec<Stage>,
-    /// Number of the next of them.
+    /// Number of the next stage.
     next: u64,
     /// What exists until the run has cleaned up, and the command that removes it.
     leftovers: Option<String>,
@@ -58,18 +58,19 @@ struct Parts {
 struct Stage {
     number: u64,
     control: Control,
-    /// It is a measurement that ends well by itself once it sees the request.
+    /// It is a measurement that ends cleanly by itself once it sees the request.
     ends_well: bool,
 }
 
-/// A stage that the token reaches until this is dropped.
+/// A stage that the token can stop, until this is dropped.
 pub struct Governed {
     token: StopToken,
     number: u64,
 }
 
 impl Governed {
-    /// From now on the stage ends well by itself when it sees that the run is to end: [`StopToken::finish`] does not stop it.
+    /// From now on the stage ends cleanly by itself when it sees that the run must end: [`StopToken::finish`] does not
+    /// stop it.
     pub fn ends_well(&self) {
         let mut parts = self.token.parts();
         if let Some(stage) = parts.stages.iter_mut().find(|stage| stage.number == self.number) {
@@ -94,18 +95,18 @@ impl StopToken {
         self.0.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the run well: a measurement under way ends with its interval and is kept, anything else stops; what was created is
-    /// removed.
+    /// Ends the run cleanly: a measurement under way ends with its current interval and is kept, anything else stops;
+    /// what was created is removed.
     pub fn finish(&self, reason: StopReason) {
         self.end(reason, |stage| stage.ends_well);
     }
 
-    /// Ends the run now: whatever is under way stops; what was created is removed.
+    /// Ends the run now: everything under way stops; what was created is removed.
     pub fn stop(&self, reason: StopReason) {
         self.end(reason, |_| false);
     }
 
-    /// Stops the stages that do not end well by themselves; management calls are given up unless a stage is waited for.
+    /// Stops the stages that do not end by themselves; cancels management calls unless a stage is waited for.
     fn end(&self, reason: StopReason, ends_well: impl Fn(&Stage) -> bool) {
         let mut parts = self.parts();
         parts.reason.get_or_insert(reason);
@@ -115,22 +116,23 @@ impl StopToken {
         parts.stages.iter().filter(|stage| !ends_well(stage)).for_each(|stage| stage.control.stop());
     }
 
-    /// The switch that gives up management calls.
+    /// The switch that cancels management calls.
     pub fn cancel(&self) -> &Cancel {
         &self.0.cancel
     }
 
-    /// True once the run is to end.
+    /// Whether the run must end.
     pub fn is_requested(&self) -> bool {
         self.reason().is_some()
     }
 
-    /// The first reason that came.
+    /// The first reason given.
     pub fn reason(&self) -> Option<StopReason> {
         self.parts().reason
     }
 
-    /// Lets the stage that is about to begin be stopped through `control`; at once, if the run is to end already.
+    /// Lets the token stop the stage that is about to start through `control`; stops it at once if the run must already
+    /// end.
     pub fn governs(&self, control: &Control) -> Governed {
         let mut parts = self.parts();
         if parts.reason.is_some() {
@@ -143,12 +145,12 @@ impl StopToken {
         Governed { token: self.clone(), number }
     }
 
-    /// Sets what a process that leaves without waiting for the run would leave behind, and the command that removes it.
+    /// Sets what a process that exits without waiting for the run would leave behind, and the command that removes it.
     pub fn set_leftovers(&self, text: Option<String>) {
         self.parts().leftovers = text;
     }
 
-    /// What a process that leaves now would leave behind.
+    /// What a process that exits now would leave behind.
     pub fn leftovers(&self) -> Option<String> {
         self.parts().leftovers.clone()
     }

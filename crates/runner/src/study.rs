@@ -1,8 +1,8 @@
 //! Several measurements at different rates: the highest rate at which a goal holds, and the latency/throughput curve.
 //!
-//! Each is an open loop, so that an overloaded target cannot slow the load down to what it likes (coordinated
-//! omission), and a rate counts as held only if the target kept it: a growing backlog is a failure, however good the
-//! latency of what was answered.
+//! Each is an open loop, so that an overloaded target cannot slow the load down to its own pace (coordinated omission).
+//! A rate counts as held only if the target kept it: a growing backlog is a failure, however low the latency of the
+//! completed operations.
 
 use experiment::{Arrivals, Gate, Study};
 use store::StudyPoint;
@@ -13,22 +13,22 @@ use super::context::CellFailure;
 use super::gates;
 use super::measure::Measured;
 
-/// Trials of a search at most: a bracket of a thousand to one is halved to 0.1 % in twenty.
+/// Maximum trials of a search: bisection narrows a bracket of a thousand to one to 0.1 % in twenty.
 const MAX_TRIALS: usize = 40;
 /// Points of a sweep that names no rates.
 const STEPS: u32 = 10;
-/// A rate is kept when this share of it was done, and no more than the rest waits at the end.
+/// A rate counts as kept when this share of it was done and no more than the remainder waits at the end.
 const KEPT: f64 = 0.98;
 
 /// What a study found.
 pub struct StudyOutcome {
-    /// The measurements, in the order in which they were made.
+    /// The measurements, in the order in which they were taken.
     pub points: Vec<StudyPoint>,
-    /// The highest rate that held, of a search.
+    /// The highest rate that held, for a search.
     pub rate: Option<f64>,
-    /// The measurement that stands for the cell.
+    /// The measurement that represents the cell.
     pub best: Measured,
-    /// All measurements' failed operations.
+    /// Failed operations of all measurements.
     pub failed: u64,
     /// In one line.
     pub summary: String,
@@ -36,7 +36,7 @@ pub struct StudyOutcome {
     pub interrupted: bool,
 }
 
-/// Makes a study.
+/// Runs a study.
 ///
 /// # Errors
 /// Nothing could be measured.
@@ -80,7 +80,7 @@ struct Trials<'a, 'r> {
     seconds: f64,
     goal: Option<&'a Gate>,
     made: Vec<StudyPoint>,
-    /// With its rate, and whether it held.
+    /// The representative measurement with its rate, and whether it held.
     best: Option<(Measured, bool)>,
     failed: u64,
 }
@@ -108,7 +108,7 @@ impl Trials<'_, '_> {
             return Ok((Some(high), format!("{goal} holds up to {}{more}", OpRate(high))));
         }
         while (high - low) / high > tolerance && self.made.len() < MAX_TRIALS {
-            // A wide bracket is halved in proportion, a narrow one in the middle.
+            // A wide bracket is bisected geometrically, a narrow one arithmetically.
             let middle = if high > 4.0 * low { (high * low).sqrt() } else { f64::midpoint(high, low) };
             if self.holds(middle)? {
                 low = middle;
@@ -119,8 +119,8 @@ impl Trials<'_, '_> {
         Ok((Some(low), format!("{goal} holds up to {} and not at {}", OpRate(low), OpRate(high))))
     }
 
-    /// Whether the goal holds at a rate. A stall in one trial must not decide the search: where the target kept the rate and missed
-    /// the goal, two of three trials decide.
+    /// Whether the goal holds at a rate. One stall must not decide the search: if the target kept the rate but missed
+    /// the goal, the majority of three trials decides.
     fn holds(&mut self, ops_per_s: f64) -> Result<bool, CellFailure> {
         let first = self.rate(ops_per_s)?;
         if first.point.held || !first.kept {
@@ -129,7 +129,7 @@ impl Trials<'_, '_> {
         Ok(self.rate(ops_per_s)?.point.held && self.rate(ops_per_s)?.point.held)
     }
 
-    /// One measurement at each rate.
+    /// Takes one measurement at each rate.
     fn sweep(&mut self, rates: &[f64]) -> Result<(Option<f64>, String), CellFailure> {
         let rates = if rates.is_empty() {
             let ceiling = self.at(Arrivals::Closed)?.point.ops_per_s;
@@ -156,7 +156,7 @@ impl Trials<'_, '_> {
         self.at(arrivals)
     }
 
-    /// One measurement; a signal ends the study with what it has.
+    /// Takes one measurement; a signal ends the study with what it has.
     fn at(&mut self, arrivals: Arrivals) -> Result<Trial, CellFailure> {
         let trial = self.made.len() as u32;
         let offered = match arrivals {
@@ -181,7 +181,7 @@ impl Trials<'_, '_> {
         self.made.push(point.clone());
         let interrupted = measured.interrupted;
         let ended_by_errors = measured.ended_by_errors(self.run.cell.errors);
-        // A rate that held stands for the cell, the highest of them; else the most that was done.
+        // The highest rate that held represents the cell; if none held, the one with the most work done.
         let holds = point.held && offered > 0.0;
         let better = self.best.as_ref().is_none_or(|(best, best_holds)| match (holds, *best_holds) {
             (true, false) => true,
@@ -220,11 +220,11 @@ impl Trials<'_, '_> {
     }
 }
 
-/// Whether the target did what was offered, and no backlog grew.
+/// Whether the target did what was offered without a growing backlog.
 fn keeps(measured: &Measured, offered: f64) -> bool {
     let result = &measured.result;
     let seconds = measured.seconds();
-    // A Poisson process offers more or less than its rate: what was really offered is what counts.
+    // A Poisson process offers more or less than its rate: what was actually offered counts.
     let meant = if result.offered > 0 { result.offered as f64 } else { offered * seconds };
     result.shed == 0
         && result.total.ok() as f64 >= meant * KEPT

@@ -1,4 +1,4 @@
-//! A cell in a line, and whether a run did what it was to do.
+//! A cell in a line, and whether a run succeeded.
 
 use stats::Estimate;
 use store::{CellRecord, State};
@@ -6,7 +6,7 @@ use units::{ByteRate, OpRate, latency};
 
 use crate::stages::VERIFY;
 
-/// What came of a cell, in one line.
+/// The result of a cell, in one line.
 pub fn in_a_line(record: &CellRecord) -> String {
     if let Some(failure) = &record.failure {
         return format!("failed: {failure}");
@@ -67,7 +67,7 @@ pub fn cell_count(cells: usize) -> String {
     if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") }
 }
 
-/// Whether the run did what it was to do: every cell ran, every gate held, nothing that was read was wrong.
+/// Whether the run succeeded: every cell ran, every gate passed, no data was wrong.
 pub fn success(cells: &[CellRecord]) -> bool {
     cells.iter().all(|record| {
         let result = record.result.as_ref();

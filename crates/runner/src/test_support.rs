@@ -1,4 +1,4 @@
-//! Values for tests, here and in crates that show runs.
+//! Values for tests, here and in crates that display runs.
 
 use metrics::{Interval, OpKind};
 use stats::{OpFigures, WindowSums};
@@ -24,7 +24,7 @@ pub fn interval(index: u32, kinds: &[(OpKind, u64, u64, u64)]) -> Interval {
     interval
 }
 
-/// A figure with different values everywhere.
+/// A figure in which every value is different.
 pub fn figure(kind: OpKind) -> OpFigures {
     let mut sums = WindowSums::default();
     let mut first = interval(0, &[(kind, 100, 4096, 1_000_000), (kind, 0, 0, 0)]);
@@ -37,7 +37,7 @@ pub fn figure(kind: OpKind) -> OpFigures {
     sums.finish(None).ops.remove(0)
 }
 
-/// A cell that was not run yet.
+/// A cell that has not run yet.
 pub fn cell(name: &str, expected_s: f64) -> CellLine {
     CellLine {
         name: name.into(),

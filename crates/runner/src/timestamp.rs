@@ -1,12 +1,12 @@
-//! The moment, for records and reports.
+//! The current time, for records and reports.
 
 use std::sync::OnceLock;
 
 use jiff::{SignedDuration, Timestamp};
 use reactor::clock;
 
-/// Now, by the calendar as it was when this process first asked. A wall clock that is set meanwhile turns no times around and
-/// changes no length of time between them.
+/// Now, from the wall clock as first read by this process. Setting the clock meanwhile neither reorders times nor
+/// changes the durations between them.
 pub fn now() -> Timestamp {
     static BEGAN: OnceLock<(Timestamp, u64)> = OnceLock::new();
     let (began, began_ns) = *BEGAN.get_or_init(|| (wall(), clock::now_ns()));

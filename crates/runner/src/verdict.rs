@@ -1,4 +1,4 @@
-//! May the figures of a cell be used? The reasons, each a line, worst first.
+//! Whether a cell's figures can be used, and why not: a reason per line, worst first.
 
 use experiment::{CacheControl, Cell};
 use metrics::OpKind;
@@ -7,61 +7,61 @@ use stats::limit::{Bottleneck, Bound, Confidence};
 use store::{OpSummary, OpenLoop, Validity, Verdict};
 use units::{Size, Span};
 
-/// More of a core than this was taken by other machines on the same hardware.
+/// Share of a core that other machines on the same hardware may take.
 const STOLEN: f64 = 0.05;
-/// Up to this share of the operations may wait at the end.
+/// Maximum share of the operations that may wait at the end.
 const TOLERATED_BACKLOG: f64 = 0.01;
-/// Half of the 95 % interval, relative to the figure, from which on a figure is too uncertain to be called valid.
+/// Relative half-width of the 95 % interval from which a figure is too uncertain to be valid.
 pub const WIDEST_INTERVAL: f64 = 0.1;
-/// Stalls outside of the window that cost less than this share of the throughput are not worth a warning.
+/// Stalls outside the window that cost less than this share of the throughput deserve no warning.
 const MISSED_STALLS: f64 = 0.005;
-/// A worker that wakes this much too late, in nanoseconds, did not measure in that time.
+/// A worker that wakes this late, in nanoseconds, did not measure during that time.
 const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
-/// Up to this share of failed operations the others may still be used.
+/// Maximum share of failed operations at which the others are still usable.
 const TOLERATED_ERRORS: f64 = 0.01;
 
 /// What a cell's measurement is judged by.
 #[derive(Clone, Debug, Default)]
 pub struct CellEvidence {
-    /// Operations that ended well in the whole measurement.
+    /// Successful operations in the whole measurement.
     pub ok: u64,
-    /// Operations that failed in the whole measurement, its warm-up included.
+    /// Failed operations in the whole measurement, including its warm-up.
     pub failed: u64,
-    /// Reads, of the load or of the verification, that did not give what was written, each kind in a line.
+    /// Reads, of the load or of the verification, that did not return what was written; one line per kind.
     pub wrong_data: Vec<String>,
-    /// What verification could not judge, in a line.
+    /// What verification could not check, in a line.
     pub not_verified: Option<String>,
-    /// The errors ended the measurement.
+    /// Errors ended the measurement.
     pub error_limit_reached: bool,
-    /// An example of the errors.
+    /// An example error.
     pub example: Option<String>,
     /// A signal ended the measurement.
     pub interrupted: bool,
     /// Bytes moved in the whole measurement.
     pub bytes: u64,
-    /// Bytes moved in it and in its warm-up.
+    /// Bytes moved in the measurement and its warm-up.
     pub moved: u64,
     /// Length of the whole measurement, in seconds.
     pub measured_s: f64,
     /// Operations that never ended.
     pub abandoned: u64,
-    /// Intervals that were not seen.
+    /// Intervals that were missed.
     pub unseen: u64,
-    /// The longest that a worker woke too late, in nanoseconds.
+    /// Longest delay of a worker's wake-up, in nanoseconds.
     pub longest_pause_ns: u64,
-    /// What held it back; `None` on a virtual clock.
+    /// What limited it; `None` on a virtual clock.
     pub limit: Option<Bottleneck>,
     /// Largest share of a core's time that the hypervisor gave to others.
     pub steal: f64,
-    /// With a rate: how the schedule was kept.
+    /// For a load with a rate: how well the schedule was kept.
     pub open_loop: Option<OpenLoop>,
-    /// Why the figure is not known well enough, in a line.
+    /// Why the figure is too uncertain, in a line.
     pub uncertain: Option<String>,
     /// Reads may come from this client's page cache.
     pub cacheable: bool,
-    /// Memory in which files can be cached, in bytes.
+    /// Memory available for caching files, in bytes.
     pub cache_bytes: Option<u64>,
-    /// What more there is to say that makes the figures doubtful.
+    /// Other reasons that make the figures doubtful.
     pub doubts: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl CellEvidence {
         if ended == 0 { 0.0 } else { self.failed as f64 / ended as f64 }
     }
 
-    /// How many operations failed, how, and what followed.
+    /// How many operations failed, how, and with what consequence.
     pub fn errors_line(&self) -> String {
         let example = self.example.as_ref().map_or_else(String::new, |text| format!(", such as {text}"));
         let ended = if self.error_limit_reached { "; they ended the cell" } else { "" };
@@ -84,7 +84,7 @@ impl CellEvidence {
     }
 }
 
-/// The judgement of a cell.
+/// The verdict of a cell.
 pub fn judge(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Verdict {
     let mut reasons = invalid(cell, steady, evidence);
     let worst = if reasons.is_empty() { Validity::Valid } else { Validity::Invalid };
@@ -112,14 +112,14 @@ fn invalid(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec<
     }
     let judged = cell.study.is_none() && steady.rule != "none";
     if judged && !steady.reached {
-        // The rule says so itself, and why.
+        // The rule gives the reason itself.
         reasons.push(steady.reason.clone());
     }
     reasons.extend(floors(cell, evidence));
     reasons
 }
 
-/// What the measurement had to reach and did not.
+/// Required minimums that the measurement did not reach.
 fn floors(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     let stages = &cell.stages;
     let ended_otherwise = evidence.interrupted || evidence.error_limit_reached;
@@ -133,7 +133,7 @@ fn floors(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
             Size(stages.measure_at_least_bytes).rounded()
         ));
     }
-    // An interval's worth is rounding.
+    // A difference of one interval is rounding.
     (evidence.measured_s + 1.0 < stages.measure_at_least_s).then(|| {
         format!(
             "measured for only {} of at least {}",
@@ -177,8 +177,8 @@ fn warnings(cell: &Cell, steady: &SteadyOutcome, evidence: &CellEvidence) -> Vec
     reasons
 }
 
-/// Why the main figure of a measurement is not known well enough: its interval is wider than [`WIDEST_INTERVAL`], or there is
-/// none. `None` where it is, and where nothing was done.
+/// Why the main figure of a measurement is too uncertain: its interval is wider than [`WIDEST_INTERVAL`], or there is
+/// none. `None` where it is certain enough, and where nothing was done.
 pub fn uncertain(total: &OpSummary) -> Option<String> {
     let (name, figure) = match total.bytes {
         0 => ("operations a second are", &total.ops_per_s),
@@ -203,8 +203,8 @@ pub fn uncertain(total: &OpSummary) -> Option<String> {
     }
 }
 
-/// What stalls outside of the reported window cost, where that is more than the figure's own uncertainty: a window that missed
-/// them says more than the target delivers in the long run.
+/// What stalls outside the reported window cost, if more than the figure's own uncertainty: a window that missed them
+/// overstates what the target delivers in the long run.
 fn stalls_left_out(steady: &SteadyOutcome) -> Option<String> {
     let stalls = steady.stalls?;
     let half_width = steady.series.first()?.estimate.relative_half_width();
@@ -221,7 +221,7 @@ fn stalls_left_out(steady: &SteadyOutcome) -> Option<String> {
     })
 }
 
-/// How an open loop kept its schedule.
+/// How well an open loop kept its schedule.
 fn schedule(open: &OpenLoop, measured_s: f64) -> Vec<String> {
     let mut reasons = Vec::new();
     if open.shed > 0 {
@@ -230,7 +230,7 @@ fn schedule(open: &OpenLoop, measured_s: f64) -> Vec<String> {
             open.shed
         ));
     }
-    // A few wait at any moment near the limit; a backlog that grew is another thing.
+    // A few operations always wait near the limit; a growing backlog is different.
     if open.missed_starts as f64 > open.offered_ops_per_s * measured_s * TOLERATED_BACKLOG {
         reasons.push(format!(
             "{} operations were still waiting to start at the end: the target does not keep the rate",
@@ -240,7 +240,7 @@ fn schedule(open: &OpenLoop, measured_s: f64) -> Vec<String> {
     reasons
 }
 
-/// The client as the limit: what held it back is said beside.
+/// The client as the limit: the limit itself is reported separately.
 fn client(evidence: &CellEvidence) -> Vec<String> {
     let mut reasons = Vec::new();
     let bound = |limit: &&Bottleneck| limit.bound == Bound::Client && limit.confidence > Confidence::Low;
@@ -256,12 +256,12 @@ fn client(evidence: &CellEvidence) -> Vec<String> {
     reasons
 }
 
-/// Reads that the client's memory may have answered.
+/// Reads that the client's memory may have served.
 fn cache(cell: &Cell, evidence: &CellEvidence) -> Option<String> {
     let reads = cell.workload.does(OpKind::reads);
     let bytes = cell.workload.files().saturating_mul(cell.workload.file_bytes());
     let memory = evidence.cache_bytes?;
-    // Emptied caches stay empty only as long as nothing is read a second time.
+    // Dropped caches stay empty only as long as nothing is read twice.
     let emptied = cell.cache != CacheControl::Keep || cell.workload.gives_up_pages();
     let once = emptied && evidence.moved <= bytes;
     (evidence.cacheable && reads && bytes < memory && !once).then(|| {

@@ -1,4 +1,4 @@
-//! Tests of the judgement.
+//! Tests of the verdict.
 
 use experiment::{CacheControl, Cell, ErrorPolicy, Plan, Settings, SourceText, SteadyRule};
 use metrics::{Interval, OpKind, OpStats};
@@ -42,12 +42,12 @@ fn client_bound() -> Bottleneck {
     judge_limit(&Limits { load: load.clone(), hosts: vec![Host { load, ..host }] })
 }
 
-/// A measurement without a flaw.
+/// A flawless measurement.
 fn flawless() -> CellEvidence {
     CellEvidence { ok: 100_000, bytes: 1 << 50, measured_s: 1e6, ..CellEvidence::default() }
 }
 
-/// What a cell is called with one flaw, and the one reason for it.
+/// The verdict of a cell with one flaw, and its only reason.
 fn flawed(change: impl Fn(&mut CellEvidence)) -> (Validity, String) {
     let mut evidence = flawless();
     change(&mut evidence);

@@ -1,4 +1,4 @@
-//! After the load: everything is read once and compared with what was acknowledged.
+//! After the load: reads everything once and compares it with what was acknowledged.
 
 use engine::Left;
 use experiment::CacheControl;
@@ -15,9 +15,9 @@ use crate::stages::{self, VERIFY};
 /// What verification found.
 #[derive(Debug, Default)]
 pub struct VerifyOutcome {
-    /// Wrong data, each kind in a line.
+    /// Wrong data, one line per kind.
     pub wrong: Vec<String>,
-    /// Why nothing, or not all, was verified.
+    /// Why nothing, or not everything, was verified.
     pub not_verified: Option<String>,
     /// Examples.
     pub samples: Vec<(ErrorKind, String)>,
@@ -26,14 +26,14 @@ pub struct VerifyOutcome {
 /// Reads everything once and compares it with what was acknowledged.
 ///
 /// # Errors
-/// It could not begin.
+/// It could not start.
 pub fn verify(
     run: &CellRun<'_>,
     left: Left,
     stages: &mut Vec<StageRecord>,
 ) -> Result<VerifyOutcome, CellFailure> {
     let CellRun { context, cell, site, ready, .. } = *run;
-    // Without writes of its own the load left what was there.
+    // A load without writes left the data as it was.
     let content = match (&ready.content, load::writes(cell), left) {
         (StoredContent::Uniform(generation), false, _) => Some(*generation),
         (_, true, Left::Uniform(generation)) => Some(generation),
@@ -43,7 +43,7 @@ pub fn verify(
         let why = "what was written could not be followed: nothing was verified".to_owned();
         return Ok(VerifyOutcome { not_verified: Some(why), ..VerifyOutcome::default() });
     }
-    // What a client's memory holds would say nothing of the storage.
+    // Data from a client's memory would say nothing about the storage.
     let caches = match site.uses_page_cache() {
         true => format!("; before: {}", site.cache(context, CacheControl::Invalidate)?),
         false => String::new(),

@@ -1,4 +1,4 @@
-//! What hosts can do by tests of each alone: its processors by `manometer calibrate`, its network by `manometer network`.
+//! Standalone limits of each host: its processors from `manometer calibrate`, its network from `manometer network`.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::ceiling::{Work, ceiling};
 use crate::network_baseline::{self, OfHost};
 use crate::timestamp;
 
-/// What is known of one host, as it was when a command began.
+/// What is known about one host when a command starts.
 #[derive(Debug, Default)]
 pub struct Alone {
     calibration: Option<Calibration>,
@@ -20,8 +20,8 @@ pub struct Alone {
 }
 
 impl Alone {
-    /// Of this host, by the default results file and what lies beside it. Of a file that is not there or cannot be read nothing
-    /// is known.
+    /// For this host, from the default results file and the files beside it. A missing or unreadable file yields
+    /// nothing.
     pub fn of_this_host() -> Self {
         let Ok(results) = store::default_path() else { return Self::default() };
         let store = Store::open_existing(&results).ok();
@@ -29,7 +29,7 @@ impl Alone {
         Self::find(&results, &kept, None, Some(own_host()))
     }
 
-    /// Of each member of a host group, in the order of their numbers.
+    /// For each member of a host group, in member order.
     pub fn of_host_group(store: &Store, host_group: &HostGroup) -> Vec<Self> {
         let kept = network_baseline::newest_first(store);
         let find = |(member, name): (usize, String)| {
@@ -38,26 +38,26 @@ impl Alone {
         host_group.names().into_iter().enumerate().map(find).collect()
     }
 
-    /// Of a host by the name that it was given and the one that it has itself.
+    /// For a host, by its name in the fleet and its own host name.
     fn find(results: &Path, kept: &[Baseline], name: Option<String>, own: Option<String>) -> Self {
-        // A calibration that cannot be read is as none: `calibrate` says so when it is asked.
+        // An unreadable calibration counts as none: `calibrate` reports it when asked.
         let calibration = own.as_ref().and_then(|own| store::load_calibration(results, own).ok()?);
         let names: Vec<String> = [name, own].into_iter().flatten().collect();
         Self { calibration, network: OfHost::named(kept, &names) }
     }
 
-    /// What the host's processors would allow of this work at most, in payload bytes a second.
+    /// Upper limit that the host's processors set for this work, in payload bytes per second.
     pub fn ceiling(&self, work: &Work) -> Option<f64> {
         ceiling(self.calibration.as_ref()?, work)
     }
 
-    /// What the host's network carried in the direction of what was moved.
+    /// Throughput of the host's network in the direction in which the data moved.
     pub fn baseline(&self, moved: &Interval) -> Option<NetworkBaseline> {
         self.network.of(moved, timestamp::now())
     }
 }
 
-/// What this host calls itself (uname(2)): its calibration lies under this name.
+/// This host's name (uname(2)); its calibration is stored under it.
 pub fn own_host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

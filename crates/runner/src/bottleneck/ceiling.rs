@@ -1,26 +1,26 @@
-//! What a host could drive at most, if `manometer calibrate` was run there.
+//! The most a host can drive, if `manometer calibrate` was run there.
 
 use metrics::OpKind;
 use stats::Calibration;
 
-/// Work of one kind: operations of one size over one protocol.
+/// One kind of work: operations of one size over one protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'a> {
     /// The target's scheme: `nfs`, `s3`, `tcp`.
     pub scheme: &'a str,
-    /// What is done.
+    /// The operation.
     pub op: OpKind,
     /// Size of one operation, in bytes.
     pub bytes: u64,
 }
 
-/// What a host's processors would allow of this work at most, in payload bytes a second, by its calibration; `None` where
-/// such work was not measured.
+/// Upper limit that a host's processors set for this work, in payload bytes per second, from its calibration; `None`
+/// where the calibration did not measure such work.
 pub fn ceiling(calibration: &Calibration, work: &Work) -> Option<f64> {
     let kind = targets::kinds().iter().find(|kind| kind.scheme == work.scheme)?;
     let calibrated = kind.calibrated.iter().find(|calibrated| calibrated.op == work.op)?;
     let nearest = calibration.ceiling(work.scheme, calibrated.name, work.bytes)?;
-    // Between small operations and large ones lies another ceiling, which nobody measured.
+    // The ceiling for sizes in between is different and was not measured.
     let alike = (0.5..=2.0).contains(&(work.bytes as f64 / nearest.block_bytes.max(1) as f64));
     alike.then(|| nearest.bytes_per_s().high)
 }

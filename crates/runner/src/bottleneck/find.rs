@@ -1,4 +1,4 @@
-//! What held a cell back: the evidence of its hosts, and what is made of it.
+//! What limited a cell: gathers its hosts' evidence and derives the finding.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub fn find(
     of_cell(cell, &measured.result, &parts.collect::<Vec<_>>())
 }
 
-/// Where the data of a local target is, by what its driver says of it.
+/// Where a local target's data is, according to its driver.
 fn place(facts: &BTreeMap<String, String>) -> Option<DiskPlace> {
     Some(DiskPlace {
         device: facts.get("device")?.clone(),
@@ -43,23 +43,23 @@ fn place(facts: &BTreeMap<String, String>) -> Option<DiskPlace> {
     })
 }
 
-/// What one host did in a measurement, and what it can do alone.
+/// What one host did in a measurement, and its standalone limits.
 pub struct HostPart<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The kernel that it runs on, by its boot id; empty where it is not known or of no matter.
+    /// Boot id of the kernel that it runs on; empty if unknown or irrelevant.
     pub machine: &'a str,
-    /// The disk that its data is on, where the target is local.
+    /// The disk that holds its data, for a local target.
     pub place: Option<DiskPlace>,
-    /// What is known of it by tests of it alone.
+    /// Results of its standalone tests.
     pub alone: Option<&'a Alone>,
-    /// What was seen of it meanwhile.
+    /// Samples of the host during the measurement.
     pub samples: Vec<HostSample>,
     /// What it measured.
     pub result: &'a StageResult,
 }
 
-/// What held the load of a cell back, by what came of it and what its hosts did meanwhile; `None` where no time passed.
+/// What limited a cell's load, from its result and its hosts' samples; `None` where no time passed.
 pub fn of_cell(cell: &Cell, whole: &StageResult, parts: &[HostPart<'_>]) -> Option<Bottleneck> {
     if whole.window_ns == 0 {
         return None;
@@ -78,7 +78,7 @@ pub fn of_cell(cell: &Cell, whole: &StageResult, parts: &[HostPart<'_>]) -> Opti
         .map(|one| {
             let alone = one.alone;
             let ceiling_bytes_per_s = alone.zip(work.as_ref()).and_then(|(alone, work)| alone.ceiling(work));
-            // What a network carried says nothing of a load that does not use it.
+            // What a network carried does not matter to a load that does not use it.
             let alone = alone.filter(|_| !stays_here(one.result));
             let baseline = alone.and_then(|alone| alone.baseline(&one.result.total));
             let load = ObservedLoad { place: one.place.clone(), ..part(one.result) };
@@ -95,13 +95,13 @@ pub fn of_cell(cell: &Cell, whole: &StageResult, parts: &[HostPart<'_>]) -> Opti
     Some(judge(&Evidence { load: whole, hosts }))
 }
 
-/// Whether all connections of a load lead back to their own host.
+/// Whether all connections of a load end on their own host.
 fn stays_here(result: &StageResult) -> bool {
     let paths = drivers::connections::paths(&result.facts);
     !paths.is_empty() && paths.iter().all(|path| path.local.is_loopback())
 }
 
-/// The work of a cell that does one operation on blocks of one size.
+/// The work of a cell that runs one operation with one block size.
 fn work(cell: &Cell) -> Option<Work<'_>> {
     let scheme = targets::kind_of(&cell.target.url)?.scheme;
     let ([one], [block]) = (&*cell.workload.ops, &*cell.workload.block_sizes()) else { return None };
@@ -109,7 +109,7 @@ fn work(cell: &Cell) -> Option<Work<'_>> {
     Some(Work { scheme, op: one.op, bytes })
 }
 
-/// What stands behind a URL.
+/// What kind of medium is behind a URL.
 pub fn kind(url: &str) -> TargetMedium {
     match targets::kind_of(url).map(|kind| kind.transport) {
         Some(Transport::None) => TargetMedium::Nothing,

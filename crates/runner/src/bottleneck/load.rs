@@ -1,17 +1,17 @@
-//! What a stage did, as the judge of its limit wants it.
+//! Describes what a stage did in the form that `stats::limit` expects.
 
 use engine::StageResult;
 use metrics::OpKind;
 use stats::limit::{ObservedLoad, TargetMedium};
 
-/// What was asked of a load.
+/// The requested load.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestedLoad {
-    /// What stands behind the target.
+    /// The kind of medium behind the target.
     pub kind: TargetMedium,
-    /// Operations that can be in flight at once.
+    /// Maximum operations in flight.
     pub lanes: f64,
-    /// Operations start by a schedule, not when a lane is free.
+    /// Operations start on a schedule, not when a lane becomes free.
     pub open: bool,
     /// The workload leaves lanes idle itself.
     pub paced: bool,
@@ -19,7 +19,7 @@ pub struct RequestedLoad {
     pub concurrent: bool,
 }
 
-/// What came of it, over the measured window.
+/// The load that was observed over the measured window.
 pub fn load(result: &StageResult, asked: &RequestedLoad) -> ObservedLoad {
     let seconds = result.window_ns as f64 / 1e9;
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };

@@ -1,4 +1,4 @@
-//! What held a result back, for every command that measures: what is asked of `stats::limit`, and how its finding is shown.
+//! What limited a result, for every command that measures: the input to `stats::limit`, and how its finding is shown.
 
 mod alone;
 mod ceiling;

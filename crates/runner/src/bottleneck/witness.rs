@@ -1,14 +1,14 @@
-//! What hosts did while something was measured, kept for its verdict.
+//! Samples of what hosts did during a measurement, kept for its verdict.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use fleet::probe::HostSample;
 
-/// Samples of each host that are kept; when there are more, every second goes and its time is the next one's.
+/// Maximum samples kept per host. Beyond that every second one is dropped and its time is added to the next.
 const MOST: usize = 900;
 
-/// Samples of every host, by its number.
+/// Samples of every host, by host number.
 #[derive(Debug, Default)]
 pub struct HostEvidence {
     hosts: Mutex<BTreeMap<usize, Seen>>,
@@ -18,7 +18,7 @@ pub struct HostEvidence {
 struct Seen {
     samples: Vec<HostSample>,
     latest: HostSample,
-    /// One of so many that come is kept.
+    /// Keeps one sample out of this many.
     every: usize,
     skipped: usize,
 }
@@ -51,14 +51,14 @@ impl HostEvidence {
         seen.samples.push(sample.clone());
     }
 
-    /// What a host did last.
+    /// A host's latest sample.
     pub fn latest(&self, member: usize) -> Option<HostSample> {
         let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         hosts.get(&member).map(|seen| seen.latest.clone())
     }
 
-    /// A host's samples. When there are more than two, the first, in which the load began, is left out, and the last if the load
-    /// was over when it was taken.
+    /// A host's samples. With more than two, drops the first, in which the load started, and the last if the load had
+    /// ended before it was taken.
     pub fn of(&self, member: usize) -> Vec<HostSample> {
         let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         let samples = hosts.get(&member).map_or(&[][..], |seen| &seen.samples);
@@ -68,7 +68,7 @@ impl HostEvidence {
         samples[1..=kept].to_vec()
     }
 
-    /// Those of a host's samples that lie within a span of its clock; if none does, those that have a part in it.
+    /// A host's samples that lie within a span of its clock; if none do, those that overlap it.
     pub fn within(&self, member: usize, begin_ns: u64, end_ns: u64) -> Vec<HostSample> {
         let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         let samples = hosts.get(&member).map_or(&[][..], |seen| &seen.samples);

@@ -1,8 +1,8 @@
-//! A finding as people read it: what was the limit, what to try next, and on what evidence.
+//! A finding in words: the limit, what to try next, and the evidence.
 
 use stats::limit::Bottleneck;
 
-/// The finding in a line, what to try next in another, and the evidence in a table if a width is given for it.
+/// The finding on one line, what to try next on another, and the evidence as a table if a width is given.
 pub fn lines(finding: &Bottleneck, evidence: Option<usize>) -> Vec<String> {
     let mut lines = vec![format!("limit: {}", finding.sentence), format!("next: {}", finding.next)];
     if let Some(width) = evidence {
@@ -11,8 +11,8 @@ pub fn lines(finding: &Bottleneck, evidence: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// The evidence, in columns, indented, with some words at the head of the first. From where on something is a limit, and then what it says, is left out where that is
-/// wider than `width`.
+/// The evidence as an indented table; `head` is the heading of the first column. A table wider than `width` drops the
+/// threshold column first, then the meaning column.
 pub fn table(finding: &Bottleneck, head: &str, width: usize) -> Vec<String> {
     let shown = [&[0, 1, 2, 3][..], &[0, 1, 3], &[0, 1]];
     let mut tables = shown.iter().map(|columns| of_columns(finding, head, columns));

@@ -1,18 +1,19 @@
-//! fio's latency buckets (`stat.h` of fio, "Log File Formats" of its HOWTO): every nanosecond up to 128 has its own; above,
-//! each power of two is cut into 64 of equal width.
+//! fio's latency buckets (`stat.h` of fio, "Log File Formats" of its HOWTO): one for every nanosecond up to 128; above,
+//! 64 of equal width for each power of two.
 //!
-//! fio stops after 29 groups of 64, at 17 seconds, and counts all that is longer there. Here the groups go on.
+//! fio stops after 29 groups of 64, at 17 seconds, and counts anything longer in the last one. Here the groups
+//! continue.
 
 use metrics::Histogram;
 
-/// Buckets of one power of two.
+/// log2 of the buckets per power of two.
 const WIDTH_BITS: u32 = 6;
-/// Groups that fio has.
+/// Number of groups in fio.
 pub const FIO_GROUPS: usize = 29;
-/// Buckets that fio has.
+/// Number of buckets in fio.
 pub const FIO_BUCKETS: usize = FIO_GROUPS << WIDTH_BITS;
 
-/// The number of a latency's bucket.
+/// Bucket number of a latency.
 pub fn number(ns: u64) -> usize {
     let top = 63 - ns.max(1).leading_zeros();
     if top <= WIDTH_BITS {
@@ -22,7 +23,7 @@ pub fn number(ns: u64) -> usize {
     ((dropped as usize) << WIDTH_BITS) + (ns >> dropped) as usize
 }
 
-/// The latency that stands for a bucket: its middle, in nanoseconds.
+/// The latency that represents a bucket: its middle, in nanoseconds.
 pub fn middle(number: usize) -> u64 {
     if number < 2 << WIDTH_BITS {
         return number as u64;
@@ -32,7 +33,7 @@ pub fn middle(number: usize) -> u64 {
     low + (1 << (dropped - 1))
 }
 
-/// The middle of each bucket that has counts, and its count, in rising order.
+/// The middle and count of each non-empty bucket, in rising order.
 pub fn of(histogram: &Histogram) -> Vec<(u64, u64)> {
     let mut bins: Vec<(u64, u64)> = Vec::new();
     for (ns, count) in histogram.counts() {
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn middles_are_those_that_fio_prints() {
-        // Keys of `bins`, and values of percentiles, from runs of fio 3.33.
+        // Keys of `bins`, and percentile values, from runs of fio 3.33.
         for middle_ns in
             [0, 9, 90, 131, 141, 262, 342, 382, 510, 564, 2864, 2960, 4640, 15_296, 228_352, 7_700_480]
         {

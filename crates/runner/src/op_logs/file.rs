@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Written out when this many bytes wait.
+/// Buffered bytes that trigger a write.
 const ENOUGH: usize = 1 << 16;
 
 /// A file that grows by whole lines; several may append to one file.
@@ -16,12 +16,12 @@ pub(super) struct LineFile {
 }
 
 impl LineFile {
-    /// Makes the file anew.
+    /// Creates the file, replacing any existing one.
     pub(super) fn create(path: &Path) -> io::Result<LineFile> {
         Self::open(path, OpenOptions::new().write(true).create(true).truncate(true))
     }
 
-    /// Goes on where the file ends; it is made when it is not there.
+    /// Appends to the file, creating it if needed.
     pub(super) fn append(path: &Path) -> io::Result<LineFile> {
         Self::open(path, OpenOptions::new().append(true).create(true))
     }
@@ -32,17 +32,17 @@ impl LineFile {
         Ok(LineFile { path: path.to_owned(), file, waiting: String::new() })
     }
 
-    /// True when nothing is in it.
+    /// True when the file is empty.
     pub(super) fn is_empty(&self) -> io::Result<bool> {
         Ok(self.waiting.is_empty() && self.file.metadata()?.len() == 0)
     }
 
-    /// Where lines are added, each with its line end.
+    /// The buffer for new lines, each with its line end.
     pub(super) fn lines(&mut self) -> &mut String {
         &mut self.waiting
     }
 
-    /// Writes out what waits, if that is much or `all`.
+    /// Writes out the buffer if it is large, or if `all` is set.
     pub(super) fn write(&mut self, all: bool) -> io::Result<()> {
         if self.waiting.len() >= ENOUGH || all && !self.waiting.is_empty() {
             let path = &self.path;
@@ -54,7 +54,7 @@ impl LineFile {
         Ok(())
     }
 
-    /// Its name.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -1,33 +1,34 @@
-//! Lines of logs: `time, value, direction, block size[, offset], priority`.
+//! Log lines: `time, value, direction, block size[, offset], priority`.
 
 use std::fmt::Write;
 
-/// What stands in a line.
+/// The values of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     /// In milliseconds.
     pub time_ms: u64,
-    /// Nanoseconds, KiB/s or operations a second.
+    /// Nanoseconds, KiB/s or operations per second.
     pub value: u64,
     /// 0 read, 1 write, 2 trim.
     pub direction: usize,
-    /// In bytes; 0 in lines of several operations.
+    /// In bytes; 0 in lines that cover several operations.
     pub block: u64,
-    /// In bytes; likewise.
+    /// In bytes; 0 in lines that cover several operations.
     pub offset: u64,
 }
 
-/// Which columns there are.
+/// Which columns the log has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Columns {
     /// The offset (`log_offset`).
     pub offsets: bool,
-    /// The I/O priority class and level, in the bits of ioprio_set(2) (`log_prio`); else 0: not a high one.
+    /// The I/O priority class and level, in the bits of ioprio_set(2) (`log_prio`); without it the column is 0: not a
+    /// high priority.
     pub priority: Option<u16>,
 }
 
 impl Columns {
-    /// Adds the line, with its end.
+    /// Appends the line, with its line end.
     pub(super) fn add(self, line: Line, out: &mut String) {
         let Line { time_ms, value, direction, block, offset } = line;
         // Writing to a string cannot fail.
@@ -42,7 +43,8 @@ impl Columns {
     }
 }
 
-/// Adds a line of a histogram log: `time, direction, block size, count, count, …`; each column is `1 << coarseness` of fio's buckets.
+/// Appends a line of a histogram log: `time, direction, block size, count, count, …`; each column combines `1 <<
+/// coarseness` of fio's buckets.
 pub(super) fn add_histogram(
     time_ms: u64,
     direction: usize,
@@ -58,7 +60,7 @@ pub(super) fn add_histogram(
     out.push('\n');
 }
 
-/// KiB/s of this many bytes in this many nanoseconds.
+/// Throughput in KiB/s.
 pub(super) fn kib_per_s(bytes: u64, ns: u64) -> u64 {
     (bytes as f64 / 1024.0 * 1e9 / ns.max(1) as f64).round() as u64
 }

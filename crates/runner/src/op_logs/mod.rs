@@ -1,7 +1,7 @@
-//! Files that are written while a job runs, in fio's formats ("Log File Formats" and "Trace file format v3" of its HOWTO).
+//! Files written while a job runs, in fio's formats ("Log File Formats" and "Trace file format v3" of its HOWTO).
 //!
-//! They are made from the engine's trace, on a thread of their own: the load only fills buffers. What the files hold, and where
-//! that differs from fio's, is in docs/fio-output.md.
+//! A separate thread writes them from the engine's trace: the load only fills buffers. docs/fio-output.md describes
+//! what the files hold and where that differs from fio's.
 
 pub mod buckets;
 pub mod direction;
@@ -24,17 +24,17 @@ use engine::{Trace, TraceReader};
 pub use self::plan::LogPlan;
 use self::writer::Writer;
 
-/// The logs of one cell, while its load runs.
+/// The logs of one cell while its load runs.
 #[derive(Debug)]
 pub struct CellLogs {
     trace: Trace,
     thread: JoinHandle<io::Result<Vec<PathBuf>>>,
 }
 
-/// Opens the logs that a job asks for, and begins to write what comes; `None` when it asks for none.
+/// Opens the logs that a job asks for and starts writing; `None` when it asks for none.
 ///
 /// # Errors
-/// When a file cannot be made.
+/// A file cannot be created.
 pub fn begin(plan: LogPlan) -> io::Result<Option<CellLogs>> {
     let Some(writer) = Writer::open(plan)? else { return Ok(None) };
     let (trace, reader) = engine::trace();
@@ -44,15 +44,16 @@ pub fn begin(plan: LogPlan) -> io::Result<Option<CellLogs>> {
 }
 
 impl CellLogs {
-    /// What the stage is given ([`engine::StageContext::trace`]). All of its copies must be gone before [`CellLogs::finish`].
+    /// Trace for the stage ([`engine::StageContext::trace`]). All its clones must be dropped before
+    /// [`CellLogs::finish`].
     pub fn trace(&self) -> Trace {
         self.trace.clone()
     }
 
-    /// Waits until everything is written; the files, in the order of their making.
+    /// Waits until everything is written; returns the files in creation order.
     ///
     /// # Errors
-    /// When a file could not be written; what was written stays.
+    /// A file could not be written; what was written stays.
     pub fn finish(self) -> io::Result<Vec<PathBuf>> {
         drop(self.trace);
         self.thread
@@ -64,7 +65,7 @@ impl CellLogs {
 fn write_all(mut writer: Writer, reader: &TraceReader) -> io::Result<Vec<PathBuf>> {
     let mut failed = None;
     while let Some(buffer) = reader.next() {
-        // The load must go on: what comes after a failure is taken, and dropped.
+        // The load must go on: records after a failure are received and dropped.
         if failed.is_none() {
             failed = writer.take(buffer.worker(), buffer.records()).err();
         }

@@ -12,30 +12,30 @@ use metrics::OpKind;
 
 use super::file::LineFile;
 
-/// Operations that wait for one that was started before them at most.
+/// Maximum operations that wait for an earlier one.
 const MAX_WAITING: usize = 1 << 16;
 
 /// The first line of a file.
 const HEADING: &str = "fio version 3 iolog\n";
 
-/// Writes operations in the order in which they were started.
+/// Writes operations in start order.
 #[derive(Debug)]
 pub(super) struct Operations {
     file: LineFile,
-    /// For each worker what is known of it.
+    /// State of each worker.
     workers: Vec<Worker>,
-    /// Operations whose turn is not certain yet, the earliest first.
+    /// Operations that an earlier one may still precede, earliest first.
     waiting: BinaryHeap<Reverse<Started>>,
-    /// Files that were named.
+    /// Files already opened in the log.
     opened: BTreeSet<u64>,
     last_us: u64,
 }
 
 #[derive(Debug, Default)]
 struct Worker {
-    /// Number of the operation that it started next.
+    /// Number of its next operation in start order.
     next: u64,
-    /// When the last one was started whose predecessors are all known.
+    /// Start of the last operation whose predecessors are all known.
     reached_ns: u64,
     /// Numbers and starts of operations that ended before one of their predecessors.
     early: BinaryHeap<Reverse<(u64, u64)>>,
@@ -53,7 +53,7 @@ struct Started {
 }
 
 impl Operations {
-    /// Into this file, by this many workers.
+    /// Writes to this file, for this many workers.
     pub(super) fn new(mut file: LineFile, workers: u32) -> io::Result<Self> {
         if file.is_empty()? {
             file.lines().push_str(HEADING);
@@ -63,7 +63,7 @@ impl Operations {
         Ok(Operations { file, workers, waiting: BinaryHeap::new(), opened: BTreeSet::new(), last_us: 0 })
     }
 
-    /// Takes an operation that has ended.
+    /// Adds an operation that has ended.
     pub(super) fn take(&mut self, job: &Job, record: &TraceRecord) -> io::Result<()> {
         if let Some(worker) = self.workers.get_mut(record.worker as usize) {
             worker.early.push(Reverse((record.number, record.start_ns)));
@@ -107,7 +107,7 @@ impl Operations {
         self.last_us = self.last_us.max(time_us);
     }
 
-    /// Writes what is left, and closes the files.
+    /// Writes the rest and closes the file.
     pub(super) fn finish(mut self, job: &Job) -> io::Result<std::path::PathBuf> {
         while !self.waiting.is_empty() {
             self.show_first(job);
@@ -125,7 +125,7 @@ fn path(job: &Job, object: u64) -> String {
     job.files.names.path(&job.name, number, file)
 }
 
-/// What fio calls it, and the length that belongs to it.
+/// fio's name for the action, and its length.
 fn action(record: &TraceRecord) -> Option<(&'static str, u64)> {
     Some(match record.kind {
         OpKind::Read | OpKind::Get => ("read", record.len),

@@ -1,28 +1,29 @@
-//! What is to be logged.
+//! What to log.
 
 use std::path::{Path, PathBuf};
 
 use experiment::{Job, Plan};
 
-/// What the logs of one cell need to know.
+/// Input for the logs of one cell.
 #[derive(Clone, Debug)]
 pub struct LogPlan {
     /// The job.
     pub job: Job,
     /// Workers of the cell.
     pub workers: u32,
-    /// Number of the cell's first worker among those of all jobs, from 1: it stands in the names of files.
+    /// Number of the cell's first worker among those of all jobs, from 1; part of the file names.
     pub first_log: u32,
-    /// Load before the measurement, in nanoseconds: it is not logged, and times are counted from its end.
+    /// Load before the measurement, in nanoseconds: it is not logged, and times count from its end.
     pub ramp_ns: u64,
-    /// Added to all times, in milliseconds: the moment of the start since 1970 where the job wants that (`log_unix_epoch`).
+    /// Added to all times, in milliseconds: the start time since 1970 if the job asks for it (`log_unix_epoch`).
     pub epoch_ms: u64,
-    /// Where relative names lie.
+    /// Directory for relative names.
     pub directory: PathBuf,
 }
 
 impl LogPlan {
-    /// Of one of the plan's cells, by its place; `None`: it is not a job. `started_ms` is now, in milliseconds since 1970.
+    /// For the plan's cell at this index; `None` if it is not a job. `started_ms` is the current time in milliseconds
+    /// since 1970.
     pub fn of(plan: &Plan, place: usize, directory: &Path, started_ms: u64) -> Option<LogPlan> {
         let cell = plan.cells.get(place)?;
         let job = cell.workload.stream()?.clone();
@@ -38,7 +39,7 @@ impl LogPlan {
         })
     }
 
-    /// The name of a worker's log of this kind: `NAME_bw.3.log`, or `NAME_bw.log` when all workers share it.
+    /// Path of a worker's log of this kind: `NAME_bw.3.log`, or `NAME_bw.log` when all workers share it.
     pub fn path(&self, name: &str, kind: &str, worker: u32) -> PathBuf {
         let name = if name.is_empty() { &self.job.name } else { name };
         let file = match self.job.logs.together {
@@ -48,12 +49,12 @@ impl LogPlan {
         self.directory.join(file)
     }
 
-    /// How many files of each kind there are.
+    /// Number of files of each kind.
     pub fn files(&self) -> u32 {
         if self.job.logs.together { 1 } else { self.workers }
     }
 
-    /// In which of them a worker's lines stand.
+    /// Index of the file that holds a worker's lines.
     pub fn file_of(&self, worker: u32) -> usize {
         if self.job.logs.together { 0 } else { worker as usize }
     }

@@ -1,4 +1,4 @@
-//! Logs from made-up operations, line by line.
+//! Logs of made-up operations, line by line.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ fn plan(directory: &Path, logs: Logs, workers: u32) -> LogPlan {
     LogPlan { job, workers, first_log: 3, ramp_ns: 1_000_000, epoch_ms: 0, directory: directory.to_owned() }
 }
 
-/// An operation that took 40 µs from its start and 50 µs from its intended start.
+/// An operation that ended 40 µs after its start and 50 µs after its intended start.
 fn record(worker: u32, number: u64, kind: OpKind, end_us: u64) -> TraceRecord {
     let end_ns = end_us * 1_000 + 1_000_000;
     TraceRecord {
@@ -140,7 +140,7 @@ fn histograms_have_fios_columns() {
         assert_eq!(lines.len(), 3);
         for (line, begin) in lines.iter().zip([[500, 0, 4096], [500, 1, 4096], [600, 0, 4096]]) {
             assert_eq!((line.len(), &line[..3]), (3 + columns, &begin[..]));
-            // 40 µs lie in the bucket from 39 936 to 40 447 ns: group 9, the 29th of 64.
+            // 40 µs falls into the bucket from 39 936 to 40 447 ns: group 9, the 29th of 64.
             assert_eq!(line[3 + ((9 * 64 + 64 + 14) >> coarseness)], 1, "{coarseness}");
             assert_eq!(line[3..].iter().sum::<u64>(), 1);
         }
@@ -164,7 +164,7 @@ fn operations_are_listed_in_the_order_of_their_start() {
          1160 job.0.0 datasync 8192 0\n1460 job.1.0 add\n1460 job.1.0 open\n1460 job.1.0 trim 0 4096\n\
          1460 job.0.0 close\n1460 job.1.0 close\n"
     );
-    // A second job goes on in the same file, as with fio.
+    // A second job appends to the same file, as with fio.
     write(plan(at, logs, 1), &records[..1]);
     assert_eq!(read(at, "list").matches("iolog").count(), 1);
     assert_eq!(read(at, "list").lines().count(), text.lines().count() + 4);

@@ -1,34 +1,34 @@
-//! Spans of time of equal length, each filled by several workers, shown when all of them are past it.
+//! Time windows of equal length, filled by several workers and released when all workers have passed them.
 
 use std::collections::BTreeMap;
 
-/// Spans that wait for a worker at most; then the oldest is shown without it.
+/// Maximum windows that wait for a worker; beyond that the oldest is released without it.
 const MAX_WAITING: usize = 64;
 
-/// Spans of time with what was counted in each.
+/// Time windows with their counts.
 #[derive(Debug)]
 pub(super) struct Windows<T> {
     length_ns: u64,
-    /// The span in which each worker is.
+    /// The window that each worker is in.
     reached: Vec<u64>,
     waiting: BTreeMap<u64, T>,
-    /// The last moment at which something was counted.
+    /// Time of the last count.
     last_ns: u64,
 }
 
-/// A span that is complete.
+/// A complete window.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Complete<T> {
-    /// When it ends, in nanoseconds; the last one ends with the last operation.
+    /// Its end, in nanoseconds; the last one ends with the last operation.
     pub end_ns: u64,
-    /// How long it is.
+    /// Its length.
     pub length_ns: u64,
-    /// What was counted.
+    /// Its counts.
     pub counted: T,
 }
 
 impl<T: Default> Windows<T> {
-    /// Spans of this length, filled by this many workers.
+    /// Windows of this length, filled by this many workers.
     pub(super) fn new(length_ms: u64, workers: u32) -> Self {
         Windows {
             length_ns: length_ms.max(1) * 1_000_000,
@@ -38,9 +38,9 @@ impl<T: Default> Windows<T> {
         }
     }
 
-    /// Where what ended at this moment is counted. A worker's moments never go back.
+    /// The counts for an operation that ended at this time. A worker's times never go back.
     pub(super) fn at(&mut self, worker: u32, end_ns: u64) -> &mut T {
-        // What ends with a span belongs to it.
+        // An operation that ends with a window belongs to it.
         let number = end_ns.saturating_sub(1) / self.length_ns;
         if let Some(reached) = self.reached.get_mut(worker as usize) {
             *reached = (*reached).max(number);
@@ -49,7 +49,7 @@ impl<T: Default> Windows<T> {
         self.waiting.entry(number).or_default()
     }
 
-    /// The next span that all workers are past; with `all` the next there is.
+    /// The next window that all workers have passed; with `all`, the next one there is.
     pub(super) fn next(&mut self, all: bool) -> Option<Complete<T>> {
         let past = self.reached.iter().copied().min().unwrap_or(0);
         let first = *self.waiting.first_key_value()?.0;
@@ -59,7 +59,7 @@ impl<T: Default> Windows<T> {
         let counted = self.waiting.remove(&first)?;
         let start = first * self.length_ns;
         let last = all && self.waiting.is_empty();
-        // To whole milliseconds, the unit of the logs.
+        // Rounded to whole milliseconds, the unit of the logs.
         let end_ns = match last {
             true => self.last_ns.max(start + 1).next_multiple_of(1_000_000).min(start + self.length_ns),
             false => start + self.length_ns,
@@ -86,7 +86,7 @@ mod tests {
         );
         assert_eq!(windows.next(false), None);
         assert_eq!(windows.next(true).map(|span| span.end_ns), Some(2_000_000));
-        // The last one is as long as there was something in it.
+        // The last one ends with its last count.
         assert_eq!(
             windows.next(true),
             Some(Complete { end_ns: 3_000_000, length_ns: 1_000_000, counted: 1 })

@@ -1,4 +1,4 @@
-//! Turns records of operations into the lines of the logs that a job asks for.
+//! Turns operation records into the log lines that a job asks for.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub(super) struct Writer {
     operations: Option<Operations>,
 }
 
-/// The logs of one worker, or of all when they share them.
+/// The logs of one worker, or of all workers if they share files.
 #[derive(Debug)]
 struct Files {
     bandwidth: Option<LineFile>,
@@ -34,17 +34,17 @@ struct Files {
     counts: Windows<[Counts; direction::COUNT]>,
 }
 
-/// What was counted in a span, in one direction.
+/// Sums over a window, in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     ops: u64,
     bytes: u64,
-    /// Service and response times: sum and longest, in nanoseconds.
+    /// Service and response times: sum and maximum, in nanoseconds.
     sums_ns: [u64; 2],
     longest_ns: [u64; 2],
 }
 
-/// The service times of a span, in one direction.
+/// The service times of a window, in one direction.
 #[derive(Debug, Default)]
 struct Counts {
     /// The last block size.
@@ -53,7 +53,7 @@ struct Counts {
 }
 
 impl Writer {
-    /// Makes the files; `None` when there are none to make.
+    /// Creates the files; `None` when there are none to create.
     pub(super) fn open(plan: LogPlan) -> io::Result<Option<Writer>> {
         let logs = plan.job.logs.clone();
         let (class, level) = plan.job.placement.io_priority.unwrap_or_default();
@@ -74,11 +74,11 @@ impl Writer {
         Ok(Some(Writer { columns: Columns { offsets: logs.offsets, priority }, files, operations, plan }))
     }
 
-    /// Takes what a worker did.
+    /// Adds a worker's records.
     pub(super) fn take(&mut self, worker: u32, records: &[TraceRecord]) -> io::Result<()> {
         let logs = &self.plan.job.logs;
         let number = self.plan.file_of(worker);
-        // In a shared file each worker has its own place in time.
+        // In a shared file each worker keeps its own position in time.
         let place = if logs.together { worker } else { 0 };
         for record in records {
             if let Some(operations) = &mut self.operations {
@@ -108,7 +108,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is left; the files.
+    /// Writes the rest; returns the files.
     pub(super) fn finish(self) -> io::Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
         for mut files in self.files {
@@ -123,7 +123,7 @@ impl Writer {
     }
 }
 
-/// An operation that ended well inside the measured window.
+/// An operation that ended successfully inside the measured window.
 struct Ended {
     place: u32,
     direction: usize,
@@ -208,7 +208,7 @@ impl Files {
         }
     }
 
-    /// Shows the spans that are complete.
+    /// Writes the windows that are complete.
     fn show(&mut self, logs: &Logs, columns: Columns, epoch_ms: u64, all: bool) {
         while let Some(Complete { end_ns, length_ns, counted }) = self.means.next(all) {
             for (direction, sums) in counted.iter().enumerate().filter(|(_, sums)| sums.ops > 0) {
