@@ -60,6 +60,10 @@ container: ## Build a self-contained binary and try it in an empty root director
 package: ## Build a tarball, a .deb and a .rpm, and try each in an empty root directory (needs dpkg and rpmbuild)
 	scripts/package
 
+.PHONY: test-install
+test-install: package ## Install each package into a minimal Debian 12, try it there, remove it; needs root and mmdebstrap
+	tests/install/run.sh "$${CARGO_TARGET_DIR:-target}/packages"
+
 .PHONY: clean-state
 clean-state: build ## Remove what killed runs left on arrays (manometer cleanup)
 	target/release/manometer cleanup
