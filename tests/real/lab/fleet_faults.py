@@ -23,6 +23,7 @@ from .fleet_run import (
     program,
     WAIT,
 )
+from .fleet_slurm import Slurm
 from .ganesha import Ganesha
 from .lab import Lab
 from .manometer import Run
@@ -64,6 +65,25 @@ def coordinator_killed(lab: Lab, report: Report) -> None:
         started.child.stop(patience=0)
         nothing_left(net, report)
         report.equal("files left at the server", layout_of(server.export), {})
+
+
+def killed_in_the_queue(lab: Lab, report: Report) -> None:
+    """More nodes than Slurm has: a request whose asker is killed is taken out of the queue."""
+    with network(lab) as net:
+        slurm = Slurm(net, nodes=2)
+        try:
+            text = NFS + "fleet: {{slurm: {{nodes: 3}}, start_timeout: 5s}}\n"
+            started = program(lab, net, slurm.env).start(*arguments_of(net, experiment_file(net, text)))
+            wait_until("the request", lambda: any("PENDING" in job for job in slurm.jobs()), 60, started.child)
+            started.child.signal(signal.SIGKILL)
+            started.child.stop(patience=0)
+            try:
+                wait_until("the queue to be empty", lambda: slurm.jobs() == [], 60)
+            except RuntimeError:
+                pass  # said by what is left
+            report.equal("requests left in Slurm's queue", slurm.jobs(), [])
+        finally:
+            slurm.stop()
 
 
 def link_cut(lab: Lab, report: Report) -> None:
@@ -170,6 +190,7 @@ def disk_full(lab: Lab, report: Report) -> None:
 SCENARIOS: dict[str, Scenario] = {
     "fleet agent killed": agent_killed,
     "fleet coordinator killed": coordinator_killed,
+    "fleet killed in the queue": killed_in_the_queue,
     "fleet link cut": link_cut,
     "fleet link lost": link_lost,
     "fleet other program": other_program,

@@ -1,7 +1,8 @@
 //! Agents as tasks of Slurm: one step a node, within the allocation that this process is in, or one made for the run.
 //!
 //! An allocation made here is held by a `salloc` whose command waits for the end of its standard input: when this process
-//! is gone, however it went, the allocation is given back.
+//! is gone, however it went, the allocation is given back. A request that is still in the queue then ends with the
+//! start's timeout, which salloc is told (`--immediate`).
 
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -16,6 +17,10 @@ const AT_ONCE: usize = 32;
 
 /// How long giving an allocation back may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How much longer than this process salloc itself waits for nodes. It waits on when this process is killed, and
+/// ends its request then.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// After how long people are told that the queue is waited for.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -143,7 +148,9 @@ fn allocate(
     })?;
     let mut command = Command::new(settings.tool("salloc"));
     // Whole nodes: a benchmark beside somebody else's job measures both. An option of the user's takes its place.
-    command.arg(format!("--nodes={nodes}")).args(["--exclusive", "--job-name=manometer"]).args(slurm.options);
+    command.arg(format!("--nodes={nodes}")).args(["--exclusive", "--job-name=manometer"]);
+    command.arg(format!("--immediate={}", settings.start_timeout.saturating_add(GRACE).as_secs()));
+    command.args(slurm.options);
     command.args(["/bin/sh", "-c", HOLD]);
     let failed = |error: String| {
         LaunchError::Tool(format!(

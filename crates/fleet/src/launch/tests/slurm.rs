@@ -47,7 +47,9 @@ fn an_allocation_is_asked_for_used_and_given_back() {
     assert_eq!(ask(&mut agents[1], "hello"), "hello");
     let text = log(&bench);
     assert!(
-        text.contains("salloc --nodes=2 --exclusive --job-name=manometer --partition=x /bin/sh -c"),
+        text.contains(
+            "salloc --nodes=2 --exclusive --job-name=manometer --immediate=35 --partition=x /bin/sh -c"
+        ),
         "{text}"
     );
     assert!(
