@@ -56,6 +56,10 @@ fmt: ## Format all Rust code
 container: ## Build a self-contained binary and try it in an empty root directory
 	scripts/container
 
+.PHONY: test-image
+test-image: container ## Build the image with buildah, run it and fleets of it with podman; installs them from Debian; needs root
+	tests/image/run.sh "$${CARGO_TARGET_DIR:-target}/container"
+
 .PHONY: package
 package: ## Build a tarball, a .deb and a .rpm, and try each in an empty root directory (needs dpkg and rpmbuild)
 	scripts/package
