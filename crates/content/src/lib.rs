@@ -1,6 +1,6 @@
-//! What data is made of: the bytes of blocks, how they are marked and compared, and how the files are named that hold them.
+//! Data content: the bytes of blocks, how they are marked and compared, and the names of the files that hold them.
 //!
-//! Values alone: experiments hold them, drivers carry them out.
+//! Values only: experiments hold them, drivers act on them.
 
 mod bytes;
 mod check;
@@ -10,7 +10,7 @@ pub use bytes::{Content, ContentKind, PatternPiece};
 pub use check::{Check, CheckMethod};
 pub use names::{FileNames, USUAL_FORMAT};
 
-/// What is not written, because everybody has it.
+/// Whether a field has its default value and need not be serialised.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

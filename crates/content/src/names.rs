@@ -1,4 +1,4 @@
-//! How files are named that the user names.
+//! User-defined file names.
 
 use std::fmt::{self, Write};
 
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
-/// How files are named. Paths are relative to the target's directory unless they begin with `/`.
+/// How files are named. Paths are relative to the target's directory unless they start with `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileNames {
-    /// Directories, of which the n-th worker uses the n-th, in turn; empty: the target's.
+    /// Directories, assigned to workers round-robin; empty for the target's own.
     #[serde(skip_serializing_if = "is_default")]
     pub directories: Vec<String>,
-    /// The names, the same for all workers. Empty: by `format`.
+    /// The names, the same for all workers. If empty, names follow `format`.
     #[serde(skip_serializing_if = "is_default")]
     pub listed: Vec<String>,
-    /// With `$jobname`, `$jobnum` (number of the worker), `$filenum` and `$clientuid`, the host of a fleet, nothing
-    /// without one; empty: `$jobname.$jobnum.$filenum`.
+    /// Format with `$jobname`, `$jobnum` (number of the worker), `$filenum` and `$clientuid`, the host of a fleet,
+    /// empty without one. If empty: `$jobname.$jobnum.$filenum`.
     #[serde(skip_serializing_if = "is_default")]
     pub format: String,
 }
 
-/// The format of names when none is given.
+/// The default name format.
 pub const USUAL_FORMAT: &str = "$jobname.$jobnum.$filenum";
 
 impl FileNames {
     /// The path of a file of the worker with this number (counted over all clones of the job).
     pub fn path(&self, job: &str, number: u32, file: u32) -> String {
         let mut path = String::new();
-        // A string has room for everything.
+        // Writing to a string cannot fail.
         let _ = self.write_path(job, number, file, &mut path);
         path
     }
 
-    /// Writes the same path; nothing is allocated.
+    /// Writes the same path without allocating.
     ///
     /// # Errors
-    /// When `out` does not take it.
+    /// If `out` fails.
     pub fn write_path(&self, job: &str, number: u32, file: u32, out: &mut impl Write) -> fmt::Result {
         let directory = match self.directories.len() {
             0 => None,
@@ -66,8 +66,8 @@ impl FileNames {
         }
     }
 
-    /// The number of the first worker that has the same files as the one with this number: workers whose files have the
-    /// same paths share them.
+    /// The number of the first worker with the same files as this worker: workers whose files have the same paths share
+    /// them.
     pub fn worker_of(&self, number: u32) -> u32 {
         let listed = !self.listed.is_empty();
         let own = !listed && (self.format.is_empty() || self.format.contains("$jobnum"));
@@ -80,24 +80,24 @@ impl FileNames {
         }
     }
 
-    /// The number by which operations name a file: the same for all workers whose file it is. `number` is the worker's,
-    /// counted over all clones of the job.
+    /// The number that identifies a file in operations: the same for all workers that share the file. `number` is the
+    /// worker's, counted over all clones of the job.
     pub fn object(&self, number: u32, file: u32) -> u64 {
         u64::from(self.worker_of(number)) << 32 | u64::from(file)
     }
 
-    /// Whose file an operation names: the number of the first worker that has it, and the file's.
+    /// The file identified by a number: the first worker that has it, and the file's number.
     pub const fn file_of(object: u64) -> (u32, u32) {
         ((object >> 32) as u32, object as u32)
     }
 
-    /// True when all workers use the same files.
+    /// Whether all workers use the same files.
     pub fn are_shared(&self) -> bool {
         (0..self.directories.len().max(2) as u32).all(|number| self.worker_of(number) == 0)
     }
 }
 
-/// Writes a format with what its words stand for; the job's name may hold words, too, but not its own.
+/// Expands a format; the job's name may contain variables too, but not itself.
 fn write_format(
     mut format: &str,
     job: Option<&str>,
@@ -126,7 +126,7 @@ fn write_format(
     out.write_str(format)
 }
 
-/// Takes the first byte, and no more.
+/// Accepts the first byte, then fails.
 struct FirstByte(Option<u8>);
 
 impl Write for FirstByte {

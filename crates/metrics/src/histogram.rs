@@ -1,8 +1,8 @@
 //! Latency histograms: 1 ns to 48 h with three significant digits, mergeable without loss.
 //!
-//! The range is fixed so that recording never fails, and never allocates once there is room; the structure is an
-//! `HdrHistogram` (Tene, <http://hdrhistogram.org>). An empty histogram takes no memory, and one that came from elsewhere only
-//! what its values need.
+//! The range is fixed so that recording never fails, and never allocates once the counts are allocated; the structure
+//! is an `HdrHistogram` (Tene, <http://hdrhistogram.org>). An empty histogram takes no memory, and a received one takes
+//! only what its values need.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,26 +13,26 @@ use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use serde::{Deserialize, Serialize};
 
-/// The longest latency kept apart, in nanoseconds (48 hours); longer ones are counted there.
+/// The longest distinguishable latency, in nanoseconds (48 hours); longer ones are counted as this.
 pub const MAX_NS: u64 = 48 * 3600 * 1_000_000_000;
 
-/// Most values that are kept as a list: 128 KiB, where all counts take 312 KiB.
+/// Maximum number of values kept as a list: 128 KiB, compared with 312 KiB for all counts.
 const MAX_LISTED: usize = 8192;
 
 /// A histogram of latencies in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram(Counts);
 
-/// How the counts are kept. All forms say the same to everybody else.
+/// How the counts are stored. All forms behave the same from outside.
 #[derive(Clone, Debug, Default)]
 enum Counts {
-    /// There are none.
+    /// No counts.
     #[default]
     Nothing,
-    /// Values in rising order, as the histogram tells them apart, and how often each was counted. The histograms of many
-    /// hosts are kept so.
+    /// Values in ascending order at the histogram's resolution, each with its count. Used for the histograms of many
+    /// hosts.
     Listed(Vec<(u64, u64)>),
-    /// Room for every value: what is recorded into.
+    /// Counts for every possible value: the form for recording.
     All(Box<Hdr<u64>>),
 }
 
@@ -48,12 +48,12 @@ impl std::fmt::Display for HistogramError {
 
 impl std::error::Error for HistogramError {}
 
-/// Room for every value.
+/// Allocates counts for every possible value.
 fn room() -> Box<Hdr<u64>> {
     Box::new(Hdr::new_with_bounds(1, MAX_NS, 3).expect("the bounds are constants that are valid"))
 }
 
-/// The same values with room for every one.
+/// The same values with counts for every possible value.
 fn listed(values: &[(u64, u64)]) -> Box<Hdr<u64>> {
     let mut all = room();
     for (value, count) in values {
@@ -62,7 +62,7 @@ fn listed(values: &[(u64, u64)]) -> Box<Hdr<u64>> {
     all
 }
 
-/// Adds one list to another; both are in rising order.
+/// Merges two lists; both are in ascending order.
 fn merged(one: &[(u64, u64)], other: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut sum = Vec::with_capacity(one.len().max(other.len()));
     let (mut one, mut other) = (one, other);
@@ -99,12 +99,12 @@ impl Histogram {
         Self::default()
     }
 
-    /// An empty histogram with room for every value, so that recording allocates nothing.
+    /// An empty histogram with all counts allocated, so that recording allocates nothing.
     pub fn with_room() -> Self {
         Self(Counts::All(room()))
     }
 
-    /// Counts one latency, in nanoseconds. The first in a histogram without room makes it.
+    /// Counts one latency, in nanoseconds. The first one allocates the counts if necessary.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
         match &mut self.0 {
@@ -127,7 +127,7 @@ impl Histogram {
         }
     }
 
-    /// Adds all that another histogram counted.
+    /// Adds everything that another histogram counted.
     pub fn merge(&mut self, other: &Histogram) {
         match (&mut self.0, &other.0) {
             (_, Counts::Nothing) => {}
@@ -154,17 +154,17 @@ impl Histogram {
         }
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Resets everything, keeping the memory.
     pub fn clear(&mut self) {
         match &mut self.0 {
-            // Writing zeros over zeros would make memory resident that was never used.
+            // Writing zeros over zeros would make untouched memory resident.
             Counts::All(all) if !all.is_empty() => all.reset(),
             Counts::Listed(values) => values.clear(),
             Counts::All(_) | Counts::Nothing => {}
         }
     }
 
-    /// The same in a form that is asked.
+    /// The same in a form that can be queried.
     fn all(&self) -> Option<Cow<'_, Hdr<u64>>> {
         match &self.0 {
             Counts::Nothing => None,
@@ -173,7 +173,7 @@ impl Histogram {
         }
     }
 
-    /// How many latencies were counted.
+    /// Number of latencies counted.
     pub fn count(&self) -> u64 {
         match &self.0 {
             Counts::Nothing => 0,
@@ -204,7 +204,7 @@ impl Histogram {
         self.all().map_or(0.0, |all| all.mean())
     }
 
-    /// Each latency that was counted, as its histogram keeps it, and how often; in rising order, in nanoseconds.
+    /// Each latency at the histogram's resolution, in nanoseconds, with its count; in ascending order.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (listed, all) = match &self.0 {
             Counts::Nothing => (None, None),
@@ -233,10 +233,10 @@ impl Histogram {
         if values.len() > MAX_LISTED { self } else { Self(Counts::Listed(values)) }
     }
 
-    /// Reads what [`Histogram::to_bytes`] wrote.
+    /// Reads the output of [`Histogram::to_bytes`].
     ///
     /// # Errors
-    /// When the bytes are not a histogram, or hold values that do not fit this one's range.
+    /// If the bytes are not a histogram, or hold values outside this one's range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, HistogramError> {
         let read = read_any(bytes)?;
         let mut all = room();
@@ -278,12 +278,13 @@ fn read_any(bytes: &[u8]) -> Result<Hdr<u64>, HistogramError> {
     Deserializer::new().deserialize(&mut bytes).map_err(|e| HistogramError(e.to_string()))
 }
 
-/// Sub-buckets of the first bucket, and of each further one: what three significant digits need.
+/// Sub-buckets of the first bucket, and of each further one: required for three significant digits.
 const FIRST: u64 = 2048;
 const EACH: u64 = FIRST / 2;
 
-/// The counts of the portable form of our own bounds, without room for every value: a thousand hosts send them every second. They
-/// are zigzag LEB128 numbers of at most nine bytes, a negative one being a run of zeros (HdrHistogram, V2 encoding).
+/// The counts of the portable form with our own bounds, without counts for every value: a thousand hosts send them
+/// every second. They are zigzag LEB128 numbers of at most nine bytes; a negative one is a run of zeros (HdrHistogram,
+/// V2 encoding).
 fn read_listed(bytes: &[u8]) -> Result<Vec<(u64, u64)>, HistogramError> {
     let wrong = |text: &str| HistogramError(text.to_owned());
     let mut payload = bytes[HEADER..].iter();
@@ -314,7 +315,7 @@ fn read_listed(bytes: &[u8]) -> Result<Vec<(u64, u64)>, HistogramError> {
     Ok(values)
 }
 
-/// The highest value that is counted at an index: buckets, each twice as wide as the one before.
+/// The highest value counted at an index: each bucket is twice as wide as the one before.
 fn highest_of(index: u64) -> Option<u64> {
     if index < FIRST {
         return Some(index);
@@ -324,7 +325,7 @@ fn highest_of(index: u64) -> Option<u64> {
     Some(((within + 1) << bucket) - 1)
 }
 
-/// The highest value that can be counted, with what is counted as the same.
+/// The highest countable value, rounded up to the resolution.
 fn highest_of_all() -> u64 {
     MAX_NS.next_power_of_two() - 1
 }
@@ -332,8 +333,8 @@ fn highest_of_all() -> u64 {
 /// Length of the portable form's header.
 const HEADER: usize = 40;
 
-/// The portable form says its length and its bounds (digits, lowest and highest value) at fixed places. Other ones may ask for
-/// any amount of memory.
+/// Whether the portable form has our own bounds. It states its length and bounds (digits, lowest and highest value) at
+/// fixed offsets. Other bounds could demand any amount of memory.
 fn has_own_bounds(bytes: &[u8]) -> bool {
     const START: std::ops::Range<usize> = 0..4;
     const SHIFT: std::ops::Range<usize> = 8..12;

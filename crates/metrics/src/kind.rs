@@ -1,4 +1,4 @@
-//! The names of operations and of the ways in which they end.
+//! The names of operations and of their errors.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ macro_rules! named {
         impl $name {
             /// Every value, in the order of declaration; `self as usize` indexes it.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
-            /// How many values there are.
+            /// Number of values.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// The name that people and machine output see.
+            /// The name in human and machine-readable output.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
             }
@@ -30,15 +30,15 @@ macro_rules! named {
 }
 
 named! {
-    /// An operation: one request that a user would count.
+    /// An operation: one request as a user would count it.
     OpKind {
         /// Read a range of a file, block device or object.
         Read = "read",
         /// Write a range of a file or block device.
         Write = "write",
-        /// Make an empty file.
+        /// Create an empty file.
         Create = "create",
-        /// Make what was written durable (NFS COMMIT, fsync).
+        /// Make written data durable (NFS COMMIT, fsync).
         Commit = "commit",
         /// Read a file's or object's attributes (NFS GETATTR, S3 HEAD).
         Stat = "stat",
@@ -52,17 +52,17 @@ named! {
         List = "list",
         /// Delete an object.
         Delete = "delete",
-        /// Give up the content of a range of a file or block device (hole punching, TRIM).
+        /// Discard a range of a file or block device (hole punching, TRIM).
         Trim = "trim",
     }
 }
 
 named! {
-    /// The way in which an operation failed. Every failed operation has exactly one.
+    /// How an operation failed. Every failed operation has exactly one error kind.
     ErrorKind {
         /// No answer before the operation's deadline.
         TimedOut = "timed-out",
-        /// The connection could not be made: refused, unreachable or no answer.
+        /// The connection could not be established: refused, unreachable or no answer.
         ConnectFailed = "connect-failed",
         /// The connection ended before the answer was complete.
         ConnectionLost = "connection-lost",
@@ -78,23 +78,23 @@ named! {
         AlreadyExists = "already-exists",
         /// A file handle that the server no longer knows.
         Stale = "stale-handle",
-        /// The server asked to be called later (503, NFS3ERR_JUKEBOX) until retries ran out.
+        /// The server asked to retry later (503, NFS3ERR_JUKEBOX) until retries ran out.
         Busy = "busy",
-        /// The server reported an input/output error or an internal one (5xx).
+        /// The server reported an I/O error or an internal one (5xx).
         ServerFault = "server-fault",
-        /// The server refused the request as malformed or not supported.
+        /// The server refused the request as malformed or unsupported.
         Rejected = "rejected",
-        /// The answer could not be understood: malformed, oversized or truncated.
+        /// The answer could not be parsed: malformed, oversized or truncated.
         Protocol = "protocol-error",
-        /// Fewer or more bytes than were promised.
+        /// Fewer or more bytes than promised.
         Length = "wrong-length",
-        /// The bytes are not those that were written.
+        /// The bytes differ from those written.
         Corrupt = "corrupt-data",
-        /// The write verifier changed: data that was acknowledged but not committed may be lost.
+        /// The write verifier changed: acknowledged but uncommitted data may be lost.
         VerifierChanged = "verifier-changed",
-        /// Security layer failure: certificate not trusted, handshake refused.
+        /// Security layer failure: untrusted certificate, refused handshake.
         Tls = "tls-failed",
-        /// Refused by this machine: out of descriptors, memory or permission.
+        /// Failed on this machine: out of descriptors, memory or permission.
         Local = "local-error",
     }
 }

@@ -1,4 +1,4 @@
-//! A histogram in a few numbers.
+//! Summary of a histogram in a few numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use crate::Histogram;
 /// Percentiles of a latency, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
-    /// How many were counted.
+    /// Number of latencies.
     pub count: u64,
-    /// The shortest.
+    /// Minimum.
     pub min_ns: u64,
-    /// The mean.
+    /// Mean.
     pub mean_ns: f64,
     /// Median.
     pub p50_ns: u64,
@@ -25,7 +25,7 @@ pub struct LatencySummary {
     pub p999_ns: u64,
     /// 99.99th percentile.
     pub p9999_ns: u64,
-    /// The longest.
+    /// Maximum.
     pub max_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What was measured: operations, errors, histograms and intervals, and how they merge.
+//! Measurements: operations, errors, histograms and intervals, and how they merge.
 //!
 //! No I/O, no clock, no randomness. Every other crate may use it.
 

@@ -4,64 +4,64 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-/// The connections between one local address and one address of the server, added up over a measured window. Counts are
-/// of the kernel (`TCP_INFO`, tcp(7)): bytes of TCP's payload, so those of the protocol's headers too.
+/// The connections between one local address and one address of the server, added up over a measured window. Counts
+/// come from the kernel (`TCP_INFO`, tcp(7)): bytes are TCP payload and so include the protocol's headers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathFacts {
     /// This end.
     pub local: IpAddr,
-    /// The network interface that has this address, where it is known.
+    /// The network interface with this address, if known.
     #[serde(default)]
     pub interface: Option<String>,
     /// The other end.
     pub remote: SocketAddr,
-    /// Connections that were open at the window's end.
+    /// Connections open at the window's end.
     pub connections: u32,
-    /// Connections that were closed inside the window.
+    /// Connections closed inside the window.
     #[serde(default)]
     pub closed: u32,
     /// Bytes that the other end acknowledged.
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
-    /// Bytes sent again.
+    /// Retransmitted bytes.
     #[serde(default)]
     pub bytes_resent: u64,
-    /// Mean over the connections of the smoothed round-trip time at the window's end, in microseconds.
+    /// Smoothed round-trip time at the window's end, averaged over the connections, in microseconds.
     pub rtt_us: u32,
-    /// The largest of them.
+    /// Its maximum over the connections, in microseconds.
     #[serde(default)]
     pub rtt_max_us: u32,
-    /// The least round-trip time that any saw, in microseconds; 0 when none was measured.
+    /// Minimum round-trip time seen by any of them, in microseconds; 0 if none was measured.
     #[serde(default)]
     pub rtt_min_us: u32,
-    /// Least segment size towards the other end, in bytes.
+    /// Minimum segment size towards the other end, in bytes.
     #[serde(default)]
     pub mss_bytes: u32,
-    /// Least path MTU, in bytes.
+    /// Minimum path MTU, in bytes.
     #[serde(default)]
     pub path_mtu_bytes: u32,
     /// Mean congestion window, in segments.
     #[serde(default)]
     pub congestion_window_segments: u32,
-    /// Time in which there was something to send or to be acknowledged, in microseconds, over all connections.
+    /// Time with data to send or unacknowledged, in microseconds, over all connections.
     #[serde(default)]
     pub busy_us: u64,
-    /// Of this, time in which the receiver's window let nothing out.
+    /// The part of it in which the receiver's window blocked sending, in microseconds.
     #[serde(default)]
     pub window_limited_us: u64,
-    /// Of this, time in which this side's send buffer was too small.
+    /// The part of it in which this side's send buffer was too small, in microseconds.
     #[serde(default)]
     pub buffer_limited_us: u64,
-    /// Congestion control, such as `cubic`.
+    /// Congestion control algorithm, such as `cubic`.
     #[serde(default)]
     pub congestion_control: String,
 }
 
 impl PathFacts {
-    /// A path of which nothing is known yet.
+    /// A path without any data yet.
     pub fn new(local: IpAddr, remote: SocketAddr) -> Self {
         Self {
             local,
@@ -86,17 +86,17 @@ impl PathFacts {
         }
     }
 
-    /// Bytes both ways.
+    /// Bytes in both directions.
     pub fn bytes(&self) -> u64 {
         self.bytes_sent.saturating_add(self.bytes_received)
     }
 
-    /// True when both are about the same two ends.
+    /// Whether both have the same two ends.
     pub fn is_same_path(&self, other: &PathFacts) -> bool {
         self.local == other.local && self.remote == other.remote
     }
 
-    /// Adds other connections of the same path.
+    /// Adds other connections on the same path.
     pub fn merge(&mut self, other: &PathFacts) {
         let mean = |mine: u32, theirs: u32| -> u32 {
             let (many, more) = (u64::from(self.connections), u64::from(other.connections));
@@ -128,7 +128,7 @@ impl PathFacts {
     }
 }
 
-/// The smaller of two that are known; 0 stands for unknown.
+/// The smaller of two known values; 0 stands for unknown.
 fn least(one: u32, other: u32) -> u32 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }

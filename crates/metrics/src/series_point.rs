@@ -1,4 +1,4 @@
-//! One interval in a few numbers: a point of a time line.
+//! One interval in a few numbers: a point of a time series.
 
 use crate::{Interval, OpKind, OpStats};
 
@@ -11,32 +11,32 @@ pub struct SeriesPoint {
     pub start_ns: u64,
     /// Length in nanoseconds.
     pub length_ns: u64,
-    /// The operation; `None`: all together.
+    /// The operation; `None` for all together.
     pub op: Option<OpKind>,
-    /// Operations that ended well.
+    /// Successful operations.
     pub ok: u64,
-    /// Operations that failed.
+    /// Failed operations.
     pub failed: u64,
     /// Payload bytes acknowledged.
     pub bytes: u64,
-    /// Protocol messages, retries included.
+    /// RPCs, retransmits included.
     pub rpcs: u64,
-    /// Messages sent again.
+    /// Retransmitted RPCs.
     pub retries: u64,
     /// Mean response time in nanoseconds.
     pub mean_ns: f64,
     /// Median response time in nanoseconds.
     pub p50_ns: u64,
-    /// 99th percentile.
+    /// 99th percentile of the response time, in nanoseconds.
     pub p99_ns: u64,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the response time, in nanoseconds.
     pub p999_ns: u64,
-    /// The longest.
+    /// Maximum response time in nanoseconds.
     pub max_ns: u64,
 }
 
 impl SeriesPoint {
-    /// What `interval` counted of `op`: `stats`, which are those of all operations when `op` is `None`.
+    /// The point of `interval` for `op` from its `stats`, which cover all operations if `op` is `None`.
     pub fn of(interval: &Interval, op: Option<OpKind>, stats: &OpStats) -> Self {
         let response = stats.response();
         Self {
@@ -57,12 +57,12 @@ impl SeriesPoint {
         }
     }
 
-    /// Successful operations a second; 0 in an interval of no length.
+    /// Successful operations per second; 0 in an interval of zero length.
     pub fn ops_per_s(&self) -> f64 {
         self.per_second(self.ok)
     }
 
-    /// Payload bytes a second; 0 in an interval of no length.
+    /// Payload bytes per second; 0 in an interval of zero length.
     pub fn bytes_per_s(&self) -> f64 {
         self.per_second(self.bytes)
     }

@@ -1,4 +1,4 @@
-//! What a worker counts for one kind of operation, and one interval of it.
+//! A worker's counts for one kind of operation, and for one interval.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,20 +10,19 @@ use crate::{ErrorKind, Histogram, OpKind};
 
 /// Counters and histograms of one kind of operation over some span of time.
 ///
-/// Latency is kept twice: from the actual start (service time) and from the intended start
-/// (response time). In a closed loop the two are the same by definition and only the service
-/// time is recorded; see [`OpStats::response`].
+/// Latency is kept twice: from the actual start (service time) and from the intended start (response time). In a closed
+/// loop the two are the same by definition, and only the service time is recorded; see [`OpStats::response`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpStats {
-    /// Operations that ended well.
+    /// Successful operations.
     pub ok: u64,
-    /// Operations that failed, by [`ErrorKind`] index.
+    /// Failed operations, by [`ErrorKind`] index.
     pub errors: [u64; ErrorKind::COUNT],
-    /// Payload bytes that the target acknowledged.
+    /// Payload bytes acknowledged by the target.
     pub bytes: u64,
-    /// Protocol messages (RPCs, HTTP requests) that the operations took, retries included.
+    /// RPCs and HTTP requests that the operations took, retransmits included.
     pub rpcs: u64,
-    /// Messages that were sent again.
+    /// Retransmitted RPCs and requests.
     pub retries: u64,
     /// Latency of successful operations from their actual start.
     pub service: Histogram,
@@ -32,12 +31,12 @@ pub struct OpStats {
 }
 
 impl OpStats {
-    /// All operations that ended in error.
+    /// Number of failed operations.
     pub fn failed(&self) -> u64 {
         self.errors.iter().sum()
     }
 
-    /// The kinds of error that occurred, and how often.
+    /// The kinds of error that occurred, with their counts.
     pub fn errors_by_kind(&self) -> BTreeMap<ErrorKind, u64> {
         let kinds = ErrorKind::ALL.iter().map(|kind| (*kind, self.errors[*kind as usize]));
         kinds.filter(|(_, count)| *count > 0).collect()
@@ -48,19 +47,19 @@ impl OpStats {
         self.response.as_deref().unwrap_or(&self.service)
     }
 
-    /// True when nothing was counted.
+    /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.ok == 0 && self.failed() == 0 && self.retries == 0
     }
 
-    /// Adds all that another span counted.
+    /// Adds the counts of another span.
     pub fn merge(&mut self, other: &OpStats) {
         if other.response.is_some() || self.response.is_some() {
             let mut merged = self.response.take().unwrap_or_else(|| Box::new(self.service.clone()));
             merged.merge(other.response());
             self.response = Some(merged);
         }
-        // What another process says may be anything.
+        // Counts from another process can be anything.
         self.ok = self.ok.saturating_add(other.ok);
         for (mine, theirs) in self.errors.iter_mut().zip(other.errors) {
             *mine = mine.saturating_add(theirs);
@@ -71,7 +70,7 @@ impl OpStats {
         self.service.merge(&other.service);
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Resets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.ok = 0;
         self.errors = [0; ErrorKind::COUNT];
@@ -85,7 +84,7 @@ impl OpStats {
     }
 }
 
-/// One interval (one second, or what is left of the window) of one worker or of all together.
+/// One interval (one second, or the remainder of the window) of one worker, or of all together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Number of the interval in its stage, from 0.
@@ -94,12 +93,12 @@ pub struct Interval {
     pub start_ns: u64,
     /// Length in nanoseconds.
     pub length_ns: u64,
-    /// What was counted, by kind of operation. A kind that did not occur is absent or empty.
+    /// Counts by kind of operation. A kind that did not occur is absent or empty.
     #[serde(deserialize_with = "once_each")]
     pub ops: Vec<(OpKind, OpStats)>,
 }
 
-/// Each kind at most once: what another process says may ask for a histogram as often as it likes.
+/// Reads each kind at most once: another process could repeat kinds, each of which costs a histogram.
 fn once_each<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(OpKind, OpStats)>, D::Error> {
     struct Once;
     impl<'de> Visitor<'de> for Once {
@@ -124,7 +123,8 @@ fn once_each<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(OpKind, 
 }
 
 impl Interval {
-    /// An interval with room for these kinds, so that counting them allocates nothing; with response times in an open loop.
+    /// An interval with space for these kinds, so that counting them allocates nothing; with response times in an open
+    /// loop.
     pub fn with_room(kinds: &[OpKind], open_loop: bool) -> Self {
         let room = || OpStats {
             service: Histogram::with_room(),
@@ -140,7 +140,7 @@ impl Interval {
         self.ops.iter().find(|(k, _)| *k == kind).map(|(_, stats)| stats)
     }
 
-    /// The statistics of one kind, made when absent.
+    /// The statistics of one kind, created if absent.
     #[inline]
     pub fn op_mut(&mut self, kind: OpKind) -> &mut OpStats {
         let at = match self.ops.iter().position(|(k, _)| *k == kind) {
@@ -153,7 +153,7 @@ impl Interval {
         &mut self.ops[at].1
     }
 
-    /// All kinds of operations as one. A single one is lent as it is: histograms are large.
+    /// All kinds of operations merged into one. A single kind is borrowed as it is: histograms are large.
     pub fn all_ops(&self) -> Cow<'_, OpStats> {
         let mut used = self.ops.iter().map(|(_, stats)| stats).filter(|stats| !stats.is_empty());
         match (used.next(), used.next()) {
@@ -177,7 +177,7 @@ impl Interval {
         }
     }
 
-    /// Forgets what was counted, keeping the memory: the kinds stay, with nothing counted.
+    /// Resets the counts, keeping the memory: the kinds stay, with nothing counted.
     pub fn clear(&mut self) {
         self.index = 0;
         self.start_ns = 0;
@@ -187,12 +187,12 @@ impl Interval {
         }
     }
 
-    /// Operations that ended well, over all kinds.
+    /// Successful operations, over all kinds.
     pub fn ok(&self) -> u64 {
         self.ops.iter().map(|(_, stats)| stats.ok).sum()
     }
 
-    /// Operations that failed, over all kinds.
+    /// Failed operations, over all kinds.
     pub fn failed(&self) -> u64 {
         self.ops.iter().map(|(_, stats)| stats.failed()).sum()
     }

@@ -1,4 +1,4 @@
-//! What the measurements promise: percentiles near the truth, and merging that loses nothing and knows no order.
+//! The promises of the measurements: accurate percentiles, and merging that is lossless and independent of order.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::{ErrorKind, Histogram, Interval, OpKind, OpStats};
 
 const HOUR_NS: u64 = 3600 * 1_000_000_000;
 
-/// The value of which the share `quantile` of all lie at or below, by sorting.
+/// The value that the share `quantile` of all values do not exceed, by sorting.
 fn exact(sorted: &[u64], quantile: f64) -> u64 {
     let rank = (quantile * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted[rank.min(sorted.len()) - 1]
@@ -31,7 +31,7 @@ fn assert_near_truth(mut values: Vec<u64>) {
     assert_eq!(measured.count(), values.len() as u64);
 }
 
-/// A fixed sequence, so that a failure is repeated by running the test again.
+/// A fixed sequence, so that running the test again reproduces a failure.
 fn sequence(len: usize) -> impl Iterator<Item = f64> {
     let mut x = 88_172_645_463_325_252_u64;
     std::iter::repeat_with(move || {
@@ -217,7 +217,7 @@ proptest! {
     }
 }
 
-/// However the counts are kept, the answers are the same to the last bit.
+/// However the counts are stored, the answers are the same to the last bit.
 fn assert_same(one: &Histogram, other: &Histogram) {
     assert_eq!(one, other);
     assert_eq!(one.counts().collect::<Vec<_>>(), other.counts().collect::<Vec<_>>());
@@ -246,7 +246,7 @@ fn idle_statistics_take_no_room() {
     assert!(interval.ops.iter().all(|(_, stats)| stats.is_empty() && stats.response.is_some()));
 }
 
-/// What another process makes of what is sent.
+/// How another process decodes these bytes.
 fn received(bytes: &[u8]) -> Result<Histogram, serde::de::value::Error> {
     use base64::Engine;
     use serde::Deserialize;
@@ -264,7 +264,7 @@ fn what_is_received_is_read_to_the_last_bit_or_refused() {
     assert_same(&received(&bytes).unwrap(), &whole);
     let long = histogram(&(0..40_000_000).step_by(211).collect::<Vec<_>>());
     assert_same(&received(&long.to_bytes()).unwrap(), &long);
-    // A number that is cut off, and a run of zeros beyond all buckets.
+    // A number that is cut off, and a run of zeros beyond the last bucket.
     let with_length = |mut bytes: Vec<u8>| {
         let length = (bytes.len() - 40) as u32;
         bytes[4..8].copy_from_slice(&length.to_be_bytes());
@@ -278,7 +278,7 @@ fn what_is_received_is_read_to_the_last_bit_or_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Values in any range, merged in any forms, in any order, and sent to elsewhere and back.
+    /// Values in any range, merged in any form and any order, also after a round trip over the wire.
     #[test]
     fn all_forms_of_a_histogram_say_the_same(
         lists in prop::collection::vec((prop::collection::vec(1u64..100_000_000_000, 0..300), any::<bool>()), 1..6),

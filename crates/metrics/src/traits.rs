@@ -1,32 +1,32 @@
-//! What an operation is, in one table: whoever must tell operations apart asks it.
+//! The properties of operations in one table, consulted by all code that must tell operations apart.
 
 use crate::OpKind;
 
-/// What an operation does, and on what. `docs/adding-an-operation.md` says who asks.
+/// What an operation does, and on what. `docs/adding-an-operation.md` lists the users of these traits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpTraits {
-    /// Data is read, written or given up; `None`: it moves no data, and gives none up.
+    /// Whether data is read, written or discarded; `None` if the operation does none of these.
     pub direction: Option<OpDirection>,
-    /// Payload bytes count when it succeeds.
+    /// Whether payload bytes are counted on success.
     pub moves_bytes: bool,
-    /// What is different afterwards.
+    /// What it changes.
     pub changes: OpChange,
-    /// How much of a file or object it is about.
+    /// Which part of a file or object it covers.
     pub extent: OpExtent,
     /// Where its file or object comes from.
     pub subject: OpSubject,
-    /// The shapes of data that have it.
+    /// The shapes of data that support it.
     pub of: OpShapes,
 }
 
-/// Which way data goes. `self as usize` indexes reads, writes, trims.
+/// Direction of the data. `self as usize` indexes reads, writes, trims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpDirection {
     /// From the target.
     Read,
     /// To the target.
     Write,
-    /// Nowhere: the target may forget it.
+    /// Neither: the target may discard it.
     Trim,
 }
 
@@ -35,22 +35,22 @@ pub enum OpDirection {
 pub enum OpChange {
     /// Nothing.
     Nothing,
-    /// Only how durable it is.
+    /// Only durability.
     Durability,
-    /// What files or objects hold.
+    /// The content of files or objects.
     Content,
-    /// Which files or objects there are.
+    /// The set of files or objects.
     Names,
 }
 
-/// How much an operation is about.
+/// How much data an operation covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpExtent {
-    /// A range of bytes, of the workload's block sizes.
+    /// A range of bytes in the workload's block sizes.
     Range,
     /// All bytes of an object.
     Whole,
-    /// A file or object, whatever it holds.
+    /// A file or object, whatever its content.
     Item,
     /// Names.
     Names,
@@ -59,17 +59,17 @@ pub enum OpExtent {
 /// Where the file or object of an operation comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpSubject {
-    /// The data set: it must be there.
+    /// The data set, where it must exist.
     DataSet,
-    /// The load makes it, and removes only what it made.
+    /// The load creates it, and removes only what it created.
     OwnMaking,
-    /// The load makes it when it removes such things too; otherwise it is of the data set, and written anew.
+    /// The load creates it if it also removes such objects; otherwise it overwrites one of the data set.
     Either,
-    /// It needs none.
+    /// No file or object.
     Nothing,
 }
 
-/// The shapes of data that an operation is for.
+/// The shapes of data that support an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpShapes {
     /// Files of a directory.
@@ -86,7 +86,7 @@ const FILES_AND_DEVICE: OpShapes = OpShapes { device: true, ..FILES };
 const FILES_AND_OBJECTS: OpShapes = OpShapes { objects: true, ..FILES };
 const ALL: OpShapes = OpShapes { files: true, objects: true, device: true };
 
-/// An operation that reads or looks, and so is the base of the others.
+/// An operation that reads or queries: the base of the others.
 const READS: OpTraits = OpTraits {
     direction: Some(OpDirection::Read),
     moves_bytes: true,
@@ -106,66 +106,66 @@ const MAKES: OpTraits =
     OpTraits { changes: OpChange::Names, subject: OpSubject::OwnMaking, of: FILES, ..LOOKS };
 
 impl OpKind {
-    /// What the operation is.
+    /// The operation's traits.
     #[inline]
     pub const fn traits(self) -> &'static OpTraits {
         &TABLE[self as usize]
     }
 
-    /// It reads payload bytes.
+    /// Whether it reads payload bytes.
     #[inline]
     pub const fn reads(self) -> bool {
         self.moves_bytes() && matches!(self.traits().direction, Some(OpDirection::Read))
     }
 
-    /// It writes payload bytes.
+    /// Whether it writes payload bytes.
     #[inline]
     pub const fn writes(self) -> bool {
         self.moves_bytes() && matches!(self.traits().direction, Some(OpDirection::Write))
     }
 
-    /// Payload bytes count when it succeeds.
+    /// Whether payload bytes are counted on success.
     #[inline]
     pub const fn moves_bytes(self) -> bool {
         self.traits().moves_bytes
     }
 
-    /// It is about a range of bytes, of the workload's block sizes.
+    /// Whether it covers a range of bytes in the workload's block sizes.
     #[inline]
     pub const fn is_of_ranges(self) -> bool {
         matches!(self.traits().extent, OpExtent::Range)
     }
 
-    /// It is about all bytes of an object.
+    /// Whether it covers all bytes of an object.
     #[inline]
     pub const fn is_whole(self) -> bool {
         matches!(self.traits().extent, OpExtent::Whole)
     }
 
-    /// Files or objects, or what they hold, are different afterwards.
+    /// Whether it changes the set of files or objects, or their content.
     #[inline]
     pub const fn changes_data(self) -> bool {
         matches!(self.traits().changes, OpChange::Content | OpChange::Names)
     }
 
-    /// It makes or removes files or objects of the load's own making.
+    /// Whether it creates or removes files or objects of the load's own.
     #[inline]
     pub const fn makes_or_removes(self) -> bool {
         matches!(self.traits().subject, OpSubject::OwnMaking)
     }
 
-    /// It works on the data set, which must be there.
+    /// Whether it works on the data set, which must exist.
     #[inline]
     pub const fn needs_data(self) -> bool {
         matches!(self.traits().subject, OpSubject::DataSet)
     }
 
-    /// Only objects have it.
+    /// Whether only objects support it.
     pub const fn is_for_objects(self) -> bool {
         !self.traits().of.files && !self.traits().of.device
     }
 
-    /// Only files or devices have it.
+    /// Whether only files or devices support it.
     pub const fn is_for_files(self) -> bool {
         !self.traits().of.objects
     }

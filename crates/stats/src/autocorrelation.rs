@@ -1,19 +1,19 @@
-//! How many independent samples a series is worth.
+//! The number of effective samples in a series.
 //!
-//! The variance of the mean of n values that depend on their neighbours is not s²/n but s²·tau/n, where tau, the
-//! integrated autocorrelation time, is `1 + 2 Σ rho(k)`. It is estimated by Geyer's initial monotone sequence
-//! (Geyer 1992, "Practical Markov chain Monte Carlo", section 3.3): autocorrelations are added in pairs, each pair no
-//! larger than the one before, until a pair is not positive. Plain sample autocovariances are too small by the
-//! variance of the sample mean that was subtracted, which makes short series look more certain than they are; that
-//! variance is what is being sought, so it is added back and the equation is solved by repetition.
-//! `docs/steady-state.md` compares the estimator with batch means, doubling and others by simulation.
+//! The variance of the mean of n correlated values is not s²/n but s²·tau/n, where the integrated autocorrelation time
+//! tau is `1 + 2 Σ rho(k)`. It is estimated with Geyer's initial monotone sequence (Geyer 1992, "Practical Markov chain
+//! Monte Carlo", section 3.3): autocorrelations are added in pairs, each pair no larger than the one before, until a
+//! pair is not positive. Plain sample autocovariances are biased low by the variance of the sample mean that was
+//! subtracted, which makes short series look more certain than they are. That variance is the unknown, so it is added
+//! back and the equation is solved by iteration.
+//! `docs/steady-state.md` compares the estimator with batch means, doubling and others in simulations.
 
 use crate::numbers::{mean, variance};
 
-/// Series longer than this are first averaged in batches, which leaves the variance of the mean as it is.
+/// Longer series are averaged in batches first, which does not change the variance of the mean.
 const LONGEST: usize = 4096;
 
-/// The integrated autocorrelation time of `values` in units of their spacing, at least 1 and at most half of them.
+/// The integrated autocorrelation time of `values` in units of their spacing: at least 1, at most half their number.
 pub(crate) fn integrated_time(values: &[f64]) -> f64 {
     let n = values.len();
     let spread = variance(values);
@@ -40,7 +40,7 @@ fn long_run_variance(values: &[f64]) -> f64 {
     let plain = lags.get(0);
     let mut time: f64 = 1.0;
     let mut total = plain;
-    // Each round adds the variance of the mean that the last one implies; it settles within a few.
+    // Each round adds the variance of the mean implied by the previous one; it converges within a few.
     for _ in 0..10 {
         let of_mean = plain * time / n;
         total = plain + of_mean;
@@ -54,7 +54,7 @@ fn long_run_variance(values: &[f64]) -> f64 {
     total * time
 }
 
-/// `1 + 2 Σ rho(k)` by pairs that are positive and do not grow.
+/// `1 + 2 Σ rho(k)` over the pairs that are positive and non-increasing.
 fn monotone_sum(lags: &mut Lags<'_>, of_mean: f64, total: f64) -> f64 {
     let mut sum = -1.0;
     let mut last = f64::INFINITY;
@@ -71,7 +71,7 @@ fn monotone_sum(lags: &mut Lags<'_>, of_mean: f64, total: f64) -> f64 {
     sum
 }
 
-/// Autocovariances, each computed once and only when wanted.
+/// Autocovariances, each computed once and only on demand.
 struct Lags<'a> {
     centred: &'a [f64],
     known: Vec<f64>,

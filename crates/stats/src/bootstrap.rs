@@ -1,23 +1,23 @@
-//! Percentiles over intervals, such as the throughput of the worst seconds, with an interval from resampling.
+//! Percentiles over intervals, such as the throughput of the worst seconds, with a confidence interval from resampling.
 //!
 //! A percentile has no simple standard error. The moving-block bootstrap (Künsch 1989) draws whole blocks of
-//! neighbours, longer than the autocorrelation reaches, until a series of the same length is made, many times over;
-//! the percentile's spread among those is its uncertainty.
+//! neighbours, longer than the autocorrelation reaches, until it has a series of the same length. It repeats this many
+//! times; the spread of the percentile across the resampled series is its uncertainty.
 
 use fastrand::Rng;
 
 use crate::autocorrelation::integrated_time;
 use crate::{Estimate, numbers};
 
-/// Resampled series.
+/// Number of resampled series.
 const DRAWS: usize = 1000;
 
-/// The `quantile` (0 to 1) of the values of consecutive intervals with its 95 % interval.
+/// The `quantile` (0 to 1) of per-interval values with its 95 % interval.
 ///
-/// [`Estimate::mean`] is the percentile itself (interpolated between order statistics, type 7 of Hyndman and Fan 1996), the interval
-/// the 2.5th and 97.5th percentile of 1000 resampled ones. The same seed gives the same result. It is meant for
-/// percentiles with at least five effective samples on their far side; beyond those nothing can be said, and the
-/// interval is too narrow.
+/// [`Estimate::mean`] is the percentile itself (interpolated between order statistics, type 7 of Hyndman and Fan 1996);
+/// the interval runs from the 2.5th to the 97.5th percentile of 1000 resampled ones. The same seed gives the same
+/// result. Use it for percentiles with at least five effective samples in the tail beyond them; with fewer, the
+/// interval is too narrow to mean anything.
 pub fn percentile(values: &[f64], quantile: f64, seed: u64) -> Estimate {
     let mut sorted = values.to_vec();
     let found = at(&mut sorted, quantile);
@@ -26,7 +26,8 @@ pub fn percentile(values: &[f64], quantile: f64, seed: u64) -> Estimate {
     let mut low = found;
     let mut high = found;
     if n >= 2 && numbers::variance(values) > 0.0 {
-        // Blocks of several autocorrelation times keep most of the dependence; a third of the series still leaves a choice.
+        // Blocks of several autocorrelation times keep most of the dependence; a third of the series leaves enough
+        // blocks to choose from.
         let length = ((3.0 * time).max((n as f64).cbrt()).ceil() as usize).clamp(1, (n / 3).max(1));
         let mut rng = Rng::with_seed(seed);
         let mut drawn = Vec::with_capacity(n + length);
@@ -55,7 +56,7 @@ pub fn percentile(values: &[f64], quantile: f64, seed: u64) -> Estimate {
     }
 }
 
-/// The quantile of values, which it sorts.
+/// The quantile of `values`, which it sorts.
 fn at(values: &mut [f64], quantile: f64) -> f64 {
     let Some(last) = values.len().checked_sub(1) else {
         return 0.0;

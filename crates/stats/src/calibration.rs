@@ -1,83 +1,83 @@
-//! What a host could drive at most, as `manometer calibrate` found it: results are judged against it.
+//! The most that a host could drive, as measured by `manometer calibrate`. Results are judged against it.
 
 use serde::{Deserialize, Serialize};
 
 /// Version of `schemas/calibration.schema.json`. Adding a field does not raise it; removing or redefining one does.
 pub const CALIBRATION_VERSION: u32 = 1;
 
-/// What one host did when it was calibrated.
+/// Result of calibrating one host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// `manometer.calibration`.
     pub schema: String,
     /// [`CALIBRATION_VERSION`].
     pub schema_version: u32,
-    /// Version of the program that measured.
+    /// Version of the program that took the measurement.
     pub manometer_version: String,
     /// Name of the host (uname(2)).
     pub host: String,
-    /// Release of its kernel.
+    /// Kernel release.
     pub kernel: String,
-    /// When it began, as RFC 3339 writes it.
+    /// Start time, in RFC 3339 format.
     pub taken: String,
-    /// Cores that the process could use.
+    /// Cores available to the process.
     pub cores: u32,
     /// `io_uring` or `epoll`.
     pub reactor: String,
-    /// Measured seconds of each piece.
+    /// Measured seconds per piece.
     pub seconds: f64,
-    /// How often each piece was measured.
+    /// How many times each piece was measured.
     pub repetitions: u32,
     /// What was measured.
     pub measures: Vec<CalibrationMeasure>,
-    /// What follows from it for each protocol.
+    /// The resulting ceilings for each protocol.
     pub ceilings: Vec<Ceiling>,
     /// Facts about the host, by name.
     pub facts: std::collections::BTreeMap<String, String>,
-    /// What on this host will hold a measurement back, and how to fix it; one line each.
+    /// Whatever on this host would hold a measurement back, and how to fix it; one line each.
     pub remarks: Vec<String>,
 }
 
-/// One piece that was measured.
+/// One measured piece.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CalibrationMeasure {
     /// `null-one`, `nfs-read-1m`, …: the same in every version.
     pub name: String,
-    /// For people.
+    /// Human-readable title.
     pub title: String,
-    /// What the values are.
+    /// Unit of the values.
     pub unit: CalibrationUnit,
-    /// By the clock.
+    /// Measured against wall-clock time.
     pub by_clock: Spread,
-    /// Per second of processor time that the client's threads used; absent where that says nothing more.
+    /// Per second of CPU time used by the client's threads; absent where that adds nothing.
     pub per_cpu_second: Option<Spread>,
 }
 
-/// What a value of a calibration is.
+/// Unit of a calibration value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CalibrationUnit {
-    /// Payload bytes a second.
+    /// Payload bytes per second.
     BytesPerS,
-    /// Operations a second.
+    /// Operations per second.
     OpsPerS,
     /// Nanoseconds.
     Nanoseconds,
 }
 
-/// Several measurements of the same.
+/// Several measurements of the same quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The least.
+    /// The minimum.
     pub low: f64,
-    /// The one in the middle.
+    /// The median.
     pub median: f64,
-    /// The greatest.
+    /// The maximum.
     pub high: f64,
 }
 
 impl Spread {
-    /// Of some values; `None` of none, or when one is no number.
+    /// The spread of some values; `None` if there are none or one is NaN.
     pub fn of(values: &[f64]) -> Option<Spread> {
         let mut sorted = values.to_vec();
         if sorted.is_empty() || sorted.iter().any(|value| !value.is_finite()) {
@@ -92,18 +92,18 @@ impl Spread {
         Some(Spread { low: sorted[0], median, high: sorted[sorted.len() - 1] })
     }
 
-    /// The same, this many times as large.
+    /// The spread multiplied by `factor`.
     pub fn times(self, factor: f64) -> Spread {
         Spread { low: self.low * factor, median: self.median * factor, high: self.high * factor }
     }
 
-    /// How far the least and the greatest are apart, as a share of the median; 0 when that is 0.
+    /// Distance between minimum and maximum as a share of the median; 0 when the median is 0.
     pub fn relative(&self) -> f64 {
         if self.median == 0.0 { 0.0 } else { (self.high - self.low) / self.median }
     }
 }
 
-/// What the processors of a host would allow over a protocol if nothing else held it back.
+/// What a host's CPUs would allow over a protocol if nothing else limited it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// `nfs`, `s3` or `tcp`.
@@ -112,7 +112,7 @@ pub struct Ceiling {
     pub operation: String,
     /// Size of one operation, in bytes.
     pub block_bytes: u64,
-    /// What the values are: bytes of large operations, operations of small ones.
+    /// Unit of the values: bytes for large operations, operations for small ones.
     pub unit: CalibrationUnit,
     /// With one core that does nothing else.
     pub per_core: Spread,
@@ -121,12 +121,12 @@ pub struct Ceiling {
 }
 
 impl Calibration {
-    /// What was measured under a name.
+    /// The measurement with this name.
     pub fn measure(&self, name: &str) -> Option<&CalibrationMeasure> {
         self.measures.iter().find(|measure| measure.name == name)
     }
 
-    /// The ceiling of a protocol's operation whose size is the nearest: sizes are compared by their ratio.
+    /// The ceiling of the protocol's operation closest in size; sizes are compared by their ratio.
     pub fn ceiling(&self, protocol: &str, operation: &str, block_bytes: u64) -> Option<&Ceiling> {
         let apart = |ceiling: &Ceiling| {
             ((ceiling.block_bytes.max(1) as f64).ln() - (block_bytes.max(1) as f64).ln()).abs()
@@ -139,7 +139,7 @@ impl Calibration {
 }
 
 impl Ceiling {
-    /// The payload that all cores would move, in bytes a second, in operations of this size.
+    /// Payload that all cores would move in operations of this size, in bytes per second.
     pub fn bytes_per_s(&self) -> Spread {
         match self.unit {
             CalibrationUnit::OpsPerS => self.all_cores.times(self.block_bytes as f64),

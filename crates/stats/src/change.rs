@@ -1,22 +1,23 @@
 //! Where the level of a series changes: PELT with squared-error cost.
 //!
 //! Killick, Fearnhead and Eckley 2012, "Optimal detection of changepoints with a linear computational cost". The best
-//! cut of a series into stretches of constant level is the one with the least squared error plus a penalty for each cut. The
-//! penalty decides how easily a change is believed. For independent noise it is `2 σ² ln n` (BIC, Yao 1988); noise whose
-//! neighbours correlate wanders and would be taken for changes, so σ² is replaced by the long-run variance
-//! (Romano, Rigaill, Runge and Fearnhead 2021 on autocorrelated noise). It is estimated from differences between
-//! neighbours with medians, which a few jumps cannot move.
+//! segmentation into stretches of constant level has the smallest squared error plus a penalty per cut. The penalty
+//! decides how much evidence a change needs. For independent noise it is `2 σ² ln n` (BIC, Yao 1988); autocorrelated
+//! noise wanders and would be mistaken for changes, so σ² is replaced by the long-run variance (Romano, Rigaill, Runge
+//! and Fearnhead 2021 on autocorrelated noise). That is estimated from medians of differences between neighbours, which
+//! a few jumps cannot move.
 
 use crate::numbers::{mean, median};
 
-/// No stretch is shorter than this many values.
+/// Minimum number of values in a stretch.
 pub(crate) const SHORTEST: usize = 5;
-/// Longer series are averaged in batches first: the work grows with the square of what has no change.
+/// Longer series are averaged in batches first: without any change, the work grows with the square of the length.
 const LONGEST: usize = 1024;
-/// Penalty in units of `long-run variance · ln n`. Two would be BIC; three because the long-run variance is itself estimated.
+/// Penalty in units of `long-run variance · ln n`. BIC would be two; it is three because the long-run variance is
+/// itself an estimate.
 const STRENGTH: f64 = 3.0;
 
-/// The first value of each stretch but the first, in order.
+/// The first value of each stretch except the first, in order.
 pub(crate) fn points(values: &[f64]) -> Vec<usize> {
     let batch = values.len().div_ceil(LONGEST).max(1);
     if batch == 1 {
@@ -40,7 +41,7 @@ fn segment(values: &[f64]) -> Vec<usize> {
         squares[i + 1] = squares[i] + y * y;
     }
     let whole = squares[n];
-    // All equal up to rounding: nothing changes.
+    // All equal up to rounding: no change.
     if whole <= n as f64 * (1e-12 * about).powi(2) || whole.is_nan() {
         return Vec::new();
     }
@@ -48,14 +49,14 @@ fn segment(values: &[f64]) -> Vec<usize> {
         let sum = sums[to] - sums[from];
         (squares[to] - squares[from] - sum * sum / (to - from) as f64).max(0.0)
     };
-    // A series without noise but with steps has differences that are all zero; a sliver of its spread stands in.
+    // A noise-free series with steps has a median difference of zero; use a tiny fraction of its spread instead.
     let noise = long_run_noise(values).max(1e-9 * whole / n as f64);
     let penalty = STRENGTH * noise * (n as f64).ln();
 
     let mut best = vec![f64::INFINITY; n + 1];
     best[0] = -penalty;
     let mut before = vec![0usize; n + 1];
-    // Where the last stretch may begin, and from where on that beginning is hopeless.
+    // Candidate starts of the last stretch, each with the point from which it can no longer win.
     let mut candidates: Vec<(usize, usize)> = vec![(0, usize::MAX)];
     for to in SHORTEST..=n {
         for &(from, _) in &candidates {
@@ -65,8 +66,8 @@ fn segment(values: &[f64]) -> Vec<usize> {
                 before[to] = from;
             }
         }
-        // A beginning that is dearer by now, without paying for a further cut, loses to cutting here as soon as a
-        // stretch from here is long enough.
+        // A start that already costs more, even without paying for another cut, loses to cutting here as soon as a
+        // stretch starting here is long enough.
         for (from, hopeless) in &mut candidates {
             if best[*from] + cost(*from, to) > best[to] {
                 *hopeless = (*hopeless).min(to + SHORTEST);
@@ -87,15 +88,15 @@ fn segment(values: &[f64]) -> Vec<usize> {
     found
 }
 
-/// The long-run variance of the noise around a level that may jump, taking the noise for first-order autoregressive.
+/// The long-run variance of the noise around a level that may jump, modelled as first-order autoregressive noise.
 ///
-/// With `d(k)` the variance of differences over k steps, halved, `d(k) = σ² (1 − rho^k)`.
+/// `d(k)` is half the variance of differences at lag k; then `d(k) = σ² (1 − rho^k)`.
 fn long_run_noise(values: &[f64]) -> f64 {
     let half_square = |k: usize| {
         let mut distances: Vec<f64> = values.iter().zip(&values[k..]).map(|(a, b)| (b - a).abs()).collect();
         let robust = 1.4826 * median(&mut distances);
-        // A target that paces itself can have a median of 0 and noise all the same: the mean square of all but the
-        // largest twentieth, among which the jumps are. The median has sorted them.
+        // A target that paces itself can have a median of 0 and still be noisy: use the mean square of all but the
+        // largest twentieth, which contains the jumps. The median has already sorted them.
         let calm = &distances[..distances.len() * 19 / 20];
         let trimmed = calm.iter().map(|d| d * d).sum::<f64>() / calm.len().max(1) as f64;
         0.5 * (robust * robust).max(trimmed)
@@ -104,7 +105,7 @@ fn long_run_noise(values: &[f64]) -> f64 {
     if one <= 0.0 {
         return 0.0;
     }
-    // d(2)/d(1) = 1 + rho and d(4)/d(2) = 1 + rho²: the second is steadier when rho is large.
+    // d(2)/d(1) = 1 + rho and d(4)/d(2) = 1 + rho²: the second is more stable when rho is large.
     let (two, four) = (half_square(2), half_square(4));
     let first = (two / one - 1.0).clamp(0.0, 0.95);
     let second = (four / two.max(f64::MIN_POSITIVE) - 1.0).clamp(0.0, 0.9).sqrt();
@@ -126,7 +127,7 @@ mod tests {
         assert!(points(&[1.0, 100.0, 1.0]).is_empty());
     }
 
-    /// The dynamic programme against all cuts of a short series into at most three stretches.
+    /// Checks the dynamic programme against every way to cut a short series into at most three stretches.
     #[test]
     fn the_cut_is_the_best_there_is() {
         let values: Vec<f64> = {

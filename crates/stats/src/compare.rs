@@ -1,30 +1,31 @@
-//! Whether two results differ, by how much, and how sure that is.
+//! Whether two results differ, by how much, and how certain that is.
 //!
-//! The ratio of the two means is tested by Welch's t-test on its logarithm (to first order the test of the difference,
-//! and the interval never contains a negative rate). What the test is fed with depends on what there is:
+//! The ratio of the two means is tested with Welch's t-test on its logarithm (to first order this tests the difference,
+//! and the interval never contains a negative rate). The input of the test depends on the data:
 //!
-//! * both sides were repeated: the spread of the repetitions' means, which holds everything that differs from run to run.
-//!   It is never taken to be smaller than what the runs' own intervals allow for: repetitions that agree better are luck;
-//! * one run a side: its standard error from effective samples. How much runs differ among themselves is then unknown;
-//!   0.7 % ([`BETWEEN_RUNS`]) is assumed, or what the other side's repetitions show.
+//! * both sides were repeated: the spread between the repetitions' means, which covers everything that differs from run
+//!   to run. It is never taken to be smaller than the runs' own intervals allow: repetitions that agree better than
+//!   that are luck;
+//! * one run per side: its standard error from effective samples. The run-to-run variation is then unknown; 0.7 %
+//!   ([`BETWEEN_RUNS`]) is assumed, or what the other side's repetitions show.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
 use crate::numbers::{share, t_quantile, t_two_sided};
 
-/// Standard deviation between runs, relative, that is assumed where no repetition shows it.
+/// Relative standard deviation between runs, assumed where no repetitions show it.
 pub const BETWEEN_RUNS: f64 = 0.007;
-/// A difference is called one when its two-sided p-value is below this, which is when the 95 % interval leaves out 0.
+/// A difference is significant when its two-sided p-value is below this, that is when the 95 % interval excludes 0.
 pub const SIGNIFICANCE: f64 = 0.05;
 
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedSide<'a> {
-    /// One estimate a repetition of the cell; at least one.
+    /// One estimate per repetition of the cell; at least one.
     pub repetitions: &'a [Estimate],
-    /// Every repetition kept one level ([`crate::SteadyOutcome::settled`]). Where one did not, its interval says nothing of
-    /// another moment, and only the spread of repetitions does.
+    /// Every repetition held one level ([`crate::SteadyOutcome::settled`]). If one did not, its own interval does not
+    /// hold for any other time, and only the spread between repetitions counts.
     pub settled: bool,
 }
 
@@ -32,13 +33,13 @@ pub struct ComparedSide<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// Bandwidth, rates.
+    /// Throughput, rates.
     Higher,
     /// Latencies.
     Lower,
 }
 
-/// What a comparison came to.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Call {
@@ -48,7 +49,7 @@ pub enum Call {
     Worse,
     /// No difference was shown.
     NoDifference,
-    /// A single run did not keep one level: a second one of the same could have come out otherwise.
+    /// A single run did not hold one level: a second run could have ended elsewhere.
     NotComparable,
 }
 
@@ -61,7 +62,7 @@ pub struct Difference {
     pub low: f64,
     /// Upper end of its 95 % confidence interval.
     pub high: f64,
-    /// Two-sided.
+    /// Two-sided p-value.
     pub p_value: f64,
     /// The test, in words: `Welch's t-test on 3 and 3 repetitions`.
     pub test: String,
@@ -71,7 +72,7 @@ pub struct Difference {
     pub regression: bool,
 }
 
-/// A side's mean with the variance of that mean, relative to it, and the degrees of freedom of that variance.
+/// A side's mean, the relative variance of that mean, and the degrees of freedom of that variance.
 struct Side {
     mean: f64,
     variance: f64,
@@ -80,9 +81,9 @@ struct Side {
 
 /// Compares `b` with `a`.
 ///
-/// `threshold` (0.05 is 5 %) only decides about [`Difference::regression`]; `call` is by significance alone. A side
-/// without repetitions, or with one that has fewer than two effective samples, shows no difference. A single run that is not
-/// settled cannot be compared.
+/// `threshold` (0.05 is 5 %) affects only [`Difference::regression`]; `call` depends on significance alone. A side
+/// without repetitions, or with one that has fewer than two effective samples, shows no difference. A single run that
+/// is not settled cannot be compared.
 pub fn compare(a: &ComparedSide<'_>, b: &ComparedSide<'_>, better: Better, threshold: f64) -> Difference {
     let test = test_name(a, b);
     let (one, two) = (side(a, b), side(b, a));
@@ -103,7 +104,7 @@ pub fn compare(a: &ComparedSide<'_>, b: &ComparedSide<'_>, better: Better, thres
     if !known || one.mean == two.mean && one.variance + two.variance == 0.0 {
         return none(if known { 0.0 } else { -1.0 }, if known { 0.0 } else { f64::MAX }, 1.0);
     }
-    // A rate or latency of nothing has no ratio; it differs from something for certain.
+    // A zero rate or latency has no ratio; it certainly differs from a non-zero one.
     let (low, high, p_value) = if one.mean <= 0.0 || two.mean <= 0.0 {
         (relative, relative, if one.mean == two.mean { 1.0 } else { 0.0 })
     } else {
@@ -127,7 +128,7 @@ fn bounded(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value.clamp(-1.0, f64::MAX) }
 }
 
-/// A single run must have an interval at all.
+/// A single run needs an interval of its own.
 fn is_known(sample: &ComparedSide<'_>) -> bool {
     match sample.repetitions {
         [] => false,
@@ -136,7 +137,7 @@ fn is_known(sample: &ComparedSide<'_>) -> bool {
     }
 }
 
-/// Repetitions show what differs from run to run; a single run must have kept its level.
+/// Repetitions show the run-to-run variation; a single run must have held its level.
 fn is_comparable(sample: &ComparedSide<'_>) -> bool {
     sample.settled || sample.repetitions.len() > 1
 }
@@ -153,22 +154,22 @@ fn side(sample: &ComparedSide<'_>, other: &ComparedSide<'_>) -> Side {
     let own_freedom = runs.first().map_or(1.0, |run| run.effective_samples - 1.0).max(1.0);
     let repeated = other.repetitions;
     if repeated.len() > 1 {
-        // What the other side's repetitions differ by beyond their own noise, at least what would be assumed.
+        // The other side's run-to-run variation beyond its own noise, but at least the assumed one.
         let beyond = (between(repeated) - within(repeated)).max(BETWEEN_RUNS * BETWEEN_RUNS);
         let freedom = satterthwaite(own, own_freedom, beyond, repeated.len() as f64 - 1.0);
         return Side { mean, variance: own + beyond, freedom };
     }
-    // What is assumed is not estimated, so it adds no doubt about the variance: infinite degrees of freedom.
+    // An assumed variance is not an estimate and adds no uncertainty of its own: infinite degrees of freedom.
     let variance = own + BETWEEN_RUNS * BETWEEN_RUNS;
     Side { mean, variance, freedom: satterthwaite(own, own_freedom, BETWEEN_RUNS * BETWEEN_RUNS, 1e6) }
 }
 
 fn mean_of(runs: &[Estimate]) -> f64 {
-    // Divided before adding: the largest numbers do not overflow.
+    // Divide before adding, so that the largest numbers do not overflow.
     runs.iter().map(|run| run.mean / runs.len() as f64).sum()
 }
 
-/// Variance between the means of runs, relative.
+/// Relative variance between the means of runs.
 fn between(runs: &[Estimate]) -> f64 {
     let mean = mean_of(runs);
     let relative: Vec<f64> = runs.iter().map(|run| share(run.mean, mean)).collect();
@@ -176,7 +177,7 @@ fn between(runs: &[Estimate]) -> f64 {
     if variance.is_finite() { variance } else { f64::MAX }
 }
 
-/// Mean variance of a run's mean as the run itself shows it, relative.
+/// Mean relative variance of a run's mean, as estimated within the run.
 fn within(runs: &[Estimate]) -> f64 {
     let n = runs.len().max(1) as f64;
     let sum: f64 = runs.iter().map(|run| share(run.standard_error(), run.mean).min(1e6).powi(2)).sum();
@@ -227,7 +228,7 @@ impl Difference {
     /// One line: `worse: -5.1 % (95 % interval -7.3 % to -2.9 %, p 0.0003)`.
     pub fn line(&self) -> String {
         let p = if self.p_value < 1e-4 { "p < 0.0001".to_owned() } else { format!("p {:.4}", self.p_value) };
-        // Something compared with nothing has no percentage.
+        // Against zero there is no percentage.
         let percent = |v: f64| {
             if v.abs() >= 1e6 { "beyond measure".to_owned() } else { format!("{:+.1} %", v * 100.0) }
         };
@@ -247,8 +248,8 @@ impl std::fmt::Display for Call {
     }
 }
 
-/// P-values corrected for their number (Holm 1979): the chance of even one false call stays below 5 % when those below
-/// 0.05 are taken. In the order given.
+/// P-values corrected for multiple comparisons (Holm 1979), in the order given: taking those below 0.05 keeps the
+/// chance of even one false call below 5 %.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -1,8 +1,8 @@
 //! How far a series moves over a window, and the largest movement that it does not rule out.
 //!
-//! "The slope is not significant" only says that there was too little data to see one. Here the burden is the other
-//! way round (two one-sided tests, Schuirmann 1987): the drift counts as small when its whole 90 % interval lies within the
-//! limits, that is when `|drift| + t(0.95) · standard error` does not exceed the limit.
+//! "The slope is not significant" only says that there was too little data to see one. Here the burden of proof is
+//! reversed (two one-sided tests, Schuirmann 1987): the drift counts as small when its whole 90 % interval lies within
+//! the limits, that is when `|drift| + t(0.95) · standard error` does not exceed the limit.
 
 use crate::autocorrelation::integrated_time;
 use crate::numbers::{Line, mean, share, t_quantile, variance};
@@ -10,17 +10,17 @@ use crate::numbers::{Line, mean, share, t_quantile, variance};
 /// The drift over a window, relative to the window's mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Drift {
-    /// Change of the fitted line from the window's first to its last value.
+    /// Change of the fitted line between the window's first and last value.
     pub change: f64,
-    /// Upper 95 % bound on the size of the change.
+    /// Upper 95 % bound on the magnitude of the change.
     pub bound: f64,
 }
 
 /// The drift over the last `window` of `values`.
 ///
-/// The line is fitted to all of `values`, the stretch since the warm-up's cut, of which the window is the end: twice
-/// the span knows the slope almost three times as well. Its change is stated for the window's length. `least` is a
-/// lower limit of the autocorrelation time.
+/// The line is fitted to all of `values`, the stretch since the warm-up cut, which ends with the window: twice the span
+/// gives the slope almost three times as precisely. The change is stated for the window's length. `least` is a lower
+/// limit on the autocorrelation time.
 pub(crate) fn over_window(values: &[f64], window: usize, least: f64) -> Drift {
     let window = window.min(values.len());
     let level = mean(&values[values.len() - window..]);
@@ -30,7 +30,7 @@ pub(crate) fn over_window(values: &[f64], window: usize, least: f64) -> Drift {
     let span = window.saturating_sub(1) as f64;
     let rest: Vec<f64> = values.iter().enumerate().map(|(i, v)| v - line.at(i as f64)).collect();
     let n = values.len() as f64;
-    // Two parameters were fitted.
+    // Two fitted parameters.
     let noise = variance(&rest) * (n - 1.0) / (n - 2.0).max(1.0);
     let change = line.slope * span;
     if noise.sqrt() <= 1e-13 * level.abs() {
@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    /// The bound is what it says: it is exceeded by the true drift in about 5 of 100 cases.
+    /// The bound keeps its promise: the true drift exceeds it in about 5 of 100 cases.
     #[test]
     fn the_bound_holds() {
         let broken = (0..1000u64)

@@ -1,4 +1,4 @@
-//! A mean with its confidence interval, from values that depend on their neighbours.
+//! A mean with its confidence interval, from autocorrelated values.
 
 use crate::autocorrelation::integrated_time;
 use crate::numbers::{mean, t_quantile, variance};
@@ -6,28 +6,28 @@ use crate::{Estimate, Window};
 
 /// The mean of `values` with its 95 % confidence interval.
 ///
-/// The values are those of consecutive intervals. They count as `samples / autocorrelation` independent ones
-/// (effective samples), and the interval is `mean ± t(0.975, effective − 1) · deviation / √effective`.
-/// One value, or values that are all equal, give an interval of no width; how much one value is worth shows in
-/// `effective_samples`. Nothing gives zeros. Finite values give finite results.
+/// `values` belong to consecutive intervals. They count as `samples / autocorrelation` effective samples, and the
+/// interval is `mean ± t(0.975, effective − 1) · deviation / √effective`. A single value, or values that are all equal,
+/// give an interval of zero width; `effective_samples` tells how much they are worth. No values give zeros. Finite
+/// values give finite results.
 pub fn estimate(values: &[f64]) -> Estimate {
     estimate_with(values, 1.0)
 }
 
-/// As [`estimate`], with an autocorrelation time that is at least `least`: what a longer stretch of the same series
-/// showed.
+/// Like [`estimate`], with an autocorrelation time of at least `least`, as found in a longer stretch of the same
+/// series.
 pub(crate) fn estimate_with(values: &[f64], least: f64) -> Estimate {
     let largest = values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
     let samples = values.len() as u64;
     let n = values.len() as f64;
-    // Squares of very large or very small values would leave the range of numbers.
+    // Squares of very large or very small values would leave the floating-point range.
     let (scaled, scale): (Vec<f64>, f64) = match largest.is_normal() && !(1e-100..1e100).contains(&largest) {
         true => (values.iter().map(|v| v / largest).collect(), largest),
         false => (values.to_vec(), 1.0),
     };
     let centre = mean(&scaled);
     let mut spread = variance(&scaled);
-    // Equal values differ by rounding from their own mean; that is not noise.
+    // Equal values differ from their own mean by rounding; that is not noise.
     if spread.sqrt() <= 1e-13 * centre.abs() {
         spread = 0.0;
     }
@@ -85,12 +85,12 @@ impl Window {
         self.end.saturating_sub(self.first)
     }
 
-    /// How many of them another window spans too.
+    /// How many intervals it shares with another window.
     pub fn shared_with(&self, other: Window) -> u32 {
         self.end.min(other.end).saturating_sub(self.first.max(other.first))
     }
 
-    /// It spans none.
+    /// Whether it spans none.
     pub fn is_empty(&self) -> bool {
         self.end <= self.first
     }
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(estimate(&[]).mean, 0.0);
     }
 
-    /// The claim of the interval itself: it holds the true mean in about 95 of 100 cases.
+    /// The interval keeps its promise: it covers the true mean in about 95 of 100 cases.
     #[test]
     fn the_interval_covers_the_truth() {
         for rho in [0.0, 0.3, 0.5, 0.7, 0.9] {

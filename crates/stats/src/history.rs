@@ -1,17 +1,17 @@
-//! What is kept of the intervals: a few numbers each, on a grid that stays bounded.
+//! What is kept of the intervals: a few numbers each, on a grid of bounded size.
 //!
-//! Counts and bytes are kept for each interval and operation. Percentiles cannot be taken from few operations, so an
-//! operation's histograms are merged until they hold [`ENOUGH`] latencies, and each such group of intervals gives one point.
-//! When [`LONGEST`] points are reached (4.5 hours of seconds), neighbours are merged by pairs and each point spans twice
-//! as long from then on. Memory is bounded by about 1.5 MB an operation kind, however long the run.
+//! Counts and bytes are kept per interval and operation. Percentiles need enough operations, so an operation's
+//! histograms are merged until they hold [`ENOUGH`] latencies, and each such group of intervals gives one point. At
+//! [`LONGEST`] points (4.5 hours at one per second), neighbours are merged in pairs and each point spans twice as long
+//! from then on. Memory stays below about 1.5 MB per operation kind, however long the run.
 
 use metrics::{Histogram, Interval, OpKind};
 
 use crate::Window;
 
-/// Points of a series, at most.
+/// Maximum number of points in a series.
 pub(crate) const LONGEST: usize = 16_384;
-/// Latencies that a percentile is taken from, at least: two of 200 lie beyond the 99th.
+/// Minimum number of latencies per percentile: two of 200 lie beyond the 99th.
 pub(crate) const ENOUGH: u64 = 200;
 
 /// Which intervals each point of a series spans.
@@ -21,13 +21,13 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// One point an interval, from 0.
+    /// One point per interval, from 0.
     #[cfg(test)]
     pub(crate) fn plain(n: u32) -> Self {
         Self { spans: (0..n).map(|i| (i, i + 1)).collect() }
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub(crate) fn len(&self) -> usize {
         self.spans.len()
     }
@@ -56,7 +56,7 @@ impl Grid {
     }
 }
 
-/// Counts of one kind of operation, a value for each point of the grid.
+/// Counts of one kind of operation, one value per point of the grid.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
     pub kind: OpKind,
@@ -72,13 +72,13 @@ pub(crate) struct Latencies {
     pub grid: Grid,
     pub p50: Vec<f64>,
     pub p99: Vec<f64>,
-    /// Intervals were merged to have enough latencies.
+    /// Intervals were merged to collect enough latencies.
     pub merged: bool,
     pending: Box<Histogram>,
     pending_from: Option<u32>,
 }
 
-/// All that is kept.
+/// Everything that is kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     pub grid: Grid,
@@ -90,16 +90,16 @@ pub(crate) struct History {
     pub bytes: u64,
     /// Points of the grid were merged to bound memory.
     pub halved: u32,
-    /// The load itself leaves gaps: what looks like a stall may be its own.
+    /// The load itself leaves gaps, which could look like stalls.
     pub uneven: bool,
-    /// The usual length of an interval: that of the first.
+    /// Nominal length of an interval: that of the first.
     nominal_s: f64,
-    /// Intervals that the next point still takes, when points were merged.
+    /// Intervals still to be added to the next point, once points were merged.
     open: u32,
 }
 
 impl History {
-    /// Takes the next interval. Returns false when it has no length and was left out.
+    /// Adds the next interval. Returns false if it has no length and was skipped.
     pub(crate) fn push(&mut self, interval: &Interval) -> bool {
         let seconds = interval.length_ns as f64 / 1e9;
         if interval.length_ns == 0 {
@@ -110,7 +110,7 @@ impl History {
         if self.grid.len() == 0 {
             self.nominal_s = seconds;
         }
-        // What is left of a window at its end is too short to stand for itself.
+        // The remainder at the end of a window is too short to be a point of its own.
         let stump = seconds < 0.5 * self.nominal_s;
         let join = self.grid.len() > 0 && (stump || self.open > 0);
         if join {
@@ -131,7 +131,7 @@ impl History {
         true
     }
 
-    /// How long a window lasted, in seconds.
+    /// Length of a window, in seconds.
     pub(crate) fn seconds_in(&self, window: Window) -> f64 {
         let points = self.grid.point_from(window.first)..self.grid.point_from(window.end);
         self.seconds.get(points).map_or(0.0, |seconds| seconds.iter().sum())
@@ -198,7 +198,7 @@ impl History {
 }
 
 impl Latencies {
-    /// Takes the response times of the next interval.
+    /// Adds the response times of the next interval.
     pub(crate) fn push(&mut self, index: u32, response: &Histogram) {
         if response.count() == 0 {
             return;
@@ -223,7 +223,7 @@ impl Latencies {
         self.p50.push(p50 as f64);
         self.p99.push(p99 as f64);
         if self.p99.len() >= LONGEST {
-            // The mean of two neighbours' percentiles: what the series' mean is made of anyway.
+            // The mean of two neighbouring percentiles, consistent with how the series' mean is formed.
             self.grid.pair();
             pair(&mut self.p50, 0.5);
             pair(&mut self.p99, 0.5);
@@ -231,7 +231,7 @@ impl Latencies {
     }
 }
 
-/// Adds neighbours, times `factor`; the length is even.
+/// Adds neighbours in pairs and multiplies by `factor`; the length is even.
 fn pair(values: &mut Vec<f64>, factor: f64) {
     *values = values.chunks(2).map(|p| if p.len() == 2 { (p[0] + p[1]) * factor } else { p[0] }).collect();
 }

@@ -1,9 +1,9 @@
-//! What it means: steady state, confidence and comparison, from per-interval values alone.
+//! What the data means: steady state, confidence and comparison, from per-interval values alone.
 //!
-//! Pure: no I/O, no clock; where chance is needed (bootstrap) the caller gives the seed.
+//! Pure: no I/O, no clock; where randomness is needed (bootstrap), the caller gives the seed.
 //!
-//! [`Monitor`] takes intervals and says when a measurement may end; [`estimate`] gives a mean with its interval;
-//! [`compare`] says whether two results differ. `docs/steady-state.md` explains and justifies every formula.
+//! [`Monitor`] takes intervals and decides when a measurement may end; [`estimate`] gives a mean with its interval;
+//! [`compare`] tells whether two results differ. `docs/steady-state.md` explains and justifies every formula.
 
 mod autocorrelation;
 mod bootstrap;

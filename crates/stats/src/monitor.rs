@@ -1,4 +1,4 @@
-//! Follows a measurement interval by interval and says when it may end.
+//! Follows a measurement interval by interval and decides when it may end.
 
 use experiment::SteadyRule;
 use metrics::Interval;
@@ -7,48 +7,48 @@ use crate::history::{History, LONGEST};
 use crate::rule::{self, Look};
 use crate::{Criterion, Regime, RunShape, SeriesEstimate, SteadyOutcome, Trend, shape};
 
-/// What must be reached before anything is called steady, and when to give up.
+/// What a measurement must reach before it may count as steady, and when to give up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floors {
-    /// Seconds of measurement, at least.
+    /// Minimum seconds of measurement.
     pub seconds: f64,
-    /// Bytes moved since the measurement began, at least; 0 for no such floor.
+    /// Minimum bytes moved since the measurement began; 0 for no minimum.
     pub bytes: u64,
-    /// Seconds of measurement, at most.
+    /// Maximum seconds of measurement.
     pub limit_seconds: f64,
 }
 
 /// What to do after an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Measure on.
+    /// Continue measuring.
     GoOn,
     /// The rule is satisfied: the measurement may end.
     Steady,
-    /// The time limit is reached and the rule is not satisfied.
+    /// The time limit is reached, but the rule is not satisfied.
     LimitReached,
 }
 
-/// How far a measurement is, for the live view.
+/// Progress of a measurement, for the live view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleProgress {
     /// Seconds measured.
     pub elapsed_s: f64,
     /// Bytes moved.
     pub bytes: u64,
-    /// When the rule looks next, in seconds since the measurement began.
+    /// When the rule next evaluates, in seconds since the measurement began.
     pub next_look_s: f64,
-    /// When the measurement ends at the latest, in seconds since it began.
+    /// Latest end of the measurement, in seconds since it began.
     pub limit_s: f64,
-    /// The rule's conditions as they stood at the last look; empty before the first.
+    /// The rule's conditions at the last evaluation; empty before the first.
     pub criteria: Vec<Criterion>,
 }
 
 /// Follows one measurement and judges it by a rule.
 ///
-/// [`Monitor::push`] only stores a few numbers, but for the moments at which the rule looks. Memory is bounded whatever the
-/// length (see `docs/steady-state.md`). Intervals may be pushed after the decision: they do not change what is reported,
-/// but a level that is left then is told.
+/// [`Monitor::push`] only stores a few numbers, except when the rule evaluates. Memory is bounded whatever the length
+/// (see `docs/steady-state.md`). Intervals may be pushed after the decision: they do not change what is reported, but
+/// if the level is lost then, the outcome says so.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     rule: SteadyRule,
@@ -57,12 +57,12 @@ pub struct Monitor {
     next_look_s: f64,
     last: Option<Look>,
     decided: Option<Decision>,
-    /// What was found at the decision, with its series.
+    /// The outcome at the decision, with its series.
     verdict: Option<SteadyOutcome>,
 }
 
 impl Monitor {
-    /// A monitor that has seen nothing.
+    /// A monitor without any data.
     pub fn new(rule: &SteadyRule, floors: Floors) -> Self {
         Self {
             rule: rule.clone(),
@@ -82,9 +82,9 @@ impl Monitor {
         self
     }
 
-    /// Takes the next interval of the measurement (merged over all workers), in order.
+    /// Adds the next interval of the measurement (merged over all workers), in order.
     ///
-    /// An interval of no length is ignored. After a decision the same is answered again.
+    /// An interval of zero length is ignored. After a decision, the same decision is returned again.
     pub fn push(&mut self, interval: &Interval) -> Decision {
         if !self.history.push(interval) {
             return self.decided.unwrap_or(Decision::GoOn);
@@ -92,7 +92,7 @@ impl Monitor {
         if let Some(decided) = self.decided {
             return decided;
         }
-        // A hundredth of an interval is how exactly its end is met, not a reason to wait for another.
+        // An interval's end is only accurate to a hundredth of it; that is no reason to wait for another.
         let now = self.history.elapsed_s + 0.01 * interval.length_ns as f64 / 1e9;
         let at_limit = now >= self.floors.limit_seconds;
         if now < self.next_look_s && !at_limit {
@@ -113,12 +113,12 @@ impl Monitor {
         decision
     }
 
-    /// The rule that it judges by.
+    /// The rule in use.
     pub fn rule(&self) -> &SteadyRule {
         &self.rule
     }
 
-    /// How far it is.
+    /// Progress so far.
     pub fn progress(&self) -> RuleProgress {
         RuleProgress {
             elapsed_s: self.history.elapsed_s,
@@ -129,13 +129,13 @@ impl Monitor {
         }
     }
 
-    /// The judgement over what was pushed so far; at any moment, also when interrupted.
+    /// The outcome of everything pushed so far; may be called at any time, also after an interruption.
     ///
-    /// After a decision it is that decision's, with the shape of all that was pushed.
+    /// After a decision it is the outcome at that decision, with the shape of everything pushed.
     pub fn outcome(&self) -> SteadyOutcome {
         let Some(decided) = &self.verdict else {
             let mut look = rule::look(&self.rule, &self.floors, &self.history);
-            // A rule that looks at certain moments may not be satisfied at any other.
+            // A rule that evaluates at certain moments cannot be satisfied at any other.
             if look.reached && !matches!(self.rule, SteadyRule::None) {
                 look.reached = false;
                 look.reason = "no steady state: ended before the rule had looked".to_owned();
@@ -189,10 +189,10 @@ impl Monitor {
     }
 }
 
-/// The drift of the first series, which is total throughput, for each minute.
+/// Drift per minute of the first series, which is total throughput.
 fn trend(series: &[SeriesEstimate], window_s: f64) -> Option<Trend> {
     let SeriesEstimate { measure, estimate, drift, drift_bound, .. } = series.first()?;
-    // A drift over the window is that from the first of its points to the last.
+    // A drift over the window runs from its first point to its last.
     let span_s = window_s * (1.0 - 1.0 / estimate.samples as f64);
     let minutes = span_s / 60.0;
     let known = estimate.samples > 2 && estimate.mean > 0.0 && drift_bound.is_finite();

@@ -1,21 +1,21 @@
 //! Where a warm-up ends: MSER-5.
 //!
-//! White 1997; Spratt 1998; the best simple truncation rule in the comparisons of Hoad, Robinson and Davies 2008 and
-//! of Mahajan and Ingalls 2004. Values are averaged in batches of five, and the cut is where the rest gives the
-//! smallest standard error of the mean: `Σ (Y_i − mean_d)² / (n − d)²` over i ≥ d is least.
+//! White 1997; Spratt 1998; the best simple truncation rule in the comparisons of Hoad, Robinson and Davies 2008 and of
+//! Mahajan and Ingalls 2004. Values are averaged in batches of five, and the cut is where the rest has the smallest
+//! standard error of the mean: it minimises `Σ (Y_i − mean_d)² / (n − d)²` over i ≥ d.
 
 /// Values in a batch.
 const BATCH: usize = 5;
 
-/// How many values at the beginning do not belong to the steady part. At most three quarters of all: a late
-/// cut says that the series is too short.
+/// Number of initial values that do not belong to the steady part. At most three quarters of all: a later cut means
+/// that the series is too short.
 pub(crate) fn cut(values: &[f64]) -> usize {
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(crate::numbers::mean).collect();
     let n = batches.len();
     if n < 4 {
         return 0;
     }
-    // Sums from the end, about a value near the mean, so that no digits are lost.
+    // Sums from the end, around a value near the mean, to lose no digits.
     let about = crate::numbers::mean(&batches);
     let (mut sum, mut squares) = (0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
@@ -26,7 +26,7 @@ pub(crate) fn cut(values: &[f64]) -> usize {
         let left = (n - d) as f64;
         if d <= n * 3 / 4 && n - d >= 3 {
             let statistic = (squares - sum * sum / left).max(0.0) / (left * left);
-            // The earliest of equals: nothing is cut without a reason.
+            // The earliest among equals: nothing is cut without a reason.
             if statistic <= best.0 {
                 best = (statistic, d);
             }

@@ -1,8 +1,8 @@
-//! Small formulas that everything else is made of: moments, the fitted line, medians, Student's t.
+//! Basic formulas: moments, line fit, medians, Student's t.
 
 use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
-/// The arithmetic mean; 0 of nothing.
+/// The arithmetic mean; 0 if empty.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     match values.len() {
         0 => 0.0,
@@ -10,7 +10,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     }
 }
 
-/// The sample variance (divided by n − 1); 0 of fewer than two values.
+/// The sample variance (divided by n − 1); 0 for fewer than two values.
 pub(crate) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -19,14 +19,14 @@ pub(crate) fn variance(values: &[f64]) -> f64 {
     values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// Largest less smallest; `None` of nothing.
+/// Maximum minus minimum; `None` if empty.
 pub(crate) fn range(values: &[f64]) -> Option<f64> {
     let low = values.iter().copied().reduce(f64::min)?;
     let high = values.iter().copied().reduce(f64::max)?;
     Some(high - low)
 }
 
-/// The median; sorts what it is given. 0 of nothing.
+/// The median; sorts its argument. 0 if empty.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     let n = values.len();
     if n == 0 {
@@ -36,8 +36,8 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     if n % 2 == 1 { values[n / 2] } else { 0.5 * (values[n / 2 - 1] + values[n / 2]) }
 }
 
-/// `value` as a share of `mean`. Nothing of nothing is nothing; something of nothing is the largest number there is,
-/// so that it exceeds every limit and still can be stored.
+/// `value` as a share of `mean`. Zero over zero is zero; anything else over zero is the largest finite number, so that
+/// it exceeds every limit and can still be stored.
 pub(crate) fn share(value: f64, mean: f64) -> f64 {
     let share = value / mean.abs();
     match share.is_nan() {
@@ -51,7 +51,7 @@ pub(crate) fn share(value: f64, mean: f64) -> f64 {
 pub(crate) struct Line {
     /// Rise per unit of x.
     pub slope: f64,
-    /// Mean of x, through which the line goes at the mean of y.
+    /// Mean of x; the line passes through it at the mean of y.
     pub centre: f64,
     /// Mean of y.
     pub mean: f64,
@@ -60,8 +60,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Fits y on x; `None` without points or when all x are equal. x is centred first, so that time stamps in
-    /// seconds since 1970 lose no digits.
+    /// Fits y on x; `None` without points or when all x are equal. x is centred first, so that timestamps in seconds
+    /// since 1970 lose no digits.
     pub(crate) fn fit(points: impl Iterator<Item = (f64, f64)> + Clone) -> Option<Line> {
         let (mut n, mut sum_x, mut sum_y) = (0.0, 0.0, 0.0);
         for (x, y) in points.clone() {
@@ -81,7 +81,7 @@ impl Line {
         (spread > 0.0).then(|| Line { slope: product / spread, centre, mean, spread })
     }
 
-    /// Fits values that are evenly spaced, at 0, 1, 2 and so on.
+    /// Fits evenly spaced values, at 0, 1, 2 and so on.
     pub(crate) fn even(values: &[f64]) -> Option<Line> {
         Line::fit(values.iter().enumerate().map(|(i, &y)| (i as f64, y)))
     }
@@ -92,20 +92,20 @@ impl Line {
     }
 }
 
-/// The value that Student's t with `freedom` degrees of freedom exceeds with probability `1 - probability`.
-/// Fewer than one degree of freedom counts as one.
+/// The value that Student's t with `freedom` degrees of freedom exceeds with probability `1 - probability`. Fewer than
+/// one degree of freedom counts as one.
 pub(crate) fn t_quantile(probability: f64, freedom: f64) -> f64 {
     let freedom = if freedom.is_nan() { 1.0 } else { freedom.clamp(1.0, 1e6) };
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::MAX, |t| t.inverse_cdf(probability))
 }
 
-/// The probability that Student's t is at least as far from 0 as `t`, on either side.
+/// Two-sided probability that Student's t is at least as far from 0 as `t`.
 pub(crate) fn t_two_sided(t: f64, freedom: f64) -> f64 {
     let freedom = if freedom.is_nan() { 1.0 } else { freedom.clamp(1.0, 1e6) };
     StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |d| (2.0 * d.cdf(-t.abs())).clamp(0.0, 1.0))
 }
 
-/// How many rare events may be expected where `seen` were: the upper 95 % bound of a Poisson mean (Garwood 1936). 3 where none was.
+/// Upper 95 % bound of a Poisson mean after `seen` events (Garwood 1936); 3 after none.
 pub(crate) fn poisson_bound(seen: f64) -> f64 {
     Gamma::new(seen + 1.0, 1.0).map_or(f64::MAX, |gamma| gamma.inverse_cdf(0.95))
 }

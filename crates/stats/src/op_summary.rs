@@ -1,4 +1,4 @@
-//! What is reported of one kind of operation over a window.
+//! Report on one kind of operation over a window.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use crate::Estimate;
 /// One kind of operation, or all together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpSummary {
-    /// The operation; `None` is all together.
+    /// The operation; `None` for all together.
     pub op: Option<OpKind>,
-    /// Operations that ended well.
+    /// Successful operations.
     pub ok: u64,
-    /// Operations that failed.
+    /// Failed operations.
     pub failed: u64,
-    /// The failed ones by kind.
+    /// Failed operations by error kind.
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Payload bytes acknowledged.
     pub bytes: u64,
-    /// Protocol messages, retries included.
+    /// RPCs, retransmits included.
     pub rpcs: u64,
-    /// Messages sent again.
+    /// Retransmitted RPCs.
     pub retries: u64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_s: Estimate,
-    /// Successful operations a second.
+    /// Successful operations per second.
     pub ops_per_s: Estimate,
-    /// From the actual start.
+    /// Latency from the actual start.
     pub service: LatencySummary,
-    /// From the intended start; in a closed loop the same.
+    /// Latency from the intended start; the same in a closed loop.
     pub response: LatencySummary,
     /// 99th percentile of the response time with its interval, in nanoseconds.
     pub p99_ns: Estimate,

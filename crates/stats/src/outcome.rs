@@ -1,4 +1,4 @@
-//! What the statistics say of a series of intervals: values that are stored, printed and compared.
+//! What the statistics say about a series of intervals: values that are stored, printed and compared.
 
 use metrics::OpKind;
 use serde::{Deserialize, Serialize};
@@ -18,19 +18,19 @@ pub struct Estimate {
     pub deviation: f64,
     /// Intervals in the window.
     pub samples: u64,
-    /// Independent samples that they are worth: `samples / autocorrelation`.
+    /// Effective (independent) samples: `samples / autocorrelation`.
     pub effective_samples: f64,
     /// Integrated autocorrelation time, in intervals; 1 when they are independent.
     pub autocorrelation: f64,
 }
 
-/// What a series is of.
+/// The quantity of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// Payload bytes a second.
+    /// Payload bytes per second.
     BytesPerS,
-    /// Successful operations a second.
+    /// Successful operations per second.
     OpsPerS,
     /// Median response time of the interval, in nanoseconds.
     P50Ns,
@@ -40,22 +40,22 @@ pub enum Measure {
     MeanNs,
 }
 
-/// One series over the window that is reported.
+/// One series over the reported window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesEstimate {
-    /// The operation; `None` is all together.
+    /// The operation; `None` for all together.
     pub op: Option<OpKind>,
-    /// What it is of.
+    /// Its quantity.
     pub measure: Measure,
-    /// Its mean with its interval.
+    /// Its mean with confidence interval.
     pub estimate: Estimate,
-    /// Change over the window by the fitted line, relative to the mean.
+    /// Change of the fitted line over the window, relative to the mean.
     pub drift: f64,
-    /// Upper 95 % bound on the size of that change, relative to the mean.
+    /// Upper 95 % bound on the magnitude of that change, relative to the mean.
     pub drift_bound: f64,
 }
 
-/// A span of intervals, by number: from `first` up to and without `end`.
+/// A range of intervals by number: from `first` up to, but excluding, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The first interval.
@@ -64,7 +64,7 @@ pub struct Window {
     pub end: u32,
 }
 
-/// What a [`Criterion`]'s two numbers count.
+/// Unit of a [`Criterion`]'s two numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CriterionUnit {
@@ -77,9 +77,9 @@ pub enum CriterionUnit {
     Seconds,
     /// Bytes.
     Bytes,
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerS,
-    /// Operations a second.
+    /// Operations per second.
     OpsPerS,
     /// Nanoseconds.
     Nanoseconds,
@@ -88,17 +88,17 @@ pub enum CriterionUnit {
 /// One condition of a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
-    /// What is demanded, in words: `read ops/s: half-width of the 95 % interval`.
+    /// The requirement, in words: `read ops/s: half-width of the 95 % interval`.
     pub name: String,
-    /// What was found.
+    /// The actual value.
     pub value: f64,
     /// The limit.
     pub limit: f64,
-    /// True when the value must not exceed the limit; otherwise it must reach it.
+    /// True if the value must not exceed the limit; otherwise it must reach it.
     pub at_most: bool,
-    /// It holds.
+    /// Whether it holds.
     pub met: bool,
-    /// What `value` and `limit` count.
+    /// Unit of `value` and `limit`.
     #[serde(default)]
     pub unit: CriterionUnit,
 }
@@ -118,22 +118,22 @@ pub struct Regime {
 pub enum RunShape {
     /// One level throughout.
     Flat,
-    /// It got faster and stayed.
+    /// Throughput rose and stayed up.
     WarmUp,
-    /// It got slower and stayed.
+    /// Throughput fell and stayed down.
     Slowdown,
-    /// It went between levels.
+    /// Throughput alternated between levels.
     MultiModal,
-    /// It never settled, or there was too little to tell.
+    /// Throughput never settled, or there was too little data to tell.
     Unsettled,
 }
 
-/// The statement that the SNIA SSS PTS 2.0.2 wants with every steady-state result, for one tracked variable.
+/// The statement that SNIA SSS PTS 2.0.2 requires with every steady-state result, for one tracked variable.
 ///
 /// All values are in the variable's own unit, not relative.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtsStatement {
-    /// The operation; `None` is all together.
+    /// The operation; `None` for all together.
     pub op: Option<OpKind>,
     /// The tracked variable.
     pub measure: Measure,
@@ -145,22 +145,22 @@ pub struct PtsStatement {
     pub average: f64,
     /// Allowed maximum data excursion: 20 % of the average.
     pub allowed_data_excursion: f64,
-    /// Measured maximum data excursion: largest less smallest round.
+    /// Measured maximum data excursion: largest minus smallest round.
     pub measured_data_excursion: f64,
     /// Allowed maximum slope excursion: 10 % of the average.
     pub allowed_slope_excursion: f64,
     /// Measured maximum slope excursion: how far the fitted line moves over the window.
     pub measured_slope_excursion: f64,
-    /// The fitted line's value a round further, less its value.
+    /// Rise of the fitted line per round.
     pub slope: f64,
     /// The fitted line's value at round 0, such that the line is `slope * round + intercept`.
     pub intercept: f64,
 }
 
-/// A steady level that was left again.
+/// Loss of a steady level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
-    /// The interval from which on the level was another.
+    /// The interval at which the level changed.
     pub interval: u32,
     /// The mean before.
     pub before: f64,
@@ -168,32 +168,32 @@ pub struct Loss {
     pub after: f64,
 }
 
-/// How throughput moved within the reported window, and what that leaves open for the time after.
+/// How throughput moved within the reported window, and what that implies for the time after.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trend {
-    /// Bandwidth, or operations a second where no bytes moved.
+    /// Bandwidth, or operations per second if no bytes moved.
     pub measure: Measure,
     /// Its mean over the window.
     pub mean: f64,
-    /// Change a minute by the fitted line, relative to the mean.
+    /// Change per minute of the fitted line, relative to the mean.
     pub per_minute: f64,
-    /// Upper 95 % bound on the size of that change.
+    /// Upper 95 % bound on the magnitude of that change.
     pub per_minute_bound: f64,
 }
 
 impl Trend {
-    /// The change over a time in seconds, relative, if the drift goes on.
+    /// Relative change after a time in seconds if the drift continues.
     pub fn change_over(&self, seconds: f64) -> f64 {
         self.per_minute * seconds / 60.0
     }
 
-    /// The largest change over a time in seconds, relative, that the measurement does not rule out (95 %).
+    /// Largest relative change after a time in seconds that the measurement does not rule out (95 %).
     pub fn bound_over(&self, seconds: f64) -> f64 {
         self.per_minute_bound * seconds / 60.0
     }
 
-    /// The lowest and the highest level after a time in seconds that the measurement does not rule out, if the drift goes on.
-    /// `None` where it says nothing: the bound is as large as the level.
+    /// The lowest and highest level after a time in seconds that the measurement does not rule out if the drift
+    /// continues. `None` if that says nothing: the bound is as large as the level.
     pub fn level_after(&self, seconds: f64) -> Option<(f64, f64)> {
         let bound = self.bound_over(seconds);
         (bound < 1.0).then_some((self.mean * (1.0 - bound), self.mean * (1.0 + bound)))
@@ -205,31 +205,31 @@ impl Trend {
 pub struct SteadyOutcome {
     /// The rule's name: `default`, `snia`, `storperf`, `fio`, `none`.
     pub rule: String,
-    /// It called the measurement steady.
+    /// The rule found the measurement steady.
     pub reached: bool,
     /// One line: why, or why not.
     pub reason: String,
-    /// What is reported: the steady window, or the best there is.
+    /// The reported window: the steady one, or the best available.
     pub window: Window,
-    /// The rule's conditions as they stood at the decision.
+    /// The rule's conditions at the decision.
     pub criteria: Vec<Criterion>,
     /// The series over the window.
     pub series: Vec<SeriesEstimate>,
-    /// The shape of total throughput over the whole measurement: of bandwidth, or of operations a second when no bytes
-    /// moved. So are the regimes and the loss.
+    /// The shape of total throughput over the whole measurement: of bandwidth, or of operations per second if no bytes
+    /// moved. Regimes and loss refer to the same series.
     pub shape: RunShape,
-    /// Its stretches.
+    /// Its stretches of constant level.
     pub regimes: Vec<Regime>,
-    /// The statements that the PTS wants; only with rule `snia`.
+    /// The statements required by the PTS; only with rule `snia`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pts: Vec<PtsStatement>,
-    /// Throughput kept a level for long and then left it (a full cache, throttling, spent credits).
+    /// Throughput held a level for long and then left it (a full cache, throttling, exhausted credits).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Loss>,
     /// Moments in which next to nothing moved, over the whole measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Stalls>,
-    /// How throughput moved in the window; absent where that is unknown, and in results from before it was kept.
+    /// How throughput moved in the window; absent if unknown, and in results that predate this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
     /// What else a reader must know: series that were left out and why, merged intervals, approximations.
@@ -237,19 +237,19 @@ pub struct SteadyOutcome {
     pub notes: Vec<String>,
 }
 
-/// Whether a measurement was steady, as far as a rule judged it.
+/// Whether a measurement was steady, if a rule judged it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteadyJudgement {
     /// A rule found it steady.
     Yes,
     /// A rule did not find it steady.
     No,
-    /// No rule looked: a fixed time, an amount, or a study.
+    /// No rule judged it: a fixed time, a fixed amount, or a study.
     NotJudged,
 }
 
 impl SteadyJudgement {
-    /// In every output: `yes`, `no`, `not judged`.
+    /// The wording in every output: `yes`, `no`, `not judged`.
     pub const fn words(self) -> &'static str {
         match self {
             SteadyJudgement::Yes => "yes",
@@ -260,7 +260,7 @@ impl SteadyJudgement {
 }
 
 impl SteadyOutcome {
-    /// Whether it was steady. `reached` alone does not tell: without a rule nothing is in the way of it.
+    /// Whether it was steady. `reached` alone does not tell: without a rule it is always reached.
     pub fn judgement(&self) -> SteadyJudgement {
         match (self.rule.as_str(), self.reached) {
             ("none", _) => SteadyJudgement::NotJudged,
@@ -269,8 +269,8 @@ impl SteadyOutcome {
         }
     }
 
-    /// One level was kept: a rule found it steady or, where none looked, the stretches that make up a fifth of the window each differ
-    /// by at most 5 %.
+    /// One level was held: a rule found it steady or, without a rule, the stretches that make up at least a fifth of
+    /// the window each differ by at most 5 %.
     pub fn settled(&self) -> bool {
         match self.judgement() {
             SteadyJudgement::Yes => true,
@@ -305,7 +305,7 @@ impl std::fmt::Display for Criterion {
 }
 
 impl CriterionUnit {
-    /// A value in this unit, for people.
+    /// Formats a value in this unit.
     pub fn print(self, value: f64) -> String {
         match self {
             CriterionUnit::Share if value >= 1e6 => "unknown".to_owned(),
@@ -320,7 +320,7 @@ impl CriterionUnit {
     }
 }
 
-/// Three significant digits where the number is small, none behind the point where it is large.
+/// Three significant digits for small numbers, no decimals for large ones.
 fn short(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 100.0 || v == v.trunc() => 0,

@@ -1,4 +1,4 @@
-//! Whether a figure goes up or down from run to run.
+//! Whether a figure rises or falls from run to run.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,26 +6,26 @@ use crate::Estimate;
 use crate::compare::SIGNIFICANCE;
 use crate::numbers::{Line, t_quantile, t_two_sided};
 
-/// Runs that a trend needs, at least: a line through three leaves one degree of freedom.
+/// Minimum number of runs for a trend: a line through three leaves one degree of freedom.
 const FEWEST: usize = 4;
 
-/// How a figure changes from one run to the next, by a line through the logarithms of their means.
+/// How a figure changes from one run to the next, from a line through the logarithms of the means.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunTrend {
-    /// Change from one run to the next, relative: 0.01 is 1 % more in each.
+    /// Relative change from one run to the next: 0.01 is 1 % more in each.
     pub per_run: f64,
     /// Lower end of its 95 % confidence interval.
     pub low: f64,
     /// Upper end of its 95 % confidence interval.
     pub high: f64,
-    /// Two-sided, of there being no trend.
+    /// Two-sided p-value against no trend.
     pub p_value: f64,
 }
 
-/// The trend of runs in the order in which they were made; `None` of fewer than four, and where one has no positive figure.
+/// The trend of runs in chronological order; `None` for fewer than four, and if one has no positive figure.
 ///
-/// What scatters around the line tells how much runs differ among themselves; it is never taken to be less than the runs' own
-/// intervals allow for.
+/// The scatter around the line tells how much runs differ; it is never taken to be less than the runs' own intervals
+/// allow.
 pub fn run_trend(runs: &[Estimate]) -> Option<RunTrend> {
     if runs.len() < FEWEST || runs.iter().any(|run| run.mean <= 0.0 || !run.mean.is_finite()) {
         return None;
@@ -71,7 +71,8 @@ mod tests {
 
     #[test]
     fn a_line_by_hand() {
-        // ln 100, ln 99, ln 98.01, ln 97.0299: exactly −1 % a run; the error is that of the runs' own 1 % of 60 samples.
+        // ln 100, ln 99, ln 98.01, ln 97.0299: exactly −1 % per run; the error comes from the runs' own 1 % of 60
+        // samples.
         let found = run_trend(&runs(|n| 100.0 * 0.99f64.powf(n), 4, 0.0, 1)).unwrap();
         assert!((found.per_run + 0.01).abs() < 1e-12);
         let error = 0.01 / 60f64.sqrt() / 5f64.sqrt();
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!(run_trend(&runs(|n| 1.0 - n, 5, 0.0, 1)), None);
     }
 
-    /// Ten nightly runs that differ by 1 % among themselves: no trend is seen in 95 of 100, −1 % a run nearly always.
+    /// Ten nightly runs that vary by 1 %: 95 of 100 show no trend; −1 % per run is nearly always detected.
     #[test]
     fn a_trend_is_seen_and_noise_is_none() {
         let seen = |level: fn(f64) -> f64| {

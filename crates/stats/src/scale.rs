@@ -1,35 +1,35 @@
-//! Scale-out: what more hosts (or addresses) bring, against what as many brought before.
+//! Scale-out: what added hosts (or addresses) contribute, compared with what the same number contributed before.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
 use crate::numbers::share;
 
-/// An added host counts as scaling while it brings at least this share of what a host brought so far.
+/// An added host counts as scaling while it contributes at least this share of what each host contributed so far.
 ///
-/// Below a half, every unit of throughput costs more than twice as many hosts as before. That is a convention, not a law:
-/// efficiency falls without a step when hosts wait for each other (Amdahl 1967; Gunther, Guerrilla Capacity Planning, 2007,
-/// chapter 4: contention and coherence), so that a limit has to be agreed upon. The whole interval must lie below it, so
-/// that noise alone does not end the scaling.
+/// Below a half, each unit of throughput costs more than twice as many hosts as before. That is a convention, not a
+/// law: efficiency falls without a step when hosts wait for each other (Amdahl 1967; Gunther, Guerrilla Capacity
+/// Planning, 2007, chapter 4: contention and coherence), so a limit has to be agreed on. The whole interval must lie
+/// below it, so that noise alone does not end the scaling.
 pub const SCALES_FROM: f64 = 0.5;
 
 /// A measurement with this many hosts or addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalePoint {
-    /// How many.
+    /// Number of hosts or addresses.
     pub count: u32,
-    /// Of all together, in bytes or operations a second, with its 95 % interval.
+    /// Total throughput in bytes or operations per second, with its 95 % interval.
     pub throughput: Estimate,
-    /// 99 of 100 operations took no longer, in nanoseconds.
+    /// 99th percentile of the latency, in nanoseconds.
     pub p99_ns: Option<f64>,
-    /// What held it back, in words: `disk`, `network`.
+    /// What limited it, in words: `disk`, `network`.
     pub limit: Option<String>,
 }
 
 /// A share with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The best guess.
+    /// The point estimate.
     pub value: f64,
     /// The interval's lower end.
     pub low: f64,
@@ -41,53 +41,54 @@ pub struct Ratio {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepVerdict {
-    /// The added hosts brought at least half of what as many brought before.
+    /// The added hosts contributed at least half of what the same number contributed before.
     Scales,
-    /// They brought less.
+    /// They contributed less.
     Stops,
-    /// The interval holds the limit: measure longer, or more often.
+    /// The interval contains the limit: measure longer, or more often.
     Unclear,
 }
 
-/// A point of a scale-out study beside the others.
+/// A point of a scale-out study compared with the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleStep {
-    /// The measurement; repetitions with as many hosts are one.
+    /// The measurement; repetitions with the same number of hosts are merged.
     pub point: ScalePoint,
-    /// Throughput a host, against that of the first point: 1 is linear.
+    /// Throughput per host, relative to the first point: 1 is linear.
     pub efficiency: Ratio,
-    /// What each host that was added since the point before brought, against what each brought there: 1 is linear, 0
-    /// nothing, below 0 a loss. For a doubling it is the gain of throughput. `None` for the first point.
+    /// Contribution of each host added since the previous point, relative to the contribution per host there: 1 is
+    /// linear, 0 nothing, below 0 a loss. For a doubling it is the gain in throughput. `None` for the first point.
     pub marginal: Option<Ratio>,
-    /// What that means; `None` for the first point.
+    /// The resulting verdict; `None` for the first point.
     pub verdict: Option<StepVerdict>,
 }
 
-/// Where it stops scaling, and what the limit is on both sides.
+/// Where scaling stops, and what the limit is on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleEnd {
     /// Largest number of hosts that still scaled.
     pub last: u32,
-    /// The first that did not.
+    /// The first number that did not.
     pub next: u32,
-    /// The limit with `last`.
+    /// The limit with `last` hosts.
     pub limit_before: Option<String>,
-    /// The limit with `next`.
+    /// The limit with `next` hosts.
     pub limit_after: Option<String>,
 }
 
 /// A scale-out study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// From few to many.
+    /// In order of host count.
     pub steps: Vec<ScaleStep>,
-    /// The first step that brought less than half; `None`: it scales as far as was measured, or nobody can tell.
+    /// The first step that contributed less than half; `None` if it scales as far as was measured, or the data cannot
+    /// tell.
     pub end: Option<ScaleEnd>,
 }
 
-/// What the points of a scale-out study say together. Points with the same count are repetitions: the mean of their means
-/// counts, and their intervals shrink as those of independent measurements. `None` with fewer than two counts, or when
-/// nothing moved at some of them.
+/// Evaluates the points of a scale-out study together. Points with the same count are repetitions: the mean of their
+/// means counts, and their intervals shrink as those of independent measurements do. `None` with fewer than two counts,
+/// or if nothing moved at some of them.
 pub fn scaling(points: &[ScalePoint]) -> Option<Scaling> {
     let mut counts: Vec<u32> = points.iter().map(|point| point.count).filter(|count| *count > 0).collect();
     counts.sort_unstable();
@@ -137,7 +138,7 @@ pub fn scaling(points: &[ScalePoint]) -> Option<Scaling> {
     Some(Scaling { steps, end })
 }
 
-/// All measurements with as many hosts as one.
+/// All measurements with the same number of hosts, merged into one.
 fn repeated(points: &[ScalePoint], count: u32) -> ScalePoint {
     let same: Vec<&ScalePoint> = points.iter().filter(|point| point.count == count).collect();
     let n = same.len() as f64;
@@ -166,8 +167,8 @@ fn half_width(estimate: &Estimate) -> f64 {
     ((estimate.high - estimate.low) / 2.0).max(0.0)
 }
 
-/// One throughput over another with its interval: relative errors of independent measurements add as squares (the first
-/// order of the error of a quotient; good to a hundredth while both are below 10 %).
+/// The ratio of two throughputs with its interval: relative errors of independent measurements add as squares
+/// (first-order error of a quotient; accurate to a hundredth while both are below 10 %).
 fn ratio(above: &Estimate, below: &Estimate) -> Ratio {
     let value = above.mean / below.mean;
     let error = share(half_width(above), above.mean).hypot(share(half_width(below), below.mean));
@@ -195,7 +196,7 @@ mod tests {
         (a - b).abs() < 1e-12
     }
 
-    /// The shape of the classic study of object storage: disks hold it back first, then the network.
+    /// The shape of the classic object storage study: first the disks limit, then the network.
     #[test]
     fn the_end_is_found_with_the_limit_on_both_sides() {
         let study = scaling(&[
@@ -235,7 +236,7 @@ mod tests {
     /// Steps need not be doublings, and the first point need not be one host.
     #[test]
     fn steps_of_any_length_are_measured_alike() {
-        // 3 hosts bring 300, each 100. 4 bring 380: the added one 80. 6 bring 400: the two added ones 10 each, against 95.
+        // 3 hosts give 300, 100 each. 4 give 380: the added one 80. 6 give 400: the two added ones 10 each, against 95.
         let study = scaling(&[
             point(4, 380.0, 1.0, "disk"),
             point(3, 300.0, 1.0, "disk"),
@@ -252,11 +253,11 @@ mod tests {
 
     #[test]
     fn noise_alone_does_not_end_the_scaling() {
-        // 100 ± 20 and 140 ± 20: the gain is 0.4, but may be more than a half.
+        // 100 ± 20 and 140 ± 20: the gain is 0.4, but could be more than a half.
         let study = scaling(&[point(1, 100.0, 20.0, "disk"), point(2, 140.0, 20.0, "disk")]).unwrap();
         assert_eq!(study.steps[1].verdict, Some(StepVerdict::Unclear));
         assert_eq!(study.end, None);
-        // Measured closely the same gain is one that has stopped.
+        // Measured precisely, the same gain means that scaling has stopped.
         let study = scaling(&[point(1, 100.0, 1.0, "disk"), point(2, 140.0, 1.0, "disk")]).unwrap();
         assert_eq!(study.end.unwrap().last, 1);
     }

@@ -1,4 +1,4 @@
-//! The series that rules look at, made from what is kept.
+//! The series that rules look at, derived from the history.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ use crate::numbers::median;
 use crate::stalls::{self, Stalls};
 use crate::{Measure, Window};
 
-/// An operation that makes up less than this share of operations and of bytes is not judged.
+/// An operation with less than this share of operations and of bytes is not judged.
 const RARE: f64 = 0.01;
-/// Operations an interval that an operation's p99 needs on average; with fewer, the points of its series would span
-/// more than four intervals each.
+/// Minimum average operations per interval for an operation's p99; with fewer, the points of its series would span more
+/// than four intervals each.
 pub(crate) const FEWEST_FOR_P99: f64 = 50.0;
 
-/// Operations that end in a point in the median, for stalls to be told from chance: of independent ones fewer than half
-/// of 50 come once in thirty thousand points.
+/// Minimum median of operations per point for telling stalls from random variation: with independent operations, fewer
+/// than half of 50 occur once in thirty thousand points.
 const FEWEST_FOR_STALLS: f64 = 50.0;
 
 /// One series of values over the points of a grid.
@@ -25,25 +25,25 @@ pub(crate) struct Series<'a> {
     pub op: Option<OpKind>,
     pub measure: Measure,
     pub values: Cow<'a, [f64]>,
-    /// The values as if there had been no stalls, where there were any.
+    /// The values with stalls removed, if there were any.
     pub undisturbed: Option<Vec<f64>>,
     pub grid: &'a Grid,
-    /// It takes part in the decision; otherwise it is only reported.
+    /// The series takes part in the decision; otherwise it is only reported.
     pub judged: bool,
 }
 
 impl Series<'_> {
-    /// Its name for people: `read p99`, `ops/s`.
+    /// Human-readable name: `read p99`, `ops/s`.
     pub(crate) fn name(&self) -> String {
         name(self.op, self.measure)
     }
 
-    /// What warm-up, levels and drift are looked for in: the values without stalls.
+    /// The input for warm-up, levels and drift: the values without stalls.
     pub(crate) fn level(&self) -> &[f64] {
         self.undisturbed.as_deref().unwrap_or(&self.values)
     }
 
-    /// It is a latency.
+    /// Whether it is a latency.
     pub(crate) fn is_latency(&self) -> bool {
         matches!(self.measure, Measure::P50Ns | Measure::P99Ns | Measure::MeanNs)
     }
@@ -56,7 +56,7 @@ impl Series<'_> {
     }
 }
 
-/// A series' name for people.
+/// Human-readable name of a series.
 pub(crate) fn name(op: Option<OpKind>, measure: Measure) -> String {
     let measure = match measure {
         Measure::BytesPerS => "bandwidth",
@@ -88,7 +88,7 @@ impl History {
             || counts.bytes.iter().sum::<f64>() >= RARE * all(|c| &c.bytes).max(f64::MIN_POSITIVE)
     }
 
-    /// Bandwidth and operations a second, of all together and of each operation.
+    /// Bandwidth and operations per second, of all together and of each operation.
     pub(crate) fn throughput(&self) -> Vec<Series<'_>> {
         let n = self.grid.len();
         let single = self.counts.len() == 1;
@@ -111,7 +111,7 @@ impl History {
         add(None, Measure::BytesPerS, &total(|c| &c.bytes), true);
         add(None, Measure::OpsPerS, &total(|c| &c.ok), true);
         for counts in &self.counts {
-            // The only operation is the same as all together.
+            // The only operation equals the total.
             let judged = !single && self.is_common(counts);
             add(Some(counts.kind), Measure::BytesPerS, &counts.bytes, judged);
             add(Some(counts.kind), Measure::OpsPerS, &counts.ok, judged);
@@ -125,8 +125,8 @@ impl History {
         out
     }
 
-    /// The points of each stall of total throughput. None of an uneven load, and none where so few operations end in a second that
-    /// chance alone halves their number now and then.
+    /// The points of each stall of total throughput. Empty for an uneven load, and if so few operations end in a second
+    /// that their number occasionally halves at random.
     fn stall_points(&self, total: &Series<'_>) -> Vec<std::ops::Range<usize>> {
         let mut counts: Vec<f64> =
             (0..self.grid.len()).map(|at| self.counts.iter().map(|counts| counts.ok[at]).sum()).collect();
@@ -136,14 +136,14 @@ impl History {
         stalls::find(&total.values, &self.seconds)
     }
 
-    /// The stalls of total throughput, and what those within a window cost.
+    /// The stalls of total throughput, and the cost of those within a window.
     pub(crate) fn stalls(&self, window: Window) -> Option<Stalls> {
         let total = self.headline();
         let found = self.stall_points(&total);
         stalls::sum_up(&total.values, &self.seconds, &found, total.within(window))
     }
 
-    /// p99 and p50 of each operation; the only one stands for all together too.
+    /// p99 and p50 of each operation; an only operation also stands for the total.
     pub(crate) fn percentiles(&self) -> Vec<Series<'_>> {
         let mut out = Vec::new();
         for (kind, latencies) in &self.latencies {
@@ -158,17 +158,17 @@ impl History {
         out
     }
 
-    /// An operation is common, and frequent enough for its p99 to be judged.
+    /// Whether an operation is common, and frequent enough for its p99 to be judged.
     pub(crate) fn judges_p99(&self, counts: &Counts) -> bool {
         self.is_common(counts) && self.an_interval(counts) >= FEWEST_FOR_P99
     }
 
-    /// How often an operation ended well in an interval, on average.
+    /// Mean number of successful operations per interval.
     pub(crate) fn an_interval(&self, counts: &Counts) -> f64 {
         counts.ok.iter().sum::<f64>() / f64::from(self.intervals().max(1))
     }
 
-    /// How many intervals there were.
+    /// Number of intervals.
     pub(crate) fn intervals(&self) -> u32 {
         self.everything().len()
     }
@@ -181,7 +181,8 @@ impl History {
         }
     }
 
-    /// Mean response time of each operation; the only one stands for all together too. A point without operations repeats the one before.
+    /// Mean response time of each operation; an only operation also stands for the total. A point without operations
+    /// repeats the previous one.
     pub(crate) fn mean_latencies(&self) -> Vec<Series<'_>> {
         let of = |counts: &Counts| {
             let mut last = 0.0;
@@ -209,18 +210,18 @@ impl History {
         out
     }
 
-    /// What the shape of a run is judged by: bandwidth when bytes moved, operations a second otherwise.
+    /// The series that determines the shape of a run: bandwidth if bytes moved, otherwise operations per second.
     pub(crate) fn headline(&self) -> Series<'_> {
         self.throughput().swap_remove(0)
     }
 
-    /// Complete spans of at least `length_s` seconds, as ranges of points of the grid.
+    /// Complete rounds of at least `length_s` seconds, as ranges of grid points.
     pub(crate) fn rounds(&self, length_s: f64) -> Vec<std::ops::Range<usize>> {
         let mut rounds = Vec::new();
         let (mut from, mut elapsed) = (0, 0.0);
         for (at, seconds) in self.seconds.iter().enumerate() {
             elapsed += seconds;
-            // A hundredth of an interval is measurement of time, not of work.
+            // A hundredth of an interval is timing error, not work.
             if elapsed + 0.01 * seconds >= length_s * (rounds.len() + 1) as f64 {
                 rounds.push(from..at + 1);
                 from = at + 1;
@@ -229,7 +230,7 @@ impl History {
         rounds
     }
 
-    /// Mean over each round of a series that is on the grid.
+    /// Mean over each round of a series on the grid.
     pub(crate) fn per_round(&self, series: &Series<'_>, rounds: &[std::ops::Range<usize>]) -> Vec<f64> {
         rounds
             .iter()

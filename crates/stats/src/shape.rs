@@ -1,7 +1,7 @@
-//! What a run looks like as a whole: its stretches, its shape, and a level that was left.
+//! What a run looks like as a whole: its stretches, its shape, and whether it lost a level.
 //!
-//! The vocabulary is that of Barrett, Bolz-Tereick, Killick, Mount and Tratt 2017, "Virtual machine warmup blows hot
-//! and cold", which classifies by change points.
+//! The vocabulary follows Barrett, Bolz-Tereick, Killick, Mount and Tratt 2017, "Virtual machine warmup blows hot and
+//! cold", which classifies runs by change points.
 
 use crate::history::Grid;
 use crate::numbers::share;
@@ -9,7 +9,7 @@ use crate::{Loss, Regime, RunShape, Window, change, estimate};
 
 /// Levels that differ by less than this count as the same.
 const SAME: f64 = 0.05;
-/// Effective samples that make a stretch a level that was held.
+/// Minimum effective samples for a stretch to count as a held level.
 const HELD: f64 = 15.0;
 
 /// The stretches of a series between its change points, in order.
@@ -27,13 +27,13 @@ pub(crate) fn regimes(values: &[f64], grid: &Grid) -> Vec<Regime> {
         .collect()
 }
 
-/// The shape that stretches of throughput make.
+/// The shape formed by stretches of throughput.
 pub(crate) fn classify(regimes: &[Regime]) -> RunShape {
     let total: u64 = regimes.iter().map(|r| r.estimate.samples).sum();
     let (Some(last), true) = (regimes.last(), total >= 2 * change::SHORTEST as u64) else {
         return RunShape::Unsettled;
     };
-    // One step up or down for each change that matters; slow slopes appear as stairs of one direction.
+    // One step up or down for each significant change; slow slopes appear as stairs in one direction.
     let mut levels = vec![regimes[0].estimate.mean];
     for regime in &regimes[1..] {
         let mean = regime.estimate.mean;
@@ -44,7 +44,7 @@ pub(crate) fn classify(regimes: &[Regime]) -> RunShape {
     if levels.len() == 1 {
         return RunShape::Flat;
     }
-    // "And stayed": the level at the end was held for a while.
+    // "And stayed": the final level was held for a while.
     let held: u64 = regimes
         .iter()
         .rev()
@@ -65,7 +65,7 @@ pub(crate) fn classify(regimes: &[Regime]) -> RunShape {
     }
 }
 
-/// The first time that a level was held for long and then left for a lower one.
+/// The first time that a long-held level was left for a lower one.
 pub(crate) fn loss(regimes: &[Regime]) -> Option<Loss> {
     regimes.windows(2).find_map(|pair| {
         let (before, after) = (&pair[0].estimate, &pair[1].estimate);
@@ -78,7 +78,7 @@ pub(crate) fn loss(regimes: &[Regime]) -> Option<Loss> {
     })
 }
 
-/// Two levels are not the same.
+/// Whether two levels differ.
 pub(crate) fn differ(a: f64, b: f64) -> bool {
     share((a - b).abs(), a.abs().max(b.abs())) > SAME
 }
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(of(|i| if i / 40 % 2 == 0 { 100.0 } else { 60.0 }, 200).0, RunShape::MultiModal);
         assert_eq!(of(|i| if i < 185 { 100.0 } else { 60.0 }, 200).0, RunShape::Unsettled);
         assert_eq!(of(|_| 100.0, 6).0, RunShape::Unsettled);
-        // Up, then down below: what counts is where it ended.
+        // Up, then below the start: the end level counts.
         assert_eq!(of(|i| [60.0, 100.0, 40.0][i as usize / 70], 210).0, RunShape::Slowdown);
         assert_eq!(of(|i| 100.0 - 50.0 * (-f64::from(i) / 20.0).exp(), 200).0, RunShape::WarmUp);
         assert_eq!(classify(&[]), RunShape::Unsettled);

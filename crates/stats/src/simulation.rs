@@ -1,8 +1,8 @@
-//! Made-up series for the unit tests: seeded, so that every run of a test sees the same.
+//! Synthetic series for the unit tests, seeded so that every run of a test sees the same data.
 
 use fastrand::Rng;
 
-/// First-order autoregressive noise with mean 0 and deviation 1.
+/// First-order autoregressive noise with mean 0 and standard deviation 1.
 pub(crate) struct Noise {
     rng: Rng,
     rho: f64,
@@ -10,7 +10,7 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// Noise whose neighbours correlate by `rho`.
+    /// Noise in which neighbours have correlation `rho`.
     pub(crate) fn new(seed: u64, rho: f64) -> Self {
         let mut rng = Rng::with_seed(seed);
         let state = normal(&mut rng);

@@ -1,8 +1,8 @@
-//! Stalls: moments in which next to nothing moved, between such in which it did.
+//! Stalls: moments in which next to nothing moved, between moments in which data did.
 //!
-//! They are neither a warm-up nor another level, and rare ones are easily missed: a window of a minute sees one stall in five
-//! minutes once in five times. So they are found over the whole measurement, left out where levels are looked for, and
-//! counted.
+//! They are neither a warm-up nor another level, and rare ones are easily missed: if a stall occurs every five minutes,
+//! a window of one minute sees it one time in five. They are therefore detected over the whole measurement, left out of
+//! level detection, and counted.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,39 +11,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::{median, poisson_bound, share};
 
-/// A second with less than this share of the median is stalled.
+/// A second below this share of the median counts as stalled.
 const STALLED: f64 = 0.5;
-/// What lasts longer than this is a level, in seconds.
+/// Anything longer than this, in seconds, is a level.
 const LONGEST_S: f64 = 30.0;
 
 /// Stalls of total throughput over a whole measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stalls {
-    /// How many there were.
+    /// Number of stalls.
     pub count: u32,
-    /// How long they lasted together, in seconds.
+    /// Their total duration, in seconds.
     pub seconds: f64,
-    /// How long the longest lasted, in seconds.
+    /// Duration of the longest, in seconds.
     pub longest_s: f64,
-    /// How many of them lie in the window that is reported.
+    /// Number of stalls in the reported window.
     pub in_window: u32,
-    /// How many a window of that length sees on average, had they come evenly over the measurement.
+    /// Expected number in a window of that length if they were spread evenly over the measurement.
     pub expected_in_window: f64,
-    /// What they cost over the whole measurement, as a share of the throughput without them.
+    /// Their cost over the whole measurement, as a share of the throughput without them.
     pub cost: f64,
-    /// What those in the window cost, as a share of the window's throughput without them; the figures contain it.
+    /// Cost of those in the window, as a share of the window's throughput without them; the figures include it.
     pub window_cost: f64,
 }
 
 impl Stalls {
-    /// Upper 95 % bound on the share of time that stalls take in the long run, by what a window of `window_s` seconds saw.
+    /// Upper 95 % bound on the long-run share of time lost to stalls, estimated from a window of `window_s` seconds.
     pub(crate) fn share_bound(&self, window_s: f64) -> f64 {
         let each = share(self.seconds, f64::from(self.count));
         share(poisson_bound(f64::from(self.in_window)) * each, window_s)
     }
 }
 
-/// The points of each stall, in order. What the series begins or ends with is none: it may be a warm-up or a cliff.
+/// The points of each stall, in order. Drops at the start or end of the series do not count: they may be a warm-up or a
+/// cliff.
 pub(crate) fn find(values: &[f64], seconds: &[f64]) -> Vec<Range<usize>> {
     let limit = STALLED * median(&mut values.to_vec());
     let mut found = Vec::new();
@@ -63,7 +64,7 @@ pub(crate) fn find(values: &[f64], seconds: &[f64]) -> Vec<Range<usize>> {
     found
 }
 
-/// The series as if there had been no stalls: each of their points is the mean of what it lies between.
+/// The series without stalls: each stalled point is replaced by the mean of the points on either side of its stall.
 pub(crate) fn without<'v>(values: &'v [f64], stalls: &[Range<usize>]) -> Cow<'v, [f64]> {
     let mut values = Cow::Borrowed(values);
     for stall in stalls {
@@ -73,7 +74,7 @@ pub(crate) fn without<'v>(values: &'v [f64], stalls: &[Range<usize>]) -> Cow<'v,
     values
 }
 
-/// What the stalls of a series come to, and those in its points `window`. `None` without any.
+/// Summarises the stalls of a series, and those within its points `window`. `None` without any.
 pub(crate) fn sum_up(
     values: &[f64],
     seconds: &[f64],

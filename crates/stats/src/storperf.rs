@@ -1,7 +1,7 @@
-//! The formulas of `StorPerf` (OPNFV), as its users know them from its reports.
+//! The formulas of `StorPerf` (OPNFV), as users know them from its reports.
 //!
-//! Points are (sample number, value). The acceptance vectors in `tests/data/storperf-vectors.json` hold for them; where
-//! the original loses digits (time stamps as x), the exact result is given.
+//! Points are (sample number, value). The formulas reproduce the acceptance vectors in
+//! `tests/data/storperf-vectors.json`; where the original loses digits (timestamps as x), the exact result is given.
 
 use crate::numbers::Line;
 
@@ -15,7 +15,7 @@ pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     Line::fit(points.iter().copied()).map(|line| line.slope)
 }
 
-/// Largest less smallest value; `None` without points.
+/// Maximum minus minimum value; `None` without points.
 pub fn range(points: &[(f64, f64)]) -> Option<f64> {
     let values: Vec<f64> = points.iter().map(|p| p.1).collect();
     crate::numbers::range(&values)
@@ -29,7 +29,8 @@ pub fn average(points: &[(f64, f64)]) -> Option<f64> {
     }
 }
 
-/// At least `samples` points, range at most 20 % and slope per sample at most 10 % of the average; both inclusive.
+/// At least `samples` points, a range of at most 20 % and a slope per sample of at most 10 % of the average; both
+/// inclusive.
 pub fn is_steady(points: &[(f64, f64)], samples: usize) -> bool {
     match (slope(points), range(points), average(points)) {
         (Some(slope), Some(range), Some(average)) if points.len() >= samples => {

@@ -1,7 +1,7 @@
-//! From intervals to what is reported: counts, rates with their uncertainty, percentiles.
+//! From intervals to the report: counts, rates with their uncertainty, percentiles.
 //!
-//! One pass over the window's intervals. The series are those that rules look at ([`History`]), so memory is bounded whatever
-//! the length of the measurement.
+//! One pass over the window's intervals. The series are the ones the rules use ([`History`]), so memory is bounded
+//! whatever the length of the measurement.
 
 use metrics::{Histogram, Interval, LatencySummary, OpKind, OpStats};
 
@@ -12,13 +12,13 @@ use crate::{Estimate, Measure, OpSummary, SteadyOutcome};
 /// One kind of operation over a window, or all together.
 #[derive(Clone, Debug)]
 pub struct OpFigures {
-    /// What is kept of it.
+    /// The part that is stored.
     pub summary: OpSummary,
-    /// Response times, for percentiles that are not kept.
+    /// Response times, for percentiles that are not stored.
     pub response: Histogram,
 }
 
-/// All that is reported of a window.
+/// The complete report on a window.
 #[derive(Clone, Debug)]
 pub struct WindowFigures {
     /// All operations together.
@@ -27,7 +27,7 @@ pub struct WindowFigures {
     pub ops: Vec<OpFigures>,
 }
 
-/// Adds up a window.
+/// Accumulates a window.
 #[derive(Clone, Debug, Default)]
 pub struct WindowSums {
     sum: Interval,
@@ -38,7 +38,7 @@ pub struct WindowSums {
 }
 
 impl WindowSums {
-    /// Takes the next interval in.
+    /// Adds the next interval.
     pub fn add(&mut self, interval: &Interval) {
         self.sum.merge(interval);
         self.length_ns += interval.length_ns;
@@ -47,7 +47,7 @@ impl WindowSums {
         }
     }
 
-    /// The figures; estimates are the rule's own where it made them.
+    /// The figures, with the rule's own estimates where it made some.
     pub fn finish(mut self, steady: Option<&SteadyOutcome>) -> WindowFigures {
         self.sum.ops.sort_by_key(|(kind, _)| *kind);
         let mut series = self.history.throughput();
@@ -77,7 +77,7 @@ impl WindowSums {
                 let series = series.iter().find(|series| series.op == op && series.measure == measure);
                 match series {
                     Some(series) => estimate(&series.values, overall),
-                    // A rate that was 0 throughout has no series; nor has a latency of which there are too few.
+                    // A rate that was 0 throughout has no series; neither has a latency with too few samples.
                     None if measure == Measure::P99Ns => estimate(&[], overall),
                     None => estimate(&vec![0.0; self.history.grid.len()], overall),
                 }
@@ -104,7 +104,7 @@ impl WindowSums {
     }
 }
 
-/// The mean of a series with its interval; of fewer than two values the figure over all, with no interval.
+/// The mean of a series with its interval; with fewer than two values, the overall figure without an interval.
 fn estimate(values: &[f64], overall: f64) -> Estimate {
     if values.len() >= 2 {
         return crate::estimate(values);
@@ -124,7 +124,7 @@ fn estimate(values: &[f64], overall: f64) -> Estimate {
 mod tests {
     use super::*;
 
-    /// An interval of a second with `count` operations of each kind, each of `bytes` and `latency_ns`.
+    /// An interval of one second with `count` operations of each kind, each of `bytes` and `latency_ns`.
     fn interval(index: u32, kinds: &[(OpKind, u64, u64, u64)]) -> Interval {
         let (start_ns, length_ns) = (u64::from(index) * 1_000_000_000, 1_000_000_000);
         let mut interval = Interval { index, start_ns, length_ns, ..Interval::default() };
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((read.ok, write.ok, total.ok), (300, 50, 350));
         assert_eq!(total.bytes, 300 * 4096 + 50 * 1024);
         assert!((read.ops_per_s.mean - 150.0).abs() < 1e-9, "{:?}", read.ops_per_s);
-        // Nothing was written in the first second: that belongs to the mean.
+        // Nothing was written in the first second; the mean includes that.
         assert!((write.ops_per_s.mean - 25.0).abs() < 1e-9, "{:?}", write.ops_per_s);
         assert!((total.ops_per_s.mean - 175.0).abs() < 1e-9, "{:?}", total.ops_per_s);
         assert_eq!(total.response.count, 350);
@@ -188,7 +188,7 @@ mod tests {
         let p99 = figures.total.summary.p99_ns;
         assert_eq!(p99.samples, 10);
         assert!((p99.mean - 1_450_000.0).abs() < 2_000.0 && p99.low < p99.mean, "{p99:?}");
-        // 150 a second are too few for a percentile: two seconds make a value.
+        // 150 per second are too few for a percentile: two seconds make a value.
         assert_eq!(figures.ops[0].summary.p99_ns.samples, 5);
     }
 }

@@ -1,10 +1,10 @@
-//! Comparisons with numbers worked out by hand.
+//! Comparisons with values worked out by hand.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
 use stats::{Better, Call, ComparedSide, Difference, Estimate, compare, estimate, holm};
 
-/// A run with this mean and standard error, worth `effective` samples.
+/// A run with this mean, standard error and number of effective samples.
 fn run(mean: f64, error: f64, effective: f64) -> Estimate {
     let deviation = error * effective.sqrt();
     Estimate {
@@ -43,15 +43,16 @@ fn repetitions_by_hand() {
     );
     assert_eq!((d.call, d.regression), (Call::Worse, false));
     assert_eq!(d.test, "Welch's t-test on 3 and 3 repetitions");
-    // The same numbers as latencies are good news.
+    // The same numbers as latencies are an improvement.
     assert_eq!(of(&a, &b, Better::Lower).call, Call::Better);
     assert_eq!(of(&b, &a, Better::Lower).call, Call::Worse);
 }
 
 #[test]
 fn single_runs_by_hand() {
-    // 1 % error a side, 0.7 % between runs: error √(2·(1e−4 + 0.49e−4)) = 0.017263. ln 0.94 = −0.061875, t −3.584.
-    // Freedom a side 41·1.49² = 91.02, both 182.05; p = 0.00043; t(0.975, 182) = 1.9731: −0.061875 ± 0.034062.
+    // 1 % error per side, 0.7 % between runs: error √(2·(1e−4 + 0.49e−4)) = 0.017263. ln 0.94 = −0.061875, t −3.584.
+    // Degrees of freedom per side 41·1.49² = 91.02, both 182.05; p = 0.00043; t(0.975, 182) = 1.9731: −0.061875 ±
+    // 0.034062.
     let d = of(&[run(100.0, 1.0, 42.0)], &[run(94.0, 0.94, 42.0)], Better::Higher);
     assert!((d.p_value - 0.00043).abs() < 1e-5, "{}", d.p_value);
     assert_eq!((d.call, d.regression), (Call::Worse, true));
@@ -61,12 +62,12 @@ fn single_runs_by_hand() {
 
 #[test]
 fn what_runs_differ_by_is_allowed_for() {
-    // No noise within the runs: a difference of 1 % is less than twice √2 · 0.7 %, one of 3 % is more.
+    // No noise within the runs: a difference of 1 % is below twice √2 · 0.7 %, one of 3 % is above.
     let quiet = |mean| [estimate(&[mean; 60])];
     assert_eq!(of(&quiet(100.0), &quiet(99.0), Better::Higher).call, Call::NoDifference);
     assert_eq!(of(&quiet(100.0), &quiet(97.0), Better::Higher).call, Call::Worse);
     assert_eq!(of(&quiet(100.0), &quiet(100.0), Better::Higher).p_value, 1.0);
-    // Repetitions of one side tell it for the other: here 3 %.
+    // One side's repetitions show the variation for the other: here 3 %.
     let spread: Vec<Estimate> = [97.0, 100.0, 103.0].map(|m| run(m, 0.01, 50.0)).to_vec();
     let d = of(&spread, &quiet(96.0), Better::Higher);
     assert_eq!(d.call, Call::NoDifference);
@@ -83,7 +84,7 @@ fn the_threshold_decides_about_regressions_only() {
     assert_eq!((slower(96.0).call, slower(96.0).regression), (Call::Worse, false));
     assert_eq!((slower(94.0).call, slower(94.0).regression), (Call::Worse, true));
     assert_eq!((slower(106.0).call, slower(106.0).regression), (Call::Better, false));
-    // Far off but unsure: not significant, so no regression.
+    // Far off but uncertain: not significant, so no regression.
     let unsure = of(&[run(100.0, 9.0, 30.0)], &[run(90.0, 9.0, 30.0)], Better::Higher);
     assert_eq!((unsure.call, unsure.regression), (Call::NoDifference, false));
 }
@@ -103,7 +104,7 @@ fn nothing_to_compare_is_said() {
 
 #[test]
 fn holm_by_hand() {
-    // Sorted 0.005 0.01 0.03 0.04, times 4 3 2 1: 0.02 0.03 0.06 0.06 (never less than the one before).
+    // Sorted 0.005 0.01 0.03 0.04, times 4 3 2 1: 0.02 0.03 0.06 0.06 (never decreasing).
     let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
     for (found, expected) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
         assert!((found - expected).abs() < 1e-12, "{adjusted:?}");
@@ -111,7 +112,7 @@ fn holm_by_hand() {
     assert!(holm(&[]).is_empty());
 }
 
-/// A run that went between levels says nothing of the next one; its repetitions do.
+/// A run that alternated between levels says nothing about the next one; its repetitions do.
 #[test]
 fn a_single_run_without_a_level_cannot_be_compared() {
     let (a, b) = ([run(100.0, 0.1, 50.0)], [run(60.0, 0.1, 50.0)]);

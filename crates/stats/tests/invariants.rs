@@ -1,4 +1,4 @@
-//! What must hold for every input, however odd.
+//! Invariants that hold for every input, however odd.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -9,7 +9,7 @@ use stats::{
     Better, Call, ComparedSide, Estimate, Floors, Monitor, SteadyOutcome, compare, estimate, holm, percentile,
 };
 
-/// Any finite number at all.
+/// Any finite number.
 fn any_finite() -> impl Strategy<Value = f64> {
     any::<f64>().prop_filter("finite", |v| v.is_finite())
 }
@@ -148,7 +148,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever a measurement looks like, every rule says something that can be stored and printed.
+    /// Whatever a measurement looks like, every rule gives an outcome that can be stored and printed.
     #[test]
     fn outcomes_are_numbers(
         seconds in prop::collection::vec((0u64..3, 0u64..2_000_000, 0u64..60, 1u64..2_000_000_000), 0..90),

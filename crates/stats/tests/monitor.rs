@@ -1,4 +1,4 @@
-//! The monitor from outside: what it decides when, and what it says.
+//! The monitor from outside: when it decides, and what it reports.
 
 #![allow(clippy::unwrap_used)] // a test may fail loudly
 
@@ -14,7 +14,7 @@ fn floors(seconds: f64, limit_seconds: f64) -> Floors {
     Floors { seconds, bytes: 0, limit_seconds }
 }
 
-/// A second with this many operations of a kind, of 1000 bytes and of one latency each.
+/// One second with this many operations of each kind, of 1000 bytes and one latency each.
 fn second(index: u32, ops: &[(OpKind, u64, u64)]) -> Interval {
     let mut interval = Interval { index, length_ns: 1_000_000_000, ..Interval::default() };
     interval.start_ns = u64::from(index) * 1_000_000_000;
@@ -29,7 +29,7 @@ fn second(index: u32, ops: &[(OpKind, u64, u64)]) -> Interval {
     interval
 }
 
-/// Throughput alone: cheap.
+/// Throughput only, which is cheap.
 fn counted(index: u32, ok: f64) -> Interval {
     let mut interval = Interval { index, length_ns: 1_000_000_000, ..Interval::default() };
     let stats = interval.op_mut(OpKind::Read);
@@ -44,7 +44,7 @@ fn scatter(index: u32) -> f64 {
     rng.f64() - 0.5
 }
 
-/// Pushes until something is decided, at most `most` intervals; says after how many.
+/// Pushes at most `most` intervals until a decision; returns it and the number of intervals.
 fn until(monitor: &mut Monitor, most: u32, make: impl Fn(u32) -> Interval) -> (Decision, u32) {
     for index in 0..most {
         match monitor.push(&make(index)) {
@@ -94,7 +94,7 @@ fn the_looks_are_geometric_and_shown() {
     let outcome = monitor.outcome();
     assert!(!outcome.reached && outcome.reason.starts_with("no steady state: "), "{}", outcome.reason);
     assert!(outcome.criteria.iter().any(|c| !c.met) && !again.progress().criteria.is_empty());
-    // The figure is given all the same, with an honest interval.
+    // The figure is still given, with an honest interval.
     let ops = &series(&outcome, None, Measure::OpsPerS).estimate;
     assert!(ops.low < 1000.0 && 1000.0 < ops.high && ops.high - ops.low > 10.0, "{ops:?}");
 }
@@ -111,7 +111,8 @@ fn ten_seconds_are_possible_and_say_what_they_are_worth() {
         outcome.reason
     );
     assert_eq!(outcome.window.len(), 5);
-    // With more time it looks at 10, 15, 22.5, 33.75, 50.6 and 75.9 s, when 38 intervals may be worth 30.
+    // With more time it evaluates at 10, 15, 22.5, 33.75, 50.6 and 75.9 s, when 38 intervals can give 30 effective
+    // samples.
     let mut monitor = Monitor::new(&default_rule(), floors(10.0, 600.0));
     let (decision, after) = until(&mut monitor, 600, |i| counted(i, 1000.0 + 40.0 * scatter(i)));
     assert_eq!(decision, Decision::Steady);
@@ -122,11 +123,11 @@ fn ten_seconds_are_possible_and_say_what_they_are_worth() {
 fn floors_hold_back_what_is_steady() {
     let floor = Floors { seconds: 60.0, bytes: 4096 * 1000 * 200, limit_seconds: 900.0 };
     let mut monitor = Monitor::new(&default_rule(), floor);
-    // 200 s' worth of bytes: not at 60, 90, 135, but at 202.5 s.
+    // Bytes for 200 s: not at 60, 90 or 135, but at 202.5 s.
     assert_eq!(until(&mut monitor, 900, |i| counted(i, 1000.0)), (Decision::Steady, 203));
     let mut monitor = Monitor::new(&default_rule(), floors(150.0, 900.0));
     assert_eq!(until(&mut monitor, 900, |i| counted(i, 1000.0)), (Decision::Steady, 150));
-    // The limit comes first: the floor is named.
+    // The limit comes first: the reason names the floor.
     let floor = Floors { seconds: 60.0, bytes: u64::MAX, limit_seconds: 100.0 };
     let mut monitor = Monitor::new(&default_rule(), floor);
     assert_eq!(until(&mut monitor, 900, |i| counted(i, 1000.0)), (Decision::LimitReached, 100));
@@ -137,7 +138,8 @@ fn floors_hold_back_what_is_steady() {
 fn a_cliff_in_the_window_is_named_and_the_level_after_it_reported() {
     let mut monitor = Monitor::new(&default_rule(), floors(60.0, 200.0));
     let cliff = |i: u32| counted(i, if i < 140 { 1000.0 } else { 600.0 } * (1.0 + 0.02 * scatter(i)));
-    // Flat up to the look at 135 s: to be fooled by that is what floors are against, so none of these looks counts.
+    // Flat up to the evaluation at 135 s. Floors exist so as not to be fooled by that, so none of these evaluations
+    // counts.
     let floor = Floors { seconds: 140.0, ..floors(0.0, 200.0) };
     let mut floored = Monitor::new(&default_rule(), floor);
     assert_eq!(until(&mut floored, 200, cliff).0, Decision::Steady);
@@ -154,7 +156,7 @@ fn a_cliff_in_the_window_is_named_and_the_level_after_it_reported() {
         "{lost:?}"
     );
     assert!((series(&outcome, None, Measure::OpsPerS).estimate.mean / 600.0 - 1.0).abs() < 0.01);
-    // What is left after the decision does not change it, and is told.
+    // Losing the level after the decision does not change it, but is reported.
     let (decision, decided) = until(&mut monitor, 200, cliff);
     assert!(decision == Decision::Steady && decided <= 135, "{decision:?} after {decided}");
     let before = monitor.outcome();
@@ -176,7 +178,7 @@ fn the_worst_operation_decides() {
     let mut monitor = Monitor::new(&default_rule(), floors(60.0, 120.0));
     assert_eq!(until(&mut monitor, 200, mixed).0, Decision::LimitReached);
     assert!(monitor.outcome().reason.contains("write"), "{}", monitor.outcome().reason);
-    // Only the latency of reads drifts.
+    // Only the read latency drifts.
     let slower = |i: u32| second(i, &[(OpKind::Read, 500, 1_000_000 + 10_000 * u64::from(i))]);
     let mut monitor = Monitor::new(&default_rule(), floors(60.0, 100.0));
     assert_eq!(until(&mut monitor, 200, slower).0, Decision::LimitReached);
@@ -185,7 +187,7 @@ fn the_worst_operation_decides() {
 
 #[test]
 fn rare_operations_do_not_make_nonsense() {
-    // Twelve operations a second: p99 of them is a maximum. It is left out, with a note, but reported.
+    // Twelve operations per second: their p99 is a maximum. It is reported, but not judged, with a note.
     let rare = |i: u32| {
         let tail = if i.is_multiple_of(7) { 9_000_000 } else { 1_000_000 };
         second(i, &[(OpKind::Put, 11, 1_000_000), (OpKind::Get, 1, tail)])
@@ -199,7 +201,7 @@ fn rare_operations_do_not_make_nonsense() {
         outcome.notes
     );
     assert!(outcome.criteria.iter().all(|c| !c.name.starts_with("p99")));
-    // Enough for groups: 80 a second, three seconds to a point; at 60 s there are 10 points in the window.
+    // Enough for groups: 80 per second, three seconds per point; at 60 s there are 10 points in the window.
     let some = |i: u32| second(i, &[(OpKind::Put, 80, 1_000_000)]);
     let mut monitor = Monitor::new(&default_rule(), floors(60.0, 600.0));
     let (decision, after) = until(&mut monitor, 600, some);
@@ -226,7 +228,7 @@ fn nothing_is_not_steady() {
     };
     assert_eq!(until(&mut monitor, 100, failing), (Decision::LimitReached, 90));
     assert!(monitor.outcome().reason.contains("ended well"), "{}", monitor.outcome().reason);
-    // Before anything was pushed, and with intervals of no length.
+    // Before anything was pushed, and with zero-length intervals.
     for rule in [default_rule(), SteadyRule::Snia { round_s: 60.0 }, SteadyRule::None] {
         let mut monitor = Monitor::new(&rule, floors(60.0, 90.0));
         assert!(!monitor.outcome().reached);
@@ -248,7 +250,7 @@ fn interrupted_is_not_steady_but_has_figures() {
     assert!((series(&outcome, None, Measure::OpsPerS).estimate.mean / 1000.0 - 1.0).abs() < 0.02);
 }
 
-/// Between two looks every condition may hold for a moment; that is not a decision.
+/// Between two evaluations all conditions may hold for a moment; that is not a decision.
 #[test]
 fn steady_is_only_said_at_a_look() {
     let mut early = 0;
@@ -274,7 +276,7 @@ fn the_other_rules_decide_as_they_are_defined() {
     assert_eq!((outcome.window.first, outcome.window.end, outcome.pts.len()), (0, 50, 2));
     assert_eq!((outcome.pts[0].first_round, outcome.pts[0].last_round), (1, 5));
     assert!(outcome.pts.iter().all(stats::PtsStatement::is_steady));
-    // A ramp never is; after 25 rounds the PTS gives up.
+    // A ramp is never steady; after 25 rounds the PTS gives up.
     let ramp = |i: u32| counted(i, 100.0 * 1.02f64.powi(i as i32 / 10 * 10));
     let mut snia = Monitor::new(&SteadyRule::Snia { round_s: 10.0 }, floors(0.0, 10_000.0));
     assert_eq!(until(&mut snia, 1000, ramp), (Decision::LimitReached, 250));
@@ -284,7 +286,7 @@ fn the_other_rules_decide_as_they_are_defined() {
     let storperf = SteadyRule::Storperf { sample_s: 6.0, samples: 10 };
     let mut monitor = Monitor::new(&storperf, floors(0.0, 1000.0));
     assert_eq!(until(&mut monitor, 1000, steady), (Decision::Steady, 60));
-    // 1.9 % a sample adds up to 19 % of the first: StorPerf calls that steady, the PTS does not.
+    // 1.9 % per sample adds up to 19 % of the first: StorPerf calls that steady, the PTS does not.
     let creeping = |i: u32| counted(i, 1000.0 + 19.0 * f64::from(i / 6));
     let mut monitor = Monitor::new(&storperf, floors(0.0, 1000.0));
     assert_eq!(until(&mut monitor, 1000, creeping), (Decision::Steady, 60));
@@ -350,7 +352,7 @@ fn without_a_rule_two_levels_are_not_settled_and_noise_is() {
     assert!(!settled(|i| if i < 25 { 1000.0 } else { 600.0 }));
 }
 
-/// Of a load that pauses itself, and of one of which a few operations end in a second, nothing is said of stalls.
+/// No stalls are reported for a load that pauses itself, or for one with only a few operations per second.
 #[test]
 fn own_pauses_and_chance_are_no_stalls() {
     let stalls = |monitor: Monitor, level: f64| {
@@ -367,7 +369,7 @@ fn own_pauses_and_chance_are_no_stalls() {
 #[test]
 fn a_drift_is_stated_a_minute_and_stalls_are_counted_over_the_whole_measurement() {
     let mut monitor = Monitor::new(&default_rule(), floors(120.0, 600.0));
-    // −0.5 % a minute, and two seconds of nothing before the window.
+    // −0.5 % per minute, and two seconds of nothing before the window.
     let level = |i: u32| 100_000.0 * (1.0 - 0.005 * f64::from(i) / 60.0) * (1.0 + 0.08 * scatter(i));
     let (decision, _) =
         until(&mut monitor, 600, |i| counted(i, if (20..22).contains(&i) { 0.0 } else { level(i) }));

@@ -17,7 +17,7 @@ fn points(series: &Value) -> Vec<(f64, f64)> {
     series.as_array().unwrap().iter().map(|p| (p[0].as_f64().unwrap(), p[1].as_f64().unwrap())).collect()
 }
 
-/// Values alone, as points one apart.
+/// Values as points at a distance of one.
 fn numbered(values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
     values.enumerate().map(|(i, v)| (i as f64, v)).collect()
 }
@@ -33,7 +33,7 @@ fn close(found: Option<f64>, expected: &Value, what: &str) {
     }
 }
 
-/// Whether two lists of points are the same, but for the last digits.
+/// Whether two lists of points are equal except for the last digits.
 fn same(found: &[(f64, f64)], expected: &Value, what: &str) {
     let expected = points(expected);
     assert_eq!(found.len(), expected.len(), "{what}");
@@ -45,7 +45,7 @@ fn same(found: &[(f64, f64)], expected: &Value, what: &str) {
     }
 }
 
-/// Every expectation of a vector whose result this crate computes; the exact one where the original lost digits.
+/// Every vector whose result this crate computes; the exact result where the original lost digits.
 #[test]
 fn every_vector() {
     let mut checked = 0;
@@ -90,7 +90,7 @@ fn every_vector() {
                     let found = pts.map(|((line, range), mean)| range <= 0.2 * mean && line <= 0.1 * mean);
                     assert_eq!(found, wanted.as_bool(), "{what}");
                 }
-                // Which column goes where, and what was sent to a results database: not formulas.
+                // Which column goes where, and what was sent to a results database: no formulas.
                 "range_data" | "average_data" | "pushed_to_results_db" | "original" => checked -= 1,
                 other => panic!("{what}: what is {other}?"),
             }
@@ -108,7 +108,7 @@ fn generated(text: &str) -> Vec<(f64, f64)> {
     numbered(uniform.collect::<Vec<_>>().into_iter().chain(extremes))
 }
 
-/// Four or more evenly spaced samples within the range cannot fail the slope: the rule's weakness, as a fact.
+/// Four or more evenly spaced samples within the range cannot fail the slope test: the rule's weakness, demonstrated.
 #[test]
 fn the_slope_test_never_binds() {
     let mut rng = fastrand::Rng::with_seed(8);

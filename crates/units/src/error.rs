@@ -1,6 +1,6 @@
-//! The one error of this crate: which text, what is wrong with it, how to fix it.
+//! The only error of this crate: the text, what is wrong with it, and how to fix it.
 
-/// A text could not be read as a quantity.
+/// A text could not be parsed as a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
@@ -16,7 +16,7 @@ impl ParseError {
         problem: impl Into<String>,
         hint: &'static str,
     ) -> Self {
-        // A pasted novel must not fill the terminal.
+        // A very long text must not fill the terminal.
         let mut shown: String = text.chars().take(60).collect();
         if shown.len() < text.len() {
             shown.push('…');
@@ -24,12 +24,12 @@ impl ParseError {
         Self { text: shown, wanted, problem: problem.into(), hint }
     }
 
-    /// The text that was given, shortened when it is very long.
+    /// The given text, truncated if very long.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// How to write it rightly, for messages that show what is wrong and the hint apart.
+    /// The correct form, for messages that show fault and hint separately.
     pub fn hint(&self) -> &'static str {
         self.hint
     }

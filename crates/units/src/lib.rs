@@ -1,8 +1,8 @@
-//! Sizes, durations, rates and shares: parsed from what people write, printed as they read them.
+//! Sizes, durations, rates and shares: parsed from user input, printed in the same form.
 //!
-//! No I/O, no clock, no randomness. Every type parses its own `Display` back to the same value,
-//! except the rounded forms, which say so in their names. A text that cannot be read gives a
-//! [`ParseError`] that shows the text, says what is wrong with it and how to write it.
+//! No I/O, no clock, no randomness. Every type parses its own `Display` back to the same value, except the rounded
+//! forms, which say so in their names. A text that cannot be parsed gives a [`ParseError`] with the text, what is wrong
+//! with it, and the correct form.
 
 mod error;
 mod number;

@@ -7,7 +7,7 @@ pub(crate) struct Decimal {
     scale: u32,
 }
 
-/// Why the number part of a text could not be read.
+/// Why the number part of a text could not be parsed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NumberError {
     Missing,
@@ -25,7 +25,7 @@ impl NumberError {
     }
 }
 
-/// Splits the front of `text` into a number and what follows it, both without blanks around.
+/// Splits the front of `text` into a number and the rest, both trimmed.
 pub(crate) fn split(text: &str) -> Result<(Decimal, &str), NumberError> {
     let text = text.trim_start();
     if text.starts_with('-') {
@@ -37,7 +37,7 @@ pub(crate) fn split(text: &str) -> Result<(Decimal, &str), NumberError> {
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
         return Err(NumberError::Missing);
     }
-    // 30 digits leave room in a u128 for the factors of the units.
+    // 30 digits leave enough of a u128 for the factors of the units.
     if whole.len() + fraction.len() > 30 {
         return Err(NumberError::TooLong);
     }
@@ -48,7 +48,7 @@ pub(crate) fn split(text: &str) -> Result<(Decimal, &str), NumberError> {
 }
 
 impl Decimal {
-    /// The number times `factor`, when that is whole and fits in a u64.
+    /// The number times `factor`, if that is whole and fits in a u64.
     pub(crate) fn times(self, factor: u64) -> Result<u64, TimesError> {
         let divisor = 10u128.pow(self.scale);
         let product = self.mantissa.checked_mul(u128::from(factor)).ok_or(TimesError::TooLarge)?;
@@ -64,7 +64,7 @@ impl Decimal {
     }
 }
 
-/// Why a product is not a whole number of 64 bits.
+/// Why a product is not a whole 64-bit number.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TimesError {
     NotWhole,

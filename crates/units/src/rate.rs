@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::ParseError;
 use crate::number;
 
-/// Bytes per second. Prints and reads decimal units: `3.1 GB/s` is 3 100 000 000 bytes per second.
+/// Bytes per second. Prints and parses decimal units: `3.1 GB/s` is 3 100 000 000 bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct ByteRate(pub f64);
 
@@ -43,7 +43,7 @@ impl ByteRate {
         self.0
     }
 
-    /// In bits, as network cards are named: `25 Gbit/s`.
+    /// In bits, as NIC speeds are given: `25 Gbit/s`.
     pub fn as_bits(self) -> String {
         let bits = self.0 * 8.0;
         let (unit, factor) = if bits >= 1e9 { ("Gbit/s", 1e9) } else { ("Mbit/s", 1e6) };
@@ -66,15 +66,14 @@ fn per_second(count: u64, nanos: u64) -> f64 {
 /// One decimal in the largest unit that keeps the number at 1 or more: `3.1 GB/s`, `0.0 B/s`.
 impl fmt::Display for ByteRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // 999.96 MB/s must read 1.0 GB/s and never 1000.0 MB/s: compare what the smaller unit
-        // would print.
+        // 999.96 MB/s must print as 1.0 GB/s and never as 1000.0 MB/s: compare with what the smaller unit would print.
         let (unit, factor) =
             BYTE_UNITS[..5].iter().find(|(_, factor)| reaches(self.0, *factor)).unwrap_or(&("B", 1.0));
         f.pad(&format!("{:.1} {unit}/s", self.0 / factor))
     }
 }
 
-/// Whole operations below a thousand, else one decimal: `350/s`, `12.3k/s`.
+/// Whole operations below a thousand, otherwise one decimal: `350/s`, `12.3k/s`.
 impl fmt::Display for OpRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chosen = OP_UNITS[..3].iter().find(|(_, factor)| reaches(self.0, *factor));
@@ -85,7 +84,7 @@ impl fmt::Display for OpRate {
     }
 }
 
-/// Whether `rate`, printed with one decimal in the unit a thousand times smaller, needs four digits.
+/// Whether `rate`, printed with one decimal in a unit a thousand times smaller, needs four digits.
 fn reaches(rate: f64, factor: f64) -> bool {
     (rate / factor * 10_000.0).round() >= 10_000.0
 }

@@ -8,9 +8,9 @@ use crate::number::{self, TimesError};
 
 /// A number of bytes.
 ///
-/// `KiB`, `MiB`, `GiB`, `TiB`, `PiB` are powers of 1024 and `kB`, `MB`, `GB`, `TB`, `PB` powers of
-/// 1000. A bare letter (`K`, `M`, `G`, `T`, `P`) is a power of 1024, as in fio, dd and every other
-/// tool that takes a block size. Case does not matter.
+/// `KiB`, `MiB`, `GiB`, `TiB`, `PiB` are powers of 1024 and `kB`, `MB`, `GB`, `TB`, `PB` powers of 1000. A bare letter
+/// (`K`, `M`, `G`, `T`, `P`) is a power of 1024, as in fio, dd and other tools that take a block size. Case does not
+/// matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size(pub u64);
 
@@ -33,7 +33,7 @@ impl Size {
         self.0
     }
 
-    /// Three significant digits in the binary unit that fits, for people: `1.46 GiB`.
+    /// Three significant digits in a suitable binary unit: `1.46 GiB`.
     pub fn rounded(self) -> String {
         match BINARY.iter().find(|(_, factor)| self.0 >= *factor) {
             Some((unit, factor)) => {
@@ -43,7 +43,7 @@ impl Size {
         }
     }
 
-    /// Three significant digits in the decimal unit that fits, for people: `1.57 GB`.
+    /// Three significant digits in a suitable decimal unit: `1.57 GB`.
     pub fn rounded_decimal(self) -> String {
         match DECIMAL.iter().find(|(_, factor)| self.0 >= *factor) {
             Some((unit, factor)) => {
@@ -54,7 +54,7 @@ impl Size {
     }
 }
 
-/// A number with three significant digits, never in scientific form.
+/// A number with three significant digits, never in scientific notation.
 pub(crate) fn three_digits(value: f64) -> String {
     if value >= 99.95 {
         format!("{value:.0}")
@@ -101,7 +101,7 @@ impl fmt::Display for Size {
         let exact = |table: &[(&'static str, u64)]| {
             table.iter().find(|(_, factor)| self.0 != 0 && self.0.is_multiple_of(*factor)).copied()
         };
-        // Of 1024000 the reader wants 1000KiB, of 1000000 he wants 1MB: the shorter number wins.
+        // Readers expect 1024000 as 1000KiB and 1000000 as 1MB: the shorter number wins.
         let best = [exact(&BINARY), exact(&DECIMAL)].into_iter().flatten().max_by_key(|(_, factor)| *factor);
         match best {
             Some((unit, factor)) => f.pad(&format!("{}{unit}", self.0 / factor)),

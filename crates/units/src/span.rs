@@ -1,4 +1,4 @@
-//! Lengths of time: `30s`, `1m30s`, `250ms`.
+//! Durations: `30s`, `1m30s`, `250ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use crate::ParseError;
 use crate::number::{self, TimesError};
 use crate::size::three_digits;
 
-/// A length of time, to the nanosecond; at most 584 years.
+/// A duration with nanosecond resolution; at most 584 years.
 ///
-/// Written as one or more numbers with the units `d`, `h`, `m` (or `min`), `s`, `ms`, `us` (or
-/// `µs`), `ns`. A bare number has no meaning of its own and is refused, except 0.
+/// Written as one or more numbers with the units `d`, `h`, `m` (or `min`), `s`, `ms`, `us` (or `µs`), `ns`. A bare
+/// number has no meaning and is rejected, except 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub Duration);
 
@@ -28,7 +28,7 @@ const UNITS: [(&str, u64); 7] = [
 ];
 
 impl Span {
-    /// The same as the standard library's type.
+    /// The duration as the standard library's type.
     pub const fn duration(self) -> Duration {
         self.0
     }
@@ -38,7 +38,7 @@ impl Span {
         Self(Duration::from_secs(seconds))
     }
 
-    /// Whole nanoseconds, at most `u64::MAX`.
+    /// Whole nanoseconds, capped at `u64::MAX`.
     pub fn nanos(self) -> u64 {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
     }
@@ -91,7 +91,7 @@ impl FromStr for Span {
     }
 }
 
-/// The exact length of time: `1m30s`, `250ms`, `0s`.
+/// The exact duration: `1m30s`, `250ms`, `0s`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.nanos();
@@ -106,7 +106,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// A latency in nanoseconds with three significant digits, for people: `1.23 ms`.
+/// A latency in nanoseconds with three significant digits: `1.23 ms`.
 pub fn latency(nanos: u64) -> String {
     let (unit, factor) = match nanos {
         0..1_000 => return format!("{nanos} ns"),

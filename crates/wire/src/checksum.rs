@@ -1,15 +1,15 @@
-//! Checksums of payloads as S3 names them: CRC-64/NVME, CRC-32C, SHA-256 and MD5.
+//! Payload checksums by their S3 names: CRC-64/NVME, CRC-32C, SHA-256 and MD5.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::Digest;
 
-/// A checksum that S3 takes in a header or a trailer.
+/// A checksum that S3 accepts in a header or a trailer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumKind {
     /// CRC-64/NVME, the one that S3 computes by default.
     Crc64Nvme,
-    /// CRC-32C (Castagnoli, the one of iSCSI).
+    /// CRC-32C (Castagnoli, as in iSCSI).
     Crc32c,
 }
 
@@ -22,7 +22,7 @@ impl ChecksumKind {
         }
     }
 
-    /// Its length in base64.
+    /// Its length in base64 characters.
     pub const fn base64_len(self) -> usize {
         match self {
             Self::Crc64Nvme => 12,
@@ -38,10 +38,10 @@ impl ChecksumKind {
     }
 }
 
-/// The longest checksum in base64, in characters.
+/// Length of the longest checksum in base64 characters.
 pub const MAX_BASE64_LEN: usize = 12;
 
-/// A checksum in the making.
+/// An incremental checksum.
 #[derive(Clone, Debug)]
 pub struct Checksum {
     kind: ChecksumKind,
@@ -49,12 +49,12 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The checksum of nothing yet.
+    /// The checksum of no data.
     pub fn new(kind: ChecksumKind) -> Self {
         Self { kind, digest: crc_fast::Digest::new(kind.algorithm()) }
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn update(&mut self, data: &[u8]) {
         self.digest.update(data);
     }
@@ -64,7 +64,7 @@ impl Checksum {
         self.base64_in(&mut [0; MAX_BASE64_LEN]).to_owned()
     }
 
-    /// As [`Self::base64`], written into room of the caller's.
+    /// Like [`Self::base64`], written into the caller's buffer.
     pub fn base64_in<'r>(&self, room: &'r mut [u8; MAX_BASE64_LEN]) -> &'r str {
         let value = self.digest.finalize().to_be_bytes();
         let value = match self.kind {
@@ -76,17 +76,17 @@ impl Checksum {
     }
 }
 
-/// A SHA-256 in the making, for payloads that are signed.
+/// An incremental SHA-256, for signed payloads.
 #[derive(Clone, Debug, Default)]
 pub struct Sha256(sha2::Sha256);
 
 impl Sha256 {
-    /// The digest of nothing yet.
+    /// The digest of no data.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }
@@ -97,12 +97,12 @@ impl Sha256 {
     }
 }
 
-/// The Content-MD5 header of a body (RFC 1864), which batch delete asks for.
+/// The Content-MD5 header of a body (RFC 1864), which batch delete requires.
 pub fn content_md5(body: &[u8]) -> String {
     STANDARD.encode(md5::Md5::digest(body))
 }
 
-/// Lower-case hexadecimal of 32 bytes.
+/// 32 bytes in lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8; 32]) -> [u8; 64] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut out = [0; 64];

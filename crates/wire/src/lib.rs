@@ -1,7 +1,7 @@
 //! Protocol codecs without I/O: bytes in, values out, and back.
 //!
-//! Nothing here opens a socket, reads a clock or keeps state beyond the message at hand; the drivers and
-//! the simulated array use the same codecs from their two ends.
+//! Nothing here opens a socket, reads a clock or keeps state beyond the current message; the drivers and the simulated
+//! array use the same codecs from opposite ends.
 
 pub mod checksum;
 pub mod http1;

@@ -1,46 +1,46 @@
-//! memcached's text protocol, the client's side: commands out, answer lines in (memcached's doc/protocol.txt).
+//! memcached's text protocol, client side: commands out, answer lines in (memcached's doc/protocol.txt).
 
 use crate::NumberText;
 
-/// A key may be this long, in bytes.
+/// Maximum length of a key, in bytes.
 pub const MAX_KEY_BYTES: usize = 250;
-/// An answer line may be this long, in bytes: a line of a dump has a key, each byte of it escaped, and some numbers.
+/// Maximum length of an answer line, in bytes: a dump line has a key, with every byte escaped, and some numbers.
 pub const MAX_LINE_BYTES: usize = 2048;
 
-/// What a line of an answer says.
+/// Meaning of an answer line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemcachedReply<'a> {
-    /// A value of this many bytes follows, with a line end behind it.
+    /// A value of this many bytes follows, terminated by a line end.
     Value {
-        /// Its key.
+        /// The key.
         key: &'a str,
-        /// Its length in bytes.
+        /// Length of the value in bytes.
         len: u64,
     },
-    /// No further value, or no further line of a dump.
+    /// End of the values, or of a dump.
     End,
-    /// It is stored.
+    /// The value is stored.
     Stored,
-    /// It was removed.
+    /// The key was removed.
     Deleted,
     /// There is no such key.
     NotFound,
-    /// The dump cannot begin now: another is being made.
+    /// The dump cannot start now: another one is in progress.
     Busy,
     /// The server's version.
     Version(&'a str),
-    /// A line of a dump: a key, still escaped, and the size of what it holds.
+    /// A line of a dump: a key, still escaped, and the size of its value.
     Dumped {
         /// The key with `%XX` for bytes that are neither letters nor digits.
         key: &'a str,
     },
     /// The server did not understand the command.
     Unknown,
-    /// The server found fault with the command, or failed; in its words.
+    /// The server rejected the command, or failed; in its own words.
     Refused(&'a str),
 }
 
-/// Reads a line, without its line end; `None` when it is none of the protocol's.
+/// Parses a line without its line end; `None` if it is not part of the protocol.
 pub fn reply(line: &[u8]) -> Option<MemcachedReply<'_>> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split(' ');
@@ -55,7 +55,7 @@ pub fn reply(line: &[u8]) -> Option<MemcachedReply<'_>> {
         "CLIENT_ERROR" | "SERVER_ERROR" | "NOT_STORED" => MemcachedReply::Refused(line),
         "VALUE" => {
             let key = words.next()?;
-            // Between them are the flags.
+            // The flags lie between them.
             let len = words.nth(1)?.parse().ok()?;
             MemcachedReply::Value { key, len }
         }
@@ -63,14 +63,14 @@ pub fn reply(line: &[u8]) -> Option<MemcachedReply<'_>> {
     })
 }
 
-/// A command's line, written without an allocation.
+/// A command line, written without allocation.
 pub struct CommandLine {
     bytes: [u8; Self::MAX],
     len: usize,
 }
 
 impl CommandLine {
-    /// Room for the longest: the verb, a key and three numbers.
+    /// Maximum length: the verb, a key and three numbers.
     pub const MAX: usize = MAX_KEY_BYTES + 96;
 
     fn new(verb: &str, key: &[u8]) -> Self {
@@ -86,7 +86,7 @@ impl CommandLine {
         self.len += bytes.len();
     }
 
-    /// Stores a value of `len` bytes, which follow with a line end behind them, until it is removed.
+    /// Stores a value of `len` bytes without expiry; the value follows, terminated by a line end.
     pub fn set(key: &[u8], len: u64) -> Self {
         let mut line = Self::new("set", key);
         line.push(b" 0 0 ");
@@ -109,7 +109,7 @@ impl CommandLine {
         line
     }
 
-    /// What is sent.
+    /// The bytes to send.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

@@ -20,19 +20,19 @@ pub const PROC_UMNTALL: u32 = 4;
 pub const PROC_EXPORT: u32 = 5;
 
 xdr_bytes!(
-    /// The path of an export (`dirpath`), `MNTPATHLEN` bytes at most.
+    /// The path of an export (`dirpath`), at most `MNTPATHLEN` bytes.
     DirPath,
     "export path",
     1024
 );
 xdr_bytes!(
-    /// The name of a group of hosts (`name`), `MNTNAMLEN` bytes at most.
+    /// The name of a group of hosts (`name`), at most `MNTNAMLEN` bytes.
     GroupName,
     "group name",
     255
 );
 
-/// `mountstat3`: how an MNT call ended. Other numbers than the named ones are kept as they are.
+/// `mountstat3`: the outcome of an MNT call. Unnamed numbers are kept as they are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MountStatus(pub u32);
 
@@ -43,7 +43,7 @@ impl MountStatus {
     pub const PERM: Self = Self(1);
     /// No such file or directory.
     pub const NOENT: Self = Self(2);
-    /// Input or output error.
+    /// I/O error.
     pub const IO: Self = Self(5);
     /// Permission denied.
     pub const ACCES: Self = Self(13);
@@ -55,10 +55,10 @@ impl MountStatus {
     pub const NAMETOOLONG: Self = Self(63);
     /// Operation not supported.
     pub const NOTSUPP: Self = Self(10_004);
-    /// The server failed inside.
+    /// Internal server error.
     pub const SERVERFAULT: Self = Self(10_006);
 
-    /// The RFC's name, or `MNT3ERR` for a number that it does not have.
+    /// The RFC's name, or `MNT3ERR` for a number without one.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OK => "MNT3_OK",
@@ -88,7 +88,7 @@ impl std::fmt::Display for MountStatus {
     }
 }
 
-/// An export that was mounted (`mountres3_ok`).
+/// A mounted export (`mountres3_ok`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mounted {
     /// Handle of the export's root directory.
@@ -98,7 +98,7 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// The most flavors that are accepted.
+    /// Maximum number of flavors accepted.
     pub const FLAVORS_LIMIT: usize = 64;
 }
 
@@ -139,7 +139,7 @@ impl Decode<'_> for MountResult {
 pub struct Export<'a> {
     /// The path to mount.
     pub path: DirPath<'a>,
-    /// Hosts or groups of hosts; empty for everybody.
+    /// Hosts or groups of hosts; empty means everyone.
     pub groups: Vec<GroupName<'a>>,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Decode<'a> for Export<'a> {
 pub struct Exports<'a>(pub Vec<Export<'a>>);
 
 impl Exports<'_> {
-    /// The most exports, and the most groups of one export, that are accepted.
+    /// Maximum number of exports accepted, and of groups per export.
     pub const LIMIT: usize = 4096;
 }
 

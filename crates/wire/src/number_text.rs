@@ -1,9 +1,9 @@
-//! Numbers as text, written on the stack and without the formatting machinery: for heads that are made for each request.
+//! Numbers as text, written on the stack without the formatting machinery: for heads that are built for every request.
 
 /// A number in decimal or hexadecimal digits.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberText {
-    /// The digits are at its end.
+    /// The digits, right-aligned.
     digits: [u8; 20],
     start: u8,
 }

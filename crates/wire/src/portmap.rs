@@ -1,5 +1,5 @@
-//! The portmapper, version 2 (RFC 1833 section 3), and what IPv6 needs of its successor, version 4 (section 2):
-//! which port a program listens on.
+//! The portmapper, version 2 (RFC 1833 section 3), and the part of its successor, version 4 (section 2), that IPv6
+//! needs: which port a program listens on.
 
 use crate::xdr::{Decode, DecodeError, Encode, Reader, put_list, read_list, xdr_bytes, xdr_struct};
 
@@ -7,7 +7,7 @@ use crate::xdr::{Decode, DecodeError, Encode, Reader, put_list, read_list, xdr_b
 pub const PROGRAM: u32 = 100_000;
 /// Version implemented here.
 pub const VERSION: u32 = 2;
-/// The port it listens on, TCP and UDP.
+/// Its well-known port, TCP and UDP.
 pub const PORT: u16 = 111;
 /// The protocol number of TCP in a [`Mapping`].
 pub const PROTOCOL_TCP: u32 = 6;
@@ -20,7 +20,7 @@ pub const PROC_NULL: u32 = 0;
 pub const PROC_SET: u32 = 1;
 /// Remove a mapping: [`Mapping`] to `bool`.
 pub const PROC_UNSET: u32 = 2;
-/// Look a port up: [`Mapping`] (port ignored) to a `u32`, 0 when not registered.
+/// Look up a port: [`Mapping`] (port ignored) to a `u32`, 0 if not registered.
 pub const PROC_GETPORT: u32 = 3;
 /// List everything: nothing to [`Dump`].
 pub const PROC_DUMP: u32 = 4;
@@ -45,7 +45,7 @@ xdr_struct! {
 pub struct Dump(pub Vec<Mapping>);
 
 impl Dump {
-    /// The most mappings that are accepted.
+    /// Maximum number of mappings accepted.
     pub const LIMIT: usize = 1024;
 }
 
@@ -61,11 +61,11 @@ impl Decode<'_> for Dump {
     }
 }
 
-/// The version that knows addresses other than those of IPv4.
+/// The version that supports non-IPv4 addresses.
 pub const VERSION_4: u32 = 4;
-/// Look an address up, version 4: [`Binding`] to [`UniversalAddress`], empty when not registered.
+/// Look up an address, version 4: [`Binding`] to [`UniversalAddress`], empty if not registered.
 pub const PROC_GETADDR: u32 = 3;
-/// The network of TCP over IPv6 in a [`Binding`].
+/// The network for TCP over IPv6 in a [`Binding`].
 pub const NETWORK_TCP6: &[u8] = b"tcp6";
 
 xdr_bytes!(
@@ -82,7 +82,7 @@ xdr_bytes!(
 );
 
 impl UniversalAddress<'_> {
-    /// The port; `None` when there is none, as in the answer for a program that is not registered.
+    /// The port; `None` if there is none, as in the answer for an unregistered program.
     pub fn port(&self) -> Option<u16> {
         let text = std::str::from_utf8(self.0).ok()?;
         let mut parts = text.rsplitn(3, '.');
@@ -102,9 +102,9 @@ xdr_struct! {
         version: u32,
         /// The network, such as [`NETWORK_TCP6`].
         network: Label<'a>,
-        /// The address; ignored or a hint when looking up.
+        /// The address; in a look-up ignored or only a hint.
         address: UniversalAddress<'a>,
-        /// Who registered it; ignored when looking up.
+        /// The owner that registered it; ignored in a look-up.
         owner: Label<'a>,
     }
 }

@@ -1,7 +1,7 @@
-//! XDR (RFC 4506): the external data representation that ONC-RPC, MOUNT and NFS are written in.
+//! XDR (RFC 4506): the external data representation used by ONC-RPC, MOUNT and NFS.
 //!
-//! Decoding borrows from the input and never allocates for single values; a length is checked against
-//! its bound and against what is there before anything is done with it. Encoding appends to a `Vec<u8>`.
+//! Decoding borrows from the input and never allocates for single values; a length is checked against its limit and
+//! against the available bytes before it is used. Encoding appends to a `Vec<u8>`.
 
 mod macros;
 
@@ -13,36 +13,36 @@ pub enum DecodeError {
     /// The message ends inside a value.
     #[error("truncated: {needed} more bytes needed, {left} left")]
     Truncated {
-        /// Bytes that the value takes.
+        /// Bytes that the value needs.
         needed: usize,
-        /// Bytes that are there.
+        /// Bytes available.
         left: usize,
     },
-    /// A length field is above what the protocol (or this program) allows.
+    /// A length field exceeds what the protocol (or this program) allows.
     #[error("oversize {what}: {len}, at most {limit} allowed")]
     Oversize {
         /// The field.
         what: &'static str,
-        /// What the message says.
+        /// The length in the message.
         len: u64,
-        /// The largest that is accepted.
+        /// The largest accepted length.
         limit: u64,
     },
-    /// The bytes that fill an opaque up to a multiple of four are not zero (RFC 4506 section 4.9).
+    /// The bytes that pad an opaque to a multiple of four are not zero (RFC 4506 section 4.9).
     #[error("padding bytes are not zero")]
     BadPadding,
     /// A boolean that is neither 0 nor 1 (RFC 4506 section 4.4).
     #[error("a boolean is {0}")]
     BadBool(u32),
-    /// A union's or an enumeration's value that the protocol does not have.
+    /// A value that the protocol's union or enumeration does not have.
     #[error("{what} has no value {value}")]
     BadDiscriminant {
         /// The union or enumeration.
         what: &'static str,
-        /// What the message says.
+        /// The value in the message.
         value: u32,
     },
-    /// Bytes are left after the last field.
+    /// Bytes remain after the last field.
     #[error("{0} bytes are left after the end of the message")]
     Trailing(usize),
 }
@@ -55,14 +55,14 @@ pub trait Encode {
 
 /// A value that can be read from its XDR form, borrowing from it where that saves a copy.
 pub trait Decode<'a>: Sized {
-    /// Reads one value and moves the reader behind it.
+    /// Reads one value and advances the reader past it.
     ///
     /// # Errors
-    /// What is wrong with the bytes; the reader's place is then unspecified.
+    /// What is wrong with the bytes; the reader's position is then unspecified.
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError>;
 }
 
-/// Decodes a value that must fill `bytes` exactly.
+/// Decodes a value that must occupy `bytes` exactly.
 ///
 /// # Errors
 /// What is wrong with the bytes, [`DecodeError::Trailing`] included.
@@ -73,13 +73,13 @@ pub fn decode_all<'a, T: Decode<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError> 
     Ok(value)
 }
 
-/// How many zero bytes follow `len` bytes of opaque data.
+/// Number of zero bytes that follow `len` bytes of opaque data.
 #[inline]
 pub const fn padding(len: usize) -> usize {
     len.wrapping_neg() & 3
 }
 
-/// A place in a message that is being decoded.
+/// A position in a message that is being decoded.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -99,19 +99,19 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Bytes not read yet.
+    /// Bytes still to be read.
     #[inline]
     pub const fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// All that was not read yet.
+    /// Everything that was not read yet.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
-    /// Checks that nothing is left.
+    /// Checks that nothing remains.
     ///
     /// # Errors
     /// [`DecodeError::Trailing`].
@@ -167,10 +167,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the length of a variable-length value and checks it against its bound only.
+    /// Reads the length of a variable-length value and checks it against `limit` only.
     ///
     /// # Errors
-    /// [`DecodeError::Truncated`], [`DecodeError::Oversize`] naming `what`.
+    /// [`DecodeError::Truncated`], or [`DecodeError::Oversize`] naming `what`.
     #[inline]
     pub fn length(&mut self, what: &'static str, limit: usize) -> Result<usize, DecodeError> {
         let len = self.u32()?;
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
         Ok(len as usize)
     }
 
-    /// Reads opaque data of fixed length and its padding (RFC 4506 section 4.9).
+    /// Reads fixed-length opaque data and its padding (RFC 4506 section 4.9).
     ///
     /// # Errors
     /// [`DecodeError::Truncated`], [`DecodeError::BadPadding`].
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         Ok(data)
     }
 
-    /// Reads opaque data or a string of variable length (RFC 4506 sections 4.10 and 4.11).
+    /// Reads variable-length opaque data or a string (RFC 4506 sections 4.10 and 4.11).
     ///
     /// # Errors
     /// Those of [`Reader::length`] and [`Reader::opaque_fixed`].
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends opaque data of variable length: length, data, padding.
+/// Appends variable-length opaque data: length, data, padding.
 #[inline]
 pub fn put_opaque(out: &mut Vec<u8>, data: &[u8]) {
     let len = u32::try_from(data.len()).expect("messages are far smaller than 4 GiB");
@@ -213,7 +213,7 @@ pub fn put_opaque(out: &mut Vec<u8>, data: &[u8]) {
     put_opaque_fixed(out, data);
 }
 
-/// Appends opaque data of fixed length: data, padding.
+/// Appends fixed-length opaque data: data, padding.
 #[inline]
 pub fn put_opaque_fixed(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(data);
@@ -262,7 +262,7 @@ impl Decode<'_> for bool {
     }
 }
 
-/// Bytes without length prefix, as verifiers and cookies are.
+/// Bytes without a length prefix, as in verifiers and cookies.
 impl<const N: usize> Encode for [u8; N] {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
@@ -306,7 +306,7 @@ impl Decode<'_> for () {
     }
 }
 
-/// Appends a linked list as RPC programs write it: each element behind a "one more" flag.
+/// Appends a linked list in RPC form: each element after a "one more" flag.
 pub fn put_list<T: Encode>(out: &mut Vec<u8>, elements: &[T]) {
     for element in elements {
         true.encode(out);
@@ -318,7 +318,7 @@ pub fn put_list<T: Encode>(out: &mut Vec<u8>, elements: &[T]) {
 /// Reads a linked list of at most `limit` elements.
 ///
 /// # Errors
-/// Those of the elements, [`DecodeError::Oversize`] naming `what`.
+/// Those of the elements, or [`DecodeError::Oversize`] naming `what`.
 pub fn read_list<'a, T: Decode<'a>>(
     from: &mut Reader<'a>,
     what: &'static str,

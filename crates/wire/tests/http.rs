@@ -1,4 +1,4 @@
-//! Response heads and bodies: what is accepted, what is refused, and that pieces do not matter.
+//! Response heads and bodies: what is accepted, what is rejected, and that splitting the input does not matter.
 
 use proptest::prelude::*;
 use wire::http1::{
@@ -12,7 +12,7 @@ fn framing_of(head: &str) -> Result<(u16, Framing, bool), HttpError> {
     Ok((head.status, head.framing(false)?, head.keeps_alive()))
 }
 
-/// Decodes a body given in pieces that end at the cuts; returns payload and unconsumed rest.
+/// Decodes a body split at the cuts; returns the payload, the number of consumed bytes, and whether the body is done.
 fn decode(framing: Framing, input: &[u8], cuts: &[usize]) -> Result<(Vec<u8>, usize, bool), HttpError> {
     let mut decoder = BodyDecoder::new(framing);
     let mut payload = Vec::new();

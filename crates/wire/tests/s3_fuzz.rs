@@ -1,6 +1,6 @@
-//! Fuzzing as an ordinary test: mutated answers and plain noise into every decoder, for a bounded time
-//! (`MANOMETER_FUZZ_SECONDS`, default 1). Nothing may panic, hang, or allocate out of proportion to its input.
-//! The seed is fixed and each failure prints the round, which reproduces it.
+//! Fuzzing as an ordinary test: feeds mutated responses and plain noise to every decoder, for a limited time
+//! (`MANOMETER_FUZZ_SECONDS`, default 1). Nothing may panic, hang, or allocate out of proportion to its input. The seed
+//! is fixed, and each failure prints the round, which reproduces it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,14 +16,14 @@ thread_local! {
 struct Counting;
 
 fn count(bytes: isize) {
-    // At thread exit the counters are gone already; nothing is measured there.
+    // At thread exit the counters are already gone; nothing is measured there.
     let _ = LIVE.try_with(|live| {
         live.set(live.get() + bytes);
         let _ = PEAK.try_with(|peak| peak.set(peak.get().max(live.get())));
     });
 }
 
-// SAFETY: every call is passed on to the system's allocator unchanged; the counters do not allocate.
+// SAFETY: every call is passed unchanged to the system's allocator; the counters do not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// SplitMix64: enough randomness for mutations, and the same on every machine.
+/// SplitMix64: random enough for mutations, and identical on every machine.
 struct Random(u64);
 
 impl Random {
@@ -86,7 +86,7 @@ fn mutate(random: &mut Random, seeds: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// Runs `target` on mutations of `seeds` until the budget is used up; at least 200 rounds.
+/// Runs `target` on mutations of `seeds` until the time budget is used up; at least 200 rounds.
 #[allow(clippy::disallowed_methods, reason = "the budget is wall-clock time; nothing is judged by it")]
 fn fuzz(name: &str, seeds: &[&[u8]], target: impl Fn(&[u8])) {
     let seconds =

@@ -1,4 +1,4 @@
-//! S3's XML: real-looking answers, and the requests that go with them.
+//! S3's XML: realistic responses and the corresponding requests.
 
 use proptest::prelude::*;
 use wire::s3::{
@@ -141,7 +141,7 @@ fn deletes_buckets_and_regions() {
 }
 
 proptest! {
-    /// A key that is escaped, parsed and, where asked for, URL-decoded is the same key.
+    /// A key survives escaping, parsing and, where requested, URL decoding.
     #[test]
     fn keys_survive_the_way_through_xml(keys in prop::collection::vec("[^\\x00-\\x08\\x0b-\\x1f\u{7f}-\u{9f}\u{2028}\u{fffe}\u{ffff}]{1,40}", 1..5)) {
         let delete = delete_objects(keys.iter().map(String::as_str));

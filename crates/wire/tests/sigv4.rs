@@ -6,7 +6,7 @@ use wire::sigv4::{
     canonical_query, encode_path,
 };
 
-/// The test suite's user, region, service and moment.
+/// The test suite's user, region, service and time.
 fn suite() -> Signer {
     let mut signer =
         Signer::new("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "us-east-1", "service");
@@ -15,7 +15,7 @@ fn suite() -> Signer {
     signer
 }
 
-/// The S3 reference's user, region and moment.
+/// The S3 reference's user, region and time.
 fn s3() -> Signer {
     let mut signer =
         Signer::new("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "us-east-1", "s3");

@@ -1,23 +1,23 @@
-//! A host's load beside what its network carried in a test of its own, where that test says anything about this load.
+//! A host's load compared with its network baseline, where that baseline applies to this load.
 
 use super::evidence::{Host, NetworkBaseline};
 use super::finding::{Bound, Cause, Confidence, EvidenceRow, Found};
 use super::words::{age, percent};
 
-/// A baseline measured with nothing else to do is reached from here on.
+/// A baseline, measured on an idle network, counts as reached from this share on.
 const REACHED: f64 = 0.9;
-/// A load that gets more than this share shows that the network is another one than it was. Two measurements of the same
-/// network, with other headers and other numbers of connections, differ by less.
+/// A load above this share shows that the network has changed since. Two measurements of the same network with
+/// different headers and numbers of connections differ by less.
 const BEATEN: f64 = 1.05;
 
-/// What a baseline says of a load.
+/// How a load relates to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Says {
     /// The load got this share of it.
     Share(f64),
-    /// The load got this share of it, which is more than there was.
+    /// The load exceeded the baseline by this share: the network has changed.
     OutOfDate(f64),
-    /// The load uses another address than the one that was measured.
+    /// The load uses another address than the one measured.
     Elsewhere,
 }
 
@@ -25,7 +25,7 @@ fn says(host: &Host, baseline: &NetworkBaseline) -> Option<Says> {
     if baseline.bytes_per_s <= 0.0 {
         return None;
     }
-    // Another address is often another card, and two cards carry more than one.
+    // Another address often means another NIC, and two NICs carry more than one.
     if host.paths.is_empty() || host.paths.iter().any(|path| path.own != baseline.address) {
         return Some(Says::Elsewhere);
     }
@@ -33,7 +33,7 @@ fn says(host: &Host, baseline: &NetworkBaseline) -> Option<Says> {
     Some(if share > BEATEN { Says::OutOfDate(share) } else { Says::Share(share) })
 }
 
-/// The load got about all that the network gave.
+/// The load got nearly all that the network gives.
 pub(super) fn limit(host: &Host) -> Option<Found> {
     let baseline = host.baseline.as_ref()?;
     let Says::Share(share) = says(host, baseline)? else { return None };
@@ -52,7 +52,7 @@ pub(super) fn limit(host: &Host) -> Option<Found> {
     Some(Found::new(Bound::Network, Cause::Baseline, Confidence::Medium, why, next).share(share))
 }
 
-/// The baseline in the table of evidence, whether it could be used or not.
+/// The baseline's row in the evidence table, whether it applies or not.
 pub(super) fn row(host: &Host) -> Option<EvidenceRow> {
     let baseline = host.baseline.as_ref()?;
     let seen = says(host, baseline)?;

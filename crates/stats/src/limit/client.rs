@@ -1,38 +1,39 @@
-//! Is the host that makes the load the limit? Each rule with its source.
+//! Is the load-generating host the limit? Each rule with its source.
 
 use super::evidence::{Host, TargetMedium};
 use super::finding::{Bound, Cause, Confidence, Found};
 use super::words::percent;
 
-/// A worker or a core with less of its time left than this is full: it cannot do a tenth more.
+/// A worker or a core that is busier than this is full: it could not do a tenth more.
 pub(super) const FULL: f64 = 0.9;
-/// All cores together are full from here on: one of many may still have a little left.
+/// All cores together are full from here on; the limit is higher because one of many may have a little left.
 pub const ALL_FULL: f64 = 0.95;
-/// A quota used up in more than this share of its periods holds the load back: a burst now and then does not.
+/// A quota exhausted in more than this share of its periods holds the load back; an occasional burst does not.
 pub(super) const THROTTLED: f64 = 0.1;
-/// A core of which others got more than this cannot be relied on.
+/// A core that loses more than this to other guests cannot be relied on.
 pub(super) const STOLEN: f64 = 0.1;
 /// A worker that waits for a core longer than this is held back by others.
 pub(super) const WAITED: f64 = 0.25;
-/// With all cores full, a worker that waits for more than this may be held back a little.
+/// With all cores full, a worker that waits longer than this may be held back slightly.
 const WAITED_SOME: f64 = 0.1;
-/// A core that spends so much of its time on packets has no time for anything else.
+/// A core that spends this much of its time on packets has no time for anything else.
 pub(super) const SOFTIRQ: f64 = 0.7;
-/// More time than this without memory (the kernel's PSI: all tasks stalled).
+/// More than this share of time without memory (the kernel's PSI: all tasks stalled).
 pub(super) const STALLED: f64 = 0.1;
 
-/// A thread that runs or waits for a core for less of the time than this waits for something else: then it does not matter
-/// how full the cores are.
+/// A thread that runs or waits for a core for less than this share of the time waits for something else; how full the
+/// cores are does not matter then.
 const WANTED: f64 = 0.7;
-/// Or so much of a core goes for packets.
+/// Or this much of a core goes to packets.
 const PACKETS: f64 = 0.3;
 
-/// The load wants more of the cores than there may be left. A sender whose peer takes nothing does not, by the kernel's account.
+/// The load wants more of the cores than may be left. By the kernel's account, a sender whose peer accepts nothing does
+/// not.
 pub(super) fn wants_cores(host: &Host) -> bool {
     if host.paths.iter().any(|path| path.sends() && path.window_limited >= 0.5) {
         return false;
     }
-    // Packets are this load's only where it has some.
+    // Packets can only be this load's if it uses the network.
     let network = host.load.kind == TargetMedium::Network;
     wanted(host) >= WANTED || network && host.softirq_core.softirq >= PACKETS
 }
@@ -42,7 +43,7 @@ fn wanted(host: &Host) -> f64 {
     host.ran.max(host.ran_while_waiting + host.waited)
 }
 
-/// The first rule that holds.
+/// The first rule that applies.
 pub(super) fn limit(host: &Host) -> Option<Found> {
     quota(host)
         .or_else(|| steal(host))
@@ -60,10 +61,10 @@ fn found(cause: Cause, confidence: Confidence, why: String, next: &str) -> Optio
     Some(Found::new(Bound::Client, cause, confidence, why, next))
 }
 
-/// `nr_throttled` counts periods in which the quota was used up (the kernel's Documentation/scheduler/sched-bwc.rst).
+/// `nr_throttled` counts periods in which the quota ran out (the kernel's Documentation/scheduler/sched-bwc.rst).
 fn quota(host: &Host) -> Option<Found> {
     let cores = host.quota_cores?;
-    // A group above may be throttled by its other children: this program must have wanted more, too.
+    // A parent group may be throttled by its other children: this program must have wanted more as well.
     let wanted = host.own_cores >= 0.5 * cores || host.waited >= WAITED;
     if host.throttled_periods < THROTTLED || !wanted {
         return None;
@@ -77,7 +78,7 @@ fn quota(host: &Host) -> Option<Found> {
     found(Cause::CpuQuota, Confidence::High, why, next).map(|found| found.share(host.throttled_periods))
 }
 
-/// Steal of /proc/stat: the hypervisor ran somebody else.
+/// Steal in /proc/stat: the hypervisor ran another guest.
 fn steal(host: &Host) -> Option<Found> {
     if host.steal < STOLEN || host.busy < FULL || !wants_cores(host) {
         return None;
@@ -103,19 +104,19 @@ fn worker(host: &Host) -> Option<Found> {
         .map(|found| found.at(format!("core {}", host.busiest_core.number)).share(host.ran))
 }
 
-/// Cores' worth of time that programs used which are not this run's.
+/// CPU time used by programs outside this run, in cores.
 fn others_cores(host: &Host) -> f64 {
     (host.busy * host.cores - host.own_cores - host.beside.cores).max(0.0)
 }
 
-/// Names the target where it is one of the other programs.
+/// Mentions the target if it is one of the other programs.
 fn with_target(host: &Host) -> &'static str {
     let here = host.load.kind == TargetMedium::Network && host.paths.iter().any(super::network::stays_here);
     if here { " (the target is one of them: it is on this machine)" } else { "" }
 }
 
-/// What evidence there is that the workers did not get all the processor time that they wanted; `None` when they did. Cores that are
-/// full with others hold nothing back as long as the workers get theirs.
+/// Evidence that the workers did not get all the CPU time they wanted; `None` if they did. Cores filled by other
+/// programs hold nothing back as long as the workers get theirs.
 pub(super) fn short_of_time(host: &Host) -> Option<String> {
     let waited = format!("a worker waited for a core {} of the time", percent(host.waited));
     let full = host.busy >= ALL_FULL;
@@ -126,7 +127,7 @@ pub(super) fn short_of_time(host: &Host) -> Option<String> {
     }
 }
 
-/// That all cores are full without effect on the workers, in words.
+/// States that all cores were full without affecting the workers.
 pub(super) fn full_beside(host: &Host) -> Option<String> {
     let beside = host.busy >= ALL_FULL && short_of_time(host).is_none();
     beside.then(|| {
@@ -135,7 +136,7 @@ pub(super) fn full_beside(host: &Host) -> Option<String> {
     })
 }
 
-/// A target that does nothing is no limit: what is not the cores is the way to them.
+/// A null target is no limit: if it is not the cores, it is the path to them.
 pub(super) fn of_nothing(host: &Host) -> Option<Found> {
     if host.load.kind != TargetMedium::Nothing {
         return None;
@@ -146,7 +147,7 @@ pub(super) fn of_nothing(host: &Host) -> Option<Found> {
     found(cause, Confidence::Medium, why, "more jobs (workers), more hosts, or a host with more cores")
 }
 
-/// Time on the run queue (second field of schedstat): the worker could have run and had no core.
+/// Time on the run queue (second field of schedstat): the worker was runnable but had no core.
 fn others(host: &Host) -> Option<Found> {
     let wanted = host.ran_while_waiting + host.waited;
     let theirs = others_cores(host);
@@ -173,7 +174,7 @@ fn cores(host: &Host) -> Option<Found> {
     }
     let theirs = others_cores(host);
     let own = host.own_cores + host.beside.cores;
-    // Packets are handled before programs: with workers that get their cores, others' programs do not slow them down.
+    // Packets are handled before programs: other programs do not slow them down while workers get their cores.
     let pressed = wanted(host) >= WANTED || host.waited >= WAITED_SOME;
     if !pressed && theirs > own {
         return None;
@@ -189,7 +190,7 @@ fn cores(host: &Host) -> Option<Found> {
         .map(|found| found.share(host.busy))
 }
 
-/// Packets of one card's queue are handled by one core.
+/// One core handles the packets of one NIC queue.
 fn softirq(host: &Host) -> Option<Found> {
     let core = host.softirq_core;
     if core.softirq < SOFTIRQ || core.busy < ALL_FULL || host.busy >= ALL_FULL {
@@ -210,14 +211,14 @@ fn memory(host: &Host) -> Option<Found> {
     found(Cause::Memory, Confidence::High, why, next).map(|found| found.share(host.memory_full))
 }
 
-/// What has arrived and lies in the kernel is the network's and the target's work done.
+/// Once data has arrived in the kernel, network and target have done their work.
 fn unread(host: &Host) -> Option<Found> {
     let path = host
         .paths
         .iter()
         .filter(|path| path.own_window > 0.0)
         .max_by(|a, b| a.received.total_cmp(&b.received))?;
-    // A window that is small fills between two reads of any program.
+    // A small window fills between two reads of any program.
     if path.own_window < 256.0 * 1024.0 || path.unread < 0.5 * path.own_window || path.sends() {
         return None;
     }
@@ -225,7 +226,7 @@ fn unread(host: &Host) -> Option<Found> {
         "{} a connection lay unread: data came faster than it was taken",
         units::Size(path.unread as u64).rounded()
     );
-    // Workers that sleep meanwhile wait for the rest of what they read: they do not take it slowly.
+    // If the workers sleep meanwhile, they wait for the rest of their data and are not slow to take it.
     let (confidence, why) = match wants_cores(host) {
         true => (Confidence::Medium, why),
         false => (Confidence::Low, format!("{why}, although the workers had time left")),
@@ -249,7 +250,7 @@ fn buffer(host: &Host) -> Option<Found> {
     .map(|found| found.share(path.buffer_limited).at(path.name.clone()))
 }
 
-/// What a test of this host alone found to be the most.
+/// The maximum found by a test of this host alone.
 fn ceiling(host: &Host) -> Option<Found> {
     let share = host.load.bytes_per_s / host.ceiling_bytes_per_s.filter(|most| *most > 0.0)?;
     if share < FULL {

@@ -1,4 +1,4 @@
-//! What a verdict is made from: means over the measured window, of every host that loaded.
+//! The input of a verdict: means over the measured window for every load-generating host.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
-    /// What the load was and did, all hosts together.
+    /// The load of all hosts together.
     pub load: ObservedLoad,
     /// Every host.
     pub hosts: Vec<Host>,
 }
 
-/// What stands behind the target's URL.
+/// What kind of target the URL names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetMedium {
-    /// Something behind a network.
+    /// A target behind a network.
     #[default]
     Network,
-    /// Files or a device of the host.
+    /// Files or a device on the host.
     Local,
     /// Nothing: `null:`.
     Nothing,
 }
 
-/// The load, on one host or all together.
+/// The load of one host, or of all together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ObservedLoad {
@@ -35,131 +35,131 @@ pub struct ObservedLoad {
     pub seconds: f64,
     /// Operations that can be in flight at once.
     pub lanes: f64,
-    /// Operations that ended well, a second.
+    /// Successful operations per second.
     pub ops_per_s: f64,
-    /// Payload bytes a second.
+    /// Payload bytes per second.
     pub bytes_per_s: f64,
-    /// Of these, bytes a second read.
+    /// Bytes read per second.
     pub read_bytes_per_s: f64,
-    /// Of these, bytes a second written.
+    /// Bytes written per second.
     pub written_bytes_per_s: f64,
     /// Mean service time, in seconds.
     pub latency_s: f64,
-    /// Median and 99th percentile of the service time, in seconds.
+    /// Median service time, in seconds.
     pub median_s: f64,
-    /// The 99th.
+    /// 99th percentile of the service time, in seconds.
     pub p99_s: f64,
-    /// Share of the operations that failed, from 0 to 1.
+    /// Share of failed operations, from 0 to 1.
     pub failed: f64,
-    /// Operations that never had an answer.
+    /// Operations that never got an answer.
     pub unanswered: u64,
-    /// Operations a second that were asked for; `None` in a closed loop.
+    /// Requested operations per second; `None` in a closed loop.
     pub offered_ops_per_s: Option<f64>,
-    /// Share of the asked-for operations that were given up or still waited at the end.
+    /// Share of the requested operations that were dropped or still waiting at the end.
     pub not_started: f64,
-    /// The workload leaves lanes idle itself: think time, or a rate within a job.
+    /// The workload itself leaves lanes idle: think time, or a rate within a job.
     pub paced: bool,
     /// Other cells of the run were measured at the same time.
     pub concurrent: bool,
-    /// The disk that the data is on, where the target is one of this host and it is known.
+    /// The disk that holds the data, if the target is local and the disk is known.
     pub place: Option<DiskPlace>,
 }
 
-/// Where the data of a local target is.
+/// Where the data of a local target lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskPlace {
-    /// The kernel's name of the disk or of its partition.
+    /// Kernel name of the disk or partition.
     pub device: String,
     /// The file system's type; empty where the target is the device itself.
     pub file_system: String,
-    /// Past the page cache.
+    /// Bypasses the page cache.
     pub direct: bool,
 }
 
-/// A host over the window. Shares are from 0 to 1.
+/// A host over the window. Shares run from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Host {
     /// Its name.
     pub name: String,
-    /// The kernel that it runs on (its boot id): hosts that have the same share cores, cards and disks. Empty when unknown.
+    /// Its kernel's boot id: hosts with the same one share cores, NICs and disks. Empty when unknown.
     pub machine: String,
-    /// Its part of the load.
+    /// Its share of the load.
     pub load: ObservedLoad,
-    /// Samples that were taken; without any nothing is known of the host.
+    /// Samples taken; with none, nothing is known about the host.
     pub samples: u32,
     /// Cores that the program may run on.
     pub cores: f64,
-    /// The core with least time left.
+    /// The busiest core.
     pub busiest_core: Core,
-    /// The core with most packets to handle.
+    /// The core with the most packet work.
     pub softirq_core: Core,
-    /// Share of all cores' time that was not idle.
+    /// Busy share of all cores' time.
     pub busy: f64,
-    /// Largest share of a core's time that went to other machines.
+    /// Largest share of one core's time taken by other guests.
     pub steal: f64,
-    /// Processor time of this program, in cores.
+    /// CPU time of this program, in cores.
     pub own_cores: f64,
-    /// Workers.
+    /// Number of workers.
     pub workers: u32,
-    /// Of the worker that ran most: the share of time that it ran.
+    /// Share of time that the busiest worker ran.
     pub ran: f64,
-    /// Of the worker that waited for a core most: the share of time that it did.
+    /// Share of time spent waiting for a core, of the worker that waited most.
     pub waited: f64,
-    /// That worker ran so much of the time.
+    /// Share of time that this worker ran.
     pub ran_while_waiting: f64,
-    /// Cores' worth of time that a control group allows.
+    /// CPU quota of a control group, in cores.
     pub quota_cores: Option<f64>,
-    /// Share of its periods in which the quota was used up.
+    /// Share of its periods in which the quota was exhausted.
     pub throttled_periods: f64,
-    /// Share of time in which all waited for memory.
+    /// Share of time in which all tasks waited for memory.
     pub memory_full: f64,
-    /// Allocations a second that had to free memory first.
+    /// Allocations per second that had to reclaim memory first.
     pub memory_stalls_per_s: f64,
-    /// Packets that a core dropped before any program saw them.
+    /// Packets dropped by a core before any program saw them.
     pub softnet_dropped: u64,
-    /// Its cards.
+    /// Its NICs.
     pub cards: Vec<Card>,
-    /// Its connections, by the addresses of both ends.
+    /// Its connections, grouped by the addresses of both ends.
     pub paths: Vec<Path>,
     /// Its disks.
     pub disks: Vec<Disk>,
-    /// What this program had disks read, by the kernel's account, in bytes a second.
+    /// Disk reads caused by this program, by the kernel's account, in bytes per second.
     pub own_disk_read: f64,
-    /// What this program gave disks to write, by the kernel's account, in bytes a second.
+    /// Disk writes caused by this program, by the kernel's account, in bytes per second.
     pub own_disk_written: f64,
-    /// Payload bytes a second that this host could drive at most, as calibrated.
+    /// Maximum payload that this host can drive according to its calibration, in bytes per second.
     pub ceiling_bytes_per_s: Option<f64>,
-    /// What the network gave this host in a test of its own, in the direction of the load.
+    /// Throughput of this host's network baseline, in the direction of the load.
     pub baseline: Option<NetworkBaseline>,
-    /// The run's other agents on the same machine. Whoever judges fills it in ([`Host::machine`]).
+    /// The run's other agents on the same machine. The caller of the judgement fills it in ([`Host::machine`]).
     pub beside: AgentsBeside,
 }
 
-/// What other agents of the same run did on the same machine, all together.
+/// Total load of the same run's other agents on the same machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentsBeside {
-    /// Processor time, in cores.
+    /// CPU time, in cores.
     pub cores: f64,
-    /// Operations a second.
+    /// Operations per second.
     pub ops_per_s: f64,
-    /// Requests that they can have in a disk at once.
+    /// Requests that they can have in flight at a disk.
     pub requests: f64,
-    /// Bytes a second that they read from disks.
+    /// Bytes per second read from disks.
     pub disk_read: f64,
-    /// Bytes a second that they wrote to disks.
+    /// Bytes per second written to disks.
     pub disk_written: f64,
-    /// Payload bytes a second read.
+    /// Payload bytes per second read.
     pub read: f64,
-    /// Payload bytes a second written.
+    /// Payload bytes per second written.
     pub written: f64,
     /// Their connections.
     pub paths: Vec<Path>,
 }
 
-/// What a host's network carried when it was measured alone (`manometer network`).
+/// What a host's network carried when measured alone (`manometer network`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NetworkBaseline {
@@ -167,41 +167,41 @@ pub struct NetworkBaseline {
     pub name: String,
     /// Seconds since it was measured.
     pub age_s: f64,
-    /// The most that one of the host's links carried in this direction, in payload bytes a second.
+    /// The most that one of the host's links carried in this direction, in payload bytes per second.
     pub bytes_per_s: f64,
-    /// The host received; else it sent.
+    /// The host received; otherwise it sent.
     pub received: bool,
-    /// The host's address that was measured.
+    /// The measured address of the host.
     pub address: String,
 }
 
-/// A core.
+/// A CPU core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Core {
-    /// The kernel's number.
+    /// The kernel's number for it.
     pub number: u32,
-    /// Share of time that was not idle.
+    /// Busy share of its time.
     pub busy: f64,
-    /// Share of time spent with packets and other soft interrupts.
+    /// Share of time spent on packets and other soft interrupts.
     pub softirq: f64,
 }
 
-/// A network card.
+/// A NIC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Card {
-    /// The kernel's name.
+    /// Its kernel name.
     pub name: String,
-    /// Speed in bytes a second; `None` where there is none.
+    /// Link speed in bytes per second; `None` if it has none.
     pub speed: Option<f64>,
-    /// Bytes a second in the fuller direction, headers included.
+    /// Bytes per second in the busier direction, headers included.
     pub bytes_per_s: f64,
-    /// Bytes a second sent, headers included.
+    /// Bytes per second sent, headers included.
     pub sent: f64,
-    /// Bytes a second received, headers included.
+    /// Bytes per second received, headers included.
     pub received: f64,
-    /// Packets a second, both directions.
+    /// Packets per second, both directions.
     pub packets_per_s: f64,
     /// Packets dropped.
     pub dropped: u64,
@@ -209,62 +209,63 @@ pub struct Card {
     pub loopback: bool,
 }
 
-/// Connections between two addresses.
+/// The connections between two addresses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Path {
-    /// For people: the other end's address.
+    /// Human-readable name: the other end's address.
     pub name: String,
     /// This end's address; empty when unknown.
     pub own: String,
-    /// Connections.
+    /// Number of connections.
     pub connections: f64,
-    /// Bytes a second sent and acknowledged.
+    /// Bytes per second sent and acknowledged.
     pub sent: f64,
-    /// Bytes a second received.
+    /// Bytes per second received.
     pub received: f64,
-    /// Share of time with something to send or unacknowledged.
+    /// Share of time with data to send or unacknowledged.
     pub busy: f64,
-    /// Share of time in which the other end's window let nothing out.
+    /// Share of time in which the other end's receive window blocked sending.
     pub window_limited: f64,
-    /// Share of time in which the send buffer was too small.
+    /// Share of time limited by the send buffer.
     pub buffer_limited: f64,
-    /// Share of the segments sent that were sent again.
+    /// Share of sent segments that were retransmitted.
     pub resent: f64,
-    /// Share of the segments received that came out of order.
+    /// Share of received segments that arrived out of order.
     pub out_of_order: f64,
-    /// Segments that these shares are of: sent and received.
+    /// Segments behind these shares: sent and received.
     pub segments: u64,
     /// Round-trip time of the connections, in seconds.
     pub rtt_s: f64,
-    /// The least round-trip time, in seconds; 0 when unknown.
+    /// Minimum round-trip time, in seconds; 0 when unknown.
     pub least_rtt_s: f64,
-    /// Round-trip time of echoes beside the load, in seconds: the least of each second, of which the median. A queue that
-    /// stands is in each of them; a host that is slow to answer now and then is not.
+    /// Round-trip time of echoes sent alongside the load, in seconds: the median of each second's minimum. A standing
+    /// queue raises all of them; a host that is occasionally slow to answer does not.
     pub echo_s: Option<f64>,
-    /// Share of the echoes without an answer.
+    /// Share of echoes without an answer.
     pub echoes_lost: f64,
-    /// The card that its connections leave by; empty when unknown.
+    /// The NIC that its connections use; empty when unknown.
     pub card: String,
-    /// Share of the looks at which the path and not the program bounded the rate of the connections (`tcpi_delivery_rate_app_limited`).
+    /// Share of samples in which the path, not the program, limited the connections' rate
+    /// (`tcpi_delivery_rate_app_limited`).
     pub path_limited: f64,
     /// Smallest segment, in bytes; 0 when unknown.
     pub mss_bytes: u32,
-    /// Largest window that the other end offered, in bytes; 0 when unknown.
+    /// Largest window offered by the other end, in bytes; 0 when unknown.
     pub peer_window: f64,
-    /// Largest window that was offered to it, in bytes; 0 when unknown.
+    /// Largest window offered to the other end, in bytes; 0 when unknown.
     pub own_window: f64,
-    /// Bytes a connection that had arrived and were not read, the mean.
+    /// Mean bytes per connection that had arrived but were unread.
     pub unread: f64,
 }
 
 impl Path {
-    /// Bytes a second in the fuller direction.
+    /// Bytes per second in the busier direction.
     pub fn rate(&self) -> f64 {
         self.sent.max(self.received)
     }
 
-    /// Data goes mostly to the other end.
+    /// Whether data flows mostly to the other end.
     pub fn sends(&self) -> bool {
         self.sent > self.received
     }
@@ -274,29 +275,29 @@ impl Path {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Disk {
-    /// The kernel's name.
+    /// Its kernel name.
     pub name: String,
-    /// Bytes a second, both directions.
+    /// Bytes per second, both directions.
     pub bytes_per_s: f64,
-    /// Requests a second.
+    /// Requests per second.
     pub requests_per_s: f64,
-    /// Share of time with a request in it.
+    /// Share of time with a request in flight.
     pub busy: f64,
-    /// Requests in it, the mean.
+    /// Mean number of requests in flight.
     pub queue: f64,
-    /// Bytes a second read.
+    /// Bytes per second read.
     pub read_bytes_per_s: f64,
-    /// Bytes a second written.
+    /// Bytes per second written.
     pub written_bytes_per_s: f64,
-    /// Reads a second.
+    /// Reads per second.
     pub reads_per_s: f64,
-    /// Writes a second.
+    /// Writes per second.
     pub writes_per_s: f64,
-    /// What control groups of this program allow; without any nothing is limited.
+    /// Limits of this program's control groups; unlimited without any.
     pub quota: DiskQuota,
 }
 
-/// What control groups allow of a disk, a second; the narrowest of several.
+/// Per-second limits of control groups on a disk; the tightest of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskQuota {

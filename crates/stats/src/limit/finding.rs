@@ -1,49 +1,49 @@
-//! What a verdict says.
+//! The content of a verdict.
 
 use serde::{Deserialize, Serialize};
 
-/// What held a result back, why it is thought so, and what to try next.
+/// What held a result back, the reason for that conclusion, and what to try next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
-    /// Which part of the whole.
+    /// Which part of the system is the bottleneck.
     pub bound: Bound,
-    /// What of it.
+    /// What exactly in that part.
     pub cause: Cause,
     /// How sure that is.
     pub confidence: Confidence,
-    /// The core, card, path or disk that is meant; empty where it is none of them.
+    /// The core, NIC, path or disk in question; empty if it is none of them.
     pub place: String,
-    /// Share of what there is that was used, from 0 to 1, where it is known.
+    /// Utilisation from 0 to 1, where it is known.
     pub share: Option<f64>,
-    /// All of it in one line.
+    /// The whole finding in one line.
     pub sentence: String,
-    /// One line: what to try next.
+    /// What to try next, in one line.
     pub next: String,
-    /// What was looked at.
+    /// The evidence considered.
     pub evidence: Vec<EvidenceRow>,
-    /// With several hosts: each one's own finding.
+    /// With several hosts, the finding of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostFinding>,
-    /// What makes the figures doubtful: other programs' load on the same disks and cards, each in a line.
+    /// Reasons to doubt the figures: other programs' load on the same disks and NICs, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
 }
 
-/// Which part of the whole was narrowest.
+/// The part of the system that was the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// The hosts that make the load.
+    /// The load-generating hosts.
     Client,
-    /// What lies between them and the target.
+    /// The network between them and the target.
     Network,
     /// The target.
     Target,
-    /// The load itself asked for no more at once.
+    /// The load itself: it kept no more in flight.
     Tool,
-    /// None: all that was asked for was done.
+    /// Nothing: the requested load was done in full.
     None,
-    /// It cannot be said.
+    /// It cannot be determined.
     Unclear,
 }
 
@@ -61,33 +61,33 @@ impl Bound {
     }
 }
 
-/// What of it.
+/// The cause within the part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// A control group's quota of processor time was used up.
+    /// A control group exhausted its CPU quota.
     CpuQuota,
-    /// The hypervisor gave the cores to others.
+    /// The hypervisor gave the cores to other guests.
     Steal,
     /// A worker's core was full.
     WorkerFull,
-    /// All cores were full with this load.
+    /// This load filled all cores.
     CoresFull,
-    /// A core was full with packets.
+    /// Packet processing filled a core.
     SoftirqCore,
     /// Other programs took the cores.
     OtherPrograms,
-    /// There was too little memory.
+    /// Memory was short.
     Memory,
     /// Data arrived faster than it was read.
     Unread,
     /// The send buffers were too small.
     SendBuffer,
-    /// The host did what it was calibrated to.
+    /// The host reached its calibrated ceiling.
     Ceiling,
-    /// A card was full.
+    /// A NIC was full.
     LineRate,
-    /// The network carried what it did in its own test.
+    /// The network reached its baseline.
     Baseline,
     /// The path carries no more.
     PathRate,
@@ -95,23 +95,23 @@ pub enum Cause {
     Loss,
     /// One path of several is slow.
     SlowPath,
-    /// A window is too small for the path.
+    /// A TCP window is too small for the path.
     Window,
     /// Packets are small.
     SmallPackets,
-    /// The target does not take data as fast as it comes.
+    /// The target does not accept data as fast as it arrives.
     NotTaken,
     /// A disk of this host is full.
     Disk,
-    /// A control group limits a disk of this host.
+    /// A control group throttles a disk of this host.
     DiskQuota,
-    /// Other programs load the disk or the card as well.
+    /// Other programs also load the disk or the NIC.
     ForeignLoad,
     /// Operations spend their time in the target.
     Service,
     /// Too few operations were in flight.
     Depth,
-    /// The rate asked for was kept.
+    /// The requested rate was kept.
     Rate,
     /// The workload pauses.
     Paced,
@@ -127,22 +127,22 @@ pub enum Cause {
 pub enum Confidence {
     /// By elimination, or from few samples.
     Low,
-    /// One sign says so.
+    /// One indication.
     Medium,
-    /// Several signs agree.
+    /// Several indications agree.
     High,
 }
 
-/// One thing that was looked at.
+/// One item of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceRow {
-    /// What.
+    /// What was looked at.
     pub name: String,
-    /// What was seen.
+    /// The observed value.
     pub value: String,
-    /// From where on it counts as a limit; empty where there is none.
+    /// Threshold above which it counts as a limit; empty if there is none.
     pub limit: String,
-    /// What it says.
+    /// What it means.
     pub says: String,
 }
 
@@ -151,15 +151,15 @@ pub struct EvidenceRow {
 pub struct HostFinding {
     /// Its name.
     pub host: String,
-    /// Which part.
+    /// Which part of the system.
     pub bound: Bound,
-    /// What of it.
+    /// What exactly in that part.
     pub cause: Cause,
-    /// In one line.
+    /// The finding in one line.
     pub sentence: String,
 }
 
-/// A finding of one host before its words are put together.
+/// The finding of one host before its sentence is composed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Found {
     pub(super) bound: Bound,
@@ -167,7 +167,7 @@ pub(super) struct Found {
     pub(super) confidence: Confidence,
     pub(super) place: String,
     pub(super) share: Option<f64>,
-    /// What was seen, without the bound's word.
+    /// The observation, without naming the bound.
     pub(super) why: String,
     pub(super) next: String,
 }

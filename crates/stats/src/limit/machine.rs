@@ -1,9 +1,9 @@
-//! What the agents of a run do on the same machine: it is the run's own load, for each of them.
+//! Load of a run's other agents on the same machine: to each agent it is the run's own load.
 
 use super::evidence::{AgentsBeside, Host};
 use super::foreign;
 
-/// The hosts, each with what the run's other agents on its machine did.
+/// The hosts, each with the load of the run's other agents on its machine.
 pub(super) fn together(hosts: &[Host]) -> Vec<Host> {
     let beside = |at: usize| {
         let same = |(other, host): &(usize, &Host)| *other != at && host.machine == hosts[at].machine;

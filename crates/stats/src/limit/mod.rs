@@ -1,7 +1,7 @@
 //! What held a result back: client, network, target, the load itself, or nothing.
 //!
-//! Pure: [`judge`] takes means over the measured window and says one [`Bottleneck`]. The rules are few, asked in one order, and the first
-//! that holds is said; `docs/verdict.md` explains them. "Unclear" is an answer.
+//! Pure: [`judge`] takes means over the measured window and returns one [`Bottleneck`]. There are few rules, checked in
+//! a fixed order, and the first that applies wins; `docs/verdict.md` explains them. "Unclear" is a valid answer.
 
 mod baseline;
 mod client;
@@ -32,10 +32,10 @@ pub use network::LOSSY;
 
 use finding::Found;
 
-/// Fewer samples than this say it with less confidence.
+/// Fewer samples than this lower the confidence.
 const ENOUGH_SAMPLES: u32 = 3;
 
-/// Says what held a measurement back.
+/// Determines what held a measurement back.
 pub fn judge(evidence: &Evidence) -> Bottleneck {
     let hosts = machine::together(&evidence.hosts);
     let each: Vec<(&Host, Found)> = hosts.iter().map(|host| (host, of_host(host))).collect();
@@ -61,7 +61,7 @@ pub fn judge(evidence: &Evidence) -> Bottleneck {
     finding
 }
 
-/// What others did on what the load uses: each disk and card of a machine once.
+/// Load from others on the resources of the load: each disk and NIC of a machine once.
 fn doubts(hosts: &[Host]) -> Vec<String> {
     let mut seen: Vec<(&str, String)> = Vec::new();
     let mut lines = Vec::new();
@@ -103,7 +103,7 @@ fn of_host(host: &Host) -> Found {
         .or_else(|| client::limit(host))
         .or_else(|| if network { network::limit(host) } else { None })
         .unwrap_or_else(|| target::limit(host));
-    // What others do on the same disks and cards is in the figures, whatever else is.
+    // Load from others on the same disks and NICs affects the figures, whatever the cause.
     let shared = matches!(found.bound, Bound::Target | Bound::Network) && !foreign::all(host).is_empty();
     match (host.samples < ENOUGH_SAMPLES || shared) && found.confidence == Confidence::High {
         true => Found { confidence: Confidence::Medium, ..found },
@@ -111,7 +111,7 @@ fn of_host(host: &Host) -> Found {
     }
 }
 
-/// What most hosts say; of several with as many, the first's.
+/// The finding of most hosts; on a tie, the first host's.
 fn commonest<'a>(each: &'a [(&'a Host, Found)]) -> Option<(&'a Host, &'a Found)> {
     let alike = |found: &Found| {
         each.iter().filter(|(_, other)| (other.bound, other.cause) == (found.bound, found.cause)).count()
@@ -140,7 +140,7 @@ fn finding(found: &Found, evidence: Vec<EvidenceRow>) -> Bottleneck {
     }
 }
 
-/// With several hosts: whether they are alike, and which are not.
+/// With several hosts: names them if they differ, and says which.
 fn name_hosts(finding: &mut Bottleneck, each: &[(&Host, Found)], most: &Found) {
     let differ: Vec<&(&Host, Found)> =
         each.iter().filter(|(_, found)| (found.bound, found.cause) != (most.bound, most.cause)).collect();

@@ -1,4 +1,4 @@
-//! Is what lies between host and target the limit? Each rule with its source.
+//! Is the network between host and target the limit? Each rule with its source.
 
 use super::baseline;
 use super::client;
@@ -7,54 +7,55 @@ use super::finding::{Bound, Cause, Confidence, Found};
 use super::words::{part_of, percent, time};
 use super::{foreign, loss};
 
-/// A card is full from here on, headers included: what is left goes for gaps and preambles between packets.
+/// A NIC is full from here on, headers included: the rest goes to gaps and preambles between packets.
 pub(super) const CARD_FULL: f64 = 0.9;
-/// Packets queue on a path whose round trip takes this many times the least, and this much longer in seconds. The second keeps
-/// short paths apart from interrupts that come late.
+/// Packets queue on a path whose round trip takes this many times the minimum and exceeds it by [`GROWN_BY_S`]. The
+/// second condition keeps late interrupts on short paths from looking like a queue.
 pub(super) const GROWN: f64 = 3.0;
-/// The much longer.
+/// Minimum increase, in seconds.
 pub(super) const GROWN_BY_S: f64 = 0.0015;
-/// A growth that is shorter than this, in seconds, is no sign of any queue.
+/// An increase below this, in seconds, is no sign of a queue.
 const LITTLE_S: f64 = 0.0003;
-/// A sender with something to send for less of the time than this is not held back by the path.
+/// A sender with data to send for less than this share of the time is not held back by the path.
 pub(super) const BUSY: f64 = 0.7;
-/// From this share of segments sent again on, a path loses packets, for warnings as for the verdict: above it TCP no longer
-/// fills a path (Mathis and others, 1997: the rate falls with the root of it).
+/// A path is lossy from this share of retransmitted segments on, for warnings and verdict alike: above it TCP no longer
+/// fills a path (Mathis et al., 1997: the rate falls with the square root of the loss).
 pub const LOSSY: f64 = 0.002;
-/// From this share on where segments are small: the same rate takes more of them, and falls with less loss (as Mathis and others say,
-/// the loss that a rate bears goes with the square of the segments' size).
+/// The threshold for small segments: the same rate takes more of them and tolerates less loss (by the same source, the
+/// loss that a rate tolerates grows with the square of the segment size).
 const LOSSY_WHEN_SMALL: f64 = 0.001;
-/// Above this share of segments that came out of order some were lost: one that is missing puts many behind it out of order, and
-/// a host that moves a receiver between its cores does so to a few in a thousand, with nothing lost.
+/// Above this share of out-of-order segments, some were lost: one missing segment puts many behind it out of order,
+/// whereas a host that moves a receiver between cores reorders a few in a thousand without loss.
 const DISORDERLY: f64 = 0.01;
-/// Fewer segments than this say nothing of shares.
+/// With fewer segments than this, shares mean nothing.
 const ENOUGH_SEGMENTS: u64 = 500;
-/// A path with less than this share of what the others carry is slow.
+/// A path is slow if it carries less than this share of what the others carry.
 pub(super) const SLOW: f64 = 0.5;
-/// A window is the limit when what is under way fills this share of it.
+/// A window is the limit when the data in flight fills this share of it.
 pub(super) const WINDOW_USED: f64 = 0.5;
-/// Smaller segments than these are not the usual 1448 of Ethernet, nor what a tunnel leaves of it.
+/// Segments smaller than this are neither Ethernet's usual 1448 bytes nor what a tunnel leaves of them.
 pub(super) const SMALL: u32 = 1300;
-/// A window that has never been wider than this is small; the kernel widens it by itself while programs read.
+/// A window that never grew beyond this is small; the kernel enlarges it automatically while programs read.
 const SMALL_WINDOW: f64 = 256.0 * 1024.0;
-/// And one that is filled by a few segments.
+/// A window of this size is filled by a few segments.
 const TINY_WINDOW: f64 = 32.0 * 1024.0;
-/// A larger window is the limit when what is under way fills this share of it all the time: a target that reads as it comes widens it
-/// to twice of that.
+/// A larger window is the limit when the data in flight fills this share of it all the time: the kernel of a target
+/// that reads promptly enlarges it to twice the data in flight.
 const LARGE_WINDOW_USED: f64 = 0.8;
-/// Of what a full card carries, more than this share is the load's, where it is full with it alone: headers take the rest.
+/// Of what a full NIC carries, the load accounts for more than this share if it fills the NIC alone: headers are the
+/// rest.
 const OWN: f64 = 0.75;
-/// A sender is held back by neither window nor buffer when they do it for less of the time than this.
+/// Window and buffer do not hold a sender back if they block it for less than this share of the time.
 const SELDOM: f64 = 0.2;
-/// A window that is full for this share of the time lets nothing else be the limit.
+/// If a window is full for this share of the time, nothing else can be the limit.
 const CLOSED: f64 = 0.8;
 
 fn found(cause: Cause, confidence: Confidence, why: String, next: &str) -> Option<Found> {
     Some(Found::new(Bound::Network, cause, confidence, why, next))
 }
 
-/// Cards: before the client's cores, which may be full because the card is. What counts is the direction of the load, where it is
-/// known which that is.
+/// NICs come before the client's cores, which may be full because the NIC is. The direction of the load counts, where
+/// it is known.
 pub(super) fn card(host: &Host) -> Option<Found> {
     let seen = |card: &Card| foreign::on_its_way(host, card).map_or(card.bytes_per_s, |(seen, _)| seen);
     let share = |card: &&Card| seen(card) / card.speed.unwrap_or(f64::INFINITY);
@@ -67,7 +68,7 @@ pub(super) fn card(host: &Host) -> Option<Found> {
         return Some(foreign.found(used, &format!("carried {} of its line rate", percent(used))));
     }
     let why = format!("{} carried {} of its line rate", card.name, percent(used));
-    // Between all of it and half of it being this load's, it is full with both.
+    // If between half and all of it is this load's, this load and others fill it together.
     let (confidence, why) = match foreign::on_its_way(host, card).filter(|(seen, own)| *own < OWN * seen) {
         Some((seen, own)) => {
             let theirs = part_of(seen - own, seen);
@@ -79,7 +80,7 @@ pub(super) fn card(host: &Host) -> Option<Found> {
         .map(|found| found.at(card.name.clone()).share(used))
 }
 
-/// Packets so small that handling them takes the time: before the cores, which are full because of them.
+/// Packets so small that processing them takes the time: checked before the cores, which they fill.
 pub(super) fn small_packets(host: &Host) -> Option<Found> {
     let path = busiest(host)?;
     if path.mss_bytes == 0 || path.mss_bytes >= SMALL {
@@ -95,7 +96,8 @@ pub(super) fn small_packets(host: &Host) -> Option<Found> {
     }
     let what = format!("the path at its limit ({})", queue(path).map_or_else(String::new, |(_, why)| why));
     if queue(path).is_none() {
-        // This many packets that some are dropped on the way: with segments so small a little disorder is sign enough.
+        // So many packets that some are dropped on the way: with segments this small, slight reordering is sufficient
+        // evidence.
         let lost = lost(path, LOSSY_WHEN_SMALL)?;
         let what = format!("{} of {} packets/s lost", percent(lost), packets(host));
         return found(Cause::SmallPackets, Confidence::Medium, why(&what), next)
@@ -108,7 +110,7 @@ fn packets(host: &Host) -> String {
     format!("{:.0}", host.cards.iter().map(|card| card.packets_per_s).fold(0.0, f64::max))
 }
 
-/// The rest, once the client is known to have time left.
+/// The remaining rules, once the client is known to have time left.
 pub(super) fn limit(host: &Host) -> Option<Found> {
     slow_path(host)
         .or_else(|| window(host))
@@ -123,7 +125,7 @@ pub(super) fn stays_here(path: &Path) -> bool {
     !path.own.is_empty() && path.own == path.name || path.name.starts_with("127.") || path.name == "::1"
 }
 
-/// Whether what a path carries goes over the loopback card.
+/// Whether a path's traffic goes over the loopback interface.
 pub(super) fn over_loopback(host: &Host, path: &Path) -> bool {
     let elsewhere = host.cards.iter().filter(|card| !card.loopback);
     let loopback = elsewhere.clone().all(|card| card.bytes_per_s * 2.0 < path.rate());
@@ -134,27 +136,27 @@ pub(super) fn busiest(host: &Host) -> Option<&Path> {
     host.paths.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
 }
 
-/// How much longer than it must a packet is under way: how sure that is, and in words. Echoes are better than a
-/// connection's own time, which holds the wait for an answer where requests are small.
+/// Whether packets queue on the path: how sure that is, and in words. Echoes are better evidence than a connection's
+/// own RTT, which includes the wait for an answer where requests are small.
 pub(super) fn queue(path: &Path) -> Option<(Confidence, String)> {
     let least = time(path.least_rtt_s);
     match path.echo_s {
         Some(echo) => grown(path, echo)
             .then(|| (Confidence::High, format!("round trip {} under load, {least} without", time(echo)))),
-        // Data that is sent is acknowledged at once: the time is the path's.
+        // Sent data is acknowledged at once, so the RTT is the path's.
         None => (path.sends() && path.busy >= BUSY && grown(path, path.rtt_s)).then(|| {
             (Confidence::Medium, format!("round trip {} under load, {least} without", time(path.rtt_s)))
         }),
     }
 }
 
-/// Whether acknowledgements come late on a path where nothing tells if they wait on the way or for the target's answer, which
-/// carries them.
+/// Whether acknowledgements are late on a path and nothing tells whether they are delayed by the network or by the
+/// target's answer, which carries them.
 pub(super) fn hidden(path: &Path) -> bool {
     path.echo_s.is_none() && !path.sends() && path.least_rtt_s > 0.0 && grown(path, path.rtt_s)
 }
 
-/// Whether echoes show that no packets wait: even the little that a short queue is would be seen.
+/// Whether echoes show that no packets queue; even a short queue would be visible.
 pub(super) fn free(path: &Path) -> bool {
     let least = path.least_rtt_s;
     path.echo_s.is_some_and(|echo| echo < least * GROWN || echo - least < LITTLE_S)
@@ -164,7 +166,7 @@ fn grown(path: &Path, now_s: f64) -> bool {
     now_s >= path.least_rtt_s * GROWN && now_s - path.least_rtt_s >= GROWN_BY_S
 }
 
-/// One path far behind others that do the same.
+/// One path far slower than others with the same role.
 fn slow_path(host: &Host) -> Option<Found> {
     let each = |path: &Path| path.rate() / path.connections.max(1.0);
     let mut paths: Vec<&Path> = host.paths.iter().filter(|path| path.connections > 0.0).collect();
@@ -177,7 +179,7 @@ fn slow_path(host: &Host) -> Option<Found> {
     if each(slow) >= SLOW * middle {
         return None;
     }
-    // Slow may also be what is asked for less: then nothing is wrong with the path.
+    // Less may also be requested of a slow path: then nothing is wrong with it.
     let sign = match (queue(slow), lossy(slow)) {
         (Some((_, words)), _) => words,
         (None, Some(share)) => format!("{} of its segments lost", percent(share)),
@@ -199,22 +201,22 @@ fn slow_path(host: &Host) -> Option<Found> {
     .map(|found| found.at(slow.name.clone()).share(each(slow) / middle))
 }
 
-/// A window so small that data leaves in little pieces, and that is full nearly always: before the cores, which are full
-/// because of the pieces.
+/// A window so small that data leaves in small pieces, and that is nearly always full: checked before the cores, which
+/// those pieces fill.
 pub(super) fn closed_window(host: &Host) -> Option<Found> {
     let path = busiest(host)?;
     let closed = path.sends() && path.window_limited >= CLOSED && path.peer_window < TINY_WINDOW;
     if closed { window(host) } else { None }
 }
 
-/// The share of a receiver's window that a round trip carries; 0 where the window is not known.
+/// Share of a receiver's window that one round trip carries; 0 if the window is unknown.
 pub(super) fn window_filled(path: &Path) -> f64 {
     let window = if path.sends() { path.peer_window } else { path.own_window };
     let carried = path.rate() / path.connections.max(1.0) * path.least_rtt_s;
     if window > 0.0 { carried / window } else { 0.0 }
 }
 
-/// The most that a window lets through is its size a round trip.
+/// A window lets through at most its size per round trip.
 fn window(host: &Host) -> Option<Found> {
     let path = busiest(host)?;
     let filled = window_filled(path);
@@ -223,7 +225,8 @@ fn window(host: &Host) -> Option<Found> {
             .map(|found| found.at(path.name.clone()).share(share))
     };
     if path.sends() {
-        // The kernel counts a window as closed only while not a segment fits: one that opens in little steps is hardly ever.
+        // The kernel counts a window as closed only while no segment fits: one that opens in small steps hardly ever
+        // is.
         let closed = path.window_limited >= 0.5;
         let small = path.peer_window < SMALL_WINDOW && (closed || filled >= WINDOW_USED);
         let large = path.busy >= BUSY && filled >= LARGE_WINDOW_USED;
@@ -258,11 +261,11 @@ fn window(host: &Host) -> Option<Found> {
     found(why, next, filled)
 }
 
-/// Packets wait somewhere on the way: something there is full, whatever its rate is.
+/// Packets queue somewhere on the path: something there is full, whatever its rate.
 fn rate(host: &Host) -> Option<Found> {
     let path = busiest(host)?;
     let (confidence, why) = queue(path)?;
-    // A sender that the other end holds back makes no queue; one with little to send neither.
+    // Neither a sender that the other end holds back nor one with little to send causes a queue.
     if path.sends() && (path.busy < BUSY || path.window_limited >= 0.5) {
         return None;
     }
@@ -275,8 +278,8 @@ fn rate(host: &Host) -> Option<Found> {
     found(Cause::PathRate, confidence, why, next).map(|found| found.at(path.name.clone()))
 }
 
-/// A sender that always has data to send, and that neither window nor buffer nor program hold back, goes as fast as its congestion
-/// control finds that the path lets it. Without a queue: shallow buffers, or BBR, which keeps none.
+/// A sender that always has data to send, limited by neither window nor buffer nor program, sends as fast as congestion
+/// control allows on this path. There is no queue with shallow buffers, or with BBR, which keeps none.
 fn without_queue(host: &Host) -> Option<Found> {
     let path = busiest(host)?;
     let free = path.window_limited + path.buffer_limited < SELDOM;
@@ -293,17 +296,17 @@ fn without_queue(host: &Host) -> Option<Found> {
     found(Cause::PathRate, Confidence::Medium, why, next).map(|found| found.at(path.name.clone()))
 }
 
-/// What is seen of lost segments at this end, and from which share on it counts.
+/// The loss visible at this end, and the threshold from which it counts.
 pub(super) fn losses(path: &Path) -> (f64, f64) {
     if path.sends() { (path.resent, LOSSY) } else { (path.out_of_order, DISORDERLY) }
 }
 
-/// The share of segments that were lost, if it is one that counts.
+/// The share of lost segments, if it is significant.
 pub(super) fn lossy(path: &Path) -> Option<f64> {
     lost(path, losses(path).1)
 }
 
-/// The share of segments that were lost, from so much on.
+/// The share of lost segments, if it reaches `counts`.
 fn lost(path: &Path, counts: f64) -> Option<f64> {
     let (lost, _) = losses(path);
     let echoes = if path.echoes_lost >= 0.01 { path.echoes_lost } else { 0.0 };

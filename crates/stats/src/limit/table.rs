@@ -1,4 +1,4 @@
-//! The evidence as a table: what was looked at, what was seen, from where on it is a limit.
+//! The evidence as a table: what was looked at, its value, and the threshold that makes it a limit.
 
 use super::baseline;
 use super::client::{ALL_FULL, FULL, THROTTLED, WAITED};
@@ -9,7 +9,7 @@ use super::target::{LANES_USED, QUOTA_USED, in_use, quota_used, round_trip_s};
 use super::words::{percent, time};
 use super::{foreign, loss};
 
-/// Rows of one host; what is not known is left out.
+/// Rows of one host; unknown values are omitted.
 pub(super) fn rows(host: &Host) -> Vec<EvidenceRow> {
     let mut rows = Vec::new();
     let mut row = |name: &str, value: String, limit: String, says: &str| {
@@ -80,7 +80,7 @@ fn disk_rows(host: &Host, disk: &Disk, row: &mut dyn FnMut(&str, String, String,
 }
 
 fn network_rows(host: &Host, row: &mut dyn FnMut(&str, String, String, &str)) {
-    // A few packets of something else are on every host.
+    // Every host has a few unrelated packets.
     let most = host.cards.iter().map(|card| card.bytes_per_s).fold(0.0, f64::max);
     for card in host.cards.iter().filter(|card| card.bytes_per_s > 0.01 * most).take(4) {
         let carried = foreign::on_its_way(host, card).map_or(card.bytes_per_s, |(carried, _)| carried);

@@ -1,4 +1,4 @@
-//! Is it the target, or were there too few operations in flight to tell?
+//! Is the target the limit, or were too few operations in flight to tell?
 
 use super::client::{self, FULL};
 use super::evidence::{Disk, Host, ObservedLoad, Path, TargetMedium};
@@ -6,22 +6,23 @@ use super::finding::{Bound, Cause, Confidence, Found};
 use super::words::{part_of, percent, time};
 use super::{foreign, loss, network};
 
-/// Lanes are in use when Little's law finds this share of them busy.
+/// Lanes are in use when, by Little's law, this share of them is busy.
 pub(super) const LANES_USED: f64 = 0.8;
-/// Fewer operations at once than this say little of a target: arrays serve dozens.
+/// A lower concurrency than this says little about a target: arrays serve dozens of operations at once.
 pub(super) const FEW_LANES: f64 = 4.0;
-/// More of the latency than this being the network's makes more at once the way to more.
+/// If the network accounts for more than this share of the latency, more concurrency brings more throughput.
 pub(super) const MOSTLY_ROUND_TRIP: f64 = 0.5;
-/// A rate is kept when this share of it was done.
+/// A rate is kept when this share of it was achieved.
 pub(super) const RATE_KEPT: f64 = 0.98;
-/// A control group's limit on a disk holds back when this share of it was used: it is dealt out in slices, of which some are missed.
+/// A control group's limit on a disk holds back when this share of it was used: it is granted in slices, some of which
+/// go unused.
 pub(super) const QUOTA_USED: f64 = 0.85;
-/// On paths longer than this, in seconds, senders may fill a link without a queue that lasts.
+/// On paths longer than this, in seconds, senders may fill a link without a standing queue.
 const LONG_PATH_S: f64 = 0.001;
-/// Up to this share may fail.
+/// Acceptable share of failed operations.
 const FAILED: f64 = 0.01;
 
-/// Nothing can be said, or there is nothing to say: before all other rules.
+/// Cases in which nothing can be said or nothing needs saying: checked before all other rules.
 pub(super) fn first(load: &ObservedLoad) -> Option<Found> {
     let found = |bound, cause, why: String, next| Some(Found::new(bound, cause, Confidence::High, why, next));
     if load.failed > FAILED {
@@ -58,13 +59,13 @@ pub(super) fn in_use(load: &ObservedLoad) -> f64 {
     load.ops_per_s * load.latency_s
 }
 
-/// Lanes that were in use, in words, where not all were and nothing but the load says when operations begin.
+/// States how many lanes were in use, if not all were and only the load decides when operations begin.
 fn lanes_idle(load: &ObservedLoad) -> Option<String> {
     let idle = load.offered_ops_per_s.is_none() && load.lanes > 0.0 && !all_in_use(load);
     idle.then(|| format!("{:.1} of {:.0} lanes were in use", in_use(load), load.lanes))
 }
 
-/// Little's law finds about all lanes busy.
+/// By Little's law, nearly all lanes are busy.
 fn all_in_use(load: &ObservedLoad) -> bool {
     in_use(load) >= LANES_USED * load.lanes
 }
@@ -82,7 +83,7 @@ fn idle(load: &ObservedLoad) -> Option<Found> {
     Some(Found::new(Bound::Unclear, Cause::Nothing, Confidence::Low, why, next))
 }
 
-/// A disk of this host that carries this load.
+/// A disk of this host that serves this load.
 fn disk(host: &Host) -> Option<Found> {
     if host.load.kind != TargetMedium::Local {
         return None;
@@ -114,7 +115,7 @@ fn disk(host: &Host) -> Option<Found> {
     }
     let mut why =
         format!("{} was {} busy with {:.1} requests at once", disk.name, percent(disk.busy), disk.queue);
-    // What the load did not ask for may be the file system's work, or that of others.
+    // Anything beyond what the load requested may come from the file system or from others.
     let asked = host.load.bytes_per_s + host.beside.disk_read + host.beside.disk_written;
     let more = disk.bytes_per_s > 2.0 * asked;
     if more {
@@ -128,7 +129,7 @@ fn disk(host: &Host) -> Option<Found> {
             host.load.lanes
         );
     }
-    // A device that serves many at once may be busy all the time and still have room.
+    // A device that serves many requests at once may be busy all the time and still have capacity left.
     let filled = disk.queue >= 0.5 * host.load.lanes;
     let confidence = if filled && !more && !few { Confidence::High } else { Confidence::Medium };
     let next = "a faster disk or more of them; or other block sizes and more lanes";
@@ -136,13 +137,13 @@ fn disk(host: &Host) -> Option<Found> {
     Some(found.at(disk.name.clone()).share(disk.busy))
 }
 
-/// The share that was used of what control groups allow of a disk in the directions of the load, and of what, in words: of several
-/// limits the one that was used most.
+/// How much of a control group's disk limit was used in the directions of the load, and which limit; of several, the
+/// most used.
 pub(super) fn quota_used(host: &Host, disk: &Disk) -> Option<(f64, String)> {
     let load = &host.load;
     let unknown = load.read_bytes_per_s + load.written_bytes_per_s <= 0.0;
     let (reads, writes) = (unknown || load.read_bytes_per_s > 0.0, unknown || load.written_bytes_per_s > 0.0);
-    // What others do on the disk is not under this program's limit.
+    // This program's limit does not cover what others do on the disk.
     let shared = foreign::on_disk(host).is_some_and(|foreign| foreign.place == disk.name);
     let (own_read, own_written) = foreign::own_disk_bytes(host);
     let bytes = |seen: f64, own: f64| if shared { seen.min(own) } else { seen };
@@ -166,7 +167,7 @@ pub(super) fn quota_used(host: &Host, disk: &Disk) -> Option<(f64, String)> {
     used.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// The kernel's own account of why a sender paused (tcpi_rwnd_limited): the other side's program does not read.
+/// The kernel's own account of why a sender paused (tcpi_rwnd_limited): the program on the other side does not read.
 fn not_taken(host: &Host) -> Option<Found> {
     let path = main_path(host)?;
     if !path.sends() || path.window_limited < 0.5 {
@@ -176,7 +177,7 @@ fn not_taken(host: &Host) -> Option<Found> {
         "its window was closed {} of the time: it does not take data as fast as it comes",
         percent(path.window_limited)
     );
-    // On a long path a window that is too small is closed, too.
+    // On a long path, too small a window also counts as closed.
     let (confidence, why) = match network::window_filled(path) >= network::WINDOW_USED {
         true => {
             let (window, trip) = (units::Size(path.peer_window as u64).rounded(), time(path.least_rtt_s));
@@ -195,20 +196,20 @@ fn main_path(host: &Host) -> Option<&Path> {
     host.paths.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
 }
 
-/// The time a packet needs to the target and back, as measured under this load.
+/// Round-trip time to the target, as measured under this load.
 pub(super) fn round_trip_s(path: &Path) -> f64 {
     path.echo_s.unwrap_or(path.least_rtt_s)
 }
 
 fn depth(host: &Host) -> Option<Found> {
     let load = &host.load;
-    // With a rate that is not kept, lanes are too few when all of them are in use.
+    // If a rate is not kept, lanes are too few when all of them are in use.
     if load.lanes <= 0.0 || load.offered_ops_per_s.is_some() && !all_in_use(load) {
         return None;
     }
     let many = load.lanes;
     let next = format!("more in flight: queue depth {:.0} and more, or more jobs", (many * 4.0).max(8.0));
-    // Waiting for a core is part of what an operation takes, too.
+    // An operation's time also includes waiting for a core.
     let short = client::short_of_time(host);
     let found = |confidence: Confidence, why: String| {
         let (confidence, why) = match &short {
@@ -243,7 +244,7 @@ fn depth(host: &Host) -> Option<Found> {
     })
 }
 
-/// By elimination: the client has time left, the network too, and all lanes wait for answers.
+/// By elimination: client and network have capacity left, and all lanes wait for answers.
 fn service(host: &Host) -> Found {
     let load = &host.load;
     let path = main_path(host);
@@ -262,13 +263,13 @@ fn service(host: &Host) -> Found {
     let why = format!("operations take {}{}; {}", time(load.latency_s), on_the_way(host), room(host));
     let known = load.kind == TargetMedium::Local || path.is_some_and(network::free);
     let doubtful = client::short_of_time(host).is_some() || path.is_some_and(hides_rate);
-    // How much a target could do at once is known only when more is tried.
+    // Only a test with more concurrency shows how much a target could do.
     let confidence = if known && !doubtful { Confidence::Medium } else { Confidence::Low };
     let next = "look at the target: its processors, disks and limits; try more lanes to see whether it can do more at once";
     Found::new(Bound::Target, Cause::Service, confidence, why, next)
 }
 
-/// How much of an operation's time is the network's.
+/// The network's part of an operation's time.
 fn on_the_way(host: &Host) -> String {
     let trip = main_path(host).map(round_trip_s).filter(|trip| *trip > 0.0);
     match (host.load.kind, trip) {
@@ -277,12 +278,12 @@ fn on_the_way(host: &Host) -> String {
     }
 }
 
-/// Whether a path may be full without a sign of it at this end: readers see only queues.
+/// Whether a path may be full without any sign at this end: readers see only queues.
 fn hides_rate(path: &Path) -> bool {
     !path.sends() && path.least_rtt_s >= LONG_PATH_S
 }
 
-/// What is known to have room, and what else may be the limit.
+/// What is known to have capacity left, and what else may be the limit.
 fn room(host: &Host) -> String {
     let load = &host.load;
     let path = main_path(host).filter(|_| load.kind == TargetMedium::Network);

@@ -1,8 +1,8 @@
-//! Tests of the rules, from evidence that is made up.
+//! Tests of the rules, with synthetic evidence.
 
 use super::*;
 
-/// A host whose load waits for a target behind a network with room: four jobs of eight lanes, 1 MiB writes.
+/// A host whose load waits for a target behind a network with spare capacity: four jobs of eight lanes, 1 MiB writes.
 pub(super) fn quiet() -> Host {
     let load = ObservedLoad {
         kind: TargetMedium::Network,
@@ -74,7 +74,7 @@ pub(super) fn reads(host: &mut Host) {
 #[test]
 fn with_room_everywhere_it_is_the_target() {
     let finding = says(Bound::Target, Cause::Service, |_| {});
-    // Whether it could do more at once, only more lanes would tell.
+    // Only more lanes would tell whether it could do more at once.
     assert_eq!(finding.confidence, Confidence::Medium);
     assert!(finding.sentence.contains("client and network have time left"), "{}", finding.sentence);
     assert!(finding.sentence.contains("more lanes would tell"), "{}", finding.sentence);
@@ -85,10 +85,10 @@ fn with_room_everywhere_it_is_the_target() {
         "{names:?}"
     );
     says(Bound::Target, Cause::Service, reads);
-    // Without echoes it is not as sure.
+    // Without echoes the confidence is lower.
     let finding = says(Bound::Target, Cause::Service, |host| host.paths[0].echo_s = None);
     assert!(finding.confidence < Confidence::High);
-    // With a queue that is too short to be called the limit neither.
+    // The same with a queue too short to be called the limit.
     let finding = says(Bound::Target, Cause::Service, |host| host.paths[0].echo_s = Some(0.001));
     assert!(finding.confidence < Confidence::High);
 }
@@ -131,10 +131,10 @@ fn others_on_the_cores_are_told_from_own_load() {
         (host.busy, host.own_cores) = (1.0, 2.0);
     });
     says(Bound::Client, Cause::Steal, |host| (host.steal, host.busy, host.ran) = (0.3, 0.95, 0.8));
-    // Stolen time on a host that has time left holds nothing back.
+    // Steal on a host with time left holds nothing back.
     says(Bound::Target, Cause::Service, |host| host.steal = 0.3);
     says(Bound::Client, Cause::CoresFull, |host| (host.busy, host.own_cores, host.ran) = (0.97, 6.0, 0.8));
-    // Others may use all that the load leaves: as long as it gets what it wants, they are not the limit.
+    // Others may use everything the load leaves: while it gets what it wants, they are not the limit.
     says(Bound::Target, Cause::Service, |host| (host.busy, host.own_cores, host.ran) = (1.0, 0.1, 0.05));
     says(Bound::Client, Cause::Memory, |host| host.memory_full = 0.3);
 }
@@ -158,10 +158,11 @@ fn the_kernels_account_of_senders_is_used() {
     says(Bound::Network, Cause::Window, |host| {
         let path = &mut host.paths[0];
         (path.busy, path.window_limited, path.peer_window) = (0.95, 0.9, 16384.0);
-        // Whatever else runs there: the kernel says what the sender waits for.
+        // Whatever else runs there, the kernel tells what the sender waits for.
         (host.busy, host.ran, host.waited) = (1.0, 0.8, 0.1);
     });
-    // A quick client is busy with the little pieces that fit: seen on an idle machine, 3 Gbit/s by 8 KiB a round trip.
+    // A fast client is busy with the small pieces that fit: observed on an idle machine at 3 Gbit/s with 8 KiB per
+    // round trip.
     says(Bound::Network, Cause::Window, |host| {
         let path = &mut host.paths[0];
         (path.busy, path.window_limited, path.peer_window) = (0.99, 0.92, 8192.0);
@@ -173,7 +174,7 @@ fn the_kernels_account_of_senders_is_used() {
 fn windows_and_unread_data_of_readers_are_seen() {
     says(Bound::Network, Cause::Window, |host| {
         reads(host);
-        // 64 KiB a round trip of 10 ms, on each of four connections.
+        // 64 KiB per round trip of 10 ms, on each of four connections.
         let path = &mut host.paths[0];
         (path.received, path.own_window, path.least_rtt_s) = (24e6, 65536.0, 0.01);
         path.echo_s = Some(0.0101);
@@ -193,7 +194,7 @@ fn a_window_of_the_target_that_a_round_trip_fills_is_the_limit() {
             (path.echo_s, path.rtt_s, path.window_limited) = (Some(0.0101), 0.0102, 0.43);
         }
     };
-    // 24 MB/s on four connections are 60 kB a round trip of 10 ms each.
+    // 24 MB/s on four connections is 60 kB per 10 ms round trip each.
     let finding = says(Bound::Network, Cause::Window, small(24e6, 65536.0));
     assert!(
         finding.sentence.contains("64.0 KiB a connection") && finding.sentence.contains("92 %"),
@@ -225,7 +226,7 @@ fn a_queue_on_the_path_is_its_rate() {
         reads(host);
         host.paths[0].echo_s = Some(0.018);
     });
-    // Drops are how a full queue speaks; the queue is what holds back.
+    // Drops are a symptom of a full queue; the queue is what limits.
     says(Bound::Network, Cause::PathRate, |host| {
         let path = &mut host.paths[0];
         (path.busy, path.echo_s, path.resent) = (0.98, Some(0.018), 0.01);
@@ -235,7 +236,7 @@ fn a_queue_on_the_path_is_its_rate() {
         (path.busy, path.echo_s, path.rtt_s) = (0.98, None, 0.02);
     });
     assert_eq!(finding.confidence, Confidence::Medium);
-    // With small requests a connection's own time holds the target's: only when it is short it says something.
+    // With small requests a connection's RTT includes the target's time: it says something only when short.
     let finding = says(Bound::Unclear, Cause::Nothing, |host| {
         reads(host);
         (host.paths[0].echo_s, host.paths[0].rtt_s) = (None, 0.04);
@@ -255,7 +256,7 @@ fn loss_is_seen_in_both_directions() {
         host.paths[0].out_of_order = 0.02;
     });
     says(Bound::Target, Cause::Service, |host| host.paths[0].resent = 0.0001);
-    // A receiver that moves between cores: nothing is lost.
+    // A receiver that moves between cores: no loss.
     says(Bound::Target, Cause::Service, |host| {
         reads(host);
         host.paths[0].out_of_order = 0.0025;
@@ -272,7 +273,7 @@ fn a_slow_path_among_others_is_named() {
         (slow.sent, slow.busy, slow.echo_s) = (30e6, 0.98, Some(0.02));
     });
     assert_eq!(finding.place, "10.0.0.3");
-    // Less is asked of it: nothing is wrong with it.
+    // Less is requested of it: nothing is wrong with it.
     says(Bound::Target, Cause::Service, |host| {
         let path = host.paths[0].clone();
         host.paths.push(Path { sent: 30e6, ..path });
@@ -291,7 +292,7 @@ fn small_packets_are_named_where_they_cost() {
     says(Bound::Network, Cause::SmallPackets, |host| {
         (host.paths[0].mss_bytes, host.paths[0].resent) = (524, 0.02);
     });
-    // Receivers see a lost segment as disorder. Of the usual size, segments bear that much.
+    // Receivers see a lost segment as reordering. Full-size segments tolerate that much.
     let disordered = |host: &mut Host, mss_bytes| {
         reads(host);
         (host.paths[0].mss_bytes, host.paths[0].out_of_order) = (mss_bytes, 0.0015);
@@ -312,7 +313,7 @@ fn figures_of_other_tests_are_compared() {
     let finding = says(Bound::Network, Cause::Baseline, |host| host.baseline = Some(baseline(350e6)));
     let row = finding.evidence.iter().find(|row| row.name == "baseline before");
     assert!(row.is_some_and(|row| row.says == "reached"), "{:?}", finding.evidence);
-    // Nobody is misled by one with room, nor by one that the load beat.
+    // A baseline with capacity left misleads nobody, nor does one that the load exceeded.
     for most in [3e9, 300e6] {
         let finding = says(Bound::Target, Cause::Service, |host| host.baseline = Some(baseline(most)));
         assert!(finding.evidence.iter().any(|row| row.name == "baseline before"));
@@ -341,7 +342,7 @@ fn disks_of_the_host_are_the_target() {
     says(Bound::Target, Cause::Service, |host| {
         local(host);
         host.disks.clear();
-        // Others' packets.
+        // Packets of other programs.
         (host.busy, host.softirq_core.softirq) = (1.0, 0.5);
     });
 }
@@ -353,7 +354,7 @@ fn too_little_in_flight_is_the_load_itself() {
     });
     assert_eq!(finding.confidence, Confidence::High);
     assert!(finding.sentence.contains("1 operation at once, of 5.0"), "{}", finding.sentence);
-    // However many: when the way there and back is most of it, more at once gives more.
+    // At any lane count: when the round trip dominates, more concurrency brings more.
     let finding = says(Bound::Tool, Cause::Depth, |host| {
         (host.load.latency_s, host.load.ops_per_s) = (0.0201, 1592.0);
         let path = &mut host.paths[0];
@@ -369,7 +370,7 @@ fn a_rate_that_is_kept_binds_nothing() {
         host.load.latency_s = 0.001;
     };
     says(Bound::None, Cause::Rate, open);
-    // Even with a worker that spins.
+    // Even with a worker that busy-waits.
     says(Bound::None, Cause::Rate, |host| {
         open(host);
         host.ran = 1.0;

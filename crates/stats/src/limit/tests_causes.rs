@@ -1,11 +1,11 @@
-//! Causes that evidence excludes, and sentences that must not say more than it does.
+//! Causes that the evidence rules out, and sentences that must not claim more than it shows.
 
 use super::tests::{of, reads, says};
 use super::*;
 
 #[test]
 fn no_sentence_contradicts_its_table() {
-    // A fio job beside which others filled the cores.
+    // A fio job while others fill the cores.
     let finding = says(Bound::Target, Cause::Service, |host| {
         (host.busy, host.own_cores, host.ran) = (1.0, 0.1, 0.05);
     });
@@ -22,7 +22,7 @@ fn no_sentence_contradicts_its_table() {
     });
     assert!(finding.sentence.contains("busy, so the client may be part of it"), "{}", finding.sentence);
     assert_eq!(finding.confidence, Confidence::Low);
-    // Nor do packets make the load want the cores that others fill, while workers get theirs.
+    // Packets do not make the load want the cores that others fill either, while workers get theirs.
     let packets = |waited: f64| {
         of(|host| {
             (host.busy, host.own_cores, host.ran, host.softirq_core.softirq) = (1.0, 0.1, 0.05, 0.4);
@@ -31,7 +31,7 @@ fn no_sentence_contradicts_its_table() {
     };
     assert_eq!(packets(0.02).cause, Cause::Service);
     assert_eq!(packets(0.15).cause, Cause::OtherPrograms);
-    // Workers held back, with cores that are not quite full.
+    // Workers held back although the cores are not quite full.
     let finding = says(Bound::Target, Cause::Service, |host| {
         (host.busy, host.own_cores, host.ran) = (0.93, 1.0, 0.1);
         (host.waited, host.ran_while_waiting) = (0.63, 0.1);
@@ -47,7 +47,7 @@ fn no_sentence_contradicts_its_table() {
         finding.sentence
     );
     assert_eq!(finding.confidence, Confidence::Low);
-    // The same of a local target, and of a single operation at once.
+    // The same for a local target, and for a single operation at a time.
     let finding = says(Bound::Target, Cause::Service, |host| {
         host.load.kind = TargetMedium::Local;
         (host.paths, host.waited) = (Vec::new(), 0.41);
@@ -73,7 +73,7 @@ fn data_that_lies_unread_while_workers_sleep_is_a_guess() {
     assert_eq!(unread(0.1).confidence, Confidence::Low);
 }
 
-/// A disk that carries the load's writes, all of them.
+/// A disk that carries all of the load's writes.
 fn on_disk(host: &mut Host, quota: DiskQuota) {
     host.load.kind = TargetMedium::Local;
     host.load.written_bytes_per_s = host.load.bytes_per_s;
@@ -94,7 +94,7 @@ fn on_disk(host: &mut Host, quota: DiskQuota) {
 #[test]
 fn a_disk_quota_counts_when_it_is_nearly_used_in_the_load_s_direction() {
     let none = DiskQuota::default();
-    // Far above what moves; of reads while the load writes.
+    // Limits far above what moves, and limits on reads while the load writes.
     for quota in [
         DiskQuota { written_bytes: Some(20_000_000_000), ..none },
         DiskQuota { read_bytes: Some(1_000_000), reads: Some(10), ..none },
@@ -114,7 +114,7 @@ fn a_disk_quota_counts_when_it_is_nearly_used_in_the_load_s_direction() {
         on_disk(host, DiskQuota { writes: Some(1310), ..none });
     });
     assert!(finding.sentence.contains("1310 writes/s on sda"), "{}", finding.sentence);
-    // What others write on the disk is not under this program's limit.
+    // This program's limit does not cover what others write to the disk.
     let finding = of(|host| {
         on_disk(host, DiskQuota { written_bytes: Some(1_500_000_000), ..none });
         host.load.place = Some(DiskPlace { device: "sda".into(), direct: true, ..DiskPlace::default() });
@@ -124,7 +124,7 @@ fn a_disk_quota_counts_when_it_is_nearly_used_in_the_load_s_direction() {
     assert_ne!(finding.cause, Cause::DiskQuota, "{}", finding.sentence);
 }
 
-/// An array that gives 20 MB/s to eight reads of 128 KiB at once, over a path that loses this share.
+/// An array that gives 20 MB/s to eight concurrent reads of 128 KiB, over a path with this share of loss.
 fn slow_array(host: &mut Host, lost: f64) {
     reads(host);
     host.load = ObservedLoad {
@@ -149,7 +149,7 @@ fn loss_that_costs_nothing_is_not_the_limit() {
         let row = finding.evidence.iter().find(|row| row.name == "out of order").unwrap();
         assert_eq!(row.says, "packets are lost, but do not limit");
     }
-    // A sender with nothing to send for most of the time.
+    // A sender that has nothing to send most of the time.
     says(Bound::Target, Cause::Service, |host| {
         slow_array(host, 0.0);
         let path = &mut host.paths[0];
@@ -159,7 +159,7 @@ fn loss_that_costs_nothing_is_not_the_limit() {
 
 #[test]
 fn loss_is_the_limit_where_it_explains_the_rate() {
-    // 0.5 % at 50 ms: 0.5 MB/s a connection.
+    // 0.5 % at 50 ms: 0.5 MB/s per connection.
     let finding = says(Bound::Network, Cause::Loss, |host| {
         slow_array(host, 0.0);
         let path = &mut host.paths[0];
@@ -168,13 +168,13 @@ fn loss_is_the_limit_where_it_explains_the_rate() {
     });
     assert_eq!(finding.confidence, Confidence::High);
     assert!(finding.sentence.contains("0.5 % retransmits on the path"), "{}", finding.sentence);
-    // A reader at such a rate does not know whether the target would give more.
+    // At such a rate a reader cannot tell whether the target would give more.
     let finding = says(Bound::Network, Cause::Loss, |host| {
         reads(host);
         host.paths[0].out_of_order = 0.02;
     });
     assert_eq!(finding.confidence, Confidence::Medium);
-    // Timers: a sender that always waits for what it sent again, on a short path.
+    // Timers: a sender that always waits for its retransmits, on a short path.
     let finding = says(Bound::Network, Cause::Loss, |host| {
         slow_array(host, 0.0);
         let path = &mut host.paths[0];
@@ -224,7 +224,7 @@ fn a_target_that_only_takes_its_time_is_not_told_from_a_full_one() {
     );
 }
 
-/// Writes over a path of 20 ms that always has data under way, of which nothing but the path decides how much.
+/// Writes over a 20 ms path that always has data in flight, limited by nothing but the path.
 fn full(host: &mut Host) {
     let path = &mut host.paths[0];
     (path.sent, path.busy, path.path_limited) = (9.6e6, 0.99, 0.95);
@@ -236,12 +236,12 @@ fn a_full_path_without_a_queue_is_named_by_its_sender() {
     let finding = says(Bound::Network, Cause::PathRate, full);
     assert!(finding.sentence.contains("takes no more than 76.8 Mbit/s"), "{}", finding.sentence);
     assert_eq!(finding.confidence, Confidence::Medium, "no queue was seen");
-    // A program that has nothing to send for a while, a window, a buffer: each may be the limit.
+    // A program that is briefly idle, a window, a buffer: each may be the limit.
     for change in [
         |path: &mut Path| path.path_limited = 0.3,
         |path: &mut Path| path.window_limited = 0.3,
         |path: &mut Path| path.busy = 0.5,
-        // On this machine: there the other end takes the time.
+        // On this machine the other end takes the time.
         |path: &mut Path| path.own.clone_from(&path.name),
     ] {
         says(Bound::Target, Cause::Service, |host| {
@@ -249,7 +249,7 @@ fn a_full_path_without_a_queue_is_named_by_its_sender() {
             change(&mut host.paths[0]);
         });
     }
-    // A reader does not see it, and says so.
+    // A reader cannot see it, and the finding says so.
     let finding = says(Bound::Target, Cause::Service, |host| {
         full(host);
         reads(host);
@@ -261,7 +261,7 @@ fn a_full_path_without_a_queue_is_named_by_its_sender() {
 
 #[test]
 fn a_window_of_megabytes_is_too_small_for_a_long_path() {
-    // 2 MiB a round trip of 50 ms.
+    // 2 MiB per round trip of 50 ms.
     let long = |host: &mut Host| {
         let path = &mut host.paths[0];
         (path.sent, path.connections, path.peer_window) = (40e6, 1.0, 2_097_152.0);
@@ -273,14 +273,14 @@ fn a_window_of_megabytes_is_too_small_for_a_long_path() {
         finding.sentence.contains("2.00 MiB a connection") && finding.sentence.contains("95 %"),
         "{finding:?}"
     );
-    // Filled by less, and closed: it may be the target.
+    // Less full, but closed: it may be the target.
     let finding = says(Bound::Target, Cause::NotTaken, |host| {
         long(host);
         (host.paths[0].sent, host.paths[0].window_limited) = (25e6, 0.6);
     });
     assert_eq!(finding.confidence, Confidence::Medium);
     assert!(finding.sentence.contains("or its window of 2.00 MiB is too small"), "{}", finding.sentence);
-    // One that the target widens as data comes is filled by half.
+    // A window that the target enlarges as data arrives is half full.
     let finding = of(|host| {
         long(host);
         host.paths[0].peer_window = 4_194_304.0;

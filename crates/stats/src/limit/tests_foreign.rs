@@ -1,9 +1,9 @@
-//! Load of other programs: on the disk, on the card, on the cores; and that the run's own other agents are none.
+//! Load from other programs: on the disk, the NIC and the cores. The run's own other agents do not count as such.
 
 use super::tests::{of, quiet, says};
 use super::*;
 
-/// One 4 KiB read at once from a file on vda1, and what vda does meanwhile.
+/// One 4 KiB read at a time from a file on vda1, and vda's activity meanwhile.
 fn one_read(host: &mut Host) {
     host.load = ObservedLoad {
         kind: TargetMedium::Local,
@@ -45,7 +45,7 @@ fn a_disk_that_others_use_is_not_called_the_target() {
     let words = "other programs use vda: 1.1 of 1.1 GB/s are not this load's";
     assert!(finding.sentence.contains(words), "{}", finding.sentence);
     assert_eq!((finding.place.as_str(), finding.doubts.as_slice()), ("vda", &[words.to_owned()][..]));
-    // Whatever else there is: too little at once, or a disk that is not quite full.
+    // Whatever else holds: too little concurrency, or a disk that is not quite full.
     says(Bound::Unclear, Cause::ForeignLoad, |host| {
         one_read(host);
         others_read(host, 1.1e9, 8600.0, 14.2);
@@ -53,7 +53,7 @@ fn a_disk_that_others_use_is_not_called_the_target() {
     });
     let row = finding.evidence.iter().find(|row| row.name == "disk vda").unwrap();
     assert_eq!(row.says, "used by other programs as well");
-    // Alone the same load is limited by the disk, and nothing is doubted.
+    // Alone, the same load is limited by the disk, and there are no doubts.
     let finding = says(Bound::Target, Cause::Disk, one_read);
     assert_eq!((finding.confidence, finding.doubts.len()), (Confidence::Medium, 0));
     assert!(finding.sentence.contains("more may be served at once"), "{}", finding.sentence);
@@ -67,13 +67,13 @@ fn requests_and_queues_tell_of_others_whose_bytes_do_not() {
         others_read(host, 6e6, 12_000.0, 1.0);
     });
     assert!(finding.doubts[0].contains("12640 requests/s"), "{:?}", finding.doubts);
-    // A queue that one lane cannot make.
+    // A queue longer than one lane can cause.
     let finding = of(|host| {
         one_read(host);
         others_read(host, 6e6, 900.0, 14.2);
     });
     assert!(finding.doubts[0].contains("15.2 requests were in it at once"), "{:?}", finding.doubts);
-    // Of a large operation a disk makes several requests.
+    // A disk splits a large operation into several requests.
     let finding = of(|host| {
         one_read(host);
         (host.load.bytes_per_s, host.load.read_bytes_per_s) = (1.0e9, 1.0e9);
@@ -101,7 +101,7 @@ fn what_file_systems_do_besides_is_not_others_load() {
         host.load.place.as_mut().unwrap().file_system = "btrfs".into();
         others_read(host, 80e6, 0.0, 0.0);
     });
-    // What btrfs was seen to do for writes that are made durable.
+    // Observed btrfs behaviour for durable writes.
     none(&|host| {
         let place = DiskPlace { device: "vda1".into(), file_system: "btrfs".into(), direct: true };
         (host.load.place, host.load.ops_per_s) = (Some(place), 100.0);
@@ -111,34 +111,34 @@ fn what_file_systems_do_besides_is_not_others_load() {
         (disk.read_bytes_per_s, disk.written_bytes_per_s, disk.bytes_per_s) = (0.0, 11.3e6, 11.3e6);
         (disk.requests_per_s, disk.queue) = (935.0, 2.4);
     });
-    // What the page cache writes may be of the load's own preparation.
+    // Page cache writeback may be of the load's own preparation.
     none(&|host| {
         host.load.place.as_mut().unwrap().direct = false;
         host.disks[0].written_bytes_per_s = 500e6;
         host.disks[0].bytes_per_s += 500e6;
     });
-    // A journal writes the data once more; what is written in part is read first.
+    // A journal writes the data twice; partial writes read first.
     none(&|host| {
         (host.load.read_bytes_per_s, host.load.written_bytes_per_s) = (0.0, 2.6e6);
         (host.disks[0].written_bytes_per_s, host.disks[0].bytes_per_s) = (5.2e6, 7.8e6);
     });
-    // The kernel counts as this program's what another cell of it does.
+    // The kernel attributes another cell's I/O to this program.
     none(&|host| {
         (host.own_disk_read, host.load.concurrent) = (1.1e9, true);
         others_read(host, 1.1e9, 8600.0, 14.2);
     });
-    // A disk with room for both.
+    // A disk with capacity for both.
     none(&|host| {
         others_read(host, 100e6, 10_000.0, 0.0);
         host.disks[0].busy = 0.3;
     });
-    // Another disk than the one that the data is on.
+    // A disk other than the one with the data.
     none(&|host| {
         let busy =
             Disk { name: "vdb".into(), read_bytes_per_s: 1e9, bytes_per_s: 1e9, ..host.disks[0].clone() };
         host.disks.push(busy);
     });
-    // It is not known which disk it is.
+    // The disk is unknown.
     none(&|host| {
         host.load.place = None;
         others_read(host, 1.1e9, 8600.0, 14.2);
@@ -173,7 +173,7 @@ fn partitions_belong_to_their_disk() {
     assert!(!on("vdb1", "vda") && !on("dm-11", "dm-1") && !on("nvme0n12", "nvme0n1") && !on("vda", ""));
 }
 
-/// The path leaves by eth0, which carries so much more than the load sends.
+/// The path uses eth0, which carries this much more than the load sends.
 fn card_with(more: f64) -> impl Fn(&mut Host) {
     move |host: &mut Host| {
         host.paths[0].card = "eth0".into();
@@ -193,26 +193,26 @@ fn a_card_that_others_use_is_named() {
     let words = "other programs use eth0: 810.0 MB/s of 1.1 GB/s are not this load's";
     assert!(finding.sentence.contains(words), "{}", finding.sentence);
     assert_eq!(finding.doubts, [words]);
-    // With room on the card it is a doubt, and not what is found.
+    // While the NIC has capacity left, this is a doubt, not the finding.
     let finding = says(Bound::Target, Cause::Service, card_with(4e9));
     assert_eq!(finding.doubts.len(), 1, "{finding:?}");
-    // Headers, retransmits and a little of something else are no doubt.
+    // Headers, retransmits and a little unrelated traffic raise no doubt.
     assert_eq!(of(card_with(150e6)).doubts, [""; 0]);
-    // Full with both: it is full, and it is said with what.
+    // If both together fill the NIC, it is full, and the finding says with what.
     let finding = says(Bound::Network, Cause::LineRate, |host| {
         card_with(250e6)(host);
         host.cards[0].speed = Some(625e6);
     });
     assert_eq!(finding.confidence, Confidence::Medium);
     assert!(finding.sentence.contains("260.0 of 600.0 MB/s are headers"), "{}", finding.sentence);
-    // What comes in does not fill the way out.
+    // Inbound traffic does not fill the outbound direction.
     let finding = says(Bound::Target, Cause::Service, |host| {
         card_with(0.0)(host);
         (host.cards[0].speed, host.cards[0].received) = (Some(1.25e9), 1.2e9);
         host.cards[0].bytes_per_s = 1.2e9;
     });
     assert_eq!(finding.doubts, [""; 0]);
-    // Connections too short to be looked at are in the payload.
+    // Connections too short to be sampled are in the payload.
     let finding = of(|host| {
         card_with(0.0)(host);
         host.paths[0].sent = 10e6;
@@ -220,7 +220,7 @@ fn a_card_that_others_use_is_named() {
     assert_eq!(finding.doubts, [""; 0]);
 }
 
-/// So many agents on one machine of two cores, each with a quarter of one.
+/// This many agents on one machine of two cores, each using a quarter of one.
 fn agents(many: usize, machine: &str, change: impl Fn(&mut Host)) -> Bottleneck {
     let host = |number: usize| {
         let mut host = quiet();
@@ -239,10 +239,10 @@ fn the_run_s_other_agents_are_no_other_programs() {
     let finding = agents(8, "one", |_| {});
     assert_eq!((finding.bound, finding.cause), (Bound::Client, Cause::CoresFull), "{}", finding.sentence);
     assert_eq!(finding.confidence, Confidence::High);
-    // On machines of their own, others used the rest.
+    // On separate machines, others used the rest.
     let finding = agents(8, "", |_| {});
     assert_eq!((finding.bound, finding.cause), (Bound::Client, Cause::OtherPrograms), "{}", finding.sentence);
-    // The disk, too, is used by all of them.
+    // They all use the disk, too.
     let disk = |host: &mut Host| {
         one_read(host);
         (host.busy, host.waited, host.ran, host.ran_while_waiting) = (0.2, 0.0, 0.1, 0.1);
@@ -259,7 +259,7 @@ fn the_run_s_other_agents_are_no_other_programs() {
     });
     assert_eq!(shared.doubts.len(), 1, "one disk is named once: {:?}", shared.doubts);
     assert!(shared.doubts[0].starts_with("agent 1: other programs use vda"), "{:?}", shared.doubts);
-    // And the card.
+    // And the NIC.
     let card = |host: &mut Host| {
         card_with(700e6)(host);
         host.cards[0].speed = Some(5e9);
@@ -277,7 +277,7 @@ fn a_target_that_does_nothing_is_never_the_limit() {
     };
     let finding = agents(8, "one", nothing);
     assert_eq!((finding.bound, finding.cause), (Bound::Client, Cause::CoresFull), "{}", finding.sentence);
-    // Cores just below full, lanes that Little's law does not find, one lane: still nothing but the client is there.
+    // Cores just below full, idle lanes by Little's law, a single lane: the client is still the only suspect.
     for lanes in [1.0, 32.0, 512.0] {
         let finding = says(Bound::Client, Cause::CoresFull, |host| {
             nothing(host);

@@ -1,4 +1,4 @@
-//! Numbers as the sentences have them.
+//! Numbers as they appear in sentences.
 
 /// A share as a percentage: `93 %`, `0.4 %`.
 pub(super) fn percent(share: f64) -> String {

@@ -11,98 +11,99 @@ pub use rule::{Degraded, MIN_SHORTFALL, NetworkFinding, NetworkJudgement, judge_
 /// Version of `schemas/network.schema.json`. Adding a field does not raise it; removing or redefining one does.
 pub const NETWORK_VERSION: u32 = 1;
 
-/// Every link that was measured.
+/// Every measured link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkMatrix {
-    /// The hosts' names; links refer to them by their place here.
+    /// The hosts' names; links refer to them by index.
     pub hosts: Vec<String>,
     /// In the order in which they were measured.
     pub links: Vec<NetworkLink>,
-    /// How large packets may be, where that was probed; each direction once.
+    /// Path MTUs, where probed; each direction once.
     #[serde(default)]
     pub path_mtus: Vec<NetworkPathMtu>,
 }
 
-/// How large a packet may be on its way from one host to another, by probes that the other acknowledged.
+/// Path MTU from one host to another, from probes acknowledged by the receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkPathMtu {
-    /// Who sent.
+    /// The sender.
     pub from: u32,
-    /// Who answered.
+    /// The receiver.
     pub to: u32,
     /// The largest packet that arrived, IP header included, in bytes; absent when no probe was answered.
     pub bytes: Option<u32>,
-    /// What the sender's kernel holds the path to be capable of after the probes, in bytes.
+    /// The path MTU according to the sender's kernel after the probes, in bytes.
     pub believed_bytes: Option<u32>,
-    /// Why it is not known, in a line.
+    /// Why it is unknown, in one line.
     pub failure: Option<String>,
 }
 
 impl NetworkPathMtu {
-    /// Packets that the kernel would send vanish without a word: the largest that arrives, and the largest that is sent.
+    /// Packets that the kernel would send vanish silently: returns the largest that arrives and the largest that is
+    /// sent.
     pub fn black_hole(&self) -> Option<(u32, u32)> {
         let (bytes, believed) = (self.bytes?, self.believed_bytes?);
         (bytes < believed).then_some((bytes, believed))
     }
 }
 
-/// One direction between two hosts, measured in one way.
+/// One direction between two hosts, measured in one mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkLink {
-    /// Who sent.
+    /// The sender.
     pub from: u32,
-    /// Who received.
+    /// The receiver.
     pub to: u32,
-    /// TCP connections.
+    /// Number of TCP connections.
     pub streams: u32,
     /// The other direction was loaded at the same time.
     pub both_ways: bool,
-    /// Bytes a second that arrived; absent when nothing could be measured.
+    /// Bytes per second that arrived; absent if the measurement failed.
     pub throughput: Option<Estimate>,
-    /// Why nothing could be measured, in a line.
+    /// Why the measurement failed, in one line.
     pub failure: Option<String>,
     /// The sender's address.
     pub from_address: Option<String>,
-    /// The receiver's.
+    /// The receiver's address.
     pub to_address: Option<String>,
-    /// What the sending kernel knew of the connections.
+    /// The sending kernel's data about the connections.
     pub tcp: LinkFacts,
 }
 
-/// What the kernel knew of the connections of a link (`TCP_INFO`, tcp(7)), at the sender.
+/// The sending kernel's data about the connections of a link (`TCP_INFO`, tcp(7)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkFacts {
-    /// Segments sent again, over all connections.
+    /// Retransmitted segments, over all connections.
     pub retransmits: u64,
-    /// Smoothed round trip under load, in nanoseconds: the greatest of the connections'.
+    /// Smoothed round-trip time under load, in nanoseconds: the maximum over the connections.
     pub round_trip_ns: Option<u64>,
-    /// The shortest round trip that was seen, in nanoseconds.
+    /// Minimum round-trip time observed, in nanoseconds.
     pub least_round_trip_ns: Option<u64>,
-    /// Bytes that may be on their way, over all connections.
+    /// Bytes allowed in flight, over all connections.
     pub congestion_window_bytes: Option<u64>,
-    /// Largest segment, in bytes: the least of the connections'.
+    /// Largest segment, in bytes: the minimum over the connections.
     pub mss_bytes: Option<u32>,
-    /// Largest packet that passes the whole path, in bytes.
+    /// Path MTU, in bytes.
     pub path_mtu_bytes: Option<u32>,
     /// What held the senders back.
     pub limits: Option<LinkLimits>,
 }
 
-/// What the senders of a link waited for, as shares of the time; together at most 1.
+/// What the senders of a link waited for, as shares of time that add up to at most 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkLimits {
-    /// There was nothing to send: the sending program.
+    /// There was nothing to send: the sending program limits.
     pub sender: f64,
     /// The receiver's window was full: the receiving program, or its buffers.
     pub receiver_window: f64,
     /// The send buffer was full.
     pub send_buffer: f64,
-    /// Neither: what was on its way filled the congestion window. This is the network.
+    /// None of these: data in flight filled the congestion window, so the network limits.
     pub network: f64,
 }
 
 impl LinkLimits {
-    /// The one that held the senders back most, in a word or two.
+    /// The limit that held the senders back most, in a word or two.
     pub fn most(&self) -> &'static str {
         let all = [
             (self.network, "network"),
@@ -116,7 +117,7 @@ impl LinkLimits {
 }
 
 impl NetworkMatrix {
-    /// `a → b`, by the hosts' names.
+    /// `a → b`, with the hosts' names.
     pub fn name(&self, from: u32, to: u32) -> String {
         format!("{} → {}", self.host(from), self.host(to))
     }
@@ -126,13 +127,13 @@ impl NetworkMatrix {
         self.hosts.get(number as usize).map_or("?", String::as_str)
     }
 
-    /// How large packets may be from one host to another, where that was probed.
+    /// The path MTU from one host to another, where probed.
     pub fn path_mtu(&self, from: u32, to: u32) -> Option<&NetworkPathMtu> {
         self.path_mtus.iter().find(|path| (path.from, path.to) == (from, to))
     }
 
-    /// The most that a host received, or sent, over one of its links while the other direction was idle, in bytes a second, and
-    /// the address of the host that was measured; `None` when no link of it was measured in this direction.
+    /// The most that a host received, or sent, over one of its links while the other direction was idle, in bytes per
+    /// second, and the host's measured address; `None` if no link of the host was measured in this direction.
     pub fn most(&self, host: u32, received: bool) -> Option<(f64, &str)> {
         let own = self.links.iter().filter(|link| !link.both_ways).filter_map(|link| {
             let (end, address) = match received {
@@ -145,7 +146,7 @@ impl NetworkMatrix {
         own.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// The ways in which links were measured: streams, and whether both ways at once; each is compared within itself.
+    /// The measurement modes: number of streams, and whether both ways at once; links are compared only within a mode.
     pub fn kinds(&self) -> Vec<(u32, bool)> {
         let mut kinds: Vec<_> = self.links.iter().map(|link| (link.streams, link.both_ways)).collect();
         kinds.sort_unstable_by_key(|(streams, both)| (*both, *streams));
@@ -153,7 +154,7 @@ impl NetworkMatrix {
         kinds
     }
 
-    /// The links that were measured in a way.
+    /// The links measured in a mode.
     pub fn of_kind(&self, kind: (u32, bool)) -> impl Iterator<Item = &NetworkLink> {
         self.links.iter().filter(move |link| (link.streams, link.both_ways) == kind)
     }

@@ -1,28 +1,28 @@
-//! Which link, or which host, is worse than the others: by medians, and by how much equal links differ by chance.
+//! Which link, or which host, is worse than the others: based on medians and on how much equal links differ at random.
 //!
-//! Links are compared with those that were measured in the same way. Let `m` be their median throughput and `s` their
-//! spread: 1.4826 times the median distance from `m`, which is the standard deviation of normal noise and does not mind a
-//! few bad links. A link is degraded when it lies at least a tenth below `m` **and** `(m − x) / s` is larger than in all but
-//! one of 200 matrices of as many equal links with normal noise, whatever the noise's size: that number is found by drawing
-//! such matrices. A host is degraded when each of its links lies a tenth below the median of those without it, and the
-//! distance of the two medians, in spreads about their own medians, is again beyond all but one of 200 matrices. Hosts are
-//! looked for first, and the links of a degraded host are left out after that. So equal links give a false alarm in at most
-//! one of 100 matrices for each way of measuring.
+//! Links are compared with those measured in the same mode. Let `m` be their median throughput and `s` their spread:
+//! 1.4826 times the median distance from `m`, which is the standard deviation of normal noise and robust against a few
+//! bad links. A link is degraded when it lies at least a tenth below `m` **and** `(m − x) / s` is larger than in all
+//! but one of 200 matrices of as many equal links with normal noise, whatever the noise's size: that number is found by
+//! drawing such matrices. A host is degraded when each of its links lies a tenth below the median of the links without
+//! it, and the distance of the two medians, in spreads about their own medians, is again beyond all but one of 200
+//! matrices. Hosts are checked first, and the links of a degraded host are then left out. Equal links therefore cause a
+//! false alarm in at most one of 100 matrices per mode.
 
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::NetworkMatrix;
 
-/// How far below the median a link must lie to be called degraded, as a share of it: less is of no consequence.
+/// How far below the median a link must lie to be called degraded, as a share of the median: less is of no consequence.
 pub const MIN_SHORTFALL: f64 = 0.1;
-/// Equal links differ at least by so much of their median.
+/// Minimum spread of equal links, as a share of their median.
 const MIN_SPREAD: f64 = 0.005;
-/// Links that are needed to know what is usual.
+/// Minimum number of links needed to know what is usual.
 const MIN_LINKS: usize = 3;
-/// Of matrices of equal links, the share in which each of the two searches finds nothing.
+/// Share of matrices of equal links in which each of the two searches finds nothing.
 const CONFIDENCE: f64 = 0.995;
-/// Matrices that are drawn: this many numbers, but within these bounds.
+/// Total random numbers drawn, which determines the number of matrices within the bounds below.
 const NUMBERS: usize = 20_000_000;
 const DRAWS: (usize, usize) = (1000, 20_000);
 
@@ -30,13 +30,13 @@ const DRAWS: (usize, usize) = (1000, 20_000);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Degraded {
-    /// Every link of a host.
+    /// All links of a host.
     Host(u32),
-    /// One link, from a host to another.
+    /// One link, from one host to another.
     Link(u32, u32),
 }
 
-/// Something that is worse than the others.
+/// A link or host that is worse than the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkFinding {
     /// What.
@@ -45,31 +45,31 @@ pub struct NetworkFinding {
     pub streams: u32,
     /// Whether they were loaded both ways at once.
     pub both_ways: bool,
-    /// Its throughput in bytes a second; of a host the median of its links.
+    /// Its throughput in bytes per second; for a host, the median of its links.
     pub bytes_per_s: f64,
-    /// The median of those that it was compared with.
+    /// Median throughput of the links it was compared with.
     pub usual_bytes_per_s: f64,
-    /// Their spread in bytes a second: a standard deviation, estimated robustly.
+    /// Their spread in bytes per second: a standard deviation, estimated robustly.
     pub spread_bytes_per_s: f64,
-    /// How many those are.
+    /// Number of those links.
     pub compared: u32,
 }
 
-/// What can be said of a matrix.
+/// The judgement on a matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkJudgement {
-    /// What is degraded, the worst first.
+    /// What is degraded, worst first.
     pub findings: Vec<NetworkFinding>,
-    /// Links that could not be measured, from a host to another.
+    /// Links that could not be measured, from one host to another.
     pub failed: Vec<(u32, u32)>,
-    /// Ways of measuring with too few links to tell what is usual: streams, and whether both ways at once.
+    /// Modes with too few links to tell what is usual: streams, and whether both ways at once.
     pub not_judged: Vec<(u32, bool)>,
 }
 
-/// A link of one kind: its hosts and its throughput.
+/// A link of one mode: its hosts and its throughput.
 type Point = (u32, u32, f64);
 
-/// Judges every way of measuring by itself. The same matrix gets the same judgement.
+/// Judges each mode separately. The same matrix gets the same judgement.
 pub fn judge_network(matrix: &NetworkMatrix) -> NetworkJudgement {
     let mut judgement = NetworkJudgement::default();
     for kind in matrix.kinds() {
@@ -98,7 +98,7 @@ pub fn judge_network(matrix: &NetworkMatrix) -> NetworkJudgement {
     judgement
 }
 
-/// What equal links do not exceed, in spreads: the worst link, and the worst host.
+/// What equal links do not exceed, in spreads: for the worst link and for the worst host.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     link: f64,
@@ -126,11 +126,11 @@ impl Bounds {
     }
 }
 
-/// A host's links beside the others.
+/// A host's links compared with the others.
 struct Apart {
     own: f64,
     others: f64,
-    /// About their own medians.
+    /// Spread of both groups around their own medians.
     spread: f64,
     /// The best of the host's own links.
     best: f64,
@@ -138,7 +138,7 @@ struct Apart {
 }
 
 impl Apart {
-    /// `None` when there are too few to compare.
+    /// `None` if there are too few to compare.
     fn of(points: &[Point], host: u32) -> Option<Apart> {
         let touches = |point: &&Point| point.0 == host || point.1 == host;
         let own: Vec<f64> = points.iter().filter(touches).map(|point| point.2).collect();
@@ -167,7 +167,7 @@ impl Apart {
 fn judge(points: &[Point], bounds: &Bounds) -> Vec<NetworkFinding> {
     let mut findings = Vec::new();
     let mut left = points.to_vec();
-    // Each round takes a host's links away, so it ends.
+    // Each round removes a host's links, so the loop ends.
     while let Some((host, apart)) = worst_host(&left, bounds) {
         findings.push(NetworkFinding {
             of: Degraded::Host(host),
@@ -221,7 +221,7 @@ fn values(points: &[Point]) -> Vec<f64> {
     points.iter().map(|point| point.2).collect()
 }
 
-/// The median and the spread about it.
+/// The median and the spread around it.
 fn centre(values: &[f64]) -> (f64, f64) {
     let middle = median(values);
     let apart: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();

@@ -1,7 +1,8 @@
 //! The default rule: floors, truncation, a fresh window, effective samples, interval, drift, level changes.
 //!
-//! Every condition must hold for every series: bandwidth and operations a second of all together and of each operation,
-//! and each operation's p99. The worst series decides, and is named. The list of criteria has one line a condition.
+//! Every condition must hold for every series: bandwidth and operations per second of all together and of each
+//! operation, and each operation's p99. The worst series decides, and is named. The list of criteria has one line per
+//! condition.
 
 use experiment::LevelLimits;
 
@@ -11,29 +12,30 @@ use crate::numbers::share;
 use crate::series::{FEWEST_FOR_P99, Series, name};
 use crate::{Criterion, CriterionUnit, Floors, SeriesEstimate, Window, change, mser};
 
-/// Share of the measurement that may be warm-up. At MSER-5's cut the rest of a transient is as large as the noise; with
-/// the cut at a third, a window that begins at half begins half as late again, where little is left of it.
+/// Maximum share of the measurement that may be warm-up. At MSER-5's cut the rest of a transient is as large as the
+/// noise; with the cut at a third, a window that begins at half starts half as late again, where little of it is left.
 const LATEST_CUT: f64 = 1.0 / 3.0;
-/// Effective samples in the last regime that make it worth reporting alone when nothing was steady.
+/// Minimum effective samples in the last regime to report it alone when nothing was steady.
 const WORTH: f64 = 8.0;
 
-/// A judged series with all that the conditions need.
+/// A judged series with everything the conditions need.
 struct Judged<'a> {
     series: Series<'a>,
     found: Option<SeriesEstimate>,
-    /// Largest level difference between stretches that meet in the last half.
+    /// Largest difference between adjacent levels in the last half.
     jump: f64,
 }
 
 /// With a horizon, in seconds, the drift is limited over that time and the window is everything since the warm-up;
-/// otherwise over the window, which is the last half.
+/// otherwise it is limited over the window, which is the last half.
 pub(crate) fn look(limits: &LevelLimits, horizon_s: Option<f64>, floors: &Floors, history: &History) -> Look {
     let everything = history.everything();
     let throughput = history.throughput();
-    // Where the warm-up ends: the latest cut of the totals.
+    // The warm-up ends at the latest cut of the totals.
     let cut = throughput.iter().filter(|s| s.op.is_none()).map(|s| mser::cut(s.level())).max().unwrap_or(0);
     let cut_share = share(cut as f64, history.grid.len() as f64);
-    // A claim about the time to come rests on all that was seen; one about now on what is new since the last look but one.
+    // A claim about the future rests on everything observed; a claim about the present on what is new since the last
+    // evaluation but one.
     let half = if horizon_s.is_some() { 0 } else { history.grid.len() / 2 };
     let fresh = Window { first: history.grid.first(half), end: everything.end };
     let window = Window { first: history.grid.first(half.max(cut)), ..fresh };
@@ -61,7 +63,7 @@ pub(crate) fn look(limits: &LevelLimits, horizon_s: Option<f64>, floors: &Floors
         let bound = stalls.share_bound(history.seconds_in(window));
         criteria.push(Criterion::at_most(name, bound, limits.drift, CriterionUnit::Share));
     }
-    // Nothing at all is perfectly steady, and no measurement.
+    // A constant zero is perfectly steady, but it is no measurement.
     if history.counts.iter().all(|counts| counts.ok[half..].iter().all(|ok| *ok == 0.0)) {
         let name = "operations that ended well in the window";
         criteria.push(Criterion::at_least(name, 0.0, 1.0, CriterionUnit::Count));
@@ -80,7 +82,7 @@ pub(crate) fn look(limits: &LevelLimits, horizon_s: Option<f64>, floors: &Floors
     Look { reached, reason, window: Some(window), criteria, cut: Some(cut), notes, ..Look::default() }
 }
 
-/// The changes of level that change points find in a series.
+/// The level changes that change point detection finds in a series.
 pub(crate) struct Levels {
     changes: Vec<LevelChange>,
     tolerated: f64,
@@ -92,7 +94,7 @@ struct LevelChange {
     at: usize,
     /// Its interval.
     interval: u32,
-    /// The difference of the two levels, relative.
+    /// Relative difference between the two levels.
     size: f64,
 }
 
@@ -120,14 +122,14 @@ impl Levels {
         Self { changes: changes.collect(), tolerated }
     }
 
-    /// Where the stretch of one level began that the window ends: at the cut, or after it.
+    /// Start of the constant level at which the window begins: the cut, or later.
     pub(crate) fn stretch(&self, series: &Series<'_>, window: Window, cut: u32) -> u32 {
         let start = series.within(window).start;
         let before = self.changes.iter().filter(|change| change.at <= start && change.size > self.tolerated);
         before.map(|change| change.interval).fold(cut, u32::max)
     }
 
-    /// Largest difference between levels that meet inside the window, relative.
+    /// Largest relative difference between adjacent levels inside the window.
     fn jump(&self, series: &Series<'_>, window: Window) -> f64 {
         let points = series.within(window);
         let inside = self.changes.iter().filter(|change| change.at > points.start && change.at < points.end);
@@ -135,7 +137,7 @@ impl Levels {
     }
 }
 
-/// The conditions on the series, each with the series that is furthest from it.
+/// The conditions on the series, each with the series that misses it most.
 fn conditions(
     limits: &LevelLimits,
     horizon_s: Option<f64>,
@@ -161,7 +163,7 @@ fn conditions(
         let (value, limit) = (worth(worst), limits.effective_samples);
         out.push(Criterion::at_least(name, value, limit, CriterionUnit::Count));
     }
-    // p99 varies more than throughput; its interval may be wider in the ratio in which its drift may be larger.
+    // p99 varies more than throughput; its interval may be wider by the same ratio as its drift may be larger.
     let wider = if limits.drift > 0.0 { (limits.latency_drift / limits.drift).max(1.0) } else { 1.0 };
     for (of, half_width, drift) in [
         ("throughput", limits.half_width, limits.drift),
@@ -201,7 +203,7 @@ fn best_window(history: &History, window: Window) -> Window {
     }
 }
 
-/// Says which series were not judged, and why.
+/// States which series were not judged, and why.
 fn left_out(history: &History) -> Vec<String> {
     let mut notes = Vec::new();
     for counts in &history.counts {

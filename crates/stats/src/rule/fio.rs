@@ -1,14 +1,15 @@
 //! fio's `steadystate`: one number over the last seconds.
 //!
-//! As fio documents it: `iops_slope:0.3%` wants the least-squares slope per interval to be below 0.3 % of the mean,
-//! `iops:2%` wants no value further than 2 % from the mean. It looks after every interval once the window is full.
+//! As fio documents it: `iops_slope:0.3%` requires the least-squares slope per interval to be below 0.3 % of the mean,
+//! `iops:2%` requires every value to be within 2 % of the mean. It evaluates after every interval once the window is
+//! full.
 
 use super::{Look, floor_criteria};
 use crate::history::{Counts, History};
 use crate::numbers::{Line, mean, share};
 use crate::{Criterion, CriterionUnit, Floors, Window};
 
-/// What the rule was told.
+/// The rule's parameters.
 pub(crate) struct Demand<'a> {
     pub metric: &'a str,
     pub slope: bool,
@@ -16,13 +17,13 @@ pub(crate) struct Demand<'a> {
     pub window_s: f64,
 }
 
-/// The largest distance from the mean, relative to it.
+/// The largest deviation from the mean, relative to it.
 pub(crate) fn deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     share(values.iter().fold(0.0f64, |a, v| a.max((v - mean).abs())), mean)
 }
 
-/// The size of the slope per interval, relative to the mean.
+/// The magnitude of the slope per interval, relative to the mean.
 pub(crate) fn slope(values: &[f64]) -> f64 {
     share(Line::even(values).map_or(0.0, |line| line.slope.abs()), mean(values))
 }
@@ -66,8 +67,8 @@ pub(crate) fn look(demand: &Demand<'_>, floors: &Floors, history: &History) -> L
     Look { reached, reason, window: Some(window), criteria, ..Look::default() }
 }
 
-/// The values of the window that begins at point `from`: all operations together, as fio sums reads, writes and trims;
-/// latency is the mean over all.
+/// The values of the window that begins at point `from`, over all operations together, as fio sums reads, writes and
+/// trims; latency is the mean over all.
 fn values(metric: &str, history: &History, from: usize) -> Vec<f64> {
     let sum = |pick: fn(&Counts) -> &Vec<f64>| {
         let mut sums = vec![0.0; history.grid.len() - from];

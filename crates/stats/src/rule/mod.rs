@@ -16,22 +16,22 @@ use crate::history::History;
 use crate::series::Series;
 use crate::{Criterion, CriterionUnit, Floors, PtsStatement, SeriesEstimate, Window};
 
-/// What a rule found at one look.
+/// The result of one evaluation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Look {
     pub reached: bool,
-    /// The rule will not be satisfied by going on.
+    /// Continuing cannot satisfy the rule.
     pub exhausted: bool,
     pub reason: String,
     pub window: Option<Window>,
     pub criteria: Vec<Criterion>,
     pub pts: Vec<PtsStatement>,
-    /// Where the warm-up's cut lies, as an interval number, if the rule cuts one.
+    /// The warm-up cut as an interval number, if the rule has one.
     pub cut: Option<u32>,
     pub notes: Vec<String>,
 }
 
-/// Looks at what there is by the rule of that name.
+/// Evaluates the history by a rule.
 pub(crate) fn look(rule: &SteadyRule, floors: &Floors, history: &History) -> Look {
     match rule {
         SteadyRule::Default(limits) => default::look(limits, None, floors, history),
@@ -48,7 +48,7 @@ pub(crate) fn look(rule: &SteadyRule, floors: &Floors, history: &History) -> Loo
     }
 }
 
-/// When the rule looks first, in seconds.
+/// When the rule first evaluates, in seconds.
 pub(crate) fn first_look(rule: &SteadyRule, floors: &Floors) -> f64 {
     let own = match rule {
         SteadyRule::Default(_) | SteadyRule::None => 0.0,
@@ -58,16 +58,16 @@ pub(crate) fn first_look(rule: &SteadyRule, floors: &Floors) -> f64 {
         SteadyRule::Fio { window_s, .. } => *window_s,
     };
     match rule {
-        // Rounds are counted from the beginning, whatever the floor.
+        // Rounds are counted from the start, whatever the floor.
         SteadyRule::Snia { .. } | SteadyRule::Storperf { .. } => own,
         _ => own.max(floors.seconds),
     }
 }
 
-/// When the rule looks again after a look at `now` seconds that was due at `due`.
+/// When the rule evaluates again after an evaluation at `now` seconds that was due at `due`.
 pub(crate) fn next_look(rule: &SteadyRule, due: f64, now: f64) -> f64 {
     match rule {
-        // 60, 90, 135, 200 …: each look has a window that is at least half new.
+        // 60, 90, 135, 200 …: at least half of each window is new.
         SteadyRule::Default(_) | SteadyRule::Sustained { .. } => {
             let mut next = due.max(1e-3);
             while next <= now * (1.0 + 1e-9) {
@@ -86,7 +86,7 @@ pub(crate) fn next_look(rule: &SteadyRule, due: f64, now: f64) -> f64 {
 pub(crate) fn floor_criteria(floors: &Floors, history: &History) -> Vec<Criterion> {
     let mut out = Vec::new();
     if floors.seconds > 0.0 {
-        // The last interval may end a little early by the clock.
+        // The last interval may end slightly early by the clock.
         let met = history.elapsed_s * 1.001 + 0.01 >= floors.seconds;
         let (value, limit) = (history.elapsed_s, floors.seconds);
         let seconds = Criterion::at_least("measured at least", value, limit, CriterionUnit::Seconds);
@@ -99,15 +99,15 @@ pub(crate) fn floor_criteria(floors: &Floors, history: &History) -> Vec<Criterio
     out
 }
 
-/// Every series over a window, as it is reported. `cut` is where the warm-up ended, if the rule says so: what lies
-/// between it and the window helps to know drift and autocorrelation.
+/// Every series over a window, as reported. `cut` is where the warm-up ended, if the rule determines that: the stretch
+/// between it and the window helps to estimate drift and autocorrelation.
 pub(crate) fn estimates(
     rule: &SteadyRule,
     history: &History,
     window: Window,
     cut: Option<u32>,
 ) -> Vec<SeriesEstimate> {
-    // Another rule has no limits of its own on levels.
+    // Other rules have no level limits of their own.
     let limits = match rule {
         SteadyRule::Default(limits) | SteadyRule::Sustained { limits, .. } => *limits,
         _ => LevelLimits::default(),
@@ -121,7 +121,7 @@ pub(crate) fn estimates(
         .collect()
 }
 
-/// Every series there is.
+/// All series.
 fn all_series(history: &History) -> Vec<Series<'_>> {
     let mut all = history.throughput();
     all.extend(history.percentiles());
@@ -129,7 +129,7 @@ fn all_series(history: &History) -> Vec<Series<'_>> {
     all
 }
 
-/// One series over a window; `None` when it has no point there.
+/// One series over a window; `None` if it has no point there.
 pub(crate) fn measure(series: &Series<'_>, window: Window, stretch_from: u32) -> Option<SeriesEstimate> {
     let points = series.within(window);
     if points.is_empty() {
@@ -152,7 +152,7 @@ pub(crate) fn measure(series: &Series<'_>, window: Window, stretch_from: u32) ->
     })
 }
 
-/// Says of unmet criteria by how much they are missed.
+/// Lists the unmet criteria and by how much they are missed.
 pub(crate) fn misses(criteria: &[Criterion]) -> String {
     let missed: Vec<String> = criteria.iter().filter(|c| !c.met).map(ToString::to_string).collect();
     missed.join("; ")

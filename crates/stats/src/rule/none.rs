@@ -1,4 +1,4 @@
-//! No rule: the measurement lasts as long as its floors say, and nothing is claimed.
+//! No rule: the measurement lasts as long as its floors require, and makes no claim.
 
 use super::{Look, floor_criteria};
 use crate::Floors;

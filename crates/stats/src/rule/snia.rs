@@ -1,9 +1,9 @@
 //! The rule of the SNIA Solid State Storage Performance Test Specification 2.0.2.
 //!
-//! The measurement is cut into rounds. It is steady when over a window of five rounds every tracked variable has a
-//! data excursion (largest less smallest) of at most 20 % of its average and a slope excursion (how far the
+//! The measurement is divided into rounds. It is steady when, over a window of five rounds, every tracked variable has
+//! a data excursion (largest minus smallest) of at most 20 % of its average and a slope excursion (how far the
 //! least-squares line moves from the window's first to its last round) of at most 10 % of its average. After 25 rounds
-//! the PTS gives up. Purge and preconditioning are the stages before, not part of this rule.
+//! the PTS gives up. Purge and preconditioning are earlier stages, not part of this rule.
 
 use super::{Look, floor_criteria};
 use crate::history::History;
@@ -13,14 +13,14 @@ use crate::{Criterion, CriterionUnit, Floors, PtsStatement, Window};
 
 /// Rounds in the measurement window.
 const WINDOW: usize = 5;
-/// Rounds at most.
+/// Maximum number of rounds.
 const MOST: usize = 25;
 /// Largest data excursion, relative to the average.
 const DATA: f64 = 0.20;
 /// Largest slope excursion, relative to the average.
 const SLOPE: f64 = 0.10;
 
-/// The statement over the last five of the rounds' values; `None` when there are fewer.
+/// The statement over the last five rounds; `None` if there are fewer.
 pub(crate) fn statement(series: &Series<'_>, rounds: &[f64]) -> Option<PtsStatement> {
     let from = rounds.len().checked_sub(WINDOW)?;
     let values = &rounds[from..];
@@ -42,7 +42,7 @@ pub(crate) fn statement(series: &Series<'_>, rounds: &[f64]) -> Option<PtsStatem
 }
 
 impl PtsStatement {
-    /// Both excursions are within what is allowed.
+    /// Whether both excursions are within their limits.
     pub fn is_steady(&self) -> bool {
         self.measured_data_excursion <= self.allowed_data_excursion
             && self.measured_slope_excursion <= self.allowed_slope_excursion
@@ -68,7 +68,7 @@ pub(crate) fn look(round_s: f64, floors: &Floors, history: &History) -> Look {
         if let Some(worst) = pts.iter().max_by(|a, b| of(a).total_cmp(&of(b))) {
             let name = format!("{what}, largest: {}", name(worst.op, worst.measure));
             let value = of(worst);
-            // A limit is met when it is reached exactly, whatever the last digit of a division says.
+            // A value exactly at the limit passes, despite rounding in the division.
             let met = value <= limit * (1.0 + 1e-12);
             criteria.push(Criterion { name, value, limit, at_most: true, met, unit: CriterionUnit::Share });
         }
@@ -139,7 +139,7 @@ mod tests {
         let s = of(&[92.5, 96.25, 100.0, 103.75, 107.5]).unwrap();
         assert!(s.measured_data_excursion < s.allowed_data_excursion);
         assert!(s.measured_slope_excursion > s.allowed_slope_excursion && !s.is_steady());
-        // A drop and a return: no slope, too large a range.
+        // A drop and a recovery: no slope, but too large a range.
         let s = of(&[100.0, 100.0, 70.0, 100.0, 100.0]).unwrap();
         assert!(s.measured_slope_excursion <= s.allowed_slope_excursion && !s.is_steady());
     }

@@ -1,8 +1,8 @@
-//! `StorPerf`'s rule, for comparison with its results; but from per-interval values, not from running averages.
+//! `StorPerf`'s rule, for comparison with its results, but computed from per-interval values, not running averages.
 //!
-//! Ten samples of 60 s; bandwidth, operations a second and mean latency of reads and of writes must each have a range of at most
-//! 20 % of the average and a slope of at most 10 % of it *a sample*. The formulas are in [`crate::storperf`]. The slope
-//! test is weak: four or more samples within the range cannot fail it.
+//! Ten samples of 60 s; bandwidth, operations per second and mean latency of reads and of writes must each have a range
+//! of at most 20 % of the average and a slope of at most 10 % of it *per sample*. The formulas are in
+//! [`crate::storperf`]. The slope test is weak: four or more samples within the range cannot fail it.
 
 use super::{Look, floor_criteria};
 use crate::history::History;
@@ -58,8 +58,8 @@ pub(crate) fn look(sample_s: f64, samples: u32, floors: &Floors, history: &Histo
     Look { reached, reason, window: Some(window), criteria, ..Look::default() }
 }
 
-/// Bandwidth, operations a second and mean latency of what reads and of what writes; of every operation when neither
-/// occurs, which `StorPerf` never meets.
+/// Bandwidth, operations per second and mean latency of operations that read and of those that write; of every
+/// operation if neither occurs, which never happens in `StorPerf`.
 fn tracked(history: &History) -> Vec<Series<'_>> {
     let any = history.counts.iter().any(|c| c.kind.moves_bytes());
     let mut all = history.throughput();

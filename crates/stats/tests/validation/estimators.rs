@@ -1,11 +1,12 @@
-//! Ways to estimate the autocorrelation time, by what counts in the end: how often the 95 % interval holds the truth.
+//! Estimators of the autocorrelation time, compared by what matters in the end: how often the 95 % interval covers the
+//! truth.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use stats::estimate;
 
 use crate::series::Noise;
 
-/// The autocorrelation time of a series, by one way.
+/// An estimator of a series' autocorrelation time.
 type Way = fn(&[f64]) -> f64;
 
 fn mean(values: &[f64]) -> f64 {
@@ -17,7 +18,7 @@ fn variance(values: &[f64]) -> f64 {
     values.iter().map(|v| (v - m) * (v - m)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// As if values did not depend on each other.
+/// Assumes independent values.
 fn independent(_: &[f64]) -> f64 {
     1.0
 }
@@ -65,12 +66,12 @@ fn geyer(values: &[f64]) -> f64 {
     sum
 }
 
-/// The one that is used.
+/// The one in use.
 fn ours(values: &[f64]) -> f64 {
     estimate(values).autocorrelation
 }
 
-/// In how many of the runs the interval holds the true mean, 0.
+/// The share of runs whose interval covers the true mean, 0.
 fn coverage(way: Way, rho: f64, mixed: bool, n: usize, runs: u64) -> f64 {
     let covered = (0..runs)
         .filter(|&run| {
@@ -112,7 +113,7 @@ fn the_estimator_of_autocorrelation_against_others() {
             println!("| {name} | {n} | {worth:.0} | {cells} |");
             let [.., used] = found;
             assert!(worth < 30.0 || (0.89..=0.985).contains(&used), "{name}, {n}: {used}");
-            // Never worse than the others where they are not wide by chance.
+            // Never worse than the others, where those are not wide at random.
             assert!(found[..4].iter().all(|other| used >= other - 0.03), "{name}, {n}: {found:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! How good the rules are: coverage, error and time to decision on simulated measurements of known truth.
+//! How good the rules are: coverage, error and time to decision on simulated measurements with known truth.
 //!
 //! `cargo test -p stats --release --test validation -- --nocapture` prints the tables of `docs/steady-state.md`.
 

@@ -1,4 +1,4 @@
-//! Two runs compared, a hundred times and more: equal ones, and one that is 5 % worse.
+//! Two runs compared, a hundred times and more: equal ones, and pairs in which one is 5 % worse.
 
 use experiment::SteadyRule;
 use metrics::Interval;
@@ -12,21 +12,21 @@ struct Pair {
     name: &'static str,
     deviation: f64,
     rho: f64,
-    /// Deviation of each run's own level, which no single run shows.
+    /// Standard deviation of each run's own level, which no single run shows.
     between: f64,
     repetitions: usize,
-    /// The rule is `none`, and this is the length in seconds.
+    /// Use rule `none` with this length in seconds.
     fixed_s: Option<f64>,
-    /// p99 is simulated and compared, not throughput.
+    /// Simulate and compare p99 instead of throughput.
     latency: bool,
-    /// The least that the share of equal pairs called equal must be. A hundred pairs scatter by two or three around the
-    /// table's figures of a thousand; where those are near 95 % there is room for it.
+    /// Minimum share of equal pairs that must be called equal. A hundred pairs scatter by two or three around the
+    /// table's figures from a thousand; where those are near 95 %, this leaves a margin.
     equal: f64,
-    /// The least that the share of 5 % slowdowns called worse must be.
+    /// Minimum share of 5 % slowdowns that must be called worse.
     found: f64,
 }
 
-/// Simulates one run through the whole monitor and gives what it reports.
+/// Simulates one run through the whole monitor and returns what it reports.
 fn run(pair: &Pair, level: f64, seed: u64, interval: &mut Interval) -> Estimate {
     let mut monitor = match pair.fixed_s {
         Some(seconds) => {
@@ -56,7 +56,7 @@ fn run(pair: &Pair, level: f64, seed: u64, interval: &mut Interval) -> Estimate 
     outcome.series.iter().find(|s| s.measure == measure).unwrap().estimate
 }
 
-/// The share of pairs whose second is called worse, and the share called anything at all.
+/// The share of pairs whose second run is called worse, and the share called different at all.
 fn share_called(pair: &Pair, factor: f64, pairs: u64) -> (f64, f64) {
     let (mut worse, mut called) = (0, 0);
     let mut interval = Interval::default();

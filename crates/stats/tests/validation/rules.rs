@@ -1,4 +1,4 @@
-//! The rules on the cases of a steady, warming, drifting and collapsing target.
+//! The rules on steady, warming, drifting and collapsing targets.
 
 use experiment::{LevelLimits, SteadyRule};
 use metrics::Interval;
@@ -8,14 +8,14 @@ use crate::series::{Case, Noise, RATE, fill};
 
 const LIMIT_S: f64 = 1800.0;
 
-/// What a rule made of the runs of a case.
+/// A rule's score on the runs of a case.
 pub struct Score {
     pub declared: usize,
     pub runs: usize,
     times: Vec<f64>,
     square_error: f64,
     covered: usize,
-    /// Among those with at least 30 effective samples.
+    /// Among the runs with at least 30 effective samples.
     covered_30: usize,
     with_30: usize,
 }
@@ -54,7 +54,7 @@ pub fn score(rule: &SteadyRule, case: &Case, runs: usize) -> Score {
     let mut interval = Interval::default();
     for run in 0..runs {
         let bytes = (case.floor_s * RATE * 4096.0) as u64;
-        // The other rules have no floor of their own.
+        // Other rules have no floor of their own.
         let seconds = if matches!(rule, SteadyRule::Default(_)) { 60.0 } else { 0.0 };
         let mut monitor = Monitor::new(rule, Floors { seconds, bytes, limit_seconds: LIMIT_S });
         let mut noise = Noise::new(run as u64, case.rho);
@@ -138,7 +138,7 @@ fn check(case: &Case, scores: &[(&str, Score)]) {
     let (_, default) = scores.last().unwrap();
     let name = case.name;
     if name.starts_with("steady") && default.with_30 >= 40 {
-        // 90 to 98 of 100 is the claim; a hundred runs scatter by two or three more.
+        // The claim is 90 to 98 of 100; a hundred runs scatter by another two or three.
         let allowed = 3.0 * (0.05f64 * 0.95 / default.with_30 as f64).sqrt();
         assert!(
             (0.95 - allowed.max(0.03)..=1.0).contains(&default.coverage_30()),
@@ -160,7 +160,7 @@ fn check(case: &Case, scores: &[(&str, Score)]) {
         assert!(default.rms() <= 0.006 && default.coverage() >= 0.88, "{name}: {default}");
     }
     if name.starts_with("drift") {
-        // Half an hour is not enough to trust what drifted for 700 s; to call the drift steady would be worse.
+        // Half an hour is not enough to trust a level that drifted for 700 s; calling the drift steady would be worse.
         assert!(default.declared * 50 <= default.runs, "{name}: {default}");
     }
     if name.contains("floor") {
@@ -168,8 +168,8 @@ fn check(case: &Case, scores: &[(&str, Score)]) {
     }
 }
 
-/// Median time to the decision, error of the mean, coverage of its interval; the share of runs when not all were called
-/// steady.
+/// Median time to the decision, error of the mean and coverage of its interval; the share of steady runs unless all
+/// were steady.
 impl std::fmt::Display for Score {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.declared == 0 {

@@ -1,4 +1,4 @@
-//! Made-up measurements: throughput of known truth with noise whose neighbours correlate.
+//! Synthetic measurements: throughput with known truth and autocorrelated noise.
 
 use fastrand::Rng;
 use metrics::{Interval, OpKind};
@@ -9,7 +9,7 @@ pub fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
 }
 
-/// First-order autoregressive noise with mean 0 and deviation 1.
+/// First-order autoregressive noise with mean 0 and standard deviation 1.
 pub struct Noise {
     pub rng: Rng,
     rho: f64,
@@ -29,19 +29,19 @@ impl Noise {
     }
 }
 
-/// A measurement to be simulated: a level over time, 1 being the final truth of most, and noise around it.
+/// A simulated measurement: a level over time, where 1 is usually the final truth, and noise around it.
 pub struct Case {
     pub name: &'static str,
     pub level: fn(f64) -> f64,
     pub deviation: f64,
     pub rho: f64,
-    /// What a right answer is.
+    /// The right answer.
     pub truth: f64,
-    /// A floor in bytes: this many seconds' worth at level 1.
+    /// A floor in bytes, given as the seconds it takes at level 1.
     pub floor_s: f64,
 }
 
-/// Operations a second at level 1.
+/// Operations per second at level 1.
 pub const RATE: f64 = 100_000.0;
 
 impl Case {
@@ -51,7 +51,7 @@ impl Case {
     }
 }
 
-/// Puts one second of throughput into an interval: 4 KiB reads at `value` times the rate.
+/// Writes one second of throughput into an interval: 4 KiB reads at `value` times the rate.
 pub fn fill(interval: &mut Interval, index: u32, value: f64) {
     interval.index = index;
     interval.start_ns = u64::from(index) * 1_000_000_000;
@@ -61,10 +61,10 @@ pub fn fill(interval: &mut Interval, index: u32, value: f64) {
     stats.bytes = stats.ok * 4096;
 }
 
-/// The p99 that [`fill_latency`] makes at value 1.
+/// The p99 that [`fill_latency`] produces at value 1.
 pub const P99_NS: f64 = 2_000_000.0;
 
-/// Puts latencies into an interval whose 99th percentile is `value` times [`P99_NS`].
+/// Writes latencies into an interval so that their 99th percentile is `value` times [`P99_NS`].
 pub fn fill_latency(interval: &mut Interval, value: f64) {
     let service = &mut interval.op_mut(OpKind::Read).service;
     service.clear();

@@ -1,4 +1,4 @@
-//! What the rules make of the series on which a rule goes wrong: slow levels, slow warm-ups, sawtooths, rare stalls.
+//! The rules on series that mislead rules: slow levels, slow warm-ups, sawtooths, rare stalls.
 
 use experiment::{LevelLimits, SteadyRule};
 use fastrand::Rng;
@@ -13,23 +13,23 @@ use crate::series::{Noise, RATE, fill};
 /// The longest measurement, in seconds.
 const LIMIT_S: f64 = 1800.0;
 
-/// The level at each second, asked for in order; relative to 1.
+/// The level at each second, queried in order; relative to 1.
 type Level = Box<dyn FnMut(f64) -> f64>;
 
 /// A target's throughput over time.
 struct Target {
     name: &'static str,
-    /// Its level, for a target of this seed.
+    /// Its level, given a seeded generator.
     level: fn(&mut Rng) -> Level,
-    /// Noise of a second, relative to the level.
+    /// Standard deviation of the noise per second, relative to the level.
     deviation: f64,
-    /// Correlation of neighbours' noise.
+    /// Correlation of the noise between neighbours.
     rho: f64,
-    /// What a right figure is: the level in the long run. A drift has none.
+    /// The right figure: the long-run level. A drift has none.
     truth: Option<f64>,
 }
 
-/// Stretches whose lengths lie between two bounds, in turn at each of two levels; a run begins anywhere in one.
+/// Alternates between two levels for stretches whose lengths lie between two bounds; a run starts anywhere in one.
 fn two_levels(rng: &mut Rng, other: f64, shortest_s: f64, longest_s: f64) -> Level {
     let mut rng = rng.fork();
     let mut stretch = move || shortest_s + (longest_s - shortest_s) * rng.f64();
@@ -45,7 +45,7 @@ fn two_levels(rng: &mut Rng, other: f64, shortest_s: f64, longest_s: f64) -> Lev
     })
 }
 
-/// Up and down in straight lines around 1; a run begins anywhere.
+/// Straight lines up and down around 1; a run starts anywhere.
 fn sawtooth(rng: &mut Rng, period_s: f64, height: f64) -> Level {
     let phase = rng.f64();
     Box::new(move |t| {
@@ -54,7 +54,7 @@ fn sawtooth(rng: &mut Rng, period_s: f64, height: f64) -> Level {
     })
 }
 
-/// Nothing at all for a while, now and then: as regular as a clock, or as rare events come.
+/// Drops to zero for a while now and then: either regularly or as a Poisson process.
 fn stalls(rng: &mut Rng, length_s: f64, every_s: f64, regular: bool) -> Level {
     let mut rng = rng.fork();
     let mut gap =
@@ -66,12 +66,12 @@ fn stalls(rng: &mut Rng, length_s: f64, every_s: f64, regular: bool) -> Level {
             until = next + length_s;
             next += gap();
         }
-        // The share of the second that was not stalled.
+        // The share of the second without a stall.
         1.0 - (until.min(t + 1.0) - t).clamp(0.0, 1.0)
     })
 }
 
-/// One lane whose operations take 10 ms in the mean, of a long-tailed distribution; a long one spans seconds.
+/// One lane whose operations take 10 ms on average, from a long-tailed distribution; a long one spans seconds.
 fn tail(rng: &mut Rng, draw: fn(&mut Rng) -> f64) -> Level {
     let mut rng = rng.fork();
     let mut ends = 0.0;
@@ -85,7 +85,7 @@ fn tail(rng: &mut Rng, draw: fn(&mut Rng) -> f64) -> Level {
     })
 }
 
-/// The series, with what a right figure is.
+/// The series, each with its right figure.
 fn targets() -> Vec<Target> {
     let target = |name, level, deviation, rho, truth: f64| Target {
         name,
@@ -135,7 +135,7 @@ fn warm_up(over_s: f64) -> Level {
     Box::new(move |t| 1.0 - 0.2 * (1.0 - t / over_s).max(0.0))
 }
 
-/// One measurement that a rule judged.
+/// One measurement judged by a rule.
 struct Run {
     outcome: SteadyOutcome,
     seconds: f64,
@@ -144,7 +144,7 @@ struct Run {
 }
 
 impl Run {
-    /// Operations a second, relative to level 1.
+    /// Operations per second, relative to level 1.
     fn estimate(&self) -> Estimate {
         let wanted =
             |series: &&stats::SeriesEstimate| series.op.is_none() && series.measure == Measure::OpsPerS;
@@ -181,18 +181,18 @@ impl Target {
     }
 }
 
-/// What a rule made of the runs of one target.
+/// A rule's results on the runs of one target.
 struct Row {
     runs: usize,
-    /// Times to the decision of those called steady, in order.
+    /// Times to the decision of runs called steady, in order.
     times: Vec<f64>,
-    /// Root of the mean square of their figures' errors, relative.
+    /// Root mean square of their figures' relative errors.
     rms: f64,
-    /// Of those called steady: their interval holds the truth.
+    /// Runs called steady whose interval covers the truth.
     covered: usize,
-    /// Of those called steady: the ten minutes after differ from the figure by more than 5 %.
+    /// Runs called steady whose figure differs by more than 5 % from the ten minutes that follow.
     off_later: usize,
-    /// Pairs of runs of the same target, and those of them that are called different.
+    /// Pairs of runs of the same target, and how many of them are called different.
     pairs: usize,
     different: usize,
 }
@@ -237,8 +237,8 @@ fn are_called_different(a: &Run, b: &Run) -> bool {
     matches!(found, Call::Better | Call::Worse)
 }
 
-/// Called steady, median time, RMS error, interval holds the truth, off by more than 5 % ten minutes later, A/A pairs called
-/// different.
+/// Called steady, median time, RMS error, interval covers the truth, off by more than 5 % ten minutes later, A/A pairs
+/// called different.
 impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (n, different) = (self.called_steady(), 100.0 * self.false_alarms());
@@ -258,7 +258,7 @@ fn sustained(horizon_s: f64) -> SteadyRule {
     SteadyRule::Sustained { horizon_s, limits: LevelLimits::default() }
 }
 
-/// Nothing can foresee what did not happen: without a stall in the window, rarer ones are not excluded.
+/// Nothing can predict what has not happened: without a stall in the window, rarer ones cannot be excluded.
 const UNFORESEEABLE: &str = "stall 10 s, Poisson 300 s";
 
 #[test]
@@ -274,7 +274,7 @@ fn rules_on_targets_that_are_not_what_they_seem() {
     }
 }
 
-/// What `docs/steady-state.md` claims of `sustained`, with room for what so few runs scatter by.
+/// What `docs/steady-state.md` claims about `sustained`, with a margin for the scatter of so few runs.
 fn check(target: &Target, default: &Row, sustained: &Row) {
     let name = target.name;
     let slow = ["two levels", "over 1200 s", "drift", "Pareto 1.5"].iter().any(|what| name.contains(what));
@@ -286,12 +286,12 @@ fn check(target: &Target, default: &Row, sustained: &Row) {
     assert!(sustained.false_alarms() <= 0.05, "{name}: {sustained}");
     if name != UNFORESEEABLE {
         assert_eq!(sustained.off_later, 0, "{name}: {sustained}");
-        // 85 of 100 with the slowest noise, 95 of 100 elsewhere; three standard errors of room.
+        // 85 of 100 with the slowest noise, 95 of 100 elsewhere, with a margin of three standard errors.
         let room = 3.0 * (0.85 * 0.15 / sustained.called_steady().max(1) as f64).sqrt();
         let share = sustained.covered as f64 / sustained.called_steady().max(1) as f64;
         assert!(slow || share >= 0.85 - room, "{name}: {sustained}");
     }
-    // A claim about the last minute is as good as that minute: what moves slower than it is for `sustained` to see.
+    // A claim about the last minute covers no more than that minute: slower changes are for `sustained` to catch.
     let beyond_a_minute = slow || ["cliff", "warm-up", "Poisson"].iter().any(|what| name.contains(what));
     assert!(beyond_a_minute || default.false_alarms() <= 0.05, "{name}: {default}");
 }

@@ -1,20 +1,20 @@
-//! Response bodies: Content-Length, chunked with trailers, or to the end of the connection.
+//! Response bodies: with Content-Length, chunked with trailers, or up to the end of the connection.
 
 use std::ops::Range;
 
 use super::HttpError;
 
-/// A chunk's size line, extensions included, may be this long.
+/// Maximum length of a chunk's size line, extensions included.
 pub const MAX_CHUNK_LINE_BYTES: usize = 1024;
-/// All trailer lines together may be this long.
+/// Maximum length of all trailer lines together.
 pub const MAX_TRAILER_BYTES: usize = 8 * 1024;
 
-/// How the end of a body is known (RFC 9112 section 6.3).
+/// How the end of a body is determined (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// This many bytes; 0 also for answers that have no body.
+    /// This many bytes; also 0 for responses without a body.
     Length(u64),
-    /// Chunks, each with its size before it (RFC 9112 section 7.1).
+    /// Chunks, each preceded by its size (RFC 9112 section 7.1).
     Chunked,
     /// Until the server closes the connection.
     UntilClose,
@@ -23,13 +23,13 @@ pub enum Framing {
 /// One step of [`BodyDecoder::next`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodedPiece {
-    /// Bytes of the input that are dealt with.
+    /// Input bytes that were processed.
     pub consumed: usize,
-    /// Where in the input payload lies; may be empty.
+    /// Range of the payload in the input; may be empty.
     pub data: Range<usize>,
 }
 
-/// Separates payload from framing, in place, whatever the pieces in which it arrives.
+/// Separates payload from framing, in place, however the input is split.
 #[derive(Clone, Debug)]
 pub struct BodyDecoder {
     state: State,
@@ -51,7 +51,7 @@ enum State {
 }
 
 impl BodyDecoder {
-    /// Begins a body.
+    /// Starts a body.
     pub const fn new(framing: Framing) -> Self {
         let state = match framing {
             Framing::Length(0) => State::Done,
@@ -67,7 +67,7 @@ impl BodyDecoder {
         matches!(self.state, State::Done)
     }
 
-    /// How many of the next bytes are payload for certain: they may be received or dropped without a look.
+    /// Number of following bytes that are certainly payload: they may be received or dropped unseen.
     pub const fn ahead(&self) -> u64 {
         match self.state {
             State::Length { left } | State::Data { left } => left,
@@ -75,7 +75,7 @@ impl BodyDecoder {
         }
     }
 
-    /// Notes that `count` bytes of payload, at most [`Self::ahead`], were taken past the decoder.
+    /// Records that `count` bytes of payload, at most [`Self::ahead`], bypassed the decoder.
     pub const fn skip(&mut self, count: u64) {
         match self.state {
             State::Length { left } if count < left => self.state = State::Length { left: left - count },
@@ -86,11 +86,11 @@ impl BodyDecoder {
         }
     }
 
-    /// Deals with the beginning of `input`, to the end of the next stretch of payload. Call it again with the
-    /// rest until all is consumed or [`Self::is_done`].
+    /// Processes the start of `input`, up to the end of the next stretch of payload. Call it again with the rest until
+    /// everything is consumed or [`Self::is_done`] is true.
     ///
     /// # Errors
-    /// [`HttpError::BadChunk`]; the connection is then of no more use.
+    /// [`HttpError::BadChunk`]; the connection is unusable afterwards.
     pub fn next(&mut self, input: &[u8]) -> Result<DecodedPiece, HttpError> {
         let mut at = 0;
         while at < input.len() {
@@ -114,7 +114,7 @@ impl BodyDecoder {
         Ok(DecodedPiece { consumed: at, data: at..at })
     }
 
-    /// The connection ended: right only where the end of the connection is the end of the body.
+    /// Signals the end of the connection, which is valid only where it also ends the body.
     ///
     /// # Errors
     /// [`HttpError::BodyTruncated`].

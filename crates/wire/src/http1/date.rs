@@ -1,13 +1,13 @@
-//! Dates (RFC 9110 section 5.6.7): the Date header, to tell how far a server's clock is from ours, and Retry-After.
+//! Dates (RFC 9110 section 5.6.7): the Date header, which reveals a server's clock skew, and Retry-After.
 
 use crate::sigv4::days_from_civil;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Seconds since 1970-01-01T00:00:00Z of an IMF-fixdate such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Seconds from 1970-01-01T00:00:00Z to an IMF-fixdate such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
-/// `None` for anything else, the two obsolete forms included: the difference is a hint in an error message.
+/// `None` for anything else, including the two obsolete forms: the clock skew is only a hint in an error message.
 pub fn parse_date(text: &str) -> Option<u64> {
     let (_, rest) = text.trim().split_once(", ")?;
     let mut words = rest.split(' ');
@@ -25,9 +25,9 @@ pub fn parse_date(text: &str) -> Option<u64> {
     Some(days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-/// How long `Retry-After` (RFC 9110 section 10.2.3) asks to wait, in seconds: a number of them, or a date, which is taken
-/// against `now`, the server's own clock in seconds since 1970 where its Date header tells it. A date that has passed
-/// is 0; `None` for anything else.
+/// How long `Retry-After` (RFC 9110 section 10.2.3) asks to wait, in seconds. The value is a number of seconds or a
+/// date, which is compared with `now`, the server's own clock in seconds since 1970 if its Date header gives it. A date
+/// in the past is 0; `None` for anything else.
 pub fn parse_retry_after(text: &str, now: u64) -> Option<u64> {
     let text = text.trim();
     match super::parse_decimal(text.as_bytes()) {

@@ -1,19 +1,19 @@
-//! Response heads: where they end, what they say, how the body is framed.
+//! Response heads: where they end, their contents, and the framing of the body.
 
 use std::mem::MaybeUninit;
 
 use super::{Framing, HttpError};
 
-/// A head may be this long, in bytes, from the status line to the empty line.
+/// Maximum length of a head in bytes, from the status line to the empty line.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// A head may have this many header lines.
+/// Maximum number of header lines in a head.
 pub const MAX_HEADERS: usize = 64;
 
-/// Room for the parsed header lines; lives on the caller's stack and costs nothing to make.
+/// Storage for the parsed header lines; lives on the caller's stack and is free to create.
 pub struct HeaderStorage<'b>([MaybeUninit<httparse::Header<'b>>; MAX_HEADERS]);
 
 impl HeaderStorage<'_> {
-    /// Empty room.
+    /// Empty storage.
     pub const fn new() -> Self {
         Self([const { MaybeUninit::uninit() }; MAX_HEADERS])
     }
@@ -25,20 +25,20 @@ impl Default for HeaderStorage<'_> {
     }
 }
 
-/// Finds the end of a head that arrives in pieces, looking at each byte once.
+/// Finds the end of a head that arrives in pieces, examining each byte once.
 ///
-/// The buffer must always begin with the head's first byte.
+/// The buffer must always start with the head's first byte.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeadScanner {
     scanned: usize,
 }
 
 impl HeadScanner {
-    /// Length of the head in bytes, its empty line included, or `None` when more bytes are needed.
+    /// Length of the head in bytes, including its empty line, or `None` if more bytes are needed.
     ///
     /// # Errors
-    /// [`HttpError::HeadTooLong`] when there is no end within [`MAX_HEAD_BYTES`]; [`HttpError::Malformed`] as
-    /// soon as the first bytes cannot be a status line, so that nobody waits for the end of something else.
+    /// [`HttpError::HeadTooLong`] if there is no end within [`MAX_HEAD_BYTES`]; [`HttpError::Malformed`] as soon as the
+    /// first bytes cannot be a status line, to avoid waiting for the end of something else.
     pub fn find(&mut self, buffer: &[u8]) -> Result<Option<usize>, HttpError> {
         let start = b"HTTP/1.";
         let seen = buffer.len().min(start.len());
@@ -68,7 +68,7 @@ impl HeadScanner {
     }
 }
 
-/// A parsed response head, borrowing the buffer that it was read in.
+/// A parsed response head, borrowing the buffer it was read into.
 #[derive(Debug)]
 pub struct ResponseHead<'h, 'b> {
     /// Status code, three digits.
@@ -79,7 +79,7 @@ pub struct ResponseHead<'h, 'b> {
 }
 
 impl<'h, 'b> ResponseHead<'h, 'b> {
-    /// Parses the head that [`HeadScanner::find`] delimited: `head` ends with its empty line.
+    /// Parses a head delimited by [`HeadScanner::find`]: `head` ends with its empty line.
     ///
     /// # Errors
     /// [`HttpError::Malformed`] or [`HttpError::TooManyHeaders`].
@@ -110,12 +110,12 @@ impl<'h, 'b> ResponseHead<'h, 'b> {
         Ok(Self { status, http_1_0: response.version == Some(0), headers: response.headers })
     }
 
-    /// The first header of this name, in any case.
+    /// The first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&'b [u8]> {
         self.all(name).next()
     }
 
-    /// The first header of this name as text; `None` also when it is not UTF-8.
+    /// The first header with this name as text; also `None` if it is not UTF-8.
     pub fn text(&self, name: &str) -> Option<&'b str> {
         self.header(name).and_then(|value| std::str::from_utf8(value).ok())
     }
@@ -127,10 +127,10 @@ impl<'h, 'b> ResponseHead<'h, 'b> {
             .map(|header| header.value)
     }
 
-    /// The value of Content-Length, when there is one.
+    /// The value of Content-Length, if present.
     ///
     /// # Errors
-    /// [`HttpError::BadContentLength`] for anything but one decimal number, given once or always the same.
+    /// [`HttpError::BadContentLength`] for anything but one decimal number; repeats must be identical.
     pub fn content_length(&self) -> Result<Option<u64>, HttpError> {
         let mut length = None;
         for value in self.all("content-length") {
@@ -143,10 +143,10 @@ impl<'h, 'b> ResponseHead<'h, 'b> {
         Ok(length)
     }
 
-    /// How the body is framed (RFC 9112 section 6.3). `to_head` says that the request was a HEAD.
+    /// How the body is framed (RFC 9112 section 6.3). `to_head` tells that the request was a HEAD.
     ///
     /// # Errors
-    /// A length that is malformed or ambiguous, a transfer coding other than chunked.
+    /// If a length is malformed or ambiguous, or the transfer coding is not chunked.
     pub fn framing(&self, to_head: bool) -> Result<Framing, HttpError> {
         let length = self.content_length()?;
         let mut chunked = false;
@@ -187,7 +187,7 @@ impl<'h, 'b> ResponseHead<'h, 'b> {
     }
 }
 
-/// A decimal number of at most 19 digits, nothing else.
+/// A decimal number of at most 19 digits and nothing else.
 pub(crate) fn parse_decimal(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     if text.is_empty() || text.len() > 19 {

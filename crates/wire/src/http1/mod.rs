@@ -1,7 +1,7 @@
-//! HTTP/1.1 as a client speaks it: request heads out, response heads and bodies in (RFC 9110, RFC 9112).
+//! HTTP/1.1, client side: request heads out, response heads and bodies in (RFC 9110, RFC 9112).
 //!
-//! No I/O and no allocation of its own: requests are appended to the caller's buffer, responses are read in
-//! the caller's buffer, and every length is bounded before it is believed.
+//! No I/O and no allocation of its own: requests are appended to the caller's buffer, responses are parsed in the
+//! caller's buffer, and every length is checked before use.
 
 mod body;
 mod date;
@@ -14,7 +14,7 @@ pub(crate) use head::parse_decimal;
 pub use head::{HeadScanner, HeaderStorage, MAX_HEAD_BYTES, MAX_HEADERS, ResponseHead};
 pub use request::RequestWriter;
 
-/// What is wrong with an answer. Every kind ends the connection: its framing can no longer be trusted.
+/// What is wrong with a response. Every error ends the connection: its framing can no longer be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// No end of the head within [`MAX_HEAD_BYTES`].
@@ -41,7 +41,7 @@ pub enum HttpError {
     /// The connection ended inside the body.
     #[error("the answer's body ended early, {missing} bytes short")]
     BodyTruncated {
-        /// Bytes that are missing at least.
+        /// Minimum number of missing bytes.
         missing: u64,
     },
 }

@@ -2,17 +2,17 @@
 
 use crate::NumberText;
 
-/// Writes one request head (RFC 9112 section 3). Once the buffer has grown to its usual size nothing allocates.
+/// Writes one request head (RFC 9112 section 3). Does not allocate once the buffer has reached its usual size.
 ///
-/// Names and values are written as they are; the caller has made sure that they hold no line end. Should one
-/// slip through it is written as a space, so that a value can never become a second header.
+/// Names and values are written unchanged; the caller ensures that they contain no line ends. Any that slip through are
+/// written as spaces, so that a value can never become a second header.
 #[derive(Debug)]
 pub struct RequestWriter<'a> {
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> RequestWriter<'a> {
-    /// Clears `out` and writes the request line. `query` is without its question mark; empty means none.
+    /// Clears `out` and writes the request line. `query` comes without its question mark; empty means none.
     pub fn new(out: &'a mut Vec<u8>, method: &str, path: &str, query: &str) -> Self {
         out.clear();
         push_clean(out, method.as_bytes());
@@ -54,7 +54,7 @@ impl<'a> RequestWriter<'a> {
 fn push_clean(out: &mut Vec<u8>, bytes: &[u8]) {
     let start = out.len();
     out.extend_from_slice(bytes);
-    // Looked at as a whole first, which the compiler does many bytes at a time; hardly anything is ever found.
+    // A first pass over the whole, which the compiler vectorises; it hardly ever finds anything.
     if bytes.iter().fold(false, |found, byte| found | (*byte < b' ')) {
         for byte in &mut out[start..] {
             if matches!(*byte, b'\r' | b'\n' | 0) {

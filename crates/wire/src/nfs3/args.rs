@@ -5,7 +5,7 @@ use super::types::{Device, FileHandle, Name, Path, Time, Verifier};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, xdr_struct};
 
 xdr_struct! {
-    /// A name in a directory (`diropargs3`): all of LOOKUP's, REMOVE's and RMDIR's arguments.
+    /// A name in a directory (`diropargs3`): the whole arguments of LOOKUP, REMOVE and RMDIR.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     DirArgs<'a> {
         /// The directory.
@@ -23,7 +23,7 @@ xdr_struct! {
         file: FileHandle,
         /// What to set.
         attributes: SetAttributes,
-        /// Do it only when the attributes changed last at this time.
+        /// Set them only if the attributes last changed at this time.
         guard: Option<Time>,
     }
 }
@@ -54,14 +54,14 @@ impl AccessArgs {
     pub const EXECUTE: u32 = 0x20;
 }
 
-/// What CREATE does when the name exists (`createhow3`).
+/// What CREATE does if the name exists (`createhow3`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateHow {
-    /// Takes the file that exists.
+    /// Uses the existing file.
     Unchecked(SetAttributes),
     /// Fails with `NFS3ERR_EXIST`.
     Guarded(SetAttributes),
-    /// Fails unless the existing file was made with this verifier.
+    /// Fails unless the existing file was created with this verifier.
     Exclusive(Verifier),
 }
 
@@ -101,7 +101,7 @@ xdr_struct! {
     CreateArgs<'a> {
         /// Directory and name.
         place: DirArgs<'a>,
-        /// What to do when it exists, and the attributes.
+        /// What to do if it exists, and the attributes.
         how: CreateHow,
     }
 }
@@ -130,7 +130,7 @@ xdr_struct! {
     }
 }
 
-/// What MKNOD makes (`mknoddata3`).
+/// What MKNOD creates (`mknoddata3`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MknodWhat {
     /// A character device.
@@ -141,7 +141,7 @@ pub enum MknodWhat {
     Socket(SetAttributes),
     /// A named pipe.
     Fifo(SetAttributes),
-    /// A type that MKNOD does not make; the server answers `NFS3ERR_BADTYPE`.
+    /// A type that MKNOD cannot create; the server answers `NFS3ERR_BADTYPE`.
     Other(FileType),
 }
 
@@ -184,7 +184,7 @@ xdr_struct! {
     MknodArgs<'a> {
         /// Directory and name.
         place: DirArgs<'a>,
-        /// What to make.
+        /// What to create.
         what: MknodWhat,
     }
 }
@@ -219,7 +219,7 @@ xdr_struct! {
         file: FileHandle,
         /// First byte to make durable.
         offset: u64,
-        /// How many bytes; 0 for all to the end.
+        /// Number of bytes; 0 for everything up to the end.
         count: u32,
     }
 }

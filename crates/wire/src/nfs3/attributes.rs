@@ -45,7 +45,7 @@ xdr_struct! {
         device: Device,
         /// File system.
         fsid: u64,
-        /// Number within the file system.
+        /// Inode number within the file system.
         file_id: u64,
         /// Last access.
         accessed: Time,
@@ -57,7 +57,7 @@ xdr_struct! {
 }
 
 xdr_struct! {
-    /// The attributes before an operation that matter to caches (`wcc_attr`).
+    /// Pre-operation attributes that matter to caches (`wcc_attr`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     WccAttributes {
         /// Size in bytes.
@@ -80,15 +80,15 @@ xdr_struct! {
     }
 }
 
-/// How a time is set (`set_atime`, `set_mtime`).
+/// How to set a time (`set_atime`, `set_mtime`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetTime {
-    /// Left as it is.
+    /// Leave it unchanged.
     #[default]
     Keep,
-    /// Set to the server's time.
+    /// Set it to the server's time.
     Server,
-    /// Set to this time.
+    /// Set it to this time.
     Client(Time),
 }
 
@@ -117,7 +117,7 @@ impl Decode<'_> for SetTime {
 }
 
 xdr_struct! {
-    /// Attributes to set (`sattr3`); `None` leaves one as it is.
+    /// Attributes to set (`sattr3`); `None` leaves one unchanged.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     SetAttributes {
         /// Permission bits.

@@ -1,13 +1,13 @@
 //! READDIR and READDIRPLUS (RFC 1813 sections 3.3.16 and 3.3.17).
 //!
-//! A server that fills a reply up to the client's bound appends entries one by one with
-//! [`put_dir_entry`], looking at the length as it goes, and closes the list with [`put_dir_end`].
+//! A server that fills a reply up to the client's limit appends entries one by one with [`put_dir_entry`], checking the
+//! length as it goes, and closes the list with [`put_dir_end`].
 
 use super::attributes::Attributes;
 use super::types::{FileHandle, Name, Verifier};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, put_list, read_list, xdr_struct};
 
-/// The most entries of one reply that are accepted.
+/// Maximum number of entries accepted per reply.
 const ENTRIES_LIMIT: usize = 65_536;
 
 xdr_struct! {
@@ -16,9 +16,9 @@ xdr_struct! {
     ReaddirArgs {
         /// The directory.
         directory: FileHandle,
-        /// Where to go on; 0 for the start.
+        /// Where to continue; 0 for the start.
         cookie: u64,
-        /// The verifier of the reply that the cookie is from; zero for the start.
+        /// The verifier from the reply that contained the cookie; zero for the start.
         verifier: Verifier,
         /// Largest result in bytes.
         count: u32,
@@ -31,9 +31,9 @@ xdr_struct! {
     ReaddirplusArgs {
         /// The directory.
         directory: FileHandle,
-        /// Where to go on; 0 for the start.
+        /// Where to continue; 0 for the start.
         cookie: u64,
-        /// The verifier of the reply that the cookie is from; zero for the start.
+        /// The verifier from the reply that contained the cookie; zero for the start.
         verifier: Verifier,
         /// Largest directory information (ids, names, cookies) in bytes.
         dir_count: u32,
@@ -46,11 +46,11 @@ xdr_struct! {
     /// An entry of READDIR (`entry3`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     ReaddirEntry<'a> {
-        /// Number within the file system.
+        /// Inode number within the file system.
         file_id: u64,
         /// The name.
         name: Name<'a>,
-        /// Where the next entry is.
+        /// Cookie for the next entry.
         cookie: u64,
     }
 }
@@ -59,11 +59,11 @@ xdr_struct! {
     /// An entry of READDIRPLUS (`entryplus3`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     ReaddirplusEntry<'a> {
-        /// Number within the file system.
+        /// Inode number within the file system.
         file_id: u64,
         /// The name.
         name: Name<'a>,
-        /// Where the next entry is.
+        /// Cookie for the next entry.
         cookie: u64,
         /// Its attributes.
         attributes: Option<Attributes>,
@@ -84,29 +84,29 @@ pub fn put_dir_end(out: &mut Vec<u8>, eof: bool) {
     eof.encode(out);
 }
 
-/// READDIR's result.
+/// Result of READDIR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReaddirOk<'a> {
     /// Attributes of the directory.
     pub attributes: Option<Attributes>,
-    /// Goes with the cookies.
+    /// The verifier for the cookies.
     pub verifier: Verifier,
     /// The entries.
     pub entries: Vec<ReaddirEntry<'a>>,
-    /// There are no more.
+    /// Whether this is the end of the directory.
     pub eof: bool,
 }
 
-/// READDIRPLUS' result.
+/// Result of READDIRPLUS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReaddirplusOk<'a> {
     /// Attributes of the directory.
     pub attributes: Option<Attributes>,
-    /// Goes with the cookies.
+    /// The verifier for the cookies.
     pub verifier: Verifier,
     /// The entries.
     pub entries: Vec<ReaddirplusEntry<'a>>,
-    /// There are no more.
+    /// Whether this is the end of the directory.
     pub eof: bool,
 }
 

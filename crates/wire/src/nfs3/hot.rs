@@ -1,11 +1,11 @@
-//! READ and WRITE (RFC 1813 sections 3.3.6 and 3.3.7), whole and in two parts: a head, which is decoded
-//! from the first bytes of a message, and the payload, which flows past without being kept.
+//! READ and WRITE (RFC 1813 sections 3.3.6 and 3.3.7), either whole or in two parts: a head, which is decoded from the
+//! first bytes of a message, and the payload, which streams past without being stored.
 
 use super::attributes::{Attributes, WccData};
 use super::types::{FileHandle, Stability, Verifier};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, put_opaque, xdr_struct};
 
-/// The longest payload that is accepted, in bytes. The caller's own bound is tighter.
+/// Maximum payload accepted, in bytes. The caller's own limit is tighter.
 const PAYLOAD_LIMIT: usize = 1 << 30;
 
 xdr_struct! {
@@ -16,12 +16,12 @@ xdr_struct! {
         file: FileHandle,
         /// First byte.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         count: u32,
     }
 }
 
-/// READ's result up to its payload. The payload's padding follows the payload.
+/// READ's result up to its payload. The payload and its padding follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadHead {
     /// Attributes of the file.
@@ -30,7 +30,7 @@ pub struct ReadHead {
     pub count: u32,
     /// The read reached the file's end.
     pub eof: bool,
-    /// Length of the payload; a server that makes this differ from `count` is wrong.
+    /// Length of the payload; a server violates the protocol if this differs from `count`.
     pub data_len: u32,
 }
 
@@ -56,7 +56,7 @@ impl Decode<'_> for ReadHead {
     }
 }
 
-/// READ's result, whole.
+/// The whole result of READ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOk<'a> {
     /// Attributes of the file.
@@ -86,18 +86,18 @@ impl<'a> Decode<'a> for ReadOk<'a> {
     }
 }
 
-/// WRITE's arguments up to their payload. The payload's padding follows the payload.
+/// WRITE's arguments up to the payload. The payload and its padding follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteHead {
     /// The file.
     pub file: FileHandle,
     /// First byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub count: u32,
-    /// How durable they must be when the reply comes.
+    /// Required durability at the time of the reply.
     pub stable: Stability,
-    /// Length of the payload; a client that makes this differ from `count` is wrong.
+    /// Length of the payload; a client violates the protocol if this differs from `count`.
     pub data_len: u32,
 }
 
@@ -125,16 +125,16 @@ impl Decode<'_> for WriteHead {
     }
 }
 
-/// WRITE's arguments, whole.
+/// The whole arguments of WRITE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteArgs<'a> {
     /// The file.
     pub file: FileHandle,
     /// First byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub count: u32,
-    /// How durable they must be when the reply comes.
+    /// Required durability at the time of the reply.
     pub stable: Stability,
     /// The bytes.
     pub data: &'a [u8],
@@ -166,9 +166,9 @@ xdr_struct! {
         attributes: WccData,
         /// Bytes written.
         count: u32,
-        /// How durable they are.
+        /// Their durability.
         committed: Stability,
-        /// Changes when the server loses data that was not committed.
+        /// Changes when the server loses uncommitted data.
         verifier: Verifier,
     }
 }

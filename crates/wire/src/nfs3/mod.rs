@@ -1,4 +1,4 @@
-//! NFS version 3 (RFC 1813): arguments and results of all 22 procedures, both directions.
+//! NFS version 3 (RFC 1813): arguments and results of all 22 procedures, in both directions.
 
 mod args;
 mod attributes;
@@ -30,5 +30,5 @@ pub use types::{Device, FileHandle, Name, Path, Stability, Time, Verifier};
 pub const PROGRAM: u32 = 100_003;
 /// Version implemented here.
 pub const VERSION: u32 = 3;
-/// The customary port.
+/// The standard port.
 pub const PORT: u16 = 2049;

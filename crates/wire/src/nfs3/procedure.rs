@@ -1,9 +1,9 @@
-//! The procedures' numbers (RFC 1813 section 3).
+//! The procedure numbers (RFC 1813 section 3).
 
 use crate::xdr::xdr_enum;
 
 xdr_enum! {
-    /// A procedure; each names its arguments and result.
+    /// A procedure; each lists its arguments and result.
     Procedure {
         /// Nothing to nothing.
         Null = 0,

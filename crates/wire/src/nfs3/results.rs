@@ -8,7 +8,7 @@ xdr_struct! {
     /// LOOKUP.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     LookupOk {
-        /// Handle of what was found.
+        /// Handle of the file or directory found.
         file: FileHandle,
         /// Its attributes.
         attributes: Option<Attributes>,
@@ -23,7 +23,7 @@ xdr_struct! {
     AccessOk {
         /// Attributes of the file.
         attributes: Option<Attributes>,
-        /// The bits that are permitted.
+        /// The permitted bits.
         access: u32,
     }
 }
@@ -43,7 +43,7 @@ xdr_struct! {
     /// CREATE, MKDIR, SYMLINK and MKNOD.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     CreateOk {
-        /// Handle of the new file; servers may leave it out.
+        /// Handle of the new file; servers may omit it.
         file: Option<FileHandle>,
         /// Its attributes.
         attributes: Option<Attributes>,
@@ -84,15 +84,15 @@ xdr_struct! {
         total_bytes: u64,
         /// Free bytes.
         free_bytes: u64,
-        /// Free bytes that this user may have.
+        /// Free bytes available to this user.
         available_bytes: u64,
         /// Number of file slots.
         total_files: u64,
         /// Free file slots.
         free_files: u64,
-        /// Free file slots that this user may have.
+        /// Free file slots available to this user.
         available_files: u64,
-        /// Seconds for which this is expected not to change.
+        /// Seconds for which this is not expected to change.
         invariant_seconds: u32,
     }
 }
@@ -115,7 +115,7 @@ xdr_struct! {
         write_preferred: u32,
         /// Suggested multiple of a WRITE.
         write_multiple: u32,
-        /// Preferred READDIR.
+        /// Preferred size of a READDIR.
         readdir_preferred: u32,
         /// Largest file.
         file_size_max: u64,
@@ -143,17 +143,17 @@ xdr_struct! {
     PathconfOk {
         /// Attributes of the file.
         attributes: Option<Attributes>,
-        /// Most hard links of a file.
+        /// Maximum number of hard links to a file.
         link_max: u32,
-        /// Longest name in bytes.
+        /// Maximum length of a name in bytes.
         name_max: u32,
-        /// Longer names are an error; otherwise they are cut.
+        /// Longer names are an error; otherwise they are truncated.
         no_truncation: bool,
         /// Only the superuser may change owners.
         chown_restricted: bool,
-        /// Names that differ in case only are the same.
+        /// Names that differ only in case are the same.
         case_insensitive: bool,
-        /// The case of names is kept.
+        /// The case of names is preserved.
         case_preserving: bool,
     }
 }
@@ -164,7 +164,7 @@ xdr_struct! {
     CommitOk {
         /// Attributes of the file.
         attributes: WccData,
-        /// Compared with that of the WRITEs: another one means that the server lost data.
+        /// Compared with that of the WRITEs: a different one means that the server lost data.
         verifier: Verifier,
     }
 }

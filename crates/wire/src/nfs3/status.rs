@@ -1,8 +1,8 @@
-//! How a procedure ended (`nfsstat3`, RFC 1813 section 2.6).
+//! Outcome of a procedure (`nfsstat3`, RFC 1813 section 2.6).
 
 use crate::xdr::{Decode, DecodeError, Encode, Reader};
 
-/// A procedure's status. Other numbers than the named ones are kept as they are.
+/// A procedure's status. Unnamed numbers are kept as they are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Status(pub u32);
 
@@ -11,7 +11,7 @@ macro_rules! statuses {
         impl Status {
             $($(#[$meta])* pub const $name: Self = Self($value);)*
 
-            /// The RFC's name, or `NFS3ERR` for a number that it does not have.
+            /// The RFC's name, or `NFS3ERR` for a number without one.
             pub const fn name(self) -> &'static str {
                 match self {
                     Self::OK => "NFS3_OK",
@@ -33,13 +33,13 @@ statuses! {
     PERM = 1,
     /// No such file or directory.
     NOENT = 2,
-    /// Input or output error.
+    /// I/O error.
     IO = 5,
     /// No such device or address.
     NXIO = 6,
     /// Permission denied.
     ACCES = 13,
-    /// It exists.
+    /// It already exists.
     EXIST = 17,
     /// Link across devices.
     XDEV = 18,
@@ -65,7 +65,7 @@ statuses! {
     NOTEMPTY = 66,
     /// Quota exhausted.
     DQUOT = 69,
-    /// The handle refers to nothing any more.
+    /// The handle no longer refers to anything.
     STALE = 70,
     /// Too many levels of remote in the path.
     REMOTE = 71,
@@ -79,11 +79,11 @@ statuses! {
     NOTSUPP = 10_004,
     /// The buffer or the request is too small.
     TOOSMALL = 10_005,
-    /// The server failed inside.
+    /// Internal server error.
     SERVERFAULT = 10_006,
-    /// The type of object is not supported.
+    /// The object type is not supported.
     BADTYPE = 10_007,
-    /// The server asks to be called again later.
+    /// The server asks the client to retry later.
     JUKEBOX = 10_008,
 }
 
@@ -99,12 +99,12 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// A procedure that failed, and what the server says besides.
+/// A failed procedure, with what else the server returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NfsFailure<T> {
     /// Never [`Status::OK`].
     pub status: Status,
-    /// Attributes, as the procedure has them.
+    /// Attributes, as defined for the procedure.
     pub detail: T,
 }
 

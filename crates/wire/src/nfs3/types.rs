@@ -1,8 +1,8 @@
-//! The small types that everything else is made of (RFC 1813 section 2.5).
+//! The basic types that everything else is built from (RFC 1813 section 2.5).
 
 use crate::xdr::{Decode, DecodeError, Encode, Reader, put_opaque, xdr_bytes, xdr_enum, xdr_struct};
 
-/// A file handle (`nfs_fh3`): up to 64 bytes that only the server understands, kept in place.
+/// A file handle (`nfs_fh3`): up to 64 bytes opaque to the client, stored inline.
 #[derive(Clone, Copy)]
 pub struct FileHandle {
     len: u8,
@@ -12,10 +12,10 @@ pub struct FileHandle {
 impl FileHandle {
     /// `NFS3_FHSIZE`.
     pub const LIMIT: usize = 64;
-    /// The handle of no bytes.
+    /// The empty handle.
     pub const EMPTY: Self = Self { len: 0, bytes: [0; Self::LIMIT] };
 
-    /// The handle of these bytes; `None` when there are more than 64.
+    /// A handle of these bytes; `None` if there are more than 64.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut handle = Self::EMPTY;
         handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -69,13 +69,13 @@ impl Decode<'_> for FileHandle {
 }
 
 xdr_bytes!(
-    /// A name in a directory (`filename3`). The RFC sets no bound; every known server has 255.
+    /// A name in a directory (`filename3`). The RFC sets no limit; every known server has 255.
     Name,
     "file name",
     255
 );
 xdr_bytes!(
-    /// The content of a symbolic link (`nfspath3`). The RFC sets no bound; Linux has 4096.
+    /// The content of a symbolic link (`nfspath3`). The RFC sets no limit; Linux has 4096.
     Path,
     "path",
     4096
@@ -107,7 +107,7 @@ xdr_struct! {
 }
 
 xdr_enum! {
-    /// How durable a write must be, or is (`stable_how`).
+    /// The durability of a write, required or achieved (`stable_how`).
     Stability {
         /// The server may keep the data in memory until COMMIT.
         Unstable = 0,

@@ -7,10 +7,10 @@ pub const AUTH_NONE: u32 = 0;
 /// The flavor with a machine name, a user and its groups, also called `AUTH_UNIX`.
 pub const AUTH_SYS: u32 = 1;
 
-/// The longest body of a credential or verifier, in bytes.
+/// Maximum body length of a credential or verifier, in bytes.
 const BODY_LIMIT: usize = 400;
 
-/// A credential or a verifier: a flavor and a body that only the flavor understands.
+/// A credential or a verifier: a flavor and a body in that flavor's own format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Auth<'a> {
     /// [`AUTH_NONE`], [`AUTH_SYS`] or another.
@@ -20,7 +20,7 @@ pub struct Auth<'a> {
 }
 
 impl Auth<'_> {
-    /// Nobody in particular; also the verifier that goes with [`AUTH_SYS`].
+    /// Anonymous; also the verifier that goes with [`AUTH_SYS`].
     pub const NONE: Auth<'static> = Auth { flavor: AUTH_NONE, body: &[] };
 }
 
@@ -54,7 +54,7 @@ pub struct Gids {
 }
 
 impl Gids {
-    /// The most groups that the flavor carries.
+    /// Maximum number of groups in this flavor.
     pub const LIMIT: usize = 16;
 
     /// The first 16 of `ids`.
@@ -96,15 +96,15 @@ impl Decode<'_> for Gids {
 /// The body of an [`AUTH_SYS`] credential (RFC 5531 appendix A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthSys<'a> {
-    /// An arbitrary number of the caller's.
+    /// An arbitrary number chosen by the caller.
     pub stamp: u32,
     /// The caller's machine name.
     pub machine: &'a [u8],
-    /// Effective user.
+    /// Effective user id.
     pub uid: u32,
-    /// Effective group.
+    /// Effective group id.
     pub gid: u32,
-    /// Supplementary groups.
+    /// Supplementary group ids.
     pub gids: Gids,
 }
 

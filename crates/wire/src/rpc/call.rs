@@ -10,23 +10,23 @@ const CALL: u32 = 0;
 pub struct CallHeader<'a> {
     /// Transaction number, chosen by the caller and repeated in the reply.
     pub xid: u32,
-    /// The RPC version: [`RPC_VERSION`], or else the server answers
+    /// The RPC version: [`RPC_VERSION`]; to any other the server answers
     /// [`ReplyBody::RpcMismatch`](super::ReplyBody::RpcMismatch).
     pub rpc_version: u32,
-    /// The program called.
+    /// The program to call.
     pub program: u32,
     /// Its version.
     pub version: u32,
     /// The procedure.
     pub procedure: u32,
-    /// Who calls.
+    /// The caller's credential.
     pub credential: Auth<'a>,
-    /// What proves it; [`Auth::NONE`] with `AUTH_SYS`.
+    /// Proof of the credential; [`Auth::NONE`] with `AUTH_SYS`.
     pub verifier: Auth<'a>,
 }
 
 impl<'a> CallHeader<'a> {
-    /// A call of our RPC version, without verifier.
+    /// A call with our RPC version and no verifier.
     pub const fn new(xid: u32, program: u32, version: u32, procedure: u32, credential: Auth<'a>) -> Self {
         Self { xid, rpc_version: RPC_VERSION, program, version, procedure, credential, verifier: Auth::NONE }
     }

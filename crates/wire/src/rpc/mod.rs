@@ -13,7 +13,7 @@ pub use reply::{AcceptStatus, AuthStatus, ReplyBody, ReplyHeader};
 /// The version of the RPC protocol (RFC 5531 section 9).
 pub const RPC_VERSION: u32 = 2;
 
-/// The transaction number of a message, whichever its direction: its first word.
+/// The transaction number of a message in either direction: its first word.
 pub fn peek_xid(message: &[u8]) -> Option<u32> {
     message.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }

@@ -1,29 +1,29 @@
 //! Record marking over byte streams (RFC 5531 section 11): a message is a sequence of fragments.
 //!
-//! The scanner is fed whatever arrived and yields slices of it, so that a payload is never put
-//! together in a second place. It holds a few words whatever the peer sends.
+//! The scanner is fed whatever arrives and yields slices of it, so that a payload is never reassembled elsewhere. It
+//! keeps only a few words of state, whatever the peer sends.
 
 use crate::xdr::Encode;
 
-/// The bit of a fragment's header that says that it is the record's last.
+/// The bit in a fragment's header that marks the record's last fragment.
 pub const LAST_FRAGMENT: u32 = 0x8000_0000;
-/// Bytes of a fragment's header.
+/// Length of a fragment's header in bytes.
 const HEADER: usize = 4;
 
-/// The stream of records cannot be followed any further.
+/// The stream of records is unusable from here on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    /// A record is, or announces to become, larger than the bound.
+    /// A record exceeds the limit, or announces that it will.
     #[error("oversize record: at least {len} bytes, at most {limit} allowed")]
     Oversize {
-        /// Bytes that the record would have with the fragment announced last, headers included.
+        /// Length of the record including the last announced fragment and all headers, in bytes.
         len: u64,
-        /// The bound in bytes.
+        /// The limit in bytes.
         limit: u64,
     },
 }
 
-/// What the scanner found.
+/// An event in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordEvent<'a> {
     /// Bytes of the current record; never empty.
@@ -32,33 +32,33 @@ pub enum RecordEvent<'a> {
     End,
 }
 
-/// Follows the fragments of a stream of records.
+/// Follows the fragments in a stream of records.
 #[derive(Clone, Debug)]
 pub struct RecordScanner {
     limit: usize,
     /// Bytes of the current fragment still to come.
     left: usize,
-    /// The current fragment is the record's last.
+    /// Whether the current fragment is the record's last.
     last: bool,
-    /// Bytes of the current record announced so far, fragment headers included, so that a stream of
-    /// empty fragments ends as well.
+    /// Bytes of the current record announced so far, fragment headers included, so that an endless stream of empty
+    /// fragments is stopped as well.
     announced: usize,
     header: [u8; HEADER],
     header_len: usize,
-    /// A fragment's header was read and its end not yet reported.
+    /// A fragment's header was read, but its end not yet reported.
     inside: bool,
 }
 
 impl RecordScanner {
-    /// A scanner at a record's start; a record may have `limit` bytes, fragment headers included.
+    /// A scanner at the start of a record; `limit` is the maximum record size in bytes, fragment headers included.
     pub const fn new(limit: usize) -> Self {
         Self { limit, left: 0, last: false, announced: 0, header: [0; HEADER], header_len: 0, inside: false }
     }
 
-    /// The next event in `input`, which is moved behind what was used; `None` when more input is needed.
+    /// The next event in `input`, which is advanced past the bytes used; `None` if more input is needed.
     ///
     /// # Errors
-    /// [`RecordError::Oversize`]; the stream is lost then.
+    /// [`RecordError::Oversize`]; the stream is then lost.
     #[inline]
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<RecordEvent<'a>>, RecordError> {
         loop {
@@ -84,11 +84,11 @@ impl RecordScanner {
         }
     }
 
-    /// The next record, when the scanner is between two and `input` begins with a whole one in a single
-    /// fragment; `input` is moved behind it. Otherwise nothing happens and [`RecordScanner::next`] is to be used.
+    /// The next record, if the scanner is between records and `input` starts with a complete one in a single fragment;
+    /// `input` is advanced past it. Otherwise nothing happens, and [`RecordScanner::next`] must be used.
     ///
     /// # Errors
-    /// [`RecordError::Oversize`]; the stream is lost then.
+    /// [`RecordError::Oversize`]; the stream is then lost.
     #[inline]
     pub fn whole_record<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, RecordError> {
         if !self.between_records() {
@@ -133,34 +133,33 @@ impl RecordScanner {
         Ok(true)
     }
 
-    /// Bytes of the current fragment that did not come yet.
+    /// Bytes of the current fragment that have not arrived yet.
     pub const fn fragment_left(&self) -> usize {
         self.left
     }
 
-    /// True when the current fragment is its record's last, so that [`RecordScanner::fragment_left`]
-    /// is all that is to come of the record.
+    /// True if the current fragment is its record's last, so that only [`RecordScanner::fragment_left`] bytes of the
+    /// record are still to come.
     pub const fn in_last_fragment(&self) -> bool {
         self.inside && self.last
     }
 
-    /// True between two records, when the stream may end.
+    /// True between two records, where the stream may end.
     pub const fn between_records(&self) -> bool {
         !self.inside && self.announced == 0 && self.header_len == 0
     }
 
-    /// Takes note that `len` bytes of the current fragment were received elsewhere (for example dropped
-    /// in the kernel).
+    /// Records that `len` bytes of the current fragment were received elsewhere (for example discarded in the kernel).
     ///
     /// # Panics
-    /// When that is more than [`RecordScanner::fragment_left`].
+    /// If that is more than [`RecordScanner::fragment_left`].
     pub fn skip(&mut self, len: usize) {
         assert!(len <= self.left, "only bytes of the current fragment can be skipped");
         self.left -= len;
     }
 }
 
-/// Begins a record of one fragment at the end of `out`; returns the place for [`end_record`].
+/// Starts a single-fragment record at the end of `out`; returns the position for [`end_record`].
 #[inline]
 pub fn begin_record(out: &mut Vec<u8>) -> usize {
     let at = out.len();
@@ -168,11 +167,11 @@ pub fn begin_record(out: &mut Vec<u8>) -> usize {
     at
 }
 
-/// Completes the record begun at `at`: all that was appended since, and `more` bytes that the caller
-/// sends right behind it.
+/// Completes the record started at `at`: everything appended since, plus `more` bytes that the caller sends right after
+/// it.
 ///
 /// # Panics
-/// When the record has 2 GiB or more.
+/// If the record is 2 GiB or more.
 #[inline]
 pub fn end_record(out: &mut [u8], at: usize, more: usize) {
     let len = u32::try_from(out.len() - at - HEADER + more).expect("a record is far smaller than 2 GiB");

@@ -9,14 +9,14 @@ const MSG_DENIED: u32 = 1;
 const RPC_MISMATCH: u32 = 0;
 const AUTH_ERROR: u32 = 1;
 
-/// What became of a call that the server accepted.
+/// Outcome of a call that the server accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptStatus {
     /// It was executed; the procedure's results follow.
     Success,
     /// The program is not served here.
     ProgramUnavailable,
-    /// The program is served, this version of it is not.
+    /// The program is served, but not in this version.
     ProgramMismatch {
         /// Lowest version served.
         low: u32,
@@ -27,14 +27,14 @@ pub enum AcceptStatus {
     ProcedureUnavailable,
     /// The server could not decode the arguments.
     GarbageArguments,
-    /// The server failed inside, for example for want of memory.
+    /// Internal server error, for example out of memory.
     SystemError,
 }
 
 xdr_enum! {
-    /// Why a credential was refused (`auth_stat`).
+    /// Why a credential was rejected (`auth_stat`).
     AuthStatus {
-        /// Not refused; never seen in a denial.
+        /// Not rejected; never seen in a denial.
         Ok = 0,
         /// The credential is malformed.
         BadCredential = 1,
@@ -74,17 +74,17 @@ pub enum ReplyBody<'a> {
     Accepted {
         /// The server's own verifier.
         verifier: Auth<'a>,
-        /// What became of the call.
+        /// Outcome of the call.
         status: AcceptStatus,
     },
-    /// The server speaks other versions of RPC.
+    /// The server supports other RPC versions only.
     RpcMismatch {
-        /// Lowest version spoken.
+        /// Lowest version supported.
         low: u32,
-        /// Highest version spoken.
+        /// Highest version supported.
         high: u32,
     },
-    /// The credential was refused.
+    /// The credential was rejected.
     AuthError(AuthStatus),
 }
 
@@ -93,17 +93,17 @@ pub enum ReplyBody<'a> {
 pub struct ReplyHeader<'a> {
     /// The call's transaction number.
     pub xid: u32,
-    /// How the server answered.
+    /// The server's answer.
     pub body: ReplyBody<'a>,
 }
 
 impl ReplyHeader<'_> {
-    /// The reply of a call that was executed.
+    /// The reply to a successful call.
     pub const fn success(xid: u32) -> ReplyHeader<'static> {
         Self::accepted(xid, AcceptStatus::Success)
     }
 
-    /// The reply of a call whose credential was accepted.
+    /// The reply to a call whose credential was accepted.
     pub const fn accepted(xid: u32, status: AcceptStatus) -> ReplyHeader<'static> {
         ReplyHeader { xid, body: ReplyBody::Accepted { verifier: Auth::NONE, status } }
     }
@@ -171,7 +171,7 @@ impl Encode for ReplyHeader<'_> {
 }
 
 impl<'a> Decode<'a> for ReplyHeader<'a> {
-    // Of each reply, once.
+    // Inlined because it runs once per reply.
     #[inline(always)]
     fn decode(from: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let xid = from.u32()?;

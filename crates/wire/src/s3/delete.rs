@@ -2,7 +2,7 @@
 
 use super::xml::{XmlError, escape_into, walk};
 
-/// Keys that one request may name.
+/// Maximum number of keys in one request.
 pub const MAX_DELETE_KEYS: usize = 1000;
 
 /// A key that was not deleted.
@@ -16,7 +16,7 @@ pub struct DeleteFailure {
     pub message: String,
 }
 
-/// The body that deletes these keys and asks to hear of failures only.
+/// The body that deletes these keys and asks for failures only to be reported.
 pub fn delete_objects<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
     let mut out =
         String::from("<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>");
@@ -29,10 +29,10 @@ pub fn delete_objects<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
     out
 }
 
-/// Reads the answer: the keys that were not deleted.
+/// Parses the response: the keys that were not deleted.
 ///
 /// # Errors
-/// The body is malformed or another document.
+/// If the body is malformed or a different document.
 pub fn parse_delete_result(body: &[u8]) -> Result<Vec<DeleteFailure>, XmlError> {
     let mut failures = Vec::new();
     let mut failure = DeleteFailure::default();

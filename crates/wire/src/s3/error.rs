@@ -2,18 +2,18 @@
 
 use super::xml::{XmlError, walk};
 
-/// What the server says is wrong. All texts come from the server and are cut to a length fit for a message.
+/// The server's error. All texts come from the server and are truncated to a length suitable for a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct S3Error {
-    /// The code, such as `NoSuchBucket`; decisions are made on it.
+    /// The code, such as `NoSuchBucket`; decisions are based on it.
     pub code: String,
-    /// The message, for people.
+    /// The human-readable message.
     pub message: String,
     /// The request's id, for the server's operator.
     pub request_id: String,
-    /// The region where the bucket is, when the error names it.
+    /// The region of the bucket, if the error names it.
     pub region: String,
-    /// The endpoint to go to, when the error is a redirect.
+    /// The endpoint to use, if the error is a redirect.
     pub endpoint: String,
     /// The server's time, in RequestTimeTooSkewed.
     pub server_time: String,
@@ -34,10 +34,10 @@ impl std::fmt::Display for S3Error {
 
 impl std::error::Error for S3Error {}
 
-/// Reads an error body.
+/// Parses an error body.
 ///
 /// # Errors
-/// The body is not an S3 error: empty, cut off, or a proxy's HTML.
+/// If the body is not an S3 error: empty, truncated, or a proxy's HTML.
 pub fn parse_error(body: &[u8]) -> Result<S3Error, XmlError> {
     let mut error = S3Error::default();
     walk(body, "Error", |path, text| {
@@ -50,7 +50,7 @@ pub fn parse_error(body: &[u8]) -> Result<S3Error, XmlError> {
             "/Error/ServerTime" => (&mut error.server_time, 80),
             _ => return Ok(()),
         };
-        // Control characters are replaced: the text goes into one line on a terminal.
+        // Control characters are replaced: the text becomes part of one line on a terminal.
         *field = text
             .trim()
             .chars()

@@ -16,14 +16,14 @@ pub struct ListedObject {
 pub struct ListPage {
     /// The objects of this page, in the server's order.
     pub objects: Vec<ListedObject>,
-    /// Where the next page begins, when there is one.
+    /// Continuation token of the next page, if there is one.
     pub next: Option<String>,
 }
 
-/// Reads one page, with or without `encoding-type=url`.
+/// Parses one page, with or without `encoding-type=url`.
 ///
 /// # Errors
-/// The body is malformed, is an error document, or says that it is truncated and not where to go on.
+/// If the body is malformed, is an error document, or says that it is truncated but not where to continue.
 pub fn parse_list_v2(body: &[u8]) -> Result<ListPage, XmlError> {
     let mut page = ListPage::default();
     let mut object = (None, None);
@@ -61,7 +61,7 @@ pub fn parse_list_v2(body: &[u8]) -> Result<ListPage, XmlError> {
     }
 }
 
-/// Undoes percent encoding, and `+` for a blank, which some servers write.
+/// Decodes percent encoding, and `+` as a space, which some servers send.
 pub(super) fn decode_url(text: &str) -> Result<String, XmlError> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

@@ -1,7 +1,7 @@
 //! The XML bodies of the S3 REST API (API version 2006-03-01): listings, batch delete, multipart, errors.
 //!
-//! Requests are written by hand with escaping; answers are read with a bounded pull parser that keeps only what
-//! is asked for and takes elements it does not know for granted.
+//! Requests are written by hand with escaping; responses are read with a bounded pull parser that keeps only the
+//! requested elements and ignores unknown ones.
 
 mod delete;
 mod error;
@@ -31,10 +31,10 @@ pub fn create_bucket_configuration(region: &str) -> String {
     out
 }
 
-/// The region in the answer to GetBucketLocation; S3 leaves it empty for `us-east-1`.
+/// The region in the response to GetBucketLocation; S3 leaves it empty for `us-east-1`.
 ///
 /// # Errors
-/// The body is not well-formed or is another document.
+/// If the body is not well-formed or a different document.
 pub fn parse_location(body: &[u8]) -> Result<String, XmlError> {
     let mut region = String::from("us-east-1");
     xml::walk(body, "LocationConstraint", |path, text| {

@@ -4,19 +4,19 @@ use super::xml::{XmlError, escape_into, number, walk};
 use super::{S3Error, parse_error};
 use crate::http1::parse_decimal;
 
-/// Parts that one upload may have.
+/// Maximum number of parts in one upload.
 pub const MAX_PARTS: u32 = 10_000;
 
-/// A part as it is named in the request that completes an upload.
+/// A part as listed in the request that completes an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletedPart {
     /// Number from 1 to [`MAX_PARTS`].
     pub number: u32,
-    /// The ETag that the server gave, quotes included.
+    /// The ETag returned by the server, quotes included.
     pub etag: String,
 }
 
-/// An upload that was begun and neither completed nor aborted.
+/// An upload that was neither completed nor aborted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upload {
     /// The object's key.
@@ -30,11 +30,11 @@ pub struct Upload {
 pub struct UploadPage {
     /// The uploads of this page.
     pub uploads: Vec<Upload>,
-    /// `key-marker` and `upload-id-marker` of the next page, when there is one.
+    /// `key-marker` and `upload-id-marker` of the next page, if there is one.
     pub next: Option<(String, String)>,
 }
 
-/// A part that the server has.
+/// A part stored on the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedPart {
     /// Its number.
@@ -50,14 +50,14 @@ pub struct ListedPart {
 pub struct PartPage {
     /// The parts of this page.
     pub parts: Vec<ListedPart>,
-    /// `part-number-marker` of the next page, when there is one.
+    /// `part-number-marker` of the next page, if there is one.
     pub next: Option<u64>,
 }
 
-/// Reads the upload id out of the answer to CreateMultipartUpload.
+/// Parses the upload id from the response to CreateMultipartUpload.
 ///
 /// # Errors
-/// The body is malformed, another document, or has no id.
+/// If the body is malformed, a different document, or has no id.
 pub fn parse_initiate(body: &[u8]) -> Result<String, XmlError> {
     let mut id = String::new();
     walk(body, "InitiateMultipartUploadResult", |path, text| {
@@ -69,7 +69,7 @@ pub fn parse_initiate(body: &[u8]) -> Result<String, XmlError> {
     if id.is_empty() { Err(XmlError::Missing("UploadId")) } else { Ok(id) }
 }
 
-/// The body of CompleteMultipartUpload; parts in ascending order.
+/// The body of CompleteMultipartUpload; `parts` are in ascending order.
 pub fn complete_multipart(parts: &[CompletedPart]) -> String {
     let mut out = String::from("<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">");
     for part in parts {
@@ -83,10 +83,10 @@ pub fn complete_multipart(parts: &[CompletedPart]) -> String {
     out
 }
 
-/// Reads the answer to CompleteMultipartUpload and returns the object's ETag.
+/// Parses the response to CompleteMultipartUpload and returns the object's ETag.
 ///
 /// # Errors
-/// The body is malformed, or it is an error although the status was 200: S3 answers before it has finished.
+/// If the body is malformed, or is an error despite status 200: S3 responds before it has finished.
 pub fn parse_complete(body: &[u8]) -> Result<String, XmlError> {
     let mut etag = String::new();
     let walked = walk(body, "CompleteMultipartUploadResult", |path, text| {
@@ -105,10 +105,10 @@ pub fn parse_complete(body: &[u8]) -> Result<String, XmlError> {
     }
 }
 
-/// Reads one page of ListMultipartUploads.
+/// Parses one page of ListMultipartUploads.
 ///
 /// # Errors
-/// The body is malformed, or says that it is truncated and not where to go on.
+/// If the body is malformed, or says that it is truncated but not where to continue.
 pub fn parse_list_uploads(body: &[u8]) -> Result<UploadPage, XmlError> {
     let mut page = UploadPage::default();
     let mut upload = Upload::default();
@@ -144,10 +144,10 @@ pub fn parse_list_uploads(body: &[u8]) -> Result<UploadPage, XmlError> {
     Ok(page)
 }
 
-/// Reads one page of ListParts.
+/// Parses one page of ListParts.
 ///
 /// # Errors
-/// The body is malformed, or says that it is truncated and not where to go on.
+/// If the body is malformed, or says that it is truncated but not where to continue.
 pub fn parse_list_parts(body: &[u8]) -> Result<PartPage, XmlError> {
     let mut page = PartPage::default();
     let mut part = ListedPart::default();

@@ -1,4 +1,4 @@
-//! A bounded walk over a small XML document.
+//! A bounded traversal of a small XML document.
 
 use std::borrow::Cow;
 
@@ -6,38 +6,38 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;
 
-/// Elements may be nested this deep; S3's own answers reach 5.
+/// Maximum nesting depth of elements; S3's own responses reach 5.
 pub const MAX_DEPTH: usize = 16;
-/// The text of one element may be this long, in bytes; keys have up to 1024 characters.
+/// Maximum text length of one element, in bytes; keys have up to 1024 characters.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// Why a body could not be read.
+/// Why a body could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum XmlError {
     /// Not UTF-8, not well-formed, or a reference to an unknown entity.
     #[error("the XML in the answer is malformed: {0}")]
     Malformed(Box<str>),
-    /// Deeper than [`MAX_DEPTH`] or a text longer than [`MAX_TEXT_BYTES`].
+    /// Nested deeper than [`MAX_DEPTH`], or a text longer than [`MAX_TEXT_BYTES`].
     #[error("the XML in the answer is too {0}")]
     TooBig(&'static str),
-    /// Another document than the one that was asked for.
+    /// A different document than the one requested.
     #[error("the answer is a {found} document where {expected} was expected")]
     Unexpected {
-        /// The root element that was expected.
+        /// The expected root element.
         expected: &'static str,
-        /// The root element that came.
+        /// The actual root element.
         found: Box<str>,
     },
-    /// An element that must be there is missing or has no number in it.
+    /// A required element is missing or does not contain a number.
     #[error("the answer has no valid {0}")]
     Missing(&'static str),
-    /// The server answered 200 and an error in the body, as S3 does for long operations.
+    /// The server responded 200 with an error in the body, as S3 does for long operations.
     #[error("{0}")]
     Server(Box<super::S3Error>),
 }
 
-/// Calls `leave` at the end of every element with its path (`/Root/Child`) and the text inside it.
-/// Children come before their parents; namespaces and attributes are passed over.
+/// Calls `leave` at the end of every element with its path (`/Root/Child`) and the text inside it. Children come before
+/// their parents; namespaces and attributes are ignored.
 pub(super) fn walk(
     body: &[u8],
     root: &'static str,
@@ -98,7 +98,7 @@ pub(super) fn walk(
     }
 }
 
-/// Appends text within the root element; blanks outside of it are allowed, other text is not looked at.
+/// Appends text within the root element; outside it whitespace is allowed and other text is ignored.
 fn append(content: &mut String, depth: usize, text: Cow<'_, str>) -> Result<(), XmlError> {
     if depth == 0 {
         return Ok(());
@@ -114,8 +114,8 @@ pub(super) fn malformed(reason: impl ToString) -> XmlError {
     XmlError::Malformed(reason.to_string().chars().take(200).collect::<String>().into())
 }
 
-/// Appends text with the five special characters escaped, and with carriage return and line feed, which a
-/// parser would otherwise normalise, as references.
+/// Appends text with the five special characters escaped, and with carriage return and line feed, which a parser would
+/// otherwise normalise, as character references.
 pub(super) fn escape_into(text: &str, out: &mut String) {
     for character in text.chars() {
         match character {
@@ -131,7 +131,7 @@ pub(super) fn escape_into(text: &str, out: &mut String) {
     }
 }
 
-/// A decimal number of an element.
+/// Parses an element's decimal number.
 pub(super) fn number(text: &str, element: &'static str) -> Result<u64, XmlError> {
     crate::http1::parse_decimal(text.as_bytes()).ok_or(XmlError::Missing(element))
 }

@@ -1,8 +1,8 @@
-//! AWS Signature Version 4 in headers, as S3 wants it.
+//! AWS Signature Version 4 in headers, as S3 requires it.
 //!
-//! Written from "AWS Signature Version 4 for API requests" and "Authenticating Requests (AWS Signature Version 4)"
-//! of the S3 API reference; checked against the published test suite and the examples of that reference.
-//! One request costs one SHA-256 of the canonical request and one HMAC: the day's key and the scope are kept.
+//! Based on "AWS Signature Version 4 for API requests" and "Authenticating Requests (AWS Signature Version 4)" of the
+//! S3 API reference; checked against the published test suite and the examples of that reference. One request costs one
+//! SHA-256 of the canonical request and one HMAC: the day's key and the scope are cached.
 
 mod signer;
 mod time;

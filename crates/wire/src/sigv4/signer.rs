@@ -5,29 +5,29 @@ use sha2::{Digest, Sha256};
 
 use super::Timestamp;
 
-/// `x-amz-content-sha256` of a payload that is not signed.
+/// `x-amz-content-sha256` of an unsigned payload.
 pub const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 /// `x-amz-content-sha256` of an unsigned `aws-chunked` payload with a checksum in its trailer.
 pub const STREAMING_UNSIGNED_TRAILER: &str = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
-/// SHA-256 of nothing, in hexadecimal.
+/// SHA-256 of empty input, in hexadecimal.
 pub const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// A request in the form that is signed. The request that is sent must say the same.
+/// A request in the form that is signed. The request that is sent must match it.
 #[derive(Clone, Copy, Debug)]
 pub struct CanonicalRequest<'a> {
     /// `GET`, `PUT` and so on.
     pub method: &'a str,
     /// The path, encoded by [`super::encode_path`], from its first slash.
     pub path: &'a str,
-    /// The query made by [`super::canonical_query`].
+    /// The query built by [`super::canonical_query`].
     pub query: &'a str,
-    /// The headers to sign: lower-case names in ascending order, values without blanks around them.
+    /// The headers to sign: lower-case names in ascending order, values trimmed.
     pub headers: &'a [(&'a str, &'a str)],
     /// The value of `x-amz-content-sha256`: a digest in hexadecimal or one of the constants of this module.
     pub payload_hash: &'a str,
 }
 
-/// Signs requests of one user to one region. Holds the secret key: its `Debug` shows the access key only.
+/// Signs one user's requests to one region. Holds the secret key: its `Debug` shows only the access key.
 #[derive(Clone)]
 pub struct Signer {
     access_key: String,
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// A signer for `service` (`s3`) in `region`. Its clock stands at 1970 until [`Self::set_time`].
+    /// A signer for `service` (`s3`) in `region`. Its clock is 1970 until [`Self::set_time`].
     pub fn new(access_key: &str, secret_key: &str, region: &str, service: &str) -> Self {
         let mut secret_prefixed = b"AWS4".to_vec();
         secret_prefixed.extend_from_slice(secret_key.as_bytes());
@@ -74,8 +74,8 @@ impl Signer {
         signer
     }
 
-    /// Sets the moment that requests are signed for, in seconds since 1970. Within one second it costs a
-    /// comparison, within one day the writing of a date, and once a day the derivation of a key.
+    /// Sets the time for which requests are signed, in seconds since 1970. Within one second this costs a comparison,
+    /// within one day formatting a date, and once per day deriving a key.
     pub fn set_time(&mut self, unix_seconds: u64) {
         if unix_seconds == self.now_unix && self.day != *b"        " {
             return;
@@ -94,7 +94,7 @@ impl Signer {
         self.scope = format!("{}/{}/{}/aws4_request", self.now.day(), self.region, self.service);
     }
 
-    /// The moment that requests are signed for: the value of `x-amz-date`.
+    /// The time for which requests are signed: the value of `x-amz-date`.
     pub const fn time(&self) -> &Timestamp {
         &self.now
     }

@@ -1,13 +1,13 @@
 //! The two date forms that a signature needs, from seconds since 1970.
 
-/// A moment as `YYYYMMDDTHHMMSSZ` (UTC).
+/// A time as `YYYYMMDDTHHMMSSZ` (UTC).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp {
     text: [u8; 16],
 }
 
 impl Timestamp {
-    /// The moment this many seconds after 1970-01-01T00:00:00Z. Years beyond 9999 stay at 9999.
+    /// The time this many seconds after 1970-01-01T00:00:00Z. Years beyond 9999 stay at 9999.
     pub fn from_unix(seconds: u64) -> Self {
         let seconds = seconds.min(253_402_300_799);
         let (year, month, day) = civil_from_days(seconds / 86_400);
@@ -48,7 +48,7 @@ fn put(out: &mut [u8], mut value: u64) {
 
 /// Year, month and day of a day number (days since 1970-01-01), proleptic Gregorian calendar.
 fn civil_from_days(days: u64) -> (u64, u64, u64) {
-    // Years are counted from 1 March 0000, so that the leap day is the last of its year.
+    // Count years from 1 March 0000, so that the leap day is the last of its year.
     let shifted = days + 719_468;
     let era = shifted / 146_097;
     let day_of_era = shifted % 146_097;

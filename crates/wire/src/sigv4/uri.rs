@@ -16,8 +16,8 @@ fn encode(text: &str, keep_slash: bool, out: &mut String) {
     }
 }
 
-/// Appends an object key as it stands in a path. Slashes stay, also double ones, and `.` and `..` are ordinary
-/// names: S3 keys are not file paths.
+/// Appends an object key as it appears in a path. Slashes stay, even double ones, and `.` and `..` are ordinary names:
+/// S3 keys are not file paths.
 pub fn encode_path(key: &str, out: &mut String) {
     encode(key, true, out);
 }
@@ -27,8 +27,8 @@ pub fn encode_component(text: &str, out: &mut String) {
     encode(text, false, out);
 }
 
-/// The canonical query of these parameters: encoded, sorted by encoded name and then value.
-/// It serves as the request's query as well.
+/// The canonical query of these parameters: encoded, sorted by encoded name and then value. It also serves as the
+/// request's query.
 pub fn canonical_query(parameters: &[(&str, &str)]) -> String {
     let mut pairs: Vec<(String, String)> = parameters
         .iter()

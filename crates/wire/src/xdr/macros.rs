@@ -1,6 +1,6 @@
-//! Declarations that give a type its XDR form both ways from one list of fields.
+//! Macros that derive a type's XDR form in both directions from one list of fields.
 
-/// Declares structures whose XDR form is that of their fields in order (RFC 4506 section 4.14).
+/// Declares structures whose XDR form is the sequence of their fields (RFC 4506 section 4.14).
 macro_rules! xdr_struct {
     ($(#[$meta:meta])* $name:ident { $($(#[$fmeta:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
@@ -48,7 +48,7 @@ macro_rules! xdr_enum {
             /// Every value.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
-            /// The value of a number on the wire.
+            /// The variant for a number on the wire.
             ///
             /// # Errors
             /// [`DecodeError::BadDiscriminant`](crate::xdr::DecodeError::BadDiscriminant).
@@ -75,7 +75,7 @@ macro_rules! xdr_enum {
     };
 }
 
-/// Declares byte strings of bounded length, borrowed from the message.
+/// Declares length-limited byte strings, borrowed from the message.
 macro_rules! xdr_bytes {
     ($(#[$meta:meta])* $name:ident, $what:literal, $limit:expr) => {
         $(#[$meta])*
@@ -83,7 +83,7 @@ macro_rules! xdr_bytes {
         pub struct $name<'a>(pub &'a [u8]);
 
         impl $name<'_> {
-            /// The longest that is accepted, in bytes.
+            /// Maximum accepted length, in bytes.
             pub const LIMIT: usize = $limit;
         }
 

@@ -1,4 +1,4 @@
-//! Counts what a thread allocates, so that tests can say "nothing" and "not more than".
+//! Counts a thread's allocations, so that tests can assert "none" and "at most".
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,7 +11,7 @@ thread_local! {
 struct Counting;
 
 fn note(size: usize) {
-    // The thread's storage is gone while the thread ends; what it allocates then does not matter.
+    // Thread-local storage is gone while the thread ends; allocations during that time do not matter.
     let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
     let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(size)));
 }
@@ -39,20 +39,20 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a piece of code allocated on this thread.
+/// Allocations of a piece of code on this thread.
 pub struct Allocated {
-    /// How many times.
+    /// Number of allocations.
     pub calls: usize,
     /// The largest single block in bytes.
     pub largest: usize,
 }
 
-/// How often this thread has allocated so far.
+/// Number of allocations on this thread so far.
 pub fn calls() -> usize {
     CALLS.get()
 }
 
-/// Runs `f` and counts.
+/// Runs `f` and counts its allocations.
 pub fn allocated<T>(f: impl FnOnce() -> T) -> (T, Allocated) {
     let before = calls();
     LARGEST.set(0);

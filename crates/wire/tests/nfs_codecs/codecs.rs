@@ -1,4 +1,4 @@
-//! Every codec behind one pair of functions, so that each check runs over all of them.
+//! All codecs behind one pair of functions, so that each check runs over all of them.
 
 use std::fmt::Debug;
 
@@ -13,10 +13,10 @@ use crate::sample::{Sample, Source};
 /// One type's codec.
 pub struct Codec {
     pub name: &'static str,
-    /// Decodes, and checks that a message that is accepted is encoded to the same bytes again.
+    /// Decodes, and checks that an accepted message encodes to the same bytes again.
     pub decode: fn(&[u8]) -> Result<(), DecodeError>,
-    /// Encodes a value made from arbitrary bytes, checks that it is decoded to the same value, and
-    /// returns its form.
+    /// Encodes a value built from arbitrary bytes, checks that it decodes to the same value, and returns its encoded
+    /// form.
     pub round_trip: fn(&[u8]) -> Vec<u8>,
 }
 
@@ -28,8 +28,7 @@ fn decode<'a, T: Decode<'a> + Encode>(bytes: &'a [u8]) -> Result<(), DecodeError
     Ok(())
 }
 
-/// The value is made by the caller because its type borrows from the source and the decoded one from
-/// the encoded form.
+/// The caller builds the value because its type borrows from the source, and the decoded one from the encoded form.
 fn encode<T: Encode>(value: &T) -> Vec<u8> {
     let mut bytes = Vec::new();
     value.encode(&mut bytes);

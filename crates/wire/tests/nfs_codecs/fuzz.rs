@@ -1,7 +1,7 @@
-//! Fuzzing as ordinary tests: valid messages are mutated, and random ones tried, for a time.
+//! Fuzzing as ordinary tests: mutated valid messages and random ones, for a limited time.
 //!
-//! `MANOMETER_FUZZ_SECONDS` is the time of each test (default 1). Every case has a seed; the seeds begin
-//! at a fixed one, and the seed of a failing case is printed.
+//! `MANOMETER_FUZZ_SECONDS` is the duration of each test (default 1). Every case has a seed, starting from a fixed one;
+//! a failing case prints its seed.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use wire::rpc::RecordScanner;
 use crate::codecs::{Codec, nfs, rpc};
 use crate::hostile::check;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and good enough to choose mutations.
+/// SplitMix64 (Steele, Lea, Flood 2014): small, and random enough to choose mutations.
 struct Random(u64);
 
 impl Random {
@@ -56,7 +56,7 @@ impl Random {
     }
 }
 
-/// Says which case failed.
+/// Identifies the case that failed.
 struct Case {
     name: &'static str,
     seed: u64,

@@ -1,4 +1,4 @@
-//! Bytes from nobody knows where: a named error, no panic, no memory beyond what came.
+//! Untrusted bytes must give a named error, no panic, and no memory use out of proportion to the input.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,19 +9,19 @@ use wire::xdr::{DecodeError, Encode, Reader, decode_all};
 use crate::alloc::allocated;
 use crate::codecs::{Codec, nfs, rpc};
 
-/// Decoded lists are larger in memory than on the wire: an entry of READDIRPLUS without attributes has
-/// 32 bytes there and about 250 here, in a vector that may be half empty; small vectors start with four.
+/// Decoded lists are larger in memory than on the wire: a READDIRPLUS entry without attributes takes 32 bytes there and
+/// about 250 here, in a vector that may be half empty; small vectors start with a capacity of four.
 const GROWTH: usize = 24;
 const AT_LEAST: usize = 2048;
 
-/// Decodes and checks the memory it takes; the message itself is copied once for comparison.
+/// Decodes and checks the memory used; the message itself is copied once for comparison.
 pub fn check(codec: &Codec, bytes: &[u8]) {
     let (_, seen) = allocated(|| (codec.decode)(bytes));
     let bound = AT_LEAST + GROWTH * bytes.len();
     assert!(seen.largest <= bound, "{}: {} bytes for a message of {}", codec.name, seen.largest, bytes.len());
 }
 
-/// Words as protocols have them: small numbers, flags, and sometimes anything.
+/// Words as they occur in protocols: small numbers, flags, and sometimes anything.
 fn words() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         6 => (0u32..4).boxed(),

@@ -1,4 +1,4 @@
-//! Messages written out by hand from the RFCs, so that a mistake made in both directions is noticed.
+//! Messages written by hand from the RFCs, to catch mistakes made in both directions.
 
 use wire::mount::{DirPath, MountResult};
 use wire::nfs3::{

@@ -1,10 +1,10 @@
-//! Record marking: any cut of the stream gives the same records; what is too large is refused at once.
+//! Record marking: any split of the stream gives the same records; oversized ones are rejected at once.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use wire::rpc::{LAST_FRAGMENT, RecordError, RecordEvent, RecordScanner, begin_record, end_record};
 
-/// A record in fragments, as bytes of the stream.
+/// The stream bytes of a record in fragments.
 fn stream(fragments: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     for (index, fragment) in fragments.iter().enumerate() {

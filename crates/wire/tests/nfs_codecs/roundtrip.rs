@@ -1,4 +1,4 @@
-//! Every value is decoded to what was encoded, and the hot procedures never allocate.
+//! Every value decodes to what was encoded, and the hot procedures never allocate.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,11 +1,11 @@
-//! Makes valid values of every type from a string of arbitrary bytes.
+//! Generates valid values of every type from arbitrary bytes.
 
 use wire::mount::{DirPath, Export, Exports, GroupName, MountStatus, Mounted};
 use wire::nfs3::*;
 use wire::portmap::{Binding, Dump, Label, Mapping, UniversalAddress};
 use wire::rpc::{AcceptStatus, Auth, AuthStatus, AuthSys, CallHeader, Gids, ReplyBody, ReplyHeader};
 
-/// Arbitrary bytes that decisions and contents are drawn from; zeros when they are used up.
+/// Arbitrary bytes from which decisions and contents are drawn; zeros once they are exhausted.
 pub struct Source<'a> {
     bytes: &'a [u8],
 }
@@ -15,7 +15,7 @@ impl<'a> Source<'a> {
         Self { bytes }
     }
 
-    /// As many of the next bytes as there are, at most `max`.
+    /// The next bytes, as many as are left, at most `max`.
     pub fn bytes(&mut self, max: usize) -> &'a [u8] {
         let want = usize::from(self.get::<u16>()) % (max + 1);
         let (taken, rest) = self.bytes.split_at(want.min(self.bytes.len()));
@@ -36,7 +36,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A type with valid values.
+/// A type with a generator for valid values.
 pub trait Sample<'a>: Sized {
     fn sample(from: &mut Source<'a>) -> Self;
 }

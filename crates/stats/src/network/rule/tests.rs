@@ -1,9 +1,9 @@
-//! What the rule promises: few false alarms, and the degraded link or host by name.
+//! The promises of the rule: few false alarms, and degraded links or hosts identified by name.
 
 use super::*;
 use crate::{LinkFacts, NetworkLink, estimate};
 
-/// Links between each two of some hosts: one direction of each, or both.
+/// Links between every pair of hosts: one direction of each, or both.
 fn layout(hosts: u32, both: bool) -> Vec<Point> {
     let each = |from| {
         (0..hosts).filter(move |to| if both { *to != from } else { *to > from }).map(move |to| (from, to))
@@ -11,12 +11,12 @@ fn layout(hosts: u32, both: bool) -> Vec<Point> {
     (0..hosts).flat_map(each).map(|(from, to)| (from, to, 1.0)).collect()
 }
 
-/// All links alike, but for normal noise of a relative size.
+/// Equal links with normal noise of a relative size.
 fn noisy(points: &mut [Point], rng: &mut Rng, noise: f64) {
     points.iter_mut().for_each(|point| point.2 = (1.0 + noise * normal(rng)).max(0.0));
 }
 
-/// The stated rate: at most one of 100 matrices of equal links gives an alarm, whatever the noise.
+/// The stated rate: at most one of 100 matrices of equal links raises an alarm, whatever the noise.
 #[test]
 fn equal_links_give_few_alarms() {
     for (hosts, both) in [(3, false), (4, false), (4, true), (8, true)] {
@@ -30,9 +30,9 @@ fn equal_links_give_few_alarms() {
                     !judge(&points, &bounds).is_empty()
                 })
                 .count();
-            // 100 of 10 000 are the stated rate; draws on both sides add 3 deviations of chance.
+            // 100 of 10 000 is the stated rate; random draws on both sides add 3 standard deviations.
             assert!(alarms <= 135, "{hosts} hosts, noise {noise}: {alarms} of 10000");
-            // Where noise is as small as on a healthy network, a tenth is never missed by chance.
+            // With noise as small as on a healthy network, a tenth is never missed at random.
             assert!(noise > 0.02 || alarms == 0, "{hosts} hosts, noise {noise}: {alarms}");
         }
     }
@@ -66,7 +66,7 @@ fn a_pair_that_is_bad_in_both_directions_is_two_findings_and_no_host() {
     assert_eq!(found, [Degraded::Link(1, 3), Degraded::Link(3, 1)]);
 }
 
-/// Half of the links of four hosts are a bad host's: the median of all would not tell.
+/// Half of the links of four hosts belong to a bad host: the median of all would not tell.
 #[test]
 fn a_host_whose_links_are_all_bad_is_named_instead_of_them() {
     for both in [false, true] {
