@@ -1,5 +1,5 @@
-//! Writes the report and the notebook of a made-up run, and its comparison with a slower one:
-//! `cargo run -p report --example fixture_report -- DIRECTORY`.
+//! Writes the report and the notebook of a made-up run, and its comparison with a slower one: `cargo run -p report
+//! --example fixture_report -- DIRECTORY`.
 #![allow(clippy::unwrap_used)] // a tool for looking at reports may fail loudly
 
 #[path = "../tests/fixture/mod.rs"]

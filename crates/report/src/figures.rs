@@ -1,15 +1,15 @@
-//! How figures are written for people: four digits of a throughput, three of a latency, with the unit that fits.
+//! Formats figures for people: four digits of a throughput, three of a latency, with a suitable unit.
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureUnit {
-    /// Bytes a second, in decimal units.
+    /// Bytes per second, in decimal units.
     BytesPerS,
-    /// Operations a second.
+    /// Operations per second.
     OpsPerS,
-    /// Nanoseconds, in the unit that fits.
+    /// Nanoseconds, shown in a suitable unit.
     Ns,
-    /// Things: operations, errors, samples.
+    /// A count: operations, errors, samples.
     Count,
     /// Bytes, in decimal units.
     Bytes,
@@ -25,7 +25,7 @@ const DECIMAL: [(&str, f64); 5] = [("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e
 const TIMES: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
 
 impl FigureUnit {
-    /// What machines call it, and the heads of CSV files: the unit of the number as it is kept.
+    /// The unit of the stored number, as machine-readable output and CSV headers name it.
     pub fn symbol(self) -> &'static str {
         match self {
             FigureUnit::BytesPerS => "B/s",
@@ -56,10 +56,10 @@ impl FigureUnit {
     }
 }
 
-/// A value in the largest unit that keeps it at 1 or more.
+/// A value in the largest unit that keeps it at 1 or above.
 fn scaled(value: f64, units: &[(&str, f64)], wanted: usize, tail: &str) -> String {
     let smallest = units.last().expect("no table of units is empty");
-    // What would be printed decides: 999.96 k with four digits is 1.000 M.
+    // The printed value decides: 999.96 k with four digits is 1.000 M.
     let reaches = |factor: f64| (value.abs() / factor) * (1.0 + 0.5 * 10f64.powi(-(wanted as i32))) >= 1.0;
     let (name, factor) = units.iter().find(|(_, factor)| reaches(*factor)).unwrap_or(smallest);
     let number = value / factor;
@@ -84,12 +84,12 @@ pub fn digits(value: f64, wanted: usize) -> String {
     let before = value.abs().log10().floor() as i64 + 1;
     let places = (wanted as i64 - before).clamp(0, 9) as usize;
     let text = rounded(places);
-    // 9.9996 with four digits became 10.0000 without this.
+    // Without this, 9.9996 with four digits would become 10.0000.
     let grown = text.trim_start_matches('-').parse::<f64>().unwrap_or(0.0).log10().floor() as i64 + 1;
     if grown > before && places > 0 { rounded(places - 1) } else { text }
 }
 
-/// A whole number in groups of three: `1 284 003`.
+/// A whole number with digits grouped in threes: `1 284 003`.
 fn grouped(value: f64) -> String {
     let text = format!("{value:.0}");
     let (sign, number) = match text.strip_prefix('-') {
@@ -99,7 +99,7 @@ fn grouped(value: f64) -> String {
     let mut out = String::from(sign);
     for (index, digit) in number.chars().enumerate() {
         if index > 0 && (number.len() - index).is_multiple_of(3) {
-            // A narrow space that no line breaks at.
+            // A narrow no-break space.
             out.push('\u{202f}');
         }
         out.push(digit);
@@ -107,7 +107,7 @@ fn grouped(value: f64) -> String {
     out
 }
 
-/// A length of time: `12.3 s`, `5 min 20 s`, `2 h 5 min`.
+/// A duration: `12.3 s`, `5 min 20 s`, `2 h 5 min`.
 fn seconds(value: f64) -> String {
     let whole = value.round();
     match value {
@@ -125,12 +125,12 @@ fn parts(large: f64, unit: &str, small: f64, smaller: &str) -> String {
     if small > 0.0 { format!("{large} {unit} {small} {smaller}") } else { format!("{large} {unit}") }
 }
 
-/// Any number: whole ones whole, the others with four digits.
+/// Any number: integers in full, others with four digits.
 fn plain(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { grouped(value) } else { digits(value, 4) }
 }
 
-/// Half of the width of an interval relative to its mean, as ` ± 1.2 %`; `None` when there is no interval.
+/// Half-width of an interval relative to its mean, as ` ± 1.2 %`; `None` without an interval.
 pub fn plus_minus(estimate: &stats::Estimate) -> Option<String> {
     let half = (estimate.high - estimate.low) / 2.0 / estimate.mean.abs();
     (half.is_finite() && half >= 0.0 && estimate.samples > 1).then(|| {

@@ -1,4 +1,4 @@
-//! What a run comes to, for readers in a hurry: its best figures, what limits them, and why some cells are doubtful.
+//! A run at a glance: its best figures, what limits them, and why some cells are doubtful.
 
 use experiment::Cell;
 use stats::Estimate;
@@ -7,21 +7,21 @@ use units::{ByteRate, OpRate, latency};
 
 use crate::table::{FittedTable, TableColumn, paragraph};
 
-/// A cell that reached the best of something.
+/// A cell with the best value of some figure.
 #[derive(Clone, Copy, Debug)]
 pub struct BestCell<'a> {
-    /// Its place among the cells given.
+    /// Its index among the given cells.
     pub position: usize,
-    /// What it is.
+    /// The cell as planned.
     pub planned: Option<&'a Cell>,
-    /// What it measured.
+    /// Its result.
     pub result: &'a CellResult,
 }
 
 /// Why cells are not VALID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// The worst verdict of the cells.
+    /// The worst verdict among the cells.
     pub validity: Validity,
     /// In one line.
     pub reason: String,
@@ -29,28 +29,28 @@ pub struct Doubt {
     pub cells: Vec<u32>,
 }
 
-/// The best figures of a run's cells that are not INVALID (of all that measured, where every cell is), and each reason for a
-/// doubt once.
+/// The best figures of a run's cells that are not INVALID (or of all measured cells, if every cell is INVALID), and
+/// each reason for doubt once.
 #[derive(Clone, Debug)]
 pub struct Headline<'a> {
     /// The highest throughput.
     pub throughput: Option<BestCell<'a>>,
-    /// The most operations a second.
+    /// The highest IOPS.
     pub iops: Option<BestCell<'a>>,
     /// The lowest 99th percentile of the response time.
     pub p99: Option<BestCell<'a>>,
-    /// The reasons of WARN and INVALID, the worst first.
+    /// The reasons for WARN and INVALID, worst first.
     pub doubts: Vec<Doubt>,
 }
 
 impl<'a> Headline<'a> {
-    /// Of these cells, if more than one of them measured something: what one cell comes to is its own line.
+    /// For these cells, if more than one of them measured something: a single cell's own line says it all.
     pub fn of_several(run: &'a RunRecord, cells: &'a [CellRecord]) -> Option<Self> {
         let measured = cells.iter().filter(|record| record.result.is_some()).count();
         (measured > 1).then(|| Self::of(run, cells))
     }
 
-    /// Of these cells of a run.
+    /// For these cells of a run.
     pub fn of(run: &'a RunRecord, cells: impl IntoIterator<Item = &'a CellRecord>) -> Self {
         let measured: Vec<(BestCell<'a>, &CellRecord)> = cells
             .into_iter()
@@ -68,7 +68,7 @@ impl<'a> Headline<'a> {
             || measured.iter().filter(|cell| !some_usable || usable(cell)).map(|(cell, _)| *cell);
         let highest = |value: fn(&CellResult) -> f64| {
             let some = candidates().filter(|cell| value(cell.result) > 0.0);
-            // Of equals the first.
+            // Among equals, the first.
             some.reduce(|best, cell| if value(cell.result) > value(best.result) { cell } else { best })
         };
         let answered = |cell: &BestCell<'_>| cell.result.total.response.count > 0;
@@ -80,7 +80,7 @@ impl<'a> Headline<'a> {
         }
     }
 
-    /// The best figures as a table, and each doubt once, for people.
+    /// The best figures as a table, and each reason for doubt once, for people.
     pub fn text(&self, width: usize) -> String {
         let mut table = FittedTable::new(vec![
             TableColumn::left("best"),
@@ -131,7 +131,7 @@ impl Doubt {
         format!("{}, {}: {}", self.validity.name(), self.cell_words(), self.reason)
     }
 
-    /// `cells 1, 4 and 7`; of many the first and how many more.
+    /// `cells 1, 4 and 7`; for many cells, the first ones and how many more.
     pub fn cell_words(&self) -> String {
         const NAMED: usize = 8;
         let numbers: Vec<String> = self.cells.iter().map(u32::to_string).collect();
@@ -143,7 +143,7 @@ impl Doubt {
     }
 }
 
-/// Each reason once, with the cells that have it; the worst verdict first, then in the order of the cells.
+/// Each reason once, with the cells that have it; the worst verdict first, then in cell order.
 fn doubts<'a>(cells: impl Iterator<Item = (u32, &'a CellResult)>) -> Vec<Doubt> {
     let mut doubts: Vec<Doubt> = Vec::new();
     for (number, result) in cells {
@@ -169,7 +169,7 @@ fn doubts<'a>(cells: impl Iterator<Item = (u32, &'a CellResult)>) -> Vec<Doubt> 
     doubts
 }
 
-/// Half of the 95 % interval, relative, where one is known.
+/// Relative half-width of the 95 % interval, if known.
 pub fn half_width(estimate: &Estimate) -> String {
     let share = estimate.relative_half_width() * 100.0;
     match share {

@@ -1,7 +1,7 @@
-//! What people see of a run: one HTML file, a notebook, a comparison of two runs.
+//! What people see of a run: one HTML file, a notebook, a comparison with other runs.
 //!
-//! Everything is made from a [`Document`], which holds the stored records as they are; nothing is measured or
-//! judged here, and no figure is shown that is not in it.
+//! Everything comes from a [`Document`], which holds the stored records unchanged; nothing is measured or judged here,
+//! and every displayed figure is in the document.
 
 mod compare;
 mod document;

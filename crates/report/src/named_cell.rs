@@ -1,11 +1,11 @@
-//! A cell as machines read it: what is stored of it, with what a reader would otherwise have to look up or work out.
+//! A cell in machine-readable output: its stored record, plus what a reader would otherwise have to look up or compute.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use store::{CellRecord, RunRecord};
 
-/// A cell with its name and whether it was steady, as `schemas/run.schema.json` has it.
+/// A cell with its name and its steadiness, as in `schemas/run.schema.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct NamedCell<'a> {
     name: &'a str,
@@ -25,12 +25,12 @@ impl<'a> NamedCell<'a> {
         }
     }
 
-    /// The name in the plan, which has everything else.
+    /// Its name in the plan, which holds all other settings.
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// What became of it.
+    /// Its stored record.
     pub fn record(&self) -> &CellRecord {
         &self.record
     }

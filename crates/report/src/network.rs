@@ -1,4 +1,4 @@
-//! The network between hosts as a picture: a row for each sender, a column for each receiver, coloured by throughput.
+//! The network between hosts as a picture: a row per sender, a column per receiver, coloured by throughput.
 
 use std::fmt::Write;
 
@@ -7,16 +7,16 @@ use units::ByteRate;
 
 use crate::html::escape;
 
-/// Room for the hosts' names, and the size of a field.
+/// Space for the hosts' names, and the size of a field.
 const LEFT: usize = 150;
 const TOP: usize = 120;
 const FIELD: (usize, usize) = (112, 48);
-/// Letters of a name that are shown.
+/// Maximum letters shown of a name.
 const LETTERS: usize = 18;
 
-/// An SVG document of the links that were measured in a way: streams, and whether both ways at once. Colours are the share of
-/// the median, from dark blue (as good as the others) to yellow (much worse); a degraded link has a thick frame and a mark, so
-/// that nothing depends on colours alone.
+/// An SVG document of the links measured in one way: number of streams, and whether both directions at once. Colours
+/// show the share of the median, from dark blue (as good as the others) to yellow (much worse); a degraded link also
+/// has a thick frame and a mark, so that nothing relies on colour alone.
 pub fn network_picture(matrix: &NetworkMatrix, kind: (u32, bool)) -> String {
     let count = matrix.hosts.len();
     let (width, height) = (LEFT + count * FIELD.0 + 20, TOP + count * FIELD.1 + 20);
@@ -49,7 +49,7 @@ fn names(out: &mut String, matrix: &NetworkMatrix) {
         let shown: String = host.chars().take(LETTERS).collect();
         let shown = escape(&shown);
         let (x, y) = (LEFT + at * FIELD.0 + FIELD.0 / 2, TOP + at * FIELD.1 + FIELD.1 / 2 + 4);
-        // To write into a String cannot fail.
+        // Writing to a String cannot fail.
         let _ = write!(
             out,
             "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\" fill=\"#111111\">{shown}</text>\
@@ -88,7 +88,7 @@ fn field(out: &mut String, matrix: &NetworkMatrix, link: &NetworkLink, median: f
     );
 }
 
-/// Of a share of the median: the field's colour and that of what is written on it.
+/// Colours for a share of the median: the field, and the text on it.
 fn colour(share: f64) -> (&'static str, &'static str) {
     match share {
         share if share >= 0.95 => ("#1f3b73", "#ffffff"),
@@ -106,7 +106,7 @@ fn median(matrix: &NetworkMatrix, kind: (u32, bool)) -> f64 {
     rates.get(rates.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Links that are degraded, those of a degraded host included.
+/// Degraded links, including all links of a degraded host.
 fn degraded(matrix: &NetworkMatrix, kind: (u32, bool)) -> Vec<(u32, u32)> {
     let findings = judge_network(matrix).findings;
     let of = |link: &NetworkLink| {

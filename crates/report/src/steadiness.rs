@@ -1,4 +1,4 @@
-//! What a measurement says of the time after it, in sentences: drift with its horizon, and rare stalls.
+//! What a measurement implies for the time after it, in sentences: drift with its horizon, and rare stalls.
 
 use stats::{Measure, Stalls, SteadyOutcome, Trend};
 use units::{ByteRate, OpRate};
@@ -6,7 +6,7 @@ use units::{ByteRate, OpRate};
 const TEN_MINUTES_S: f64 = 600.0;
 const HOUR_S: f64 = 3600.0;
 
-/// Drift a minute and an hour with what it leaves open, and the stalls; none where nothing is known of either.
+/// Drift per minute and per hour with its uncertainty, and the stalls; empty if neither is known.
 pub fn steadiness(outcome: &SteadyOutcome) -> Vec<String> {
     outcome.trend.as_ref().map(trend).into_iter().chain(outcome.stalls.as_ref().map(stalls)).collect()
 }

@@ -1,21 +1,21 @@
-//! Tables for people, made to fit the terminal: the least important columns go first, then names are broken over lines.
+//! Tables for people, fitted to the terminal: the least important columns are dropped first, then names are wrapped.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
 
-/// Columns of a log, a file or a document, where there is no terminal that says how wide it is.
+/// Columns in a log, a file or a document, where no terminal gives the width.
 pub const LOG_WIDTH: usize = 100;
-/// Between two columns.
+/// Space between two columns.
 const GAP: usize = 2;
-/// A column of names is not made narrower than this.
+/// Minimum width of a column of names.
 const NARROWEST: usize = 10;
 
-/// How a text stands out on a terminal.
+/// How text is highlighted on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextColour {
     /// As it should be.
     Good,
-    /// To be looked at.
+    /// Needs attention.
     Doubtful,
     /// Wrong.
     Bad,
@@ -31,7 +31,7 @@ impl From<TextColour> for Color {
     }
 }
 
-/// A column: its title, and what becomes of it where there is little room.
+/// A column: its title, and how it adapts when space is short.
 #[derive(Clone, Debug)]
 pub struct TableColumn {
     title: String,
@@ -42,29 +42,29 @@ pub struct TableColumn {
 }
 
 impl TableColumn {
-    /// Words, set to the left.
+    /// A column of text, left-aligned.
     pub fn left(title: impl Into<String>) -> Self {
         Self { title: title.into(), right: false, rank: 0, optional: false, breaks_to: None }
     }
 
-    /// Numbers, set to the right.
+    /// A column of numbers, right-aligned.
     pub fn right(title: impl Into<String>) -> Self {
         Self { right: true, ..Self::left(title) }
     }
 
-    /// Dropped where there is no room for it, the highest rank first; a column of rank 0 always stays.
+    /// Dropped when it does not fit, highest rank first; a column of rank 0 always stays.
     #[must_use]
     pub fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
     }
 
-    /// Broken over lines down to this width before another column is dropped.
+    /// Wrapped down to this width before another column is dropped.
     #[must_use]
     pub fn breaks_to(self, width: usize) -> Self {
         Self { breaks_to: Some(width), ..self }
     }
 
-    /// Dropped where no row has anything in it.
+    /// Dropped if it is empty in every row.
     #[must_use]
     pub fn optional(self) -> Self {
         Self { optional: true, ..self }
@@ -95,13 +95,13 @@ impl FittedTable {
         self.rows.push(cells);
     }
 
-    /// Colours texts by their column and what they say.
+    /// Colours texts by column and content.
     #[must_use]
     pub fn coloured(self, colour: Option<fn(usize, &str) -> Option<TextColour>>) -> Self {
         Self { colour, ..self }
     }
 
-    /// The lines, each indented, none wider than `width` where that can be had: figures are never cut.
+    /// The lines, each indented, none wider than `width` if possible: figures are never cut.
     pub fn text(&self, width: usize, indent: &str) -> String {
         let room = width.saturating_sub(indent.chars().count());
         let kept = self.kept(room);
@@ -126,7 +126,7 @@ impl FittedTable {
             }));
         }
         for (position, (column, at)) in table.column_iter_mut().zip(&kept).enumerate() {
-            // Blanks with a colour would stick out of the terminal.
+            // Coloured trailing blanks would extend beyond the terminal's edge.
             column.set_padding((0, if position + 1 < kept.len() { GAP as u16 } else { 0 }));
             if self.columns[*at].right {
                 column.set_cell_alignment(CellAlignment::Right);
@@ -147,7 +147,7 @@ impl FittedTable {
             self.columns[*column].breaks_to.map_or(width, |narrow| width.min(narrow))
         };
         while self.total(kept.iter().map(least)) > room {
-            // Of two that matter as much the one further right goes.
+            // Among equal ranks, the rightmost is dropped.
             let least = kept.iter().copied().max_by_key(|column| (self.columns[*column].rank, *column));
             match least.filter(|column| self.columns[*column].rank > 0) {
                 Some(least) => kept.retain(|column| *column != least),
@@ -157,7 +157,7 @@ impl FittedTable {
         kept
     }
 
-    /// Makes columns of words narrower until the table fits, the widest first.
+    /// Narrows text columns until the table fits, widest first.
     fn narrow(&self, kept: &[usize], widths: &mut [usize], room: usize) {
         loop {
             let excess = self.total(widths.iter().copied()).saturating_sub(room);
@@ -180,8 +180,8 @@ impl FittedTable {
     }
 }
 
-/// A text over several lines of at most `width`, broken at blanks; a word that is longer stays whole, and a number keeps its unit
-/// where there is room. Nothing in it steers the terminal.
+/// Wraps a text into lines of at most `width` at blanks; a longer word stays whole, and a number keeps its unit where
+/// space allows. Removes terminal control characters.
 fn broken(text: &str, width: usize) -> String {
     let text = text.replace(char::is_control, " ");
     let mut out = String::new();
@@ -208,14 +208,14 @@ fn broken(text: &str, width: usize) -> String {
     out
 }
 
-/// A number at the end of what was, and a word that may be its unit.
+/// Whether a number ends the text so far and the next word may be its unit.
 fn is_number_with_unit(before: &str, next: &str) -> bool {
     before.ends_with(|c: char| c.is_ascii_digit())
         && next.starts_with(|c: char| c.is_alphabetic() || c == '%')
 }
 
-/// A paragraph broken at blanks into lines of at most `width` (words apart that are longer), the first after `indent` and the
-/// others after `hanging`.
+/// Wraps a paragraph at blanks into lines of at most `width` (longer words stay whole), the first after `indent` and
+/// the others after `hanging`.
 pub fn paragraph(text: &str, width: usize, indent: &str, hanging: &str) -> String {
     let mut out = String::from(indent);
     let mut used = indent.chars().count();
@@ -293,7 +293,7 @@ mod tests {
         for figure in ["7.20 ms", "1.10 ms"] {
             assert!(text.contains(figure), "{text}");
         }
-        // Narrower than its figures a table cannot be.
+        // A table cannot be narrower than its figures.
         assert!(table().text(5, "").contains("7.20 ms"));
     }
 

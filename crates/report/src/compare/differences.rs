@@ -1,4 +1,4 @@
-//! What else differs between runs: whoever reads that one is slower wants to know that its kernel was another.
+//! Other differences between runs: if one run is slower, the reader needs to know that its kernel was different.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,19 @@ use super::label;
 use super::matching::{MatchedPoint, RepeatedPoint};
 use crate::Document;
 
-/// Parts of a planned cell that do not change what is measured, or that make it the same cell.
+/// Parts of a planned cell that identify it or do not affect the measurement.
 const ASIDE: [&str; 8] =
     ["index", "name", "workload_name", "point", "repetition", "gates", "errors", "study"];
-/// Facts that say nothing of what is measured.
+/// Facts that have no bearing on the measurement.
 const FLEETING: [&str; 5] = ["hostname", "uptime", "load", "time", "manometer.command"];
-/// In place of a fact that one side does not have.
+/// Shown in place of a fact that one side lacks.
 const UNKNOWN: &str = "(unknown)";
-/// Beyond this many a list of differences is not read.
+/// Maximum differences listed.
 const SHOWN: usize = 12;
-/// The longest text of a fact that is shown.
+/// Maximum length of a displayed fact.
 const LONGEST: usize = 60;
 
-/// A line for each setting that is not the same in all runs: what whoever reads that one is slower wants to know first.
+/// A line for each setting that differs between the runs: the first thing to check when one run is slower.
 pub fn changed(runs: &[&Document], points: &[MatchedPoint<'_>]) -> Vec<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for point in points {
@@ -44,7 +44,7 @@ pub fn changed(runs: &[&Document], points: &[MatchedPoint<'_>]) -> Vec<String> {
     limited(lines.collect(), "settings")
 }
 
-/// One line for each difference of the runs' surroundings that matters, and for each figure that is doubtful.
+/// One line for each relevant difference between the runs' environments, and for each doubtful figure.
 pub fn warnings(runs: &[&Document], points: &[MatchedPoint<'_>]) -> Vec<String> {
     let mut out = Vec::new();
     for (n, document) in runs.iter().enumerate() {
@@ -64,7 +64,7 @@ pub fn warnings(runs: &[&Document], points: &[MatchedPoint<'_>]) -> Vec<String> 
     out
 }
 
-/// Which hosts not all fleets have, and what else differs on those that all have.
+/// Hosts that only some fleets have, and differences on the hosts that all have.
 fn hosts(runs: &[&Document]) -> Vec<String> {
     let of = |document: &&Document| -> BTreeMap<String, BTreeMap<String, String>> {
         let hosts = document.run.hosts.iter();
@@ -80,7 +80,7 @@ fn hosts(runs: &[&Document]) -> Vec<String> {
             out.push(format!("{only} {}: {}", label(n), first_of(&alone, 4)));
         }
     }
-    // What differs alike on many hosts is one line.
+    // The same difference on many hosts becomes one line.
     let mut by_line: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for host in fleets.first().into_iter().flat_map(BTreeMap::keys) {
         let facts: Vec<_> = fleets.iter().map(|fleet| fleet.get(host).cloned()).collect();
@@ -96,14 +96,14 @@ fn hosts(runs: &[&Document]) -> Vec<String> {
     out
 }
 
-/// The first of some names, and how many more there are.
+/// The first few names, and how many more there are.
 fn first_of(names: &[&str], shown: usize) -> String {
     let more = names.len().saturating_sub(shown);
     let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{tail}", names[..names.len() - more].join(", "))
 }
 
-/// The facts that say something of what is measured.
+/// The facts that bear on the measurement.
 fn known_facts(facts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let fleeting = |name: &str| {
         FLEETING
@@ -117,7 +117,7 @@ fn known_facts(facts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// All that was set for a point, and what was really done.
+/// All settings of a point, and what was really done.
 fn settings(point: &RepeatedPoint<'_>, run: &str) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     if let Ok(Value::Object(mut cell)) = serde_json::to_value(point.planned) {
@@ -127,7 +127,7 @@ fn settings(point: &RepeatedPoint<'_>, run: &str) -> BTreeMap<String, String> {
     if let Some(result) = point.results.first() {
         settings.insert("cache, as it was done".into(), result.cache.clone());
         for (name, value) in &result.target {
-            // Places carry the run's id, which always differs.
+            // Places contain the run's id, which always differs.
             settings.insert(format!("target {name}"), value.replace(run, "RUN"));
         }
     }
@@ -135,7 +135,7 @@ fn settings(point: &RepeatedPoint<'_>, run: &str) -> BTreeMap<String, String> {
     settings
 }
 
-/// A line for each name whose values differ between the runs that are there.
+/// A line for each name whose values differ between the runs that have it.
 fn different(of_runs: &[Option<BTreeMap<String, String>>], absent: &str) -> Vec<String> {
     let of_runs = &alternatives(of_runs);
     let names: BTreeSet<&String> = of_runs.iter().flatten().flat_map(BTreeMap::keys).collect();
@@ -148,8 +148,8 @@ fn different(of_runs: &[Option<BTreeMap<String, String>>], absent: &str) -> Vec<
     names.into_iter().filter_map(|name| differs(name, &values(name))).collect()
 }
 
-/// What one run has a whole branch of and another does not is an alternative (`steady.default.…`, `steady.sustained.…`): which
-/// one it is stands for all below it.
+/// A branch that only some runs have is an alternative (`steady.default.…`, `steady.sustained.…`): its name stands for
+/// everything below it.
 fn alternatives(of_runs: &[Option<BTreeMap<String, String>>]) -> Vec<Option<BTreeMap<String, String>>> {
     let branches = |of: &BTreeMap<String, String>| -> BTreeSet<String> {
         let of_name =
@@ -169,7 +169,7 @@ fn alternatives(of_runs: &[Option<BTreeMap<String, String>>]) -> Vec<Option<BTre
     of_runs.iter().map(|of| of.as_ref().map(|of| of.iter().map(short).collect())).collect()
 }
 
-/// `kernel differs: 6.1 in A and B, 6.6 in C`; `None` where all that are known are the same.
+/// `kernel differs: 6.1 in A and B, 6.6 in C`; `None` if all known values are equal.
 fn differs(name: &str, values: &[Option<String>]) -> Option<String> {
     let mut by_value: Vec<(&String, Vec<String>)> = Vec::new();
     for (n, value) in values.iter().enumerate() {
@@ -184,7 +184,7 @@ fn differs(name: &str, values: &[Option<String>]) -> Option<String> {
         .then(|| format!("{} differs: {}", plain_name(name), each.collect::<Vec<_>>().join(", ")))
 }
 
-/// A setting's name without the place in a list of one, and without the unit, which its value then has.
+/// A setting's name without the index into a list of one, and without the unit, which its value then carries.
 fn plain_name(name: &str) -> String {
     let name = name.replace(".0.", ".");
     name.strip_suffix(".bytes").unwrap_or(&name).to_owned()

@@ -1,12 +1,12 @@
-//! Of twenty comparisons of the same with the same, one is called a difference by chance alone. Holm's step-down
-//! procedure (S. Holm, 1979, "A simple sequentially rejective multiple test procedure") keeps the chance of a single
-//! false alarm in the whole table at 5 %.
+//! Of twenty comparisons of identical runs, one is expected to look different by chance. Holm's step-down procedure (S.
+//! Holm, 1979, "A simple sequentially rejective multiple test procedure") limits the probability of even one false
+//! alarm in the whole table to 5 %.
 
 use stats::{Call, Difference};
 
 use super::CellComparison;
 
-/// Adjusts the p-values of all comparisons, and takes back the calls that do not survive it.
+/// Adjusts the p-values of all comparisons, and withdraws calls that are no longer significant.
 pub fn adjust(cells: &mut [CellComparison]) {
     let adjusted = take_back(cells.iter_mut().map(|cell| &mut cell.difference));
     for (cell, adjusted) in cells.iter_mut().zip(adjusted) {
@@ -14,8 +14,8 @@ pub fn adjust(cells: &mut [CellComparison]) {
     }
 }
 
-/// Takes back the calls that do not survive the adjustment; the adjusted p-values. What could not be compared was not tested, and
-/// does not count.
+/// Withdraws calls that are not significant after the adjustment; returns the adjusted p-values. Comparisons that could
+/// not be made were not tested and do not count.
 pub fn take_back<'d>(differences: impl Iterator<Item = &'d mut Difference>) -> Vec<f64> {
     let mut all: Vec<&mut Difference> = differences.collect();
     let tested = |difference: &Difference| difference.call != Call::NotComparable;

@@ -1,4 +1,4 @@
-//! The hosts of a cell in both runs, as a table of the comparison's page.
+//! Table of a cell's hosts in both runs, for the comparison page.
 
 use stats::Estimate;
 
@@ -7,7 +7,7 @@ use super::{CellComparison, text};
 use crate::figures::FigureUnit;
 use crate::html::escape;
 
-/// The table of the `n`-th comparison; nothing where hosts were not compared.
+/// The table of the `n`-th comparison; empty if hosts were not compared.
 pub fn table(n: usize, cell: &CellComparison) -> String {
     if cell.hosts.is_empty() {
         return String::new();

@@ -1,8 +1,9 @@
-//! The hosts of a fleet in both runs: which one changed when the others did not.
+//! Per-host comparison of a fleet: which host changed when the others did not.
 //!
-//! Each host is compared with itself in the other run, by the same test as the whole, and then once more with what it would
-//! do had it changed as the middle of the other hosts did. It stands out when both show a difference: the larger of the two
-//! p-values is its own (Berger 1982, the intersection-union test), and Holm's procedure goes over all hosts of all cells.
+//! Each host is tested twice: against itself in the other run, with the same test as the combined result, and against
+//! the change expected from the median of the other hosts. It stands out when both tests show a difference: its p-value
+//! is the larger of the two (Berger 1982, the intersection-union test), and Holm's procedure covers all hosts of all
+//! cells.
 
 use serde::Serialize;
 use stats::{Call, ComparedSide, Difference, Estimate};
@@ -11,7 +12,7 @@ use store::{CellResult, HostResult};
 use super::matching::RepeatedPoint;
 use super::{CellComparison, Metric, text};
 
-/// The most hosts that a line names.
+/// Maximum hosts named in a line.
 const NAMED: usize = 4;
 
 /// One host in both runs.
@@ -19,21 +20,22 @@ const NAMED: usize = 4;
 pub struct HostComparison {
     /// Its name.
     pub host: String,
-    /// Its figures in the first run, one a repetition.
+    /// Its figures in the first run, one per repetition.
     pub a: Vec<Estimate>,
     /// Its figures in the second run.
     pub b: Vec<Estimate>,
     /// The difference, tested alone.
     pub difference: Difference,
-    /// How the middle one of the other hosts changed: `b / a - 1`.
+    /// Median change of the other hosts: `b / a - 1`.
     pub others: f64,
-    /// The p-value of having changed, and otherwise than the others; it allows for how many hosts were compared (Holm 1979).
+    /// p-value of having changed, and differently from the others; adjusted for the number of hosts compared (Holm
+    /// 1979).
     pub adjusted_p_value: f64,
-    /// It changed, and otherwise than the others.
+    /// It changed, and differently from the others.
     pub stands_out: bool,
 }
 
-/// The hosts of a point, when both runs have the same and more than one. Hosts that were lost are left out.
+/// The hosts of a point, if both runs have the same hosts and more than one. Lost hosts are skipped.
 pub fn of(
     metric: Metric,
     a: &RepeatedPoint<'_>,
@@ -80,7 +82,7 @@ pub fn of(
     each.into_iter().enumerate().map(of_host).collect()
 }
 
-/// Adjusts the p-values of all hosts of all cells, and says who stands out.
+/// Adjusts the p-values of all hosts of all cells, and marks the hosts that stand out.
 pub fn adjust(cells: &mut [CellComparison]) {
     let mut hosts: Vec<&mut HostComparison> = cells.iter_mut().flat_map(|cell| &mut cell.hosts).collect();
     let plain: Vec<f64> = hosts.iter().map(|host| host.adjusted_p_value).collect();
@@ -90,7 +92,7 @@ pub fn adjust(cells: &mut [CellComparison]) {
     }
 }
 
-/// Who changed when the others did not, in one line; `None` when nobody stands out.
+/// Which hosts changed when the others did not, in one line; `None` if none stands out.
 pub fn line(hosts: &[HostComparison]) -> Option<String> {
     let (apart, rest): (Vec<_>, Vec<_>) = hosts.iter().partition(|host| host.stands_out);
     let said = |call: Call, word: &str| {
@@ -113,7 +115,7 @@ pub fn line(hosts: &[HostComparison]) -> Option<String> {
     Some(parts.join(", "))
 }
 
-/// `host2 is 31 % slower`; of several the range.
+/// `host2 is 31 % slower`; a range for several hosts.
 fn named(hosts: &[&HostComparison], word: &str) -> Option<String> {
     let plain = |share: f64| text::percent(share.abs()).trim_start_matches(['+', '±']).to_owned();
     let changes: Vec<f64> = hosts.iter().map(|host| host.difference.relative.abs()).collect();
@@ -128,14 +130,14 @@ fn named(hosts: &[&HostComparison], word: &str) -> Option<String> {
     }
 }
 
-/// One value, or from the least to the greatest.
+/// One value, or the range from min to max.
 fn range(values: &[f64], text: impl Fn(f64) -> String) -> String {
     let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
     let greatest = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     if least == greatest { least } else { format!("{least} to {greatest}") }
 }
 
-/// The hosts of a point's results, which must all have the same.
+/// The hosts of a point's results; `None` unless all results have the same hosts.
 fn names(group: &RepeatedPoint<'_>) -> Option<Vec<String>> {
     let of = |result: &&CellResult| -> Vec<String> {
         let mut names: Vec<String> = result.hosts.iter().map(|host| host.name.clone()).collect();

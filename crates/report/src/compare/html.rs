@@ -1,4 +1,4 @@
-//! A comparison as a page: the table, and the latency curves and time lines of both runs over each other.
+//! A comparison as a page: the table, and both runs' latency curves and timelines overlaid.
 
 use std::fmt::Write;
 
@@ -52,7 +52,7 @@ fn is_of(cell: &CellComparison, point: &MatchedPoint<'_>) -> bool {
     (&cell.target, &cell.cell) == (&point.target, &point.cell)
 }
 
-/// Lines to be heeded; nothing of none.
+/// Warnings as a list; empty if there are none.
 pub fn list(lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
@@ -135,7 +135,7 @@ fn row(n: usize, cell: &CellComparison) -> String {
     )
 }
 
-/// The pictures of a point: of the first repetition of each run.
+/// The charts of a point, from the first repetition of each run.
 fn overlay(
     (position, name): (usize, &str),
     a: &RepeatedPoint<'_>,
@@ -159,7 +159,7 @@ fn overlay(
     )
 }
 
-/// A title and a picture.
+/// A title and a chart.
 type Drawn = Option<(&'static str, String)>;
 
 fn curves(position: usize, name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'_>) -> Drawn {
@@ -208,7 +208,7 @@ fn rates(position: usize, name: &str, a: &RepeatedPoint<'_>, b: &RepeatedPoint<'
         "Two lines, one a run.",
     );
     chart.attribute("data-zoom", "time");
-    // The lengths may differ: the places are those of the longer one, and the values what stands there.
+    // The lengths may differ: the x values come from the longer one, the y values from whatever exists there.
     let longer = if of_a.points.len() > of_b.points.len() { of_a } else { of_b };
     let mut data = ChartData::over_time(longer.points.iter().map(TimelinePoint::middle_s));
     for (name, timeline) in [("A", of_a), ("B", of_b)] {

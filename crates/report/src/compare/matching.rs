@@ -1,5 +1,5 @@
-//! Which cells of several runs belong together: those of the same workload, target and point; where targets differ, those of
-//! the same workload and point. Repetitions are one.
+//! Matches cells across runs: cells with the same workload, target and point, or, where targets differ, the same
+//! workload and point. Repetitions are pooled.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use store::CellResult;
 
 use crate::{CellView, Document};
 
-/// What makes a cell the same in two runs.
+/// Identifies a cell across runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The workload's name.
@@ -22,11 +22,11 @@ pub struct Key {
 /// The repetitions of a point.
 #[derive(Clone, Debug)]
 pub struct RepeatedPoint<'a> {
-    /// Where the first of them stands in the plan.
+    /// Index of the first one in the plan.
     pub first: usize,
-    /// What the plan says of the first.
+    /// The first one as planned.
     pub planned: &'a Cell,
-    /// The first of them, as it is shown.
+    /// The first one as displayed.
     pub view: &'a CellView,
     /// Their results.
     pub results: Vec<&'a CellResult>,
@@ -35,26 +35,26 @@ pub struct RepeatedPoint<'a> {
 /// The points of a run that have results.
 pub type Points<'a> = BTreeMap<Key, RepeatedPoint<'a>>;
 
-/// What belongs together in several runs.
+/// Points of several runs that match.
 #[derive(Clone, Debug)]
 pub struct MatchedPoint<'a> {
-    /// Workload and point; where they differ, those of each run: `read queue_depth=1 → read queue_depth=16`.
+    /// Workload and point; if they differ, those of each run: `read queue_depth=1 → read queue_depth=16`.
     pub cell: String,
     /// The target's name, or that of each run.
     pub target: String,
-    /// The point of each run; `None` where it has no result of it.
+    /// Each run's point; `None` if the run has no result for it.
     pub of_runs: Vec<Option<RepeatedPoint<'a>>>,
 }
 
 impl RepeatedPoint<'_> {
-    /// Every repetition kept one level.
+    /// Whether every repetition held a steady level.
     pub fn settled(&self) -> bool {
         self.results.iter().all(|result| result.steady.settled())
     }
 }
 
 impl<'a> MatchedPoint<'a> {
-    /// Both of two runs.
+    /// The two points of a two-run match.
     pub fn both(&self) -> Option<(&RepeatedPoint<'a>, &RepeatedPoint<'a>)> {
         match self.of_runs.as_slice() {
             [Some(a), Some(b)] => Some((a, b)),
@@ -62,7 +62,7 @@ impl<'a> MatchedPoint<'a> {
         }
     }
 
-    /// Where the first of its points stands in a plan.
+    /// Index of the first of its points in a plan.
     pub fn first(&self) -> usize {
         self.of_runs.iter().flatten().map(|point| point.first).min().unwrap_or(0)
     }
@@ -74,7 +74,7 @@ impl<'a> MatchedPoint<'a> {
 }
 
 impl Key {
-    /// That of a cell.
+    /// The key of a cell.
     pub fn of(planned: &Cell) -> Self {
         Self {
             workload: planned.workload_name.clone(),
@@ -103,10 +103,10 @@ pub fn points(document: &Document) -> Points<'_> {
     points
 }
 
-/// What belongs together, in the order of the plans.
+/// The matches, in plan order.
 ///
-/// First what has the same workload, point and target. What is then left of one workload and point, once in each run that has
-/// it, is of different targets, and belongs together. Runs of a single point each are compared whatever they are.
+/// Points with the same workload, point and target match first. Remaining points match across targets if their workload
+/// and point occur at most once per run. Runs with a single point each are always compared.
 pub fn matched<'a>(runs: &[Points<'a>]) -> Vec<MatchedPoint<'a>> {
     let mut rows: BTreeMap<Key, Vec<Option<(Key, RepeatedPoint<'a>)>>> = BTreeMap::new();
     for (n, points) in runs.iter().enumerate() {
@@ -130,7 +130,7 @@ pub fn matched<'a>(runs: &[Points<'a>]) -> Vec<MatchedPoint<'a>> {
 
 type Row<'a> = Vec<Option<(Key, RepeatedPoint<'a>)>>;
 
-/// Rows that are alike put together, where no run has more than one of them.
+/// Joins rows that are alike, where no run has more than one of them.
 fn joined<'a>(rows: Vec<Row<'a>>, alike: impl Fn(&Key, &Key) -> bool) -> Vec<Row<'a>> {
     let key = |row: &Row<'_>| row.iter().flatten().next().map(|(key, _)| key.clone());
     let mut sets: Vec<Vec<Row<'a>>> = Vec::new();
@@ -144,7 +144,7 @@ fn joined<'a>(rows: Vec<Row<'a>>, alike: impl Fn(&Key, &Key) -> bool) -> Vec<Row
     sets.into_iter().flat_map(join).collect()
 }
 
-/// One row of several, where no run has more than one of them.
+/// Joins rows into one, if no run has more than one of them.
 fn join(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     let runs = rows[0].len();
     let alone = (0..runs).all(|n| rows.iter().filter(|row| row[n].is_some()).count() <= 1);

@@ -1,4 +1,4 @@
-//! What can be compared: every figure that is stored with its interval.
+//! The metrics that can be compared: every figure stored with an interval.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +11,10 @@ use thiserror::Error;
 use super::matching::RepeatedPoint;
 use crate::figures::FigureUnit;
 
-/// A figure of an operation, or of all together.
+/// A figure of one operation, or of all operations together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// The operation; `None` is all together.
+    /// The operation; `None` for all together.
     pub op: Option<OpKind>,
     /// The figure.
     pub measure: Measure,
@@ -28,8 +28,8 @@ pub struct Metric {
 pub struct MetricError(String);
 
 impl Metric {
-    /// What a point is about: of a search or sweep the rate it reached; where a rate was given, the latency at it; else
-    /// how much it does.
+    /// The main metric of a point: for a search or sweep the rate it reached; with a given rate the latency at that
+    /// rate; otherwise the throughput.
     pub(super) fn usual(group: &RepeatedPoint<'_>) -> Self {
         let open = group.results.iter().any(|result| result.open_loop.is_some());
         let bytes = group.results.iter().any(|result| result.total.bytes > 0);
@@ -42,7 +42,7 @@ impl Metric {
         Self { op: None, measure }
     }
 
-    /// The figure of each repetition in which it was measured.
+    /// The figure in each repetition that measured it.
     pub(super) fn estimates(self, point: &RepeatedPoint<'_>) -> Vec<Estimate> {
         point.results.iter().filter_map(|result| self.estimate(result)).collect()
     }
@@ -57,8 +57,8 @@ impl Metric {
         self.of(&result.total, &result.ops)
     }
 
-    /// The figure of these operations, of a host for instance; `None` when it was not measured, or is kept of the whole
-    /// alone: median and mean.
+    /// The figure from these summaries, such as a host's; `None` if it was not measured, or is stored only for the
+    /// combined result (median and mean).
     pub(super) fn of(self, total: &OpSummary, ops: &[OpSummary]) -> Option<Estimate> {
         let of: &OpSummary = match self.op {
             None => total,
@@ -72,7 +72,7 @@ impl Metric {
         }
     }
 
-    /// Which direction is good.
+    /// Whether higher or lower values are better.
     pub fn better(self) -> Better {
         match self.measure {
             Measure::BytesPerS | Measure::OpsPerS => Better::Higher,
@@ -80,7 +80,7 @@ impl Metric {
         }
     }
 
-    /// What its figures count.
+    /// The unit of its figures.
     pub(crate) fn unit(self) -> FigureUnit {
         match self.measure {
             Measure::BytesPerS => FigureUnit::BytesPerS,

@@ -1,4 +1,5 @@
-//! Runs side by side: cell by cell the difference, how sure it is, and whether it is one at all; of more than two also the trend.
+//! Compares runs cell by cell: the difference, its confidence interval, and whether it is significant; for more than
+//! two runs also the trend.
 
 mod differences;
 mod holm;
@@ -22,23 +23,23 @@ use stats::{Call, ComparedSide, Difference, Estimate};
 use crate::Document;
 use matching::{Key, MatchedPoint, RepeatedPoint};
 
-/// What is compared, and when it is a regression.
+/// What to compare, and what counts as a regression.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompareOptions {
-    /// The metrics; none means what a cell is about: the 99th percentile where a rate was given, else the throughput.
+    /// The metrics; if empty, each cell's main metric: the 99th percentile where a rate was given, else the throughput.
     pub metrics: Vec<Metric>,
-    /// What is worse by more than this share is a regression; 0 means: whatever is worse.
+    /// A cell that is worse by more than this share is a regression; 0: any significant worsening is.
     pub threshold: f64,
 }
 
 impl CompareOptions {
-    /// What is compared of a point.
+    /// The metrics to compare for a point.
     fn metrics_of(&self, point: &RepeatedPoint<'_>) -> Vec<Metric> {
         if self.metrics.is_empty() { vec![Metric::usual(point)] } else { self.metrics.clone() }
     }
 }
 
-/// The letter of the n-th run, counted from 0: A to Z, then AA.
+/// The label of the n-th run, counted from 0: A to Z, then AA.
 fn label(n: usize) -> String {
     let letter = char::from(b'A' + u8::try_from(n % 26).unwrap_or_default());
     match n / 26 {
@@ -58,7 +59,7 @@ pub struct Side {
     pub started: Timestamp,
     /// The version of manometer.
     pub version: String,
-    /// The name under which it is kept as a baseline, when that is what was compared with.
+    /// Its baseline name, if it was selected as a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
 }
@@ -66,21 +67,21 @@ pub struct Side {
 /// Two runs side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunComparison {
-    /// The run that is compared with.
+    /// The reference run.
     pub a: Side,
-    /// The run that is judged.
+    /// The run under test.
     pub b: Side,
-    /// What is worse by more than this share is a regression.
+    /// A cell that is worse by more than this share is a regression.
     pub threshold: f64,
-    /// Each point and metric that both have.
+    /// Each point and metric that both runs have.
     pub cells: Vec<CellComparison>,
-    /// Points of which only the first has results.
+    /// Points that have results only in the first run.
     pub only_a: Vec<String>,
-    /// Points of which only the second has results.
+    /// Points that have results only in the second run.
     pub only_b: Vec<String>,
-    /// Settings that are not the same in both; each one line.
+    /// Settings that differ between the runs, one per line.
     pub changed: Vec<String>,
-    /// What else is different, and what makes a figure doubtful; each one line.
+    /// Other differences, and reasons to doubt a figure, one per line.
     pub warnings: Vec<String>,
     /// Better, worse or no difference, in one line.
     pub summary: String,
@@ -95,31 +96,31 @@ pub struct CellComparison {
     pub cell: String,
     /// The target's name.
     pub target: String,
-    /// What is compared: `bandwidth`, `read.p99`.
+    /// The metric: `bandwidth`, `read.p99`.
     pub metric: String,
-    /// The first run's figures, one a repetition.
+    /// The first run's figures, one per repetition.
     pub a: Vec<Estimate>,
-    /// The second run's figures, one a repetition.
+    /// The second run's figures, one per repetition.
     pub b: Vec<Estimate>,
-    /// Every measurement of both was steady.
+    /// Every measurement of both runs was steady.
     pub steady: bool,
     /// The difference, tested alone.
     pub difference: Difference,
-    /// The p-value that allows for how many comparisons were made (Holm 1979); the call goes by it.
+    /// The p-value adjusted for the number of comparisons (Holm 1979); it decides the call.
     pub adjusted_p_value: f64,
-    /// The hosts of a fleet, when both runs have the same.
+    /// The hosts of a fleet, if both runs have the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostComparison>,
-    /// Which of them changed when the others did not, in one line.
+    /// Which hosts changed when the others did not, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_change: Option<String>,
-    /// What it is of.
+    /// Its metric.
     #[serde(skip)]
     pub of: Metric,
 }
 
 impl CellComparison {
-    /// Whether a planned cell is one of those that were compared here.
+    /// Whether a planned cell is among those compared here.
     pub fn is_of(&self, planned: &experiment::Cell) -> bool {
         let key = Key::of(planned);
         (self.cell.as_str(), self.target.as_str()) == (key.cell().as_str(), key.target.as_str())
@@ -178,14 +179,14 @@ impl RunComparison {
         }
     }
 
-    /// Says that the first run is a baseline of this name.
+    /// Marks the first run as a baseline with this name.
     #[must_use]
     pub fn with_baseline(mut self, name: &str) -> Self {
         self.a.baseline = Some(name.to_owned());
         self
     }
 
-    /// The comparison for programs, after `schemas/comparison.schema.json`.
+    /// The comparison as JSON, conforming to `schemas/comparison.schema.json`.
     pub fn json(&self) -> serde_json::Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         value["schema"] = "manometer.comparison".into();
@@ -198,12 +199,12 @@ impl RunComparison {
         text::text(self, width)
     }
 
-    /// The comparison for a merge request.
+    /// The comparison as Markdown, for a merge request.
     pub fn markdown(&self) -> String {
         text::markdown(self)
     }
 
-    /// The comparison as a page with the latency curves of both runs over each other.
+    /// The comparison as a page with both runs' latency curves overlaid.
     pub fn html(&self, a: &Document, b: &Document) -> String {
         html::html(self, a, b)
     }
@@ -220,7 +221,7 @@ fn side(document: &Document) -> Side {
     }
 }
 
-/// A point's metrics.
+/// Compares a point's metrics.
 fn cell(
     matched: &MatchedPoint<'_>,
     a: &RepeatedPoint<'_>,

@@ -1,4 +1,4 @@
-//! More than two runs: each against the first and against the one before, and the trend over all.
+//! More than two runs: each against the first and against the previous one, and the trend over all.
 
 use std::fmt::Write;
 
@@ -10,22 +10,22 @@ use super::{CompareOptions, Metric, Side, call_text, differences, label, mean, s
 use crate::Document;
 use crate::table::{FittedTable, LOG_WIDTH, TableColumn, paragraph};
 
-/// Several runs side by side, in the order in which they were given.
+/// Several runs side by side, in the given order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSeries {
     /// The runs.
     pub runs: Vec<Side>,
-    /// What is worse than the first run by more than this share is a regression.
+    /// A cell that is worse than in the first run by more than this share is a regression.
     pub threshold: f64,
-    /// Each point and metric that at least two of them have.
+    /// Each point and metric that at least two runs have.
     pub cells: Vec<CellSeries>,
-    /// Settings that are not the same in all; each one line.
+    /// Settings that differ between the runs, one per line.
     pub changed: Vec<String>,
-    /// What else is different, and what makes a figure doubtful; each one line.
+    /// Other differences, and reasons to doubt a figure, one per line.
     pub warnings: Vec<String>,
-    /// What came out, in one line.
+    /// The result, in one line.
     pub summary: String,
-    /// Cells in which the last run is worse than the first by more than the threshold, and surely so.
+    /// Cells in which the last run is significantly worse than the first, by more than the threshold.
     pub regressions: u64,
 }
 
@@ -36,17 +36,17 @@ pub struct CellSeries {
     pub cell: String,
     /// The target's name.
     pub target: String,
-    /// What is compared: `bandwidth`, `read.p99`.
+    /// The metric: `bandwidth`, `read.p99`.
     pub metric: String,
     /// The figure of each run; `null` where it was not measured.
     pub figures: Vec<Option<CellFigure>>,
-    /// The trend over the runs that have it, of four or more.
+    /// The trend over the runs that have the cell, if there are four or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trend: Option<RunTrend>,
-    /// The p-value of the trend that allows for the number of cells (Holm 1979).
+    /// The trend's p-value, adjusted for the number of cells (Holm 1979).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trend_adjusted_p_value: Option<f64>,
-    /// What it is of.
+    /// Its metric.
     #[serde(skip)]
     pub(super) of: Metric,
 }
@@ -54,14 +54,15 @@ pub struct CellSeries {
 /// One run's figure of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellFigure {
-    /// One estimate a repetition.
+    /// One estimate per repetition.
     pub repetitions: Vec<Estimate>,
-    /// Every repetition kept one level.
+    /// Every repetition held a steady level.
     pub settled: bool,
-    /// How it differs from the first run that has the cell; absent in that. The call allows for all comparisons made (Holm).
+    /// Difference from the first run that has the cell; absent in that run. The call is adjusted for all comparisons
+    /// made (Holm).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against_first: Option<Difference>,
-    /// How it differs from the run before it that has the cell; absent in the first.
+    /// Difference from the previous run that has the cell; absent in the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against_previous: Option<Difference>,
 }
@@ -72,7 +73,7 @@ impl CellFigure {
         mean(&self.repetitions)
     }
 
-    /// The figure with its interval: of one measurement its own, else that of the repetitions' means.
+    /// The figure with its interval: a single measurement's own, or the one over the repetitions' means.
     pub fn estimate(&self) -> Estimate {
         match self.repetitions.as_slice() {
             [only] => *only,
@@ -99,7 +100,7 @@ impl CellFigure {
 }
 
 impl RunSeries {
-    /// Compares runs in the order given, two at least.
+    /// Compares two or more runs in the given order.
     pub fn of(runs: &[&Document], choice: &CompareOptions) -> Self {
         let points: Vec<_> = runs.iter().map(|run| matching::points(run)).collect();
         let points = matching::matched(&points);
@@ -126,7 +127,7 @@ impl RunSeries {
         }
     }
 
-    /// The comparison for programs, after `schemas/run-series.schema.json`.
+    /// The comparison as JSON, conforming to `schemas/run-series.schema.json`.
     pub fn json(&self) -> serde_json::Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         value["schema"] = "manometer.run-series".into();
@@ -164,7 +165,7 @@ impl RunSeries {
         super::series_html::html(self)
     }
 
-    /// The comparison for a merge request.
+    /// The comparison as Markdown, for a merge request.
     pub fn markdown(&self) -> String {
         let mut out = format!("**{}**\n\n", text::cell_text(&self.summary));
         for (n, run) in self.runs.iter().enumerate() {
@@ -218,7 +219,7 @@ impl RunSeries {
     }
 }
 
-/// Title, rank, and whether it is set to the right.
+/// Title, rank, and whether it is right-aligned.
 const TITLES: [(&str, u8, bool); 5] = [
     ("", 0, false),
     ("started, UTC", 1, false),
@@ -240,7 +241,7 @@ impl CellSeries {
         format!("{} on {}: {}", self.cell, self.target, self.metric)
     }
 
-    /// `−0.8 % a run [−1.1 % to −0.5 %], p <0.001: it falls`; `None` where there are too few runs.
+    /// `−0.8 % a run [−1.1 % to −0.5 %], p <0.001: it falls`; `None` if there are too few runs.
     pub(super) fn trend_text(&self) -> Option<String> {
         let (trend, p) = (self.trend?, self.trend_adjusted_p_value?);
         let word = match (p < stats::SIGNIFICANCE, trend.per_run > 0.0) {
@@ -258,7 +259,7 @@ impl CellSeries {
     }
 }
 
-/// A point's metrics.
+/// Compares a point's metrics.
 fn cells_of(point: &MatchedPoint<'_>, choice: &CompareOptions) -> Vec<CellSeries> {
     let Some(first) = point.of_runs.iter().flatten().next() else { return Vec::new() };
     let of_metric = |metric: Metric| {
@@ -291,7 +292,7 @@ fn cells_of(point: &MatchedPoint<'_>, choice: &CompareOptions) -> Vec<CellSeries
     choice.metrics_of(first).into_iter().map(of_metric).collect()
 }
 
-/// Allows for how many comparisons were made: of all runs with the first, of all with the one before, and of all trends.
+/// Adjusts for the number of comparisons: all runs with the first, all with the previous one, and all trends.
 fn adjust(cells: &mut [CellSeries]) {
     for of in [
         (|figure| figure.against_first.as_mut()) as fn(&mut CellFigure) -> Option<&mut Difference>,
@@ -308,7 +309,7 @@ fn adjust(cells: &mut [CellSeries]) {
     }
 }
 
-/// What came out, in one line.
+/// The result, in one line.
 fn summary(cells: &[CellSeries], runs: usize) -> String {
     if cells.is_empty() {
         return "nothing to compare: the runs have no cell in common that two of them measured".into();

@@ -1,4 +1,4 @@
-//! Several runs as a page: each cell's figures over the runs, with their intervals, and as a table.
+//! Several runs as a page: each cell's figures over the runs, with their intervals, as a chart and a table.
 
 use std::fmt::Write;
 
@@ -72,7 +72,7 @@ fn header(series: &RunSeries) -> String {
     )
 }
 
-/// The means over the runs, in order, with their intervals as a band.
+/// The means over the runs, in order, with a band for their intervals.
 fn chart(position: usize, cell: &CellSeries) -> String {
     let there = || cell.figures.iter().enumerate().filter_map(|(n, figure)| Some((n, figure.as_ref()?)));
     let points: Vec<(f64, f64, f64, f64)> = there()

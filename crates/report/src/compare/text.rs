@@ -10,7 +10,7 @@ use crate::table::{FittedTable, LOG_WIDTH, TableColumn, paragraph};
 
 const HEADS: [&str; 7] = ["cell", "metric", "A", "B", "difference", "p", "call"];
 
-/// Which of them go first where there is little room.
+/// Which columns are dropped first when space is short.
 const RANKS: [u8; 7] = [0, 0, 1, 0, 0, 2, 0];
 
 fn column((title, rank): (&&str, u8)) -> TableColumn {
@@ -90,7 +90,7 @@ pub fn percent(share: f64) -> String {
     format!("{sign}{} %", digits(value.abs(), if value.abs() < 1.0 { 2 } else { 3 }))
 }
 
-/// A share as it was given: `5 %`.
+/// A share without a sign: `5 %`.
 fn plain_percent(share: f64) -> String {
     let text = digits(share * 100.0, 3);
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -106,12 +106,12 @@ pub fn difference(cell: &CellComparison) -> String {
     format!("{} [{} to {}]", percent(d.relative), percent(d.low), percent(d.high))
 }
 
-/// A p-value with as many digits as it deserves.
+/// A p-value with as many digits as are meaningful.
 pub fn p_value(p: f64) -> String {
     if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") }
 }
 
-/// A text of one line that does not steer the terminal.
+/// Single-line text without terminal control characters.
 pub fn plain(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }
@@ -130,7 +130,7 @@ fn row(cell: &CellComparison) -> [String; 7] {
     ]
 }
 
-/// What the table needs to be understood: the tests, and why the p-values are what they are.
+/// Explains the table: the tests, and the adjustment of the p-values.
 fn legend(comparison: &RunComparison) -> String {
     let mut tests: Vec<&str> = comparison.cells.iter().map(|cell| cell.difference.test.as_str()).collect();
     tests.sort_unstable();
@@ -154,7 +154,7 @@ fn legend(comparison: &RunComparison) -> String {
     out
 }
 
-/// A line for each cell in which hosts changed when others did not.
+/// A line for each cell in which some hosts changed when the others did not.
 pub fn host_changes(comparison: &RunComparison) -> impl Iterator<Item = String> {
     let several = comparison.cells.windows(2).any(|pair| pair[0].metric != pair[1].metric);
     comparison.cells.iter().filter_map(move |cell| {
@@ -163,7 +163,7 @@ pub fn host_changes(comparison: &RunComparison) -> impl Iterator<Item = String> 
     })
 }
 
-/// For a terminal.
+/// The comparison for a terminal.
 pub fn text(comparison: &RunComparison, width: Option<u16>) -> String {
     let width = width.map_or(LOG_WIDTH, usize::from);
     let mut out = String::new();
@@ -218,7 +218,7 @@ pub fn cell_text(text: &str) -> String {
     out
 }
 
-/// For a merge request.
+/// The comparison as Markdown, for a merge request.
 pub fn markdown(comparison: &RunComparison) -> String {
     let mut out = format!("**{}**\n\n", cell_text(&comparison.summary));
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {

@@ -1,4 +1,4 @@
-//! Turns a cell's intervals, one after the other, into what is shown of it.
+//! Turns a cell's stream of intervals into what the report shows.
 
 use metrics::{Interval, OpKind, OpStats, SeriesPoint};
 use store::CellRecord;
@@ -7,7 +7,7 @@ use super::heat::{HeatBuilder, HeatColumn};
 use super::timeline::{Thinning, TimelinePoint};
 use super::{CellView, Curve, HeatMap, PointLimits, Timeline};
 
-/// Collects the intervals of a cell; its memory does not depend on their number.
+/// Collects the intervals of a cell, in constant memory.
 #[derive(Debug)]
 pub struct CellBuilder {
     warm_up: Part,
@@ -24,29 +24,29 @@ struct Part {
 }
 
 impl CellBuilder {
-    /// Nothing yet.
+    /// An empty builder.
     pub fn new(limits: PointLimits) -> Self {
-        // A warm-up is seldom longer than the measurement: a quarter of the room is enough for it.
+        // A warm-up is seldom longer than the measurement: a quarter of the points is enough for it.
         let few = PointLimits { points: limits.points / 4, columns: limits.columns / 4 };
         Self { warm_up: Part::new(few), measured: Part::new(limits), window: Interval::default() }
     }
 
-    /// The next interval of the warm-up.
+    /// Adds the next interval of the warm-up.
     pub fn warm_up(&mut self, interval: &Interval) {
         self.warm_up.push(interval);
     }
 
-    /// The next interval of the measurement.
+    /// Adds the next interval of the measurement.
     pub fn measured(&mut self, interval: &Interval) {
         self.measured.push(interval);
     }
 
-    /// Some of what was counted in the reported window: all of it merged, or interval by interval.
+    /// Adds data of the reported window: all of it merged, or interval by interval.
     pub fn window(&mut self, interval: &Interval) {
         self.window.merge(interval);
     }
 
-    /// What is shown of the cell.
+    /// The finished view of the cell.
     pub fn finish(self, record: CellRecord) -> CellView {
         let shift = self.warm_up.end_s;
         let (warm, measured) = (self.warm_up, self.measured);
@@ -63,7 +63,7 @@ impl CellBuilder {
                 None => timelines.push(Timeline { op, points: points.collect() }),
             }
         }
-        // One operation alone is all there is: shown once.
+        // With a single operation, the total is the same series: shown once.
         if timelines.len() == 2 {
             timelines.truncate(1);
         }
@@ -108,7 +108,7 @@ impl Part {
         self.heat.push(HeatColumn::of(start_s, end_s, all.response()));
         for (op, stats) in &interval.ops {
             if !stats.is_empty() && !self.lines.iter().any(|(line, _)| *line == Some(*op)) {
-                // An operation that first occurs late gets its empty beginning.
+                // The series of an operation that first occurs late starts with empty points.
                 let fresh = self.lines[0].1.emptied();
                 self.lines.push((Some(*op), fresh));
             }

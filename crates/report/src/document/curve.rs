@@ -1,9 +1,9 @@
-//! Latency by percentile: how long the slowest 1 in 10, in 100, in 1000 operations took.
+//! Latency by percentile: how long the slowest 1 in 10, 100 or 1000 operations took.
 
 use metrics::{Histogram, OpKind};
 use serde::Serialize;
 
-/// Points of a factor of ten in `1 / (1 - quantile)`.
+/// Points per decade of `1 / (1 - quantile)`.
 const POINTS_A_DECADE: u32 = 12;
 
 /// A point of a curve.
@@ -20,14 +20,14 @@ pub struct CurvePoint {
 /// Latencies of an operation by percentile.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// The operation; `None` is all together.
+    /// The operation; `None` for all together.
     pub op: Option<OpKind>,
-    /// From the median-less beginning (`one_in` 1) to the longest that was counted.
+    /// From the minimum (`one_in` 1) to the maximum.
     pub points: Vec<CurvePoint>,
 }
 
 impl Curve {
-    /// The curve of what was counted; `None` when nothing was.
+    /// The curve of these histograms; `None` if they are empty.
     pub fn of(op: Option<OpKind>, service: &Histogram, response: &Histogram) -> Option<Self> {
         let most = response.count().max(service.count());
         if most == 0 {
@@ -44,7 +44,7 @@ impl Curve {
         let steps = ((most as f64).log10() * f64::from(POINTS_A_DECADE)).floor() as u32;
         let mut points: Vec<CurvePoint> =
             (0..=steps).map(|step| point(10f64.powf(f64::from(step) / f64::from(POINTS_A_DECADE)))).collect();
-        // The last point is the longest of all: one in all.
+        // The last point is the maximum: one in all.
         let longest =
             CurvePoint { one_in: most as f64, service_ns: service.max_ns(), response_ns: response.max_ns() };
         if points.last().is_some_and(|last| last.one_in < most as f64) {

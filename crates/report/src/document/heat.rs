@@ -1,26 +1,26 @@
-//! How response times were spread at each moment: columns of time, rows of latency on a logarithmic scale.
+//! Distribution of response times over time: columns of time, rows of latency on a logarithmic scale.
 
 use std::collections::BTreeMap;
 
 use metrics::Histogram;
 use serde::Serialize;
 
-/// Rows of a factor of ten.
+/// Rows per decade.
 pub const ROWS_A_DECADE: u32 = 8;
 
-/// A stretch of time and how many operations had which latency.
+/// A time span and its operations by latency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeatColumn {
-    /// Where it begins, in seconds since the measurement began; negative in the warm-up.
+    /// Its start, in seconds since the measurement began; negative in the warm-up.
     pub start_s: f64,
-    /// Where it ends.
+    /// Its end, in seconds.
     pub end_s: f64,
-    /// Operations by row; row `r` holds latencies from `10^(r/8)` ns on.
+    /// Operations by row; row `r` starts at a latency of `10^(r/8)` ns.
     pub rows: BTreeMap<u32, u64>,
 }
 
 impl HeatColumn {
-    /// What was counted between two moments.
+    /// The column for a time span.
     pub fn of(start_s: f64, end_s: f64, response: &Histogram) -> Self {
         let mut rows = BTreeMap::new();
         for (latency_ns, count) in response.counts() {
@@ -54,7 +54,7 @@ pub struct HeatMap {
     pub columns: Vec<HeatColumn>,
 }
 
-/// Columns as they come in, joined whenever there are more than wanted.
+/// Incoming columns, joined whenever there are too many.
 #[derive(Clone, Debug)]
 pub(super) struct HeatBuilder {
     limit: usize,
@@ -86,7 +86,7 @@ impl HeatBuilder {
     }
 
     fn halve(&mut self) {
-        // Only the last column may be short, and only when their number is odd does it stay alone.
+        // Only the last column may be short, and it stays alone only if their number is odd.
         let odd = self.columns.len() % 2 == 1;
         if !odd {
             self.in_last += self.each;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case makes hundreds of histograms.
+        // Each case creates hundreds of histograms.
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn no_operation_gets_lost(latencies in prop::collection::vec(1u64..10_000_000_000, 1..400), limit in 2usize..50) {

@@ -1,11 +1,11 @@
-//! The hosts of a fleet over time, each in a few hundred points.
+//! The hosts of a fleet over time, with a few hundred points each.
 
 use serde::Serialize;
 use store::SeriesPoint;
 
 use super::timeline::{Thinning, TimelinePoint};
 
-/// What one host did over time, all operations together.
+/// One host over time, all operations together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostLine {
     /// The host.
@@ -14,22 +14,22 @@ pub struct HostLine {
     pub points: Vec<TimelinePoint>,
 }
 
-/// Collects the intervals of a host; its memory does not depend on their number.
+/// Collects the intervals of a host, in constant memory.
 #[derive(Debug)]
 pub struct HostLineBuilder {
     name: String,
     thinning: Thinning,
-    /// The interval that is being added up: what its operations moved, without latencies.
+    /// The interval being summed: what its operations moved, without latencies.
     open: Option<SeriesPoint>,
 }
 
 impl HostLineBuilder {
-    /// Nothing yet of a host; `limit` points at most.
+    /// An empty builder for a host, with at most `limit` points.
     pub fn new(name: &str, limit: usize) -> Self {
         Self { name: name.to_owned(), thinning: Thinning::new(limit), open: None }
     }
 
-    /// The next operation of the next interval, or the next of the same.
+    /// Adds the next operation, of the same interval or the next.
     pub fn push(&mut self, of: &SeriesPoint) {
         if of.length_ns == 0 {
             return;
@@ -53,7 +53,7 @@ impl HostLineBuilder {
         }
     }
 
-    /// The line.
+    /// The finished line.
     pub fn finish(mut self) -> HostLine {
         self.close();
         HostLine { name: self.name, points: self.thinning.finish() }

@@ -1,18 +1,18 @@
-//! A document from the results file. Intervals are read one after the other and never held together.
+//! Loads a document from the results file. Intervals are streamed, never held in memory together.
 
 use store::{CellRecord, CellResult, RunRecord, Store, StoreError};
 
 use super::{CellBuilder, CellView, Document, HostLine, HostLineBuilder, HostSamples, PointLimits};
 
-/// Stages as they are named in the results file.
+/// Stage names in the results file.
 const WARM_UP: &str = "warm-up";
 const MEASURE: &str = "measure";
 
 impl Document {
-    /// All that is stored of a run, ready to be shown.
+    /// Everything stored about a run, ready to be shown.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn load(store: &Store, run: RunRecord) -> Result<Self, StoreError> {
         let limits = PointLimits::for_cells(run.plan.cells.len());
         let mut document = Self::load_records(store, run)?;
@@ -22,7 +22,7 @@ impl Document {
         Ok(document)
     }
 
-    /// The same without time lines and curves: figures alone, at once.
+    /// The same without timelines and curves: figures only, which loads at once.
     ///
     /// # Errors
     /// As [`Document::load`].
@@ -32,7 +32,7 @@ impl Document {
         Ok(Self { events, ..Self::of_records(run, records) })
     }
 
-    /// A run of which nothing but its records is there, as in a baseline.
+    /// A run that has only its records, as in a baseline.
     pub fn of_records(run: RunRecord, mut records: Vec<CellRecord>) -> Self {
         let cells = run
             .plan
@@ -59,7 +59,7 @@ fn cell(
     let index = record.index;
     let trial = match &record.result {
         Some(result) => shown_trial(result),
-        // Of a study that did not come to its end, the last one.
+        // For a study that did not finish, the last one.
         None => {
             let stages = store.stages(&run.id, index)?;
             stages.iter().filter(|key| key.stage == MEASURE).map(|key| key.trial).max().unwrap_or(0)
@@ -104,7 +104,7 @@ fn hosts(
     Ok(lines)
 }
 
-/// Sampling hosts in the order of the fleet.
+/// Host samples in fleet order.
 fn samples(
     store: &Store,
     run: &RunRecord,
@@ -118,17 +118,17 @@ fn samples(
     names.iter().map(of).collect()
 }
 
-/// Puts names of hosts into the order of the fleet.
+/// Sorts host names into fleet order.
 fn in_order(run: &RunRecord, names: &mut [String]) {
     names.sort_by_key(|name| run.hosts.iter().position(|host| host.name == *name).unwrap_or(usize::MAX));
 }
 
-/// How many points each of this many hosts gets: together a few times the room of the whole.
+/// Points per host for this many hosts: in total a few times the points of the combined line.
 fn room(limits: PointLimits, hosts: usize) -> usize {
     (limits.points * 4 / hosts.max(1)).clamp(60, limits.points)
 }
 
-/// Which measurement of a study the cell's figures are of: the one with exactly these latencies.
+/// The trial of a study that the cell's figures come from: the one with exactly these latencies.
 fn shown_trial(result: &CellResult) -> u32 {
     let same = |point: &store::StudyPoint| point.response == result.total.response;
     result.points.iter().position(same).unwrap_or(0) as u32

@@ -1,5 +1,5 @@
-//! All that a report shows of one run, in a bounded amount of memory: the records as they are stored, and of the
-//! intervals just as many points as a picture has room for.
+//! Everything that a report shows about one run, in bounded memory: the stored records, and only as many points of the
+//! intervals as a chart can show.
 
 mod builder;
 mod curve;
@@ -26,9 +26,9 @@ use store::{CellRecord, CellResult, Event, RunRecord, State};
 pub struct Document {
     /// The run as it is stored.
     pub run: RunRecord,
-    /// The cells in the order of the plan.
+    /// The cells in plan order.
     pub cells: Vec<CellView>,
-    /// What happened, in order of time.
+    /// The events in order of time.
     pub events: Vec<Event>,
 }
 
@@ -41,21 +41,21 @@ pub struct CellView {
     pub timelines: Vec<Timeline>,
     /// Response times of all operations over time.
     pub heat: Option<HeatMap>,
-    /// Latencies by percentile over the reported window: all operations together, then each.
+    /// Latencies by percentile over the reported window: all operations together, then each operation.
     pub curves: Vec<Curve>,
-    /// Each host of a fleet over the measurement, where its intervals are kept.
+    /// Each host of a fleet over the measurement, if its intervals are stored.
     pub hosts: Vec<HostLine>,
-    /// What each host reported of itself meanwhile, where that is kept; of a run without a fleet the one host.
+    /// Each host's samples of itself during the measurement, if stored; without a fleet, those of the only host.
     pub samples: Vec<HostSamples>,
 }
 
 impl Document {
-    /// What the plan says of a cell.
+    /// A cell as planned.
     pub fn planned(&self, index: u32) -> Option<&experiment::Cell> {
         self.run.planned(index)
     }
 
-    /// The cells that measured something, with what the plan says of them.
+    /// The cells that measured something, each with its planned cell.
     pub fn measured(&self) -> impl Iterator<Item = (&experiment::Cell, &CellView, &CellResult)> {
         self.cells
             .iter()
@@ -64,7 +64,7 @@ impl Document {
 }
 
 impl CellView {
-    /// A cell of which nothing is known yet.
+    /// A cell without any data yet.
     pub fn pending(index: u32) -> Self {
         let record = CellRecord {
             index,
@@ -84,16 +84,16 @@ impl CellView {
         }
     }
 
-    /// The time line of all operations together.
+    /// The timeline of all operations together.
     pub fn total(&self) -> Option<&Timeline> {
         self.timelines.iter().find(|timeline| timeline.op.is_none())
     }
 }
 
-/// How many points a picture gets, so that a report of many cells stays a file that a browser opens at once.
+/// Maximum points per chart, so that a report of many cells still opens instantly in a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointLimits {
-    /// Points of a time line.
+    /// Points of a timeline.
     pub points: usize,
     /// Columns of a heat map.
     pub columns: usize,

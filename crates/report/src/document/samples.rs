@@ -1,10 +1,10 @@
-//! What hosts reported of themselves while they measured, reduced to what a picture shows.
+//! Host samples from the measurement, reduced to what a chart shows.
 
 use serde::Serialize;
 use serde_json::Value;
 use store::Sample;
 
-/// A host over time: how busy its processors, its network card and its disk were.
+/// A host over time: how busy its processors, NIC and disk were.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostSamples {
     /// The host.
@@ -13,31 +13,31 @@ pub struct HostSamples {
     pub points: Vec<SamplePoint>,
 }
 
-/// A stretch of samples: means over it. `None` is what the samples do not say.
+/// Means over a span of samples. `None` where the samples have no value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SamplePoint {
     /// The last sample's time, in seconds since the measured window began.
     pub at_s: f64,
     /// The busiest core: share of time that was not idle.
     pub busiest_core: Option<f64>,
-    /// All cores, as a share of them.
+    /// All cores: share of their total time.
     pub all_cores: Option<f64>,
     /// The busiest worker: share of a core.
     pub busiest_worker: Option<f64>,
-    /// Bytes a second that the card with the most received.
+    /// Bytes per second received by the NIC that received most.
     pub received_bytes_per_s: Option<f64>,
-    /// Bytes a second that the card with the most sent.
+    /// Bytes per second sent by the NIC that sent most.
     pub sent_bytes_per_s: Option<f64>,
-    /// The busiest disk: share of time with a request in it.
+    /// The busiest disk: share of time with a request in flight.
     pub busiest_disk: Option<f64>,
-    /// Bytes a second read from the disk with the most.
+    /// Bytes per second read from the disk with the most reads.
     pub read_bytes_per_s: Option<f64>,
-    /// Bytes a second written to the disk with the most.
+    /// Bytes per second written to the disk with the most writes.
     pub written_bytes_per_s: Option<f64>,
 }
 
 impl HostSamples {
-    /// Of samples in order of time, `limit` points at most.
+    /// Reduces samples in order of time to at most `limit` points.
     pub fn of(name: &str, samples: &[Sample], limit: usize) -> Self {
         let each = samples.len().div_ceil(limit.max(1)).max(1);
         Self { name: name.to_owned(), points: samples.chunks(each).map(SamplePoint::of).collect() }
@@ -67,7 +67,7 @@ impl SamplePoint {
     }
 }
 
-/// How busy each core was.
+/// The load of each core.
 fn cores(value: &Value) -> impl Iterator<Item = f64> {
     numbers(value, "cores", "idle").map(|idle| (1.0 - idle).clamp(0.0, 1.0))
 }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(first.busiest_worker, Some(0.5));
         let disk = (first.busiest_disk, first.read_bytes_per_s, first.written_bytes_per_s);
         assert_eq!(disk, (Some(0.75), Some(40.0), Some(10.0)));
-        // What a sample does not say is not zero.
+        // A value that a sample lacks is not zero.
         assert_eq!(host.points[1], SamplePoint { at_s: 3.0, ..SamplePoint::default() });
     }
 }

@@ -1,27 +1,27 @@
-//! A series of intervals as points: each interval is one, until there are more than a picture can show; then
-//! neighbours are joined, and a joined point keeps the least and the most of what it covers.
+//! A series of intervals as points: one per interval, until there are more than a chart can show; then neighbours are
+//! joined, and a joined point keeps their min and max.
 
 use metrics::{OpKind, SeriesPoint};
 use serde::Serialize;
 
-/// Mean, least and most of what a point covers.
+/// Mean, min and max of the intervals that a point covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ValueSpread {
     /// The mean over the intervals.
     pub mean: f64,
-    /// The least of an interval.
+    /// The min over the intervals.
     pub low: f64,
-    /// The most of an interval.
+    /// The max over the intervals.
     pub high: f64,
 }
 
 impl ValueSpread {
-    /// One interval's value.
+    /// A single interval's value.
     pub fn of(value: f64) -> Self {
         Self { mean: value, low: value, high: value }
     }
 
-    /// Both, the means weighted by how many intervals each stands for.
+    /// Joins both, weighting the means by the number of intervals.
     fn joined(self, weight: u32, other: Self, other_weight: u32) -> Self {
         let (a, b) = (f64::from(weight), f64::from(other_weight));
         let mean = if a + b > 0.0 { (self.mean * a + other.mean * b) / (a + b) } else { 0.0 };
@@ -29,20 +29,20 @@ impl ValueSpread {
     }
 }
 
-/// One interval, or some neighbours.
+/// One interval, or several joined neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TimelinePoint {
-    /// Where it begins, in seconds since the measurement began; negative in the warm-up.
+    /// Its start, in seconds since the measurement began; negative in the warm-up.
     pub start_s: f64,
-    /// Where it ends.
+    /// Its end, in seconds.
     pub end_s: f64,
     /// Intervals that it covers.
     pub intervals: u32,
-    /// Intervals in which an operation ended well; only they have latencies.
+    /// Intervals in which an operation succeeded; only they have latencies.
     pub busy: u32,
-    /// Payload bytes a second.
+    /// Payload bytes per second.
     pub bytes_per_s: ValueSpread,
-    /// Successful operations a second.
+    /// Successful operations per second.
     pub ops_per_s: ValueSpread,
     /// Median response time of the intervals, in nanoseconds.
     pub p50_ns: ValueSpread,
@@ -50,27 +50,27 @@ pub struct TimelinePoint {
     pub p99_ns: ValueSpread,
     /// 99th percentile of the intervals' service times, in nanoseconds.
     pub service_p99_ns: ValueSpread,
-    /// The longest response time, in nanoseconds.
+    /// The max response time, in nanoseconds.
     pub max_ns: u64,
     /// Operations that failed.
     pub failed: u64,
 }
 
 impl TimelinePoint {
-    /// Where it is drawn: its middle, in seconds since the measurement began.
+    /// Its x position in a chart: its middle, in seconds since the measurement began.
     pub fn middle_s(&self) -> f64 {
         (self.start_s + self.end_s) / 2.0
     }
 }
 
 impl TimelinePoint {
-    /// One interval; of its service times the 99th percentile, in nanoseconds.
+    /// A single interval, with its 99th percentile of service time in nanoseconds.
     pub fn of(point: &SeriesPoint, service_p99_ns: u64) -> Self {
         Self {
             start_s: point.start_s(),
             end_s: point.end_s(),
             intervals: 1,
-            // A latency is never 0: without one nothing ended.
+            // A latency is never 0: 0 means that no operation ended.
             busy: u32::from(point.max_ns > 0),
             bytes_per_s: ValueSpread::of(point.bytes_per_s()),
             ops_per_s: ValueSpread::of(point.ops_per_s()),
@@ -82,10 +82,10 @@ impl TimelinePoint {
         }
     }
 
-    /// This point and the next one as one.
+    /// Joins this point with the next one.
     fn joined(self, next: Self) -> Self {
         let all = |a: ValueSpread, b: ValueSpread| a.joined(self.intervals, b, next.intervals);
-        // An interval in which nothing ended has no latency: it must not pull a mean towards 0.
+        // An interval without completed operations has no latency: it must not pull a mean towards 0.
         let latency = |a: ValueSpread, b: ValueSpread| match (self.busy, next.busy) {
             (0, _) => b,
             (_, 0) => a,
@@ -110,24 +110,24 @@ impl TimelinePoint {
 /// A series over the measurement, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeline {
-    /// The operation; `None` is all together.
+    /// The operation; `None` for all together.
     pub op: Option<OpKind>,
     /// In order of time.
     pub points: Vec<TimelinePoint>,
 }
 
 impl Timeline {
-    /// True when its points cover several intervals.
+    /// Whether its points cover several intervals.
     pub fn is_thinned(&self) -> bool {
         self.points.iter().any(|point| point.intervals > 1)
     }
 }
 
-/// Points as they come in, joined whenever there are twice as many as wanted.
+/// Incoming points, joined whenever there are twice as many as wanted.
 #[derive(Clone, Debug)]
 pub(super) struct Thinning {
     limit: usize,
-    /// Intervals that a full point covers: a power of two.
+    /// Intervals per full point: a power of two.
     each: u32,
     points: Vec<TimelinePoint>,
 }
@@ -150,7 +150,7 @@ impl Thinning {
         }
     }
 
-    /// The same stretches of time, with nothing in them.
+    /// The same time spans, with no data.
     pub(super) fn emptied(&self) -> Self {
         let points = self
             .points

@@ -1,4 +1,4 @@
-//! One cell: the verdict, the figures, the pictures, the details.
+//! One cell: the verdict, the figures, the charts, the details.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub fn cell(
     let index = view.record.index;
     let planned = document.planned(index);
     let name = planned.map_or_else(|| format!("cell {}", index + 1), |cell| cell.name.clone());
-    // One cell alone is what the page is about.
+    // A single cell is the whole report: show it unfolded.
     let open = if document.cells.len() == 1 { " open" } else { "" };
     let mut out = format!(
         "<details class=\"cell\"{open}><summary><h3 id=\"cell-title-{number}\"><span class=\"number\">{}</span> {}</h3>{}{}\
@@ -90,7 +90,7 @@ pub fn cell(
     out
 }
 
-/// What is seen of a cell that is folded.
+/// The summary shown for a folded cell.
 fn glance(position: usize, view: &CellView, figures: &Figures<'_>) -> String {
     let Some(result) = &view.record.result else { return String::new() };
     let total = format!("/cells/{position}/result/total");

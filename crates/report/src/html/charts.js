@@ -1,4 +1,4 @@
-// Charts: values under the pointer and by the keyboard, and a part of the time axis on its own.
+// Charts: values under the pointer or the keyboard cursor, and zooming the time axis.
 (() => {
   const svgNamespace = "http://www.w3.org/2000/svg";
   const scaled = (value, steps, digits) => {
@@ -18,7 +18,7 @@
     "": (v) => String(+v.toPrecision(4)),
   };
 
-  // Round steps of time, as the page's own axes have them.
+  // Round time steps, as on the page's static axes.
   const round = (rough) => {
     const decade = 10 ** Math.floor(Math.log10(rough));
     return decade * ([1, 2, 2.5, 5].find((stop) => stop * decade >= rough * 0.999) ?? 10);
@@ -58,7 +58,7 @@
     }));
     tip.hidden = false;
   };
-  // More lines than this would cover the chart: their sum is shown.
+  // More lines than this would cover the chart: show their total instead.
   const LINES = 20;
 
   const follow = (svg, data) => {
@@ -107,7 +107,7 @@
     };
     const nearest = (x) => xs.reduce((best, one, index) => (Math.abs(place(one) - x) < Math.abs(place(xs[best]) - x) ? index : best), 0);
 
-    // A part of the axis: the drawing's view is moved and stretched, what has a shape of its own is moved only.
+    // Zoom: the plot's view is moved and stretched; elements that must keep their shape are only moved.
     const plot = svg.querySelector(".plot");
     const [gridX, ticksX] = [svg.querySelector(".grid-x"), svg.querySelector(".ticks-x")];
     const whole = [...gridX.childNodes, ...ticksX.childNodes];
@@ -157,7 +157,7 @@
       svg.addEventListener("zoom", (event) => zoom(...event.detail));
       svg.addEventListener("pointerdown", (event) => {
         const x = under(event);
-        // A finger moves the page.
+        // On touch screens a drag scrolls the page.
         if (event.button !== 0 || event.pointerType === "touch" || x < left || x > right) return;
         start = x;
         svg.setPointerCapture(event.pointerId);

@@ -1,4 +1,4 @@
-//! The pictures of a cell over time.
+//! The charts of a cell over time.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,30 @@ use crate::figures::FigureUnit;
 use crate::op_name;
 use crate::svg::{Axis, Chart, ChartData, Frame};
 
-/// Charts over time, one below the other, with the same horizontal axis.
+/// Charts over time, stacked, with the same horizontal axis.
 pub(super) const OVER_TIME: Frame = Frame::new(720.0, 210.0);
-/// Charts that stand side by side, small enough to be read on a telephone.
+/// Charts that stand side by side, small enough for a phone.
 pub(super) const SQUARE: Frame = Frame::new(400.0, 260.0);
 
-/// Colours by operation: the first is all together.
+/// Colours by operation: the first is for all together.
 pub const COLOURS: [&str; 6] = ["c0", "c1", "c2", "c3", "c4", "c5"];
 
-/// The class of one of many lines: six colours, then the same with dashes, then with dots.
+/// The CSS class of one of many lines: six colours, then the same dashed, then dotted.
 pub fn line_class(index: usize) -> String {
     format!("c{}{}", index % COLOURS.len(), ["", " dashed", " dotted"][index / COLOURS.len() % 3])
 }
 
-/// What a chart is of and which lines it has, for the caption.
+/// A chart with its title and legend.
 pub struct Picture {
     /// The chart.
     pub svg: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// Classes and names of its lines.
+    /// CSS classes and names of its lines.
     pub legend: Vec<(String, String)>,
 }
 
-/// Small operations are counted, large ones are weighed.
+/// Whether to show IOPS instead of throughput: for small operations.
 pub fn counts_operations(view: &CellView) -> bool {
     let Some(total) = view.total() else { return true };
     let sum = |of: fn(&crate::TimelinePoint) -> f64| total.points.iter().map(of).sum::<f64>();
@@ -41,7 +41,7 @@ pub fn counts_operations(view: &CellView) -> bool {
     bytes <= 0.0 || bytes / ops.max(1e-9) < 64.0 * 1024.0
 }
 
-/// The time of a cell: charts with this axis stand below each other and are zoomed together.
+/// The time axis of a cell: charts with this axis are stacked and zoom together.
 pub(super) fn time_axis(total: &Timeline) -> Axis {
     let first = total.points.first().map_or(0.0, |point| point.start_s);
     let last = total.points.last().map_or(1.0, |point| point.end_s);
@@ -130,7 +130,7 @@ fn rate_data(view: &CellView, total: &Timeline) -> ChartData {
 fn latency_data(total: &Timeline, open: bool) -> ChartData {
     let mut data = ChartData::over_time(total.points.iter().map(TimelinePoint::middle_s));
     let mut row = |name: &str, of: fn(&crate::TimelinePoint) -> f64| {
-        // Where nothing ended there is no latency.
+        // Without completed operations there is no latency.
         data.row(
             name,
             FigureUnit::Ns,
@@ -181,7 +181,7 @@ pub fn latency(position: usize, name: &str, view: &CellView, result: Option<&Cel
     Some(Picture { svg: chart.finish(), title: title.into(), legend })
 }
 
-/// How many operations had which latency, over time.
+/// Number of operations by latency, over time.
 pub fn heat(position: usize, name: &str, view: &CellView) -> Option<Picture> {
     let HeatMap { columns } = view.heat.as_ref()?;
     let total = view.total()?;
@@ -206,7 +206,7 @@ pub fn heat(position: usize, name: &str, view: &CellView) -> Option<Picture> {
     Some(Picture { svg: chart.finish(), title: "Latency heat map".into(), legend })
 }
 
-/// Operations of each column by latency; empty rows at the ends are none.
+/// Operations of each column by latency; empty rows at the edges are left out.
 fn heat_data(columns: &[HeatColumn], rows: std::ops::RangeInclusive<u32>) -> ChartData {
     let mut data = ChartData::over_time(columns.iter().map(|column| (column.start_s + column.end_s) / 2.0));
     for row in rows {
@@ -220,12 +220,12 @@ fn heat_data(columns: &[HeatColumn], rows: std::ops::RangeInclusive<u32>) -> Cha
     data
 }
 
-/// The boxes of a heat map `(x from, x to, y from, y to, shade)`; neighbours in time of one shade are one box.
+/// The boxes of a heat map `(x from, x to, y from, y to, shade)`; adjacent columns with the same shade share a box.
 fn runs(columns: &[HeatColumn], most: u64) -> Vec<(f64, f64, f64, f64, u8)> {
     let edge = crate::document::row_edge_ns;
     let shade = |count: u64| ((count as f64).ln_1p() / (most as f64).ln_1p() * 9.99) as u8;
     let mut boxes: Vec<(f64, f64, f64, f64, u8)> = Vec::new();
-    // Per row, the box that ends where the next column begins.
+    // Per row, the box that ends where the next column starts.
     let mut open: BTreeMap<u32, usize> = BTreeMap::new();
     for column in columns {
         let mut still_open = BTreeMap::new();
@@ -245,7 +245,7 @@ fn runs(columns: &[HeatColumn], most: u64) -> Vec<(f64, f64, f64, f64, u8)> {
     boxes
 }
 
-/// A line so small that it fits into a table.
+/// A sparkline, small enough for a table.
 pub fn spark(view: &CellView) -> String {
     let Some(total) = view.total().filter(|total| total.points.len() > 1) else { return String::new() };
     let ops = counts_operations(view);
@@ -272,13 +272,13 @@ fn lowest(total: &Timeline, of: impl Fn(&crate::TimelinePoint) -> crate::ValueSp
     total.points.iter().map(|point| of(point).low).fold(f64::MAX, f64::min)
 }
 
-/// Length of an interval: a point covers whole ones.
+/// Length of an interval: points cover whole intervals.
 fn interval_s(view: &CellView) -> f64 {
     let first = view.total().and_then(|total| total.points.iter().find(|point| point.start_s >= 0.0));
     first.map_or(1.0, |point| (point.end_s - point.start_s) / f64::from(point.intervals.max(1)))
 }
 
-/// The warm-up and the reported window.
+/// Marks the warm-up and the reported window.
 fn spans(chart: &mut Chart, total: &Timeline, result: Option<&CellResult>) {
     let first = total.points.first().map_or(0.0, |point| point.start_s);
     if first < 0.0 {
@@ -289,7 +289,7 @@ fn spans(chart: &mut Chart, total: &Timeline, result: Option<&CellResult>) {
     }
 }
 
-/// The reported window.
+/// Marks the reported window.
 pub(super) fn reported(chart: &mut Chart, result: &CellResult) {
     let (class, name) = match result.steady.judgement() {
         SteadyJudgement::NotJudged => ("unjudged", "reported"),

@@ -9,16 +9,16 @@ use crate::figures::FigureUnit;
 use crate::svg::{Axis, Chart, ChartData, DataRow, Frame};
 use crate::{Document, op_name};
 
-/// The picture of all cells, as wide as the charts over time.
+/// The chart of all cells, as wide as the charts over time.
 const ALL: Frame = Frame::new(OVER_TIME.width, 320.0);
-/// Cells in the picture of all.
+/// Maximum cells in the chart of all cells.
 const CELLS: usize = 12;
 
-/// A curve with what it is called and which of its times is meant.
+/// A curve with its name and the latency to plot.
 pub(crate) type NamedCurve<'a> = (String, &'a Curve, fn(&CurvePoint) -> u64);
 
-/// Latency by percentile of all cells; `None` with fewer than two. Of many cells some are shown: evenly spread from the lowest
-/// to the highest p99.
+/// Latency by percentile of all cells; `None` with fewer than two. If there are too many cells, shows a selection
+/// spread evenly from the lowest to the highest p99.
 pub fn of_all(document: &Document) -> Option<Picture> {
     let mut cells: Vec<(usize, &Curve)> = document
         .cells
@@ -77,7 +77,7 @@ pub fn of_all(document: &Document) -> Option<Picture> {
     Some(Picture { svg: chart.finish(), title, legend })
 }
 
-/// Latency by percentile, of all operations together and of each; with a rate, from the actual start too.
+/// Latency by percentile, for all operations together and for each; with a rate, also from the actual start.
 pub fn curve(position: usize, name: &str, curves: &[Curve], open: bool) -> Option<Picture> {
     let most_counted =
         curves.iter().filter_map(|curve| curve.points.last()).map(|p| p.one_in).fold(0.0, f64::max);
@@ -125,7 +125,7 @@ fn of_cell(curves: &[Curve], open: bool) -> ChartData {
     at_percentiles(&named)
 }
 
-/// Curves at the percentiles of the longest, which hold those of the others but for their ends.
+/// Curves at the percentiles of the longest, which include those of the others except for their ends.
 pub(crate) fn at_percentiles(curves: &[NamedCurve<'_>]) -> ChartData {
     let longest = curves.iter().max_by_key(|(_, curve, _)| curve.points.len());
     let points: Vec<f64> =
@@ -160,7 +160,7 @@ pub fn study(position: usize, name: &str, points: &[StudyPoint]) -> Option<Pictu
         &format!("Latency by throughput, {name}"),
         &format!("{} rates up to {}.", measured.len(), FigureUnit::OpsPerS.text(most_rate)),
     );
-    // A closed loop's point tells what the target reaches, but belongs to no rate.
+    // A closed loop's point shows what the target reaches, but has no offered rate.
     let mut in_order: Vec<&StudyPoint> =
         measured.iter().copied().filter(|p| p.offered_ops_per_s > 0.0).collect();
     in_order.sort_by(|a, b| a.offered_ops_per_s.total_cmp(&b.offered_ops_per_s));

@@ -12,7 +12,7 @@ use super::figure::Figures;
 use crate::figures::FigureUnit;
 use crate::op_name;
 
-/// Heads of columns of words.
+/// Headers of text columns.
 const LEFT: [&str; 11] = [
     "",
     "examples",
@@ -27,14 +27,14 @@ const LEFT: [&str; 11] = [
     "limit from",
 ];
 
-/// A table with a caption; nothing when it has no rows. The first column is a row's name.
+/// A table with a caption; empty without rows. The first column is the row header.
 pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut out = format!("<div class=\"scroll\"><table><caption>{}</caption><thead><tr>", escape(caption));
     for head in heads {
-        // Columns of words stand on the left, as their words do.
+        // Headers of text columns are left-aligned, like their text.
         let left = if LEFT.contains(head) { " class=\"left\"" } else { "" };
         let _ = write!(out, "<th scope=\"col\"{left}>{}</th>", escape(head));
     }
@@ -58,7 +58,7 @@ pub(super) fn text(value: &str) -> String {
     format!("<span class=\"text\">{}</span>", escape(value))
 }
 
-/// Where each operation's figures are, with its name: all together first. A single operation is all there is.
+/// Path, name and figures of each operation: all together first. With a single operation, only the total.
 fn each_op<'a>(path: &str, result: &'a CellResult) -> Vec<(String, &'static str, &'a OpSummary)> {
     let all = (format!("{path}/total"), name_of_all(result), &result.total);
     let each = result.ops.iter().enumerate().filter(|_| result.ops.len() > 1);
@@ -72,15 +72,15 @@ fn name_of_all(result: &CellResult) -> &'static str {
     }
 }
 
-/// Columns of the table of latencies beyond which it does not fit beside the time lines.
+/// Maximum columns of the latency table beside the timelines.
 const BESIDE: usize = 3;
 
-/// Whether the table of latencies fits beside the time lines.
+/// Whether the latency table fits beside the timelines.
 pub fn latencies_fit_beside(result: &CellResult) -> bool {
     each_op("", result).len() * if result.open_loop.is_some() { 2 } else { 1 } <= BESIDE
 }
 
-/// Percentiles, from the intended start and, with a rate, from the actual one.
+/// Percentiles, from the intended start and, with a rate, from the actual start.
 pub fn latencies(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     const PERCENTILES: [(&str, &str); 9] = [
         ("min", "min_ns"),
@@ -138,7 +138,7 @@ pub fn operations(path: &str, result: &CellResult, figures: &Figures<'_>) -> Str
     table("Operations over the reported window", &heads, &rows)
 }
 
-/// How a rate was kept.
+/// How well a rate was kept.
 pub fn open_loop(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     if result.open_loop.is_none() {
         return String::new();
@@ -154,7 +154,7 @@ pub fn open_loop(path: &str, result: &CellResult, figures: &Figures<'_>) -> Stri
     table("Schedule of the open loop", &["", ""], &rows)
 }
 
-/// The conditions of the rule.
+/// The rule's criteria.
 pub fn criteria(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let rows: Vec<Vec<String>> = result
         .steady
@@ -201,7 +201,7 @@ fn of_measure(measure: Measure) -> (&'static str, FigureUnit) {
     }
 }
 
-/// The statements of the SNIA's PTS, when that rule decided.
+/// The SNIA PTS criteria, if that rule decided.
 pub fn pts(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let rows: Vec<Vec<String>> = result
         .steady
@@ -238,14 +238,14 @@ fn met(yes: bool) -> String {
     }
 }
 
-/// What was estimated, with its interval and its drift.
+/// The estimates, each with its interval and drift.
 pub fn series(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let rows: Vec<Vec<String>> = result
         .steady
         .series
         .iter()
         .enumerate()
-        // A single operation is all there is: once is enough.
+        // With a single operation the total is the same: once is enough.
         .filter(|(_, series)| result.ops.len() != 1 || series.op.is_none())
         .map(|(n, series)| {
             let at = format!("{path}/steady/series/{n}");
@@ -269,7 +269,7 @@ pub fn series(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
 pub fn errors(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     let mut rows = Vec::new();
     for (at, name, op) in each_op(path, result) {
-        // With several operations their own rows say more than those of all together.
+        // With several operations, their own rows are more specific than the total.
         if op.op.is_none() && result.ops.len() > 1 {
             continue;
         }
@@ -289,7 +289,7 @@ pub fn errors(path: &str, result: &CellResult, figures: &Figures<'_>) -> String 
         }
     }
     if rows.is_empty() {
-        // Errors outside of the window leave samples only.
+        // Errors outside the window leave only samples.
         rows = result
             .error_samples
             .iter()

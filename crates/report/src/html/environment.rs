@@ -1,4 +1,4 @@
-//! What may explain the figures later: the plan, the client, what happened.
+//! Context that may explain the figures later: the plan, the client, the events.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -46,7 +46,7 @@ pub fn plan(document: &Document) -> String {
     out
 }
 
-/// What is known of a host, in words.
+/// Facts about a host, in words.
 fn known(out: &mut String, caption: &str, environment: &store::Environment) {
     let rows: Vec<(String, String)> =
         environment.facts.iter().map(|(key, value)| (facts::name(key), facts::value(key, value))).collect();
@@ -95,13 +95,13 @@ pub fn surroundings(document: &Document, shared: &SharedFacts) -> String {
     out
 }
 
-/// Beyond this many hosts the page would be about what they are.
+/// Maximum hosts whose facts the page shows.
 const HOSTS: usize = 16;
 
-/// Beyond this many events the page would be about them.
+/// Maximum events that the page shows.
 const EVENTS: usize = 200;
 
-/// Stages, errors and stalls with their times; empty when nothing was noted.
+/// Stages, errors and stalls with their times; empty if there were none.
 pub fn events(document: &Document) -> String {
     if document.events.is_empty() {
         return String::new();

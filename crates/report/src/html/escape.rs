@@ -1,7 +1,7 @@
-//! Text from files, servers and systems may be anything, and must stay text.
+//! Text from files, servers and systems may contain anything, and must stay text.
 
-/// Text for the inside of an element or of a quoted attribute. Characters that would steer a terminal or turn the
-/// direction of writing are shown as a replacement character.
+/// Text for an element or a quoted attribute. Replaces terminal control characters and characters that change the
+/// writing direction with a replacement character.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -22,8 +22,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// JSON for the inside of an element: nothing in it can end the element or turn the direction of writing, and it stays the
-/// same JSON.
+/// JSON for the inside of an element: nothing in it can end the element or change the writing direction, and it remains
+/// the same JSON.
 pub fn script_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -40,14 +40,14 @@ pub fn script_safe(json: &str) -> String {
     out
 }
 
-/// Text for the inside of a quoted string of a style sheet: everything but letters, digits and spaces by its number.
+/// Text for a quoted string in a style sheet: all characters except letters, digits and spaces become numeric escapes.
 pub fn style_safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {
             c if c.is_ascii_alphanumeric() || c == ' ' => out.push(c),
             c if c.is_control() => out.push(' '),
-            // The space ends the number and belongs to it.
+            // The space ends the escape and is part of it.
             c => out.push_str(&format!("\\{:x} ", u32::from(c))),
         }
     }

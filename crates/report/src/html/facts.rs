@@ -1,4 +1,5 @@
-//! Facts about the target and the client in people's words, each once: those of all cells together, the others with their cell.
+//! Facts about the target and the client in plain words, each once: facts that all cells share together, the others
+//! with their cell.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +15,11 @@ struct Fact {
     name: String,
     /// As HTML.
     value: String,
-    /// What is compared between cells.
+    /// The value compared between cells.
     raw: String,
 }
 
-/// Names that say too little in the words of their key.
+/// Plain names for keys that say too little by themselves.
 const NAMES: [(&str, &str); 9] = [
     ("cpu.busiest", "busiest core"),
     ("cpu.mean", "all cores"),
@@ -31,7 +32,7 @@ const NAMES: [(&str, &str); 9] = [
     ("unseen-intervals", "intervals without a look at the host"),
 ];
 
-/// Ends of keys that say the unit, which the value says too.
+/// Key suffixes that name a unit, which the value then carries.
 const UNITS: [(&str, FigureUnit); 3] =
     [("bytes-per-s", FigureUnit::BytesPerS), ("bytes", FigureUnit::Bytes), ("ns", FigureUnit::Ns)];
 
@@ -54,7 +55,7 @@ pub fn name(key: &str) -> String {
     }
 }
 
-/// The value of a key that is stored as text: sizes in their unit.
+/// The value of a fact stored as text: sizes get a unit.
 pub fn value(key: &str, value: &str) -> String {
     match (unit_of(key), value.parse::<u64>()) {
         ((_, Some(FigureUnit::Bytes)), Ok(bytes)) => Size(bytes).to_string(),
@@ -82,7 +83,7 @@ fn of_cell(document: &Document, position: usize, figures: &Figures<'_>) -> Vec<F
         Fact { name: name(key.strip_suffix(".us").unwrap_or(key)), value, raw: number.to_string() }
     });
     let mut seen = BTreeSet::new();
-    // Some say the same under two keys.
+    // Some facts occur under two keys.
     std::iter::once(cache)
         .chain(target)
         .chain(client)
@@ -90,7 +91,7 @@ fn of_cell(document: &Document, position: usize, figures: &Figures<'_>) -> Vec<F
         .collect()
 }
 
-/// What is the same in every cell that measured something; of a single cell nothing.
+/// Facts that are the same in every measured cell; empty for a single cell.
 fn shared(document: &Document, figures: &Figures<'_>) -> Vec<Fact> {
     let mut cells = (0..document.cells.len()).filter(|at| document.cells[*at].record.result.is_some());
     let Some(first) = cells.next() else { return Vec::new() };
@@ -104,16 +105,16 @@ fn shared(document: &Document, figures: &Figures<'_>) -> Vec<Fact> {
     if others == 0 { Vec::new() } else { facts }
 }
 
-/// The facts of the whole run, for its environment, and the names of those.
+/// The facts of the whole run, for its environment section, and their names.
 #[derive(Default)]
 pub struct SharedFacts {
-    /// A table, folded; empty when the cells share nothing.
+    /// A folded table; empty if the cells share nothing.
     pub table: String,
     names: BTreeSet<String>,
 }
 
 impl SharedFacts {
-    /// Of all cells.
+    /// The facts that all cells share.
     pub fn of(document: &Document, figures: &Figures<'_>) -> Self {
         let facts = shared(document, figures);
         let names = facts.iter().map(|fact| fact.name.clone()).collect();
@@ -127,7 +128,7 @@ impl SharedFacts {
         Self { table, names }
     }
 
-    /// What a cell has of its own, folded.
+    /// A cell's own facts, folded.
     pub fn of_cell(&self, document: &Document, position: usize, figures: &Figures<'_>) -> String {
         let own = of_cell(document, position, figures);
         let own: Vec<Fact> = own.into_iter().filter(|fact| !self.names.contains(&fact.name)).collect();

@@ -1,5 +1,5 @@
-//! Figures: each is looked up in the document by its path and says in the page where it comes from, so that the page
-//! cannot show a number that the document does not hold.
+//! Figures: each is looked up in the document by its path and carries its source in the page, so that the page cannot
+//! show a number that the document does not hold.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ impl<'a> Figures<'a> {
         Self { data }
     }
 
-    /// The number at a path (RFC 6901); not a number when there is none.
+    /// The number at a path (RFC 6901); NaN if there is none.
     pub fn number(&self, path: &str) -> f64 {
         self.data.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN)
     }
@@ -33,7 +33,7 @@ impl<'a> Figures<'a> {
         element(path, self.number(path), unit)
     }
 
-    /// A latency: without an operation that ended well there is none, though the stored figure is 0.
+    /// A latency: without a successful operation there is none, although the stored figure is 0.
     pub fn latency(&self, latency: &str, percentile: &str) -> String {
         match self.number(&format!("{latency}/count")) {
             count if count > 0.0 => self.get(&format!("{latency}/{percentile}"), FigureUnit::Ns),
@@ -50,14 +50,14 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// The half-width of an estimate's interval, relative to its mean; 0 when it is not known.
+    /// The half-width of an estimate's interval, relative to its mean; 0 if unknown.
     pub fn half_width(&self, path: &str) -> f64 {
         let at = |field: &str| self.number(&format!("{path}/{field}"));
         let share = (at("high") - at("low")) / 2.0 / at("mean");
         if share.is_finite() { share } else { 0.0 }
     }
 
-    /// The half-width of an estimate's interval, as a text.
+    /// The half-width of an estimate's interval, as text.
     pub fn uncertainty(&self, path: &str, unit: FigureUnit) -> Option<String> {
         let estimate: stats::Estimate = serde_json::from_value(self.data.pointer(path)?.clone()).ok()?;
         let text = plus_minus(&estimate)?;
@@ -69,8 +69,8 @@ impl<'a> Figures<'a> {
         ))
     }
 
-    /// What is known of how sure an operation's 99th percentile is. Its interval is that of the mean of the intervals'
-    /// own percentiles; where a burst sets these apart from the percentile of all, both are said.
+    /// The uncertainty of an operation's 99th percentile. Its interval is that of the mean of the intervals' own
+    /// percentiles; where a burst makes these differ from the overall percentile, both are given.
     pub fn p99_uncertainty(&self, op: &str) -> Option<String> {
         let at = |field: &str| self.number(&format!("{op}/{field}"));
         let of_all = at("response/p99_ns");

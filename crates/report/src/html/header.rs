@@ -1,10 +1,10 @@
-//! The head of the page: what run it is, and the menu.
+//! The page header: which run this is, and the menu.
 
 use super::{escape, words};
 use crate::Document;
 use crate::figures::FigureUnit;
 
-/// The run's name, what it was, and the ways to the sections: `(id, name)` of each.
+/// The run's name and description, and links to the sections: `(id, name)` of each.
 pub fn header(document: &Document, sections: &[(&str, &str)]) -> String {
     let run = &document.run;
     let kernel =

@@ -1,4 +1,4 @@
-//! The hosts of a fleet side by side: how even they were, each over time, each in figures, and their paths.
+//! The hosts of a fleet side by side: their evenness, each over time, each in figures, and their paths.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,12 +15,12 @@ use crate::document::{CellView, HostLine, TimelinePoint};
 use crate::figures::FigureUnit;
 use crate::svg::{Axis, Chart, ChartData};
 
-/// Beyond this many hosts their lines cannot be told apart: least, middle and most are drawn instead.
+/// Above this number of hosts, lines cannot be told apart: min, median and max are drawn instead.
 pub const LINES: usize = 16;
-/// Rows of paths that are shown of a cell.
+/// Maximum rows of paths shown per cell.
 const PATHS: usize = 64;
 
-/// The part of a cell on its hosts; empty when there was one host alone.
+/// A cell's section on its hosts; empty with a single host.
 pub fn hosts(
     position: usize,
     name: &str,
@@ -95,10 +95,10 @@ fn place(result: &CellResult, host: &HostResult) -> usize {
     result.hosts.iter().position(|known| std::ptr::eq(known, host)).unwrap_or(0)
 }
 
-/// Moments in seconds, each with what happened.
+/// Moments in seconds, each with an event.
 pub type Moments = Vec<(f64, String)>;
 
-/// The hosts that were lost, as marks on a time axis, and what the legend says of them.
+/// The lost hosts as marks on a time axis, with their legend entry.
 pub fn lost(result: &CellResult) -> Option<((String, String), Moments)> {
     let marks: Moments = result
         .hosts
@@ -119,11 +119,11 @@ pub fn lost(result: &CellResult) -> Option<((String, String), Moments)> {
     Some((("mark lost".into(), key), marks))
 }
 
-/// The slowest of those that came to the end, by throughput or by operations.
+/// The slowest host that finished, by throughput or by IOPS.
 fn slowest(result: &CellResult, ops: bool) -> Option<&str> {
     let wanted = if ops { Measure::OpsPerS } else { Measure::BytesPerS };
     let spread = result.fleet.as_ref()?.spread.iter().find(|spread| spread.measure == wanted)?;
-    // Equal hosts have no slowest.
+    // Equal hosts have no slowest one.
     (spread.greatest > spread.least).then_some(spread.slowest.as_str())
 }
 
@@ -188,7 +188,7 @@ fn over_time(position: usize, name: &str, view: &CellView, result: &CellResult) 
     Some(Picture { svg: chart.finish(), title: format!("{what} of each host"), legend })
 }
 
-/// Each host, or of many what is drawn of them.
+/// Each host, or for many hosts the lines drawn for them.
 fn data(view: &CellView, ops: bool) -> ChartData {
     let of = |point: &crate::TimelinePoint| if ops { point.ops_per_s } else { point.bytes_per_s };
     let unit = if ops { FigureUnit::OpsPerS } else { FigureUnit::BytesPerS };
@@ -213,7 +213,7 @@ fn class(index: usize, slowest: bool) -> String {
     format!("{}{}", charts::line_class(index), if slowest { " slowest" } else { "" })
 }
 
-/// Least and most over the hosts at each moment, and their median.
+/// Min, max and median over the hosts at each moment.
 #[allow(clippy::type_complexity, reason = "two lists of points")]
 fn spread(
     view: &CellView,
@@ -301,7 +301,7 @@ pub fn paths(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
             .enumerate()
             .map(move |(n, facts)| (name, format!("{path}/hosts/{h}/paths/{n}"), facts))
     });
-    // The sum of a fleet's paths says less than each of them.
+    // The total over a fleet's paths says less than each path.
     let of_hosts: Vec<(&str, String, &PathFacts)> = of_hosts.collect();
     let all: Vec<_> = if of_hosts.is_empty() { own.collect() } else { of_hosts };
     let whole: u64 = all.iter().map(|(_, _, facts)| facts.bytes()).sum();

@@ -1,4 +1,4 @@
-//! What held a cell back: the sentence, the next thing to try, and what was looked at.
+//! What limited a cell: the sentence, what to try next, and the evidence.
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ pub fn limit(path: &str, result: &CellResult, figures: &Figures<'_>) -> String {
     out
 }
 
-/// How sure a finding is, in words.
+/// Confidence in a finding, in words.
 pub fn sure(limit: &Bottleneck) -> &'static str {
     match limit.confidence {
         Confidence::High => "several signs agree",
@@ -42,7 +42,7 @@ pub fn sure(limit: &Bottleneck) -> &'static str {
     }
 }
 
-/// What the verdict was made from.
+/// The evidence for the verdict.
 pub fn evidence(result: &CellResult) -> String {
     let Some(limit) = &result.limit else { return String::new() };
     let row = |row: &stats::limit::EvidenceRow| {

@@ -1,4 +1,4 @@
-//! The hosts themselves while they measured: processors, network cards and disks, on the time axis of the load.
+//! The hosts during the measurement: processors, NICs and disks, on the load's time axis.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ struct Quantity {
 
 /// Quantities that share an axis.
 struct MachineChart {
-    /// What the picture is called in the page's data.
+    /// The chart's name in the page's data.
     id: &'static str,
     title: &'static str,
     unit: FigureUnit,
@@ -57,10 +57,10 @@ const CHARTS: [MachineChart; 3] = [
     },
 ];
 
-/// Below this rate a card or a disk has nothing to do with any load, in bytes a second.
+/// Below this rate, in bytes per second, a NIC's or disk's activity is unrelated to any load.
 const IDLE: f64 = 100e3;
 
-/// A picture of each kind that the samples tell something of.
+/// A chart for each kind of quantity that the samples cover.
 pub fn machines(position: usize, name: &str, view: &CellView, result: Option<&CellResult>) -> Vec<Picture> {
     CHARTS.iter().filter_map(|chart| picture(chart, position, name, view, result)).collect()
 }
@@ -76,7 +76,7 @@ struct Moment {
 /// A quantity over time, by moments in seconds.
 type Series = Vec<(f64, Moment)>;
 
-/// Over all hosts. The samples of hosts are not of the very same moment: those of one second belong together.
+/// Combines all hosts. Hosts do not take samples at exactly the same time: samples of the same second belong together.
 fn over_hosts(samples: &[HostSamples], of: fn(&SamplePoint) -> Option<f64>) -> Series {
     let mut moments: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
     for point in samples.iter().flat_map(|host| &host.points) {
@@ -146,7 +146,7 @@ fn picture(
     Some(Picture { svg: chart.finish(), title: of.title.to_owned(), legend })
 }
 
-/// From nothing to all.
+/// An axis from 0 to 100 %.
 fn shares() -> Axis {
     let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| (share, format!("{:.0} %", share * 100.0)));
     Axis { scale: Scale::Linear, low: 0.0, high: 1.02, title: String::new(), ticks: ticks.into() }
@@ -190,7 +190,7 @@ mod tests {
         let (at, first) = series[0];
         assert!((at - 1.05).abs() < 1e-9 && (first.mean - 0.3).abs() < 1e-9);
         assert_eq!((first.low, first.high), (0.2, 0.4));
-        // Who says nothing is not counted as idle.
+        // A host without a value does not count as idle.
         assert_eq!((series[1].1.mean, series[1].0), (0.4, 2.0));
     }
 }

@@ -1,4 +1,4 @@
-//! Cross tables: two parameters of the matrix against each other, one table a metric, coloured by value.
+//! Cross tables: two parameters of the matrix against each other, one table per metric, coloured by value.
 
 use std::fmt::Write;
 
@@ -11,9 +11,9 @@ use crate::figures::FigureUnit;
 /// A metric that gets a table.
 struct CrossMetric {
     title: &'static str,
-    /// Its place in a result.
+    /// Its field in a result.
     field: &'static str,
-    /// The estimate in a result whose interval says how sure it is.
+    /// The estimate in a result whose interval gives the uncertainty.
     estimate: &'static str,
     unit: FigureUnit,
 }
@@ -45,11 +45,11 @@ const METRICS: [CrossMetric; 4] = [
     },
 ];
 
-/// Parameters that people expect down and across.
+/// Parameters that readers expect as rows and as columns.
 const DOWN_FIRST: [&str; 3] = ["block_size", "bs", "size"];
 const ACROSS_FIRST: [&str; 3] = ["queue_depth", "qd", "jobs"];
 
-/// The section; empty when nothing was crossed.
+/// The section; empty if no parameters were crossed.
 pub fn matrix(document: &Document, figures: &Figures<'_>) -> String {
     let tables: String = parameters::groups(document).iter().map(|one| group(one, figures)).collect();
     if tables.is_empty() {
@@ -70,7 +70,7 @@ fn group(group: &Group<'_>, figures: &Figures<'_>) -> String {
     if crossed.is_empty() {
         return String::new();
     }
-    // With a single parameter its values stand across.
+    // A single parameter goes across.
     let down = (crossed.len() > 1).then(|| {
         let wanted = crossed.iter().position(|(name, _)| DOWN_FIRST.contains(name));
         let other = crossed.iter().position(|(name, _)| !ACROSS_FIRST.contains(name));
@@ -95,7 +95,7 @@ fn group(group: &Group<'_>, figures: &Figures<'_>) -> String {
     out
 }
 
-/// The cells for each combination of the parameters that stand neither down nor across.
+/// The cells for each combination of the parameters that are neither rows nor columns.
 fn split<'a, 'p>(
     places: &'p [CrossedCell<'a>],
     rest: &[(&str, Vec<&str>)],
@@ -133,7 +133,7 @@ fn cross(
             })
             .filter(|place| place.point.get(across_name).is_some_and(|value| value == column))
             .collect();
-        // Where nothing succeeded the stored latency is 0, which is none.
+        // Where nothing succeeded the stored latency is 0, which means none.
         let counted = |position: usize| {
             unit != FigureUnit::Ns
                 || figures.number(&format!("/cells/{position}/result/total/response/count")) > 0.0
@@ -146,7 +146,7 @@ fn cross(
         let steady = matching
             .iter()
             .all(|place| figures.is_true(&format!("/cells/{}/result/steady/reached", place.position)));
-        // Half of the interval, relative; the widest of the repetitions.
+        // Relative half-width of the interval; the widest of the repetitions.
         let unsure = matching
             .iter()
             .map(|place| figures.half_width(&format!("/cells/{}/result/{estimate}", place.position)))
@@ -169,7 +169,7 @@ fn cross(
     let alike = least * (1.0 + least_unsure) >= most * (1.0 - most_unsure);
     let shade = |value: f64| match most / least {
         _ if alike => 0.0,
-        // Over more than a decade equal factors look equal.
+        // Above one decade, equal factors look equal.
         wide if wide > 10.0 => (value / least).ln() / wide.ln(),
         same if same <= 1.0 => 0.0,
         _ => (value - least) / (most - least),

@@ -1,4 +1,4 @@
-//! The report as one HTML file that needs nothing else: no network, no script to be read, none to be printed.
+//! The report as one self-contained HTML file: it needs no network, and no script for reading or printing.
 
 mod cell;
 mod charts;
@@ -33,9 +33,9 @@ use serde_json::Value;
 
 use crate::{Document, NamedCell};
 
-/// A run as `manometer export --format json` shows it, after `schemas/run.schema.json`.
+/// A run as in `manometer export --format json`, conforming to `schemas/run.schema.json`.
 ///
-/// This is what the report's figures are taken from, one by one, and what it carries within it.
+/// The report looks up every figure in this data, and embeds it.
 pub fn data(document: &Document) -> Value {
     let records = document.cells.iter().map(|view| &view.record);
     let cells: Vec<_> = records.map(|cell| NamedCell::of(&document.run, Cow::Borrowed(cell))).collect();
@@ -54,7 +54,7 @@ pub fn html(document: &Document) -> String {
     let data = data(document);
     let figures = Figures::new(&data);
     let shared = SharedFacts::of(document, &figures);
-    // Sections without content are left out, of the page and of its menu.
+    // Empty sections are left out of the page and its menu.
     let sections = [
         ("summary", "Summary", summary::summary(document, &figures)),
         ("overview", "Overview", overview::overview(document)),

@@ -1,4 +1,4 @@
-//! The run at a glance: what was measured against each parameter that was crossed, and the latencies of all cells.
+//! The run at a glance: the results against each crossed parameter, and the latencies of all cells.
 
 use std::fmt::Write;
 
@@ -11,20 +11,20 @@ use crate::Document;
 use crate::figures::FigureUnit;
 use crate::svg::{Axis, Chart, ChartData, DataRow, Scale};
 
-/// Lines of a chart; of more, as many are shown, evenly spread over their order.
+/// Maximum lines in a chart; beyond that, a selection spread evenly over their order.
 const LINES: usize = 12;
-/// Workloads that are drawn; the matrix has all of them.
+/// Maximum workloads drawn; the matrix has all of them.
 const GROUPS: usize = 8;
-/// Values that span more than this factor are laid out by equal factors, as the matrix shades them.
+/// Values that span more than this factor get a logarithmic axis, like the shading of the matrix.
 const WIDE: f64 = 10.0;
-/// Room for the letters of all categories below a chart.
+/// Maximum letters of all category labels below a chart.
 const LETTERS: usize = 44;
 
-/// What is drawn against the parameters.
+/// A metric drawn against the parameters.
 struct OverviewMetric {
     title: &'static str,
     unit: FigureUnit,
-    /// A result's value with the ends of its interval.
+    /// A result's value with its interval.
     of: fn(&CellResult) -> Option<[f64; 3]>,
 }
 
@@ -57,13 +57,13 @@ fn with_interval(estimate: &stats::Estimate) -> [f64; 3] {
     }
 }
 
-/// What is drawn against an axis: a line for each value of what else was crossed.
+/// A chart: a crossed parameter on the axis, and a line for each combination of the others.
 struct Study<'a> {
-    /// What stands on the axis.
+    /// The parameter on the axis.
     axis: Crossed<'a>,
-    /// The name of each line, and of each of the axis' values the cells.
+    /// The name of each line, and its cells for each value on the axis.
     lines: Vec<(String, Vec<Vec<usize>>)>,
-    /// How many lines there would be.
+    /// Number of lines before the limit.
     all_lines: usize,
 }
 
@@ -115,7 +115,7 @@ pub fn overview(document: &Document) -> String {
     out
 }
 
-/// A study for each parameter that was crossed.
+/// A study for each crossed parameter.
 fn studies<'a>(group: &Group<'a>) -> Vec<Study<'a>> {
     let names: Vec<&str> = group.crossed().iter().map(|parameter| parameter.name).collect();
     let study = |axis: Crossed<'a>| {
@@ -143,7 +143,8 @@ fn studies<'a>(group: &Group<'a>) -> Vec<Study<'a>> {
     group.crossed().into_iter().map(study).collect()
 }
 
-/// Workloads in which nothing was crossed, beside each other; on several targets these, with a line for each workload.
+/// Workloads without crossed parameters, side by side; if there are several targets, the targets on the axis and a line
+/// per workload.
 fn workloads<'a>(groups: &[Group<'a>]) -> Option<Study<'a>> {
     let alone: Vec<&Group<'a>> = groups.iter().filter(|group| group.crossed().is_empty()).collect();
     if alone.len() < 2 {
@@ -172,7 +173,7 @@ fn workloads<'a>(groups: &[Group<'a>]) -> Option<Study<'a>> {
     Some(Study { lines, axis: Crossed { name: "target", values: targets }, all_lines: names.len() })
 }
 
-/// Each once, in their order.
+/// Each name once, in order of appearance.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut known: Vec<&str> = Vec::new();
     for name in names {
@@ -183,7 +184,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     known
 }
 
-/// As many of the first `count` numbers as the limit allows, the first and the last among them.
+/// As many of the first `count` numbers as the limit allows, including the first and the last.
 pub fn evenly(count: usize, limit: usize) -> impl Iterator<Item = usize> {
     let shown = count.min(limit);
     (0..shown).map(move |n| if shown < 2 { 0 } else { n * (count - 1) / (shown - 1) })
@@ -204,7 +205,7 @@ fn pictures(document: &Document, study: &Study<'_>, number: &mut usize) -> Strin
     out
 }
 
-/// A value with the ends of its interval; repetitions as their mean, with the widest ends.
+/// A value with its interval; for repetitions their mean, with the widest interval ends.
 fn pooled(document: &Document, cells: &[usize], metric: &OverviewMetric) -> Option<[f64; 3]> {
     let results = cells.iter().filter_map(|cell| document.cells[*cell].record.result.as_ref());
     let values: Vec<[f64; 3]> = results
@@ -231,11 +232,11 @@ fn picture(
     let all = || values.iter().flatten().flatten();
     let least = all().map(|[mean, ..]| *mean).fold(f64::MAX, f64::min);
     let most = all().map(|[mean, ..]| *mean).fold(0.0, f64::max);
-    // A single point is no picture of anything against a parameter.
+    // A single point shows no dependence on a parameter.
     if all().count() < 2 {
         return None;
     }
-    // The values decide how they are laid out; an interval that is much wider is cut at the edge.
+    // The values determine the axis; a much wider interval is cut at the edge.
     let (low, high) = all().fold((least, most), |(low, high), [_, l, h]| (low.min(*l), high.max(*h)));
     let unit = metric.unit;
     let by_factors = most / least > WIDE;
@@ -255,7 +256,7 @@ fn picture(
         numbers.clone().unwrap_or_else(|| (0..study.axis.values.len()).map(|n| n as f64).collect());
     chart.data(&format!("overview-{number}"), &data(study, metric, &places, &values));
     let mut legend = Vec::new();
-    // Of many lines their bands would hide each other: the first are drawn first.
+    // Drawn in order: the bands of later lines may cover earlier ones.
     for (index, ((name, _), line)) in study.lines.iter().zip(&values).enumerate() {
         let class = line_class(index);
         match numbers.is_some() {
@@ -287,7 +288,7 @@ fn draw_line(chart: &mut Chart, class: &str, unit: FigureUnit, places: &[f64], l
     chart.dots(class, points().map(|(x, [mean, ..])| (x, mean, unit.text(mean))));
 }
 
-/// Bars from zero; where the axis has no zero, dots.
+/// Bars from zero; dots if the axis has no zero.
 fn draw_bars(
     chart: &mut Chart,
     class: &str,
@@ -338,7 +339,7 @@ fn numeric(axis: &Crossed<'_>, numbers: &[f64]) -> Axis {
     let low = numbers.iter().copied().fold(f64::MAX, f64::min);
     let high = numbers.iter().copied().fold(f64::MIN, f64::max);
     let by_factors = low > 0.0 && high / low > WIDE;
-    // A little room beyond the first and the last.
+    // A little margin beyond the first and the last.
     let (scale, low, high) = match by_factors {
         true => {
             let room = (high / low).powf(0.05);
@@ -353,11 +354,11 @@ fn numeric(axis: &Crossed<'_>, numbers: &[f64]) -> Axis {
     Axis { scale, low, high, title: words(axis.name), ticks }
 }
 
-/// An axis of names.
+/// An axis of categories.
 fn categories(axis: &Crossed<'_>) -> Axis {
     let count = axis.values.len();
     let letters = (LETTERS / count).max(3);
-    // Names of addresses differ at their ends.
+    // Addresses differ at their ends.
     let label = |name: &str| {
         let (count, half) = (name.chars().count(), (letters - 1) / 2);
         match count > letters {

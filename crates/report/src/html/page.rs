@@ -1,4 +1,4 @@
-//! The frame of a page: head, style, script, and the data that it carries.
+//! The skeleton of a page: head, style, script, and embedded data.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,17 +10,17 @@ use super::{escape, script_safe, style_safe};
 const STYLE: &str = concat!(include_str!("style.css"), include_str!("charts.css"), include_str!("print.css"));
 const SCRIPT: &str = concat!(include_str!("script.js"), include_str!("charts.js"), include_str!("save.js"));
 
-/// What a page is made of.
+/// The parts of a page.
 pub(crate) struct Page<'a> {
     /// Its title, as text.
     pub title: &'a str,
     /// Its body, as HTML.
     pub body: &'a str,
-    /// What its figures are taken from.
+    /// The data that its figures come from.
     pub data: &'a Value,
 }
 
-/// The page as one file. It forbids itself everything but its own style and its own script.
+/// The page as one file. Its content security policy allows nothing but its own style and script.
 pub(crate) fn page(page: &Page<'_>) -> String {
     let hash = STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
     let data = script_safe(&page.data.to_string());

@@ -1,4 +1,4 @@
-//! What a plan crossed: the parameters of cells, their values in order, and which cells may be compared.
+//! The crossed parameters of a plan: their values in order, and which cells are comparable.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use units::{OpRate, Size, Span};
 
 use crate::Document;
 
-/// A cell that measured something: its parameters, and where it is in the document.
+/// A measured cell: its parameters, and its index in the document.
 pub struct CrossedCell<'a> {
     /// The crossed parameters and this cell's values.
     pub point: &'a BTreeMap<String, String>,
-    /// Its place among the document's cells.
+    /// Its index among the document's cells.
     pub position: usize,
 }
 
@@ -24,23 +24,23 @@ pub struct Group<'a> {
     pub places: Vec<CrossedCell<'a>>,
 }
 
-/// A parameter with more than one value, and these in order.
+/// A parameter with more than one value, and its values in order.
 pub struct Crossed<'a> {
     /// Its name in the plan.
     pub name: &'a str,
-    /// In the order of what they mean, or else in that of the plan.
+    /// In order of meaning, else in plan order.
     pub values: Vec<&'a str>,
 }
 
 impl Crossed<'_> {
-    /// The values as numbers, when all of them are.
+    /// The values as numbers, if all of them are numeric.
     pub fn numbers(&self) -> Option<Vec<f64>> {
         self.values.iter().map(|value| number(value)).collect()
     }
 }
 
 impl<'a> Group<'a> {
-    /// The parameters that were crossed.
+    /// The crossed parameters.
     pub fn crossed(&self) -> Vec<Crossed<'a>> {
         let point = self.places.first().map(|place| place.point);
         let all = point.into_iter().flat_map(|point| point.keys());
@@ -63,7 +63,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The cells that measured something, by workload and target, in the order of the plan.
+/// The measured cells by workload and target, in plan order.
 pub fn groups(document: &Document) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (position, view) in document.cells.iter().enumerate() {
@@ -80,7 +80,7 @@ pub fn groups(document: &Document) -> Vec<Group<'_>> {
     groups
 }
 
-/// What a value means as a number: a count, a size in bytes, a time in nanoseconds, a rate a second.
+/// A value as a number: a count, a size in bytes, a time in nanoseconds, a rate per second.
 fn number(text: &str) -> Option<f64> {
     let size = || text.parse::<Size>().ok().map(|size| size.0 as f64);
     let span = || text.parse::<Span>().ok().map(|span| span.nanos() as f64);

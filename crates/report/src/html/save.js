@@ -1,4 +1,4 @@
-// Charts as files: a picture with its title and legend, or the numbers that it shows. Nothing leaves the page.
+// Saves charts as files: an image with its title and legend, or the numbers behind it. Nothing is sent anywhere.
 (() => {
   const svgNamespace = "http://www.w3.org/2000/svg";
   const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap", "opacity", "font-size",
@@ -12,7 +12,7 @@
     return made;
   };
 
-  /** Title and legend above the chart, and how much room they take. */
+  /** Title and legend above the chart, and their height. */
   const head = (figure, width) => {
     const ink = getComputedStyle(figure);
     const group = element("g", { fill: ink.color, "font-size": 12 });
@@ -32,7 +32,7 @@
     return [group, x > MARGIN ? y + ROW : y];
   };
 
-  /** The chart as a picture that needs no style sheet. */
+  /** The chart as an image that needs no style sheet. */
   const picture = (figure) => {
     const svg = figure.querySelector("svg.chart");
     const copy = svg.cloneNode(true);
@@ -64,10 +64,10 @@
     return [new XMLSerializer().serializeToString(copy), width, all];
   };
 
-  /** The numbers as a table: a row for each place on the horizontal axis. */
+  /** The numbers as a table: a row for each x value. */
   const table = (figure) => {
     const { x: [xName, xUnit, xs], labels, rows } = JSON.parse(figure.querySelector("metadata").textContent);
-    // Spreadsheets take a text that begins so for a formula.
+    // Spreadsheets would read text that starts like this as a formula.
     const quoted = (text) => {
       const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
       return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -1,4 +1,4 @@
-//! Scale-out: what more hosts (or addresses) bring, as a table and two charts.
+//! Scale-out: what additional hosts or addresses bring, as a table and two charts.
 
 use std::fmt::Write;
 
@@ -14,22 +14,22 @@ use crate::Document;
 use crate::figures::{FigureUnit, digits};
 use crate::svg::{Axis, Chart, ChartData};
 
-/// Parameters along which a study grows, with what several and one of them are called.
+/// Parameters along which a study scales, with their plural and singular names.
 const AXES: [(&str, &str, &str); 2] = [("agents", "hosts", "host"), ("addresses", "addresses", "address")];
 
-/// Cells that differ only in how many hosts or addresses they used.
+/// Cells that differ only in the number of hosts or addresses.
 struct Study {
     /// Workload, target, and the other parameters.
     name: String,
-    /// What grows.
+    /// What is scaled, in the plural.
     what: &'static str,
-    /// One of it.
+    /// In the singular.
     one: &'static str,
-    /// How many, and where the cell is in the document.
+    /// The number, and the cell's index in the document.
     cells: Vec<(u32, usize)>,
 }
 
-/// The section; empty when nothing grew.
+/// The section; empty if nothing was scaled.
 pub fn scale(document: &Document, figures: &Figures<'_>) -> String {
     let parts: String = studies(document)
         .iter()
@@ -172,7 +172,7 @@ fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0, if share.abs() >= 1.0 { 3 } else { 2 }))
 }
 
-/// The horizontal axis: how many.
+/// The horizontal axis: the number of hosts or addresses.
 fn counts(study: &Study, scaling: &Scaling) -> Axis {
     let most = scaling.steps.iter().map(|step| step.point.count).max().unwrap_or(1);
     let ticks = scaling.steps.iter().map(|step| (f64::from(step.point.count), step.point.count.to_string()));
@@ -185,14 +185,14 @@ fn counts(study: &Study, scaling: &Scaling) -> Axis {
     }
 }
 
-/// Where it stops scaling, as a stretch of the axis.
+/// Marks the range where it stops scaling.
 fn knee(chart: &mut Chart, scaling: &Scaling) {
     if let Some(end) = &scaling.end {
         chart.span("unsteady", f64::from(end.last), f64::from(end.next), "stops scaling");
     }
 }
 
-/// The places of a study's charts.
+/// The numbers behind a study's charts.
 fn numbers(study: &Study, scaling: &Scaling) -> ChartData {
     let x = scaling.steps.iter().map(|step| f64::from(step.point.count)).collect();
     ChartData { x_name: study.what.to_owned(), x, ..ChartData::default() }

@@ -1,7 +1,7 @@
 "use strict";
-// Cells folded and unfolded, one or all of them; tables in order. The page says everything without it.
+// Folds and unfolds one cell or all; sorts tables. The page is complete without it.
 (() => {
-  // Cells: one at a time, or all; the one that a link names is opened.
+  // Cells: one at a time, or all; a link to a cell opens it.
   const cells = [...document.querySelectorAll("details.cell")];
   const pick = document.getElementById("pick");
   const choose = (value) => {
@@ -21,7 +21,7 @@
   };
   window.addEventListener("hashchange", () => follow(location.hash));
   document.addEventListener("click", (event) => {
-    // The place in the page may be the one that the address names already.
+    // The URL may already name this position in the page.
     const link = event.target.closest?.("a[href^='#cell-']");
     if (link && link.hash === location.hash) follow(link.hash);
   });
@@ -47,7 +47,7 @@
   }
   follow(location.hash);
 
-  // Tables: a click on a head puts the rows in its order.
+  // Tables: a click on a column header sorts by it.
   const key = (row, column) => {
     const cell = row.cells[column];
     const figure = cell.dataset.sort ?? cell.querySelector("data")?.value;

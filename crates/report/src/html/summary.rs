@@ -1,4 +1,4 @@
-//! The first screen: what was measured, whether it may be used, and the figures of every cell.
+//! The first screen: what was measured, whether the figures are usable, and the figures of every cell.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use crate::figures::FigureUnit;
 use crate::headline::{BestCell, Headline};
 use crate::{CellView, Document};
 
-/// What is counted over all cells.
+/// Totals over all cells.
 struct Totals {
     measured: usize,
     judged: usize,
@@ -48,7 +48,7 @@ fn totals(document: &Document) -> Totals {
     }
 }
 
-/// The section with the judgement and the table of all cells.
+/// The section with the verdict and the table of all cells.
 pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
     let totals = totals(document);
     let mut out = String::new();
@@ -108,7 +108,7 @@ pub fn summary(document: &Document, figures: &Figures<'_>) -> String {
     out
 }
 
-/// A tile for each of the best figures: which cell reached it, and what limited it there.
+/// A tile for each of the best figures: the cell that reached it, and what limited it there.
 fn best(headline: &Headline<'_>, figures: &Figures<'_>) -> String {
     let tile = |name: &str, best: &Option<BestCell<'_>>, figure: &dyn Fn(&str) -> String| {
         let Some(best) = best else { return String::new() };
@@ -138,7 +138,7 @@ fn best(headline: &Headline<'_>, figures: &Figures<'_>) -> String {
     .concat()
 }
 
-/// Every reason for a WARN or INVALID, once, with the cells that have it.
+/// Every reason for WARN or INVALID, once, with its cells.
 fn doubts(document: &Document, headline: &Headline<'_>) -> String {
     let mut out = String::new();
     for doubt in &headline.doubts {

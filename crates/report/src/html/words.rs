@@ -26,7 +26,7 @@ pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// How far a run or cell came.
+/// How far a run or cell got.
 pub fn state(state: State) -> &'static str {
     match state {
         State::Pending => "not begun",
@@ -37,12 +37,12 @@ pub fn state(state: State) -> &'static str {
     }
 }
 
-/// A rule looked at the measurement: without one nobody knows whether it was steady.
+/// Whether a rule judged the measurement: without one, its steadiness is unknown.
 pub fn judged(result: &CellResult) -> bool {
     result.steady.judgement() != SteadyJudgement::NotJudged
 }
 
-/// A validity as a badge: sign and word, so that no colour is needed.
+/// A validity as a badge: symbol and word, so that it does not rely on colour.
 pub fn badge(validity: Validity) -> &'static str {
     match validity {
         Validity::Valid => "<span class=\"badge good\">✓ VALID</span>",
@@ -74,7 +74,7 @@ pub fn workload(cell: &Cell) -> Vec<(&'static str, String)> {
         ),
         ("data set", data_set(cell)),
     ];
-    // A job's lanes do one stream of operations.
+    // All lanes of a job share one stream of operations.
     let whose = if load.stream().is_some() { "job" } else { "lane" };
     if let Some(think) = load.think() {
         pairs.push(("pauses", format!("{} of each {whose}", pauses(think))));
@@ -115,7 +115,7 @@ pub fn stages(cell: &Cell) -> String {
     let measured = match &cell.study {
         Some(Study::Find { trial_s, .. }) => format!("each trial {trial_s} s"),
         Some(Study::Sweep { point_s, .. }) => format!("each rate {point_s} s"),
-        // Without a rule it ends as soon as it may.
+        // Without a rule it ends at the minimum duration.
         None if matches!(cell.steady, SteadyRule::None) && stages.measure_at_least_bytes == 0 => {
             format!("measured {least} s")
         }

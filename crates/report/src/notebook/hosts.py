@@ -36,7 +36,7 @@ def summarise_hosts(data):
 SPREADS = {"bytes-per-s": ("throughput", 1e6, "MB/s"), "ops-per-s": ("operations", 1, "ops/s"),
            "p99-ns": ("p99", 1e3, "µs")}
 
-# What held each cell back, and what to try next.
+# What limited each cell, and what to try next.
 for position, cell in enumerate(DATA["cells"]):
     if cell["result"] is None:
         continue
@@ -74,7 +74,7 @@ else:
     for position, hosts in list(HOSTS.groupby("position"))[:12]:
         moved = hosts["bytes_per_s"].max() > 0
         metric, scale, unit = ("bytes_per_s", 1e6, "MB/s") if moved else ("ops_per_s", 1, "operations/s")
-        # The slowest 40 are what matters of more.
+        # With more than 40 hosts, show the slowest 40.
         hosts = hosts.nsmallest(40, metric) if len(hosts) > 40 else hosts
         colours = ["tab:gray" if note.startswith("lost") else "tab:orange" if note == "slowest" else "tab:blue"
                    for note in table.loc[hosts.index, "note"]]

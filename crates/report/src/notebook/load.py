@@ -87,6 +87,6 @@ def summarise(data):
 
 
 CELLS = summarise(DATA)
-# Parameters that were crossed.
+# Crossed parameters.
 POINT = sorted({key for cell in DATA["run"]["plan"]["cells"] for key in cell["point"]})
 print(f"{len(DATA['cells'])} cells, {len(CELLS)} of them measured")

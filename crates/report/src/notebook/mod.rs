@@ -1,5 +1,5 @@
-//! A Jupyter notebook (nbformat 4.5) that holds the run's data and draws its pictures with pandas, matplotlib and
-//! seaborn: a place to go on from, not only to look at.
+//! A Jupyter notebook (nbformat 4.5) that holds the run's data and draws its charts with pandas, matplotlib and
+//! seaborn: a starting point for further analysis, not only for viewing.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,10 +9,10 @@ use crate::document::{Curve, HostLine, HostSamples, Timeline};
 use crate::html::escape;
 use crate::{Document, data, op_name};
 
-/// Length of a line of packed data.
+/// Line length of the packed data.
 const LINE: usize = 100;
 
-/// The notebook as JSON. It needs no file beside it.
+/// The notebook as JSON. It needs no other file.
 pub fn notebook(document: &Document) -> String {
     let run = &document.run;
     let cells = [
@@ -69,7 +69,7 @@ pub fn notebook(document: &Document) -> String {
         },
         "cells": cells,
     });
-    // Two spaces of indent, as Jupyter itself writes.
+    // Two spaces of indentation, as Jupyter itself writes.
     serde_json::to_string_pretty(&notebook).unwrap_or_default() + "\n"
 }
 
@@ -112,7 +112,7 @@ fn hidden(id: &str, text: &str) -> Value {
     cell
 }
 
-/// The format wants a list of lines that keep their line ends.
+/// The format requires a list of lines with their line ends.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -141,7 +141,7 @@ fn packed(document: &Document) -> String {
     out
 }
 
-/// A time line by columns.
+/// A timeline in columns.
 fn timeline(timeline: &Timeline) -> Value {
     let column =
         |of: &dyn Fn(&crate::TimelinePoint) -> f64| -> Vec<f64> { timeline.points.iter().map(of).collect() };
@@ -158,7 +158,7 @@ fn timeline(timeline: &Timeline) -> Value {
     })
 }
 
-/// A host's load by columns.
+/// A host's load in columns.
 fn host_line(line: &HostLine) -> Value {
     let column =
         |of: &dyn Fn(&crate::TimelinePoint) -> f64| -> Vec<f64> { line.points.iter().map(of).collect() };
@@ -171,7 +171,7 @@ fn host_line(line: &HostLine) -> Value {
     })
 }
 
-/// A host's samples by columns.
+/// A host's samples in columns.
 fn samples(host: &HostSamples) -> Value {
     type Of<'a> = &'a dyn Fn(&crate::SamplePoint) -> Option<f64>;
     let column = |of: Of<'_>| -> Vec<Option<f64>> { host.points.iter().map(of).collect() };

@@ -1,8 +1,8 @@
-//! Axes: which values they span, where their ticks are and what these are called.
+//! Axes: their range, their ticks and the tick labels.
 
 use crate::figures::{FigureUnit, digits};
 
-/// How values are laid out.
+/// Spacing of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal steps.
@@ -14,13 +14,13 @@ pub enum Scale {
 /// One direction of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// How values are laid out.
+    /// Spacing of values.
     pub scale: Scale,
-    /// The value at the beginning.
+    /// The value at the start.
     pub low: f64,
     /// The value at the end.
     pub high: f64,
-    /// What is shown, with its unit where the labels have none.
+    /// The quantity, with its unit if the labels have none.
     pub title: String,
     /// Values with a label.
     pub ticks: Vec<(f64, String)>,
@@ -30,7 +30,7 @@ impl Axis {
     /// From 0 to a round number above `most`.
     pub fn from_zero(most: f64, unit: FigureUnit, title: &str) -> Self {
         let most = if most.is_finite() && most > 0.0 { most } else { 1.0 };
-        // Times have their own unit, which the step must be round in; the others are decimal anyway.
+        // A step of time must be round in the time's own unit; other units are decimal anyway.
         let step = nice_step(most / 5.0);
         let high = (most * 1.02 / step).ceil() * step;
         Self {
@@ -42,7 +42,7 @@ impl Axis {
         }
     }
 
-    /// Time, in seconds, exactly from one moment to the other.
+    /// Time in seconds, exactly from one moment to the other.
     pub fn time(low: f64, high: f64, title: &str) -> Self {
         let high = if high > low { high } else { low + 1.0 };
         let step = nice_time_step((high - low) / 8.0);
@@ -54,7 +54,7 @@ impl Axis {
         Self { scale: Scale::Linear, low, high, title: title.into(), ticks }
     }
 
-    /// Equal factors, from the decade (or its 2nd or 5th) below `least` to the one above `most`.
+    /// Logarithmic, from the decade (or its 2nd or 5th) below `least` to the one above `most`.
     pub fn log(least: f64, most: f64, unit: FigureUnit, title: &str) -> Self {
         let least = if least.is_finite() && least > 0.0 { least } else { 1.0 };
         let most = if most.is_finite() && most > least { most } else { least * 10.0 };
@@ -89,7 +89,7 @@ impl Axis {
         Self { scale: Scale::Log, low: 1.0, high: most, title: "percentile".into(), ticks }
     }
 
-    /// Where a value lies, from 0 to 1; values beyond the ends lie on them.
+    /// Position of a value, from 0 to 1; values outside the range are clamped.
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -133,7 +133,7 @@ fn steps(low: f64, high: f64, step: f64, unit: FigureUnit) -> Vec<(f64, String)>
     (0..=count).map(|n| low + f64::from(n) * step).map(|tick| (tick, short(unit, tick))).collect()
 }
 
-/// A round number without the zeros that [`FigureUnit::text`] keeps: `2 GB/s` for `2.000 GB/s`.
+/// A round number without the trailing zeros of [`FigureUnit::text`]: `2 GB/s` for `2.000 GB/s`.
 fn short(unit: FigureUnit, value: f64) -> String {
     let text = unit.text(value);
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());

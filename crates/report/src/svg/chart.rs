@@ -1,40 +1,40 @@
-//! A chart: a frame with two axes and what is drawn into it.
+//! A chart: a frame with two axes and its content.
 
 use std::fmt::Write;
 
 use super::{Axis, ChartData, coordinate};
 use crate::html::escape;
 
-/// Where the plot lies in its picture, in user units.
+/// Position of the plot within the chart, in user units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Width of the picture.
+    /// Width of the chart.
     pub width: f64,
-    /// Height of the picture.
+    /// Height of the chart.
     pub height: f64,
-    /// Room for the labels on the left.
+    /// Margin for the labels on the left.
     pub left: f64,
-    /// Room on the right.
+    /// Margin on the right.
     pub right: f64,
-    /// Room above.
+    /// Margin at the top.
     pub top: f64,
-    /// Room for the labels below.
+    /// Margin for the labels at the bottom.
     pub bottom: f64,
 }
 
 impl Frame {
-    /// Labels on the left and below.
+    /// A frame with labels on the left and at the bottom.
     pub const fn new(width: f64, height: f64) -> Self {
         Self { width, height, left: 68.0, right: 16.0, top: 12.0, bottom: 36.0 }
     }
 
-    /// As wide, but lower: what is beside the matter.
+    /// The same width, but lower: for secondary charts.
     pub const fn low(self) -> Self {
         Self { height: self.height * 0.7, ..self }
     }
 }
 
-/// A picture in the making.
+/// A chart under construction.
 #[derive(Clone, Debug)]
 pub struct Chart {
     pub(super) frame: Frame,
@@ -42,19 +42,18 @@ pub struct Chart {
     pub(super) y: Axis,
     pub(super) title: String,
     pub(super) description: String,
-    /// Stretches of the horizontal axis.
+    /// Background spans of the horizontal axis.
     pub(super) behind: String,
-    /// Lines and areas: what may be stretched when a part of the horizontal axis is shown.
+    /// Lines and areas: elements that may be stretched when zooming the horizontal axis.
     pub(super) body: String,
-    /// Marks and words: what keeps its shape.
+    /// Marks and text: elements that keep their shape.
     pub(super) over: String,
     pub(super) attributes: String,
     pub(super) data: String,
 }
 
 impl Chart {
-    /// An empty chart. The title names it, the description says in words what it shows; both are for people who
-    /// hear the page.
+    /// An empty chart. The title names it, the description says in words what it shows; both are for screen readers.
     pub fn new(frame: Frame, x: Axis, y: Axis, title: &str, description: &str) -> Self {
         Self {
             frame,
@@ -70,14 +69,14 @@ impl Chart {
         }
     }
 
-    /// What it shows as numbers, for readers of values and for files; the name is unique on its page.
+    /// The chart's numbers, for the cursor readout and for export; the name is unique on its page.
     pub fn data(&mut self, name: &str, data: &ChartData) {
         self.attribute("data-series", name);
         self.attribute("tabindex", "0");
         self.data = data.json();
     }
 
-    /// An attribute of the picture, for scripts.
+    /// Sets an attribute of the chart, for scripts.
     pub fn attribute(&mut self, name: &str, value: &str) {
         let _ = write!(self.attributes, " {name}=\"{}\"", escape(value));
     }
@@ -101,7 +100,7 @@ impl Chart {
         coordinate(out, self.at_y(y));
     }
 
-    /// A line; where a value is missing it is broken.
+    /// A line; it is interrupted where a value is missing.
     pub fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, Option<f64>)>) {
         let mut path = String::new();
         let mut drawing = false;
@@ -136,7 +135,7 @@ impl Chart {
         );
     }
 
-    /// Dots, each with a text that is shown when it is pointed at.
+    /// Dots, each with a tooltip.
     pub fn dots(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64, String)>) {
         for (x, y, text) in points {
             let _ = write!(
@@ -149,7 +148,7 @@ impl Chart {
         }
     }
 
-    /// The room between a lower and an upper edge: `(x, low, high)`.
+    /// The area between a lower and an upper edge: `(x, low, high)`.
     pub fn band(&mut self, class: &str, points: &[(f64, f64, f64)]) {
         let mut path = String::new();
         for (index, (x, _, high)) in points.iter().enumerate() {
@@ -163,7 +162,7 @@ impl Chart {
         }
     }
 
-    /// A stretch of the horizontal axis, behind everything, with its name at the top.
+    /// A span of the horizontal axis, behind everything, with its name at the top.
     pub fn span(&mut self, class: &str, from: f64, to: f64, name: &str) {
         let (left, right) = (self.at_x(from), self.at_x(to));
         let _ = write!(
@@ -174,7 +173,7 @@ impl Chart {
             self.bottom() - self.frame.top,
             escape(name)
         );
-        // A name that does not fit is only shown when it is pointed at.
+        // A name that does not fit is only shown as a tooltip.
         if right - left > name.chars().count() as f64 * 6.0 + 8.0 {
             let _ = write!(
                 self.over,
@@ -186,7 +185,7 @@ impl Chart {
         }
     }
 
-    /// A level over a stretch of time.
+    /// A horizontal line over a span of time.
     pub fn level(&mut self, class: &str, from: f64, to: f64, value: f64, name: &str) {
         let _ = write!(
             self.body,
@@ -210,7 +209,7 @@ impl Chart {
         }
     }
 
-    /// Moments, each a line from top to bottom with a mark below and a text.
+    /// Moments, each a vertical line over the full height with a mark at the bottom and a text.
     pub fn moments(&mut self, class: &str, moments: impl IntoIterator<Item = (f64, String)>) {
         for (x, text) in moments {
             let at = self.at_x(x);
@@ -225,7 +224,7 @@ impl Chart {
         }
     }
 
-    /// Intervals `(x, low, high)`, each a line with a foot and a head.
+    /// Intervals `(x, low, high)`, each an error bar with caps.
     pub fn intervals(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64, f64)>) {
         for (x, low, high) in points {
             let (x, low, high) = (self.at_x(x), self.at_y(low), self.at_y(high));
@@ -237,7 +236,7 @@ impl Chart {
         }
     }
 
-    /// Bars from the bottom, `(from, to, y, text)`, each with a text that is shown when it is pointed at.
+    /// Bars from the bottom, `(from, to, y, text)`, each with a tooltip.
     pub fn bars(&mut self, class: &str, bars: impl IntoIterator<Item = (f64, f64, f64, String)>) {
         for (from, to, y, text) in bars {
             let (left, right, top) = (self.at_x(from), self.at_x(to), self.at_y(y));
@@ -264,7 +263,7 @@ impl Chart {
                 coordinate(&mut path, top);
                 path.push('H');
                 coordinate(&mut path, right);
-                // Absolute, so that neighbours share their edge to the last digit.
+                // Absolute coordinates, so that neighbours share their edge to the last digit.
                 path.push('V');
                 coordinate(&mut path, bottom);
                 path.push('H');

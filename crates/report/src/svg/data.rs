@@ -1,4 +1,4 @@
-//! What a chart shows, as numbers: for the script that reads values off it, and for whoever saves it as CSV.
+//! The numbers behind a chart: for the script that reads values off it, and for saving as CSV.
 
 use std::fmt::Write;
 
@@ -7,31 +7,31 @@ use serde_json::Value;
 use crate::figures::FigureUnit;
 use crate::html::script_safe;
 
-/// The numbers of a chart: a column of places on the horizontal axis, and a column a line.
+/// The numbers of a chart: a column of x values, and a column per line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChartData {
-    /// What stands on the horizontal axis.
+    /// Name of the horizontal axis.
     pub x_name: String,
     /// Its unit: `s`, `one in` (of a percentile), or nothing.
     pub x_unit: &'static str,
-    /// The places.
+    /// The x values.
     pub x: Vec<f64>,
-    /// What they are called, where a number does not say it.
+    /// Labels of the x values, if numbers do not say enough.
     pub labels: Vec<String>,
     /// The lines.
     pub rows: Vec<DataRow>,
 }
 
-/// A line of a chart: a value for each place, not a number where there is none.
+/// A line of a chart: a value for each x, NaN if there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataRow {
     /// What it is called.
     pub name: String,
-    /// What its values count.
+    /// The unit of its values.
     pub unit: FigureUnit,
     /// The values.
     pub values: Vec<f64>,
-    /// The lower and the upper end of each value's interval, where one is known.
+    /// The lower and upper end of each value's interval, if known.
     pub bounds: Option<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -53,7 +53,7 @@ impl ChartData {
         self.rows.push(DataRow::of(name, unit, values));
     }
 
-    /// As JSON that may stand in a page:
+    /// As JSON that is safe to embed in a page:
     /// `{"x": [name, unit, [...]], "labels": [...], "rows": [[name, unit, [values], [low], [high]], ...]}`.
     pub fn json(&self) -> String {
         let text = |text: &str| Value::from(text).to_string();
@@ -80,7 +80,7 @@ impl ChartData {
     }
 }
 
-/// Four significant digits are more than a chart shows.
+/// Four significant digits: more than a chart can show.
 fn numbers(out: &mut String, values: &[f64]) {
     out.push('[');
     for (index, value) in values.iter().enumerate() {

@@ -1,19 +1,20 @@
-//! The frame of a chart around what was drawn: grid, axes, labels, and the numbers that it shows.
+//! Completes a chart around its content: grid, axes, labels, and its numbers.
 
 use std::fmt::Write;
 
 use super::{Chart, Frame, Scale};
 use crate::html::escape;
 
-/// Charts at least this wide, in user units, scroll in their box on narrow screens instead of shrinking beyond reading.
+/// Charts at least this wide, in user units, scroll in their box on narrow screens instead of shrinking until
+/// unreadable.
 const WIDE: f64 = 600.0;
 
-/// Room for a letter of a label, in user units.
+/// Width of a label's letter, in user units.
 const LETTER: f64 = 6.6;
 
 impl Chart {
-    /// The finished picture. A script that shows a part of the horizontal axis moves the view of the element `plot`, and
-    /// whatever says where it is (`data-at`).
+    /// The finished chart. A script zooms the horizontal axis by moving the view of the element `plot` and everything
+    /// with a position (`data-at`).
     pub fn finish(self) -> String {
         let Frame { width, height, left, right, top, .. } = self.frame;
         let (bottom, end) = (self.bottom(), width - right);
@@ -64,7 +65,7 @@ impl Chart {
         out
     }
 
-    /// The ticks' labels; those that would come too close to the one before are left out.
+    /// The tick labels; labels too close to the previous one are left out.
     fn labels(&self, out: &mut String) {
         out.push_str("<g class=\"ticks-y\">");
         let mut free = f64::INFINITY;
@@ -80,7 +81,7 @@ impl Chart {
         let mut free = f64::NEG_INFINITY;
         for (tick, label) in &self.x.ticks {
             let half = label.chars().count() as f64 * LETTER / 2.0;
-            // The last one stays within the picture.
+            // Keep the last one within the chart.
             let x = self.at_x(*tick).min(self.frame.width - half);
             if x - half >= free {
                 let y = self.bottom() + 16.0;

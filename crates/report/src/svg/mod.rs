@@ -1,5 +1,5 @@
-//! A small writer of SVG charts: axes, lines, bands, bars, spans, heat maps. Colours are classes, so that one style sheet
-//! serves screen, dark screen and paper.
+//! A small writer of SVG charts: axes, lines, bands, bars, spans, heat maps. Colours are CSS classes, so that one style
+//! sheet covers light screens, dark screens and paper.
 
 mod axis;
 mod chart;
@@ -10,7 +10,7 @@ pub use axis::{Axis, Scale};
 pub use chart::{Chart, Frame};
 pub use data::{ChartData, DataRow};
 
-/// A coordinate with one decimal, without a needless `.0`: what a path is made of.
+/// A coordinate with one decimal, without a trailing `.0`, for paths.
 pub(crate) fn coordinate(out: &mut String, value: f64) {
     use std::fmt::Write;
     let tenths = (value * 10.0).round() as i64;
