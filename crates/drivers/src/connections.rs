@@ -1,4 +1,4 @@
-//! What is known of connections: each one's facts, all of the process while they work, and what each path carried.
+//! What is known about connections: the facts of each, all open ones of the process, and the traffic of each path.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::SessionFacts;
 
-/// Reasons that are kept apart; those that come later are counted with the last.
+/// Maximum distinct reasons; later ones are counted with the last.
 const REASONS_MAX: usize = 8;
-/// Bytes of a reason's text that are kept.
+/// Bytes kept of a reason's text.
 const REASON_BYTES_MAX: usize = 300;
 
-/// Why connections were lost, and how many for that reason.
+/// A reason for lost connections, and how many were lost for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReconnectReason {
-    /// What happened, for a person, such as `the server closed the connection`.
+    /// What happened, for people, such as `the server closed the connection`.
     pub text: String,
-    /// Connections that were lost for it.
+    /// Connections lost for this reason.
     pub count: u64,
 }
 
 impl ReconnectReason {
-    /// Adds `count` connections that were lost for a reason. The list stays short whatever comes.
+    /// Adds `count` connections lost for a reason. The length of the list is bounded.
     pub fn count(reasons: &mut Vec<Self>, text: &str, count: u64) {
         let end = text.floor_char_boundary(REASON_BYTES_MAX);
         let text = &text[..end];
@@ -40,9 +40,9 @@ impl ReconnectReason {
         }
     }
 
-    /// The most frequent reason in words, `; and others` behind it when there are more; `None` when there is none.
+    /// The most frequent reason in words, followed by `; and others` when there are more; `None` when there is none.
     pub fn summary(reasons: &[Self]) -> Option<String> {
-        // Of several that are as frequent, the first.
+        // Among equally frequent reasons, the first.
         let most = reasons.iter().rev().max_by_key(|reason| reason.count)?;
         let others = if reasons.len() > 1 { "; and others" } else { "" };
         Some(format!("{}{others}", most.text))
@@ -52,24 +52,24 @@ impl ReconnectReason {
 /// What is known of one connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionFacts {
-    /// This end.
+    /// Local address.
     pub local: SocketAddr,
-    /// The other end.
+    /// Remote address.
     pub remote: SocketAddr,
     /// Maximum segment size in use, in bytes (`TCP_INFO`); 0 when unknown.
     pub mss_bytes: u32,
-    /// Segments retransmitted since the connection was made.
+    /// Segments retransmitted since the connection was opened.
     pub retransmits: u64,
-    /// All that the kernel says of it, since the connection was made.
+    /// All kernel statistics since the connection was opened.
     #[serde(default)]
     pub tcp: TcpInfo,
-    /// Its congestion control, such as `cubic`; empty when unknown.
+    /// Congestion control algorithm, such as `cubic`; empty when unknown.
     #[serde(default)]
     pub congestion_control: String,
 }
 
 impl ConnectionFacts {
-    /// What the kernel says of a connection now.
+    /// The kernel's current view of a connection.
     pub fn of(stream: &Stream) -> Self {
         let tcp = stream.tcp_info().unwrap_or_default();
         let congestion_control = stream.congestion_control().unwrap_or_default();
@@ -82,11 +82,11 @@ impl ConnectionFacts {
     }
 }
 
-/// A connection of this process as it is now.
+/// A snapshot of a connection of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionNow {
-    /// Unique within the process: two looks at the same id are at the same connection, and its counts may be subtracted
-    /// ([`TcpInfo::since`]).
+    /// Unique within the process: two snapshots with the same id show the same connection, and their counts may be
+    /// subtracted ([`TcpInfo::since`]).
     pub id: u64,
     /// `nfs`, `s3` or `tcp`.
     pub protocol: String,
@@ -94,14 +94,14 @@ pub struct ConnectionNow {
     pub worker: u32,
     /// Number within its worker, from 0.
     pub number: u32,
-    /// When the kernel was asked, in nanoseconds of [`reactor::clock::now_ns`].
+    /// When the kernel was queried, in nanoseconds of [`reactor::clock::now_ns`].
     pub at_ns: u64,
-    /// What it said; counts are since the connection was made.
+    /// The kernel's answer; counts are since the connection was opened.
     pub facts: ConnectionFacts,
 }
 
-/// Every connection of this process's sessions that is open now, in the order in which they were made. Called from any
-/// thread; no worker is asked or held up, and each connection costs about a microsecond.
+/// All open connections of this process's sessions, in the order they were opened. May be called from any thread; it
+/// neither asks nor delays a worker, and costs about a microsecond per connection.
 pub fn watch() -> Vec<ConnectionNow> {
     let now = |live: reactor::live::LiveConnection| ConnectionNow {
         id: live.id,
@@ -114,13 +114,13 @@ pub fn watch() -> Vec<ConnectionNow> {
     reactor::live::connections(None).into_iter().map(now).collect()
 }
 
-/// Lets other threads look at a connection ([`watch`]), as number `number` of worker `worker`.
+/// Makes a connection visible to other threads ([`watch`]), as number `number` of worker `worker`.
 pub(crate) fn show(stream: &Stream, protocol: &'static str, worker: u32, number: usize) {
     stream.name(ConnectionName { protocol, worker, number: number as u32 });
 }
 
-/// The connections of a session by path: by local address and the server's. Counts are since the session began, those
-/// of connections that were closed included. Interfaces are not looked up ([`crate::interfaces`]).
+/// The connections of a session grouped by path: local address and server address. Counts are since the session began
+/// and include closed connections. Interfaces are not looked up ([`crate::interfaces`]).
 pub fn paths(facts: &SessionFacts) -> Vec<PathFacts> {
     let mut sums: BTreeMap<(IpAddr, SocketAddr), PathFacts> = BTreeMap::new();
     let open = facts.connections.iter().map(path_of);
@@ -132,7 +132,8 @@ pub fn paths(facts: &SessionFacts) -> Vec<PathFacts> {
     sums.into_values().collect()
 }
 
-/// What the paths carried between two looks at the same session: counts are differences, all else is of the later.
+/// Traffic of the paths between two snapshots of the same session: counts are differences, everything else is from the
+/// later one.
 pub fn paths_between(earlier: &SessionFacts, later: &SessionFacts) -> Vec<PathFacts> {
     let before = paths(earlier);
     let mut after = paths(later);
@@ -173,10 +174,10 @@ fn path_of(facts: &ConnectionFacts) -> PathFacts {
     }
 }
 
-/// The most paths of which closed connections are kept apart: beyond it a configuration has gone astray.
+/// Maximum paths whose closed connections are tracked separately: more indicates a broken configuration.
 const MAX_CLOSED_PATHS: usize = 4096;
 
-/// Adds a connection that is being closed to what is kept of its path.
+/// Adds a closing connection to the totals of its path.
 pub(crate) fn note_closed(closed: &mut Vec<PathFacts>, stream: &Stream) {
     let facts = ConnectionFacts::of(stream);
     let path = PathFacts { connections: 0, closed: 1, ..path_of(&facts) };
@@ -231,7 +232,7 @@ mod tests {
             ],
             ..SessionFacts::default()
         };
-        // The second of the first path was lost after 70 bytes.
+        // The first path's second connection was lost after 70 bytes.
         let lost = path_of(&connection("10.0.0.1:1001", "10.0.0.9:2049", 70));
         later.closed_paths.push(PathFacts { connections: 0, closed: 1, ..lost });
         let paths = paths_between(&earlier, &later);

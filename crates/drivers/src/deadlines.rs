@@ -1,11 +1,11 @@
-//! Deadlines: no operation is waited for longer than it may take, even when the other side never answers.
+//! Deadlines: no wait for an operation exceeds its time limit, even when the other side never answers.
 //!
-//! All operations of a session may take equally long, so that those that began first are due first. A list in that order, linked
-//! through the lanes, is all that is needed: beginning and ending an operation are a few writes, nothing is allocated, and no
-//! timer is set. One task sleeps until the first operation is due.
+//! All operations of a session have the same time limit, so those that began first are due first. A list in that order,
+//! linked through the lanes, is enough: starting and ending an operation take a few writes, nothing is allocated, and
+//! no timer is set. One task sleeps until the first operation is due.
 //!
-//! Precision, the same for all drivers: an operation is ended at most [`PRECISION`] after its deadline, when the loop comes round.
-//! Its time counts from the turn of the loop in which it began ([`Reactor::turn_ns`]).
+//! Precision, the same for all drivers: an operation ends at most [`PRECISION`] after its deadline, at the next turn of
+//! the loop. Its time counts from the turn of the loop in which it began ([`Reactor::turn_ns`]).
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use reactor::{Elapsed, Reactor, Signal, Task};
 
-/// How much later than its deadline an operation may be ended.
+/// How far past its deadline an operation may end.
 const PRECISION: Duration = Duration::from_millis(1);
 /// The lane has no operation.
 const IDLE: u64 = u64::MAX;
@@ -28,27 +28,27 @@ struct Place {
     due_ns: Cell<u64>,
 }
 
-/// When the operations of a session's lanes are due.
+/// The deadlines of the operations on a session's lanes.
 pub(crate) struct Deadlines {
     reactor: Reactor,
     limit_ns: u64,
-    /// One a lane; the last is where the list begins and ends.
+    /// One per lane; the last is the list's head and tail.
     places: Box<[Place]>,
 }
 
-/// An operation under way; dropping it ends its time.
+/// An operation in progress; dropping it stops its clock.
 pub(crate) struct Running<'a> {
     deadlines: &'a Deadlines,
     lane: u32,
-    /// When it is due, on the reactor's clock, in nanoseconds.
+    /// Deadline on the reactor's clock, in nanoseconds.
     pub(crate) due_ns: u64,
 }
 
-/// The task that looks for overdue operations; it ends when this is dropped.
+/// The task that looks for overdue operations; dropping this ends it.
 pub(crate) struct Watching(Option<Task>);
 
 impl Deadlines {
-    /// For lanes whose operations may take so long.
+    /// For lanes whose operations may take up to `limit`.
     pub(crate) fn new(reactor: &Reactor, lanes: usize, limit: Duration) -> Rc<Self> {
         let end = lanes as u32;
         let place = || Place { before: Cell::new(end), behind: Cell::new(end), due_ns: Cell::new(IDLE) };
@@ -56,7 +56,7 @@ impl Deadlines {
         Rc::new(Self { reactor: reactor.clone(), limit_ns: nanoseconds(limit), places })
     }
 
-    /// Begins an operation of a lane, which has no other.
+    /// Starts an operation on a lane that has no other.
     #[inline]
     pub(crate) fn begin(&self, lane: u32) -> Running<'_> {
         let due_ns = self.reactor.turn_ns().saturating_add(self.limit_ns).min(IDLE - 1);
@@ -81,14 +81,14 @@ impl Deadlines {
         }
     }
 
-    /// The lane whose operation is due first, and when.
+    /// The lane with the earliest deadline, and that deadline.
     fn first(&self) -> Option<(u32, u64)> {
         let end = self.places.len() - 1;
         let lane = self.places[end].behind.get();
         (lane as usize != end).then(|| (lane, self.places[lane as usize].due_ns.get()))
     }
 
-    /// Calls `each` with every lane whose operation is overdue; it must not end one.
+    /// Calls `each` for every lane whose operation is overdue; it must not end one.
     pub(crate) fn each_overdue(&self, now_ns: u64, mut each: impl FnMut(u32)) {
         let mut next = self.first();
         while let Some((lane, due_ns)) = next
@@ -101,13 +101,13 @@ impl Deadlines {
         }
     }
 
-    /// Calls `end` with the present whenever operations are overdue, and again after [`PRECISION`] for as long as they are.
+    /// Calls `end` with the current time whenever operations are overdue, and every [`PRECISION`] while they remain so.
     pub(crate) fn watch(self: &Rc<Self>, mut end: impl FnMut(u64) + 'static) -> Watching {
         let deadlines = Rc::clone(self);
         Watching(Some(self.reactor.spawn(async move {
             let reactor = &deadlines.reactor;
             loop {
-                // What begins from now on is due no earlier than this.
+                // Operations started from now on are due no earlier than this.
                 let horizon = reactor.turn_ns().saturating_add(deadlines.limit_ns);
                 let due_ns = deadlines.first().map_or(horizon, |(_, due_ns)| due_ns);
                 let now_ns = reactor.now();
@@ -135,16 +135,16 @@ impl Drop for Watching {
     }
 }
 
-/// Deadlines of operations that are futures: what is overdue is dropped where it stands.
+/// Deadlines for operations that are futures: an overdue one is dropped where it stands.
 pub(crate) struct TimeLimits {
     deadlines: Rc<Deadlines>,
-    /// One a lane.
+    /// One per lane.
     late: Rc<[Signal]>,
     _watching: Watching,
 }
 
 impl TimeLimits {
-    /// For lanes whose operations may take so long.
+    /// For lanes whose operations may take up to `limit`.
     pub(crate) fn start(reactor: &Reactor, lanes: usize, limit: Duration) -> Self {
         let deadlines = Deadlines::new(reactor, lanes, limit);
         let late: Rc<[Signal]> = std::iter::repeat_with(|| reactor.signal()).take(lanes).collect();
@@ -157,10 +157,10 @@ impl TimeLimits {
         Self { deadlines, late, _watching: watching }
     }
 
-    /// Waits for an operation of a lane, but no longer than it may take.
+    /// Waits for a lane's operation, but no longer than its time limit.
     ///
     /// # Errors
-    /// [`Elapsed`] when its time was over first.
+    /// [`Elapsed`] when the time limit came first.
     #[inline]
     pub(crate) async fn wait<F: Future>(
         &self,
@@ -207,8 +207,8 @@ mod tests {
         });
     }
 
-    /// Any number of operations of different lengths: each that takes longer than it may ends within the precision, no other
-    /// is ended.
+    /// Any number of operations of different lengths: each that exceeds its limit ends within the precision, and no
+    /// other is ended.
     #[test]
     fn each_lane_has_its_own_deadline() {
         const LANES: u32 = 50;
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// What is not ended although it is overdue is looked for again: nothing is waited for without an end.
+    /// An overdue operation that does not end is reported again: nothing waits forever.
     #[test]
     fn overdue_operations_are_told_of_until_they_end() {
         let reactor = Reactor::simulated();

@@ -12,16 +12,16 @@ pub struct InterfaceAddress {
     pub address: IpAddr,
 }
 
-/// Every address of this machine, interfaces in the kernel's order (getifaddrs(3)); empty when it cannot be told.
+/// All addresses of this machine, with interfaces in the kernel's order (getifaddrs(3)); empty when unavailable.
 pub fn addresses() -> Vec<InterfaceAddress> {
     let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
-    // SAFETY: the answer is written to `list`, which is freed below exactly once.
+    // SAFETY: the result is written to `list`, which is freed exactly once below.
     if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
         return Vec::new();
     }
     let mut found = Vec::new();
     let mut at = list.cast_const();
-    // SAFETY: every entry of the list, its name and its address live until freeifaddrs(3).
+    // SAFETY: every entry of the list, its name and its address are valid until freeifaddrs(3).
     while let Some(entry) = unsafe { at.as_ref() } {
         at = entry.ifa_next;
         // SAFETY: as above; an interface without an address has a null pointer.
@@ -39,13 +39,13 @@ pub fn addresses() -> Vec<InterfaceAddress> {
 pub fn interface_of(wanted: IpAddr) -> Option<String> {
     let wanted = wanted.to_canonical();
     if wanted.is_loopback() {
-        // All of 127.0.0.0/8 is there, listed or not.
+        // All of 127.0.0.0/8 is local, listed or not.
         return Some("lo".to_owned());
     }
     addresses().into_iter().find(|known| known.address == wanted).map(|known| known.interface)
 }
 
-/// Fills in which interfaces the paths leave by.
+/// Fills in the outgoing interface of each path.
 pub fn name_interfaces(paths: &mut [metrics::PathFacts]) {
     if paths.is_empty() {
         return;
@@ -61,21 +61,21 @@ pub fn name_interfaces(paths: &mut [metrics::PathFacts]) {
     }
 }
 
-/// True when connections can be made from this address.
+/// True when connections can originate from this address.
 pub fn is_own(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// The largest packet that an interface sends, in bytes (/sys/class/net/NAME/mtu); `None` where it cannot be told.
+/// An interface's MTU in bytes (/sys/class/net/NAME/mtu); `None` when unavailable.
 pub fn mtu(interface: &str) -> Option<u32> {
     let path = std::path::Path::new("/sys/class/net").join(interface).join("mtu");
     std::fs::read_to_string(path).ok()?.trim().parse().ok().filter(|_| !interface.contains('/'))
 }
 
-/// The NUMA node that an interface's card hangs on (/sys/class/net/NAME/device/numa_node).
+/// The NUMA node of an interface's NIC (/sys/class/net/NAME/device/numa_node).
 ///
 /// # Errors
-/// In words: there is no such interface, no card behind it, or the machine knows no nodes.
+/// In words: there is no such interface, it has no NIC, or the machine has no NUMA nodes.
 pub fn numa_node(interface: &str) -> Result<u32, String> {
     let card = format!("/sys/class/net/{interface}");
     if interface.contains('/') || !std::path::Path::new(&card).exists() {
@@ -92,16 +92,16 @@ pub fn numa_node(interface: &str) -> Result<u32, String> {
 /// # Safety
 /// The pointer is null or points to a socket address of its family's size.
 unsafe fn address_of(pointer: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let family = i32::from(unsafe { pointer.as_ref() }?.sa_family);
     match family {
         libc::AF_INET => {
-            // SAFETY: an address of this family is this structure.
+            // SAFETY: an address of this family has this structure.
             let address = unsafe { pointer.cast::<libc::sockaddr_in>().read_unaligned() };
             Some(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)).into())
         }
         libc::AF_INET6 => {
-            // SAFETY: an address of this family is this structure.
+            // SAFETY: an address of this family has this structure.
             let address = unsafe { pointer.cast::<libc::sockaddr_in6>().read_unaligned() };
             Some(Ipv6Addr::from(address.sin6_addr.s6_addr).into())
         }

@@ -1,11 +1,11 @@
-//! Several futures of one task at once.
+//! Concurrent futures in one task.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-/// Waits for all of them. The reactor polls a task whenever something that it waits for is ready, without
-/// saying what, so that every future which is not done yet is polled each time.
+/// Waits for all futures. The reactor polls a task when anything that it waits for is ready, without saying what, so
+/// each poll of the task polls every unfinished future.
 pub(crate) async fn all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
     let mut futures: Vec<Option<Pin<Box<F>>>> =
         futures.into_iter().map(|future| Some(Box::pin(future))).collect();

@@ -1,4 +1,4 @@
-//! The connections of a worker whose lanes have one each: lent to operations, given back, made anew, and accounted for.
+//! The connections of a worker with one per lane: lent to operations, returned, reopened, and accounted for.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,31 +8,31 @@ use reactor::Stream;
 use crate::link::Link;
 use crate::{ConnectionFacts, DriverError, ReconnectReason, SessionFacts, connections};
 
-/// Why a connection was given up of which its lane knows nothing: it went with its operation.
+/// Reason for losing a connection that was dropped with its lane's operation.
 pub(crate) const TIMED_OUT: &str = "an operation on it timed out";
 
-/// What a lane keeps from one operation to the next.
+/// State that a lane keeps between operations.
 pub(crate) trait KeptLane: Default {
-    /// Its connection, when it is fit for another operation.
+    /// Its connection, while it is fit for another operation.
     fn link(&mut self) -> &mut Option<Link>;
 }
 
 /// One worker's lanes and their connections.
 pub(crate) struct LaneConnections<L> {
-    /// A lane is taken out while it works; what is lost with a dropped operation is made anew.
+    /// A lane is taken out while it works; one lost with a dropped operation is created again.
     lanes: Box<[Cell<Option<Box<L>>>]>,
-    /// The lanes' connections once more, for [`LaneConnections::facts`].
+    /// The lanes' connections again, for [`LaneConnections::facts`].
     streams: RefCell<Box<[Option<Stream>]>>,
-    /// The lanes that have had a connection.
+    /// Which lanes have had a connection.
     opened: Box<[Cell<bool>]>,
     reconnects: Cell<u64>,
     reconnect_reasons: RefCell<Vec<ReconnectReason>>,
-    /// What earlier connections carried.
+    /// Traffic of earlier connections.
     closed: RefCell<Vec<PathFacts>>,
 }
 
 impl<L: KeptLane> LaneConnections<L> {
-    /// For this many lanes, none of which has a connection.
+    /// Creates this many lanes, none of them connected.
     pub(crate) fn new(lanes: u32) -> Self {
         let lanes = lanes.max(1) as usize;
         Self {
@@ -50,7 +50,8 @@ impl<L: KeptLane> LaneConnections<L> {
         self.lanes.len()
     }
 
-    /// Connects every lane by `connect`: one first, so that a server that is not there is asked once; the others all at once.
+    /// Connects every lane by `connect`: one first, so that an absent server is contacted only once; then all others
+    /// concurrently.
     ///
     /// # Errors
     /// The first lane that could not be connected.
@@ -71,7 +72,7 @@ impl<L: KeptLane> LaneConnections<L> {
         Ok(())
     }
 
-    /// Takes a lane for an operation; makes one where an earlier operation was dropped.
+    /// Takes a lane for an operation; creates one if it was dropped with an earlier operation.
     pub(crate) fn take(&self, index: usize) -> Box<L> {
         match self.lanes[index].take() {
             Some(lane) => lane,
@@ -82,7 +83,7 @@ impl<L: KeptLane> LaneConnections<L> {
         }
     }
 
-    /// Gives a lane back.
+    /// Returns a lane.
     pub(crate) fn give_back(&self, index: usize, mut lane: Box<L>) {
         if lane.link().is_none() {
             self.gave_up(index);
@@ -90,7 +91,7 @@ impl<L: KeptLane> LaneConnections<L> {
         self.lanes[index].set(Some(lane));
     }
 
-    /// A lane is about to be connected. `lost` says why the connection broke that is replaced, if one did.
+    /// Records that a lane is about to connect. `lost` says why the previous connection broke, if one did.
     pub(crate) fn connecting(&self, index: usize, lost: Option<&str>) {
         self.gave_up(index);
         if let (true, Some(why)) = (self.opened[index].replace(true), lost) {
@@ -99,21 +100,21 @@ impl<L: KeptLane> LaneConnections<L> {
         }
     }
 
-    /// A lane has this connection now, which is shown among the `worker`'s as one of `protocol`.
+    /// Records a lane's new connection, shown as one of `worker`'s with protocol `protocol`.
     pub(crate) fn connected(&self, index: usize, stream: &Stream, protocol: &'static str, worker: u32) {
         connections::show(stream, protocol, worker, index);
         self.streams.borrow_mut()[index] = Some(stream.clone());
     }
 
-    /// A lane's connection is of no more use: notes what it carried. An operation that ran out of time takes its lane with it, so
-    /// that a late answer cannot be taken for another operation's.
+    /// Records the traffic of a lane's connection that is abandoned. A timed-out operation takes its lane with it, so
+    /// that a late response cannot be mistaken for another operation's.
     pub(crate) fn gave_up(&self, index: usize) {
         if let Some(stream) = self.streams.borrow_mut()[index].take() {
             connections::note_closed(&mut self.closed.borrow_mut(), &stream);
         }
     }
 
-    /// What is known of the connections, open and closed.
+    /// Facts about the connections, open and closed.
     pub(crate) fn facts(&self) -> SessionFacts {
         let closed = self.closed.borrow();
         SessionFacts {

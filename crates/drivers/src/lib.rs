@@ -1,7 +1,7 @@
-//! Drivers: one module a protocol behind one seam.
+//! Drivers: one module per protocol behind one seam.
 //!
-//! A driver turns an operation into requests of its protocol, on the reactor's sockets, and says how
-//! it ended. It knows no schedule, no histogram and no stop rule; those are the engine's.
+//! A driver turns an operation into requests of its protocol, on the reactor's sockets, and reports the outcome.
+//! Schedules, histograms and stop rules belong to the engine.
 
 pub mod connections;
 mod deadlines;

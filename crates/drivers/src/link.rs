@@ -1,4 +1,4 @@
-//! One connection to the server, plain or through TLS, with the same few operations.
+//! One connection to the server, plain or TLS, with the same few operations.
 
 use std::io;
 use std::ops::Range;
@@ -35,8 +35,8 @@ impl Link {
         }
     }
 
-    /// Receives into `range`: at least one byte, or 0 at the end of the stream. This many bytes are `due` for certain
-    /// that waiting for all of them may pay; 0 when nothing is certain.
+    /// Receives into `range`: at least one byte, or 0 at the end of the stream. `due` is the number of bytes certain to
+    /// arrive, so that waiting for all of them may pay off; 0 when unknown.
     pub(crate) async fn recv(
         &mut self,
         buffer: Buffer,
@@ -54,7 +54,7 @@ impl Link {
     }
 }
 
-/// Received bytes that are not dealt with yet, in a buffer that is used again and again.
+/// Received bytes that are not yet processed, in a reused buffer.
 #[derive(Default)]
 pub(crate) struct Inbox {
     buffer: Option<Buffer>,
@@ -62,11 +62,11 @@ pub(crate) struct Inbox {
     end: usize,
 }
 
-/// Length of an inbox in bytes: it holds the longest head that is allowed and leaves room for payload.
+/// Length of an inbox in bytes: fits the longest allowed header with space left for payload.
 pub(crate) const INBOX_BYTES: usize = 256 * 1024;
 
 impl Inbox {
-    /// What was received and not consumed.
+    /// The received, unconsumed bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.buffer {
             Some(buffer) => &buffer[self.start..self.end],
@@ -74,7 +74,7 @@ impl Inbox {
         }
     }
 
-    /// Drops the first `count` bytes.
+    /// Discards the first `count` bytes.
     pub(crate) fn consume(&mut self, count: usize) {
         self.start += count;
         debug_assert!(self.start <= self.end);
@@ -83,13 +83,13 @@ impl Inbox {
         }
     }
 
-    /// Drops everything.
+    /// Discards everything.
     pub(crate) fn clear(&mut self) {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Receives at most `most` bytes behind what is there; `due` as for [`Link::recv`]. 0 means the end of the
-    /// stream, or, which its callers rule out by consuming first, no room.
+    /// Receives at most `most` bytes after the existing ones; `due` as for [`Link::recv`]. 0 means the end of the
+    /// stream, or a full inbox, which callers rule out by consuming first.
     pub(crate) async fn fill(&mut self, link: &mut Link, most: usize, due: usize) -> io::Result<usize> {
         let mut buffer = self.buffer.take().unwrap_or_else(|| Buffer::new(INBOX_BYTES));
         if self.start > 0 && self.end == buffer.len() {

@@ -1,4 +1,4 @@
-//! What `manometer check` does with a protocol, as its module says it.
+//! How `manometer check` tests a protocol; each protocol's module supplies the details.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,67 +8,67 @@ use metrics::{ErrorKind, OpKind};
 
 use super::{PROTOCOLS, TargetError, kinds};
 
-/// A protocol that `manometer check` tries through each address of a server: data is written and read back.
+/// A protocol that `manometer check` tests through each address of a server, by writing data and reading it back.
 #[derive(Debug)]
 pub struct CheckTraits {
     /// The kind of target.
     pub kind: &'static TargetKind,
     /// The operation that writes new data.
     pub write: OpKind,
-    /// The one that reads it again.
+    /// The operation that reads it back.
     pub read: OpKind,
-    /// What an array makes for it, and what its data addresses then serve.
+    /// What is created on an array for the test, and which service its data addresses then offer.
     pub on_array: ArrayPlace,
-    /// How a row ends whose target could not be reached.
+    /// Ending of the table row of a target that could not be reached.
     pub unreachable: &'static str,
-    /// What follows a refused certificate: how it can be trusted.
+    /// Advice after a rejected certificate: how to trust it.
     pub trust: &'static str,
-    /// Its targets ask for keys.
+    /// Targets need access keys.
     pub has_keys: bool,
-    /// What to do next about errors of a kind with such a detail, where that is another thing than for other protocols.
+    /// The next step for errors of this kind and detail, where it differs from that of other protocols.
     pub next: fn(ErrorKind, &str) -> Option<&'static str>,
-    /// The kind's own form of a URL that people write in another; `None` when it is no such URL.
+    /// Converts a URL that people write in another form into the kind's own; `None` when it is no such URL.
     pub other_form: fn(&str) -> Option<String>,
-    /// Takes the target out of a URL in the kind's own form.
+    /// Parses the target out of a URL in the kind's own form.
     pub(super) named: fn(&str, &TargetUrl) -> Result<CheckTarget, TargetError>,
-    /// The URL of a target through one address of its server, and what it needs besides as an option.
+    /// URL of a target through one address of its server, and the option that must go with it, if any.
     pub(super) through: fn(&CheckTarget, IpAddr) -> Through,
 }
 
-/// The URL of a target through an address, and what it needs besides as an option.
+/// URL of a target through an address, and the option that must go with it, if any.
 pub(super) type Through = (String, Option<(&'static str, String)>);
 
-/// What an array makes for data to lie in.
+/// What an array creates to hold data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArrayPlace {
-    /// A file system that is exported.
+    /// An exported file system.
     Export,
     /// A bucket.
     Bucket,
 }
 
-/// An export, a bucket or the like to be checked: what it is called, and where its server is.
+/// An export, a bucket or the like to be checked: its name and its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckTarget {
     /// Name or address of the server, without brackets.
     pub host: String,
-    /// Its port; `None`: the usual one, or the one that is asked for.
+    /// Port; `None`: the default, or the one requested.
     pub port: Option<u16>,
-    /// It speaks TLS.
+    /// Uses TLS.
     pub tls: bool,
-    /// Path of the export, name of the bucket.
+    /// Path of the export, or name of the bucket.
     pub name: String,
-    /// Options of the target, as an experiment file has them.
+    /// Options of the target, as in an experiment file.
     pub options: BTreeMap<String, String>,
 }
 
 impl CheckTraits {
-    /// The target that a URL names. `flag` is how it was given, for the message.
+    /// Parses the target that a URL names. `flag` is the option that carried it, for the message.
     ///
     /// # Errors
     /// One line with the flag, the text, what is wrong with it, and how to write it.
     pub fn read(&self, flag: &str, text: &str) -> Result<CheckTarget, String> {
-        // What stands before an @ may be a password: it is not repeated.
+        // Text before an @ may be a password: it is not echoed.
         let shown = if text.contains('@') { "…" } else { text };
         let wrong = |problem: &str, next: &str| format!("{flag} {shown:?}: {problem}; {next}");
         let own_form = (self.other_form)(text).unwrap_or_else(|| text.to_owned());
@@ -84,7 +84,7 @@ impl CheckTraits {
         Ok(CheckTarget { options: url.query().iter().cloned().collect(), ..target })
     }
 
-    /// The URL of a target through one address of its server, and its options: those of `usual` where it has none of its own.
+    /// URL of a target through one address of its server, and its options; those of `usual` fill the gaps.
     pub fn through(
         &self,
         target: &CheckTarget,
@@ -99,12 +99,12 @@ impl CheckTraits {
     }
 }
 
-/// The protocols that `manometer check` tries, in the order of its report.
+/// The protocols that `manometer check` tests, in the order of its report.
 pub fn checked() -> impl Iterator<Item = &'static CheckTraits> {
     PROTOCOLS.iter().filter_map(|protocol| protocol.check())
 }
 
-/// There is no other form.
+/// For kinds without another URL form.
 pub(super) fn no_other_form(_: &str) -> Option<String> {
     None
 }

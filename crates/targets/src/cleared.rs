@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use drivers::DriverError;
 
-/// The files that a run has found free to be overwritten. From its first cell on they hold data, which is the run's own: they stay
-/// free for this run, and for no other in the same process.
+/// Files that a run was allowed to overwrite. From its first cell on they hold the run's own data, so they stay cleared
+/// for this run, but for no other run in the same process.
 #[derive(Clone, Debug, Default)]
 pub struct ClearedFiles(Arc<Mutex<Vec<PathBuf>>>);
 
 impl ClearedFiles {
-    /// Asks `check` whether `path` may be overwritten, with the path that may be in any case: the file itself once it was
-    /// cleared, else the one that the user named (`destroy`).
+    /// Asks `check` whether `path` may be overwritten. Passes it the path to allow unconditionally: the file itself
+    /// once cleared, else the one that the user named (`destroy`).
     pub(super) fn check(
         &self,
         path: &Path,

@@ -1,11 +1,11 @@
-//! Whether a data set that was not made by this run is there in full size.
+//! Checks that a data set not created by this run is complete.
 
 use drivers::Payload;
 use engine::DataSet;
 
 use super::{OpenTarget, TargetError};
 
-/// Looks at the size of every file or object.
+/// Checks the size of every file or object.
 pub(super) fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), TargetError> {
     let mut found = Found {
         first: data_set.first(),
@@ -27,23 +27,23 @@ pub(super) fn check(opened: &dyn OpenTarget, data_set: &DataSet) -> Result<(), T
     Err(TargetError::Input(format!("the data set is not complete: {what}; prepare it by `prepare: fill`")))
 }
 
-/// How much is read to see of which generation a data set is: enough to meet a block that is no duplicate.
+/// Bytes read to find out the generation of a data set: enough to include a block that is not a duplicate.
 const BEGINNING: u32 = 256 << 10;
 
-/// The generation of what lies at the beginning of the first file or object; `None` when nothing can be read there, or it
-/// is no data of this payload.
+/// The generation of the data at the start of the first file or object; `None` when it cannot be read or is not data of
+/// this payload.
 pub(super) fn held_generation(opened: &dyn OpenTarget, payload: &Payload, first: u64) -> Option<u32> {
     let data = opened.first_bytes(first, BEGINNING)?;
     payload.generation_of(first, 0, &data)
 }
 
-/// What a listing brought so far.
+/// What the listing found so far.
 struct Found {
     first: u64,
     items: u64,
     bytes: u64,
     right: u64,
-    /// The first of another size.
+    /// The first with a wrong size.
     wrong: Option<(u64, u64)>,
 }
 
@@ -60,7 +60,8 @@ impl Found {
     }
 }
 
-/// The number of a file or object by its name, or by its key, which ends with its name; `None` when it is not of a data set.
+/// Number of a file or object, from its name or from a key that ends with its name; `None` when it is not part of a
+/// data set.
 pub(super) fn item_number(name: &str) -> Option<u64> {
     let name = name.rsplit('/').next().unwrap_or(name);
     if name.len() != 16 {

@@ -1,4 +1,4 @@
-//! `file:///directory` and `block:///dev/device`: files of this machine, and block devices as a whole.
+//! `file:///directory` and `block:///dev/device`: files of this machine, and whole block devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -123,13 +123,13 @@ pub(super) struct FileTarget {
     pub(super) place: OwnPlace,
     pub(super) destroy: Option<PathBuf>,
     pub(super) cleared: ClearedFiles,
-    /// Sizes that must fit the device's alignment.
+    /// Sizes that must be multiples of the device's alignment.
     pub(super) sizes: Vec<u64>,
-    /// The workload changes what is there.
+    /// The workload changes existing data.
     pub(super) writes: bool,
-    /// Which interface the options ask for.
+    /// I/O backend requested by the options.
     pub(super) wanted: Option<Backend>,
-    /// Bytes that are used of a device; `None` in a directory.
+    /// Bytes used of a device; `None` for a directory.
     pub(super) device_bytes: Option<u64>,
 }
 
@@ -196,7 +196,7 @@ fn open(request: &OpenRequest<'_>) -> Result<FileTarget, TargetError> {
     })
 }
 
-/// Our directory in the one that the URL names.
+/// Our own directory inside the one that the URL names.
 fn directory(request: &OpenRequest<'_>, parent: &Path) -> Result<(OwnPlace, Where), TargetError> {
     let context: &OpenContext = request.context;
     if !parent.is_dir() {
@@ -212,7 +212,7 @@ fn directory(request: &OpenRequest<'_>, parent: &Path) -> Result<(OwnPlace, Wher
     Ok((OwnPlace::stays(&context.run), Where::Directory(parent.join(name))))
 }
 
-/// What is there in the place of a directory.
+/// Error for a directory that is missing, naming what is in its place.
 pub(super) fn no_directory(request: &OpenRequest<'_>, path: &Path) -> TargetError {
     let problem = match (path.metadata(), path.parent()) {
         (Ok(found), _) if found.file_type().is_block_device() => {
@@ -226,7 +226,7 @@ pub(super) fn no_directory(request: &OpenRequest<'_>, path: &Path) -> TargetErro
     wrong(&request.target.url, &problem)
 }
 
-/// As much of a device as has only whole blocks of every size.
+/// The largest part of a device that whole blocks of every size fill.
 fn whole_blocks(size: u64, workload: &Workload) -> u64 {
     let largest = workload.block_sizes().iter().map(|size| size.bytes).max().unwrap_or(1).max(1);
     if size < largest { size } else { size / largest * largest }
@@ -249,7 +249,7 @@ fn durable(text: &str) -> Result<Durable, String> {
     }
 }
 
-/// The interface that `engine`, `iopoll` and `sqpoll` ask for, if they do.
+/// The backend that `engine`, `iopoll` and `sqpoll` ask for, if any.
 fn reactor_of(request: &OpenRequest<'_>) -> Result<Option<Backend>, TargetError> {
     let OpenRequest { target, options: given, .. } = *request;
     let engine = given.text("engine").unwrap_or("auto");
@@ -291,7 +291,7 @@ impl OpenTarget for FileTarget {
     fn look(&self, writes: bool) -> Look {
         match self.looked(writes) {
             Ok(look) => look,
-            // A device that holds something, or is not there, was named by mistake.
+            // A device that holds data or does not exist was named by mistake.
             Err(error) if self.is_device() => Look::default().with(FindingKind::Misuse, error.to_string()),
             Err(error) => Look::refused(&error),
         }
@@ -307,7 +307,7 @@ impl OpenTarget for FileTarget {
             self.driver.prepare()?;
             return Ok(Entered::Existing);
         }
-        // Whatever can be checked is checked before anything is made.
+        // All checks come before anything is created.
         self.check_sizes()?;
         self.place.enter(|announce| self.driver.prepare_announced(announce), || self.driver.adopt())
     }
@@ -339,7 +339,7 @@ impl OpenTarget for FileTarget {
         let path = match &self.driver.config().place {
             Where::Directory(path) => path.join(format!("{object:016x}")),
             Where::Device(path) => path.clone(),
-            // What jobs name has no generation.
+            // Files named by jobs have no generation.
             Where::Named(_) => return None,
         };
         let mut data = Vec::new();
@@ -418,7 +418,7 @@ impl FileTarget {
         Ok(Look { space, seen: "the directory can be used".to_owned(), ..Look::default() })
     }
 
-    /// Looks what the device holds before it is overwritten.
+    /// Checks for existing data on the device before it is overwritten.
     fn may_be_written(&self) -> Result<(), DriverError> {
         let path = self.driver.config().place.path();
         self.cleared.check(path, self.destroy.as_deref(), |free| self.driver.check_device(free))
@@ -428,12 +428,12 @@ impl FileTarget {
         matches!(self.driver.config().place, Where::Device(_))
     }
 
-    /// True when the files are those of a job, which the user named.
+    /// True for the files of a job, which the user named.
     pub(super) fn is_named(&self) -> bool {
         matches!(self.driver.config().place, Where::Named(_))
     }
 
-    /// Past the page cache not every size can be read or written: better said now than by every operation.
+    /// Direct I/O does not support every size: one error up front beats an error from every operation.
     fn check_sizes(&self) -> Result<(), TargetError> {
         self.sizes.iter().try_for_each(|size| Ok(self.driver.check_block_bytes(*size)?))
     }

@@ -1,4 +1,4 @@
-//! The files and devices of a job on this machine: opened as it says, laid out, given up by the cache, removed.
+//! The files and devices of a job on this machine: opened as it says, laid out, dropped from the cache, removed.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,14 +19,14 @@ use super::file::no_directory;
 use super::job::{LaidOut, LayOutStage, parts};
 use super::{OpenRequest, OpenTarget, TargetError};
 
-/// Bytes of one operation that fills or pre-reads.
+/// Bytes per operation while filling or pre-reading.
 const LARGE_BLOCK: u64 = 1 << 20;
-/// Workers that fill or pre-read, at most.
+/// Maximum workers that fill or pre-read.
 const PASS_WORKERS: usize = 4;
-/// Descriptors that are not for the files of jobs.
+/// Descriptors reserved for everything but the files of jobs.
 const OTHER_DESCRIPTORS: u64 = 128;
 
-/// Where the files of a job are, and how they are opened.
+/// Location of a job's files, and how they are opened.
 pub(super) fn place(request: &OpenRequest<'_>, directory: PathBuf, job: &Job) -> Result<Where, TargetError> {
     let OpenRequest { options: given, workload, .. } = *request;
     if !directory.is_dir() {
@@ -55,21 +55,21 @@ pub(super) fn place(request: &OpenRequest<'_>, directory: PathBuf, job: &Job) ->
     }))
 }
 
-/// Files that each worker keeps open: all of them, or as many as the job says, but no more than the process may.
+/// Files that each worker keeps open: all, or as many as the job says, within the process limit.
 pub(super) fn open_files(job: &Job, workers: u32) -> u32 {
     let most = (most_descriptors().saturating_sub(OTHER_DESCRIPTORS) / u64::from(workers.max(1))).max(4);
     let wanted = match job.files.open {
-        // Twice as much room as there are files, so that hardly any two compete for a place.
+        // Twice as many slots as files, so that two files rarely compete for a slot.
         0 => u64::from(job.files.per_worker()) * 2,
         open => u64::from(open),
     };
     wanted.clamp(1, most) as u32
 }
 
-/// Descriptors that this process may have (getrlimit(2)).
+/// Maximum descriptors of this process (getrlimit(2)).
 fn most_descriptors() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is a place for the answer.
+    // SAFETY: `limit` is valid for the kernel to write to.
     match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {
         0 => limit.rlim_cur,
         _ => 1024,
@@ -85,10 +85,10 @@ fn has(workload: &Workload, kind: OpKind) -> bool {
     workload.ops.iter().any(|op| op.op == kind)
 }
 
-/// What is known of a file while the workers are gone through.
+/// What is known of a file while iterating over the workers.
 struct Known {
     looked: Looked,
-    /// Its size as the workers so far need it.
+    /// Its size as needed by the workers so far.
     bytes: u64,
 }
 
@@ -156,14 +156,14 @@ impl FileTarget {
         Ok(LaidOut { files, stages })
     }
 
-    /// A device, or a file used like one, of a `block:` target: the job's only file.
+    /// The job's only file on a `block:` target: a device, or a file used like one.
     fn as_device(&self, job: &Job, cell: &Cell) -> Result<Vec<Vec<JobFile>>, TargetError> {
         parts(job, cell.workload.jobs, |_, _| {
             Ok(FoundFile { bytes: self.device_bytes.unwrap_or(0), fixed: true })
         })
     }
 
-    /// Makes the files that are missing or too short; those that are to be filled.
+    /// Creates the files that are missing or too short; returns those to be filled.
     fn make_files(
         &self,
         job: &Job,
@@ -177,7 +177,7 @@ impl FileTarget {
         let kept = appends || !whole && !has(&cell.workload, OpKind::Write);
         let fill = match (layout.allocate, whole) {
             (Allocate::None, _) | (Allocate::Truncate, true) => Fill::None,
-            // What is filled grows as it is filled: when that is interrupted, the next run sees that it is too short.
+            // A filled file grows as it is written, so after an interruption the next run sees that it is too short.
             (Allocate::Keep, _) | (Allocate::Native | Allocate::Posix, true) => Fill::Behind,
             (Allocate::Native, false) => Fill::Reserve,
             (Allocate::Posix, false) => Fill::Posix,
@@ -205,7 +205,7 @@ impl FileTarget {
         Ok(filled)
     }
 
-    /// A file that would have to be made, in a job that may not.
+    /// Error for a missing file in a job that must not create any.
     fn may_not_make(&self, object: u64, one: &Known) -> TargetError {
         let path = self.driver.path_of(object);
         let what = match one.looked.kind {
@@ -218,7 +218,7 @@ impl FileTarget {
         ))
     }
 
-    /// Past the page cache not every size can be read or written: better said now than by every operation.
+    /// Direct I/O does not support every size: one error up front beats an error from every operation.
     fn check_alignment(
         &self,
         job: &Job,
@@ -276,7 +276,8 @@ impl FileTarget {
         }
     }
 
-    /// The same files, opened for filling or reading through the page cache; `None` when they are opened so already.
+    /// The same files, opened for filling or reading through the page cache; `None` when they are already open that
+    /// way.
     fn for_passing(&self, filling: bool) -> Option<FileTarget> {
         let config = self.driver.config();
         let Where::Named(named) = &config.place else { return None };
@@ -314,7 +315,7 @@ impl FileTarget {
         Ok(())
     }
 
-    /// See [`OpenTarget::devices`]. A few files tell enough: those of a job hardly lie on more devices than there are
+    /// See [`OpenTarget::devices`]. A sample of the files is enough: they rarely lie on more devices than the job names
     /// directories and devices.
     pub(super) fn devices_under(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
         let of_place = || self.driver.device_number();
@@ -345,7 +346,7 @@ impl FileTarget {
     }
 }
 
-/// A load that moves every byte of these parts of a job's files once, for each worker its list.
+/// A load that moves every byte of these parts of a job's files once; one list for each worker.
 pub(super) fn pass(job: &Job, direction: OpKind, lists: Vec<Vec<JobFile>>) -> JobLoad {
     let job = Job {
         name: job.name.clone(),
@@ -372,10 +373,10 @@ pub(super) fn pass(job: &Job, direction: OpKind, lists: Vec<Vec<JobFile>>) -> Jo
     JobLoad { tails: true, ..JobLoad::new(Arc::new(job), ops, lists) }
 }
 
-/// Files that each worker keeps open while it fills or pre-reads: they are gone through one after the other.
+/// Files that each worker keeps open while it fills or pre-reads: it goes through them one by one.
 const OPEN_WHILE_PASSING: u32 = 16;
 
-/// The directories that the job names must be there, as those of fio must.
+/// The directories that the job names must exist, as with fio.
 fn directories_are_there(named: &NamedFiles) -> Result<(), TargetError> {
     let missing = named.names.directories.iter().find(|name| !named.directory.join(name).is_dir());
     missing.map_or(Ok(()), |name| {
@@ -394,7 +395,7 @@ fn sizes_of(job: &Job, cell: &Cell) -> Vec<u64> {
     used.flat_map(|(_, choice)| match choice {
         SizeChoice::Split(sizes) => sizes.iter().map(|size| size.bytes).collect(),
         _ if job.block_sizes.unaligned => vec![1],
-        // All sizes of a range are multiples of its least, but for the largest.
+        // All sizes of a range are multiples of its minimum, except the maximum.
         other => vec![other.least(), other.most()],
     })
     .collect()

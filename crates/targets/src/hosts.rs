@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
 use super::TargetError;
 use super::protocol::wrong;
 
-/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`.
-/// `form` is a right URL, for messages.
+/// Parses `host`, `host:port`, `[IPv6]` or `[IPv6]:port`.
+/// `form` is an example of a valid URL, for messages.
 ///
 /// # Errors
 /// One line: what is wrong with it.
@@ -35,7 +35,7 @@ pub(super) fn host_and_port(url: &str, text: &str, form: &str) -> Result<(String
     Ok((host.to_owned(), port.map(number).transpose()?))
 }
 
-/// A host as it stands in a URL: an IPv6 address in brackets.
+/// A host as written in a URL: IPv6 addresses in brackets.
 pub(super) fn in_url(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
@@ -43,17 +43,17 @@ pub(super) fn in_url(host: &str) -> String {
 /// The first address of a host.
 ///
 /// # Errors
-/// One line: it has none.
+/// One line: the host has no address.
 pub(super) fn address(url: &str, host: &str) -> Result<IpAddr, TargetError> {
     first_address(host).map_err(|why| {
         wrong(url, &format!("the host {host} has no address ({why}); check its spelling, or give an address"))
     })
 }
 
-/// The first address of a host: it may be one itself.
+/// The first address of a host, which may itself be an address.
 ///
 /// # Errors
-/// Why it has none, in words.
+/// The reason in words.
 pub fn first_address(host: &str) -> Result<IpAddr, String> {
     if let Ok(address) = host.parse() {
         return Ok(address);

@@ -1,38 +1,37 @@
-//! The files of a job on a target: what is done before the load, in which parts the workers use them, and what is done
-//! after it.
+//! The files of a job on a target: preparation before the load, the parts that each worker uses, and the work after it.
 
 use engine::{JobFile, JobLoad};
 use experiment::{FoundFile, Job};
 
 use super::{OpenTarget, TargetError};
 
-/// The files of a job, made and ready for the load once the stages are done.
+/// The files of a job, created, and ready for the load once the stages are done.
 #[derive(Default)]
 pub struct LaidOut {
-    /// For each worker its files and the parts of them that it uses.
+    /// For each worker, its files and the parts of them that it uses.
     pub files: Vec<Vec<JobFile>>,
-    /// What must move bytes before the load, in order; each is a load of its own.
+    /// Stages that must move bytes before the load, in order; each is a load of its own.
     pub stages: Vec<LayOutStage>,
 }
 
-/// Files that are filled, or read once, before the load.
+/// Files to fill, or to read once, before the load.
 pub struct LayOutStage {
-    /// For people: `lay out`, `pre-read`.
+    /// Name for people: `lay out`, `pre-read`.
     pub name: &'static str,
     /// The load; one worker for each list of files.
     pub load: JobLoad,
     /// Bytes that it moves.
     pub bytes: u64,
-    /// The target that it goes to, when it is opened in another way than for the load.
+    /// The target to use, when it is opened differently from the load's.
     pub opened: Option<Box<dyn OpenTarget>>,
 }
 
-/// The files of each worker, in the sizes that the job asks for, where nothing was there before.
+/// The files of each worker, in the sizes that the job asks for, when nothing existed before.
 pub(super) fn as_wanted(job: &Job, workers: u32) -> Result<Vec<Vec<JobFile>>, TargetError> {
     parts(job, workers, |_, _| Ok(FoundFile::default()))
 }
 
-/// The files of each worker and the parts that it uses; `found` says what is there, by worker's number and file.
+/// The files of each worker and the parts that it uses; `found` gives what exists, by worker number and file.
 pub(super) fn parts(
     job: &Job,
     workers: u32,

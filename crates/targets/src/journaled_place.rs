@@ -1,4 +1,4 @@
-//! Places of a run's own, between the protocols that know them and the journal that keeps them.
+//! A run's own places: the interface between the protocols that know them and the journal that records them.
 
 use std::fmt;
 
@@ -7,27 +7,28 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A place that a protocol makes, such as a directory on an export, with what is needed to find it again; no secrets.
-/// `Display` says what it is, for people.
+/// A place that a protocol creates, such as a directory on an export, with what is needed to find it again; no secrets.
+/// `Display` describes it for people.
 pub trait JournaledPlace: Serialize + DeserializeOwned + Clone + PartialEq + fmt::Display {
     /// Scheme of the protocol that removes it.
     const SCHEME: &'static str;
 
-    /// The name of ours that it bears; `None` when there is none where it ought to be.
+    /// The run's name that the place bears; `None` when there is none where there should be one.
     fn name(&self) -> Option<&str>;
 
-    /// What it lies in, if an array may have made that.
+    /// What contains it, if an array may have created that.
     fn within(&self) -> Option<Container> {
         None
     }
 
-    /// The place with what either says may lie there; `None` when they are two places.
+    /// Merges two descriptions of one place, so that it covers what either says may lie there; `None` when they are two
+    /// places.
     fn united(&self, other: &Self) -> Option<Self> {
         (self == other).then(|| self.clone())
     }
 }
 
-/// A place of any protocol, as it is written into the journal.
+/// A place of any protocol, as written to the journal.
 #[derive(Clone, Debug)]
 pub struct PlaceEntry {
     place: RecordedPlace,
@@ -35,15 +36,15 @@ pub struct PlaceEntry {
 }
 
 impl PlaceEntry {
-    /// The entry of a place.
+    /// The journal entry of a place.
     pub fn of<P: JournaledPlace>(place: &P) -> Self {
         Self { place: recorded(place), united: united::<P> }
     }
 
-    /// Writes the place into the journal, unless it is there already and its entry says as much.
+    /// Writes the place to the journal, unless an entry already says as much.
     ///
     /// # Errors
-    /// The journal could not be written: the place must not be made, and nothing be put there.
+    /// The journal could not be written: the place must not be created, and nothing written to it.
     pub fn record(&self, run: &Run) -> Result<EntryId, ProvisionError> {
         let Some((known, recorded)) = self.find(run) else { return run.record_place(&self.place) };
         match (self.united)(&recorded.place, &self.place.place) {
@@ -52,7 +53,7 @@ impl PlaceEntry {
         }
     }
 
-    /// The journal's entry of this place, if it is not settled.
+    /// The journal's entry for this place, if it is not settled.
     pub fn find(&self, run: &Run) -> Option<(EntryId, RecordedPlace)> {
         run.find_place(|known| {
             known.scheme == self.place.scheme && (self.united)(&known.place, &self.place.place).is_some()

@@ -1,8 +1,8 @@
-//! Targets of experiments: from a URL and options to a driver, and what surrounds its use.
+//! Targets of experiments: from a URL and options to a driver, and everything around its use.
 //!
-//! A target's data lies in a place of the run's own (directory or prefix `manometer-<run id>`), which is in the journal
-//! before it is made, so that `manometer cleanup` removes what a killed run left; or in one that the user names
-//! by the option `directory`, which stays. Block devices are used as a whole.
+//! A target's data lies in a place of the run's own (directory or prefix `manometer-<run id>`), which is journaled
+//! before it is created, so that `manometer cleanup` can remove what a killed run left; or in one that the user names
+//! with the option `directory`, which stays. Block devices are used as a whole.
 
 mod check;
 mod cleared;
@@ -66,28 +66,28 @@ pub use secrets::{AccessKey, HeldSecrets, ProcessEnvironment, Secrets};
 /// What opening a target needs besides the target itself.
 #[derive(Clone, Debug)]
 pub struct OpenContext {
-    /// The run: its journal knows our place.
+    /// The run: its journal records our place.
     pub run: Run,
-    /// The run whose id names the place. Another than `run`: the place is somebody else's, and nothing is ever removed.
+    /// The run whose id names the place. If it is not `run`, the place belongs to another process and is never removed.
     pub place: RunId,
-    /// The block device that may be overwritten although it holds something.
+    /// The block device that may be overwritten even if it holds data.
     pub destroy: Option<PathBuf>,
-    /// Regular files that this run has cleared for overwriting already.
+    /// Regular files that this run has already cleared for overwriting.
     pub cleared: ClearedFiles,
     /// The keys that came with the run.
     pub secrets: Arc<dyn Secrets>,
-    /// Seed of what is random in a simulated target, unless its options say otherwise.
+    /// Seed for randomness in a simulated target, unless its options give one.
     pub seed: u64,
-    /// How long the target may keep one waiting outside of the load.
+    /// Timeouts for everything outside the load.
     pub patience: Patience,
 }
 
-/// How long a target may keep one waiting where no load is measured.
+/// Timeouts of a target where no load is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patience {
-    /// For the first contact, and for the session of a worker.
+    /// For the first contact, and for opening a worker's session.
     pub connect: Duration,
-    /// For one answer while what was made is removed.
+    /// For one response during removal.
     pub answer: Duration,
 }
 
@@ -111,7 +111,7 @@ impl OpenContext {
 /// A target cannot be used. One line: what was tried, what came back, what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// It was written wrongly: wrong usage.
+    /// It is written wrongly: a usage error.
     #[error("{0}")]
     Input(String),
     /// It refused or did not answer.
@@ -122,7 +122,7 @@ pub enum TargetError {
     Journal(#[from] ProvisionError),
 }
 
-/// Every protocol, in the order of the documentation. A new one is a line here.
+/// Every protocol, in the order of the documentation. To add one, add a line here.
 pub static PROTOCOLS: &[&dyn Protocol] = &[
     &file::DIRECTORIES,
     &file::DEVICES,
@@ -134,7 +134,7 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
     &sim::Sim,
 ];
 
-/// The kinds of targets, as the reader of experiment files is given them.
+/// The kinds of targets, for the reader of experiment files.
 pub fn kinds() -> &'static [&'static TargetKind] {
     static KINDS: LazyLock<Vec<&'static TargetKind>> =
         LazyLock::new(|| PROTOCOLS.iter().map(|protocol| protocol.kind()).collect());
@@ -153,12 +153,12 @@ pub fn job_engines() -> impl Iterator<Item = (&'static TargetKind, &'static JobE
         .flat_map(|protocol| protocol.engines().engines.iter().map(|engine| (protocol.kind(), engine)))
 }
 
-/// The options of jobs that belong to engines of protocols alone.
+/// The job options that only the protocols' engines have.
 pub fn engine_options() -> impl Iterator<Item = &'static EngineOption> {
     PROTOCOLS.iter().flat_map(|protocol| protocol.engines().options)
 }
 
-/// The protocol, the parts of the URL, and the options of a target.
+/// The protocol, URL parts and options of a target.
 fn parts(target: &Target) -> Result<(&'static dyn Protocol, TargetUrl, TargetOptions), TargetError> {
     let url = TargetUrl::parse(kinds(), &target.url).map_err(|fault| {
         TargetError::Input(format!("target {}: {}; {}", target.name, fault.text, fault.hint))
@@ -173,13 +173,13 @@ fn parts(target: &Target) -> Result<(&'static dyn Protocol, TargetUrl, TargetOpt
     Ok((protocol, url, options))
 }
 
-/// The key that agents are given for a target, if this host has one.
+/// The key that agents receive for a target, if this host has one.
 pub fn key_of(target: &Target, secrets: &dyn Secrets) -> Option<AccessKey> {
     let (protocol, _, options) = parts(target).ok()?;
     protocol.key(target, &options, secrets)
 }
 
-/// Opens a target for a workload. Names are resolved and key files read; nothing is made, and nothing contacted yet.
+/// Opens a target for a workload. Resolves names and reads key files; creates and contacts nothing yet.
 ///
 /// # Errors
 /// One line: what is wrong with the URL or an option, and how to write it.

@@ -1,4 +1,4 @@
-//! A directory of ours in a file system of this machine.
+//! A directory of our own in a file system of this machine.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use super::removal::{RemovalContext, RemoveLeftError};
 /// Our directory in a file system of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalPlace {
-    /// The machine's name: journals may lie in a home directory that several machines share.
+    /// The machine's name: several machines may share the home directory that holds the journals.
     pub host: String,
-    /// The directory, from `/` on.
+    /// The absolute path of the directory.
     pub path: PathBuf,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for LocalPlace {
     }
 }
 
-/// Removes what a dead run left.
+/// Removes what a dead run left behind.
 pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
     let place: LocalPlace = cx.read(place)?;
     if place.host != this_host() {

@@ -1,4 +1,4 @@
-//! What can be known of a target before anything is made or written there.
+//! What can be learned about a target before anything is created or written on it.
 
 use std::net::IpAddr;
 use std::net::SocketAddr;
@@ -10,63 +10,64 @@ use serde::{Deserialize, Serialize};
 use super::TargetError;
 use super::paths::interface;
 
-/// A difference between clocks that is worth a warning, in seconds. S3 servers refuse requests beyond fifteen minutes.
+/// Difference between clocks, in seconds, above which a warning is given. S3 servers reject requests more than fifteen
+/// minutes off.
 const CLOCK_TOLERANCE_S: i64 = 60;
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingKind {
-    /// Looks wrong and does not stop a run.
+    /// Suspicious, but does not stop a run.
     Warning,
-    /// A run would fail: the target does not answer, refuses or has no room.
+    /// A run would fail: the target does not answer, refuses, or lacks space.
     Failure,
-    /// The target was named wrongly, or must not be overwritten: wrong usage.
+    /// The target was named wrongly, or must not be overwritten: a usage error.
     Misuse,
 }
 
 impl FindingKind {
-    /// True when no run can begin with it.
+    /// True when no run can start with it.
     pub fn is_fault(self) -> bool {
         self != FindingKind::Warning
     }
 }
 
-/// Something that was found in looking. One line: what is wrong, where, and what to do next.
+/// A finding about a target. One line: what is wrong, where, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// How much it matters.
+    /// Severity.
     pub kind: FindingKind,
     /// The line.
     pub text: String,
 }
 
-/// What can still be written.
+/// Space left for writing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreeSpace {
-    /// What tells its file system from others, on one host or, of a remote target, on one server.
+    /// Identifies its file system, on one host or, for a remote target, on one server.
     pub file_system: String,
     /// For people: the directory or export.
     pub place: String,
     /// Bytes that this user may still write.
     pub available_bytes: u64,
-    /// Data of the user's own choice of place lies there already, so that what is written may take no more room.
+    /// Data already lies in a place that the user chose, so that writing may need no more space.
     pub holds_data: bool,
 }
 
-/// What was seen of a target.
+/// The result of inspecting a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
-    /// All that was found, the worst not necessarily first.
+    /// All findings, in no order of severity.
     pub findings: Vec<Finding>,
-    /// The room for its data, where that is known.
+    /// Free space for its data, where known.
     pub space: Option<FreeSpace>,
-    /// What answered, in words; empty where nothing was asked.
+    /// Description of what answered; empty where nothing was asked.
     pub seen: String,
 }
 
 impl Look {
-    /// A target that cannot be used.
+    /// The result for a target that cannot be used.
     pub fn refused(error: &TargetError) -> Self {
         let kind = match error {
             TargetError::Input(_) => FindingKind::Misuse,
@@ -75,14 +76,15 @@ impl Look {
         Self::default().with(kind, error.to_string())
     }
 
-    /// With one more finding.
+    /// Adds a finding.
     #[must_use]
     pub fn with(mut self, kind: FindingKind, text: String) -> Self {
         self.findings.push(Finding { kind, text });
         self
     }
 
-    /// With a warning where the clock of `server` is this many seconds ahead of this machine's by more than anybody should be.
+    /// Adds a warning when the clock of `server` is ahead of this machine's by `ahead_s` seconds, or behind, by more
+    /// than the tolerance.
     #[must_use]
     pub(super) fn with_clock(self, server: &str, ahead_s: i64) -> Self {
         if ahead_s.abs() <= CLOCK_TOLERANCE_S {
@@ -97,7 +99,7 @@ impl Look {
         self.with(FindingKind::Warning, text)
     }
 
-    /// With a warning where the kernel knows that the path to `remote` carries smaller packets than the card sends.
+    /// Adds a warning when the kernel knows that the path to `remote` carries smaller packets than the NIC sends.
     #[must_use]
     pub(super) fn with_mtu(self, paths: &Paths, remote: SocketAddr) -> Self {
         let source = paths.sources.first().map(|source| source.address);
@@ -120,8 +122,8 @@ fn small_path(source: Option<IpAddr>, remote: SocketAddr, interface: Option<&str
     })
 }
 
-/// Whether the path carries less than the card; a path that is not known (0) says nothing, and no packet is longer than IP allows, which
-/// loopback's MTU is.
+/// Whether the path's MTU is below the NIC's. An unknown path (0) gives no warning, and the NIC's MTU is capped at IP's
+/// longest packet, which loopback's MTU exceeds.
 fn smaller(path_bytes: u32, card_bytes: u32) -> bool {
     path_bytes > 0 && path_bytes < card_bytes.min(u16::MAX.into())
 }

@@ -23,14 +23,14 @@ use super::{
 /// The protocol of `memcached:`.
 pub(super) struct Memcached;
 
-/// The port where the URL names none.
+/// Default port.
 const PORT: u16 = 11211;
 
 const OPTIONS: &[OptionHelp] = &[DIRECTORY, SOURCE, ADDRESSES, USE_ADDRESSES, PAIRING];
 
 static KIND: TargetKind = TargetKind {
     objects: true,
-    // The largest item of a server is 1 MiB unless it is told otherwise.
+    // A server's largest item is 1 MiB by default.
     usual_object_bytes: 4 << 10,
     remote: true,
     own_place: true,
@@ -58,7 +58,7 @@ struct MemcachedTarget {
     driver: MemcachedDriver,
     place: OwnPlace,
     patience: Patience,
-    /// Connections of all jobs.
+    /// Connections across all jobs.
     connections: u64,
 }
 
@@ -69,7 +69,7 @@ fn open(request: &OpenRequest<'_>) -> Result<MemcachedTarget, TargetError> {
     let ways = paths::read(request, &[server.ip()])?;
     let kept = given.text("directory");
     let prefix = kept.map_or_else(|| context.place.object_name(), str::to_owned);
-    // Where keys are listed and removed.
+    // Address where keys are listed and removed.
     let first = ways.addresses.first();
     let address =
         first.map_or(server, |first| SocketAddr::new(first.ip, first.port.unwrap_or(server.port())));
@@ -130,7 +130,8 @@ impl OpenTarget for MemcachedTarget {
     }
 
     fn prepare(&self) -> Result<Entered, TargetError> {
-        // A prefix needs no making. That its keys can be listed, by which they are removed, is seen before there is one.
+        // A prefix needs no creation. Removal relies on listing keys, so whether they can be listed is checked before
+        // there are any.
         let make = |announce: Announce<'_>| {
             match self.driver.adopt(self.patience.connect) {
                 Err(error) if error.kind != ErrorKind::NotFound => return Err(error),

@@ -1,4 +1,4 @@
-//! Keys of ours on a memcached server.
+//! Keys of our own on a memcached server.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,12 +11,12 @@ use super::journaled_place::JournaledPlace;
 use super::place::PATIENCE;
 use super::removal::{RemovalContext, RemoveLeftError};
 
-/// What our keys on a server begin with. The server lists its keys, so that they are found again by it.
+/// The prefix of our keys on a server. The server lists its keys, so they can be found again by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemcachedPlace {
     /// The server.
     pub address: SocketAddr,
-    /// What the keys begin with, such as `manometer-abcdefgh`; a colon follows.
+    /// The prefix, such as `manometer-abcdefgh`; a colon follows.
     pub prefix: String,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for MemcachedPlace {
     }
 }
 
-/// Removes what a dead run left.
+/// Removes what a dead run left behind.
 pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
     let place: MemcachedPlace = cx.read(place)?;
     let server = format!("the memcached server at {}", place.address);

@@ -1,4 +1,4 @@
-//! `tcp://host:port`: blocks from this machine's memory to a peer's, or the other way, without storage.
+//! `tcp://host:port`: blocks between this machine's memory and a peer's, in either direction, without storage.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -90,13 +90,14 @@ impl Protocol for Tcp {
     }
 }
 
-/// How long a listener waits for its peer, and a sender for its listener: they are started by hand, one after the other.
+/// How long a listener waits for its peer, and a sender for its listener: people start them by hand, one after the
+/// other.
 const WAIT: Duration = Duration::from_secs(60);
 
 /// A peer.
 pub(super) struct NetTarget {
     pub(super) driver: NetDriver,
-    /// Connections of all jobs.
+    /// Connections across all jobs.
     pub(super) connections: u64,
 }
 
@@ -174,7 +175,7 @@ fn open(request: &OpenRequest<'_>) -> Result<NetTarget, TargetError> {
     Ok(NetTarget { driver, connections })
 }
 
-/// `host:port` or `[IPv6]:port`; the first address of a name, of the wanted family.
+/// Resolves `host:port` or `[IPv6]:port` to the first address of the wanted family.
 fn address(url: &str, authority: &str, ipv6: bool) -> Result<SocketAddr, TargetError> {
     let problem = |what: &str| wrong(url, &format!("{what}; write {}", KIND.example));
     let (host, port) = authority.rsplit_once(':').ok_or_else(|| problem("the port is missing"))?;

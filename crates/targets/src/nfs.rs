@@ -114,7 +114,7 @@ pub(super) struct NfsTarget {
     pub(super) driver: NfsDriver,
     pub(super) place: OwnPlace,
     patience: Patience,
-    /// Connections of all jobs.
+    /// Connections across all jobs.
     pub(super) connections: u64,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         std::iter::once(usual.server).chain(more.iter().map(|url| url.server)).collect();
     let ways = paths::read(request, &servers)?;
     let config = NfsConfig {
-        // Where the directory is made and removed.
+        // Address where the directory is created and removed.
         server: ways.addresses.first().map_or(usual.server, |address| address.ip),
         addresses: ways.addresses,
         paths: ways.paths,
@@ -155,7 +155,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
         ..usual
     };
     let place = match kept {
-        // The files of a job lie where the user named them.
+        // A job's files lie where the user put them.
         _ if job.is_some() => OwnPlace::stays(&context.run),
         Some(_) => OwnPlace::stays(&context.run),
         None => context.own_place(&place_of(&config)),
@@ -166,12 +166,12 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<NfsTarget, TargetError> 
     Ok(NfsTarget { driver, place, patience: context.patience, connections })
 }
 
-/// The user of the calls when none is given: of jobs that of this process, as libnfs has it; else root.
+/// Default user id of the calls: for jobs that of this process, as in libnfs; else root.
 fn own_id(job: Option<&Job>, own: u32) -> u32 {
     if job.is_some() { own } else { 0 }
 }
 
-/// Where a URL says that the export is.
+/// Location of the export, from its URL.
 fn place_in(text: &str, url: &TargetUrl) -> Result<NfsAddress, TargetError> {
     let (host, nfs_port) = host_and_port(text, url.authority(), KIND.example)?;
     Ok(NfsAddress {
@@ -182,7 +182,7 @@ fn place_in(text: &str, url: &TargetUrl) -> Result<NfsAddress, TargetError> {
     })
 }
 
-/// Further URLs, with commas between them.
+/// Further URLs, separated by commas.
 fn more(texts: &str) -> Result<Vec<NfsAddress>, TargetError> {
     let one = |text: &str| {
         let text = text.trim();

@@ -1,4 +1,4 @@
-//! What `manometer check` does with an export.
+//! How `manometer check` tests an export.
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ pub(super) static CHECK: CheckTraits = CheckTraits {
     through,
 };
 
-/// A file reached the largest size that the server allows (RFC 1813, NFS3ERR_FBIG): there may be any amount of free space.
+/// A file reached the largest size that the server allows (RFC 1813, NFS3ERR_FBIG); this says nothing about free space.
 const TOO_LARGE: &str = "this file would be larger than the server lets one be: its file system's maximum (maxfilesize \
                          in FSINFO) or the server process's limit (ulimit -f); raise that, or write less with \
                          --dataset";
@@ -49,7 +49,7 @@ fn named(text: &str, url: &TargetUrl) -> Result<CheckTarget, TargetError> {
 
 fn through(target: &CheckTarget, address: IpAddr) -> Through {
     let port = target.port.map(|port| format!(":{port}")).unwrap_or_default();
-    // What URLs are decoded from, and where their query begins.
+    // Escapes the character that introduces URL escapes and the one that begins the query.
     let export = target.name.trim_start_matches('/').replace('%', "%25").replace('?', "%3F");
     (format!("{}://{}{port}/{export}", KIND.scheme, in_url(&address.to_string())), None)
 }

@@ -1,4 +1,4 @@
-//! The files of a job on an export: looked at and made before the load, removed after it.
+//! The files of a job on an export: inspected and created before the load, removed after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use super::nfs::NfsTarget;
 use super::place::PATIENCE;
 
 impl NfsTarget {
-    /// Looks at the files of a job, and makes those that are missing. What a load reads, or overwrites, is to be filled
-    /// by a stage from where it ends.
+    /// Inspects the files of a job and creates those that are missing. A stage fills what the load reads or overwrites,
+    /// from the current end of each file.
     ///
     /// # Errors
-    /// A file is missing and may not be made; the export cannot be opened, or the file not be made there.
+    /// A file is missing and must not be created; the export cannot be opened, or the file cannot be created there.
     pub(super) fn lay_out(&self, job: &Job, workload: &Workload) -> Result<LaidOut, TargetError> {
         if let Some(op) = workload.ops.iter().map(|weighted| weighted.op).find(|op| *op == OpKind::Trim) {
             return Err(TargetError::Input(format!(
@@ -34,8 +34,8 @@ impl NfsTarget {
                 order.push((object, NamedPath { worker: worker as u32, path: self.path_of(job, object) }));
             }
         }
-        // With several addresses, a file that workers share is looked at from each: the addresses may be of servers
-        // that share nothing.
+        // With several addresses, a file shared by workers is inspected through each: the addresses may belong to
+        // servers that share nothing.
         let addresses = 1 + self.driver.config().more.len() as u32;
         let key = |(object, file): &(u64, NamedPath)| (*object, file.worker % addresses);
         let mut distinct: BTreeMap<(u64, u32), &NamedPath> = BTreeMap::new();
@@ -87,10 +87,10 @@ impl NfsTarget {
         Ok(LaidOut { files, stages })
     }
 
-    /// Removes the files of a job that says so.
+    /// Removes the files of a job that asks for it.
     ///
     /// # Errors
-    /// The first that could not be removed.
+    /// The first file that could not be removed.
     pub(super) fn remove_files(&self, job: &Job, laid_out: &LaidOut) -> Result<(), TargetError> {
         if !(job.files.layout.unlink || job.files.layout.unlink_each_loop) {
             return Ok(());
@@ -117,7 +117,7 @@ fn each(files: &[Vec<JobFile>]) -> impl Iterator<Item = (usize, &JobFile)> {
     files.iter().enumerate().flat_map(|(worker, files)| files.iter().map(move |file| (worker, file)))
 }
 
-/// For each worker what `of` makes of its files; of files that workers share at an address, the first worker's.
+/// Applies `of` to each worker's files; a file that workers share at an address counts for the first of them only.
 fn once(
     files: &[Vec<JobFile>],
     addresses: u32,
@@ -134,7 +134,8 @@ fn once(
     lists
 }
 
-/// A stage that moves every byte of these parts once, each at its worker's address; none when there are none.
+/// A stage that moves every byte of these parts once, each through its worker's address; `None` when there are no
+/// parts.
 fn stage(
     name: &'static str,
     job: &Job,
@@ -142,7 +143,7 @@ fn stage(
     mut lists: Vec<Vec<JobFile>>,
 ) -> Option<LayOutStage> {
     let bytes: u64 = lists.iter().flatten().map(|part| part.length).sum();
-    // Workers keep their numbers, by which they have their addresses; one that has nothing to do moves nothing.
+    // Workers keep their numbers, which select their addresses; one with nothing to do moves no bytes.
     let idle = lists.iter().flatten().next().map(|part| JobFile { length: 0, ..*part });
     for list in lists.iter_mut().filter(|list| list.is_empty()) {
         list.extend(idle);
@@ -150,7 +151,7 @@ fn stage(
     (bytes > 0).then(|| LayOutStage { name, load: pass(job, direction, lists), bytes, opened: None })
 }
 
-/// True when a load may meet data that must be there: it reads, or goes over what is there.
+/// True when a load needs existing data: it reads, or overwrites it.
 fn needs_data(job: &Job, workload: &Workload) -> bool {
     let reads = workload.ops.iter().any(|weighted| weighted.op == OpKind::Read);
     reads || job.files.layout.overwrite || job.files.layout.pre_read

@@ -1,4 +1,4 @@
-//! A directory of ours on an NFS export.
+//! A directory of our own on an NFS export.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -52,13 +52,13 @@ impl fmt::Display for NfsPlace {
 }
 
 impl NfsPlace {
-    /// The port by which a server is told from others on its address.
+    /// The port that distinguishes servers on the same address.
     fn port(&self) -> u16 {
         self.nfs_port.or(self.mount_port).unwrap_or(self.portmap_port)
     }
 }
 
-/// Removes what a dead run left.
+/// Removes what a dead run left behind.
 pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
     let place: NfsPlace = cx.read(place)?;
     let server = format!("the NFS server at {} port {}", place.server, place.port());

@@ -1,4 +1,4 @@
-//! `null:`: every operation succeeds at once; what is measured is this program.
+//! `null:`: every operation succeeds at once, so that a run measures this program itself.
 
 use std::collections::BTreeMap;
 

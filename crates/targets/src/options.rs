@@ -1,11 +1,11 @@
-//! Options that several protocols have.
+//! Options shared by several protocols.
 
 use experiment::OptionHelp;
 use experiment::OptionKind::{Choice, Count, Flag, Text};
 
-/// An unsigned number of 32 bits.
+/// An unsigned 32-bit number.
 pub(super) const NUMBER: experiment::OptionKind = Count { least: 0, most: u32::MAX as u64 };
-/// A number of connections and the like, from 1 on.
+/// A count, such as of connections: at least 1.
 pub(super) const AT_LEAST_ONE: experiment::OptionKind = Count { least: 1, most: u32::MAX as u64 };
 /// A TCP port.
 pub(super) const PORT: experiment::OptionKind = Count { least: 1, most: 65_535 };

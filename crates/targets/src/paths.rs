@@ -1,4 +1,4 @@
-//! Where connections leave this machine, and at which addresses they arrive: the options that targets over the network share.
+//! Where connections leave this machine and where they arrive: the options that network targets share.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -9,18 +9,18 @@ use experiment::Workload;
 
 use super::{OpenRequest, TargetError};
 
-/// What the options say.
+/// The parsed options.
 pub(super) struct NetworkPaths {
-    /// Addresses of the server; empty where the URL's host is the one.
+    /// Addresses of the server; empty to use the URL's host.
     pub(super) addresses: Vec<DataAddress>,
     pub(super) paths: Paths,
 }
 
-/// Reads `source`, `addresses`, `use_addresses` and `pairing`. Without `addresses` connections go to `usual`, as far as that is
+/// Reads `source`, `addresses`, `use_addresses` and `pairing`. Without `addresses`, connections go to `usual`, where
 /// known.
 ///
 /// # Errors
-/// One line: which of them cannot be used, why, and what to do next.
+/// One line: which option cannot be used, why, and what to do next.
 pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<NetworkPaths, TargetError> {
     let mut addresses = request.read("addresses", paths::addresses)?.unwrap_or_default();
     let count: Option<usize> = request.options.number("use_addresses");
@@ -40,10 +40,10 @@ pub(super) fn read(request: &OpenRequest<'_>, usual: &[IpAddr]) -> Result<Networ
     Ok(NetworkPaths { addresses, paths: Paths { sources, pairing: pairing.unwrap_or_default() } })
 }
 
-/// The network interface that connections to `remote` leave by: the first source's, or the one that the routes choose.
+/// The network interface for connections to `remote`: that of the first source, or the one that routing chooses.
 ///
 /// # Errors
-/// In words: it cannot be told.
+/// It cannot be determined; the reason in words.
 pub(super) fn interface(paths: &Paths, remote: IpAddr) -> Result<String, String> {
     let first = paths.sources.first();
     if let Some(device) = first.and_then(|source| source.device) {
@@ -56,7 +56,7 @@ pub(super) fn interface(paths: &Paths, remote: IpAddr) -> Result<String, String>
     interfaces::interface_of(local).ok_or_else(|| format!("no network interface has the address {local}"))
 }
 
-/// The local address by which the routes lead to another; nothing is sent.
+/// The local address that routing chooses for `remote`; nothing is sent.
 fn routed(remote: IpAddr) -> std::io::Result<IpAddr> {
     let any: IpAddr = if remote.is_ipv4() { [0, 0, 0, 0].into() } else { [0u16; 8].into() };
     let socket = UdpSocket::bind((any, 0))?;
@@ -64,7 +64,7 @@ fn routed(remote: IpAddr) -> std::io::Result<IpAddr> {
     Ok(socket.local_addr()?.ip())
 }
 
-/// The connections that all jobs of a workload make, when each job makes at most `most`.
+/// Number of connections of all jobs of a workload, when each job opens at most `most`.
 pub(super) fn connections(workload: &Workload, most: u32) -> u64 {
     u64::from(workload.jobs) * u64::from(most.min(workload.queue_depth))
 }
@@ -74,7 +74,7 @@ pub(super) fn named<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> B
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Addresses as they were given.
+/// Addresses as given by the user.
 pub(super) fn shown(addresses: &[DataAddress]) -> Vec<String> {
     let one = |address: &DataAddress| match address.port {
         Some(port) => SocketAddr::new(address.ip, port).to_string(),
@@ -83,7 +83,7 @@ pub(super) fn shown(addresses: &[DataAddress]) -> Vec<String> {
     addresses.iter().map(one).collect()
 }
 
-/// What the result must say of the ways, and of too few connections for them.
+/// Facts for the result about the network paths, including whether there are too few connections for them.
 pub(super) fn facts(paths: &Paths, addresses: &[String], connections: u64) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if !paths.sources.is_empty() {

@@ -1,5 +1,5 @@
-//! Our place on a target: the directory or prefix that holds the data set. It is in the journal before the request is sent
-//! that makes it, and not earlier: what was never asked for is never said to be left behind.
+//! Our place on a target: the directory or prefix that holds the data set. It is journaled right before the request
+//! that creates it is sent, and not earlier: what was never requested is never reported as left behind.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use provision::{EntryId, ProvisionError, Run};
 use super::TargetError;
 use super::journaled_place::{JournaledPlace, PlaceEntry};
 
-/// The longest that a server may take for one answer while the place is made or removed.
+/// Timeout of one response while the place is created or removed.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whether the place was there.
+/// Whether the place already existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entered {
-    /// It was made just now, and holds nothing.
+    /// Just created, and empty.
     New,
-    /// It is there from before: from an earlier cell, from the interrupted run that is resumed, or from the user.
+    /// Left from an earlier cell, from the interrupted run that is resumed, or by the user.
     Existing,
 }
 
-/// The place of a target's data, and what becomes of it.
+/// The place of a target's data, and whether it is removed.
 #[derive(Clone, Debug)]
 pub struct OwnPlace {
     run: Run,
@@ -36,7 +36,7 @@ impl OwnPlace {
         Self { run: run.clone(), entry: Some(entry) }
     }
 
-    /// A place that the user chose: it stays.
+    /// A place that the user chose, which stays.
     pub(super) fn stays(run: &Run) -> Self {
         Self { run: run.clone(), entry: None }
     }
@@ -46,14 +46,14 @@ impl OwnPlace {
         self.entry.is_none()
     }
 
-    /// Makes the place by `make`, which announces the request that makes it right before it is sent: then the journal is
-    /// written. A place that is ours already is looked for by `adopt` first.
+    /// Creates the place by `make`, which announces the request that creates it right before it is sent: the journal is
+    /// written then. A place that is already ours is first looked for by `adopt`.
     pub(super) fn enter(
         &self,
         make: impl FnOnce(Announce<'_>) -> Result<(), DriverError>,
         adopt: impl FnOnce() -> Result<(), DriverError>,
     ) -> Result<Entered, TargetError> {
-        // Where it is known, more than before may follow, which the journal must know.
+        // If the place is already journaled, new data may extend what the entry covers; the journal must say so.
         let mut id = match (self.id(), &self.entry) {
             (Some(_), Some(entry)) => Some(entry.record(&self.run)?),
             _ => None,
@@ -74,7 +74,7 @@ impl OwnPlace {
         match made {
             Ok(()) => Ok(Entered::New),
             Err(error) => {
-                // Otherwise it may have been made although the answer was lost: it stays in the journal.
+                // Otherwise it may have been created although the response was lost: it stays in the journal.
                 if let Some(id) = id.filter(|_| never_made(error.kind)) {
                     self.run.not_ours(id, &error.to_string())?;
                 }
@@ -83,7 +83,7 @@ impl OwnPlace {
         }
     }
 
-    /// Writes the place into the journal, as if it had been made here.
+    /// Writes the place to the journal, as if it had been created here.
     pub(super) fn inherit(&self) -> Result<(), TargetError> {
         if let Some(entry) = &self.entry {
             entry.record(&self.run)?;
@@ -91,29 +91,30 @@ impl OwnPlace {
         Ok(())
     }
 
-    /// Removes the place by `remove`, and says so in the journal.
+    /// Removes the place by `remove`, and settles its journal entry.
     pub(super) fn leave(&self, remove: impl FnOnce() -> Result<(), DriverError>) -> Result<(), TargetError> {
         let Some(id) = self.id() else { return Ok(()) };
         remove()?;
         Ok(self.run.removed(id)?)
     }
 
-    /// The place as the journal has it, with what any cell of the run may have put there; `None` when it is not there.
+    /// The place as journaled, covering what any cell of the run may have put there; `None` when it is not journaled.
     pub(super) fn known<P: JournaledPlace>(&self) -> Option<P> {
         let (_, place) = self.entry.as_ref()?.find(&self.run)?;
         P::deserialize(&place.place).ok()
     }
 
-    /// The journal's entry, if it has one that is not settled.
+    /// The journal's unsettled entry, if any.
     fn id(&self) -> Option<EntryId> {
         self.entry.as_ref()?.find(&self.run).map(|(id, _)| id)
     }
 }
 
-/// Makes a place by `make`, which announces the request that makes it; right before that is sent, `record` writes the journal.
+/// Creates a place by `make`, which announces the request that creates it; `record` writes the journal right before
+/// that is sent.
 ///
 /// # Errors
-/// The journal cannot be written: nothing was made. Inside: what the target said.
+/// The journal cannot be written: nothing was created. The inner result is the target's error.
 fn make_recorded(
     make: impl FnOnce(Announce<'_>) -> Result<(), DriverError>,
     mut record: impl FnMut() -> Result<(), ProvisionError>,
@@ -129,7 +130,7 @@ fn make_recorded(
     unwritten.map_or(Ok(made), Err)
 }
 
-/// True when the error of the request that should have made our place proves that it was not made.
+/// True when the error of the creating request proves that our place was not created.
 fn never_made(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -170,7 +171,7 @@ mod tests {
         test(&run, &OwnPlace::own(&run, entry));
     }
 
-    /// Makes a place: it fails before anything that makes something is sent, or after.
+    /// Creates a place that fails before any creating request is sent (`contact`), or with it (`request`).
     fn enter(place: &OwnPlace, contact: Option<ErrorKind>, request: Option<ErrorKind>) -> bool {
         let make = |announce: Announce<'_>| {
             contact.map_or(Ok(()), |kind| Err(DriverError::new(kind, "contact")))?;

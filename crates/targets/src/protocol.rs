@@ -1,4 +1,4 @@
-//! What a protocol says of itself, and what can be done with a target that is open.
+//! What a protocol declares about itself, and what can be done with an open target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -18,59 +18,60 @@ use super::place::OwnPlace;
 use super::removal::{RemovalContext, RemoveLeftError};
 use super::{AccessKey, Entered, Look, OpenContext, Secrets, TargetError, complete};
 
-/// Everything about a protocol except its load, once. One value of it stands in [`PROTOCOLS`](super::PROTOCOLS).
+/// Everything about a protocol except its load, in one place. Each protocol has one value in
+/// [`PROTOCOLS`](super::PROTOCOLS).
 pub trait Protocol: Sync {
-    /// Scheme, operations, options and traits, as experiment files are checked by them.
+    /// Scheme, operations, options and traits, which experiment files are checked against.
     fn kind(&self) -> &'static TargetKind;
 
-    /// Makes a driver for a target. Names are resolved and key files read; nothing is made, and nothing contacted yet.
+    /// Creates a driver for a target. Resolves names and reads key files; creates and contacts nothing yet.
     ///
     /// # Errors
     /// One line: what is wrong with the URL or an option, and how to write it.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn OpenTarget>, TargetError>;
 
-    /// The engines by which job files name it; none unless it says so.
+    /// The engines by which job files name the protocol; none by default.
     fn engines(&self) -> JobEngines {
         JobEngines::NONE
     }
 
-    /// What `manometer check` does with it; `None`: it is not tried.
+    /// How `manometer check` tests it; `None`: it does not.
     fn check(&self) -> Option<&'static CheckTraits> {
         None
     }
 
-    /// Removes a place of this protocol that a dead run left, and all that is in it, nothing else; not finding it is success.
-    /// `place` is what the run wrote into its journal. Blocks.
+    /// Removes a place of this protocol that a dead run left, with all that is in it and nothing else; a missing place
+    /// counts as removed. `place` is the run's journal entry. Blocks.
     ///
     /// # Errors
-    /// [`RemoveLeftError`]: it does not bear the run's own name, or could not be removed.
+    /// [`RemoveLeftError`]: the place does not bear the run's own name, or could not be removed.
     fn remove_left(&self, place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
         let _ = (place, cx);
         Err(RemoveLeftError::NoProtocol(self.kind().scheme.to_owned()))
     }
 
-    /// The key that agents are given for a target, if this host has one; without one they look for their own.
+    /// The key that agents receive for a target, if this host has one; without it they look for their own.
     fn key(&self, target: &Target, options: &TargetOptions, secrets: &dyn Secrets) -> Option<AccessKey> {
         let _ = options;
         secrets.key(&target.name)
     }
 }
 
-/// A target that is to be opened for a cell.
+/// A request to open a target for a cell.
 pub struct OpenRequest<'a> {
-    /// As the plan has it.
+    /// The target as planned.
     pub target: &'a Target,
     /// Its URL in parts.
     pub url: &'a TargetUrl,
-    /// Its options, read and checked.
+    /// Its options, parsed and checked.
     pub options: &'a TargetOptions,
     /// The load that it is opened for.
     pub workload: &'a Workload,
-    /// What opening needs besides.
+    /// What else opening needs.
     pub context: &'a OpenContext,
 }
 
-/// One line about a URL that cannot be used. What may hold a password is not repeated.
+/// One line about a URL that cannot be used. Text that may hold a password is not echoed.
 pub(super) fn wrong(url: &str, problem: &str) -> TargetError {
     let shown = if url.contains('@') { "…" } else { url };
     TargetError::Input(format!("target \"{shown}\": {problem}"))
@@ -83,7 +84,7 @@ impl OpenRequest<'_> {
         TargetError::Input(format!("target {}: {name}: {shown}{problem}", self.target.name))
     }
 
-    /// A text option, read by `read`; `None` when it is not given.
+    /// A text option, parsed by `read`; `None` when it is not given.
     pub(super) fn read<T>(
         &self,
         name: &str,
@@ -94,7 +95,7 @@ impl OpenRequest<'_> {
     }
 }
 
-/// Any driver: one virtual call a stage, and inside the load loop as it was made for that driver at compile time.
+/// Any driver: one virtual call per stage; the load loop inside is monomorphised for that driver.
 pub trait StageRunner {
     /// Runs a stage on the driver's target.
     ///
@@ -124,10 +125,10 @@ pub trait OpenTarget: Send + Sync {
     /// The kind of target.
     fn kind(&self) -> &'static TargetKind;
 
-    /// What loads it.
+    /// The driver that loads it.
     fn driver(&self) -> &dyn StageRunner;
 
-    /// Protocol parameters, addresses, ways of access: what is needed to set it up again. Blocks for a moment.
+    /// Protocol parameters, addresses, access paths: what is needed to reproduce the setup. Blocks briefly.
     fn own_facts(&self) -> BTreeMap<String, String>;
 
     /// The files, objects or device that a workload uses.
@@ -145,7 +146,7 @@ pub trait OpenTarget: Send + Sync {
         }
     }
 
-    /// Bytes that are used of a device; `None` of anything else.
+    /// Bytes used of a device; `None` for anything else.
     fn device_bytes(&self) -> Option<u64> {
         None
     }
@@ -156,15 +157,16 @@ pub trait OpenTarget: Send + Sync {
         None
     }
 
-    /// Looks at what can be known before anything is made or written: whether it answers, may be used, and has how much room. Nothing is
-    /// changed. `writes` says that something is to be made or written there. Blocks, no longer than the patience of the opening.
+    /// Inspects the target before anything is created or written: whether it answers, may be used, and has enough
+    /// space. Changes nothing. `writes` says that the run will create or write something. Blocks, but no longer than
+    /// the timeouts given at opening.
     fn look(&self, writes: bool) -> Look {
         let _ = writes;
         Look::default()
     }
 
-    /// Makes our place on the target, the journal first, or enters it again if this run (or the one that is resumed)
-    /// made it before. Blocks.
+    /// Creates our place on the target, journal first, or enters it again if this run (or the one being resumed)
+    /// created it before. Blocks.
     ///
     /// # Errors
     /// One line: what was tried, on which address, what came back, and what to do next.
@@ -172,15 +174,15 @@ pub trait OpenTarget: Send + Sync {
         Ok(Entered::New)
     }
 
-    /// Uses our place as it is: it must be there. Blocks.
+    /// Uses our place as it is: it must exist. Blocks.
     ///
     /// # Errors
-    /// As [`OpenTarget::prepare`]; it is not there.
+    /// As [`OpenTarget::prepare`]; the place does not exist.
     fn adopt(&self) -> Result<(), TargetError> {
         Ok(())
     }
 
-    /// Removes our place and all that is in it, nothing else; a place that the user named stays. Blocks.
+    /// Removes our place with all that is in it and nothing else; a place that the user named stays. Blocks.
     ///
     /// # Errors
     /// What could not be removed; it stays in the journal.
@@ -188,7 +190,8 @@ pub trait OpenTarget: Send + Sync {
         Ok(())
     }
 
-    /// Tells each file or object that lies there, by its number and size; `false` where that cannot be asked. Blocks.
+    /// Calls `each` with the number and size of every file or object there; `false` where the target cannot list them.
+    /// Blocks.
     ///
     /// # Errors
     /// The listing failed.
@@ -203,7 +206,7 @@ pub trait OpenTarget: Send + Sync {
         None
     }
 
-    /// Gives up what this client caches of the target; what was really done, in words for the result.
+    /// Drops what this client caches of the target; returns what was actually done, in words for the result.
     fn drop_cache(&self, wanted: CacheControl) -> String {
         let _ = wanted;
         let kind = self.kind();
@@ -214,25 +217,25 @@ pub trait OpenTarget: Send + Sync {
         }
     }
 
-    /// How long a session may take to open, where the protocol needs another time than is `usual`.
+    /// Timeout for opening a session, where the protocol needs another than `usual`.
     fn connect_timeout(&self, usual: Duration) -> Duration {
         usual
     }
 
-    /// The reactor that the target's options ask for, else the one that is `wanted`.
+    /// The reactor that the target's options ask for, else `wanted`.
     fn reactor(&self, wanted: reactor::BackendChoice) -> reactor::BackendChoice {
         wanted
     }
 
-    /// The network interface by which it is reached.
+    /// The network interface that leads to it.
     ///
     /// # Errors
-    /// In words: it is not reached over the network, or that cannot be told.
+    /// It is not reached over the network, or the interface cannot be determined; the reason in words.
     fn interface(&self) -> Result<String, String> {
         Err("the target is not reached over the network".to_owned())
     }
 
-    /// The address of the one peer that a load of the network alone goes to or comes from; `None` of storage.
+    /// The address of the single peer of a network-only load; `None` for storage.
     fn peer(&self) -> Option<SocketAddr> {
         None
     }
@@ -247,7 +250,7 @@ pub trait OpenTarget: Send + Sync {
         false
     }
 
-    /// Looks at the files of a job and makes those that are missing or too short. Blocks.
+    /// Inspects the files of a job and creates those that are missing or too short. Blocks.
     ///
     /// # Errors
     /// One line: which file, what was tried, what came back, what to do next.
@@ -255,13 +258,13 @@ pub trait OpenTarget: Send + Sync {
         Ok(LaidOut { files: as_wanted(job, cell.workload.jobs)?, stages: Vec::new() })
     }
 
-    /// The numbers of the devices that a job's files lie on, or are; none where the target is not of this machine.
+    /// The numbers of the devices that a job's files lie on, or are; empty for remote targets.
     fn devices(&self, laid_out: &LaidOut) -> BTreeSet<u64> {
         let _ = laid_out;
         BTreeSet::new()
     }
 
-    /// What is done to a job's files right before the load: the client's cached pages are given up (`invalidate`). Blocks.
+    /// Prepares a job's files right before the load: drops the client's cached pages (`invalidate`). Blocks.
     ///
     /// # Errors
     /// The first file that could not be opened; one line.
@@ -270,7 +273,7 @@ pub trait OpenTarget: Send + Sync {
         Ok(())
     }
 
-    /// What is done with a job's files when it is over: they are removed where the job says so (`unlink`). Blocks.
+    /// Finishes with a job's files: removes them where the job says so (`unlink`). Blocks.
     ///
     /// # Errors
     /// The first file that could not be removed; the others are removed.
@@ -281,17 +284,17 @@ pub trait OpenTarget: Send + Sync {
 }
 
 impl dyn OpenTarget {
-    /// True when workers run on a virtual clock, so that a stage takes no time.
+    /// True when workers run on a virtual clock, so that a stage takes no real time.
     pub fn virtual_clock(&self) -> bool {
         self.kind().virtual_clock
     }
 
-    /// True when the files of a job are laid out right before the job, not before all jobs.
+    /// True when the files of a job are laid out right before that job, not before all jobs.
     pub fn lays_out_late(&self) -> bool {
         self.kind().late_layout
     }
 
-    /// What is done to files that are laid out right before the load of a cell with a job. Blocks.
+    /// Prepares files that are laid out right before the load of a job's cell. Blocks.
     ///
     /// # Errors
     /// The first file that could not be opened; one line.
@@ -299,7 +302,7 @@ impl dyn OpenTarget {
         cell.workload.stream().map_or(Ok(()), |job| self.begin_files(job, laid_out))
     }
 
-    /// Does what is to be done with a job's files when it is over. Blocks.
+    /// Finishes with a job's files after the job. Blocks.
     ///
     /// # Errors
     /// The first file that could not be removed; the others are removed.
@@ -307,18 +310,18 @@ impl dyn OpenTarget {
         cell.workload.stream().map_or(Ok(()), |job| self.finish_files(job, laid_out))
     }
 
-    /// All that a workload uses, complete.
+    /// The complete data set of a workload.
     pub fn data_set(&self, workload: &Workload) -> DataSet {
         DataSet::laid_out(self.shape(workload), workload.files())
     }
 
-    /// The part of an agent that shares a place with others: the n-th this many files or objects, for each of `parts`.
+    /// One agent's share of a place used by several: every `parts`-th file or object, starting at `first_part`.
     pub fn data_set_of(&self, workload: &Workload, first_part: u32, parts: u32) -> DataSet {
         let (first, parts) = (u64::from(first_part), u64::from(parts));
         DataSet::laid_out_from(self.shape(workload), first * workload.files(), parts * workload.files())
     }
 
-    /// Takes the place over from an agent that is lost: it is in our journal from now on.
+    /// Takes over the place of a lost agent: it is in our journal from now on.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -326,32 +329,32 @@ impl dyn OpenTarget {
         self.place().map_or(Ok(()), OwnPlace::inherit)
     }
 
-    /// True when what is there stays after the run: the user named the place, or it is a device.
+    /// True when the data stays after the run: the user named the place, or it is a device.
     pub fn stays(&self) -> bool {
         self.place().is_some_and(OwnPlace::is_kept)
     }
 
-    /// Of which generation the data set is that lies there, as the first bytes of the file or object with this number say;
-    /// `None` when nothing of this payload lies there. Blocks.
+    /// The generation of the existing data set, from the first bytes of the file or object with this number; `None`
+    /// when no data of this payload is there. Blocks.
     pub fn held_generation(&self, payload: &Payload, first: u64) -> Option<u32> {
         complete::held_generation(self, payload, first)
     }
 
-    /// Sees that every file or object of a data set is there in full size. Blocks; reads no content.
+    /// Checks that every file or object of a data set exists in full size. Blocks; reads no content.
     ///
     /// # Errors
-    /// The first that is not, or how many are missing; the listing failed.
+    /// The first with a wrong size, or how many are missing; the listing failed.
     pub fn check_complete(&self, data_set: &DataSet) -> Result<(), TargetError> {
         complete::check(self, data_set)
     }
 
-    /// Does to the client's caches what is asked, as far as it can be done; what was really done, in words for the
-    /// result.
+    /// Applies the requested cache control to the client's caches as far as possible; returns what was actually done,
+    /// in words for the result.
     pub fn cache(&self, wanted: CacheControl) -> String {
         if wanted == CacheControl::Keep { "kept".to_owned() } else { self.drop_cache(wanted) }
     }
 
-    /// What the result must say of the target: protocol parameters, addresses, ways of access. Blocks for a moment.
+    /// Facts about the target for the result: protocol parameters, addresses, access paths. Blocks briefly.
     pub fn facts(&self) -> BTreeMap<String, String> {
         let mut facts = self.own_facts();
         let data = if self.stays() { "stays after the run" } else { "in a place of the run's own" };
@@ -359,8 +362,9 @@ impl dyn OpenTarget {
         facts
     }
 
-    /// Looks at the files of a job's cell and makes those that are missing or too short, as its [`experiment::Layout`]
-    /// says; what must be filled or read is left to the stages. Of a cell without a job there are no files. Blocks.
+    /// Inspects the files of a job's cell and creates those that are missing or too short, as its
+    /// [`experiment::Layout`] says; filling and reading are left to the stages. A cell without a job has no files.
+    /// Blocks.
     ///
     /// # Errors
     /// One line: which file, what was tried, what came back, what to do next.
@@ -368,7 +372,7 @@ impl dyn OpenTarget {
         let Some(job) = cell.workload.stream() else { return Ok(LaidOut::default()) };
         let mut laid_out = self.lay_out_job(job, cell)?;
         if job.files.layout.create_only {
-            // With nothing to use, the load is over before it begins.
+            // With no bytes to use, the load ends at once.
             laid_out.files.iter_mut().flatten().for_each(|file| file.length = 0);
         }
         Ok(laid_out)

@@ -1,4 +1,4 @@
-//! Removing the places that dead runs left, by what their journals say.
+//! Removal of the places that dead runs left, from their journals.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,30 +12,30 @@ use provision::RecordedPlace;
 use super::journaled_place::JournaledPlace;
 use super::{AccessKey, PROTOCOLS, Secrets};
 
-/// A place that a dead run left cannot be removed: one line, with the next step.
+/// Why a place left by a dead run cannot be removed: one line, with the next step.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveLeftError {
-    /// It is not the run's: the journal was edited, damaged, or mixed up with another.
+    /// It does not belong to the run: the journal was edited, damaged, or mixed up with another.
     #[error(
         "refused: it does not bear the run's own name {0}, so manometer did not make it and does not touch it"
     )]
     NotOurs(String),
-    /// There is no such protocol here.
+    /// This program has no such protocol.
     #[error("this program has no protocol {0}:; next: run `manometer cleanup` of the version that made it")]
     NoProtocol(String),
-    /// What the journal keeps is not a place of its protocol.
+    /// The journal's entry is not a place of its protocol.
     #[error("its entry cannot be read: {0}; next: remove it by hand, then --forget the run")]
     Unreadable(#[from] serde_json::Error),
     /// It is in a file system of another machine.
     #[error("it is on another machine; next: run `manometer cleanup` on {0}")]
     Elsewhere(String),
-    /// The server did not answer before.
+    /// The server already failed to answer before.
     #[error("not tried: {0} did not answer for an earlier journal")]
     Silent(String),
-    /// What is needed to reach it is missing or wrong.
+    /// Something needed to reach it is missing or wrong.
     #[error("{0}")]
     Input(String),
-    /// The server refused or did not answer, or the file system did.
+    /// The server or file system refused or did not answer.
     #[error(transparent)]
     Driver(#[from] DriverError),
 }
@@ -43,18 +43,18 @@ pub enum RemoveLeftError {
 /// Removes what dead runs left, one place after another.
 #[derive(Debug)]
 pub struct Removal {
-    /// Whose environment says where keys are.
+    /// Supplies environment variables that locate keys.
     secrets: Arc<dyn Secrets>,
     /// File with keys, in place of the one that the run used.
     credentials_file: Option<PathBuf>,
-    /// Trust the server's certificate with this fingerprint, in place of what the run trusted.
+    /// Fingerprint of the server certificate to trust, in place of what the run trusted.
     pinned: Option<Fingerprint>,
-    /// Servers that did not answer: they are not waited for again.
+    /// Servers that did not answer: later places do not wait for them again.
     silent: BTreeSet<String>,
 }
 
 impl Removal {
-    /// For the owner of `secrets`, with a keys file and a fingerprint of the user's, where there are any.
+    /// Creates it for the owner of `secrets`, with the user's keys file and fingerprint, where given.
     pub fn new(
         secrets: Arc<dyn Secrets>,
         credentials_file: Option<PathBuf>,
@@ -63,8 +63,8 @@ impl Removal {
         Self { secrets, credentials_file, pinned, silent: BTreeSet::new() }
     }
 
-    /// Removes a place and all that is in it, nothing else; not finding it is success. `key` is the one that an array made
-    /// for it. Blocks.
+    /// Removes a place with all that is in it and nothing else; a missing place counts as removed. `key` is the one
+    /// that an array created for it. Blocks.
     ///
     /// # Errors
     /// [`RemoveLeftError`].
@@ -75,17 +75,17 @@ impl Removal {
     }
 }
 
-/// What a protocol needs to remove a place besides the journal's entry.
+/// What a protocol needs to remove a place, besides the journal's entry.
 pub struct RemovalContext<'a> {
     /// The run's own name, which the place must bear.
     name: &'a str,
-    /// The key that an array made for it.
+    /// The key that an array created for it.
     pub key: Option<AccessKey>,
     removal: &'a mut Removal,
 }
 
 impl RemovalContext<'_> {
-    /// The place as its protocol wrote it, which bears the run's own name.
+    /// Parses the place from its journal entry and checks that it bears the run's own name.
     pub(super) fn read<P: JournaledPlace>(&self, place: &serde_json::Value) -> Result<P, RemoveLeftError> {
         let place = P::deserialize(place)?;
         if place.name() != Some(self.name) {
@@ -99,7 +99,7 @@ impl RemovalContext<'_> {
         self.removal.credentials_file.as_ref()
     }
 
-    /// A variable of the environment.
+    /// An environment variable.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         self.removal.secrets.variable(name)
     }
@@ -109,7 +109,7 @@ impl RemovalContext<'_> {
         self.removal.pinned
     }
 
-    /// Removes something on a server, unless that has been found silent.
+    /// Removes something on a server, unless the server is known to be silent.
     pub(super) fn on_server<T>(
         &mut self,
         server: String,

@@ -132,9 +132,9 @@ impl Protocol for S3 {
 pub(super) struct S3Target {
     pub(super) driver: S3Driver,
     pub(super) place: OwnPlace,
-    /// The longest wait for an answer to the first questions.
+    /// Timeout of the response to the first requests.
     contact: Duration,
-    /// Connections of all jobs.
+    /// Connections across all jobs.
     pub(super) connections: u64,
 }
 
@@ -142,7 +142,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
     let OpenRequest { target, url, options: given, workload, context } = *request;
     let bucket = url.authority();
     let endpoint = url.endpoint().unwrap_or_default();
-    // The endpoint's own message neither repeats what may be a password.
+    // The endpoint's own message does not echo a possible password either.
     let endpoint: Endpoint =
         endpoint.parse().map_err(|error| TargetError::Input(format!("target {}: {error}", target.name)))?;
     let credentials_file = given.text("credentials_file").map(PathBuf::from);
@@ -215,7 +215,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
         ..usual
     };
     let place = match kept {
-        // The objects of a job lie where the user named them.
+        // A job's objects lie where the user put them.
         _ if workload.lays_out_files() => OwnPlace::stays(&context.run),
         Some(_) => OwnPlace::stays(&context.run),
         None => {
@@ -242,7 +242,7 @@ pub(super) fn open(request: &OpenRequest<'_>) -> Result<S3Target, TargetError> {
     Ok(S3Target { driver, place, contact: context.patience.connect, connections })
 }
 
-/// The names of a job's files, below the bucket, by their numbers.
+/// The names of a job's files within the bucket, by number.
 fn names(job: &Job, workers: u32) -> BTreeMap<u64, String> {
     let numbers = job.first_number..job.first_number.saturating_add(workers);
     let files = numbers.flat_map(|number| (0..job.files.per_worker()).map(move |file| (number, file)));
@@ -253,7 +253,7 @@ fn names(job: &Job, workers: u32) -> BTreeMap<u64, String> {
     named.collect()
 }
 
-/// The keys: from the file that the options name, else where the AWS tools look.
+/// The keys: from the file that the options name, else from where the AWS tools look.
 fn credentials(
     file: Option<&PathBuf>,
     profile: Option<&str>,
@@ -285,12 +285,12 @@ fn keys_missing(error: &CredentialsError) -> String {
 }
 
 impl S3Target {
-    /// The driver with the patience of a first contact.
+    /// The driver with the timeout of a first contact.
     fn first_contact(&self) -> S3Driver {
         self.driver.with_control_timeout(self.contact)
     }
 
-    /// Sees that our objects are there; a job's need not be, only its bucket.
+    /// Checks that our objects exist; for a job, only that its bucket does.
     fn find(&self) -> Result<(), DriverError> {
         match self.driver.config().blocks {
             Some(_) => self.first_contact().check_bucket(),
@@ -359,7 +359,7 @@ impl OpenTarget for S3Target {
     }
 
     fn prepare(&self) -> Result<Entered, TargetError> {
-        // A prefix needs no making: there is one as soon as there is an object. Whether there is one is asked for.
+        // A prefix needs no creation: it exists once an object does. Only the bucket is checked.
         let make = |announce: Announce<'_>| self.first_contact().check_bucket().and_then(|()| announce());
         self.place.enter(make, || self.find())
     }

@@ -1,4 +1,4 @@
-//! What `manometer check` does with a bucket.
+//! How `manometer check` tests a bucket.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -30,7 +30,7 @@ fn next(kind: ErrorKind, _: &str) -> Option<&'static str> {
     (kind == ErrorKind::AccessDenied).then_some("use keys that may put, get, list and delete in this bucket")
 }
 
-/// `https://host[:port]/bucket`, as browsers have it.
+/// `https://host[:port]/bucket`, as used in browsers.
 fn other_form(text: &str) -> Option<String> {
     let scheme = ["https://", "http://"].into_iter().find(|scheme| text.starts_with(scheme))?;
     let host = text[scheme.len()..].find('/').map_or(text.len(), |slash| scheme.len() + slash);

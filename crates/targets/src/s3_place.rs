@@ -1,4 +1,4 @@
-//! A prefix of ours in a bucket.
+//! A prefix of our own in a bucket.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -16,34 +16,34 @@ use super::place::PATIENCE;
 use super::removal::{RemovalContext, RemoveLeftError};
 use super::s3::of_key;
 
-/// Our prefix in a bucket, with what is needed to find it again; the keys come from the user anew.
+/// Our prefix in a bucket, with what is needed to find it again; the user supplies the keys again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct S3Place {
     /// Scheme, host and port, such as `http://10.0.0.1:80`.
     pub endpoint: String,
-    /// Address to connect to, where it is not the endpoint's.
+    /// Address to connect to, where it differs from the endpoint's.
     pub connect_to: Option<SocketAddr>,
     /// Name of the bucket.
     pub bucket: String,
-    /// What the keys of our objects begin with, such as `manometer-abcdefgh/`.
+    /// The prefix of our objects' keys, such as `manometer-abcdefgh/`.
     pub prefix: String,
-    /// Region in the signature.
+    /// Region used in signatures.
     pub region: String,
     /// Whether the bucket stands in the path, not in the host name.
     pub path_style: bool,
-    /// CA file of the endpoint, if not the system's roots.
+    /// CA file for the endpoint, if not the system's roots.
     pub ca_file: Option<PathBuf>,
     /// Whether the endpoint's certificate goes unverified.
     pub insecure: bool,
-    /// The fingerprint of the certificate that is trusted, if one was given.
+    /// Fingerprint of the trusted certificate, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
-    /// Shared credentials file that the keys came from, if they did.
+    /// Shared credentials file that the keys came from, if any.
     pub credentials_file: Option<PathBuf>,
     /// Profile in that file.
     pub profile: Option<String>,
-    /// Whether objects may have gone up in parts, so that unfinished uploads may be left. Journals of earlier versions
-    /// do not say, and then they may.
+    /// Whether objects may have been uploaded in parts, so that unfinished uploads may be left. Journals of earlier
+    /// versions do not say; they are read as yes.
     #[serde(default = "unknown_parts")]
     pub may_have_parts: bool,
 }
@@ -76,7 +76,7 @@ impl fmt::Display for S3Place {
     }
 }
 
-/// Removes what a dead run left.
+/// Removes what a dead run left behind.
 pub(super) fn remove_left(place: &Value, cx: &mut RemovalContext<'_>) -> Result<(), RemoveLeftError> {
     let place: S3Place = cx.read(place)?;
     let at = place.connect_to.map(|address| format!(" at {address}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Secrets of a run: they stand in no plan, journal, log or results file, and in no driver's messages.
+//! Secrets of a run: they appear in no plan, journal, log, results file or driver message.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A key pair: the access key of S3, or what another protocol signs in with.
+/// A key pair: an S3 access key, or another protocol's credentials.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessKey {
     /// The key's name.
@@ -23,17 +23,18 @@ impl fmt::Debug for AccessKey {
     }
 }
 
-/// Where the targets of a run find their secrets.
+/// Where a run's targets find their secrets.
 pub trait Secrets: fmt::Debug + Send + Sync {
-    /// The key of the target with this name in the plan; `None` when its options or variables say where its key is.
+    /// The key of the target with this name in the plan; `None` when its options or environment variables locate the
+    /// key.
     fn key(&self, target: &str) -> Option<AccessKey>;
 
-    /// The value of an environment variable that the tools of a protocol read, such as `AWS_ACCESS_KEY_ID` or `AWS_REGION`. Whoever
-    /// runs something for several users answers with their values, or with none.
+    /// The value of an environment variable that a protocol's tools read, such as `AWS_ACCESS_KEY_ID` or `AWS_REGION`.
+    /// A program that serves several users returns each user's values, or none.
     fn variable(&self, name: &str) -> Option<String>;
 }
 
-/// The environment of this process: for programs that work for the user who started them.
+/// The environment of this process, for programs that work for the user who started them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessEnvironment;
 
@@ -47,7 +48,8 @@ impl Secrets for ProcessEnvironment {
     }
 }
 
-/// Secrets in memory: from job files, or as a coordinator sent them to an agent. There are no variables unless others are beneath.
+/// Secrets in memory: from job files, or sent to an agent by a coordinator. Variables come only from the layer beneath,
+/// if any.
 #[derive(Debug, Default)]
 pub struct HeldSecrets {
     keys: BTreeMap<String, AccessKey>,
@@ -55,14 +57,14 @@ pub struct HeldSecrets {
 }
 
 impl HeldSecrets {
-    /// Looks in `beneath` for what is not held here.
+    /// Falls back to `beneath` for what is not held here.
     pub fn over(self, beneath: Arc<dyn Secrets>) -> Self {
         Self { beneath: Some(beneath), ..self }
     }
 }
 
 impl FromIterator<(String, AccessKey)> for HeldSecrets {
-    /// Keys by the names of their targets.
+    /// Keys by target name.
     fn from_iter<I: IntoIterator<Item = (String, AccessKey)>>(keys: I) -> Self {
         Self { keys: keys.into_iter().collect(), beneath: None }
     }

@@ -92,12 +92,11 @@ impl Protocol for Sim {
 /// A scripted target.
 struct SimTarget {
     driver: SimDriver,
-    /// The script as it is written, for the result.
+    /// The script as written, for the result.
     script: Vec<(String, String)>,
 }
 
-/// How much a second of noise has in common with the one before: enough to be seen in autocorrelation, as on real
-/// systems.
+/// Lag-1 autocorrelation of the noise from second to second: strong enough to be detected, as on real systems.
 const NOISE_CORRELATION: f64 = 0.5;
 
 impl OpenTarget for SimTarget {
@@ -138,7 +137,7 @@ fn open(request: &OpenRequest<'_>) -> Result<SimTarget, TargetError> {
     Ok(SimTarget { driver: SimDriver::new(config), script })
 }
 
-/// `1ms`, `uniform 1ms 5ms` or `exponential 5ms`; in URLs with `:` between the words.
+/// Parses `1ms`, `uniform 1ms 5ms` or `exponential 5ms`; in URLs with `:` between the words.
 fn latency(text: &str) -> Result<SimLatency, String> {
     let form = || "write 1ms, uniform:1ms:5ms or exponential:5ms".to_owned();
     let words: Vec<&str> = text.split([':', ' ']).filter(|word| !word.is_empty()).collect();
@@ -163,7 +162,7 @@ fn bandwidth(text: &str) -> Result<u64, String> {
     if rate >= 1.0 { Ok(rate as u64) } else { Err("write a rate above zero, such as 1GB/s".to_owned()) }
 }
 
-/// `1s/10s`: nothing is answered for so long in each period of so long.
+/// Parses `1s/10s`: no responses for the first duration in each period of the second.
 fn stall(text: &str) -> Result<Periodic, String> {
     let form = "write LENGTH/PERIOD, such as 1s/10s, the length being the shorter";
     let (length, period) = text.split_once('/').ok_or(form)?;
@@ -174,7 +173,7 @@ fn stall(text: &str) -> Result<Periodic, String> {
     Ok(Periodic::new(length, period))
 }
 
-/// `1/1000`: this many in this many operations fail.
+/// Parses `1/1000`: this many in this many operations fail.
 fn errors(text: &str) -> Result<(u64, ErrorKind), String> {
     let form = "write 1/COUNT, such as 1/1000: one operation in COUNT fails";
     let every = text.strip_prefix("1/").and_then(|count| count.trim().parse().ok());
@@ -184,7 +183,7 @@ fn errors(text: &str) -> Result<(u64, ErrorKind), String> {
         .ok_or_else(|| form.to_owned())
 }
 
-/// `70s/1000`: one in this many operations takes so long.
+/// Parses `70s/1000`: one in this many operations takes this long.
 fn slow(text: &str) -> Result<(u64, u64), String> {
     let form = || "write LENGTH/COUNT, such as 70s/1000: one operation in COUNT takes LENGTH".to_owned();
     let (length, every) = text.split_once('/').ok_or_else(form)?;
@@ -196,7 +195,7 @@ fn share(text: &str) -> Result<f64, String> {
     text.parse::<units::Share>().map(units::Share::value).map_err(|error| error.to_string())
 }
 
-/// `1%`: latency grows by this share of its first value each minute; `-1%`: it shrinks.
+/// Parses `1%`: latency grows by this share of its initial value each minute; `-1%`: it shrinks.
 fn drift(text: &str) -> Result<f64, String> {
     let (sign, size) = text.strip_prefix('-').map_or((1.0, text), |size| (-1.0, size));
     Ok(sign * share(size)? / 60.0)

@@ -1,9 +1,9 @@
-//! What `O_DIRECT` demands of offsets, lengths and memory.
+//! Alignment that `O_DIRECT` requires of offsets, lengths and memory.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Multiples that operations past the page cache must keep to, in bytes.
+/// Alignment for direct I/O, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
     /// Of offsets and lengths.
@@ -12,13 +12,13 @@ pub struct Alignment {
     pub memory_bytes: u32,
 }
 
-/// What is assumed where the kernel does not say: the smallest sector there is. Whatever is wrong with it, the kernel
-/// refuses.
+/// Assumed where the kernel does not say: the smallest sector size. If it is too small, the kernel rejects the
+/// operation.
 const SECTOR: u32 = 512;
 
 impl Alignment {
-    /// What the kernel says of an open file or device: `STATX_DIOALIGN` (statx(2), Linux 6.1), else a device's logical
-    /// block size. `None` when it says that `O_DIRECT` is not possible.
+    /// The kernel's answer for an open file or device: `STATX_DIOALIGN` (statx(2), Linux 6.1), else a device's logical
+    /// block size. `None` when it reports that `O_DIRECT` is not possible.
     pub(super) fn of(fd: impl AsFd) -> Option<Alignment> {
         match stated(fd.as_fd().as_raw_fd()) {
             Some((0, _)) => None,
@@ -30,11 +30,11 @@ impl Alignment {
         }
     }
 
-    /// What is wrong with a range, if anything.
+    /// True when a range is aligned.
     #[inline]
     pub(super) fn fits(self, offset: u64, len: u64) -> bool {
         let unit = u64::from(self.offset_bytes);
-        // A division takes longer than all the rest that is checked, and there is hardly ever a need for one.
+        // A division would cost more than all other checks together, and is almost never needed.
         if unit.is_power_of_two() {
             (offset | len) & (unit - 1) == 0
         } else {
@@ -46,14 +46,14 @@ impl Alignment {
 /// Alignment of offsets and of memory, where the kernel states them.
 fn stated(fd: i32) -> Option<(u32, u32)> {
     let mut stat = MaybeUninit::<libc::statx>::zeroed();
-    // SAFETY: the path is an empty string, and the answer is as large as the kernel expects.
+    // SAFETY: the path is an empty string, and the output buffer has the size that the kernel expects.
     let status = unsafe {
         libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, stat.as_mut_ptr())
     };
     if status != 0 {
         return None;
     }
-    // SAFETY: all-zero is a valid value, and the kernel has filled in what it knows.
+    // SAFETY: all-zero is a valid value, and the kernel has filled in the fields it supports.
     let stat = unsafe { stat.assume_init() };
     let known = stat.stx_mask & libc::STATX_DIOALIGN != 0;
     known.then_some((stat.stx_dio_offset_align, stat.stx_dio_mem_align))

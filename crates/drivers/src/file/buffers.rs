@@ -1,7 +1,7 @@
-//! Buffers that a session's operations take turns with.
+//! The pool of buffers shared by a session's operations.
 //!
-//! The one that was given back last is taken first: it is still in the processor's cache, which makes reads of cached
-//! data faster the larger they are.
+//! The buffer returned last is taken first: it is still in the CPU cache, which speeds up reads of cached data, the
+//! more so the larger they are.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,7 +11,7 @@ pub(super) struct Buffers {
     reactor: Reactor,
     register: bool,
     free: RefCell<Vec<Buffer>>,
-    /// The longest that was asked for: new ones are made that long, so that no operation waits for a larger one later.
+    /// The longest length requested: new buffers have this length, so that no operation waits for a larger one later.
     longest: Cell<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Buffers {
         if self.register { self.reactor.registered_buffer(len) } else { self.reactor.buffer(len) }
     }
 
-    /// Gives it back.
+    /// Returns it to the pool.
     #[inline]
     pub(super) fn put(&self, buffer: Buffer) {
         let mut free = self.free.borrow_mut();

@@ -1,13 +1,13 @@
-//! Descriptors that a session keeps open: a bounded number, found by the object's number.
+//! A session's open descriptors: a bounded cache keyed by object number.
 //!
-//! Sets of a few places each, chosen by a hash, and in a set the one that was not used for longest gives way. Looking one
-//! up allocates nothing and touches one or two cache lines, whether there are ten files or a million.
+//! A set-associative cache: a hash selects a small set, and within it the least recently used descriptor is evicted. A
+//! lookup allocates nothing and touches one or two cache lines, whether there are ten files or a million.
 
 use std::cell::{Cell, RefCell};
 
 use reactor::File;
 
-/// Places of a set.
+/// Ways per set.
 const WAYS: usize = 4;
 
 #[derive(Default)]
@@ -19,14 +19,14 @@ struct Entry {
 
 pub(super) struct Cache {
     entries: RefCell<Vec<Entry>>,
-    /// Sets are a power of two; this many low bits of the hash are not used.
+    /// The number of sets is a power of two; this many low bits of the hash are unused.
     shift: u32,
-    /// Grows with every use.
+    /// Incremented by every use.
     clock: Cell<u32>,
 }
 
 impl Cache {
-    /// Room for at most this many descriptors, but for those of a few files in any case.
+    /// Space for at most this many descriptors, but always for a few.
     pub(super) fn new(files: u32) -> Self {
         let sets = (files as usize / WAYS).max(1);
         // Rounded down, so that the bound holds.
@@ -49,7 +49,7 @@ impl Cache {
         self.clock.get()
     }
 
-    /// The object's descriptor, if it is open, and open for writing when that is wanted.
+    /// The object's descriptor, if it is open, and open for writing if `write`.
     #[inline]
     pub(super) fn find(&self, object: u64, write: bool) -> Option<File> {
         let first = self.first_of_set(object);
@@ -67,7 +67,7 @@ impl Cache {
         None
     }
 
-    /// Keeps a descriptor. What gives way for it closes when the last operation on it has ended.
+    /// Caches a descriptor. An evicted one closes when its last operation has ended.
     pub(super) fn keep(&self, object: u64, file: &File) {
         let first = self.first_of_set(object);
         let now = self.tick();

@@ -1,4 +1,4 @@
-//! What the driver must know of its target.
+//! Configuration of a file target.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use reactor::Durable;
 use super::NamedFiles;
 use crate::DriverError;
 
-/// Where the bytes lie.
+/// Where the data lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A directory of our own, which [`FileDriver::prepare`](super::FileDriver::prepare) makes. Object `n` is the file
-    /// in it whose name is `n` as 16 hexadecimal digits.
+    /// A directory of our own, which [`FileDriver::prepare`](super::FileDriver::prepare) creates. Object `n` is the
+    /// file in it whose name is `n` as 16 hexadecimal digits.
     Directory(PathBuf),
-    /// A block device, or a regular file that is used like one. It exists already and keeps its size; there is one,
-    /// whatever object an operation names.
+    /// A block device, or a regular file used like one. It already exists and keeps its size; all object numbers refer
+    /// to it.
     Device(PathBuf),
-    /// Files and devices that the user named, each by a path of its own.
+    /// Files and devices that the user named, each with its own path.
     Named(NamedFiles),
 }
 
 impl Place {
-    /// The path, as it was given; of named files the directory that their names begin in.
+    /// The path as given; for named files, the directory that relative names start from.
     pub fn path(&self) -> &Path {
         match self {
             Place::Directory(path) | Place::Device(path) => path,
@@ -31,13 +31,13 @@ impl Place {
     }
 }
 
-/// What is done to a new file before it is filled (fallocate(2)).
+/// Preallocation of a new file before it is filled (fallocate(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fallocate {
     /// Nothing: the file grows as it is written.
     #[default]
     None,
-    /// Its space is reserved (mode 0), which costs little and writes nothing.
+    /// Its space is reserved (mode 0), which is cheap and writes nothing.
     Allocate,
     /// Its space is reserved and reads as zeros (`FALLOC_FL_ZERO_RANGE`; mode 0 where the file system has no such mode).
     Zero,
@@ -68,38 +68,38 @@ impl std::fmt::Display for Fallocate {
 
 /// A directory, block device or file, and how to use it.
 ///
-/// Which system interface moves the bytes is not said here but by [`reactor::BackendChoice`]: io_uring, io_uring that polls,
-/// or threads.
+/// The system interface that moves the bytes is chosen by [`reactor::BackendChoice`] instead: io_uring, polled
+/// io_uring, or threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileConfig {
-    /// Where the bytes lie.
+    /// Where the data lies.
     pub place: Place,
-    /// Past the page cache (`O_DIRECT`). Offsets and sizes must then be multiples of [`FileDriver::alignment`](
-    /// super::FileDriver::alignment).
+    /// Bypass the page cache (`O_DIRECT`). Offsets and sizes must then be multiples of
+    /// [`FileDriver::alignment`](super::FileDriver::alignment).
     pub direct: bool,
-    /// Tell io_uring files and buffers beforehand (`IORING_REGISTER_FILES`, `IORING_REGISTER_BUFFERS`), which spares it
-    /// looking them up for each operation. Without effect on threads.
+    /// Register files and buffers with io_uring (`IORING_REGISTER_FILES`, `IORING_REGISTER_BUFFERS`), which saves a
+    /// lookup per operation. No effect with threads.
     pub registered: bool,
     /// A commit is an fdatasync(2) instead of an fsync(2): only the metadata needed to read the data back.
     pub fdatasync: bool,
-    /// What is done to a new file before it is filled.
+    /// Preallocation of a new file before it is filled.
     pub fallocate: Fallocate,
     /// Size of a file, in bytes, for `fallocate`; 0 when unknown.
     pub file_bytes: u64,
-    /// Before a device is filled, give up all that it holds (`BLKDISCARD`; for a file, a hole over its whole length).
+    /// Discard all of a device's data before it is filled (`BLKDISCARD`; for a file, a hole over its whole length).
     pub trim: bool,
-    /// Files that each worker keeps open; others are opened and closed again as operations need them.
+    /// Files that each worker keeps open; others are opened and closed as operations need them.
     pub open_files: u32,
-    /// What each write makes durable before it ends (`O_DSYNC`, `O_SYNC`).
+    /// What each write makes durable before it completes (`O_DSYNC`, `O_SYNC`).
     pub durable: Durable,
 }
 
-/// Files that each worker keeps open unless told otherwise. The customary limit of a process is 1024 at least.
+/// Default number of files that each worker keeps open. The usual limit of a process is at least 1024.
 pub const OPEN_FILES: u32 = 256;
 
 impl FileConfig {
-    /// The place with the customary values for everything else: through the page cache, registered, fsync, nothing
-    /// allocated or given up beforehand.
+    /// The place with default values for everything else: through the page cache, registered, fsync, nothing
+    /// preallocated or discarded.
     pub fn new(place: Place) -> Self {
         Self {
             place,
@@ -114,7 +114,7 @@ impl FileConfig {
         }
     }
 
-    /// Checks what would otherwise be found out in the middle of things.
+    /// Rejects settings that would otherwise fail only later.
     pub(super) fn check(&self) -> Result<(), DriverError> {
         let wrong = |what: String| Err(DriverError::new(ErrorKind::Rejected, what));
         if !self.place.path().is_absolute() {

@@ -1,4 +1,4 @@
-//! Opening devices, and files that are used like devices.
+//! Opening devices, and files used like devices.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,12 +11,12 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, SeekFrom, fstat, openat, seek};
 use super::errors::{kind_of, words};
 use crate::DriverError;
 
-/// Opens a device; for reading only unless it is to be written.
+/// Opens a device, read-only unless `write`.
 pub(super) fn open(path: &Path, direct: bool, write: bool) -> Result<OwnedFd, DriverError> {
     open_durable(path, direct, write, Durable::Nothing)
 }
 
-/// And writes to it are durable before they end.
+/// Opens a device whose writes are durable before they complete.
 pub(super) fn open_durable(
     path: &Path,
     direct: bool,
@@ -54,7 +54,8 @@ pub(super) fn open_durable(
         let text = format!("{}: neither a block device nor a regular file", path.display());
         return Err(DriverError::new(ErrorKind::Rejected, text));
     }
-    // Opened so only that a FIFO or a tape could not block; a ring does not wait on such descriptors.
+    // The non-blocking flag only kept the open from blocking on a FIFO or a tape; a ring does not wait on such
+    // descriptors.
     rustix::fs::fcntl_setfl(&fd, flags & OFlags::DIRECT)
         .map_err(|e| DriverError::new(ErrorKind::Local, format!("{}: {e}", path.display())))?;
     Ok(fd)
@@ -62,7 +63,7 @@ pub(super) fn open_durable(
 
 /// The size of an open device or file, in bytes.
 pub(super) fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, DriverError> {
-    // The end of a block device is its size (block/fops.c).
+    // Seeking to the end of a block device yields its size (block/fops.c).
     seek(fd, SeekFrom::End(0)).map_err(|e| {
         let error = io::Error::from(e);
         DriverError::new(kind_of(&error), format!("size of {}: {}", path.display(), words(&error)))
@@ -74,7 +75,7 @@ pub(super) fn is_block(fd: impl AsFd) -> bool {
     fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice)
 }
 
-/// `O_DIRECT` is not to be had.
+/// The error when `O_DIRECT` is not available.
 pub(super) fn no_direct(path: &Path) -> DriverError {
     let text = format!(
         "{}: this file system or device has no way past the page cache (O_DIRECT): set direct to false",
@@ -83,7 +84,7 @@ pub(super) fn no_direct(path: &Path) -> DriverError {
     DriverError::new(ErrorKind::Rejected, text)
 }
 
-/// There is nothing to poll.
+/// The error when a device has no queues that can be polled.
 pub(super) fn cannot_be_polled(path: &Path) -> DriverError {
     let text = format!(
         "{}: this device or file system cannot be polled for completions (iopoll): do without iopoll, or give the device \
@@ -93,7 +94,7 @@ pub(super) fn cannot_be_polled(path: &Path) -> DriverError {
     DriverError::new(ErrorKind::Rejected, text)
 }
 
-/// The first operation on a ring that polls failed.
+/// The error when the first operation on a polled ring failed.
 pub(super) fn not_polled(path: &Path, error: &io::Error) -> DriverError {
     if error.raw_os_error() == Some(libc::EOPNOTSUPP) {
         return cannot_be_polled(path);
@@ -101,7 +102,7 @@ pub(super) fn not_polled(path: &Path, error: &io::Error) -> DriverError {
     DriverError::new(kind_of(error), format!("{}: a first transfer: {}", path.display(), words(error)))
 }
 
-/// What is said of a range that does not fit, past the page cache.
+/// The message for a misaligned range in direct I/O.
 pub(super) fn misaligned(multiple: u32) -> String {
     format!(
         "past the page cache (direct) offsets and sizes must be multiples of {multiple} bytes: choose such a block size \

@@ -1,10 +1,10 @@
-//! From the kernel's words for failure to ours.
+//! Maps kernel errors to ours.
 
 use std::io;
 
 use metrics::ErrorKind;
 
-/// The kind under which an error of the kernel is counted.
+/// The kind under which a kernel error is counted.
 pub(super) fn kind_of(error: &io::Error) -> ErrorKind {
     match error.raw_os_error().unwrap_or(0) {
         libc::ENOSPC | libc::EDQUOT | libc::EFBIG => ErrorKind::NoSpace,
@@ -14,7 +14,7 @@ pub(super) fn kind_of(error: &io::Error) -> ErrorKind {
         libc::EROFS => ErrorKind::ReadOnly,
         libc::ESTALE => ErrorKind::Stale,
         libc::EBUSY | libc::EAGAIN | libc::ETXTBSY => ErrorKind::Busy,
-        // What drivers and file systems report of a medium that fails or is gone (block/blk-core.c, ext4, xfs).
+        // Reported by drivers and file systems when a medium fails or is gone (block/blk-core.c, ext4, xfs).
         libc::EIO
         | libc::EREMOTEIO
         | libc::ENXIO
@@ -33,7 +33,7 @@ pub(super) fn kind_of(error: &io::Error) -> ErrorKind {
     }
 }
 
-/// What a person can do about it, as the end of a message; empty when there is nothing to say.
+/// Advice for people, as the end of a message; empty when there is none.
 pub(super) fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error().unwrap_or(0) {
         libc::ENOSPC => "; the file system or device is full: free some space or use a smaller data set",
@@ -46,7 +46,7 @@ pub(super) fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// An error and what to do about it, in one line.
+/// An error and its advice, in one line.
 pub(super) fn words(error: &io::Error) -> String {
     format!("{error}{}", advice(error))
 }

@@ -1,4 +1,4 @@
-//! What is known of a place, for the result of a run.
+//! Facts about a place, for the result of a run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{FileDriver, Place, devices};
 
-/// Queue parameters of a device that explain results, by their names in /sys/block/*/queue (sysfs-block).
+/// Queue parameters that help to explain results, by their names in /sys/block/*/queue (sysfs-block).
 const QUEUE: [(&str, &str); 8] = [
     ("device scheduler", "scheduler"),
     ("device rotational", "rotational"),
@@ -19,10 +19,10 @@ const QUEUE: [(&str, &str); 8] = [
     (POLLS, "io_poll"),
 ];
 
-/// The fact that says whether a device can be polled.
+/// Name of the fact that says whether a device can be polled.
 const POLLS: &str = "device polls";
 
-/// All that can be found out; what cannot is left out.
+/// All facts that can be determined; others are omitted.
 pub(super) fn of(driver: &FileDriver) -> BTreeMap<String, String> {
     let config = driver.config();
     let mut facts = BTreeMap::new();
@@ -63,7 +63,7 @@ pub(super) fn of(driver: &FileDriver) -> BTreeMap<String, String> {
     facts
 }
 
-/// The path, or the nearest directory above it that exists.
+/// The path, or its nearest existing ancestor.
 fn existing(path: &Path) -> PathBuf {
     path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/")).to_owned()
 }
@@ -75,7 +75,7 @@ struct Mount {
     options: String,
 }
 
-/// The mount that a path lies on: the one with its device number whose mount point is the longest prefix.
+/// The mount that holds a path: the one with its device number whose mount point is the longest prefix.
 fn mount_of(device: u64, path: &Path) -> Option<Mount> {
     let path = fs::canonicalize(path).ok()?;
     let text = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -95,16 +95,16 @@ fn mount_of(device: u64, path: &Path) -> Option<Mount> {
         };
         fits.then_some((same, mount))
     });
-    // Btrfs and overlays state other numbers than their files do.
+    // Btrfs and overlayfs report other device numbers for mounts than for files.
     mounts.max_by_key(|(same, mount)| (*same, mount.point.len())).map(|(_, mount)| mount)
 }
 
-/// Octal escapes of blanks in mount points.
+/// Decodes the octal escapes of blanks in mount points.
 fn unescaped(point: &str) -> String {
     point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
 }
 
-/// Whether the device that a path lies on, or that it is, has queues that can be polled; `None` when nobody says.
+/// Whether the path's underlying device, or the device itself, has queues that can be polled; `None` when unknown.
 pub(super) fn polls(path: &Path) -> Option<bool> {
     let metadata = fs::metadata(path).ok()?;
     let block = rustix::fs::FileType::from_raw_mode(metadata.st_mode()) == rustix::fs::FileType::BlockDevice;

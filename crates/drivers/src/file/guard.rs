@@ -1,4 +1,4 @@
-//! What protects devices: what is in use, or carries something, is written only when the user named that very device.
+//! Protection of devices: one that is in use or holds data is written only when the user named that very device.
 
 use std::fs;
 use std::os::linux::fs::MetadataExt;
@@ -11,7 +11,7 @@ use super::errors::{kind_of, words};
 use super::{devices, signatures};
 use crate::DriverError;
 
-/// A device or file, whatever it is called.
+/// Identity of a device or file, independent of its path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Identity {
     /// Device number.
@@ -28,7 +28,7 @@ fn identity(path: &Path) -> std::io::Result<Identity> {
     })
 }
 
-/// Lets a device pass that holds nothing that anybody could miss, or that is the one the user named.
+/// Accepts a device that holds nothing of value, or that is the one the user named.
 pub(super) fn check(path: &Path, destroy: Option<&Path>) -> Result<(), DriverError> {
     let wrong =
         |e: std::io::Error| DriverError::new(kind_of(&e), format!("{}: {}", path.display(), words(&e)));
@@ -47,8 +47,8 @@ pub(super) fn check(path: &Path, destroy: Option<&Path>) -> Result<(), DriverErr
     Err(DriverError::new(ErrorKind::Rejected, text))
 }
 
-/// Lets a device that the user named by its path pass: as [`check`], for any of several that may be overwritten; but one
-/// that is mounted passes only when that is allowed besides. Its number.
+/// As [`check`], for a device that the user named by its path, with several devices that may be overwritten; a mounted
+/// one passes only if `mounted_too`. Returns its number.
 pub(super) fn check_named(path: &Path, destroy: &[PathBuf], mounted_too: bool) -> Result<u64, DriverError> {
     let wrong =
         |e: std::io::Error| DriverError::new(kind_of(&e), format!("{}: {}", path.display(), words(&e)));
@@ -72,7 +72,7 @@ pub(super) fn check_named(path: &Path, destroy: &[PathBuf], mounted_too: bool) -
     Ok(number)
 }
 
-/// What speaks against writing, as the rest of a sentence that begins with the path.
+/// The reason not to write, as the rest of a sentence that begins with the path.
 fn found_on(path: &Path, device: Identity) -> Result<Option<String>, DriverError> {
     if let Some(use_) = in_use(device) {
         return Ok(Some(use_));
@@ -88,7 +88,8 @@ fn found_on(path: &Path, device: Identity) -> Result<Option<String>, DriverError
         return Ok(Some(format!("carries {name}")));
     }
     match device {
-        // Whatever uses it, the kernel lets nobody else have it alone; this also sees what other containers mount.
+        // The kernel denies exclusive access to a device in use, whatever uses it; this also detects mounts in other
+        // containers.
         Identity::Block(_) => {
             let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
             let alone = openat(CWD, path, flags, Mode::empty());
@@ -96,7 +97,7 @@ fn found_on(path: &Path, device: Identity) -> Result<Option<String>, DriverError
             Ok(used
                 .then(|| "is in use by the kernel (mounted, swap, RAID, or part of another device)".into()))
         }
-        // Nobody but its owner knows what a file is worth; one that is all holes is worth nothing.
+        // Only its owner knows what a file is worth; one that is all holes is worth nothing.
         Identity::File(..) => {
             let holds_data = !matches!(seek(&file, SeekFrom::Data(0)), Err(rustix::io::Errno::NXIO));
             Ok((size > 0 && holds_data).then(|| "is a file that holds data".into()))
@@ -104,7 +105,7 @@ fn found_on(path: &Path, device: Identity) -> Result<Option<String>, DriverError
     }
 }
 
-/// How the device, or one that is part of it, is in use.
+/// How the device, or a device that is part of it, is in use.
 fn in_use(device: Identity) -> Option<String> {
     match device {
         Identity::Block(number) => {
@@ -121,7 +122,7 @@ fn in_use(device: Identity) -> Option<String> {
 
 /// A device and its partitions.
 struct Family {
-    /// Directories in /sys/class/block, the device's own first, then its partitions'.
+    /// Directories in /sys/class/block: the device's own first, then its partitions'.
     places: Vec<PathBuf>,
     numbers: Vec<u64>,
 }
@@ -140,7 +141,7 @@ impl Family {
                 family.numbers.push(number);
             }
         }
-        // What holds a whole disk concerns its partitions as well.
+        // Holders of a whole disk concern its partitions as well.
         if own.join("partition").exists()
             && let Some(disk) = own.parent()
         {
@@ -155,21 +156,22 @@ impl Family {
     }
 }
 
-/// The device number that a directory in /sys states.
+/// The device number in a /sys directory.
 fn number_of(place: &Path) -> Option<u64> {
     let text = fs::read_to_string(place.join("dev")).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
     Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Where it is mounted (proc_pid_mountinfo(5)).
+/// Its mount point, if it is mounted (proc_pid_mountinfo(5)).
 fn mounted(family: &Family) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     mounts.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(' ').collect();
         let (major, minor) = fields.get(2)?.split_once(':')?;
         let number = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
-        // File systems over several devices have numbers of their own, but name one of them as their source.
+        // File systems that span several devices have device numbers of their own, but name one of them as their
+        // source.
         let after = fields.iter().position(|field| *field == "-")?;
         let source = fields.get(after + 2).is_some_and(|source| family.has(Path::new(source)));
         let mounted = family.numbers.contains(&number) || source;
@@ -177,7 +179,7 @@ fn mounted(family: &Family) -> Option<String> {
     })
 }
 
-/// What is used as swap space now.
+/// The active swap areas.
 fn swap_entries() -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
     text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).map(PathBuf::from).collect()
@@ -198,7 +200,7 @@ fn held(family: &Family) -> Option<String> {
     })
 }
 
-/// The loop device that a file backs.
+/// The loop device backed by a file.
 fn looped(device: Identity) -> Option<String> {
     fs::read_dir("/sys/block").ok()?.flatten().find_map(|entry| {
         let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;

@@ -1,4 +1,4 @@
-//! What is done to named files before and after a load: looked at, made, given up by the page cache, removed.
+//! Work on named files before and after a load: inspect, create, drop from the page cache, remove.
 //!
 //! All of it blocks the calling thread.
 
@@ -17,7 +17,7 @@ use super::manage::{BLKFLSBUF, failed};
 use super::{FileDriver, Place, devices, guard};
 use crate::DriverError;
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Nothing yet.
@@ -30,34 +30,34 @@ pub enum FileKind {
     Character,
 }
 
-/// A named file as it was found.
+/// A named file as found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looked {
     /// What it is.
     pub kind: FileKind,
     /// Its size, or the device's, in bytes; 0 when it has none.
     pub bytes: u64,
-    /// The device that it lies on, or is, by number; 0 when it is missing.
+    /// Number of the device that it lies on, or is; 0 when it is missing.
     pub device: u64,
 }
 
-/// What is done to the space of a file that is made (fallocate(2)).
+/// How the space of a new file is allocated (fallocate(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
     /// Nothing.
     None,
     /// Reserved where the file system can do that.
     Reserve,
-    /// Reserved by posix_fallocate(3), which writes where the file system cannot do that.
+    /// Reserved by posix_fallocate(3), which writes zeros where the file system cannot reserve.
     Posix,
-    /// Reserved behind the end of the file, which stays where it is.
+    /// Reserved beyond the end of the file; the file size does not change.
     Behind,
     /// A hole.
     Hole,
 }
 
 impl FileDriver {
-    /// The path of an object: of a file that the user named, or of the place.
+    /// The path of an object: of a named file, or of the place itself.
     pub fn path_of(&self, object: u64) -> PathBuf {
         match &self.config().place {
             Place::Named(named) => named.path_of(object),
@@ -65,10 +65,10 @@ impl FileDriver {
         }
     }
 
-    /// Looks at a named file.
+    /// Inspects a named file.
     ///
     /// # Errors
-    /// When it cannot be looked at, or is neither a file nor a device.
+    /// When it cannot be inspected, or is neither a file nor a device.
     pub fn look(&self, object: u64) -> Result<Looked, DriverError> {
         let path = self.path_of(object);
         let metadata = match fs::metadata(&path) {
@@ -93,18 +93,18 @@ impl FileDriver {
         Ok(Looked { kind, bytes, device })
     }
 
-    /// The number of the device that the place lies on, or is; `None` when it is not there.
+    /// The number of the device that the place lies on, or is; `None` when it does not exist.
     pub fn device_number(&self) -> Option<u64> {
         let metadata = fs::metadata(self.config().place.path()).ok()?;
         let block = FileType::from_raw_mode(metadata.st_mode()) == FileType::BlockDevice;
         Some(if block { metadata.st_rdev() } else { metadata.st_dev() })
     }
 
-    /// Makes a named file anew, with the directories above it, and reserves its space. What was there under its name is
-    /// removed, unless it is to be `kept` and grow.
+    /// Creates a named file from scratch, with its parent directories, and reserves its space. An existing file of that
+    /// name is removed, unless it is to be `kept` and grow.
     ///
     /// # Errors
-    /// The directories or the file cannot be made, or there is no space.
+    /// The directories or the file cannot be created, or there is no space.
     pub fn make(&self, object: u64, bytes: u64, fill: Fill, kept: bool) -> Result<(), DriverError> {
         let path = self.path_of(object);
         if !kept {
@@ -122,10 +122,10 @@ impl FileDriver {
         reserve(&fd, bytes, fill).map_err(|e| failed(&format!("reserving {bytes} bytes of"), &path, &e))
     }
 
-    /// Makes the directories above a named file that are missing, for this user alone.
+    /// Creates a named file's missing parent directories, accessible to this user only.
     ///
     /// # Errors
-    /// One cannot be made.
+    /// One cannot be created.
     pub fn make_directories(&self, path: &Path) -> Result<(), DriverError> {
         let Some(parent) = path.parent().filter(|parent| !parent.is_dir()) else { return Ok(()) };
         use std::os::unix::fs::DirBuilderExt;
@@ -133,8 +133,8 @@ impl FileDriver {
         made.map_err(|e| failed("making directory", parent, &e))
     }
 
-    /// Checks what a named block device holds before it is written, and remembers that it may be. `destroy` are the
-    /// devices that the user named to be overwritten whatever they hold; one that is mounted passes only with
+    /// Checks what a named block device holds before it is written, and remembers that it may be written. `destroy`
+    /// lists the devices that the user allowed to be overwritten whatever they hold; a mounted one passes only with
     /// `mounted_too`.
     ///
     /// # Errors
@@ -150,11 +150,11 @@ impl FileDriver {
         Ok(())
     }
 
-    /// What offsets and lengths must be multiples of, past the page cache, in a named file or, where it is missing, in
-    /// one of its directory. `None` where nobody says.
+    /// Alignment that direct I/O requires in a named file or, where it is missing, in a new file of its directory.
+    /// `None` where unknown.
     ///
     /// # Errors
-    /// When there is no way past the page cache.
+    /// When direct I/O is not available.
     pub fn alignment_at(&self, object: u64) -> Result<Option<Alignment>, DriverError> {
         let path = self.path_of(object);
         let (place, flags) = match path.exists() {
@@ -166,15 +166,15 @@ impl FileDriver {
         match openat(CWD, place, flags | OFlags::DIRECT | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR) {
             Ok(fd) => Alignment::of(&fd).map(Some).ok_or_else(|| devices::no_direct(&path)),
             Err(rustix::io::Errno::INVAL) => Err(devices::no_direct(&path)),
-            // What cannot be opened now is found out by the first operation.
+            // If it cannot be opened now, the first operation reports it.
             Err(_) => Ok(None),
         }
     }
 
-    /// Lets the page cache forget a part of a named file; what is dirty stays in it.
+    /// Drops part of a named file from the page cache; dirty pages stay.
     ///
     /// # Errors
-    /// When it cannot be opened. One that is missing is no error.
+    /// When it cannot be opened. A missing file is no error.
     pub fn forget_pages(&self, object: u64, start: u64, length: u64) -> Result<(), DriverError> {
         let path = self.path_of(object);
         let fd = match openat(CWD, &path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
@@ -184,7 +184,7 @@ impl FileDriver {
             Err(e) => return Err(failed("file", &path, &e.into())),
         };
         if devices::is_block(&fd) {
-            // SAFETY: this request takes no argument. Only root may; others lose nothing but the fresh start.
+            // SAFETY: this request takes no argument. It needs root; without it, the run only loses its cold start.
             let _ = unsafe { libc::ioctl(fd.as_raw_fd(), BLKFLSBUF, 0) };
         }
         // Character devices have no pages.
@@ -192,7 +192,7 @@ impl FileDriver {
         Ok(())
     }
 
-    /// Removes a named regular file; a device stays, and one that is missing is no error.
+    /// Removes a named regular file; a device stays, and a missing file is no error.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -208,10 +208,10 @@ impl FileDriver {
     }
 }
 
-/// Reserves the space of a file that was just made.
+/// Reserves the space of a new file.
 fn reserve(fd: &OwnedFd, bytes: u64, fill: Fill) -> io::Result<()> {
     let by = |mode: FallocateFlags| match fallocate(fd, mode, 0, bytes) {
-        // A file system that cannot: the file grows as it is written.
+        // The file system cannot reserve: the file grows as it is written.
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
         other => other.map_err(io::Error::from),
     };

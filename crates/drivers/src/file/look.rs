@@ -1,4 +1,4 @@
-//! What a directory says of itself before anything is made in it: whether it is one, who may write, how much is free.
+//! Inspects a directory before anything is created in it: is it one, who may write, how much space is free.
 
 use std::fs;
 use std::io;
@@ -12,20 +12,21 @@ use super::manage::failed;
 use super::{FileDriver, Place};
 use crate::DriverError;
 
-/// What was seen of the directory that is to hold the data.
+/// What was learned about the directory that is to hold the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectoryLook {
-    /// It is there already; otherwise it is made in the one above it.
+    /// It already exists; otherwise it will be created in its parent.
     pub exists: bool,
-    /// The number of the device that its file system lies on (stat(2)).
+    /// Device number of its file system (stat(2)).
     pub file_system: u64,
-    /// Bytes that this user may still write (statvfs(3)); `None` where the file system counts no blocks, as /proc and some FUSE
-    /// file systems do not.
+    /// Bytes that this user may still write (statvfs(3)); `None` where the file system reports no block counts, like
+    /// /proc and some FUSE file systems.
     pub available_bytes: Option<u64>,
 }
 
 impl FileDriver {
-    /// Looks at the directory, or at the one that it is to be made in; nothing is made. `None` of anything but a directory.
+    /// Inspects the directory, or the parent that it will be created in; creates nothing. `None` for anything but a
+    /// directory.
     ///
     /// # Errors
     /// Neither is a directory, or, with `writes`, this user may not write there.

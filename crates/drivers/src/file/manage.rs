@@ -1,4 +1,4 @@
-//! What is done before and after the load: making our directory, giving up caches and content, removing.
+//! Work before and after the load: create our directory, drop caches, discard content, remove.
 //!
 //! All of it blocks the calling thread.
 
@@ -17,30 +17,30 @@ use super::names::{MARK, object_of};
 use super::{FileDriver, NamedFiles, Place, devices, facts, guard};
 use crate::{Announce, DriverError};
 
-/// What the mark says, for whoever finds it.
+/// Text in the mark file, for whoever finds it.
 const MARK_TEXT: &str = "manometer made this directory for a measurement, and removes it with all files in it that have \
                          names of 16 hexadecimal digits\n";
 /// `BLKFLSBUF` and `BLKDISCARD` of linux/fs.h.
 pub(super) const BLKFLSBUF: libc::Ioctl = 0x1261;
 const BLKDISCARD: libc::Ioctl = 0x1277;
-/// Bytes given up by one request: a large device is given up in steps, so that a signal ends it in time.
+/// Bytes discarded per request: a large device is discarded in steps, so that a signal can interrupt in time.
 const DISCARD_STEP: u64 = 4 << 30;
 
 impl FileDriver {
-    /// Makes our directory, which must not exist; for a device sees that it is there, and with `trim` gives up all that
-    /// it holds.
+    /// Creates our directory, which must not exist; for a device, checks that it exists, and with `trim` discards all
+    /// its data.
     ///
     /// # Errors
-    /// When the directory exists or cannot be made; when the device cannot be opened, or is to be given up before
+    /// When the directory exists or cannot be created; when the device cannot be opened, or is to be discarded before
     /// [`FileDriver::check_device`] has allowed it.
     pub fn prepare(&self) -> Result<(), DriverError> {
         self.prepare_announced(&mut || Ok(()))
     }
 
-    /// As [`Self::prepare`]; calls `announce` right before mkdir(2). Without that call nothing was made.
+    /// As [`Self::prepare`]; calls `announce` right before mkdir(2). Without that call nothing was created.
     ///
     /// # Errors
-    /// As [`Self::prepare`], and what `announce` returns: then no directory is made.
+    /// As [`Self::prepare`], and what `announce` returns: then no directory is created.
     pub fn prepare_announced(&self, announce: Announce<'_>) -> Result<(), DriverError> {
         match &self.config().place {
             Place::Directory(path) => {
@@ -64,10 +64,10 @@ impl FileDriver {
         }
     }
 
-    /// Sees that what an earlier run made is there and is ours, to be used again.
+    /// Checks that the place created by an earlier run exists and is ours, to use it again.
     ///
     /// # Errors
-    /// When it is not there, or is somebody else's.
+    /// When it does not exist, or belongs to somebody else.
     pub fn adopt(&self) -> Result<(), DriverError> {
         match &self.config().place {
             Place::Directory(path) => {
@@ -79,11 +79,11 @@ impl FileDriver {
         }
     }
 
-    /// Removes our directory and the files in it that have our names; says how many. A directory that is not there is no
-    /// error. Of a device nothing is removed.
+    /// Removes our directory and the files in it that have our names; returns their number. A missing directory is no
+    /// error. On a device, nothing is removed.
     ///
     /// # Errors
-    /// When the directory does not carry our mark, a file cannot be removed, or anything else is left in it.
+    /// When the directory lacks our mark, a file cannot be removed, or it contains anything else.
     pub fn remove_all(&self) -> Result<u64, DriverError> {
         let Place::Directory(path) = &self.config().place else { return Ok(0) };
         match fs::symlink_metadata(path) {
@@ -93,7 +93,7 @@ impl FileDriver {
             Ok(_) => {}
         }
         if marked(path).is_err() {
-            // Killed between making the directory and marking it: an empty one goes, any other stays.
+            // Killed between creating the directory and marking it: an empty one is removed, any other stays.
             return fs::remove_dir(path).map(|()| 0).map_err(|_| not_ours(path));
         }
         let mut removed = 0;
@@ -118,8 +118,8 @@ impl FileDriver {
         Ok(removed)
     }
 
-    /// Numbers and sizes of the files with our names, in no particular order. Of a device, its size as object 0; of named
-    /// files nothing.
+    /// Numbers and sizes of the files with our names, in no particular order. For a device, its size as object 0; for
+    /// named files, nothing.
     ///
     /// # Errors
     /// When the directory or device cannot be read.
@@ -149,7 +149,7 @@ impl FileDriver {
         devices::size_of(&devices::open(path, false, false)?, path)
     }
 
-    /// Gives up the pages of the data set that the page cache holds, after what is dirty was written; says what was done.
+    /// Drops the data set from the page cache after writing back dirty pages; returns what was done.
     ///
     /// # Errors
     /// When something cannot be opened or written back.
@@ -183,10 +183,10 @@ impl FileDriver {
         }
     }
 
-    /// What offsets and lengths must be multiples of past the page cache; `None` through it.
+    /// The alignment that direct I/O requires; `None` for buffered I/O.
     ///
     /// # Errors
-    /// When `O_DIRECT` is asked for and cannot be had.
+    /// When `O_DIRECT` is requested but not available.
     pub fn alignment(&self) -> Result<Option<Alignment>, DriverError> {
         if !self.config().direct {
             return Ok(None);
@@ -194,13 +194,13 @@ impl FileDriver {
         let found = match &self.config().place {
             Place::Device(path) => Alignment::of(devices::open(path, true, false)?),
             Place::Directory(path) | Place::Named(NamedFiles { directory: path, .. }) => {
-                // Before it is made, its parent knows.
+                // Before the directory is created, its parent gives the answer.
                 let there = if path.exists() { path.as_path() } else { path.parent().unwrap_or(path) };
                 let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
                 match open(there, flags, Mode::RUSR | Mode::WUSR) {
                     Ok(fd) => Alignment::of(fd),
                     Err(rustix::io::Errno::INVAL) => None,
-                    // No files without names here: the first operation finds out.
+                    // The file system has no unnamed files (`O_TMPFILE`): the first operation finds out.
                     Err(_) => return Ok(None),
                 }
             }
@@ -211,7 +211,7 @@ impl FileDriver {
     /// Checks that blocks of this size are possible.
     ///
     /// # Errors
-    /// When the page cache is to be bypassed and the size is no multiple of what the device demands.
+    /// When direct I/O is requested and the size is not a multiple of what the device requires.
     pub fn check_block_bytes(&self, bytes: u64) -> Result<(), DriverError> {
         match self.alignment()? {
             Some(alignment) if !alignment.fits(0, bytes) => {
@@ -226,17 +226,17 @@ impl FileDriver {
         }
     }
 
-    /// What is known of the place, for the result: file system, device, alignment.
+    /// Facts about the place for the result: file system, device, alignment.
     pub fn facts(&self) -> std::collections::BTreeMap<String, String> {
         facts::of(self)
     }
 
-    /// Checks what a device holds before it is written, and remembers that it may be. `destroy` is the device that the
-    /// user named to be overwritten whatever it holds. A directory needs no such check.
+    /// Checks what a device holds before it is written, and remembers that it may be written. `destroy` is the device
+    /// that the user allowed to be overwritten whatever it holds. A directory needs no such check.
     ///
     /// # Errors
-    /// When it is mounted or otherwise in use, or carries a file system, a partition table or the like, or, for a regular
-    /// file, anything at all, and `destroy` is not that very device. One line that says what was found and what to do.
+    /// When it is mounted or otherwise in use, or holds a file system, a partition table or the like, or, for a regular
+    /// file, any data, and `destroy` is not that very device. One line that says what was found and what to do.
     pub fn check_device(&self, destroy: Option<&Path>) -> Result<(), DriverError> {
         if let Place::Device(path) = &self.config().place {
             guard::check(path, destroy)?;
@@ -284,8 +284,8 @@ impl FileDriver {
     }
 }
 
-/// Lets the kernel drop all clean pages and what it remembers of directories, after writing everything back
-/// (`/proc/sys/vm/drop_caches`, proc_sys_vm(5)). Needs root, and concerns the whole machine.
+/// Makes the kernel drop all clean pages and cached directory entries, after writing everything back
+/// (`/proc/sys/vm/drop_caches`, proc_sys_vm(5)). Needs root, and affects the whole machine.
 ///
 /// # Errors
 /// When that is not permitted.
@@ -297,7 +297,7 @@ pub fn drop_caches() -> Result<(), DriverError> {
 
 fn discard(fd: &OwnedFd, at: u64, len: u64) -> io::Result<()> {
     let range = [at, len];
-    // SAFETY: the request takes the address of two numbers.
+    // SAFETY: the request takes a pointer to two numbers.
     match unsafe { libc::ioctl(fd.as_raw_fd(), BLKDISCARD, range.as_ptr()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -308,7 +308,8 @@ fn marked(path: &Path) -> Result<(), DriverError> {
     if path.join(MARK).is_file() { Ok(()) } else { Err(not_ours(path)) }
 }
 
-/// Our directory was made and could not be marked: it is removed again, which the kind of the error says.
+/// Error when our directory was created but could not be marked: it is removed again, and the kind of the error says
+/// so.
 fn unmarked(path: &Path, error: &io::Error) -> DriverError {
     let _ = fs::remove_file(path.join(MARK));
     match fs::remove_dir(path) {

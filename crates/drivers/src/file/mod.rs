@@ -1,18 +1,18 @@
 //! The `file:` and `block:` targets: files in a directory of our own, block devices, files used like devices, and
-//! whatever the user names.
+//! anything that the user names.
 //!
 //! | operation | in a directory | on a device |
 //! |---|---|---|
 //! | read, write | a range of an object's file | a range of the device |
-//! | create | the file is made and must be new; its space is reserved when that is asked for | – |
+//! | create | the file is created and must be new; its space is reserved on request | – |
 //! | commit | fsync(2) or fdatasync(2) of the file | of the device |
 //! | stat | statx(2) by name | its size |
 //! | remove | unlinkat(2) | – |
 //! | list | one page of the directory | – |
 //! | trim | a hole (`FALLOC_FL_PUNCH_HOLE`) | `BLKDISCARD`, or a hole in a file |
 //!
-//! Nothing is removed that does not carry our names in a directory that carries our mark. A device is written only
-//! after [`FileDriver::check_device`] found nothing on it, or the user named it.
+//! Only files with our names in a directory with our mark are removed. A device is written only after
+//! [`FileDriver::check_device`] found nothing on it, or the user named it.
 
 mod align;
 mod buffers;
@@ -45,32 +45,32 @@ pub use self::named::{Hint, NamedFiles};
 pub use self::session::FileSession;
 use crate::{Driver, DriverError, WorkerContext};
 
-/// Files of a directory, or a device.
+/// A directory of files, or a device.
 #[derive(Debug)]
 pub struct FileDriver {
     config: FileConfig,
-    /// The device was looked at and may be written.
+    /// The device was checked and may be written.
     cleared: AtomicBool,
-    /// The numbers of named devices that were looked at and may be written.
+    /// Numbers of named devices that were checked and may be written.
     cleared_devices: Mutex<Vec<u64>>,
 }
 
 impl FileDriver {
-    /// A target with this configuration.
+    /// Creates a driver with this configuration.
     ///
     /// # Errors
-    /// When the configuration makes no sense. Nothing is opened yet.
+    /// When the configuration is invalid. Nothing is opened yet.
     pub fn new(config: FileConfig) -> Result<Self, DriverError> {
         config.check()?;
         Ok(Self { config, cleared: AtomicBool::new(false), cleared_devices: Mutex::default() })
     }
 
-    /// What it was made with.
+    /// The configuration.
     pub fn config(&self) -> &FileConfig {
         &self.config
     }
 
-    /// True when operations may write: always in a directory of our own and to files that the user named, on a device
+    /// True when operations may write: always in a directory of our own and to files that the user named; on a device,
     /// once it was checked.
     pub(self) fn may_write(&self) -> bool {
         !matches!(self.config.place, Place::Device(_)) || self.cleared.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! Files and devices that the user named: from an operation's object to its path, and how they are opened.
+//! Files and devices that the user named: mapping an operation's object to its path, and opening it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,46 +15,46 @@ use super::operation::Fault;
 use super::session::Opened;
 use crate::DriverError;
 
-/// The longest path, in bytes: the buffer that it travels in has other uses behind.
+/// Maximum path length in bytes; the rest of the name buffer has other uses.
 const LONGEST: usize = 2047;
 
 /// Files and devices that the user named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFiles {
-    /// Names that do not begin with `/` begin here.
+    /// Base directory of names that do not begin with `/`.
     pub directory: PathBuf,
-    /// What `$jobname` stands for in their names.
+    /// Value of `$jobname` in their names.
     pub job: String,
-    /// How files are named. The file of object `n` is the one that [`FileNames::file_of`] says.
+    /// How files are named. Object `n` is the file that [`FileNames::file_of`] gives for it.
     pub names: FileNames,
-    /// The load writes, or trims: files are opened for that from the beginning.
+    /// The load writes or trims: files are opened for writing from the start.
     pub write: bool,
-    /// Those are made when they are missing.
+    /// Creates missing files.
     pub create: bool,
-    /// What the kernel is told of the order of reads (posix_fadvise(2)).
+    /// Hint to the kernel about the order of reads (posix_fadvise(2)).
     pub hint: Hint,
 }
 
-/// What the kernel is told of the order in which a file will be read.
+/// Hint to the kernel about the order in which a file will be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hint {
     /// Nothing.
     #[default]
     None,
-    /// One block after the other.
+    /// One block after another.
     Sequential,
-    /// By chance.
+    /// At random.
     Random,
 }
 
 impl NamedFiles {
-    /// The path of an object's file, below the directory unless it is absolute.
+    /// The path of an object's file, relative to the directory unless it is absolute.
     pub fn path_of(&self, object: u64) -> PathBuf {
         let (number, file) = FileNames::file_of(object);
         self.directory.join(self.names.path(&self.job, number, file))
     }
 
-    /// Writes the path into a buffer, with a zero byte behind it.
+    /// Writes the path into a buffer, followed by a zero byte.
     pub(super) fn write_path(&self, object: u64, buffer: &mut Buffer) -> Result<(), Fault> {
         let (number, file) = FileNames::file_of(object);
         let mut text = Text { room: &mut buffer[..LONGEST], len: 0 };
@@ -68,8 +68,8 @@ impl NamedFiles {
         Ok(())
     }
 
-    /// What is done with a file that was just opened: a device that was not looked at is not written; the kernel learns
-    /// how it will be read.
+    /// Handles a newly opened file: rejects writing to a device that was not checked, and tells the kernel how the file
+    /// will be read.
     pub(super) fn opened(&self, file: &File, cleared: &[u64]) -> Result<(), Fault> {
         let stat = fstat(file).map_err(|e| Fault::new(ErrorKind::Local, e.to_string()))?;
         let block = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
@@ -82,13 +82,13 @@ impl NamedFiles {
             Hint::Sequential => Advice::Sequential,
             Hint::Random => Advice::Random,
         };
-        // Advice: where it is not taken, nothing is lost.
+        // Only a hint: failure costs nothing.
         let _ = fadvise(file, 0, None, advice);
         Ok(())
     }
 }
 
-/// Text in a given place.
+/// Text written to a fixed space.
 struct Text<'a> {
     room: &'a mut [u8],
     len: usize,
@@ -103,7 +103,7 @@ impl fmt::Write for Text<'_> {
     }
 }
 
-/// The directory that relative names begin in; the files are opened by the operations that need them.
+/// Opens the base directory of relative names; operations open the files when they need them.
 pub(super) fn open(
     reactor: &Reactor,
     config: &FileConfig,

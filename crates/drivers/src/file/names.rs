@@ -3,7 +3,7 @@
 /// Length of a name in bytes.
 pub(super) const NAME_LEN: usize = 16;
 
-/// The file that marks a directory as ours. Without it nothing in a directory is removed.
+/// Marks a directory as ours. Nothing is removed from a directory without it.
 pub(super) const MARK: &str = ".manometer";
 
 /// The name of an object's file.
@@ -17,7 +17,7 @@ pub(super) fn name_of(object: u64) -> [u8; NAME_LEN] {
     name
 }
 
-/// The object that a name stands for, if it is one that [`name_of`] makes.
+/// The object with this name, if [`name_of`] produces such a name.
 pub(super) fn object_of(name: &[u8]) -> Option<u64> {
     if name.len() != NAME_LEN || !name.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')) {
         return None;

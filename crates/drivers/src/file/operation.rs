@@ -1,4 +1,4 @@
-//! The operations, each as the system calls it takes.
+//! The operations, each as a sequence of system calls.
 
 use std::io;
 
@@ -12,12 +12,12 @@ use super::session::{FileSession, Opened, device_file};
 use super::{devices, errors};
 use crate::{CommitKind, Done, Op};
 
-/// The longest range that is moved by one call and held in one buffer; more is done in pieces.
+/// Maximum range moved by one call and held in one buffer; longer ones are split.
 const PIECE_MAX: u64 = 64 << 20;
 /// Bytes of directory entries that one list operation fetches.
 const LISTING_BYTES: usize = 128 << 10;
 
-/// Why an operation did not succeed. One pointer large: a success that has to make room for more is moved in pieces.
+/// Why an operation failed. One pointer in size: successful results would otherwise be moved in pieces.
 pub(super) struct Fault(pub(super) Box<(ErrorKind, Box<str>)>);
 
 impl Fault {
@@ -27,7 +27,7 @@ impl Fault {
     }
 }
 
-/// What the kernel refused, of an object's file when there is one.
+/// Error for an operation that the kernel refused, naming the object's file if there is one.
 #[cold]
 fn refused(session: &FileSession, op: &Op, error: &io::Error) -> Fault {
     let kind = kind_of(error);
@@ -48,7 +48,7 @@ fn refused(session: &FileSession, op: &Op, error: &io::Error) -> Fault {
     Fault::new(kind, format!("{error}{more}"))
 }
 
-/// Checks a range before anything is asked of the kernel.
+/// Checks a range before any system call.
 #[inline]
 fn check_range(session: &FileSession, op: &Op) -> Result<(), Fault> {
     if let Some(alignment) = session.alignment
@@ -64,7 +64,7 @@ fn check_range(session: &FileSession, op: &Op) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The open file of an operation, if it is open.
+/// The operation's file, if it is open.
 #[inline]
 fn opened(session: &FileSession, op: &Op, write: bool) -> Option<File> {
     match &session.opened {
@@ -74,7 +74,7 @@ fn opened(session: &FileSession, op: &Op, write: bool) -> Option<File> {
     }
 }
 
-/// The open file of an operation; opened now when it is not.
+/// The operation's file, opened now if necessary.
 macro_rules! file_of {
     ($session:expr, $op:expr, $write:expr) => {
         match opened($session, $op, $write) {
@@ -102,7 +102,8 @@ async fn open_file(session: &FileSession, op: &Op, write: bool) -> Result<File, 
     Ok(file)
 }
 
-/// Opens a device for writing, once, when the first operation needs it: a device that is only read is never opened so.
+/// Opens a device for writing once, when the first operation needs it: a device that is only read is never opened for
+/// writing.
 #[cold]
 fn open_for_writing(session: &FileSession) -> Result<File, Fault> {
     let Opened::Device { writing, .. } = &session.opened else { unreachable!("only devices come here") };
@@ -127,10 +128,10 @@ fn options(session: &FileSession) -> FileOptions {
     }
 }
 
-/// The lane's buffer for names, with the object's name in it.
+/// The lane's name buffer, holding the object's name.
 fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
     let kept = session.lanes[op.lane as usize].name.take();
-    // It is gone when the lane's last operation timed out: then the kernel still has it.
+    // It is gone when the lane's last operation timed out: the kernel still owns it then.
     let mut buffer = kept.unwrap_or_else(|| session.reactor.buffer(reactor::NAME_BUFFER));
     if let Place::Named(named) = &session.config.place {
         named.write_path(op.object, &mut buffer)?;
@@ -145,7 +146,7 @@ fn take_name(session: &FileSession, op: &Op) -> Result<Buffer, Fault> {
 pub(super) async fn read(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     check_range(session, op)?;
     let file = file_of!(session, op, false);
-    // A sum over the whole block is not compared in pieces.
+    // A checksum over the whole block cannot be verified piecewise.
     let longest = if session.verify && session.payload.whole_blocks() { op.len } else { PIECE_MAX };
     let (mut done, mut buffer) = (Done::default(), session.buffers.take(op.len.min(longest) as usize));
     let mut result = Ok(());
@@ -206,7 +207,7 @@ fn ends_early(at: u64) -> Fault {
     Fault::new(ErrorKind::Length, format!("the file ends at {at}"))
 }
 
-/// The same as [`refused`], with the place when it is not where the operation began.
+/// As [`refused`], with the offset when it differs from where the operation began.
 #[cold]
 fn refused_at(session: &FileSession, op: &Op, error: &io::Error, at: u64) -> Fault {
     let fault = refused(session, op, error);
@@ -257,7 +258,8 @@ pub(super) async fn create(session: &FileSession, op: &Op) -> Result<Done, Fault
 }
 
 pub(super) async fn commit(session: &FileSession, op: &Op) -> Result<Done, Fault> {
-    // Whatever the descriptor was opened for: it is the file that is synced. A device is synced as it was written.
+    // fsync covers the file, whichever way its descriptor was opened. A device is synced through the descriptor used
+    // for writing.
     let write = matches!(&session.opened, Opened::Device { writing, .. } if writing.borrow().is_some());
     let file = file_of!(session, op, write);
     let done = match op.commit {
@@ -294,7 +296,7 @@ pub(super) async fn remove(session: &FileSession, op: &Op) -> Result<Done, Fault
     Ok(Done { rpcs: 1, ..Done::default() })
 }
 
-/// One page of our directory: it goes on where the lane's last one ended, and begins anew after the end.
+/// Fetches one page of our directory: continues where the lane's last one ended, and restarts after the end.
 pub(super) async fn list(session: &FileSession, op: &Op) -> Result<Done, Fault> {
     let Opened::Directory { directory, .. } = &session.opened else {
         return Err(Fault::new(ErrorKind::Rejected, "a device is not listed"));

@@ -1,4 +1,4 @@
-//! A worker's session: what it has open, its buffers, and its deadlines.
+//! A worker's session: its open files, its buffers, and its deadlines.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
@@ -19,18 +19,18 @@ use super::{FileDriver, devices, facts, named};
 use crate::deadlines::TimeLimits;
 use crate::{Done, DriverError, Op, OpError, Payload, Session, SessionFacts, Sink, WorkerContext};
 
-/// What a session has open.
+/// What a session has open: a directory, device or named files.
 pub(super) enum Opened {
     Directory { directory: Directory, cache: Cache },
     Device { reading: File, writing: RefCell<Option<File>>, bytes: u64, block: bool },
 }
 
-/// A lane's memory.
+/// State of a lane.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// The buffer that names travel in.
+    /// The buffer for file names.
     pub(super) name: Cell<Option<Buffer>>,
-    /// The directory, where this lane has got in listing it.
+    /// The directory, at this lane's position in the listing.
     pub(super) listing: RefCell<Option<File>>,
 }
 
@@ -43,7 +43,7 @@ pub struct FileSession {
     pub(super) config: FileConfig,
     pub(super) payload: Payload,
     pub(super) verify: bool,
-    /// What offsets and lengths must be multiples of, past the page cache.
+    /// Alignment that direct I/O requires.
     pub(super) alignment: Option<Alignment>,
     pub(super) may_write: bool,
     /// The numbers of named devices that may be written.
@@ -139,7 +139,7 @@ impl Session for FileSession {
             let text = format!("lane {} of a session with {} lanes", op.lane, self.lanes.len());
             return Err(OpError::new(ErrorKind::Local, text));
         }
-        // Made in its place: moved, it would be copied whole.
+        // Pinned where it is created: moving it would copy it whole.
         let running = pin!(self.run(op));
         match self.limits.wait(op.lane, running).await {
             Ok(Ok(done)) => Ok(done),
@@ -167,13 +167,13 @@ async fn open_directory(reactor: &Reactor, config: &FileConfig, path: &Path) -> 
     Ok((Opened::Directory { directory, cache: Cache::new(config.open_files) }, alignment))
 }
 
-/// Finds out with a file without a name what `O_DIRECT` demands here, and whether the device can be polled.
+/// Determines the alignment that `O_DIRECT` requires here, using an unnamed file, and whether the device can be polled.
 async fn probe(reactor: &Reactor, path: &Path) -> Result<Alignment, DriverError> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let fd = match openat(CWD, path, flags, Mode::RUSR | Mode::WUSR) {
         Ok(fd) => fd,
         Err(rustix::io::Errno::INVAL) => return Err(devices::no_direct(path)),
-        // Not every file system has files without names; then the first operation finds out.
+        // Not every file system has unnamed files; then the first operation finds out.
         Err(_) => return Ok(Alignment { offset_bytes: 1, memory_bytes: 1 }),
     };
     let alignment = Alignment::of(&fd).ok_or_else(|| devices::no_direct(path))?;
@@ -201,7 +201,7 @@ async fn open_device(reactor: &Reactor, config: &FileConfig, path: &Path) -> Res
     Ok((Opened::Device { reading, writing: RefCell::new(None), bytes, block }, alignment))
 }
 
-/// A device's descriptor on the reactor.
+/// Registers a device's descriptor with the reactor.
 pub(super) fn device_file(reactor: &Reactor, config: &FileConfig, fd: OwnedFd, write: bool) -> File {
     let options =
         FileOptions { write, direct: config.direct, register: config.registered, ..FileOptions::default() };

@@ -1,12 +1,12 @@
-//! What lies on a device, by the numbers that formats put at fixed places.
+//! Recognises what is on a device by the magic numbers of known formats.
 //!
-//! The places and numbers are those of the formats' own documents (and of blkid(8), which knows many more). A format that
-//! is not here is not found; whoever knows another adds one line.
+//! Offsets and magic numbers come from the formats' own documentation (blkid(8) knows many more). Formats not listed
+//! here are not detected; adding one takes one line.
 
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// A format: its name, where its number is, and the number.
+/// A format: its name, and the offset and value of its magic number.
 struct Magic {
     name: &'static str,
     at: u64,
@@ -56,7 +56,7 @@ const TABLE: &[Magic] = &[
     magic("a partition table (GPT)", 4096, b"EFI PART"),
 ];
 
-/// Words at the end of a page that say that the device is swap space, for the page sizes there are (mkswap(8)).
+/// Signatures at the end of a page that mark swap space, for the possible page sizes (mkswap(8)).
 const SWAP: [(&str, &[u8]); 3] = [
     ("swap space", b"SWAPSPACE2"),
     ("swap space", b"SWAP-SPACE"),
@@ -64,15 +64,15 @@ const SWAP: [(&str, &[u8]); 3] = [
 ];
 const PAGE_SIZES: [u64; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 
-/// Where ZFS's uberblocks lie within its first label, and how far apart (zfs on-disk format, 1.3).
+/// Range and spacing of ZFS's uberblocks within its first label (zfs on-disk format, 1.3).
 const UBERBLOCKS: std::ops::Range<u64> = 0x2_0000..0x4_0000;
 const UBERBLOCK_STEP: usize = 1024;
 const UBERBLOCK: u64 = 0x00BA_B10C;
 
-/// What a device of `size` bytes carries, if anything is recognised.
+/// The format found on a device of `size` bytes, if any is recognised.
 ///
 /// # Errors
-/// When it cannot be read: then nobody knows what is on it.
+/// When the device cannot be read: its content is then unknown.
 pub(super) fn find(device: &impl FileExt, size: u64) -> io::Result<Option<&'static str>> {
     let has = |at: u64, bytes: &[u8]| -> io::Result<bool> {
         let mut found = [0; 32];
@@ -94,19 +94,19 @@ pub(super) fn find(device: &impl FileExt, size: u64) -> io::Result<Option<&'stat
             return Ok(Some(name));
         }
     }
-    // A label stands in one of the first four sectors (LVM2's own format).
+    // The label is in one of the first four sectors (LVM2's own format).
     for sector in 0..4 {
         if has(512 * sector, b"LABELONE")? && has(512 * sector + 24, b"LVM2")? {
             return Ok(Some("an LVM physical volume"));
         }
     }
-    // The backup of a GPT, whose beginning may have been overwritten, is the last block.
+    // A GPT whose beginning may have been overwritten has its backup in the last block.
     for block in [512, 4096] {
         if size >= 2 * block && has(size - block, b"EFI PART")? {
             return Ok(Some("a partition table (GPT)"));
         }
     }
-    // RAID metadata 1.0 and 0.90 stand near the end (md(4)).
+    // RAID metadata 1.0 and 0.90 is near the end (md(4)).
     let near_end = [((size / 512).saturating_sub(16) & !7) * 512, (size & !0xFFFF).saturating_sub(0x1_0000)];
     for at in near_end {
         if size > 0x2_0000 && has(at, &[0xFC, 0x4E, 0x2B, 0xA9])? {
@@ -118,7 +118,7 @@ pub(super) fn find(device: &impl FileExt, size: u64) -> io::Result<Option<&'stat
     Ok(by_structure(&start))
 }
 
-/// Formats whose number alone is too short to be sure: something else must fit as well.
+/// Formats whose magic number is too short to be conclusive: other fields must match as well.
 fn by_structure(start: &[u8]) -> Option<&'static str> {
     if is_ext(start) {
         return Some("an ext2, ext3 or ext4 file system");
@@ -134,7 +134,7 @@ fn by_structure(start: &[u8]) -> Option<&'static str> {
     places.any(uberblock).then_some("a ZFS pool member")
 }
 
-/// The superblock's number, with a revision and a block size that exist (ext4's disk layout).
+/// The superblock's magic number, with a valid revision and block size (ext4's disk layout).
 fn is_ext(start: &[u8]) -> bool {
     let word = |at: usize| start.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     start.get(0x438..0x43A) == Some(&[0x53, 0xEF])
@@ -142,7 +142,7 @@ fn is_ext(start: &[u8]) -> bool {
         && word(0x418).is_some_and(|log_block_size| log_block_size <= 6)
 }
 
-/// The boot sector's number, with entries that are all plausible and not all empty.
+/// The boot sector's signature, with entries that are all plausible and not all empty.
 fn is_partition_table(start: &[u8]) -> bool {
     if start.get(510..512) != Some(&[0x55, 0xAA]) {
         return false;
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::Payload;
 
-    /// An empty device with some bytes at some places.
+    /// An empty device with some bytes at given offsets.
     fn device(size: u64, content: &[(u64, &[u8])]) -> File {
         let file = tempfile::tempfile().unwrap();
         file.set_len(size).unwrap();
@@ -179,7 +179,7 @@ mod tests {
         for Magic { name, at, bytes } in TABLE {
             assert_eq!(found(SIZE, &[(*at, bytes)]), Some(*name));
             assert_eq!(found(SIZE, &[(*at + 1, bytes)]), None, "{name} one byte off");
-            // A device that ends before is simply too small.
+            // A device that ends before the magic number is simply too small.
             assert_eq!(found(*at, &[]), None);
         }
         for (name, bytes) in SWAP {

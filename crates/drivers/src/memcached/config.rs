@@ -1,4 +1,4 @@
-//! What the driver must know of its target.
+//! Configuration of a memcached target.
 
 use std::net::SocketAddr;
 
@@ -10,16 +10,16 @@ use crate::paths::{DataAddress, Paths};
 pub struct MemcachedConfig {
     /// The server.
     pub address: SocketAddr,
-    /// Connect to these addresses of the server instead, each connection to one of them, evenly.
+    /// Connect to these addresses of the server instead, spreading connections evenly.
     pub addresses: Vec<DataAddress>,
     /// Where connections leave this machine.
     pub paths: Paths,
-    /// What our keys begin with; a colon and the object's number follow.
+    /// Prefix of our keys, followed by a colon and the object's number.
     pub prefix: String,
 }
 
 impl MemcachedConfig {
-    /// A server with the usual settings.
+    /// A server with default settings.
     pub fn new(address: SocketAddr, prefix: impl Into<String>) -> Self {
         Self { address, addresses: Vec::new(), paths: Paths::default(), prefix: prefix.into() }
     }
@@ -32,7 +32,7 @@ impl MemcachedConfig {
         }
     }
 
-    /// The key of the object of this number, and its length.
+    /// The key of the object with this number, and its length.
     pub(super) fn key(&self, number: u64) -> Key {
         let mut key =
             Key { bytes: [0; wire::memcached::MAX_KEY_BYTES], len: self.prefix.len() + NUMBER_BYTES };
@@ -45,7 +45,7 @@ impl MemcachedConfig {
         key
     }
 
-    /// The number of the object under a key as dumps show it, escaped; `None` when it is not one of ours.
+    /// The object number of a key as escaped in dumps; `None` when the key is not ours.
     pub(super) fn number(&self, key: &str) -> Option<u64> {
         let rest = key.strip_prefix(&self.prefix)?;
         let digits = rest.strip_prefix(':').or_else(|| rest.strip_prefix("%3A"))?;

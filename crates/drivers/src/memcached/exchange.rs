@@ -1,4 +1,4 @@
-//! One command and its answer on a connection.
+//! One command and its response on a connection.
 
 use std::io;
 
@@ -10,26 +10,26 @@ use crate::lane_connections::KeptLane;
 use crate::link::{Inbox, Link};
 use crate::{Op, Payload, Sink};
 
-/// Payload that is made and sent at once, in bytes: small enough to stay in the processor's cache.
+/// Payload generated and sent at a time, in bytes: small enough to stay in the CPU cache.
 const PIECE_BYTES: usize = 128 * 1024;
-/// Room for the command's line before the first piece.
+/// Space for the command line before the first piece.
 const LEAD_BYTES: usize = CommandLine::MAX;
 const LINE_END: &[u8] = b"\r\n";
-/// Where payload is dropped in the kernel, so much is received first, to see when it begins to arrive.
+/// When payload is discarded in the kernel, this much is received first, to see when it begins to arrive.
 const FIRST_LOOK_BYTES: usize = 2048;
-/// The longest stretch dropped by one call, in bytes.
+/// Maximum length discarded by one call, in bytes.
 const DISCARD_BYTES: u64 = 1 << 30;
 
-/// A lane's connection and its buffers, all of them used again.
+/// A lane's connection and its buffers, all reused.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// The connection, when it is fit for another command.
+    /// The connection, while it is fit for another command.
     pub(super) link: Option<Link>,
     send: Option<Buffer>,
     pub(super) inbox: Inbox,
-    /// A value that can only be compared as a whole.
+    /// A value that can only be verified as a whole.
     whole: Vec<u8>,
-    /// Why the last connection was given up.
+    /// Why the last connection was dropped.
     pub(super) lost: Option<String>,
 }
 
@@ -44,12 +44,12 @@ impl KeptLane for Lane {
 pub(super) struct Failure {
     pub(super) kind: ErrorKind,
     pub(super) detail: String,
-    /// The answer was read to its end: the connection is fit for another command.
+    /// The response was read completely: the connection is fit for another command.
     pub(super) whole: bool,
 }
 
 impl Failure {
-    /// The connection is of no more use.
+    /// A failure after which the connection is unusable.
     #[cold]
     pub(super) fn broken(kind: ErrorKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), whole: false }
@@ -65,7 +65,7 @@ impl Failure {
         Self::broken(ErrorKind::ConnectionLost, format!("connection lost {doing}: {error}"))
     }
 
-    /// What the server's answer means where another was expected.
+    /// The failure for a response where another was expected.
     #[cold]
     pub(super) fn unexpected(answer: &MemcachedReply<'_>) -> Self {
         match answer {
@@ -83,7 +83,7 @@ impl Failure {
             MemcachedReply::Refused(text) if text.contains("unauthenticated") => {
                 Self::broken(ErrorKind::AccessDenied, *text)
             }
-            // It is not known whether data that was sent was taken for commands.
+            // Sent data may have been interpreted as commands.
             MemcachedReply::Refused(text) => Self::broken(ErrorKind::Rejected, *text),
             MemcachedReply::Busy => Self::answered(ErrorKind::Busy, "the server is busy with another dump"),
             MemcachedReply::Unknown => {
@@ -94,14 +94,14 @@ impl Failure {
     }
 }
 
-/// What a fetch brought besides its bytes.
+/// Result of a fetch besides its bytes.
 #[derive(Default)]
 pub(super) struct Fetched {
     pub(super) first_byte_ns: Option<u64>,
     corrupt: Option<Box<str>>,
 }
 
-/// What an exchange needs to know of its session.
+/// What an exchange needs to know about its session.
 #[derive(Clone, Copy)]
 pub(super) struct Manner<'a> {
     pub(super) reactor: &'a Reactor,
@@ -110,7 +110,7 @@ pub(super) struct Manner<'a> {
 }
 
 impl Lane {
-    /// Sends a command and, of a put, its payload.
+    /// Sends a command and, for a put, its payload.
     pub(super) async fn send(
         &mut self,
         link: &mut Link,
@@ -144,7 +144,7 @@ impl Lane {
         }
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     pub(super) async fn send_bytes(&mut self, link: &mut Link, bytes: &[u8]) -> Result<(), Failure> {
         let mut buffer = Buffer::new(bytes.len());
         buffer.copy_from_slice(bytes);
@@ -152,7 +152,7 @@ impl Lane {
         sent.map_err(|error| Failure::lost("sending the command", &error))
     }
 
-    /// Receives a line, at most `most` bytes at once, and hands it to `read`.
+    /// Receives a line, reading at most `most` bytes at a time, and passes it to `read`.
     pub(super) async fn line<T>(
         &mut self,
         link: &mut Link,
@@ -180,7 +180,7 @@ impl Lane {
         }
     }
 
-    /// Receives at least one byte behind what is there.
+    /// Receives at least one byte after those already received.
     async fn receive(&mut self, link: &mut Link, most: usize, due: usize) -> Result<(), Failure> {
         match self.inbox.fill(link, most, due).await {
             Ok(0) if self.inbox.bytes().is_empty() => Err(Failure::broken(
@@ -196,7 +196,7 @@ impl Lane {
         }
     }
 
-    /// Receives the answer to a get.
+    /// Receives the response to a get.
     pub(super) async fn fetch(
         &mut self,
         link: &mut Link,
@@ -204,7 +204,8 @@ impl Lane {
         key: &[u8],
         manner: Manner<'_>,
     ) -> Result<Fetched, Failure> {
-        // What is to be dropped in the kernel should not be copied with the line, unless a second system call costs more.
+        // Bytes to be discarded in the kernel should not be copied with the line, unless a second system call costs
+        // more.
         let discards = manner.sink == Sink::Discard && op.len > 16 * 1024;
         let most = if discards { FIRST_LOOK_BYTES } else { usize::MAX };
         let len = op.len;
@@ -241,7 +242,8 @@ impl Lane {
         }
     }
 
-    /// Receives the answer to a get whatever its length: the first `most` bytes of it. The connection is not used again.
+    /// Receives the response to a get of any length and returns its first `most` bytes. The connection is not used
+    /// again.
     pub(super) async fn read_value(&mut self, link: &mut Link, most: usize) -> Result<Vec<u8>, Failure> {
         let len = self.line(link, usize::MAX, |answer| match answer {
             MemcachedReply::Value { len, .. } => Ok(*len),
@@ -261,7 +263,7 @@ impl Lane {
         Ok(value)
     }
 
-    /// Receives a value's bytes. Damaged data is read to its end: the connection stays fit for use.
+    /// Receives a value's bytes. Damaged data is read to the end, so that the connection stays usable.
     async fn value(
         &mut self,
         link: &mut Link,
@@ -302,7 +304,7 @@ impl Lane {
                 continue;
             }
             let most = if discards { FIRST_LOOK_BYTES } else { usize::MAX };
-            // The first bytes are taken as they come, to see when that is.
+            // The first bytes are taken as they arrive, to learn when that is.
             let due = if at == 0 { 0 } else { usize::try_from(left).unwrap_or(usize::MAX) };
             self.receive(link, most, due).await?;
         }

@@ -1,4 +1,4 @@
-//! What surrounds a load: looking whether the server is there, and removing our keys.
+//! Work around a load: check that the server answers, and remove our keys.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use super::session::MemcachedSession;
 use crate::link::Link;
 use crate::{Driver, DriverError, Payload, Sink, WorkerContext};
 
-/// Keys that one dump brings at most; more are found by another.
+/// Maximum keys from one dump; the next dump finds the rest.
 const PASS_KEYS: usize = 1 << 20;
-/// Keys that are removed before an answer is waited for.
+/// Keys removed per batch before waiting for responses.
 const BATCH_KEYS: usize = 512;
-/// A dump is many answers in one: all of it may take this many times as long as one answer.
+/// A dump is many responses in one: it may take this many times as long as one response.
 const DUMP_LIMITS: u32 = 20;
-/// Wait before a dump is asked for again while the server is making another.
+/// Wait before requesting a dump again while the server is busy with another.
 const DUMP_PAUSE: Duration = Duration::from_millis(50);
 
 impl MemcachedDriver {
-    /// Sees that the server answers; its version. No single answer may take longer than `limit`. Blocks.
+    /// Checks that the server answers and returns its version. No single response may take longer than `limit`. Blocks.
     ///
     /// # Errors
     /// It cannot be reached, or speaks another protocol.
@@ -40,7 +40,8 @@ impl MemcachedDriver {
         })
     }
 
-    /// Removes every key of ours that the server lists; says how many. No single answer may take longer than `limit`. Blocks.
+    /// Removes every key of ours that the server lists and returns their number. No single response may take longer
+    /// than `limit`. Blocks.
     ///
     /// # Errors
     /// The server cannot list its keys (`lru_crawler metadump`, memcached 1.4.31), or a key cannot be removed.
@@ -53,7 +54,7 @@ impl MemcachedDriver {
                 for batch in keys.chunks(BATCH_KEYS) {
                     removed += session.remove(batch).await?;
                 }
-                // Keys that are listed and then not found are gone: expired, evicted, or about to leave the list.
+                // Keys that are listed but then not found are gone: expired, evicted, or about to leave the list.
                 if removed == before {
                     return Ok(removed);
                 }
@@ -61,10 +62,10 @@ impl MemcachedDriver {
         })
     }
 
-    /// Sees that there is a key of ours. No single answer may take longer than `limit`. Blocks.
+    /// Checks that a key of ours exists. No single response may take longer than `limit`. Blocks.
     ///
     /// # Errors
-    /// As [`Self::remove_all`]; of kind `NotFound` when there is none.
+    /// As [`Self::remove_all`]; kind `NotFound` when there is none.
     pub fn adopt(&self, limit: Duration) -> Result<(), DriverError> {
         let found = self.control(limit, async |control| control.keys(limit).await)?;
         if found.is_empty() {
@@ -75,11 +76,11 @@ impl MemcachedDriver {
         Ok(())
     }
 
-    /// The first bytes of the value of this number, `most` of them unless it is shorter. No single answer may take longer than
-    /// `limit`. Blocks.
+    /// The first `most` bytes of the value with this number, or all of a shorter one. No single response may take
+    /// longer than `limit`. Blocks.
     ///
     /// # Errors
-    /// It is not there, or cannot be fetched.
+    /// It does not exist, or cannot be fetched.
     pub fn beginning(&self, object: u64, most: u32, limit: Duration) -> Result<Vec<u8>, DriverError> {
         self.control(limit, async |control| {
             let key = self.config.key(object);
@@ -89,7 +90,7 @@ impl MemcachedDriver {
         })
     }
 
-    /// Does something on a connection of its own.
+    /// Runs something on a connection of its own.
     fn control<T>(
         &self,
         limit: Duration,
@@ -116,14 +117,14 @@ impl MemcachedDriver {
     }
 }
 
-/// A session for commands that are no operations.
+/// A session for commands outside the load.
 struct Control {
     session: MemcachedSession,
     limit: Duration,
 }
 
 impl Control {
-    /// Sends bytes and receives their answer.
+    /// Sends bytes and receives the response.
     async fn command<T>(
         &self,
         limit: Duration,
@@ -182,7 +183,7 @@ impl Control {
         .await
     }
 
-    /// Removes keys; says how many were still there.
+    /// Removes keys and returns how many still existed.
     async fn remove(&self, numbers: &[u64]) -> Result<u64, Failure> {
         let mut commands = Vec::new();
         for number in numbers {

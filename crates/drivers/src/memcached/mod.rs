@@ -1,10 +1,10 @@
-//! memcached by its text protocol: values that are set, fetched and removed whole, each under a key of ours.
+//! memcached's text protocol: values that are set, fetched and removed whole, each under a key of ours.
 //!
-//! Each lane has a connection of its own, with one command in flight. A value's payload is made straight into the buffer that is
-//! sent; what is fetched is looked at in the buffer that it was received in, or dropped in the kernel.
+//! Each lane has a connection of its own, with one command in flight. A value's payload is generated directly in the
+//! send buffer; fetched data is checked in the receive buffer, or discarded in the kernel.
 //!
-//! Nothing is sent again: an operation whose connection is lost fails, and the next one of its lane makes another connection. A
-//! server may drop any value when it needs the room (eviction); fetching that fails as `not-found`.
+//! Nothing is retransmitted: an operation whose connection is lost fails, and the lane's next one opens another
+//! connection. A server may evict any value when it needs space; fetching an evicted value fails as `not-found`.
 
 mod config;
 mod exchange;
@@ -22,7 +22,7 @@ use wire::memcached::MAX_KEY_BYTES;
 
 use crate::{Driver, DriverError, WorkerContext};
 
-/// Bytes of a key behind its prefix: a colon and the number in 16 hexadecimal digits.
+/// Bytes of a key after its prefix: a colon and the number as 16 hexadecimal digits.
 const NUMBER_BYTES: usize = 17;
 
 /// Loads one memcached server.
@@ -35,7 +35,7 @@ impl MemcachedDriver {
     /// Checks the configuration. Connects nowhere.
     ///
     /// # Errors
-    /// A prefix that no key can begin with.
+    /// The prefix cannot begin a key.
     pub fn new(config: MemcachedConfig) -> Result<Self, DriverError> {
         let prefix = &config.prefix;
         let most = MAX_KEY_BYTES - NUMBER_BYTES;

@@ -1,4 +1,4 @@
-//! One worker's connections, one a lane, and the operations on them.
+//! One worker's connections, one per lane, and the operations on them.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl MemcachedSession {
         Ok(session)
     }
 
-    /// Makes a lane's connection, within the time for connecting; `lost` says why the one broke that it replaces.
+    /// Opens a lane's connection within the connect timeout; `lost` says why the previous one broke.
     async fn connect(&self, index: usize, lost: Option<&str>) -> Result<Link, Failure> {
         self.lanes.connecting(index, lost);
         let number = u64::from(self.context.worker) * self.lanes.len() as u64 + index as u64;
@@ -62,8 +62,8 @@ impl MemcachedSession {
         Ok(Link::Plain(stream))
     }
 
-    /// Lets `exchange` use a lane's connection, which is made anew where it is not there. The connection stays when the answer
-    /// was read to its end.
+    /// Lets `exchange` use a lane's connection, opened if necessary. The connection stays open when the response was
+    /// read completely.
     pub(super) async fn on_lane<T>(
         &self,
         index: usize,

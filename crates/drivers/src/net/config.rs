@@ -1,4 +1,4 @@
-//! What the driver must know of its peer.
+//! Configuration of a TCP peer.
 
 use std::net::SocketAddr;
 
@@ -8,37 +8,37 @@ use reactor::SocketOptions;
 use crate::DriverError;
 use crate::paths::{DataAddress, Paths};
 
-/// A peer, and how the connections to it are made.
+/// A peer, and how to connect to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetConfig {
-    /// Where the peer listens, or where to listen for it; port 0 listens on a free one ([`super::NetDriver::bind`]).
+    /// Where the peer listens, or where to listen for it; port 0 listens on a free port ([`super::NetDriver::bind`]).
     pub address: SocketAddr,
-    /// Connect to these addresses of the peer instead, each connection to one of them, evenly; by default at the same port.
+    /// Connect to these addresses of the peer instead, spreading connections evenly; by default at the same port.
     pub addresses: Vec<DataAddress>,
     /// Where connections leave this machine.
     pub paths: Paths,
-    /// Wait for the peer's connections instead of making them.
+    /// Wait for the peer's connections instead of opening them.
     pub listen: bool,
-    /// Connections of each worker; at most one a lane is used.
+    /// Connections per worker; at most one per lane is used.
     pub connections_per_worker: u32,
     /// Each worker uses a port of its own: the address's, the next, and so on.
     pub port_per_worker: bool,
     /// Number of the first worker, for its port.
     pub first_number: u32,
-    /// Each block is sent back by the receiver before the next is sent.
+    /// The receiver sends each block back before the next is sent.
     pub ping_pong: bool,
-    /// Each block has the same bytes, made once, instead of bytes of its own.
+    /// All blocks have the same bytes, generated once, instead of bytes of their own.
     pub repeat: bool,
-    /// `TCP_NODELAY`: small blocks leave at once.
+    /// `TCP_NODELAY`: small blocks are sent at once.
     pub nodelay: bool,
-    /// Size of the socket's buffers in bytes; the kernel's own when absent.
+    /// Size of the socket buffers in bytes; the kernel's default when absent.
     pub window_bytes: Option<u32>,
-    /// Largest segment in bytes; the path's when absent.
+    /// Maximum segment size in bytes; the path's when absent.
     pub segment_bytes: Option<u32>,
 }
 
 impl NetConfig {
-    /// A peer to connect to, with the customary values for everything else: one connection a worker, to one port.
+    /// A peer to connect to, with default values for everything else: one connection per worker, to one port.
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
@@ -56,7 +56,7 @@ impl NetConfig {
         }
     }
 
-    /// Checks what would otherwise be found out in the middle of things.
+    /// Rejects settings that would otherwise fail only later.
     pub(super) fn check(&self) -> Result<(), DriverError> {
         if self.connections_per_worker == 0 {
             return Err(DriverError::new(
@@ -90,7 +90,7 @@ impl NetConfig {
         }
     }
 
-    /// From where to where connection `number` of a worker with `count` connections goes.
+    /// Local and remote address of connection `number` of a worker with `count` connections.
     ///
     /// # Errors
     /// There is no such port.
@@ -109,7 +109,7 @@ impl NetConfig {
         Ok((remote, Paths::options(source, usual)))
     }
 
-    /// Where a worker connects to, or listens.
+    /// Where a worker connects or listens.
     ///
     /// # Errors
     /// There is no such port.

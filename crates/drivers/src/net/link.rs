@@ -1,4 +1,4 @@
-//! One connection, on which lanes take turns: blocks never mix.
+//! One connection, which lanes use in turn, so that blocks never mix.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -8,24 +8,24 @@ use reactor::{Buffer, Reactor, Signal, Stream};
 
 use crate::{Done, Op, OpError, Payload, Sink};
 
-/// What is sent or received at once, where a block need not lie in memory as a whole.
+/// Bytes sent or received at a time, where a block need not be in memory as a whole.
 const PIECE: usize = 256 << 10;
 
-/// What fio's sender says before it closes, even over TCP: it is no data.
+/// What fio's sender sends before it closes, even over TCP: it is not data.
 const FAREWELL: [u8; 8] = *b"knil\x89\0\0\0";
 
-/// A connection and who waits for it.
+/// A connection and the lanes that wait for it.
 pub(super) struct Link {
     reactor: Reactor,
     pub(super) stream: Stream,
     busy: Cell<bool>,
-    /// Lanes that wait, in order.
+    /// Waiting lanes, in order.
     waiting: RefCell<VecDeque<u32>>,
-    /// Room for a piece; absent while it is with the kernel.
+    /// Buffer for a piece; absent while the kernel has it.
     buffer: RefCell<Option<Buffer>>,
-    /// The bytes that every block has, once they were made.
+    /// Length of the repeated bytes of every block, once generated.
     repeated: Cell<usize>,
-    /// The other side has closed its side.
+    /// The peer has closed its side.
     pub(super) ended: Cell<bool>,
 }
 
@@ -50,7 +50,7 @@ impl Link {
         }
     }
 
-    /// Waits until it is the lane's turn; `signals` are the lanes' own.
+    /// Waits for the lane's turn; `signals` are those of all lanes.
     pub(super) async fn turn<'a>(&'a self, lane: u32, signals: &'a [Signal]) -> Turn<'a> {
         if self.busy.replace(true) {
             self.waiting.borrow_mut().push_back(lane);
@@ -61,7 +61,7 @@ impl Link {
         Turn { link: self, signals }
     }
 
-    /// Hands the connection to the lane that has waited longest.
+    /// Passes the connection to the lane that has waited longest.
     fn pass_on(&self, signals: &[Signal]) {
         match self.waiting.borrow_mut().pop_front() {
             Some(lane) => signals[lane as usize].set(),
@@ -69,7 +69,7 @@ impl Link {
         }
     }
 
-    /// Room for `len` bytes at least.
+    /// A buffer of at least `len` bytes.
     fn room(&self, len: usize) -> Buffer {
         match self.buffer.borrow_mut().take().filter(|buffer| buffer.len() >= len) {
             Some(buffer) => buffer,
@@ -120,7 +120,7 @@ impl Link {
         Ok(done(op.len, 1))
     }
 
-    /// Receives a block; fewer bytes when the other side closes within it, and an error when it did before.
+    /// Receives a block; fewer bytes when the peer closes within it, and an error when it closed before.
     pub(super) async fn receive(&self, op: &Op, manner: &Manner) -> Result<Done, OpError> {
         let len = op.len as usize;
         if manner.sink == Sink::Discard && !manner.ping_pong {
@@ -171,7 +171,7 @@ impl Link {
         self.received(received, op)
     }
 
-    /// `count` bytes, or fewer when the stream ends.
+    /// Receives `count` bytes, or fewer when the stream ends.
     async fn fill_from_peer(&self, buffer: Buffer, count: usize) -> (Result<usize, OpError>, Buffer) {
         let (mut buffer, mut filled) = (buffer, 0);
         while filled < count {
@@ -207,7 +207,7 @@ fn done(bytes: u64, rpcs: u32) -> Done {
     Done { bytes, rpcs, ..Done::default() }
 }
 
-/// The right to use a connection, which goes to the next lane when it is dropped.
+/// The right to use a connection; dropping it passes the connection to the next lane.
 pub(super) struct Turn<'a> {
     link: &'a Link,
     signals: &'a [Signal],
@@ -219,7 +219,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A lane in the queue, which leaves it when it is dropped.
+/// A lane in the queue; dropping it leaves the queue.
 struct Queued<'a> {
     link: &'a Link,
     lane: u32,
@@ -235,7 +235,7 @@ impl Drop for Queued<'_> {
                 waiting.remove(place);
             }
             None => {
-                // The turn had come already.
+                // Its turn had already come.
                 drop(waiting);
                 self.signals[self.lane as usize].clear();
                 self.link.pass_on(self.signals);

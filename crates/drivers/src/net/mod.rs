@@ -1,8 +1,8 @@
-//! Blocks over plain TCP connections, from memory to memory: what the network between two machines gives, without storage.
+//! Blocks over plain TCP connections, from memory to memory: the network between two machines without storage.
 //!
-//! A write is a block that is sent, a read one that is received; nothing but the blocks is on the wire, so that any program
-//! that sends or receives bytes may be the other side. With ping-pong the receiver sends each block back, and the sender waits
-//! for it: then a write's latency is a round trip's.
+//! A write sends a block, a read receives one; only the blocks are on the wire, so any program that sends or receives
+//! bytes can be the peer. With ping-pong, the receiver sends each block back and the sender waits for it: a write's
+//! latency is then a round trip's.
 
 mod config;
 mod link;
@@ -20,38 +20,38 @@ use reactor::Reactor;
 
 use crate::{Driver, DriverError, WorkerContext};
 
-/// Connections that wait to be accepted.
+/// Maximum connections waiting to be accepted.
 const BACKLOG: u32 = 1024;
 
 /// Opens connections to a peer, or waits for them.
 #[derive(Debug)]
 pub struct NetDriver {
     config: NetConfig,
-    /// The socket that listens for all workers, when they share a port.
+    /// The listening socket shared by all workers, when they share a port.
     shared: Mutex<Option<TcpListener>>,
 }
 
 impl NetDriver {
-    /// A driver for a peer; nothing is contacted and nothing listens yet.
+    /// Creates a driver for a peer; nothing is contacted and nothing listens yet.
     ///
     /// # Errors
-    /// When the configuration cannot be right; the message names the field.
+    /// When the configuration is invalid; the message names the field.
     pub fn new(config: NetConfig) -> Result<Self, DriverError> {
         config.check()?;
         Ok(Self { config, shared: Mutex::default() })
     }
 
-    /// What it was made with.
+    /// The configuration.
     pub fn config(&self) -> &NetConfig {
         &self.config
     }
 
-    /// Listens from now on, before any session is opened: connections that come wait for the sessions. Where it listens,
-    /// with the port that was chosen when the configuration says 0; `None` when it does not listen, or each worker does on
-    /// a port of its own.
+    /// Starts to listen before any session is opened: incoming connections wait for the sessions. Returns the listening
+    /// address, with the port chosen when the configuration says 0; `None` when it does not listen, or each worker
+    /// listens on a port of its own.
     ///
     /// # Errors
-    /// The address is not of this machine, or the port is taken.
+    /// The address does not belong to this machine, or the port is taken.
     pub fn bind(&self) -> Result<Option<SocketAddr>, DriverError> {
         if !self.config.listen || self.config.port_per_worker {
             return Ok(None);

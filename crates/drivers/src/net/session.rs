@@ -12,14 +12,14 @@ use crate::{
     ConnectionFacts, Done, DriverError, Op, OpError, Session, SessionFacts, WorkerContext, connections,
 };
 
-/// Wait before a listener that is not there yet is tried again.
+/// Wait before the next attempt to connect to a listener that is not there yet.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// One worker's connections to its peer.
 pub struct NetSession {
     reactor: Reactor,
     links: Vec<Link>,
-    /// Of each lane, for its turns.
+    /// One per lane, for its turns.
     signals: Vec<Signal>,
     manner: Manner,
     op_timeout_ns: u64,
@@ -82,7 +82,7 @@ impl NetSession {
     }
 }
 
-/// Connects; a listener that is not there yet is waited for.
+/// Connects; waits for a listener that is not there yet.
 async fn connect(
     reactor: &Reactor,
     address: SocketAddr,
@@ -125,7 +125,7 @@ impl Session for NetSession {
         loop {
             let link = self.link_of(op.lane);
             let result = self.perform_on(link, op, deadline_ns).await;
-            // The other side has closed this connection: there may be more on another.
+            // The peer has closed this connection: another may have more.
             if result.is_err() && link.ended.get() && !self.is_over() {
                 continue;
             }
@@ -144,7 +144,7 @@ impl Session for NetSession {
 }
 
 impl NetSession {
-    /// The lane's connection, or another when that has ended.
+    /// The lane's connection, or another one when that has ended.
     fn link_of(&self, lane: u32) -> &Link {
         let count = self.links.len();
         let own = lane as usize % count;
@@ -167,7 +167,7 @@ impl NetSession {
         match self.reactor.timeout_at(deadline_ns, moved).await {
             Ok(result) => result,
             Err(_) => {
-                // Part of a block may have gone: what follows would be no whole blocks.
+                // Part of a block may have been sent: block boundaries are lost from here on.
                 link.stream.shutdown();
                 let seconds = self.op_timeout_ns as f64 / 1e9;
                 let text = format!(

@@ -1,4 +1,4 @@
-//! One call at a time: for the portmapper, MOUNT, and what is done before and after the load.
+//! Calls one at a time: for the portmapper, MOUNT, and work before and after the load.
 
 use std::net::SocketAddr;
 
@@ -12,32 +12,32 @@ use super::errors::refusal;
 use super::later::Later;
 use crate::DriverError;
 
-/// The largest reply, and so the most memory that a peer can make us use.
+/// Maximum reply size, which bounds the memory that a peer can make us use.
 const REPLY_LIMIT: usize = 1 << 20;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A connection for calls one after another.
+/// A connection for successive calls.
 pub(super) struct Caller {
     reactor: Reactor,
     stream: Stream,
     buffer: Option<Buffer>,
     credential: Vec<u8>,
     xid: u32,
-    /// The peer, as messages name it.
+    /// Name of the peer in messages.
     peer: String,
     deadline_ns: u64,
     reply: Vec<u8>,
-    /// Calls that were made again because the server asked for that.
+    /// Calls repeated at the server's request.
     retries: u64,
 }
 
-/// A peer could not be used.
+/// Why a peer could not be used.
 pub(super) struct Failed {
-    /// For a person, with everything that was tried.
+    /// For people, with everything that was tried.
     pub(super) error: DriverError,
     /// The bare cause.
     pub(super) cause: String,
-    /// The cause is that nobody answered.
+    /// The cause is the lack of any reply.
     pub(super) unanswered: bool,
 }
 
@@ -47,19 +47,19 @@ impl From<Failed> for DriverError {
     }
 }
 
-/// Which procedure of which program.
+/// A procedure of a program.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     pub(super) program: u32,
     pub(super) version: u32,
     pub(super) procedure: u32,
-    /// As messages name it.
+    /// Name in messages.
     pub(super) name: &'static str,
 }
 
 impl Caller {
-    /// Connects; `peer` is what messages call the other side, which is asked about `export` if it is asked
-    /// about any. Everything must be done by `deadline_ns`.
+    /// Connects; `peer` is the name of the other side in messages, and `export` the export that it is asked about, if
+    /// any. Everything must finish by `deadline_ns`.
     pub(super) async fn connect(
         reactor: &Reactor,
         to: SocketAddr,
@@ -102,12 +102,12 @@ impl Caller {
         self.stream.peer_addr().is_ipv6()
     }
 
-    /// Sets when everything must be done.
+    /// Sets the deadline for everything.
     pub(super) fn set_deadline(&mut self, deadline_ns: u64) {
         self.deadline_ns = deadline_ns;
     }
 
-    /// Makes a call for an owned result.
+    /// Makes a call that returns an owned result.
     pub(super) async fn fetch<T: for<'a> Decode<'a>>(
         &mut self,
         target: Target,
@@ -116,7 +116,7 @@ impl Caller {
         self.call(target, arguments, |from| T::decode(from)).await
     }
 
-    /// Makes a call of NFS for an owned result; as [`Caller::ask_with`].
+    /// Makes an NFS call that returns an owned result; as [`Caller::ask_with`].
     pub(super) async fn ask<T, F>(
         &mut self,
         procedure: Procedure,
@@ -130,8 +130,8 @@ impl Caller {
         self.ask_with(procedure, arguments, read).await
     }
 
-    /// Makes a call of NFS and hands the results to `read`, which must use them up. While the server answers
-    /// `NFS3ERR_JUKEBOX` the call is made again, within the deadline.
+    /// Makes an NFS call and passes the results to `read`, which must consume them. While the server replies
+    /// `NFS3ERR_JUKEBOX`, the call is repeated, within the deadline.
     pub(super) async fn ask_with<T, F>(
         &mut self,
         procedure: Procedure,
@@ -160,12 +160,12 @@ impl Caller {
         }
     }
 
-    /// Calls that were made again because the server asked for that.
+    /// Calls repeated at the server's request.
     pub(super) fn retries(&self) -> u64 {
         self.retries
     }
 
-    /// Makes a call and hands the results, which `read` must use up, to it.
+    /// Makes a call and passes the results to `read`, which must consume them.
     pub(super) async fn call<T>(
         &mut self,
         target: Target,
@@ -207,7 +207,7 @@ impl Caller {
         Ok(result)
     }
 
-    /// Sends the message and receives records until one answers it; that one is left in `self.reply`.
+    /// Sends the message and receives records until one replies to it; leaves that one in `self.reply`.
     async fn exchange(&mut self, message: &[u8]) -> Result<(), (ErrorKind, String)> {
         let lost = |e: std::io::Error| (ErrorKind::ConnectionLost, format!("the connection was lost: {e}"));
         let mut buffer = self.buffer.take().unwrap_or_else(|| self.reactor.buffer(BUFFER_BYTES));
@@ -256,7 +256,7 @@ impl Caller {
     }
 }
 
-/// How long was waited in vain, in words.
+/// Message that no reply came in the given time.
 pub(super) fn no_answer(from_ns: u64, to_ns: u64) -> String {
     let seconds = to_ns.saturating_sub(from_ns) as f64 / 1e9;
     format!("no answer within {} s", (seconds * 10.0).round() / 10.0)

@@ -1,7 +1,8 @@
-//! The procedures that operations call. Each is one typed thing: what it is asked with, and what of its reply matters.
+//! The procedures that operations call, each a type with its arguments and the relevant part of its reply.
 //!
-//! A reply finds its slot by number, long after the call was made. So the slot remembers which procedure it waits for ([`Expect`]),
-//! and holds any procedure's reply ([`Reply`]); here, and nowhere else, these are tied to the types.
+//! A reply finds its slot by transaction number, long after the call was made. The slot therefore remembers which
+//! procedure it waits for ([`Expect`]) and can hold any procedure's reply ([`Reply`]); only here are these tied to the
+//! types.
 
 use wire::nfs3::{
     CommitArgs, CreateArgs, DirArgs, FileHandle, Procedure, ReadArgs, ReaddirplusArgs, Stability, Verifier,
@@ -11,23 +12,23 @@ use wire::xdr::Encode;
 
 use super::slots::Piece;
 
-/// A procedure as operations call it.
+/// A procedure that operations call.
 pub(super) trait Call: Copy {
-    /// What it is asked with.
+    /// Its arguments.
     type Arguments<'a>: Encode;
-    /// What of a success matters.
+    /// The relevant part of a success.
     type Reply;
-    /// Its number on the wire.
+    /// Procedure number on the wire.
     const PROCEDURE: Procedure;
 
     /// What its slot waits for.
     fn expect(self) -> Expect;
 
-    /// Its own reply out of any; `None` when it is another procedure's.
+    /// Extracts its own reply from any; `None` when it is another procedure's.
     fn reply(any: Reply) -> Option<Self::Reply>;
 }
 
-/// What kind of reply a slot waits for.
+/// The kind of reply that a slot waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expect {
     Getattr,
@@ -35,18 +36,18 @@ pub(super) enum Expect {
     Create,
     Remove,
     Read(Piece),
-    /// Carries the payload that follows the call's message.
+    /// Carries the payload that follows the call message.
     Write(Piece),
     Commit,
     Readdirplus,
 }
 
-/// A procedure's result, as far as it matters.
+/// The relevant part of a procedure's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Getattr(()),
     Lookup(Found),
-    /// The new file, where the server says which it is.
+    /// The new file's handle, if the server returns it.
     Create(Option<FileHandle>),
     Remove(()),
     Read(Came),
@@ -59,18 +60,18 @@ pub(super) enum Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) file: FileHandle,
-    /// In bytes, where the server says so.
+    /// In bytes, if the server returns it.
     pub(super) size: Option<u64>,
 }
 
-/// What a READ brought; the payload itself was judged in passing.
+/// Result of a READ; the payload itself was verified as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Came {
     pub(super) bytes: u32,
     pub(super) eof: bool,
 }
 
-/// What a WRITE wrote.
+/// Result of a WRITE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) bytes: u32,
@@ -82,7 +83,7 @@ pub(super) struct Written {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) entries: u32,
-    /// Where the next page begins.
+    /// Where the next page starts.
     pub(super) cookie: u64,
     pub(super) verifier: Verifier,
     pub(super) eof: bool,
@@ -109,7 +110,7 @@ macro_rules! call {
             }
         }
     };
-    // The slot knows the piece that it moves.
+    // The slot knows the piece being moved.
     ($name:ident of Piece, $arguments:ty => $reply:ty) => {
         #[derive(Clone, Copy)]
         pub(super) struct $name(pub(super) Piece);

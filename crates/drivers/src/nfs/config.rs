@@ -1,4 +1,4 @@
-//! What the driver must know of its target.
+//! Configuration of an NFS target.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::named::ExportFiles;
 use crate::DriverError;
 use crate::paths::{DataAddress, Paths};
 
-/// Where the same data is to be had too: another address of the server, or another server.
+/// Another source of the same data: another address of the server, or another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NfsAddress {
     /// The server's address.
@@ -28,43 +28,42 @@ pub struct NfsAddress {
 pub struct NfsConfig {
     /// The server's address.
     pub server: IpAddr,
-    /// Path of the export, as MOUNT wants it.
+    /// Path of the export, as MOUNT expects it.
     pub export: String,
-    /// Port of the NFS program; the portmapper is asked when absent.
+    /// Port of the NFS program; `None` asks the portmapper.
     pub nfs_port: Option<u16>,
-    /// Port of the MOUNT program; the portmapper is asked when absent.
+    /// Port of the MOUNT program; `None` asks the portmapper.
     pub mount_port: Option<u16>,
-    /// Port of the portmapper, 111 everywhere but in laboratories.
+    /// Port of the portmapper: 111 except in test setups.
     pub portmap_port: u16,
-    /// The user that every call is made as (`AUTH_SYS`).
+    /// User id of every call (`AUTH_SYS`).
     pub uid: u32,
-    /// The group that every call is made as.
+    /// Group id of every call.
     pub gid: u32,
-    /// TCP connections of each worker.
+    /// TCP connections per worker.
     pub connections_per_worker: u32,
-    /// Name of the directory in the export that holds everything the driver creates. It is made by
-    /// [`NfsDriver::prepare`](super::NfsDriver::prepare), never by opening a session.
+    /// Name of the directory in the export that holds everything the driver creates.
+    /// [`NfsDriver::prepare`](super::NfsDriver::prepare) creates it, opening a session never does.
     pub directory: String,
-    /// Ask for writes that are durable when they are answered (`FILE_SYNC`) instead of by COMMIT.
+    /// Request writes that are durable when acknowledged (`FILE_SYNC`), so that no COMMIT is needed.
     pub stable: bool,
-    /// Largest READ in bytes; the server's own limit (FSINFO), at most 1 MiB, when absent.
+    /// Maximum READ in bytes; when absent, the server's own limit (FSINFO), at most 1 MiB.
     pub read_size: Option<u32>,
-    /// Largest WRITE in bytes; as `read_size`.
+    /// Maximum WRITE in bytes; default as for `read_size`.
     pub write_size: Option<u32>,
-    /// Further addresses: the workers use the first and these in turn.
+    /// Further addresses: workers are assigned the first and these in turn.
     pub more: Vec<NfsAddress>,
-    /// Addresses of the same server through which the same export is reached: connections are spread over these, and
-    /// `server` is not used. Not together with `more`.
+    /// Addresses of the same server that serve the same export: connections are spread over them, and `server` is not
+    /// used. Excludes `more`.
     pub addresses: Vec<DataAddress>,
     /// Where connections leave this machine.
     pub paths: Paths,
-    /// The files are named ones, below the export's root, and `directory` is not used.
+    /// The files have names chosen by the user, below the export's root; `directory` is not used.
     pub named: Option<Arc<ExportFiles>>,
 }
 
 impl NfsConfig {
-    /// An export with the customary values for everything else: portmapper, root, one connection a
-    /// worker, UNSTABLE writes.
+    /// An export with default values for everything else: portmapper, root, one connection per worker, UNSTABLE writes.
     pub fn new(server: IpAddr, export: impl Into<String>, directory: impl Into<String>) -> Self {
         Self {
             server,
@@ -86,7 +85,7 @@ impl NfsConfig {
         }
     }
 
-    /// As the worker with this number uses it: at its address.
+    /// The configuration for the worker with this number, with its address.
     pub(super) fn of_worker(&self, worker: u32) -> Self {
         let number = self.named.as_ref().map_or(0, |named| named.first_number) + worker;
         let turn = number as usize % (1 + self.more.len());
@@ -100,7 +99,7 @@ impl NfsConfig {
         config
     }
 
-    /// As connection `number`, counted over all workers, uses it: at its address, with the options of its socket.
+    /// The configuration for connection `number`, counted over all workers, with its address and socket options.
     pub(super) fn at(&self, number: u64) -> (Self, SocketOptions) {
         let (source, address) = self.paths.of(number, self.addresses.len());
         let mut config = self.clone();
@@ -108,18 +107,18 @@ impl NfsConfig {
             config.server = address.ip;
             config.nfs_port = address.port.or(config.nfs_port);
         }
-        // Servers may demand a reserved port.
+        // Servers may require a reserved port.
         let usual = SocketOptions { reserved_port: true, ..SocketOptions::default() };
         (config, Paths::options(source, usual))
     }
 
-    /// Number of a worker's first connection over all workers, when each has `count`.
+    /// Number of a worker's first connection, counted over all workers, when each has `count`.
     pub(super) fn first_connection(&self, worker: u32, count: u32) -> u64 {
         let number = self.named.as_ref().map_or(0, |named| named.first_number) + worker;
         u64::from(number) * u64::from(count)
     }
 
-    /// Checks what would otherwise be found out in the middle of things.
+    /// Rejects settings that would otherwise fail only later.
     pub(super) fn check(&self) -> Result<(), DriverError> {
         let wrong = |what: String| Err(DriverError::new(ErrorKind::Rejected, what));
         if !self.export.starts_with('/') || self.export.len() > wire::mount::DirPath::LIMIT {
@@ -157,7 +156,7 @@ impl NfsConfig {
         Ok(())
     }
 
-    /// Server and export as messages name them.
+    /// Server and export as shown in messages.
     pub(super) fn label(&self) -> String {
         match self.server {
             IpAddr::V4(v4) => format!("{v4}:{}", self.export),

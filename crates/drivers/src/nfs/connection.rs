@@ -1,11 +1,11 @@
-//! One TCP connection with many calls in flight, which survives being lost.
+//! One TCP connection with many calls in flight, which survives connection loss.
 //!
-//! Two tasks serve it: one sends ([`super::transmit`]), one receives and makes the connection again when
-//! it is lost ([`super::receive`]). The calls of an operation end with its deadline ([`crate::deadlines`]).
+//! Two tasks serve it: one sends ([`super::transmit`]), one receives and reconnects after a loss ([`super::receive`]).
+//! The calls of an operation end with its deadline ([`crate::deadlines`]).
 //!
-//! The rule for lost connections: what had no answer is sent again, with the same transaction numbers,
-//! on the next connection, until the operation's deadline, and at most [`LOSSES_MAX`] times
-//! ([`GARBAGE_MAX`] times when the connection was dropped because its answers made no sense).
+//! After a connection loss, unanswered calls are retransmitted on the next connection with the same transaction ids,
+//! until the operation's deadline and at most [`LOSSES_MAX`] times ([`GARBAGE_MAX`] times when the connection was
+//! dropped because its replies were malformed).
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,18 +23,18 @@ use super::ticket::Ticket;
 use super::{receive, transmit};
 use crate::{ConnectionFacts, Payload, ReconnectReason, Sink, connections};
 
-/// How often a call is sent again because its connection was lost.
+/// Maximum retransmits of a call after connection losses.
 pub(super) const LOSSES_MAX: u32 = 8;
-/// How often a call is sent again because what came back made no sense.
+/// Maximum retransmits of a call after malformed replies.
 pub(super) const GARBAGE_MAX: u32 = 3;
-/// Calls in flight beyond one a lane, for operations that are split.
+/// Calls in flight beyond one per lane, for operations that are split.
 const SPARE_SLOTS: u32 = 64;
-/// From this length on it pays to drop a READ's payload in the kernel by a call of its own.
+/// From this length on, discarding a READ's payload in the kernel is worth a system call of its own.
 const LARGE_READ: u32 = 32 * 1024;
-/// Replies other than READs are far smaller; a listing is asked for with this bound.
+/// Bound for listings; all other replies except READs are far smaller.
 pub(super) const LISTING_BYTES: u32 = 64 * 1024;
 
-/// What all connections of a session have in common.
+/// Settings shared by all connections of a session.
 pub(super) struct Settings {
     /// Number of the worker.
     pub(super) worker: u32,
@@ -42,37 +42,37 @@ pub(super) struct Settings {
     pub(super) sink: Sink,
     pub(super) op_timeout: Duration,
     pub(super) connect_timeout: Duration,
-    /// Largest READ that is asked for.
+    /// Maximum READ size requested.
     pub(super) read_size: u32,
     /// Bytes gathered for one send.
     pub(super) send_bytes: usize,
-    /// Bytes received at once.
+    /// Bytes received at a time.
     pub(super) receive_bytes: usize,
-    /// The record mark, the call header with program, version and credential; transaction number and procedure
-    /// are filled in for each call.
+    /// The record mark, and the call header with program, version and credential; transaction id and procedure are
+    /// filled in for each call.
     pub(super) template: Vec<u8>,
 }
 
 impl Settings {
-    /// The largest record that the server may send, with room for the headers of many small fragments.
+    /// The largest record that the server may send, with an allowance for the headers of many small fragments.
     pub(super) fn record_limit(&self) -> usize {
         2 * self.read_size.max(LISTING_BYTES) as usize + 4096
     }
 
-    /// True when what is read is compared only once the operation's whole block is there.
+    /// True when data read is verified only once the operation's whole block has arrived.
     pub(super) fn gathers(&self) -> bool {
         self.sink == Sink::Verify && self.payload.whole_blocks()
     }
 }
 
-/// From where to where a connection is made, each time.
+/// Local and remote address of a connection, used for every attempt.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     pub(super) remote: SocketAddr,
     pub(super) options: SocketOptions,
 }
 
-/// Why a connection was given up.
+/// Why a connection was dropped.
 pub(super) struct Loss {
     /// Kind of error charged to the calls in flight; `None` if they only time out.
     pub(super) kind: Option<ErrorKind>,
@@ -87,28 +87,28 @@ pub(super) struct Connection {
     pub(super) number: usize,
     pub(super) way: Way,
     pub(super) table: RefCell<Table>,
-    /// Calls to send: slot and transaction number.
+    /// Calls to send: slot and transaction id.
     pub(super) queue: RefCell<VecDeque<(u32, u32)>>,
     pub(super) transmit_wake: Signal,
-    /// Absent while it is lost.
+    /// Absent while the connection is lost.
     pub(super) stream: RefCell<Option<Stream>>,
-    /// Counts the connections made, so that the sending task notices a new one.
+    /// Counts connections opened, so that the sending task notices a new one.
     pub(super) epoch: Cell<u32>,
     pub(super) last_received_ns: Cell<u64>,
-    /// Calls were overdue and nothing had come since they were sent.
+    /// Calls were overdue and nothing had arrived since they were sent.
     pub(super) silent: Cell<bool>,
     pub(super) last_loss: RefCell<Box<str>>,
     pub(super) reconnects: Cell<u64>,
-    /// Why connections were given up, and how often.
+    /// Why connections were dropped, and how often.
     pub(super) losses: RefCell<Vec<ReconnectReason>>,
     pub(super) retries: Cell<u64>,
-    /// Answers that moved fewer bytes than were asked for.
+    /// Replies that moved fewer bytes than requested.
     pub(super) short_answers: Cell<u64>,
-    /// What earlier connections carried.
+    /// Traffic of earlier connections.
     pub(super) closed: RefCell<Vec<PathFacts>>,
 }
 
-/// A connection and the tasks that serve it; they end when this is dropped.
+/// A connection and the tasks that serve it, which end when this is dropped.
 pub(super) struct Served {
     pub(super) connection: Rc<Connection>,
     tasks: Vec<Task>,
@@ -123,8 +123,8 @@ impl Drop for Served {
 }
 
 impl Served {
-    /// Serves `stream`, which is connection `number` of its worker, came this way and has nothing outstanding, with calls
-    /// of `lanes` lanes.
+    /// Serves calls of `lanes` lanes on `stream`, which is connection `number` of its worker, was opened over `way` and
+    /// has nothing outstanding.
     pub(super) fn start(
         reactor: &Reactor,
         settings: &Rc<Settings>,
@@ -144,7 +144,7 @@ impl Served {
 }
 
 impl Connection {
-    /// A connection without a stream, with room for calls of `lanes` lanes.
+    /// A connection without a stream, with slots for the calls of `lanes` lanes.
     fn new(reactor: &Reactor, settings: &Rc<Settings>, (number, way): (usize, Way), lanes: u32) -> Rc<Self> {
         let table = Table::new(lanes, SPARE_SLOTS, LARGE_READ, || reactor.signal());
         Rc::new(Connection {
@@ -168,7 +168,7 @@ impl Connection {
         })
     }
 
-    /// Starts a call in `slot`. A WRITE's payload is not part of its arguments.
+    /// Starts a call in `slot`. A WRITE's payload is not among its arguments.
     #[inline]
     pub(super) fn call<C: Call>(
         &self,
@@ -201,20 +201,19 @@ impl Connection {
     pub(super) fn enqueue(&self, table: &Table, slot: u32, xid: u32) {
         let mut queue = self.queue.borrow_mut();
         if queue.len() == queue.capacity() {
-            // Calls were given up faster than the connection, lost or stalled, took them.
+            // Calls were abandoned faster than the connection, lost or stalled, took them.
             queue.retain(|&(slot, xid)| table.is_current(slot, xid));
         }
         queue.push_back((slot, xid));
         self.transmit_wake.set();
     }
 
-    /// Counts a message that is sent again, or an operation that begins again.
+    /// Counts a retransmitted message, or a restarted operation.
     pub(super) fn count_retry(&self) {
         self.retries.set(self.retries.get() + 1);
     }
 
-    /// Takes note that the connection is lost: its calls wait for the next one, or end when they were
-    /// lost too often.
+    /// Marks the connection as lost: its calls wait for the next one, or end when they were lost too often.
     pub(super) fn lose(&self, loss: Loss) {
         if let Some(stream) = self.stream.borrow_mut().take() {
             stream.shutdown();
@@ -242,7 +241,7 @@ impl Connection {
         *self.last_loss.borrow_mut() = loss.text;
     }
 
-    /// Puts a new connection in place and all that waits on it.
+    /// Installs a new connection and requeues everything that waits for it.
     pub(super) fn restore(&self, stream: Stream) {
         connections::show(&stream, "nfs", self.settings.worker, self.number);
         *self.stream.borrow_mut() = Some(stream);
@@ -256,7 +255,7 @@ impl Connection {
         self.transmit_wake.set();
     }
 
-    /// Ends the calls whose time is over.
+    /// Ends the overdue calls.
     pub(super) fn end_overdue(&self, now_ns: u64) {
         let mut table = self.table.borrow_mut();
         if table.is_idle() {
@@ -287,7 +286,7 @@ impl Connection {
             silent |= slot.on_wire && slot.sent_ns > self.last_received_ns.get();
             table.settle(index as u32, Some(Answer::Failed(kind, text.into())));
         }
-        // Nothing at all came since the overdue call was sent: a new connection may take another path.
+        // Nothing at all has arrived since the overdue call was sent: a new connection may take another path.
         if silent
             && !self.silent.replace(true)
             && let Some(stream) = &*self.stream.borrow()
@@ -296,7 +295,7 @@ impl Connection {
         }
     }
 
-    /// What the kernel says of the connection; `None` while it is lost.
+    /// The kernel's view of the connection; `None` while it is lost.
     pub(super) fn facts(&self) -> Option<ConnectionFacts> {
         let stream = self.stream.borrow();
         let stream = stream.as_ref()?;
@@ -312,7 +311,7 @@ mod tests {
     use super::*;
     use crate::deadlines::Deadlines;
 
-    /// Calls that nobody answers end with their operation's deadline, on the virtual clock, whichever of them began first.
+    /// Unanswered calls end at their operation's deadline, on the virtual clock, whichever of them began first.
     #[test]
     fn calls_end_with_the_deadline_of_their_operation() {
         const LIMIT: Duration = Duration::from_millis(1300);
@@ -337,7 +336,7 @@ mod tests {
             reactor.sleep(Duration::from_millis(7 * u64::from(lane))).await;
             let start = reactor.now();
             let running = deadlines.begin(lane);
-            // The first lane's call begins behind the second's, and is due before it.
+            // The first lane's call starts after the second's, but is due before it.
             reactor.sleep(Duration::from_millis(if lane == 0 { 100 } else { 1 })).await;
             let ticket = connection.call(lane, Getattr, running.due_ns, &FileHandle::EMPTY);
             let ended = ticket.ended().await;

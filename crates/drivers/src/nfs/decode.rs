@@ -1,4 +1,4 @@
-//! From a reply's bytes to what matters of it.
+//! Decodes the relevant parts of replies.
 
 use wire::nfs3::{
     Attributes, CommitOk, CreateOk, LookupOk, ProcedureResult, ReadHead, ReaddirplusEntry, Status, Verifier,
@@ -11,14 +11,14 @@ use super::calls::{Expect, Found, Listed, Reply, Written};
 use super::errors::refusal;
 use super::slots::{Answer, Piece};
 
-/// What a reply is, as far as its first bytes tell.
+/// The type of a reply, as far as its first bytes show.
 pub(super) enum Head {
-    /// A READ of this piece, whose payload begins at this place.
+    /// A READ of this piece, with its payload at this offset.
     Payload(Piece, ReadHead, usize),
     Answer(Answer),
 }
 
-/// Decodes a reply, of a READ up to its payload.
+/// Decodes a reply; a READ's only up to its payload.
 #[inline]
 pub(super) fn read_head(record: &[u8], expect: Expect) -> Result<Head, DecodeError> {
     let mut reader = Reader::new(record);
@@ -66,7 +66,7 @@ fn answer<'a, T: Decode<'a>, F: Decode<'a>>(
     })
 }
 
-/// A page of a listing, of which only the number of entries and the place to go on are kept.
+/// A page of a listing, reduced to the number of entries and where to continue.
 struct Page(Listed);
 
 impl<'a> Decode<'a> for Page {

@@ -1,4 +1,4 @@
-//! Opening an export: MOUNT, FSINFO, our directory; with one clear line when it cannot be opened.
+//! Opens an export: MOUNT, FSINFO, our directory; failures give one clear line.
 
 use std::net::SocketAddr;
 
@@ -15,13 +15,13 @@ use super::errors::{advice, kind_of};
 use super::mounting;
 use crate::DriverError;
 
-/// Largest READ and WRITE unless the configuration says otherwise.
+/// Maximum READ and WRITE unless configured otherwise.
 const SIZE_MAX: u32 = 1 << 20;
 
-/// An export that was opened, with a connection that has nothing outstanding.
+/// An opened export, with a connection that has nothing outstanding.
 pub(super) struct Opened {
     pub(super) caller: Caller,
-    /// How it was reached.
+    /// Addresses of the connection.
     pub(super) way: Way,
     pub(super) root: FileHandle,
     pub(super) server_read_max: u32,
@@ -46,7 +46,7 @@ pub(super) fn credential(config: &NfsConfig) -> Vec<u8> {
     body
 }
 
-/// Opens the export within `deadline_ns`, as connection `number` over all workers does.
+/// Opens the export within `deadline_ns`, as connection number `number` over all workers.
 pub(super) async fn open(
     reactor: &Reactor,
     config: &NfsConfig,
@@ -78,7 +78,7 @@ pub(super) async fn open(
     })
 }
 
-/// A status of a procedure on the export as the reason why it cannot be used.
+/// Turns the status of a procedure on the export into the reason why it cannot be used.
 pub(super) fn refused(config: &NfsConfig, procedure: &str, status: Status) -> DriverError {
     let user = match status {
         Status::PERM | Status::ACCES => format!(" for uid {} gid {}", config.uid, config.gid),
@@ -88,7 +88,7 @@ pub(super) fn refused(config: &NfsConfig, procedure: &str, status: Status) -> Dr
     DriverError::new(kind_of(status), text)
 }
 
-/// Our directory is not there.
+/// The error when our directory does not exist.
 pub(super) fn not_there(config: &NfsConfig) -> DriverError {
     let text = format!(
         "directory {} in export {} does not exist: it must be prepared first",
@@ -98,7 +98,7 @@ pub(super) fn not_there(config: &NfsConfig) -> DriverError {
     DriverError::new(ErrorKind::NotFound, text)
 }
 
-/// Finds a name in a directory; `None` when it is not there.
+/// Finds a name in a directory; `None` when it does not exist.
 pub(super) async fn lookup(
     caller: &mut Caller,
     config: &NfsConfig,

@@ -1,4 +1,4 @@
-//! From the protocol's words for failure to ours.
+//! Maps protocol errors to ours.
 
 use metrics::ErrorKind;
 use wire::mount::MountStatus;
@@ -30,7 +30,7 @@ pub(super) fn kind_of_mount(status: MountStatus) -> ErrorKind {
     }
 }
 
-/// What a person can do about a status, as the end of a message; empty when there is nothing to say.
+/// Advice for people about a status, as the end of a message; empty when there is none.
 pub(super) fn advice(status: Status) -> &'static str {
     match status {
         Status::PERM | Status::ACCES => "; let this user write there, or choose another uid and gid",
@@ -45,7 +45,7 @@ pub(super) fn advice(status: Status) -> &'static str {
     }
 }
 
-/// A reply that is not a success, as kind and words; `None` for a success.
+/// A reply other than success, as kind and words; `None` for a success.
 pub(super) fn refusal(body: &ReplyBody<'_>) -> Option<(ErrorKind, String)> {
     let (kind, text) = match body {
         ReplyBody::Accepted { status: AcceptStatus::Success, .. } => return None,

@@ -1,4 +1,4 @@
-//! The payload of a READ on its way: counted, compared, and judged at its end; never kept.
+//! The payload of a READ as it arrives: counted, compared, and judged at its end; never kept.
 
 use metrics::ErrorKind;
 use wire::nfs3::ReadHead;
@@ -9,7 +9,7 @@ use super::incoming::{Garbage, garbage};
 use super::slots::{Answer, Piece, Table};
 use crate::Payload;
 
-/// The payload of a READ reply on its way.
+/// The payload of a READ reply as it arrives.
 pub(super) struct Flow {
     pub(super) slot: u32,
     pub(super) xid: u32,
@@ -20,11 +20,11 @@ pub(super) struct Flow {
     taken: u32,
     padding_left: usize,
     first_byte_ns: u64,
-    /// What differs first, in words.
+    /// The first difference, in words.
     corrupt: Option<Box<str>>,
-    /// What it is compared with, if it is.
+    /// The expected payload, if it is verified.
     checked: Option<Payload>,
-    /// It is judged only as a part of its whole block: then it is kept here until its call is settled.
+    /// Set when it can be verified only as part of its whole block: the bytes are kept here until the call completes.
     gathered: Option<Vec<u8>>,
 }
 
@@ -59,17 +59,17 @@ impl Flow {
         }
     }
 
-    /// Payload bytes that did not come yet.
+    /// Payload bytes still to come.
     pub(super) fn due(&self) -> usize {
         (self.data_len - self.taken) as usize
     }
 
-    /// Takes note that payload bytes came and were dropped unseen.
+    /// Counts payload bytes that arrived and were discarded unseen.
     pub(super) fn dropped(&mut self, len: usize) {
         self.taken += len as u32;
     }
 
-    /// Passes payload bytes and the padding behind them.
+    /// Processes payload bytes and the padding after them.
     #[inline]
     pub(super) fn take(&mut self, data: &[u8]) -> Result<(), DecodeError> {
         let (payload, rest) = data.split_at(self.due().min(data.len()));
@@ -87,7 +87,7 @@ impl Flow {
         Ok(())
     }
 
-    /// Judges the payload and settles its call, unless that was given up meanwhile.
+    /// Verifies the payload and completes its call, unless that was abandoned meanwhile.
     pub(super) fn finish(mut self, table: &mut Table) -> Result<(), Garbage> {
         if self.taken < self.data_len || self.padding_left > 0 {
             let missing = self.due() + self.padding_left;
@@ -126,8 +126,8 @@ impl Flow {
         if let Some(found) = &self.corrupt {
             return wrong(ErrorKind::Corrupt, format!("not what was written: {found}"));
         }
-        // Fewer bytes than were asked for are no fault (RFC 1813, 3.3.6): the rest is asked for. None at all would be
-        // asked for again and again.
+        // Fewer bytes than requested are no error (RFC 1813, 3.3.6): the rest is requested. A reply with none would be
+        // repeated forever.
         if self.count < len && (self.eof || self.count == 0) {
             let reason =
                 if self.eof { "because the file ends" } else { "although the file does not end there" };
@@ -140,7 +140,7 @@ impl Flow {
     }
 }
 
-/// Ends the call that a malformed reply was for.
+/// Ends the call that a malformed reply belongs to.
 pub(super) fn fail(table: &mut Table, slot: u32, xid: u32, problem: Garbage) -> Garbage {
     if table.current(slot, xid).is_some() {
         table.settle(slot, Some(Answer::Failed(ErrorKind::Protocol, problem.0.clone())));

@@ -1,29 +1,29 @@
-//! The handles of files that the session has met, and what their servers said of data not yet committed.
+//! The file handles that the session has seen, and the server's verifiers of data not yet committed.
 //!
-//! Random access over many files must not cost a LOOKUP at each switch. The cache is bounded and preallocated: a hit is a
-//! hash, at most four comparisons and no allocation. It is shared by the lanes of a session, so that a COMMIT by one
+//! Random access over many files must not cost a LOOKUP at each switch. The cache is bounded and preallocated: a hit
+//! takes a hash, at most four comparisons and no allocation. All lanes of a session share it, so that a COMMIT by one
 //! lane also covers what another lane wrote to the file.
 
 use wire::nfs3::{FileHandle, Verifier};
 
-/// Files whose handles are kept at least.
+/// Minimum number of files whose handles are kept.
 const FILES: usize = 4096;
-/// And at most.
+/// Maximum number of them.
 const MAX_FILES: usize = 1 << 20;
-/// Places that a file may take.
+/// Slots that a file may occupy.
 const WAYS: usize = 4;
 
-/// What was written to a file and not committed.
+/// Data written to a file and not committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Uncommitted {
     /// The verifier of the first WRITE since the last COMMIT.
     written: Option<Verifier>,
-    /// Another verifier was seen since.
+    /// A different verifier has been seen since.
     changed: bool,
 }
 
 impl Uncommitted {
-    /// Takes note of the verifier of data that is not durable yet.
+    /// Records the verifier of data that is not durable yet.
     pub(super) fn wrote(&mut self, verifier: Verifier) {
         match self.written {
             None => self.written = Some(verifier),
@@ -31,12 +31,12 @@ impl Uncommitted {
         }
     }
 
-    /// Compares with COMMIT's verifier: false when the server may have lost some of what was written.
+    /// Compares with COMMIT's verifier: false when the server may have lost some of the written data.
     pub(super) fn kept(self, verifier: Verifier) -> bool {
         !self.changed && self.written.is_none_or(|first| first == verifier)
     }
 
-    /// Puts back what was taken for a COMMIT that failed.
+    /// Restores what was taken for a COMMIT that failed.
     fn restore(&mut self, taken: Self) {
         if let Some(verifier) = taken.written {
             self.changed |= taken.changed || self.written.is_some_and(|later| later != verifier);
@@ -48,7 +48,7 @@ impl Uncommitted {
 #[derive(Clone, Copy)]
 struct Known {
     object: u64,
-    /// [`FileHandle::EMPTY`] in a free place.
+    /// [`FileHandle::EMPTY`] in a free slot.
     file: FileHandle,
     uncommitted: Uncommitted,
 }
@@ -66,14 +66,14 @@ impl Known {
 /// Handles by object.
 pub(super) struct Handles {
     sets: Box<[[Known; WAYS]]>,
-    /// Which place of a full set is given up next.
+    /// Which slot of a full set is evicted next.
     turn: usize,
-    /// What is left of a hash is the set's number.
+    /// Right shift that turns a hash into a set number.
     shift: u32,
 }
 
 impl Handles {
-    /// Room for the files of a session that uses this many; for 4096 at least, for a million at most.
+    /// Space for a session that uses this many files: at least 4096, at most about a million.
     pub(super) fn new(files: u32) -> Self {
         let files = (2 * files as usize).clamp(FILES, MAX_FILES).next_power_of_two();
         let sets = vec![[FREE; WAYS]; files / WAYS].into_boxed_slice();
@@ -89,7 +89,7 @@ impl Handles {
             .map(|known| known.file)
     }
 
-    /// Keeps a handle; another file may be forgotten for it, preferably one with nothing uncommitted.
+    /// Stores a handle; it may evict another file, preferably one with nothing uncommitted.
     pub(super) fn insert(&mut self, object: u64, file: FileHandle) {
         self.turn = self.turn.wrapping_add(1);
         let turn = self.turn;
@@ -105,14 +105,14 @@ impl Handles {
         set[place] = Known { object, file, ..FREE };
     }
 
-    /// Forgets a file: it was removed, or its handle is stale.
+    /// Removes a file from the cache: it was deleted, or its handle is stale.
     pub(super) fn forget(&mut self, object: u64) {
         if let Some(known) = self.known(object) {
             *known = FREE;
         }
     }
 
-    /// Takes note of the verifier of data that is not durable yet.
+    /// Records the verifier of data that is not durable yet.
     #[inline]
     pub(super) fn wrote(&mut self, object: u64, verifier: Verifier) {
         if let Some(known) = self.known(object) {
@@ -120,12 +120,12 @@ impl Handles {
         }
     }
 
-    /// What a COMMIT that is sent now will cover; what is written meanwhile is for the next one.
+    /// What a COMMIT sent now will cover; later writes belong to the next one.
     pub(super) fn take_uncommitted(&mut self, object: u64) -> Uncommitted {
         self.known(object).map(|known| std::mem::take(&mut known.uncommitted)).unwrap_or_default()
     }
 
-    /// The COMMIT failed: what it was to cover is still uncommitted.
+    /// Restores the uncommitted state after a failed COMMIT.
     pub(super) fn restore_uncommitted(&mut self, object: u64, taken: Uncommitted) {
         if let Some(known) = self.known(object) {
             known.uncommitted.restore(taken);
@@ -147,8 +147,8 @@ impl Handles {
         &mut self.sets[self.place(object)]
     }
 
-    /// The set that an object belongs to. The numbers of files follow each other within a lane, so that consecutive ones
-    /// go to different sets; Fibonacci hashing spreads those of different lanes too.
+    /// The set of an object. A lane's file numbers are consecutive, so neighbours go to different sets; Fibonacci
+    /// hashing also spreads those of different lanes.
     #[inline]
     fn place(&self, object: u64) -> usize {
         (object.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!((0..100).filter(|object| handles.get(*object).is_some()).count(), 99);
     }
 
-    /// As many files as there are places, numbered as data sets are, nearly all stay.
+    /// With as many files as slots, numbered as in data sets, nearly all stay cached.
     #[test]
     fn the_cache_holds_what_it_says() {
         for spread in [0, 32, 48] {
@@ -225,7 +225,7 @@ mod tests {
         handles.insert(1, handle(1));
         handles.wrote(1, [1; 8]);
         let taken = handles.take_uncommitted(1);
-        // Another lane writes while the COMMIT is under way, after the server has restarted.
+        // Another lane writes while the COMMIT is in flight, after the server has restarted.
         handles.wrote(1, [2; 8]);
         handles.restore_uncommitted(1, taken);
         assert!(!handles.take_uncommitted(1).kept([2; 8]));

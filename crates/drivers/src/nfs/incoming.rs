@@ -1,7 +1,7 @@
-//! From received bytes to answers, without I/O: records, reply headers, results, payloads in passing.
+//! Turns received bytes into replies, without I/O: records, reply headers, results, payloads as they arrive.
 //!
-//! A reply that arrived whole in one fragment is decoded where it lies. Otherwise its first bytes are
-//! gathered until the head is complete; the payload of a READ is checked in passing and never kept.
+//! A reply that arrived whole in one fragment is decoded in place. Otherwise its first bytes are collected until the
+//! head is complete; the payload of a READ is verified as it arrives and never kept.
 
 use metrics::ErrorKind;
 use wire::rpc::{RecordEvent, RecordScanner, peek_xid};
@@ -13,11 +13,11 @@ use super::flow::{Flow, fail};
 use super::slots::{Answer, Found, Table};
 use crate::{Payload, Sink};
 
-/// The head of a READ reply is complete within this many bytes: RPC header with the longest verifier,
-/// attributes and lengths take 560.
+/// The head of a READ reply is complete within this many bytes: the RPC header with the longest verifier, attributes
+/// and lengths take 560.
 const HEAD_MAX: usize = 1024;
 
-/// The stream cannot be followed any further.
+/// The stream can no longer be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Garbage(pub(super) Box<str>);
 
@@ -30,11 +30,11 @@ enum Phase {
     /// The first bytes of a record, in `head`.
     Head,
     Payload(Flow),
-    /// A record that nobody waits for.
+    /// A record that no call waits for.
     Skip,
 }
 
-/// What is known of the stream of replies.
+/// State of the stream of replies.
 pub(super) struct Incoming {
     scanner: RecordScanner,
     head: Vec<u8>,
@@ -45,7 +45,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// The start of a stream whose records have at most `record_limit` bytes.
+    /// Starts a stream whose records have at most `record_limit` bytes.
     pub(super) fn new(record_limit: usize, payload: Payload, sink: Sink) -> Self {
         Self {
             scanner: RecordScanner::new(record_limit),
@@ -57,7 +57,7 @@ impl Incoming {
         }
     }
 
-    /// Takes what was received at `now_ns`, settling the calls that it answers.
+    /// Processes what was received at `now_ns`, completing the calls that it answers.
     pub(super) fn feed(&mut self, mut input: &[u8], table: &mut Table, now_ns: u64) -> Result<(), Garbage> {
         loop {
             if let Some(record) = self.scanner.whole_record(&mut input).map_err(garbage)? {
@@ -76,17 +76,17 @@ impl Incoming {
         }
     }
 
-    /// Records that were understood so far.
+    /// Records parsed so far.
     pub(super) fn records(&self) -> u64 {
         self.records
     }
 
-    /// Bytes of payload that may be dropped unseen right now; 0 when they must be seen, or none is due.
+    /// Payload bytes that may be discarded unseen right now; 0 when they must be verified, or none is due.
     pub(super) fn discardable(&self) -> usize {
         if self.sink == Sink::Discard { self.due() } else { 0 }
     }
 
-    /// Bytes of the present payload, if any, that will come next.
+    /// Bytes still to come of the current payload, if any.
     pub(super) fn due(&self) -> usize {
         match &self.phase {
             Phase::Payload(flow) => self.scanner.fragment_left().min(flow.due()),
@@ -94,7 +94,7 @@ impl Incoming {
         }
     }
 
-    /// Takes note that `len` bytes of [`Incoming::discardable`] were dropped.
+    /// Records that `len` bytes of [`Incoming::discardable`] were discarded.
     pub(super) fn discarded(&mut self, len: usize) {
         if let Phase::Payload(flow) = &mut self.phase {
             flow.dropped(len);
@@ -102,12 +102,12 @@ impl Incoming {
         }
     }
 
-    /// What payloads are compared with, if they are.
+    /// The expected payload, if it is verified.
     fn checked(&self) -> Option<Payload> {
         (self.sink == Sink::Verify).then_some(self.payload)
     }
 
-    /// A record that lies there in one piece.
+    /// Processes a record that is contiguous in memory.
     #[inline]
     fn record(&mut self, record: &[u8], table: &mut Table, now_ns: u64) -> Result<(), Garbage> {
         let Some(xid) = peek_xid(record) else {
@@ -134,7 +134,7 @@ impl Incoming {
         Err(problem)
     }
 
-    /// Some bytes of a record that comes in pieces.
+    /// Processes some bytes of a record that arrives in pieces.
     fn data(&mut self, data: &[u8], table: &mut Table, now_ns: u64) -> Result<(), Garbage> {
         match std::mem::replace(&mut self.phase, Phase::Skip) {
             Phase::Skip => Ok(()),
@@ -157,7 +157,7 @@ impl Incoming {
             self.phase = Phase::Head;
             return Ok(());
         };
-        // A record that nobody waits for leaves the phase at `Skip`.
+        // For a record that no call waits for, the phase stays `Skip`.
         let Some(index) = find(table, xid)? else { return Ok(()) };
         self.phase = Phase::Head;
         let expect = table.slots[index as usize].expect;
@@ -185,7 +185,7 @@ impl Incoming {
         }
     }
 
-    /// The end of a record that came in pieces.
+    /// Processes the end of a record that arrived in pieces.
     fn end(&mut self, table: &mut Table, now_ns: u64) -> Result<(), Garbage> {
         let result = match std::mem::replace(&mut self.phase, Phase::Head) {
             Phase::Skip => Ok(()),
@@ -203,7 +203,7 @@ impl Incoming {
     }
 }
 
-/// The slot that waits for `xid`; `None` when that call was given up.
+/// The slot that waits for `xid`; `None` when that call was abandoned.
 #[inline]
 fn find(table: &mut Table, xid: u32) -> Result<Option<u32>, Garbage> {
     match table.find(xid) {

@@ -1,5 +1,5 @@
-//! The receiving side without sockets: any cut of the stream gives the same answers, and no bytes, however
-//! wrong, do more than end calls with an error.
+//! The receiving side without sockets: any segmentation of the stream gives the same replies, and malformed bytes can
+//! do no more than end calls with an error.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn fragments(record: &[u8], len: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Proper replies to all calls, in the order of `order`, in fragments of `len` bytes.
+/// Correct replies to all calls, in the order of `order`, in fragments of `len` bytes.
 fn replies(table: &Table, order: &[u32], len: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for &index in order {
@@ -81,7 +81,7 @@ fn replies(table: &Table, order: &[u32], len: usize) -> Vec<u8> {
     out
 }
 
-/// Feeds the stream in pieces that end at `cuts`, dropping payload unseen where that is allowed.
+/// Feeds the stream in pieces that end at `cuts`, discarding payload unseen where allowed.
 fn feed(table: &mut Table, sink: Sink, stream: &[u8], cuts: &[usize]) -> Result<(), Garbage> {
     let mut incoming = Incoming::new(LIMIT, PAYLOAD, sink);
     let mut at = 0;
@@ -133,12 +133,12 @@ fn replies_to_calls_that_were_given_up_are_late() {
     for index in 0..CALLS {
         table.release(index);
     }
-    // Slot 1 is in use again, under another number.
+    // Slot 1 is in use again, with another transaction id.
     table.begin(1);
     assert_eq!(feed(&mut table, Sink::Verify, &stream, &[5, 1000, 2000]), Ok(()));
     assert_eq!(table.late_replies, u64::from(CALLS));
     assert!(table.slots[1].waiting && table.slots[1].answer.is_none());
-    // The same once more, given up while the payload is on its way.
+    // The same again, abandoned while the payload is arriving.
     let mut table = self::table(&reactor);
     let stream = replies(&table, &[0], 10_000);
     let mut incoming = Incoming::new(LIMIT, PAYLOAD, Sink::Verify);
@@ -160,8 +160,8 @@ fn a_call_nobody_made_is_garbage() {
     assert!(text.contains("was never made"), "{text}");
 }
 
-/// Valid streams with some bytes changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). A failing case
-/// is repeated by its seed.
+/// Valid streams with some bytes changed, for a time (`MANOMETER_FUZZ_SECONDS`, default 1). The seed reproduces a
+/// failing case.
 #[test]
 fn fuzzed_streams_only_end_calls() {
     let seconds = std::env::var("MANOMETER_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());

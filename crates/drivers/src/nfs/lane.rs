@@ -1,17 +1,17 @@
-//! What a lane remembers from one operation to the next.
+//! State that a lane keeps between operations.
 
 use std::cell::Cell;
 
 use wire::nfs3::Verifier;
 
-/// Where a lane is in the listing of the directory.
+/// A lane's position in the directory listing.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LaneListing {
     pub(super) cookie: u64,
     pub(super) verifier: Verifier,
 }
 
-/// A lane's memory for paths, taken for an operation and given back at its end.
+/// A lane's buffer for paths, taken for an operation and returned at its end.
 pub(super) struct LanePath<'a> {
     pub(super) text: String,
     home: &'a Cell<String>,
@@ -39,7 +39,7 @@ pub(super) fn name_of(object: u64) -> [u8; 16] {
     name
 }
 
-/// True for the names that [`name_of`] makes.
+/// True for names that [`name_of`] produces.
 pub(super) fn is_ours(name: &[u8]) -> bool {
     name.len() == 16 && name.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

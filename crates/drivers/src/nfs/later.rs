@@ -1,10 +1,10 @@
-//! `NFS3ERR_JUKEBOX`: the server is busy with it and asks to be called again later (RFC 1813, 2.6).
+//! `NFS3ERR_JUKEBOX`: the server is busy and asks for the call to be repeated later (RFC 1813, 2.6).
 
-/// First wait; it doubles up to the last.
+/// First wait; each one doubles, up to the last.
 const FIRST_NS: u64 = 50_000_000;
 const LAST_NS: u64 = 1_000_000_000;
 
-/// The waits between one call and its repetitions.
+/// The waits between repetitions of a call.
 pub(super) struct Later {
     wait_ns: u64,
 }
@@ -14,7 +14,7 @@ impl Later {
         Self { wait_ns: FIRST_NS }
     }
 
-    /// When the call is made again; `None` when that would be past the deadline.
+    /// When to repeat the call; `None` when that would be past the deadline.
     pub(super) fn next_ns(&mut self, now_ns: u64, deadline_ns: u64) -> Option<u64> {
         let next_ns = now_ns.saturating_add(self.wait_ns);
         self.wait_ns = (2 * self.wait_ns).min(LAST_NS);

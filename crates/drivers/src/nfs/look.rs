@@ -1,4 +1,4 @@
-//! What an export says of itself before anything is made there: whether it answers, who may write, how much is free.
+//! Inspects an export before anything is created on it: does it answer, who may write, how much space is free.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,26 +13,27 @@ use super::manage::{after, open_reactor};
 use super::{NfsConfig, NfsDriver};
 use crate::DriverError;
 
-/// What was seen of an export.
+/// What was learned about an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportLook {
-    /// The address that was connected to.
+    /// The connected address.
     pub remote: SocketAddr,
-    /// Our directory is there already.
+    /// Our directory already exists.
     pub directory_exists: bool,
-    /// Whether this user may add entries where the data is to lie; `None` where the server does not say.
+    /// Whether this user may add entries where the data will lie; `None` where the server does not say.
     pub may_write: Option<bool>,
-    /// The number by which the server tells its file systems apart.
+    /// The server's number for the file system.
     pub file_system: Option<u64>,
     /// Bytes that this user may still write; `None` where the server does not say.
     pub available_bytes: Option<u64>,
 }
 
 impl NfsDriver {
-    /// Looks at the export; nothing is made or changed. No longer than `limit`, all in all.
+    /// Inspects the export within `limit` in total; creates and changes nothing.
     ///
     /// # Errors
-    /// When the export cannot be opened; of kind `Rejected` when something else than a directory has our directory's name.
+    /// When the export cannot be opened; kind `Rejected` when something other than a directory has our directory's
+    /// name.
     pub fn look_at_export(&self, limit: Duration) -> Result<ExportLook, DriverError> {
         let reactor = open_reactor()?;
         reactor.block_on(look(&reactor, self.config(), limit))
@@ -69,7 +70,7 @@ async fn look(reactor: &Reactor, config: &NfsConfig, limit: Duration) -> Result<
     })
 }
 
-/// Whether entries can be added to a directory (ACCESS); a server that cannot be asked says nothing.
+/// Whether entries can be added to a directory (ACCESS); `None` when the server cannot be asked.
 async fn may_write(
     caller: &mut Caller,
     config: &NfsConfig,

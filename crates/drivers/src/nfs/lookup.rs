@@ -1,4 +1,4 @@
-//! From an operation's object to the handle of its file: names in our directory, or the paths of named files.
+//! Maps an operation's object to its file handle: names in our directory, or the paths of named files.
 
 use wire::nfs3::{DirArgs, FileHandle, Name, Status};
 
@@ -51,11 +51,11 @@ impl<'a> Operation<'a> {
         Ok(handle)
     }
 
-    /// A named file that is written and is not there, as between loops that each begin with none.
+    /// Creates a named file that is written and missing, as between loops that each start without files.
     #[cold]
     pub(super) async fn make(&mut self) -> Result<Opened, Fault> {
         match self.create().await {
-            // Another lane was faster.
+            // Another lane created it first.
             Err(fault) if fault.status != Some(Status::EXIST) => Err(fault),
             _ => self.open().await,
         }

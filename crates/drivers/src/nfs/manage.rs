@@ -1,4 +1,4 @@
-//! What is done before and after the load: making our directory, listing it, removing it.
+//! Work before and after the load: creating, listing and removing our directory.
 //!
 //! These block the calling thread on a small reactor of their own.
 
@@ -21,34 +21,35 @@ use super::lane::{is_ours, name_of};
 use super::{NfsConfig, NfsDriver, NfsSession};
 use crate::{Announce, DriverError, Op, Payload, Session, Sink, WorkerContext};
 
-/// Files that are being removed at once.
+/// Files removed concurrently.
 const REMOVERS: u32 = 32;
 
-/// What a server allows, and what of it is used; in bytes.
+/// Limits of a server, and the sizes used; in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// The address that was connected to.
+    /// The connected address.
     pub remote: SocketAddr,
-    /// The largest READ that the server takes (FSINFO's `rtmax`).
+    /// The largest READ that the server accepts (FSINFO's `rtmax`).
     pub read_max: u32,
-    /// The largest WRITE that the server takes (FSINFO's `wtmax`).
+    /// The largest WRITE that the server accepts (FSINFO's `wtmax`).
     pub write_max: u32,
-    /// The largest READ that is asked for.
+    /// The largest READ requested.
     pub read_size: u32,
-    /// The largest WRITE that is asked for.
+    /// The largest WRITE requested.
     pub write_size: u32,
 }
 
 impl NfsDriver {
-    /// Makes our directory in the export. No single answer may take longer than `limit`.
+    /// Creates our directory in the export. No single reply may take longer than `limit`.
     ///
     /// # Errors
-    /// When the export cannot be opened or written, and when the directory exists: then it is somebody else's.
+    /// When the export cannot be opened or written, and when the directory exists: it belongs to somebody else then.
     pub fn prepare(&self, limit: Duration) -> Result<(), DriverError> {
         self.prepare_announced(limit, &mut || Ok(()))
     }
 
-    /// As [`Self::prepare`]; calls `announce` right before MKDIR is sent. Without that call nothing can have been made.
+    /// As [`Self::prepare`]; calls `announce` right before MKDIR is sent. Without that call nothing can have been
+    /// created.
     ///
     /// # Errors
     /// As [`Self::prepare`], and what `announce` returns: then MKDIR is not sent.
@@ -57,11 +58,11 @@ impl NfsDriver {
         reactor.block_on(make_directory(&reactor, self.config(), limit, announce))
     }
 
-    /// Looks whether our directory is there, made by an earlier run or by the one that is gone on with. No single answer
-    /// may take longer than `limit`.
+    /// Checks that our directory exists, created by an earlier run or by the one being resumed. No single reply may
+    /// take longer than `limit`.
     ///
     /// # Errors
-    /// When the export cannot be opened; of kind `NotFound` when the directory is not there.
+    /// When the export cannot be opened; kind `NotFound` when the directory does not exist.
     pub fn adopt(&self, limit: Duration) -> Result<(), DriverError> {
         let reactor = open_reactor()?;
         let config = self.config();
@@ -69,16 +70,16 @@ impl NfsDriver {
         directory.map(drop).ok_or_else(|| dial::not_there(config))
     }
 
-    /// The first bytes of a file, `len` of them unless it ends before. No single answer may take longer than `limit`.
+    /// The first `len` bytes of a file, or all of a shorter one. No single reply may take longer than `limit`.
     ///
     /// # Errors
-    /// When the export cannot be opened, or directory or file are not there.
+    /// When the export cannot be opened, or the directory or file does not exist.
     pub fn beginning(&self, object: u64, len: u32, limit: Duration) -> Result<Vec<u8>, DriverError> {
         let reactor = open_reactor()?;
         reactor.block_on(beginning(&reactor, self.config(), object, len, limit))
     }
 
-    /// What the server allows and what of it is used. No single answer may take longer than `limit`.
+    /// The server's limits and the sizes used. No single reply may take longer than `limit`.
     ///
     /// # Errors
     /// When the export cannot be opened.
@@ -94,8 +95,8 @@ impl NfsDriver {
         })
     }
 
-    /// Removes our directory and the files in it that the driver made; says how many. A directory that is not
-    /// there is no error. No single answer may take longer than `limit`.
+    /// Removes our directory and the files in it that the driver created; returns their number. A missing directory is
+    /// no error. No single reply may take longer than `limit`.
     ///
     /// # Errors
     /// When the export cannot be opened, a file cannot be removed, or the directory holds anything else.
@@ -103,17 +104,17 @@ impl NfsDriver {
         remove_all(&open_reactor()?, self.config(), limit)
     }
 
-    /// Names and sizes of the files in our directory. No single answer may take longer than `limit`.
+    /// Names and sizes of the files in our directory. No single reply may take longer than `limit`.
     ///
     /// # Errors
-    /// When the export cannot be opened or the directory is not there.
+    /// When the export cannot be opened or the directory does not exist.
     pub fn list(&self, limit: Duration) -> Result<Vec<(String, u64)>, DriverError> {
         let mut files = Vec::new();
         self.list_each(limit, |name, size| files.push((name.to_owned(), size)))?;
         Ok(files)
     }
 
-    /// As [`Self::list`], one after the other, however many there are.
+    /// As [`Self::list`], one file at a time, for any number of files.
     ///
     /// # Errors
     /// As [`Self::list`].
@@ -260,8 +261,8 @@ fn remove_all(reactor: &Reactor, config: &NfsConfig, limit: Duration) -> Result<
     };
     let session = reactor.block_on(NfsSession::open(reactor, config, &context))?;
     let mut removed = 0;
-    // Pages are read on from where the last one ended. Removing while listing may hide some names from
-    // that, so it is done until a pass from the start finds nothing.
+    // Each page continues where the last one ended. Removing while listing may hide some names, so this repeats until a
+    // pass from the start finds nothing.
     let (mut from, mut found_in_pass) = (None, false);
     loop {
         caller.set_deadline(after(reactor, limit));
@@ -278,10 +279,10 @@ fn remove_all(reactor: &Reactor, config: &NfsConfig, limit: Duration) -> Result<
     Ok(removed)
 }
 
-/// Where a listing goes on.
+/// Where a listing continues.
 type Next = Option<(u64, Verifier)>;
 
-/// Our files on the next page of the directory, and where it goes on.
+/// Our files on the next page of the directory, and where to continue.
 async fn page(
     caller: &mut Caller,
     config: &NfsConfig,
@@ -328,13 +329,13 @@ async fn remove_directory(
     }
 }
 
-/// The object of a file that the driver made.
+/// The object of a file that the driver created.
 fn object_of(name: Name<'_>) -> Option<u64> {
     let text = std::str::from_utf8(name.0).ok().filter(|_| is_ours(name.0))?;
     u64::from_str_radix(text, 16).ok()
 }
 
-/// Removes files, many at a time; says how many there were.
+/// Removes files, many at a time; returns their number.
 fn remove_objects(reactor: &Reactor, session: &NfsSession, objects: &[u64]) -> Result<u64, DriverError> {
     let next = Cell::new(0);
     let removed = Cell::new(0);

@@ -1,14 +1,14 @@
 //! NFS version 3 in user space over TCP (RFC 1813): no mount, no root.
 //!
-//! Many calls are in flight on each connection and replies come in any order. A payload is made in the send buffer and
-//! checked in the receive buffer; it is never kept and never copied a second time. Retry rules:
+//! Many calls are in flight on each connection, and replies arrive in any order. A payload is generated in the send
+//! buffer and verified in the receive buffer; it is never kept and never copied a second time. Retry rules:
 //!
-//! * A lost connection is made again, with waits from 50 ms to 1 s, and what had no answer is sent again under its old
-//!   transaction numbers, until the operation's deadline, at most 8 times (3 times when the answers were malformed).
-//! * `NFS3ERR_JUKEBOX` ("later") is answered by a new call after 50 ms, then 100 ms, up to 1 s, until the deadline: in the
+//! * A lost connection is reopened, with waits from 50 ms to 1 s, and unanswered calls are retransmitted under their
+//!   old transaction ids, until the operation's deadline, at most 8 times (3 times when the replies were malformed).
+//! * `NFS3ERR_JUKEBOX` ("later") leads to a new call after 50 ms, then 100 ms, up to 1 s, until the deadline: in the
 //!   load, and in every call before and after it.
-//! * A READ or WRITE that moves less than was asked for is followed by one for the rest (RFC 1813, 3.3.6 and 3.3.7). One that
-//!   moves nothing is an error.
+//! * A READ or WRITE that moves less than requested is followed by one for the rest (RFC 1813, 3.3.6 and 3.3.7). One
+//!   that moves nothing is an error.
 //!
 //! Each repetition is counted, in the operation's result and in the session's facts.
 
@@ -58,16 +58,16 @@ pub struct NfsDriver {
 }
 
 impl NfsDriver {
-    /// A driver for an export; nothing is contacted yet.
+    /// Creates a driver for an export; nothing is contacted yet.
     ///
     /// # Errors
-    /// When the configuration cannot be right; the message names the field.
+    /// When the configuration is invalid; the message names the field.
     pub fn new(config: NfsConfig) -> Result<Self, DriverError> {
         config.check()?;
         Ok(Self { config })
     }
 
-    /// What it was made with.
+    /// The configuration.
     pub fn config(&self) -> &NfsConfig {
         &self.config
     }

@@ -1,4 +1,4 @@
-//! From an export's path to its root handle: the portmapper, or the customary ports, and MOUNT.
+//! Gets the root handle of an export: the portmapper, or default ports, and MOUNT.
 
 use std::net::SocketAddr;
 
@@ -15,19 +15,19 @@ use super::config::NfsConfig;
 use super::errors::kind_of_mount;
 use crate::DriverError;
 
-/// Used when the portmapper does not help: where servers listen for MOUNT.
+/// Ports where servers usually listen for MOUNT, used when the portmapper does not help.
 const MOUNT_PORTS: [u16; 2] = [nfs3::PORT, 20_048];
 
 /// Where to find NFS and MOUNT.
 struct Ports {
     nfs: u16,
-    /// In the order in which to try them.
+    /// In the order to try them.
     mount: Vec<u16>,
-    /// Why the portmapper did not help, when the ports are a guess.
+    /// Why the portmapper did not help, when the ports are guesses.
     guessed: Option<Failed>,
 }
 
-/// Mounts the export; returns its root and the port of NFS.
+/// Mounts the export; returns its root handle and the NFS port.
 pub(super) async fn mount(
     reactor: &Reactor,
     config: &NfsConfig,
@@ -39,7 +39,7 @@ pub(super) async fn mount(
     let ports = find_ports(reactor, config, options, deadline_ns).await?;
     let mut attempts = Vec::new();
     for (index, port) in ports.mount.iter().enumerate() {
-        // Each attempt gets its share of what is left.
+        // Each attempt gets a share of the remaining time.
         let now = reactor.now();
         let share = deadline_ns.saturating_sub(now) / (ports.mount.len() - index) as u64;
         let at = SocketAddr::new(config.server, *port);
@@ -59,7 +59,7 @@ pub(super) async fn mount(
     Err(nobody_helps(config, &portmapper, &attempts, &no_answer(started, deadline_ns)))
 }
 
-/// The portmapper and all customary ports failed.
+/// The error when the portmapper and all default ports failed.
 fn nobody_helps(
     config: &NfsConfig,
     portmapper: &Failed,
@@ -100,7 +100,7 @@ async fn find_ports(
         mount: config.mount_port.map_or_else(|| MOUNT_PORTS.to_vec(), |port| vec![port]),
         guessed: Some(reason),
     };
-    // A portmapper behind a firewall must leave time for the guess.
+    // A portmapper behind a firewall must leave time for the guesses.
     let now = reactor.now();
     let portmap_deadline = now + deadline_ns.saturating_sub(now) / 3;
     let at = SocketAddr::new(config.server, config.portmap_port);
@@ -135,7 +135,8 @@ async fn find_ports(
 /// The port of a program over TCP; `None` when it is not registered.
 async fn registered_port(caller: &mut Caller, program: u32, version: u32) -> Result<Option<u16>, Failed> {
     if caller.is_ipv6() {
-        // Version 2 knows addresses of IPv4 only, and rpcbind answers it over IPv4 only. Others may have nothing else.
+        // Version 2 supports IPv4 addresses only, and rpcbind answers it over IPv4 only. Other portmappers may have
+        // nothing else.
         let call = Target {
             program: portmap::PROGRAM,
             version: portmap::VERSION_4,
@@ -182,13 +183,13 @@ async fn mount_at(
         error,
         unanswered: false,
     })?;
-    // The handle stays valid; this only takes us off the server's list of mounts.
+    // The handle stays valid; this only removes us from the server's list of mounts.
     caller.set_deadline(deadline_ns.min(reactor.now() + 1_000_000_000));
     let _ = caller.fetch::<()>(call(mount::PROC_UMNT, "UMNT"), &path).await;
     Ok(root)
 }
 
-/// The root handle, or why the export cannot be had.
+/// The root handle, or why the export is unavailable.
 fn judge(config: &NfsConfig, result: MountResult) -> Result<FileHandle, DriverError> {
     let label = config.label();
     let Mounted { root, flavors } = result.map_err(|status| {

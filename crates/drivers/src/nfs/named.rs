@@ -1,4 +1,4 @@
-//! Files that the user names, below the export's root, instead of numbered ones in a directory of ours.
+//! Files that the user names, below the export's root, instead of numbered ones in our own directory.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,44 +12,44 @@ use super::lane::{LanePath, name_of};
 /// How files are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportFiles {
-    /// What `$jobname` stands for in their names.
+    /// Value of `$jobname` in their names.
     pub job: String,
     /// Their names.
     pub names: FileNames,
     /// Number of the first worker.
     pub first_number: u32,
-    /// Files of each worker, so that room is made for their handles.
+    /// Files of each worker, to size the cache of their handles.
     pub files: u32,
 }
 
 impl ExportFiles {
-    /// The path of the file that operations name by this number, from the export's root on, without a `/` before it.
+    /// Path of the file with this object number, relative to the export's root, without a leading `/`.
     pub fn path(&self, object: u64) -> String {
         let mut path = String::new();
         self.write_path(object, &mut path);
         path
     }
 
-    /// Puts the same path in the place of what `path` holds; nothing is allocated once that is long enough.
+    /// Writes the same path over the contents of `path`; allocates nothing once that is long enough.
     pub(super) fn write_path(&self, object: u64, path: &mut String) {
         let (number, file) = FileNames::file_of(object);
         path.clear();
         let mut parts = Parts { path, part: 0 };
-        // A string has room for everything.
+        // Writing to a string cannot fail.
         let _ = self.names.write_path(&self.job, number, file, &mut parts);
         parts.end();
     }
 }
 
-/// Writes a path without the parts that mean nothing: empty ones and `.`.
+/// Writes a path without its redundant parts: empty ones and `.`.
 struct Parts<'a> {
     path: &'a mut String,
-    /// Where the last part begins.
+    /// Where the last part starts.
     part: usize,
 }
 
 impl Parts<'_> {
-    /// Ends a part: one that means nothing is gone again.
+    /// Ends a part, removing a redundant one.
     fn end_part(&mut self) {
         if &self.path[self.part..] == "." {
             self.path.truncate(self.part);
@@ -84,7 +84,7 @@ impl fmt::Write for Parts<'_> {
 pub(super) enum FileName<'a> {
     /// Of an object in our directory.
     Numbered([u8; 16]),
-    /// Of a named file: its path, and where in that the name begins.
+    /// Of a named file: its path, and where the name starts in it.
     Named(LanePath<'a>, usize),
 }
 
@@ -101,12 +101,12 @@ impl FileName<'_> {
     }
 }
 
-/// A path in its directory and the name in it.
+/// The directory of a path and the name in it.
 pub(super) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// The handles of the directories that were met, by path.
+/// The directory handles seen so far, by path.
 #[derive(Default)]
 pub(super) struct Directories(RefCell<BTreeMap<String, FileHandle>>);
 
@@ -119,7 +119,7 @@ impl Directories {
         self.0.borrow_mut().insert(path.to_owned(), handle);
     }
 
-    /// Forgets all: one may be stale.
+    /// Forgets all: one of them may be stale.
     pub(super) fn forget(&self) {
         self.0.borrow_mut().clear();
     }

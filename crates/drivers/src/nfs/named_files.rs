@@ -1,4 +1,4 @@
-//! Named files before and after the load: looked at, made, removed.
+//! Named files before and after the load: inspected, created, removed.
 //!
 //! These block the calling thread on a small reactor of their own.
 
@@ -19,12 +19,12 @@ use super::named::split;
 use super::{NfsConfig, NfsDriver};
 use crate::DriverError;
 
-/// A named file: whose it is, and its path from the export's root on.
+/// A named file: its worker, and its path from the export's root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPath {
-    /// The worker that uses it, from 0, which decides on the address.
+    /// The worker that uses it, from 0, which determines the address.
     pub worker: u32,
-    /// As [`ExportFiles::path`](super::ExportFiles::path) makes it.
+    /// As [`ExportFiles::path`](super::ExportFiles::path) returns it.
     pub path: String,
 }
 

@@ -132,13 +132,13 @@ const OPTIONS: &[EngineOption] = &[
         .harmless(&["0"]),
 ];
 
-/// The directory of the job; `backend` is the option `engine` of the target.
+/// The target for the job's directory; `backend` becomes the target's option `engine`.
 fn files(job: &dyn EngineJob, backend: &str) -> EngineTarget {
     let mut options = BTreeMap::new();
     let mut set = |name: &str, value: &str| options.insert(name.to_owned(), value.to_owned());
     let polled = job.flag("hipri");
     let uring = backend == "uring";
-    // Polling for completions is for io_uring alone.
+    // Only io_uring can poll for completions.
     set("engine", if polled && backend == "threads" { "uring" } else { backend });
     if job.is_direct() {
         set("direct", "true");
@@ -165,7 +165,7 @@ fn files(job: &dyn EngineJob, backend: &str) -> EngineTarget {
         let correction = "add direct=1, or take hipri out";
         job.fault("hipri", "hipri needs direct=1".to_owned(), correction.to_owned());
     }
-    // What has a meaning in URLs is written in another way; the root has a name that is no mistake.
+    // Escapes characters with a meaning in URLs; the root directory needs a form that is not rejected as a mistake.
     let directory = job.directory().trim_end_matches('/').replace('%', "%25").replace('?', "%3F");
     let url = if directory.is_empty() { "file:///.".to_owned() } else { format!("file://{directory}") };
     EngineTarget { url, options, file_names: None }

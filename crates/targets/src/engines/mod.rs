@@ -1,5 +1,5 @@
-//! Engines: how job files in fio's language name a protocol (`ioengine=`), and how options of jobs become a target of it. The language
-//! itself is the crate `fio`'s, which finds the engines here by their names.
+//! Engines: how job files in fio's language name a protocol (`ioengine=`), and how job options become a target of it.
+//! The crate `fio` parses the language and finds the engines here by name.
 
 pub(super) mod files;
 pub(super) mod net;
@@ -8,7 +8,7 @@ pub(super) mod s3;
 
 use std::collections::BTreeMap;
 
-/// The engines of a protocol, and the options of jobs that belong to them alone.
+/// The engines of a protocol, and the job options that only they have.
 #[derive(Clone, Copy, Debug)]
 pub struct JobEngines {
     /// The engines.
@@ -18,33 +18,33 @@ pub struct JobEngines {
 }
 
 impl JobEngines {
-    /// No job can name the protocol.
+    /// For protocols that no job can name.
     pub const NONE: JobEngines = JobEngines { engines: &[], options: &[] };
 }
 
-/// An engine of job files that loads targets of a protocol.
+/// A job-file engine that loads targets of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct JobEngine {
-    /// As `ioengine` names it.
+    /// Name, as in `ioengine=`.
     pub name: &'static str,
     /// How it compares with fio's engine of this name.
     pub support: OptionSupport,
-    /// It keeps more than one operation in flight by itself.
+    /// Keeps more than one operation in flight by itself.
     pub queues: bool,
-    /// fio maps files into memory for it.
+    /// fio memory-maps files for it.
     pub maps_files: bool,
-    /// There are no files that could say how much is to be moved: the job must.
+    /// There are no files whose size could set the amount of I/O: the job must give it.
     pub needs_size: bool,
-    /// The name of its targets in plans.
+    /// Name of its targets in plans.
     pub target_name: &'static str,
-    /// The options that hold an access key. Targets of several sections are different ones then, as their keys may be.
+    /// The options that hold an access key. Several sections then get separate targets, because their keys may differ.
     pub key_options: Option<KeyOptions>,
-    /// Makes the target of a job; what is wrong is told to the job.
+    /// Creates the target of a job; reports problems to the job.
     pub target: fn(&dyn EngineJob) -> EngineTarget,
 }
 
 impl JobEngine {
-    /// An engine with none of the traits.
+    /// An engine with no traits set.
     pub const fn new(
         name: &'static str,
         target_name: &'static str,
@@ -64,7 +64,7 @@ impl JobEngine {
     }
 }
 
-/// Names of the options of jobs that hold an access key.
+/// Names of the job options that hold an access key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyOptions {
     /// The key's name.
@@ -73,14 +73,14 @@ pub struct KeyOptions {
     pub secret: &'static str,
 }
 
-/// What an engine makes of a job.
+/// The target that an engine derives from a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineTarget {
     /// The target's URL.
     pub url: String,
     /// Its options by name.
     pub options: BTreeMap<String, String>,
-    /// The job's file names as the target knows them, where a part of them belongs to the URL.
+    /// The job's file names as the target knows them, where part of each belongs to the URL.
     pub file_names: Option<Vec<String>>,
 }
 
@@ -91,7 +91,7 @@ impl EngineTarget {
     }
 }
 
-/// A job, as far as an engine may ask. Options are asked for by their names; what cannot be read is told by the job itself.
+/// The part of a job that an engine may query, option by option. The job itself reports values that cannot be parsed.
 pub trait EngineJob {
     /// A text.
     fn text(&self, option: &'static str) -> Option<&str>;
@@ -99,29 +99,30 @@ pub trait EngineJob {
     /// A whole number; sizes in bytes.
     fn number(&self, option: &'static str) -> Option<u64>;
 
-    /// An option that is off unless it is set.
+    /// An option that is off by default.
     fn flag(&self, option: &'static str) -> bool;
 
-    /// True when it is set at all.
+    /// True when the option is set at all.
     fn is_set(&self, option: &'static str) -> bool;
 
-    /// Something is wrong with this option, or with the job where it is not set; `correction` says what to write instead.
+    /// Reports a problem with this option, or with the job when the option is not set; `correction` says what to write
+    /// instead.
     fn fault(&self, option: &'static str, text: String, correction: String);
 
-    /// The directory that names of files are relative to: absolute.
+    /// The absolute directory that file names are relative to.
     fn directory(&self) -> &str;
 
-    /// The names of files that the job lists.
+    /// The file names that the job lists.
     fn file_names(&self) -> &[String];
 
-    /// Operations pass the page cache.
+    /// I/O bypasses the page cache.
     fn is_direct(&self) -> bool;
 
-    /// The operations that it does.
+    /// The operations that the job performs.
     fn operations(&self) -> JobOperations;
 }
 
-/// The operations that a job does.
+/// The operations that a job performs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobOperations {
     /// It reads.
@@ -134,32 +135,32 @@ pub struct JobOperations {
     pub random: bool,
 }
 
-/// An option of jobs that belongs to some engines alone.
+/// A job option that only some engines have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EngineOption {
-    /// The engines, those of other protocols and those that are not there included.
+    /// The engines that have it, including those of other protocols and unsupported ones.
     pub engines: &'static [&'static str],
-    /// The name by which code and messages call it.
+    /// Its name in code and messages.
     pub name: &'static str,
     /// Other names of the same option.
     pub aliases: &'static [&'static str],
-    /// What its value is.
+    /// Type of its value.
     pub kind: ValueKind,
     /// How it compares with fio's.
     pub support: OptionSupport,
-    /// Values with which an absent option asks for nothing, so that they are accepted.
+    /// Values that change nothing, so an unsupported option is accepted with them.
     pub harmless: &'static [&'static str],
     /// Its value is never shown.
     pub secret: bool,
 }
 
 impl EngineOption {
-    /// An option that is as in fio.
+    /// An option that works as in fio.
     pub const fn same(engines: &'static [&'static str], name: &'static str, kind: ValueKind) -> Self {
         Self { engines, name, aliases: &[], kind, support: OptionSupport::Same, harmless: &[], secret: false }
     }
 
-    /// An option that is as in fio but for what is stated.
+    /// An option that works as in fio except as stated.
     pub const fn differs(
         engines: &'static [&'static str],
         name: &'static str,
@@ -169,7 +170,7 @@ impl EngineOption {
         Self { support: OptionSupport::Differs(how), ..Self::same(engines, name, kind) }
     }
 
-    /// An option that is not there: why, and the nearest that there is.
+    /// An unsupported option: the reason, and the closest alternative.
     pub const fn absent(
         engines: &'static [&'static str],
         name: &'static str,
@@ -190,17 +191,17 @@ impl EngineOption {
         Self { support: OptionSupport::Ours(what), ..Self::same(engines, name, kind) }
     }
 
-    /// With other names.
+    /// Adds aliases.
     pub const fn or(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
-    /// With a value that is never shown.
+    /// Marks the value as never to be shown.
     pub const fn secret(self) -> Self {
         Self { secret: true, ..self }
     }
 
-    /// With values that ask for nothing.
+    /// Adds values that change nothing.
     pub const fn harmless(self, values: &'static [&'static str]) -> Self {
         Self { harmless: values, ..self }
     }
@@ -211,23 +212,23 @@ impl EngineOption {
 pub enum OptionSupport {
     /// As in fio.
     Same,
-    /// As in fio but for this.
+    /// As in fio except for this.
     Differs(&'static str),
-    /// Not there.
+    /// Not supported.
     Absent {
         /// Why.
         why: &'static str,
-        /// The nearest that there is, or what to do.
+        /// The closest alternative, or what to do.
         instead: &'static str,
     },
-    /// Not fio's, but ours; this is what it does.
+    /// Ours, not fio's: what it does.
     Ours(&'static str),
 }
 
-/// What the value of a job's option is.
+/// Type of a job option's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueKind {
-    /// None is needed; `=1` and `=0` may stand.
+    /// Needs no value; `=1` and `=0` are allowed.
     Flag,
     /// 0 or 1.
     Bool,
@@ -237,23 +238,23 @@ pub enum ValueKind {
     Integers(i64, i64),
     /// A size in bytes, or a percentage.
     Amount,
-    /// Two sizes with `-` between them, or one.
+    /// One size, or two separated by `-`.
     Range,
     /// One to three ranges, for reads, writes and trims.
     Ranges,
-    /// A length of time; a number without a unit is in units of this many microseconds.
+    /// A duration; a number without a unit counts in units of this many microseconds.
     Time(u64),
-    /// Two lengths of time with `-` between them, or one.
+    /// One duration, or two separated by `-`.
     TimeRange(u64),
-    /// One to three lengths of time.
+    /// One to three durations.
     Times(u64),
     /// A number within these limits.
     Float(f64, f64),
-    /// At most this many numbers within these limits, with colons between them.
+    /// At most this many numbers within these limits, separated by colons.
     Floats(usize, f64, f64),
-    /// One of these words, perhaps with more behind a colon.
+    /// One of these words, optionally with a suffix after a colon.
     Word(&'static [&'static str]),
-    /// Some of these words with commas between them, perhaps with more behind a colon.
+    /// Some of these words, separated by commas, each optionally with a suffix after a colon.
     Words(&'static [&'static str]),
     /// Any text that is not empty.
     Text,
@@ -261,10 +262,10 @@ pub enum ValueKind {
     OptionalText,
 }
 
-/// The largest whole number that fio keeps in most options.
+/// The largest integer that fio stores in most options.
 const MOST: i64 = u32::MAX as i64;
 
-/// What could not be made: told at the option that the line begins with, else at `option`, and no target.
+/// Reports why no target could be created: at the option that the line begins with, else at `option`.
 fn refused(job: &dyn EngineJob, options: &[&'static str], option: &'static str, why: &str) -> EngineTarget {
     let (text, correction) =
         why.split_once("; ").unwrap_or((why, "see the engine's options in docs/fio-options.md"));

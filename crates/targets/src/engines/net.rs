@@ -61,7 +61,7 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     };
     match net_target(&options) {
         Ok((url, options)) => EngineTarget { url, options, file_names: None },
-        // Lines name the option they are about where that is another one.
+        // A line begins with the name of the option it is about, unless that is this one.
         Err(why) => refused(job, &["hostname", "port", "protocol", "listen"], "port", &why),
     }
 }

@@ -42,7 +42,7 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
         let correction = "use rw=write or rw=randwrite";
         job.fault("rw", "ioengine=nfs has no trims".to_owned(), correction.to_owned());
     }
-    // Several stand one behind the other, with commas or blanks between them.
+    // Several URLs may follow one another, separated by commas or blanks.
     let urls = job.text("nfs_url").unwrap_or("").split_whitespace().map(|url| url.trim_matches(','));
     let urls: Vec<&str> = urls.filter(|url| !url.is_empty()).collect();
     match nfs_target(&urls.join(","), job.number("nfs_connections")) {
@@ -51,11 +51,11 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     }
 }
 
-/// Options of libnfs that say how it works inside, and change nothing that is measured here.
+/// libnfs options that tune its internals and do not affect what is measured here.
 const WITHOUT_EFFECT: [&str; 6] =
     ["autoreconnect", "auto-traverse-mounts", "debug", "dircache", "readdir-buffer", "tcp-syncnt"];
 
-/// Options of libnfs that would change what is done, and are not there: what to do instead.
+/// Unsupported libnfs options that would change what is done, with what to do instead.
 const ABSENT: [(&str, &str); 8] = [
     ("if", "let the routes choose the interface"),
     ("pagecache", "take it out: nothing is cached here"),
@@ -67,7 +67,7 @@ const ABSENT: [(&str, &str); 8] = [
     ("xprtsec", "take it out: there is no TLS for NFS here"),
 ];
 
-/// Options of libnfs and the option of the target that says the same.
+/// libnfs options and the equivalent option of the target.
 const SAME: [(&str, &str); 5] = [
     ("uid", "uid"),
     ("gid", "gid"),
@@ -76,9 +76,9 @@ const SAME: [(&str, &str); 5] = [
     ("wsize", "write_size"),
 ];
 
-/// The target of `nfs_url`: a URL in libnfs form (`nfs://server[:port]/export?version=3&uid=…&gid=…&nfsport=…&mountport=…`), or
-/// several with commas between them, of which the workers use one each in turn. `connections` are the TCP connections of
-/// each worker (`nfs_connections`).
+/// The target of `nfs_url`: a URL in libnfs form
+/// (`nfs://server[:port]/export?version=3&uid=…&gid=…&nfsport=…&mountport=…`), or several separated by commas, which
+/// are assigned to the workers in turn. `connections` is the number of TCP connections per worker (`nfs_connections`).
 ///
 /// # Errors
 /// One line: which part of which URL cannot be used, and what to write instead.
@@ -86,7 +86,7 @@ fn nfs_target(nfs_url: &str, connections: Option<u64>) -> Result<(String, BTreeM
     let mut parts = Vec::new();
     for piece in nfs_url.split(',') {
         match parts.last_mut() {
-            // A comma within an option, such as readdir-buffer=1000,2000.
+            // A comma inside an option, such as readdir-buffer=1000,2000.
             Some(last) if !piece.trim_start().starts_with("nfs:") => {
                 let last: &mut String = last;
                 last.push(',');
@@ -127,7 +127,7 @@ fn nfs_target(nfs_url: &str, connections: Option<u64>) -> Result<(String, BTreeM
     Ok((first.plain, options))
 }
 
-/// One URL, with its options as the target's are.
+/// One URL, with its options translated to the target's.
 struct NfsUrl {
     /// `nfs://server[:port]/export`.
     plain: String,

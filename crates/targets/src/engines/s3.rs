@@ -55,7 +55,8 @@ fn fault(job: &dyn EngineJob, option: &'static str, text: impl Into<String>, cor
     job.fault(option, text.into(), correction.into());
 }
 
-/// The bucket: the first part of the file names' paths, or where these have but one part the first of the host's.
+/// The target in the bucket that is the first part of the file names' paths or, where these have only one part, of the
+/// host name.
 fn target(job: &dyn EngineJob) -> EngineTarget {
     match job.text("http_mode") {
         Some("s3") => {}
@@ -92,12 +93,12 @@ fn target(job: &dyn EngineJob) -> EngineTarget {
     EngineTarget { url, options, file_names: objects }
 }
 
-/// Where the objects are.
+/// The location of the objects.
 struct Bucket {
     bucket: String,
     endpoint: String,
     path_style: bool,
-    /// The names in the bucket, where it was found.
+    /// The names within the bucket, if the bucket was found.
     objects: Option<Vec<String>>,
 }
 
@@ -122,7 +123,7 @@ impl Bucket {
         if let Some(bucket) = bucket {
             return Self { bucket, endpoint: host.to_owned(), path_style: true, objects };
         }
-        // The bucket stands before the host: mybucket.s3.example.org.
+        // The bucket is the first label of the host name: mybucket.s3.example.org.
         match host.split_once('.') {
             Some((first, rest)) if rest.contains('.') && !first.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Self { bucket: first.to_owned(), endpoint: rest.to_owned(), path_style: false, objects }

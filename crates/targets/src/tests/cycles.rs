@@ -1,4 +1,4 @@
-//! Each kind of target from its making to its removal, verified; and damage that is found.
+//! The life cycle of each kind of target from creation to removal, verified; and detection of damage.
 
 use super::*;
 
@@ -15,11 +15,11 @@ fn files_go_through_a_whole_cycle() {
     assert_eq!(opened.facts()["path"], place.to_str().unwrap());
     opened.remove_all().unwrap();
     assert!(!place.exists() && run.remaining().is_empty());
-    // Nothing to remove is no error.
+    // Removing nothing is no error.
     opened.remove_all().unwrap();
 }
 
-/// One of each kind of damage, done to the files behind the target's back: each is found, and called what it is.
+/// Injects one of each kind of damage into the files behind the target's back: each is found and named.
 #[test]
 fn injected_damage_is_found_and_named() {
     use std::os::unix::fs::FileExt;

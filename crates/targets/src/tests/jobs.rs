@@ -1,4 +1,4 @@
-//! The files of jobs on this machine: laid out as fio 3.33 was seen to do it, filled by the engine, and removed.
+//! The files of jobs on this machine: laid out as observed with fio 3.33, filled by the engine, and removed.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use experiment::{
 
 use super::*;
 
-/// A directory, and what lays out jobs in it.
+/// A directory, and the means to lay out jobs in it.
 struct Ground {
     directory: tempfile::TempDir,
     _journal: (tempfile::TempDir, Journal),
@@ -19,7 +19,7 @@ struct Ground {
 impl Ground {
     fn new() -> Self {
         let (directory, journal, run) = run();
-        // Beside the program, not in memory: that knows neither a way past the page cache nor what is allocated.
+        // Next to the program, not in tmpfs, which has neither direct I/O nor preallocation.
         let program = std::env::current_exe().unwrap();
         let place = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
         Self { directory: place, _journal: (directory, journal), run }
@@ -33,7 +33,7 @@ impl Ground {
         std::fs::write(self.path(name), vec![1_u8; bytes]).unwrap();
     }
 
-    /// Size of a file, and bytes that it takes.
+    /// Size of a file, and bytes allocated.
     fn size(&self, name: &str) -> (u64, u64) {
         let found = std::fs::metadata(self.path(name)).unwrap();
         (found.len(), found.blocks() * 512)
@@ -68,7 +68,7 @@ impl Ground {
         }
     }
 
-    /// Lays out the files of a job and does what moves bytes for it.
+    /// Lays out the files of a job and runs its stages.
     fn lay_out(&self, job: Job, ops: &[OpKind], workers: u32) -> Result<LaidOut, String> {
         let cell = self.cell(job, ops, workers, false);
         let opened = self.open(&cell);
@@ -168,7 +168,7 @@ fn what_was_not_filled_to_its_end_is_filled_anew() {
     let ground = Ground::new();
     let cell = ground.cell(job(1 << 20, |_| {}), READ, 1, false);
     for _ in 0..2 {
-        // Ended before anything was written.
+        // Interrupted before anything was written.
         assert_eq!(ground.open(&cell).lay_out(&cell).unwrap().stages.len(), 1);
         assert!(ground.size("a.0.0").0 < 1 << 20);
     }

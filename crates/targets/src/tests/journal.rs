@@ -1,4 +1,4 @@
-//! What the journal keeps of places, and how protocols remove them by it.
+//! What the journal records of places, and how protocols remove them from it.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{HeldSecrets, JournaledPlace, LocalPlace, NfsPlace, PlaceEntry, Removal, S3Place};
 
-/// The protocols alone: there is no array.
+/// The protocols alone, without an array.
 struct Protocols(Removal);
 
 impl Helper for Protocols {
@@ -26,7 +26,7 @@ impl Helper for Protocols {
     }
 }
 
-/// A run's journal whose lock is let go although places are outstanding, as when its process dies.
+/// A run's journal whose lock is released with places outstanding, as when its process dies.
 fn dead_run(at: &Path, made: impl FnOnce(&Run)) -> Journal {
     let journal = Journal::open(at).unwrap();
     let run = journal.begin(&"abcdefgh".parse::<RunId>().unwrap()).unwrap();
@@ -99,7 +99,7 @@ fn a_prefix_where_parts_may_lie_stays_one_whatever_is_put_later() {
     assert!(run.remaining().is_empty());
 }
 
-/// The values that journals of every version hold are read by the protocols of today, and their names are found in them.
+/// Today's protocols read the values that journals of every version hold, and find their names in them.
 #[test]
 fn places_of_journals_of_the_first_format_are_read() {
     fn read<P: JournaledPlace>(value: Value) -> P {
@@ -118,7 +118,7 @@ fn places_of_journals_of_the_first_format_are_read() {
                 read_of_kind[0] += 1;
             }
             Some("objects") => {
-                // One that does not say so may have unfinished uploads.
+                // An entry that does not say may have unfinished uploads.
                 let place: S3Place = read(thing.clone());
                 assert_eq!(place.may_have_parts, place.bucket == "older");
                 read_of_kind[1] += 1;
@@ -137,7 +137,7 @@ fn places_of_journals_of_the_first_format_are_read() {
 fn directories_of_this_machine_are_removed_and_those_of_others_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let own = directory.path().join("manometer-abcdefgh");
-    // It does not carry our mark, so that it is not removed.
+    // It lacks our mark, so it is not removed.
     fs::create_dir(&own).unwrap();
     fs::write(own.join("theirs"), "").unwrap();
     let elsewhere = LocalPlace { host: "elsewhere".into(), path: "/data/manometer-abcdefgh".into() };
@@ -155,7 +155,7 @@ fn directories_of_this_machine_are_removed_and_those_of_others_are_named() {
     assert_eq!(fs::read_dir(journal.directory()).unwrap().count(), 1);
 }
 
-/// An entry that bears the run's name, but whose place does not: the protocols refuse it, and contact nobody.
+/// The entry bears the run's name, but its place does not: the protocols refuse it and contact nobody.
 #[test]
 fn a_place_that_does_not_bear_the_runs_name_is_refused_by_its_protocol() {
     let directory = tempfile::tempdir().unwrap();

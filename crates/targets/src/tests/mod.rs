@@ -56,7 +56,7 @@ fn workload(ops: &[(OpKind, f64)]) -> Workload {
     }
 }
 
-/// The same with another data set, or other data in it.
+/// The same workload with another data set, or other data in it.
 fn changed(mut workload: Workload, change: impl FnOnce(&mut MixLoad)) -> Workload {
     change(workload.mix_mut().unwrap());
     workload
@@ -76,7 +76,7 @@ fn options(run: &Run) -> OpenContext {
 
 type Opened = Box<dyn OpenTarget>;
 
-/// Gives `then` the request that opens a target.
+/// Calls `then` with the request that opens a target.
 pub(crate) fn with_request<T>(
     url: &str,
     given: &[(&str, &str)],
@@ -89,7 +89,7 @@ pub(crate) fn with_request<T>(
     then(&OpenRequest { target: &target, url: &url, options: &read, workload: &workload, context: &context })
 }
 
-/// A run with a journal of its own, which goes with the directory.
+/// A run with a journal of its own, which is deleted with the directory.
 fn run() -> (tempfile::TempDir, Journal, Run) {
     let directory = tempfile::tempdir().unwrap();
     let journal = Journal::open(&directory.path().join("journal")).unwrap();
@@ -97,7 +97,7 @@ fn run() -> (tempfile::TempDir, Journal, Run) {
     (directory, journal, run)
 }
 
-/// Runs one stage to its end and wants no error of any kind but `expected`.
+/// Runs one stage to its end; the only errors allowed are of kind `expected`.
 fn stage(opened: &Opened, workload: &Workload, load: Load, stop: StopRule, sink: Sink) -> StageResult {
     let plan = StagePlan {
         workers: workload.jobs,
@@ -138,7 +138,7 @@ fn check(opened: &Opened, workload: &Workload, written: ContentSummary) -> Stage
     stage(opened, workload, load, StopRule::Exhausted, Sink::Verify)
 }
 
-/// Fill, a mix that verifies what it reads, and everything read once at the end: all right, and every byte of it seen.
+/// Fill, a mix that verifies what it reads, then one read of everything: no errors, and every byte checked.
 fn cycle(opened: &Opened, workload: &Workload) {
     assert_eq!(opened.prepare().unwrap(), Entered::New);
     fill(opened, workload, 1);
@@ -146,7 +146,7 @@ fn cycle(opened: &Opened, workload: &Workload) {
     let checked = check(opened, workload, ContentSummary::uniform(1));
     assert_eq!((checked.checked.wrong, checked.checked.unread), (0, 0), "{:?}", checked.error_samples);
     assert!(checked.checked.right > 0);
-    // What lies there is not of another generation.
+    // The data there is not of another generation.
     let stale = check(opened, workload, ContentSummary::uniform(2));
     assert_eq!(stale.checked.right, 0);
     let detail = &stale.corrupt.first().expect("what is wrong is named").detail;
@@ -184,7 +184,7 @@ struct Provisioned {
 }
 
 impl Provisioned {
-    /// With a journal of its own, as if somebody else had made the export and the bucket.
+    /// Starts it with a journal of its own, as if somebody else had created the export and the bucket.
     fn start(directory: &Path) -> Self {
         let run = Journal::open(&directory.join("array")).unwrap().begin(&RunId::random()).unwrap();
         let (a, b) = (fastrand::u8(1..=250), fastrand::u8(0..=250));

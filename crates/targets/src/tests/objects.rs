@@ -29,6 +29,6 @@ fn keys_of_job_files_open_targets_and_are_nowhere_else() {
     let facts = format!("{:?}", opened.facts());
     assert!(facts.contains("NAME_OFFSET_LENGTH") && !facts.contains("hush"), "{facts}");
     assert!(!format!("{config:?}").contains("hush"));
-    // What lies in the bucket is the user's.
+    // What is in the bucket belongs to the user.
     assert!(opened.stays() && run.remaining().is_empty());
 }

@@ -1,4 +1,4 @@
-//! What is opened by which text, and what is said about texts that cannot be right.
+//! Which text opens what, and the messages about invalid texts.
 
 use super::*;
 

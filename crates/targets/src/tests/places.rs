@@ -1,8 +1,8 @@
-//! The places that data lies in: entered again, kept, or used as they are.
+//! The places that hold data: entered again, kept, or used as they are.
 
 use super::*;
 
-/// A file that is used like a device: nothing is made or removed, and what holds data is left alone.
+/// A file used like a device: nothing is created or removed, and a file that holds data is left alone.
 #[test]
 fn devices_are_used_as_a_whole() {
     let (directory, _, run) = run();
@@ -19,10 +19,10 @@ fn devices_are_used_as_a_whole() {
         fill(&opened, &workload, generation);
         let checked = check(&opened, &workload, ContentSummary::uniform(generation));
         assert_eq!((checked.checked.right, checked.checked.wrong), (64, 0), "{:?}", checked.corrupt);
-        // The next cell opens it anew.
+        // The next cell opens it again.
         open(&device, &workload, &context).unwrap().prepare().unwrap();
     }
-    // What one run may overwrite holds data to every other run, in the same process too.
+    // What one run may overwrite still holds data for every other run, in the same process too.
     let others = open(&device, &workload, &options(&run)).unwrap().prepare().unwrap_err().to_string();
     assert!(others.contains("holds data: nothing was written"), "{others}");
     opened.remove_all().unwrap();
@@ -44,7 +44,7 @@ fn devices_are_used_as_a_whole() {
     assert!(error.to_string().contains("1073741824 bytes are to be used"), "{error}");
 }
 
-/// What a killed run made is found again by the run that goes on with it, and by nobody else.
+/// What a killed run created is found again by the run that resumes it, and by no other.
 #[test]
 fn a_resumed_run_enters_the_same_place() {
     let (directory, journal, run) = run();
@@ -96,7 +96,7 @@ fn a_place_that_the_user_named_stays() {
     std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(100).unwrap();
     let error = opened.check_complete(&opened.data_set(&workload)).unwrap_err().to_string();
     assert!(error.contains("0000000000000005 has 100 bytes and should have 65536"), "{error}");
-    // A directory of somebody else's is not entered.
+    // A directory of another owner is not entered.
     std::fs::create_dir(directory.path().join("theirs")).unwrap();
     let theirs = target(&url, &[("directory", "theirs")]);
     let opened = open(&theirs, &workload, &options(&run)).unwrap();

@@ -1,4 +1,4 @@
-//! Jobs on targets that are not of this machine: their files over NFS, and blocks between two sessions over TCP.
+//! Jobs on remote targets: their files over NFS, and blocks between two sessions over TCP.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn cell(target: Target, job: Job, op: OpKind, workers: u32) -> Cell {
     }
 }
 
-/// Lays the files out, does what is to be done before the load, and says what was moved for it.
+/// Lays out the files, runs the stages before the load, and returns the bytes moved for it.
 fn lay_out(opened: &Opened, cell: &Cell) -> (LaidOut, u64) {
     let laid_out = opened.lay_out(cell).unwrap();
     let mut moved = 0;
@@ -73,10 +73,10 @@ fn files_of_jobs_are_made_filled_used_and_removed_over_nfs() {
     let (laid_out, moved) = lay_out(&opened, &writing);
     assert_eq!(moved, 0, "what is only written is not filled before");
     let written = load(&opened, &writing, &laid_out);
-    // Four files of 300 000 bytes, of which the last 37 856 are no whole block.
+    // Four files of 300 000 bytes, whose last 37 856 bytes are not a whole block.
     assert_eq!((written.total.failed(), written.total.ok()), (0, 4 * 4), "{:?}", written.error_samples);
 
-    // Other jobs whose names are made in the same way find the same files, and fill the rest of them.
+    // Jobs that derive the same file names find the same files, and fill the rest of them.
     let mut again = job("read");
     again.files.layout.unlink = true;
     let reading = cell(target.clone(), again, OpKind::Read, 2);
@@ -89,7 +89,7 @@ fn files_of_jobs_are_made_filled_used_and_removed_over_nfs() {
     assert_eq!((read.total.failed(), read.total.ok()), (0, 4 * 4), "{:?}", read.error_samples);
     opened.finish_job(&reading, &laid_out).unwrap();
 
-    // A file that workers share is made once, as large as the last of them needs it, and read before the load.
+    // A file that workers share is created once, as large as any of them needs it, and read before the load.
     let mut shared = job("shared");
     shared.files.names.listed = vec!["shared".to_owned()];
     shared.files.count = 1;
@@ -102,7 +102,7 @@ fn files_of_jobs_are_made_filled_used_and_removed_over_nfs() {
     assert_eq!((laid_out.stages.len(), moved), (2, (3 + 1) * (64 << 10)));
     assert_eq!(load(&opened, &sharing, &laid_out).total.failed(), 0);
 
-    // Removed, and not to be made: the first that is missing is named.
+    // Removed, and not to be created: the first missing file is named.
     let mut strict = job("read");
     strict.files.layout.create = false;
     let strict = cell(target.clone(), strict, OpKind::Read, 1);
