@@ -5,36 +5,36 @@ use serde::{Deserialize, Serialize};
 
 use super::{PatternPiece, is_default};
 
-/// How writes are marked and reads compared.
+/// How what is written is marked, and what is read is compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Check {
     /// The method.
     pub method: CheckMethod,
-    /// Bytes per header (`verify_interval`); 0 for the whole block.
+    /// Bytes that have a header each (`verify_interval`); 0: the whole block.
     #[serde(skip_serializing_if = "is_default")]
     pub interval_bytes: u64,
-    /// Offset of the header within its interval, in bytes (`verify_offset`).
+    /// The header lies here in its interval, not at its beginning (`verify_offset`), in bytes.
     #[serde(skip_serializing_if = "is_default")]
     pub header_offset: u64,
-    /// Content of blocks around their headers, or of whole blocks with [`CheckMethod::Pattern`] (`verify_pattern`).
+    /// What blocks hold around their headers, or with [`CheckMethod::Pattern`] wholly (`verify_pattern`).
     #[serde(skip_serializing_if = "is_default")]
     pub pattern: Vec<PatternPiece>,
-    /// Read and compare everything after the writes (`do_verify`).
+    /// After the writes everything is read and compared (`do_verify`).
     pub after_writes: bool,
-    /// Write nothing, and compare what an earlier job wrote (`verify_only`).
+    /// Nothing is written, what an earlier job wrote is compared (`verify_only`).
     #[serde(skip_serializing_if = "is_default")]
     pub only: bool,
-    /// End the job at the first mismatch (`verify_fatal`).
+    /// The job ends with the first block that differs (`verify_fatal`).
     #[serde(skip_serializing_if = "is_default")]
     pub fatal: bool,
-    /// Read back after this many writes (`verify_backlog`); 0: at the end.
+    /// What was written is read after this many writes (`verify_backlog`); 0: at the end.
     #[serde(skip_serializing_if = "is_default")]
     pub backlog: u64,
-    /// Number of blocks read back at a time (`verify_backlog_batch`); 0: all.
+    /// And so much of it at once (`verify_backlog_batch`); 0: all.
     #[serde(skip_serializing_if = "is_default")]
     pub backlog_batch: u64,
-    /// Save mismatched blocks to files, as read and as expected (`verify_dump`).
+    /// Blocks that differ are kept in files, as read and as expected (`verify_dump`).
     #[serde(skip_serializing_if = "is_default")]
     pub dump: bool,
 }
@@ -60,14 +60,14 @@ impl Default for Check {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckMethod {
-    /// Ours: all bytes are a function of seed, file, offset and generation, and are all compared.
+    /// Ours: all bytes are a function of seed, file, offset and generation, and are compared.
     #[default]
     Fresh,
-    /// A header that only says where the block belongs (`verify=meta`); dropped from fio.
+    /// A header that only says where the block belongs (`verify=meta`); fio has dropped it.
     Meta,
-    /// No header: only the pattern is compared.
+    /// No header: the pattern is compared.
     Pattern,
-    /// The pattern with a header without a checksum (`pattern_hdr`).
+    /// The pattern with a header that holds no sum (`pattern_hdr`).
     PatternHeader,
     /// MD5.
     Md5,
@@ -97,7 +97,7 @@ pub enum CheckMethod {
     Sha3_384,
     /// SHA3-512.
     Sha3_512,
-    /// The header alone, without a checksum.
+    /// The header alone, no sum.
     Null,
 }
 
